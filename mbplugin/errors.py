@@ -1,0 +1,124 @@
+"""The errors a user can cause, each told in one sentence: what, where, expected, remedy."""
+
+from __future__ import annotations
+
+
+class MbPluginError(Exception):
+    """Base of every error that mbplugin raises on purpose.
+
+    Parameters
+    ----------
+    what : str
+        What is wrong, without a full stop.
+    where : str, optional
+        File and line, or the element.
+    expected : str, optional
+        What would have been right.
+    remedy : str, optional
+        What the user can do.
+    code : str, optional
+        The MB9xx code under which ``lint`` reports it.
+    """
+
+    code = "MB900"
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str = "",
+        expected: str = "",
+        remedy: str = "",
+        code: str | None = None,
+    ) -> None:
+        self.what, self.where, self.expected, self.remedy = what, where, expected, remedy
+        if code is not None:
+            self.code = code
+        super().__init__(self.sentence())
+
+    def sentence(self) -> str:
+        """Return the whole message in one sentence."""
+        text = f"{self.where}: {self.what}" if self.where else self.what
+        if self.expected:
+            text += f"; expected {self.expected}"
+        if self.remedy:
+            text += f"; {self.remedy}"
+        return text + "."
+
+
+class UnreadableFile(MbPluginError):
+    """A file that is missing, empty, a directory or not text."""
+
+    code = "MB901"
+
+
+class BrokenXml(MbPluginError):
+    """Text that is not well-formed XML."""
+
+    code = "MB902"
+
+
+class UnknownFormat(MbPluginError):
+    """A file whose format no reader knows."""
+
+    code = "MB903"
+
+
+class BrokenModel(MbPluginError):
+    """A model from which no mechanism can be built."""
+
+    code = "MB904"
+
+
+class BadNumber(MbPluginError):
+    """A text that is not a finite number, or the wrong count of numbers."""
+
+    code = "MB905"
+
+
+class UnresolvedPath(MbPluginError):
+    """A file named by the model that cannot be found."""
+
+    code = "MB906"
+
+
+class UnknownName(MbPluginError):
+    """A name that no body, pair or coordinate has."""
+
+    code = "MB907"
+
+
+class BadScene(MbPluginError):
+    """A scene file that does not follow the schema."""
+
+    code = "MB908"
+
+
+class MissingDependency(MbPluginError):
+    """An optional package that the request needs and that is not installed."""
+
+    code = "MB909"
+
+
+class CannotClose(MbPluginError):
+    """A loop for which no closed pose was found."""
+
+    code = "MB910"
+
+
+class BadUsage(MbPluginError):
+    """A call or command line that asks for something impossible."""
+
+    code = "MB920"
+
+
+def suggestion(name: str, known: list[str] | tuple[str, ...]) -> str:
+    """Return a "did you mean" remedy for a misspelt name, or the names that exist."""
+    import difflib
+
+    close = difflib.get_close_matches(name, known, n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    shown = ", ".join(sorted(known)[:12])
+    more = f" and {len(known) - 12} more" if len(known) > 12 else ""
+    return f"known names are {shown}{more}" if known else "there are none"

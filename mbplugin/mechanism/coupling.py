@@ -1,0 +1,86 @@
+"""Couplings, drivers and locks: rows over joint velocities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Term:
+    """One joint velocity in a coupling: ``coefficient`` times the rate of a freedom of a pair."""
+
+    pair: str
+    freedom: str
+    coefficient: float
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """One row  Σ coefficient · q̇ = 0, with  Σ coefficient · q = offset.
+
+    Parameters
+    ----------
+    name : str
+        Unique among all constraints.
+    type : str
+        ``mimic``, ``gear`` or ``rack`` (what the file called it).
+    terms : tuple of Term
+        Rotations in rad, translations in m.
+    offset : float
+        Right-hand side of the position equation.
+    """
+
+    name: str
+    type: str
+    terms: tuple[Term, ...]
+    offset: float = 0.0
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A prescribed motion  q(t) = value + rate·t + ½·acceleration·t²  of freedoms of a pair.
+
+    Parameters
+    ----------
+    name : str
+        Unique among all constraints.
+    pair : str
+        The driven pair.
+    freedoms : tuple of str
+        The driven free components; empty means all of them.
+    value : float or None
+        Position at t = 0 (rad or m); None takes the given pose.
+    rate, acceleration : float
+        rad/s or m/s, and per second once more.
+    """
+
+    name: str
+    pair: str
+    freedoms: tuple[str, ...] = ()
+    value: float | None = None
+    rate: float = 0.0
+    acceleration: float = 0.0
+
+
+@dataclass(frozen=True)
+class Lock:
+    """A locked pair: all its freedoms (or the named ones) stand still.
+
+    Parameters
+    ----------
+    joint : str
+        The pair.
+    at : float or None
+        When the lock closes, s; None or 0 means it is closed from the start.
+    freedoms : tuple of str
+        The locked free components; empty means all of them.
+    """
+
+    joint: str
+    at: float | None = None
+    freedoms: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The constraint's name in reports."""
+        return f"lock {self.joint}"

@@ -1,0 +1,134 @@
+"""XML with line numbers, tolerant of exactly what PyBullet's parser tolerates.
+
+That is: text before the declaration, ``--`` inside comments, and undeclared prefixes. Entities stay
+off, and every other defect is an error with its line.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lxml import etree
+
+from mbplugin.errors import BrokenXml, UnreadableFile
+from mbplugin.sources.numbers import angles, numbers
+from mbplugin.sources.scene import Origin
+from mbplugin.spatial import Array, Pose
+
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_DECLARATION = re.compile(r"<\?xml\b.*?\?>", re.DOTALL)
+_PREFIX = re.compile(r"[<\s/]([A-Za-z_][\w.-]*):[A-Za-z_][\w.-]*")
+_CDATA = re.compile(r"<!\[CDATA\[.*?\]\]>", re.DOTALL)
+
+Element = etree._Element
+
+
+def parse_xml(text: str, file: str) -> Element:
+    """Return the root element; ``element.base`` is the file, ``element.sourceline`` the line.
+
+    Raises
+    ------
+    UnreadableFile
+        Nothing but blanks.
+    BrokenXml
+        Anything an XML parser refuses, except what is named above.
+    """
+    text = text.lstrip("\ufeff")
+    if not text.strip():
+        raise UnreadableFile("the file is empty", where=file, expected="a model")
+    if "<!ENTITY" in text:
+        raise BrokenXml(
+            "the file declares XML entities",
+            where=f"{file}:{text[: text.index('<!ENTITY')].count(chr(10)) + 1}",
+            expected="plain XML",
+            remedy="write the text out",
+        )
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=True,
+        remove_pis=True,
+        remove_comments=True,
+    )
+    try:
+        root = etree.fromstring(_tolerated(text).encode(), parser, base_url=file)
+    except etree.XMLSyntaxError as error:
+        line = error.lineno or 1
+        reason = (error.msg or "not well-formed").split(", line")[0]
+        raise BrokenXml(
+            f"the XML is broken: {reason[:1].lower() + reason[1:]}",
+            where=f"{file}:{line}",
+            remedy="complete or correct the file there",
+        ) from None
+    return root
+
+
+def _tolerated(text: str) -> str:
+    """Blank out what PyBullet's parser reads past, keeping every line where it is."""
+    text = _COMMENT.sub(_blanked, text)
+    declaration = _DECLARATION.search(text)
+    if declaration:
+        text = _blanked(text[: declaration.end()]) + text[declaration.end() :]
+    return _declare_prefixes(text)
+
+
+def _blanked(match: re.Match[str] | str) -> str:
+    text = match if isinstance(match, str) else match.group()
+    return "".join(c if c == "\n" else " " for c in text)
+
+
+def _declare_prefixes(text: str) -> str:
+    """Declare on the root element every prefix that the text uses and nothing declares."""
+    markup = _CDATA.sub("", text)
+    tags = " ".join(re.sub(r"=\s*(\"[^\"]*\"|'[^']*')", "", tag) for tag in re.findall(r"<[^<>]*>", markup))
+    used = set(_PREFIX.findall(tags)) - {"xml", "xmlns"}
+    missing = sorted(p for p in used if f"xmlns:{p}" not in markup)
+    root = re.search(r"<[A-Za-z_][\w.:-]*", text)
+    if not missing or root is None:
+        return text
+    declared = "".join(f' xmlns:{p}="urn:undeclared:{p}"' for p in missing)
+    return text[: root.end()] + declared + text[root.end() :]
+
+
+def local_name(element: Element) -> str:
+    """Return the tag without its namespace, keeping ``prefix:`` so that ``drake:joint`` is itself."""
+    name = etree.QName(element).localname
+    return f"{element.prefix}:{name}" if element.prefix else name
+
+
+def children(element: Element, tag: str) -> list[Element]:
+    """Return the child elements of a tag (with its prefix, if any)."""
+    return [child for child in element if isinstance(child.tag, str) and local_name(child) == tag]
+
+
+def child(element: Element, tag: str) -> Element | None:
+    """Return the first child element of a tag."""
+    found = children(element, tag)
+    return found[0] if found else None
+
+
+def where(element: Element) -> str:
+    """Return ``file:line`` of an element."""
+    return f"{element.base}:{element.sourceline}"
+
+
+def origin(element: Element, text: str = "") -> Origin:
+    """Return the origin of an element, or of one of its literals."""
+    return Origin(str(element.base), int(element.sourceline or 0), text)
+
+
+def attribute_numbers(element: Element, name: str, count: int, default: str) -> Array:
+    """Return the numbers of an attribute."""
+    return numbers(
+        str(element.get(name, default)), count, where(element), f"{name} of <{local_name(element)}>"
+    )
+
+
+def pose_of_origin(element: Element | None, *, snap: bool) -> Pose:
+    """Return the pose of an ``<origin xyz rpy>`` element; none means identity."""
+    if element is None:
+        return Pose.identity()
+    xyz = attribute_numbers(element, "xyz", 3, "0 0 0")
+    rpy = angles(str(element.get("rpy", "0 0 0")), where(element), "rpy of <origin>", snap=snap)
+    return Pose.from_xyz_rpy(xyz, rpy)
