@@ -2,4 +2,55 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mbplugin.analysis import Analysis
+    from mbplugin.constraints.matrix import ConstraintMatrix
+    from mbplugin.entry import analyze, constraint_matrix, load
+    from mbplugin.errors import MbPluginError
+    from mbplugin.lint import Report, lint
+    from mbplugin.mechanism import Lock, Mechanism
+    from mbplugin.sources.scene import Scene
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "Analysis",
+    "ConstraintMatrix",
+    "Lock",
+    "MbPluginError",
+    "Mechanism",
+    "Report",
+    "Scene",
+    "analyze",
+    "constraint_matrix",
+    "lint",
+    "load",
+]
+
+_HOME = {
+    "Analysis": "mbplugin.analysis",
+    "ConstraintMatrix": "mbplugin.constraints.matrix",
+    "Lock": "mbplugin.mechanism",
+    "MbPluginError": "mbplugin.errors",
+    "Mechanism": "mbplugin.mechanism",
+    "Report": "mbplugin.lint.run",
+    "Scene": "mbplugin.sources.scene",
+    "analyze": "mbplugin.entry",
+    "constraint_matrix": "mbplugin.entry",
+    "lint": "mbplugin.lint.run",
+    "load": "mbplugin.entry",
+}
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

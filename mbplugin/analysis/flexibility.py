@@ -1,0 +1,33 @@
+"""Which bodies may stay rigid when reactions must be right (pekal2024 §4: flexible-body advice)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mbplugin.analysis.uniqueness import ConstraintVerdict
+from mbplugin.mechanism.body import WORLD
+from mbplugin.mechanism.mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class BodyVerdict:
+    """Whether a body may stay rigid in a hybrid model: every reaction on it is unique."""
+
+    name: str
+    may_stay_rigid: bool
+
+
+def body_verdicts(mech: Mechanism, verdicts: Sequence[ConstraintVerdict]) -> tuple[BodyVerdict, ...]:
+    """Return the verdict of every body."""
+    flexible = {body for v in verdicts if not v.unique for body in _touched(mech, v)} - {WORLD}
+    return tuple(BodyVerdict(body.name, body.name not in flexible) for body in mech.bodies)
+
+
+def _touched(mech: Mechanism, verdict: ConstraintVerdict) -> set[str]:
+    touched = {verdict.body_a, verdict.body_b}
+    for coupling in mech.couplings:
+        if coupling.name == verdict.name:
+            pairs = [mech.pair_by_name[term.pair] for term in coupling.terms]
+            touched |= {body for pair in pairs for body in (pair.body_a, pair.body_b)}
+    return touched

@@ -1,0 +1,102 @@
+"""Rank block by block: the spectra, the plateaus of redundancy, and what the tolerance decides."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbplugin.constraints.blocks import Block, find_blocks
+from mbplugin.constraints.null_space import Spectrum, spectrum
+from mbplugin.constraints.reduction import ReducedBlock, reduce_block
+from mbplugin.mechanism.kinematics import BodyPoses
+from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.spatial import Array
+
+LOOSEST, TIGHTEST = 1e-2, 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class RankedBlock:
+    """A reduced block with its spectrum and the rank decided at the tolerance."""
+
+    reduced: ReducedBlock
+    spectrum: Spectrum
+    redundancy: int
+
+    @property
+    def block(self) -> Block:
+        """The block."""
+        return self.reduced.block
+
+    @property
+    def rank(self) -> int:
+        """Rank of the closure Jacobian."""
+        return self.spectrum.rows - self.redundancy
+
+    @property
+    def sigma_r(self) -> float:
+        """Smallest singular value that counts, relative; infinite where none does."""
+        return float(self.spectrum.relative[self.rank - 1]) if self.rank else np.inf
+
+    @property
+    def sigma_next(self) -> float:
+        """Largest singular value that does not count, relative."""
+        rest = self.spectrum.relative[self.rank :]
+        return float(rest[0]) if rest.size else 0.0
+
+    @property
+    def zero(self) -> float:
+        """Size below which an entry of a unit self-stress is zero (THEORY §3)."""
+        return max(1e-9, 10.0 * self.sigma_next / min(self.sigma_r, 1.0))
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """A range of relative tolerances over which the degree of redundancy is constant."""
+
+    start: float
+    stop: float
+    degree_of_redundancy: int
+
+
+def rank_blocks(
+    mech: Mechanism, poses: BodyPoses, columns: tuple[int, ...], tolerance: float, q: Array | None = None
+) -> tuple[RankedBlock, ...]:
+    """Return every block at a pose with its rank at a relative tolerance."""
+    ranked = []
+    for block in find_blocks(mech):
+        reduced = reduce_block(mech, poses, block, columns, q)
+        sigma = spectrum(reduced.J)
+        ranked.append(RankedBlock(reduced, sigma, sigma.redundancy(tolerance)))
+    return tuple(ranked)
+
+
+def plateaus(blocks: Sequence[RankedBlock]) -> tuple[Plateau, ...]:
+    """Return the plateaus of p over tolerances from 1e-12 to 1e-2."""
+    values = (v for b in blocks for v in b.spectrum.relative)
+    jumps = sorted(float(v) for v in values if TIGHTEST < v < LOOSEST)
+    edges = [TIGHTEST, *jumps, LOOSEST]
+    out: list[Plateau] = []
+    for start, stop in itertools.pairwise(edges):
+        p = sum(b.spectrum.redundancy(np.sqrt(start * stop)) for b in blocks)
+        if out and (out[-1].degree_of_redundancy == p or stop / start < 1 + 1e-6):
+            out[-1] = Plateau(out[-1].start, stop, p)
+        else:
+            out.append(Plateau(start, stop, p))
+    return tuple(out)
+
+
+def pfaffian_rank(mech: Mechanism, blocks: Sequence[RankedBlock], tolerance: float) -> int:
+    """Return the rank of the Pfaffian rows alone, in absolute coordinates, body by body."""
+    by_body: dict[int, list[Array]] = {}
+    for ranked in blocks:
+        length = ranked.reduced.length
+        for rows in ranked.reduced.rest:
+            if not rows.holonomic.all():
+                body, entry = rows.entries[0]
+                sized = entry[~rows.holonomic] * np.array([1.0] * 3 + [1.0 / length] * 3)
+                by_body.setdefault(body, []).append(sized)
+    return sum(spectrum(np.vstack(rows)).rank(tolerance) for rows in by_body.values())

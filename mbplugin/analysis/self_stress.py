@@ -1,0 +1,117 @@
+"""Self-stress states in words: which loop restrains what twice, and who carries it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from mbplugin.analysis.uniqueness import StressedBlock, bodies_of
+from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.spatial import Array
+
+_WORDS = {
+    "tx": "translation along x",
+    "ty": "translation along y",
+    "tz": "translation along z",
+    "rx": "rotation about x",
+    "ry": "rotation about y",
+    "rz": "rotation about z",
+    "d": "distance",
+    "c": "coupled rate",
+    "side": "sideways slip",
+    "roll": "rolling slip",
+    "normal": "distance from the plane",
+}
+
+
+@dataclass(frozen=True)
+class StressComponent:
+    """One multiplier of a self-stress; weights are scaled by the characteristic length, at most 1."""
+
+    constraint: str
+    component: str
+    weight: float
+
+
+@dataclass(frozen=True)
+class SelfStress:
+    """One independent self-stress state: internal forces that load the mechanism and move nothing.
+
+    Parameters
+    ----------
+    constraints : tuple of str
+        Who carries it.
+    components : tuple of StressComponent
+    text : str
+        In words.
+    """
+
+    constraints: tuple[str, ...]
+    components: tuple[StressComponent, ...]
+    text: str
+
+
+def self_stresses(mech: Mechanism, stressed: Sequence[StressedBlock]) -> tuple[SelfStress, ...]:
+    """Return p self-stress states, chosen so that each misfits one component of a closing constraint."""
+    return tuple(stress for s in stressed for stress in _of_block(mech, s))
+
+
+def _of_block(mech: Mechanism, s: StressedBlock) -> list[SelfStress]:
+    if not s.Z.shape[1]:
+        return []
+    Z, pivots = _one_misfit_each(s)
+    out = []
+    for column, pivot in enumerate(pivots):
+        weights = Z[:, column] / np.abs(Z[:, column]).max()
+        loaded = np.flatnonzero(np.abs(weights) > max(s.ranked.zero, 1e-6))
+        labels = s.ranked.reduced.labels
+        components = tuple(StressComponent(*labels[k], float(weights[k])) for k in loaded)
+        names = tuple(dict.fromkeys(c.constraint for c in components))
+        out.append(SelfStress(names, components, _text(mech, names, components, labels[pivot])))
+    return out
+
+
+def _one_misfit_each(s: StressedBlock) -> tuple[Array, list[int]]:
+    """Return a basis of the self-stresses with one closing component each, and these rows.
+
+    Rows of J determine the rest by statics, so p of them can always be pivots.
+    """
+    closing = len(s.ranked.reduced.labels) - len(s.ranked.reduced.J)
+    _, _, order = scipy.linalg.qr(s.Z[closing:].T, mode="economic", pivoting=True)
+    pivots = sorted(int(closing + k) for k in order[: s.Z.shape[1]])
+    return s.Z @ np.linalg.inv(s.Z[pivots]), pivots
+
+
+def _text(
+    mech: Mechanism,
+    names: Sequence[str],
+    components: Sequence[StressComponent],
+    pivot: tuple[str, str],
+) -> str:
+    carried = "; ".join(
+        f"{name} ({' '.join(c.component for c in components if c.constraint == name)})" for name in names
+    )
+    label = pivot[1].removesuffix("_drive").removesuffix("_lock")
+    restrained = _WORDS.get(label, label)
+    loop = _loop(mech, names)
+    what = f"the loop {loop} restrains" if loop else f"{' and '.join(names[:4])} restrain"
+    return f"{what} {restrained} of {pivot[0]} twice; carried by {carried}"
+
+
+def _loop(mech: Mechanism, names: Sequence[str]) -> str:
+    """Return the bodies in the order of the loop, where the loaded constraints form one."""
+    known = {c.name: c for c in mech.constraints()}
+    left = [bodies_of(mech, known[name]) for name in names]
+    start, here = left.pop(0)
+    path = [start, here]
+    while left:
+        following = next((ends for ends in left if here in ends), None)
+        if following is None:
+            return ""
+        left.remove(following)
+        here = following[1] if following[0] == here else following[0]
+        path.append(here)
+    return "–".join(path[:-1]) if path[-1] == start and len(path) > 2 else ""

@@ -1,0 +1,241 @@
+"""Closing a pose: joint coordinates at which every loop is closed, by damped Gauss–Newton."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbplugin.constraints.build import constraint_rows
+from mbplugin.constraints.reduction import characteristic_length
+from mbplugin.constraints.rows import Rows
+from mbplugin.constraints.velocity import tree_motion
+from mbplugin.errors import CannotClose
+from mbplugin.mechanism.coupling import Driver
+from mbplugin.mechanism.kinematics import displace, forward
+from mbplugin.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.spatial import Array
+
+#: Singular values below this fraction of the largest are not used to close a loop: what only they
+#: could close is a misfit by rounding, and chasing it would fling the mechanism about.
+RANK_TOLERANCE = 1e-4
+#: A loop counts as closed when what rounding leaves open is below this fraction of its size.
+CLOSED = 1e-3
+_CONVERGED = 1e-12
+_ITERATIONS = 60
+_RESTARTS = 20
+_LARGEST_STEP = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """A closed pose and how well each constraint is closed.
+
+    Parameters
+    ----------
+    q : (nq,) array
+    residual_file, residual : dict of constraint name to float
+        Largest position residual at the given pose and at q, in m (rotations times ``length``).
+    length : float
+        Characteristic length, m.
+    moved : float
+        Largest change of a joint coordinate, rad or m.
+    beyond_limits : tuple of str
+        Joints that had to leave their limits.
+    """
+
+    q: Array
+    residual_file: dict[str, float]
+    residual: dict[str, float]
+    length: float
+    moved: float
+    beyond_limits: tuple[str, ...] = ()
+
+    @property
+    def worst_file(self) -> float:
+        """Largest residual at the given pose, m."""
+        return max(self.residual_file.values(), default=0.0)
+
+    @property
+    def worst(self) -> float:
+        """Largest residual at the closed pose, m."""
+        return max(self.residual.values(), default=0.0)
+
+
+def assemble(mech: Mechanism, q: Array, given: Collection[str] = (), *, seed: int = 0) -> Assembly:
+    """Close all loops, starting at q and moving what was not given first.
+
+    Parameters
+    ----------
+    mech : Mechanism
+    q : (nq,) array
+        The pose of the file.
+    given : collection of str
+        Coordinate names to be held when the loops close without moving them.
+    seed : int
+        Of the restarts from disturbed poses.
+
+    Raises
+    ------
+    CannotClose
+        Names the constraint that stays open and by how much.
+    """
+    problem = _Problem(mech, q)
+    if not problem.constraints:
+        return Assembly(q, {}, {}, problem.length, 0.0)
+    before = problem.residuals(q)
+    attempt = _best_attempt(problem, q, _held_sets(mech, given), seed)
+    after = problem.residuals(attempt)
+    worst = max(after, key=lambda name: after[name])
+    if after[worst] > CLOSED * problem.length:
+        raise _cannot_close(problem, worst, after[worst])
+    attempt, beyond = _respect_limits(problem, q, attempt)
+    moved = float(np.abs(attempt - q).max()) if q.size else 0.0
+    return Assembly(attempt, before, problem.residuals(attempt), problem.length, moved, beyond)
+
+
+def project(mech: Mechanism, q: Array) -> Array | None:
+    """Return the closed pose next to q, or None where Gauss–Newton finds none."""
+    problem = _Problem(mech, q)
+    if not problem.constraints:
+        return q
+    closed = problem.solve(q, np.ones(len(mech.qd_names), dtype=bool))
+    return closed if max(problem.residuals(closed).values()) <= CLOSED * problem.length else None
+
+
+def position_jacobian(mech: Mechanism, q: Array) -> Array:
+    """Return the position equations' Jacobian in joint rates, (k, nv), rows in metres."""
+    problem = _Problem(mech, q)
+    return problem.linearise(q)[0] if problem.constraints else np.zeros((0, len(mech.qd_names)))
+
+
+class _Problem:
+    """The position equations of a mechanism in joint rates, in metres."""
+
+    def __init__(self, mech: Mechanism, q: Array) -> None:
+        self.mech = mech
+        self.constraints = _to_close(mech)
+        poses = forward(mech, q)
+        self.length = characteristic_length(self._rows(q), poses.p_WC) if self.constraints else 1.0
+
+    def _rows(self, q: Array) -> list[Rows]:
+        poses = forward(self.mech, q)
+        return [constraint_rows(self.mech, c, poses, q) for c in self.constraints]
+
+    def residuals(self, q: Array) -> dict[str, float]:
+        """Return the largest residual of each constraint, m."""
+        return {r.constraint: float(np.abs(self._metres(r) * r.Phi).max()) for r in self._rows(q)}
+
+    def solve(self, q: Array, movable: np.ndarray) -> Array:
+        """Return the end of damped Gauss–Newton steps in the movable rates."""
+        size = np.inf
+        best = q
+        for _ in range(_ITERATIONS):
+            J, Phi = self.linearise(q)
+            if float(Phi @ Phi) < size:
+                best, size = q, float(Phi @ Phi)
+            step = np.zeros(J.shape[1])
+            step[movable] = _truncated_solution(J[:, movable], -Phi)
+            step *= min(1.0, _LARGEST_STEP / max(float(np.abs(step).max()), 1e-300))
+            if float(np.abs(step).max()) < _CONVERGED:
+                break
+            q = displace(self.mech, q, step)
+        return best
+
+    def linearise(self, q: Array) -> tuple[Array, Array]:
+        """Return the Jacobian in joint rates and the residual, both in metres."""
+        poses = forward(self.mech, q)
+        rows = [constraint_rows(self.mech, c, poses, q) for c in self.constraints]
+        J = tree_motion(self.mech, poses).reduce(rows)
+        scale = np.concatenate([np.where(r.holonomic, self._metres(r), 0.0) for r in rows])
+        return J * scale[:, None], np.concatenate([r.Phi for r in rows]) * scale
+
+    def _metres(self, rows: Rows) -> Array:
+        return np.where(rows.translation, 1.0, self.length)
+
+
+def _to_close(mech: Mechanism) -> list[Constraint]:
+    """Return the constraints that the joint coordinates do not satisfy by themselves."""
+    drivers: list[Driver] = [d for d in mech.drivers if d.value is not None]
+    rolling = [p for p in mech.pfaffians if p.holonomic]
+    cut = [p for p in mech.tree.cut if p.kind.constrained]
+    return [*cut, *mech.couplings, *drivers, *rolling]
+
+
+def _truncated_solution(J: Array, rhs: Array) -> Array:
+    if 0 in J.shape:
+        return np.zeros(J.shape[1])
+    U, sigma, Vt = np.linalg.svd(J, full_matrices=False)
+    kept = sigma > RANK_TOLERANCE * sigma[0]
+    return np.asarray(Vt[kept].T @ ((U[:, kept].T @ rhs) / sigma[kept]))
+
+
+def _held_sets(mech: Mechanism, given: Collection[str]) -> list[np.ndarray]:
+    """Return movable rates, from the most held to none held: given joints and free roots, then less."""
+    free_roots = np.zeros(len(mech.qd_names), dtype=bool)
+    named = np.zeros(len(mech.qd_names), dtype=bool)
+    for joint in mech.tree.joints:
+        if joint.pair is None:
+            free_roots[joint.qd] = True
+        if any(name in given for name in mech.q_names[joint.q]):
+            named[joint.qd] = True
+    sets = [~(named | free_roots), ~named, np.ones_like(named)]
+    return [s for k, s in enumerate(sets) if k == 0 or (s != sets[k - 1]).any()]
+
+
+def _best_attempt(problem: _Problem, q: Array, movable_sets: list[np.ndarray], seed: int) -> Array:
+    rng = np.random.default_rng(seed)
+    best, best_size = q, np.inf
+    for restart in range(_RESTARTS + 1):
+        spread = 0.0 if restart == 0 else 0.2 + 1.3 * restart / _RESTARTS
+        for movable in movable_sets:
+            start = displace(problem.mech, q, spread * rng.normal(size=movable.size) * movable)
+            end = problem.solve(start, movable)
+            size = max(problem.residuals(end).values())
+            if size < best_size:
+                best, best_size = end, size
+            if best_size <= CLOSED * problem.length:
+                return best
+    return best
+
+
+def _cannot_close(problem: _Problem, name: str, gap: float) -> CannotClose:
+    return CannotClose(
+        f"the loop through {name!r} cannot be closed: its two sides stay {gap:.4g} m apart"
+        f" ({_RESTARTS} restarts)",
+        expected=f"a gap below {CLOSED * problem.length:.2g} m",
+        remedy="correct its frames, or give a starting pose nearer to the closed one",
+    )
+
+
+def _respect_limits(problem: _Problem, start: Array, q: Array) -> tuple[Array, tuple[str, ...]]:
+    """Return a closed pose inside the joint limits where one is found, and who is left outside."""
+    tolerated = _beyond_limits(problem.mech, start).keys()
+    outside = _beyond_limits(problem.mech, q).keys() - tolerated
+    movable = np.ones(len(problem.mech.qd_names), dtype=bool)
+    trial = np.array(q)
+    for _ in range(len(problem.mech.tree.joints)):
+        now = {n: limit for n, limit in _beyond_limits(problem.mech, trial).items() if n not in tolerated}
+        if not now:
+            return trial, ()
+        for name, limit in now.items():
+            joint = problem.mech.tree.joint_of_pair[name]
+            trial[joint.q], movable[joint.qd] = limit, False
+        trial = problem.solve(trial, movable)
+        if max(problem.residuals(trial).values()) > CLOSED * problem.length:
+            break
+    return q, tuple(sorted(outside))
+
+
+def _beyond_limits(mech: Mechanism, q: Array) -> dict[str, float]:
+    """Return the single-freedom joints outside their limits, and the limit they passed."""
+    beyond: dict[str, float] = {}
+    for joint in mech.tree.joints:
+        if joint.pair is None or len(joint.pair.freedoms) != 1:
+            continue
+        freedom, value = joint.pair.freedoms[0], float(q[joint.q][0])
+        slack = 1e-9 + 1e-9 * abs(value)
+        if freedom.lower <= freedom.upper and not freedom.lower - slack <= value <= freedom.upper + slack:
+            beyond[joint.pair.name] = freedom.lower if value < freedom.lower else freedom.upper
+    return beyond

@@ -1,0 +1,155 @@
+"""The labelled constraint matrix in absolute coordinates (wojtyra2013 (4), (5), (8))."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse
+
+from mbplugin.constraints.build import all_rows
+from mbplugin.constraints.planar import planar_rows, plane_columns
+from mbplugin.constraints.rows import Rows
+from mbplugin.constraints.velocity import body_twists
+from mbplugin.errors import BadUsage
+from mbplugin.mechanism.kinematics import JointValues, forward, joint_vector, rate_vector
+from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.spatial import Array
+
+_COLUMN_NAMES = ("vx", "vy", "vz", "wx", "wy", "wz")
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintMatrix:
+    """Velocity constraints  C v + b = 0  and acceleration constraints  C v̇ = Γ, row by row labelled.
+
+    Parameters
+    ----------
+    C : (m, n) sparse array
+        n = 6N (3N when planar); twists [v; ω] in world axes at the centres of mass.
+    b, Gamma : (m,) array
+    Phi : (m,) array
+        Position residual of the holonomic rows, m and rad; zero in Pfaffian rows.
+    rows : tuple of (constraint, component)
+        Holonomic rows first.
+    columns : tuple of (body, component)
+    holonomic_rows : int
+        How many of the rows are holonomic.
+    """
+
+    C: scipy.sparse.csr_array
+    b: Array
+    Gamma: Array
+    Phi: Array
+    rows: tuple[tuple[str, str], ...]
+    columns: tuple[tuple[str, str], ...]
+    holonomic_rows: int
+    mechanism: Mechanism
+    q: Array
+    planar: str | None = None
+
+    def left_null_space(self, tolerance: float = 1e-4) -> Array:
+        """Return Z (m, p), unit columns of self-stress with Cᵀ Z = 0, at a rank tolerance."""
+        from mbplugin.constraints.null_space import left_null_space
+
+        return left_null_space(self, tolerance)
+
+    def save(self, path: str | Path) -> None:
+        """Write the matrix to ``.npz`` (all arrays) or ``.csv`` (dense, labelled).
+
+        Raises
+        ------
+        BadUsage
+            Another ending.
+        """
+        path = Path(path)
+        if path.suffix == ".npz":
+            np.savez_compressed(
+                path,
+                C=self.C.toarray(),
+                b=self.b,
+                Gamma=self.Gamma,
+                Phi=self.Phi,
+                rows=np.array(self.rows, dtype=str).reshape(-1, 2),
+                columns=np.array(self.columns, dtype=str).reshape(-1, 2),
+            )
+        elif path.suffix == ".csv":
+            with path.open("w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                labels = [f"{body} {component}" for body, component in self.columns]
+                writer.writerow(["constraint", "component", *labels, "b", "Gamma", "Phi"])
+                for k, row in enumerate(self.C.toarray()):
+                    writer.writerow([*self.rows[k], *row, self.b[k], self.Gamma[k], self.Phi[k]])
+        else:
+            raise BadUsage(f"cannot save a matrix as {path.name!r}", expected=".npz or .csv")
+
+
+def constraint_matrix(
+    mech: Mechanism, q: JointValues = None, qd: JointValues = None, *, planar: str | None = None
+) -> ConstraintMatrix:
+    """Return the labelled constraint matrix at joint coordinates q and rates qd.
+
+    Parameters
+    ----------
+    mech : Mechanism
+    q, qd : mapping or vector, optional
+        Joint coordinates and rates; the pose is taken as it is, loops are not closed first.
+    planar : "xy", "yz" or "zx", optional
+        Project to three coordinates per body and drop the rows that vanish there.
+    """
+    q_vector, qd_vector = joint_vector(mech, q), rate_vector(mech, qd)
+    poses = forward(mech, q_vector)
+    twists = body_twists(mech, poses, qd_vector)
+    columns = plane_columns(planar)
+    blocks = [planar_rows(r, columns) for r in all_rows(mech, poses, q_vector, twists)]
+    return _assemble(mech, blocks, columns, q_vector, planar)
+
+
+def _assemble(
+    mech: Mechanism, blocks: Sequence[Rows], columns: tuple[int, ...], q: Array, planar: str | None
+) -> ConstraintMatrix:
+    width = len(columns)
+    labels = [(r.constraint, component) for r in blocks for component in r.components]
+    holonomic = np.concatenate([r.holonomic for r in blocks]) if blocks else np.zeros(0, bool)
+    # holonomic rows over Pfaffian rows, each in the order of the constraints
+    order = np.argsort(~holonomic, kind="stable")
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order))
+    data: list[Array] = []
+    i: list[Array] = []
+    j: list[Array] = []
+    start = 0
+    for r in blocks:
+        k = len(r.components)
+        for body, entry in r.entries:
+            data.append(entry[:, columns].ravel())
+            i.append(np.repeat(position[start : start + k], width))
+            j.append(np.tile(width * body + np.arange(width), k))
+        start += k
+    shape = (len(labels), width * len(mech.bodies))
+    triplets = tuple(np.concatenate(part) if part else np.zeros(0) for part in (data, i, j))
+    C = scipy.sparse.coo_array((triplets[0], (triplets[1].astype(int), triplets[2].astype(int))), shape)
+
+    def stacked(name: str) -> Array:
+        parts = [getattr(r, name) for r in blocks]
+        out = np.asarray((np.concatenate(parts) if parts else np.zeros(0))[order], dtype=float)
+        out.setflags(write=False)
+        return out
+
+    C = C.tocsr()
+    C.eliminate_zeros()
+    return ConstraintMatrix(
+        C,
+        stacked("b"),
+        stacked("Gamma"),
+        stacked("Phi"),
+        tuple(labels[k] for k in order),
+        tuple((body.name, _COLUMN_NAMES[c]) for body in mech.bodies for c in columns),
+        int(holonomic.sum()),
+        mech,
+        q,
+        planar,
+    )

@@ -1,0 +1,94 @@
+"""Rank of a reduced block at a tolerance, and the left null space of the whole matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from mbplugin.constraints.blocks import find_blocks
+from mbplugin.constraints.matrix import ConstraintMatrix
+from mbplugin.constraints.planar import plane_columns
+from mbplugin.constraints.reduction import ReducedBlock, reduce_block
+from mbplugin.mechanism.kinematics import forward
+from mbplugin.spatial import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Singular values of a block's scaled closure Jacobian, relative to its largest.
+
+    Parameters
+    ----------
+    rows : int
+        Rows of J; missing singular values are zero.
+    relative : (min(k, f),) array
+        Decreasing. Where even the largest is small against one — a row of J is a unit wrench times
+        unit twists — the whole block is redundant, and one is the reference.
+    """
+
+    rows: int
+    relative: Array
+
+    def rank(self, tolerance: float) -> int:
+        """Return how many singular values exceed a relative tolerance."""
+        return int((self.relative > tolerance).sum())
+
+    def redundancy(self, tolerance: float) -> int:
+        """Return rows minus rank at a tolerance."""
+        return self.rows - self.rank(tolerance)
+
+
+def spectrum(J: Array) -> Spectrum:
+    """Return the singular values of a scaled closure Jacobian."""
+    if 0 in J.shape:
+        return Spectrum(len(J), np.zeros(0))
+    sigma = np.linalg.svd(J, compute_uv=False)
+    return Spectrum(len(J), np.asarray(sigma / max(float(sigma[0]), 1.0), dtype=float))
+
+
+def block_null_space(reduced: ReducedBlock, redundancy: int, method: str = "svd") -> Array:
+    """Return an orthonormal basis (m, p) of the scaled self-stresses of a block.
+
+    Parameters
+    ----------
+    redundancy : int
+        p, decided beforehand from the spectrum.
+    method : "svd", "qr" or "nullspace"
+        How the left null space of J is found; pivoted QR is wojtyra2013 (21).
+    """
+    if redundancy == 0:
+        return np.zeros((len(reduced.labels), 0))
+    Z = reduced.self_stresses(_left_null_basis(reduced.J, redundancy, method))
+    return np.asarray(np.linalg.qr(Z)[0])
+
+
+def _left_null_basis(J: Array, redundancy: int, method: str) -> Array:
+    rank = len(J) - redundancy
+    if method == "qr":
+        return np.asarray(scipy.linalg.qr(J, pivoting=True)[0][:, rank:])
+    if method == "nullspace":
+        # every dependent row is a combination of the independent ones
+        order = scipy.linalg.qr(J.T, mode="r", pivoting=True)[1]
+        independent, dependent = order[:rank], order[rank:]
+        Z = np.zeros((len(J), redundancy))
+        Z[dependent] = np.eye(redundancy)
+        Z[independent] = -np.linalg.lstsq(J[independent].T, J[dependent].T, rcond=None)[0]
+        return Z
+    return np.asarray(np.linalg.svd(J)[0][:, rank:])
+
+
+def left_null_space(matrix: ConstraintMatrix, tolerance: float) -> Array:
+    """Return Z (m, p) of a constraint matrix: unit self-stresses, block by block."""
+    poses = forward(matrix.mechanism, matrix.q)
+    columns = plane_columns(matrix.planar)
+    position = {label: k for k, label in enumerate(matrix.rows)}
+    parts = []
+    for block in find_blocks(matrix.mechanism):
+        reduced = reduce_block(matrix.mechanism, poses, block, columns, matrix.q)
+        Z_scaled = block_null_space(reduced, spectrum(reduced.J).redundancy(tolerance))
+        Z = np.zeros((len(matrix.rows), Z_scaled.shape[1]))
+        Z[[position[label] for label in reduced.labels]] = Z_scaled * reduced.scale[:, None]
+        parts.append(Z / np.linalg.norm(Z, axis=0))
+    return np.hstack(parts) if parts else np.zeros((len(matrix.rows), 0))

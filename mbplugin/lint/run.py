@@ -1,0 +1,170 @@
+"""One lint run: load, analyze, apply the rules, and say how bad it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mbplugin.analysis import Analysis
+from mbplugin.entry import analyze, load, with_coordinates
+from mbplugin.errors import BadUsage, MbPluginError
+from mbplugin.lint.finding import SEVERITIES, Finding, Severity
+from mbplugin.lint.registry import rules
+from mbplugin.sources.scene import Scene
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What a lint run found.
+
+    Parameters
+    ----------
+    source : str
+        The file, or ``<client 0>``.
+    findings : tuple of Finding
+        Selected ones, the most severe first.
+    analysis : Analysis or None
+        None where no mechanism could be built or its loops could not be closed.
+    scene : Scene or None
+        None where the input was unreadable.
+    fail_on : "error", "warning" or "note"
+    """
+
+    source: str
+    findings: tuple[Finding, ...]
+    analysis: Analysis | None
+    scene: Scene | None
+    fail_on: Severity = "error"
+
+    @property
+    def exit_code(self) -> int:
+        """0 clean, 1 findings at or above ``fail_on``, 2 unusable input."""
+        if any(f.code.startswith("MB9") and f.severity == "error" for f in self.findings):
+            return 2
+        threshold = SEVERITIES.index(self.fail_on)
+        return int(any(SEVERITIES.index(f.severity) >= threshold for f in self.findings))
+
+
+def lint(
+    source: str | os.PathLike[str] | int | Scene,
+    *,
+    q: Mapping[str, float] | None = None,
+    base: Literal["fixed", "free"] | None = None,
+    package_dirs: Sequence[str] = (),
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    fail_on: Severity = "error",
+    snap_angles: bool = False,
+    text: str | None = None,
+    **options: Any,
+) -> Report:
+    """Lint a file, a live client or a scene; unusable input becomes an MB9xx finding.
+
+    Parameters
+    ----------
+    source : path, int or Scene
+    q : mapping of joint coordinate to value, optional
+        rad and m.
+    base, package_dirs
+        As in ``load``.
+    select, ignore : sequence of str
+        Codes, or beginnings of codes such as ``MB2``.
+    fail_on : "error", "warning" or "note"
+        From which severity on ``exit_code`` is 1.
+    snap_angles : bool
+        Analyze with rounded angle literals read as the fraction of π they stand for.
+    text : str, optional
+        The content of ``source``, when it was not read from a file.
+    **options
+        ``tolerance``, ``method``, ``planar``, ``samples``, ``groups`` of ``analyze``.
+
+    Raises
+    ------
+    BadUsage
+        A request that cannot be meant, such as a tolerance of 2.
+    """
+    if fail_on not in SEVERITIES:
+        raise BadUsage(f"fail_on is {fail_on!r}", expected=f"one of {', '.join(SEVERITIES)}")
+    name, scene, analysis, failure = _name(source), None, None, None
+    try:
+        scene = _load(source, base, package_dirs, snap_angles, text)
+        if q:
+            scene = with_coordinates(scene, q)
+        analysis = analyze(scene, **options)
+    except BadUsage:
+        raise
+    except MbPluginError as error:
+        failure = _as_finding(error, name)
+    found = list(_findings(scene, analysis)) if scene is not None else []
+    if failure is not None:
+        found.append(failure)
+    ignored = (*ignore, *(scene.options.ignore if scene is not None else ()))
+    kept = [f for f in found if f is failure or _selected(f.code, select, ignored)]
+    kept.sort(key=lambda f: (-SEVERITIES.index(f.severity), f.code))
+    return Report(name, tuple(kept), analysis, scene, fail_on)
+
+
+def _load(
+    source: str | os.PathLike[str] | int | Scene,
+    base: Literal["fixed", "free"] | None,
+    package_dirs: Sequence[str],
+    snap_angles: bool,
+    text: str | None,
+) -> Scene:
+    from mbplugin import sources
+
+    if isinstance(source, Scene):
+        return sources.reload(source, snap_angles=True) if snap_angles else source
+    if isinstance(source, int):
+        scene = load(source, base=base)
+        return sources.reload(scene, snap_angles=True) if snap_angles else scene
+    return sources.load(
+        source, text=text, package_dirs=tuple(package_dirs), base=base, snap_angles=snap_angles
+    )
+
+
+def _name(source: str | os.PathLike[str] | int | Scene) -> str:
+    if isinstance(source, Scene):
+        return source.files[0] if source.files else source.mechanism.name
+    return f"<client {source}>" if isinstance(source, int) else os.fspath(source)
+
+
+def _findings(scene: Scene, analysis: Analysis | None) -> list[Finding]:
+    return [finding for rule in rules() for finding in rule.check(scene, analysis)]
+
+
+def _selected(code: str, select: Sequence[str], ignore: Sequence[str]) -> bool:
+    chosen = not select or any(code.startswith(prefix.upper()) for prefix in select)
+    return chosen and not any(code.startswith(prefix.upper()) for prefix in ignore)
+
+
+def _as_finding(error: MbPluginError, source: str) -> Finding:
+    """Return unusable input as a finding; ``where`` is file:line when the error knows it."""
+    file, _, line = error.where.rpartition(":")
+    known = bool(file) and line.isdigit()
+    return Finding(
+        error.code,
+        _KEBAB.get(error.code, "unusable-input"),
+        "error",
+        error.sentence(),
+        element="",
+        file=file if known else error.where or source,
+        line=int(line) if known else 0,
+        help=error.remedy,
+    )
+
+
+_KEBAB = {
+    "MB901": "unreadable-file",
+    "MB902": "broken-xml",
+    "MB903": "unknown-format",
+    "MB904": "broken-model",
+    "MB905": "bad-number",
+    "MB906": "unresolved-path",
+    "MB907": "unknown-name",
+    "MB908": "bad-scene",
+    "MB909": "missing-dependency",
+    "MB910": "cannot-close",
+}
