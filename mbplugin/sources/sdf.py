@@ -1,0 +1,191 @@
+"""SDF 1.4 to 1.11 as a scene: loops, world parents, every joint type, frames, local includes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from mbplugin.errors import BadUsage, BrokenModel
+from mbplugin.mechanism import WORLD, Coupling, Mechanism, Pair
+from mbplugin.mechanism.kinematics import free_pose, home
+from mbplugin.sources.grounding import to_world, with_fixed_roots
+from mbplugin.sources.scene import Actuator, Defect, Origin, OriginKey, Request, Scene, State
+from mbplugin.sources.sdf_couplings import read_ball_constraint, read_gearbox, read_mimics
+from mbplugin.sources.sdf_document import Reading, Scope
+from mbplugin.sources.sdf_frames import Frames, Node
+from mbplugin.sources.sdf_includes import read_document
+from mbplugin.sources.sdf_joints import GEARBOX, ReadJoint, joint_type, mark_closures, read_joint
+from mbplugin.sources.sdf_links import link_origins, read_body, read_shapes
+from mbplugin.sources.sdf_values import number_of, part, vector_of
+from mbplugin.sources.xml import local_name, origin, where
+from mbplugin.spatial import Pose
+
+
+def read_sdf(text: str, request: Request) -> Scene:
+    """Return the scene of an SDF document.
+
+    All joint frames are taken at the pose the file states, so that zero joint coordinates are that
+    pose.
+
+    Parameters
+    ----------
+    text : str
+        The document.
+    request : Request
+        Where it comes from, and where included files are looked up.
+
+    Raises
+    ------
+    MbPluginError
+        A document from which no mechanism can be built; the message says file and line.
+    """
+    reading = Reading(request)
+    world = read_document(text, reading)
+    frames = Frames(world)
+    links = {frames.label(n): n for n in frames.links if n.name != WORLD}
+    if not links:
+        raise BrokenModel("the file has no link", where=request.path, expected="a <model> with a <link>")
+    static = _static_pairs(frames, links, request)
+    joints = _read_joints(frames, static, reading)
+    mech = Mechanism(
+        name=_name(world, request),
+        bodies=tuple(read_body(node, name, reading) for name, node in links.items()),
+        pairs=tuple(joints.pairs),
+        couplings=tuple(joints.couplings),
+    )
+    mech = _with_gravity(mech, world)
+    poses = {name: frames.pose(node) for name, node in links.items()}
+    if request.base == "fixed":
+        mech = with_fixed_roots(mech, poses)
+    for name, node in links.items():
+        joints.origin.update(link_origins(node, name))
+    return Scene(
+        mechanism=mech,
+        state=_state(mech, poses, joints.start),
+        origin=joints.origin,
+        files=tuple(dict.fromkeys(reading.files)),
+        defects=tuple(reading.defects),
+        shapes={n: read_shapes(node, frames, snap=request.snap_angles) for n, node in links.items()},
+        actuators=tuple(joints.actuators),
+        request=request,
+    )
+
+
+@dataclass(eq=False)
+class _Joints:
+    """Everything the joints of a document give."""
+
+    pairs: list[Pair] = field(default_factory=list)
+    couplings: list[Coupling] = field(default_factory=list)
+    actuators: list[Actuator] = field(default_factory=list)
+    start: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    origin: dict[OriginKey, Origin] = field(default_factory=dict)
+
+
+def _read_joints(frames: Frames, static: Sequence[Pair], reading: Reading) -> _Joints:
+    """Read pairs first, behind those of static models, then what refers to pairs."""
+    out, names, read = _Joints(), set[str](), dict[int, ReadJoint]()
+    gearboxes: list[tuple[Node, str]] = []
+    for node in frames.joints:
+        assert node.member is not None
+        element = node.member.element
+        kind = joint_type(node)
+        if node.path in frames.static:
+            reading.not_read(
+                element, frames.label(node), f"joint {node.name!r} of a static model is not read"
+            )
+            continue
+        name = _unique(frames.label(node), names, node, reading)
+        if kind == GEARBOX:
+            gearboxes.append((node, name))
+            continue
+        joint = read_joint(node, name, frames, reading)
+        read[id(node)] = joint
+        out.start[name] = joint.start
+        out.origin.update(joint.origin)
+        out.actuators += _actuator(node, name)
+    for node in frames.constraints:
+        assert node.member is not None
+        name = _unique(frames.label(node) or "ball_constraint", names, node, reading)
+        out.origin["constraint", name, ""] = origin(node.member.element)
+        out.pairs.append(read_ball_constraint(node, name, frames))
+    out.pairs = mark_closures([*static, *(j.pair for j in read.values())]) + out.pairs
+    for node, name in gearboxes:
+        assert node.member is not None
+        out.origin["constraint", name, ""] = origin(node.member.element)
+        out.couplings.append(read_gearbox(node, name, frames, list(read.values()), reading))
+    pairs = {key: joint.pair for key, joint in read.items()}
+    for node in frames.joints:
+        if id(node) in pairs:
+            assert node.member is not None
+            mimics = read_mimics(node, pairs[id(node)], frames, pairs, reading)
+            out.couplings += mimics
+            for mimic in mimics:
+                out.origin["constraint", mimic.name, ""] = origin(node.member.element)
+    return out
+
+
+def _unique(name: str, taken: set[str], node: Node, reading: Reading) -> str:
+    """Return the name, numbered where an earlier joint has it; a joint's second use is noted."""
+    assert node.member is not None
+    chosen, count = name, 1
+    while chosen in taken:
+        count += 1
+        chosen = f"{name}#{count}"
+    if chosen != name and node.kind == "joint":
+        message = f"two joints are called {name!r}; the later one is read as {chosen!r}"
+        reading.defects.append(Defect("MB107", name, message, origin(node.member.element)))
+    taken.add(chosen)
+    return chosen
+
+
+def _actuator(node: Node, name: str) -> list[Actuator]:
+    """Return Drake's rotor inertia and gear ratio of a joint."""
+    assert node.member is not None
+    element = node.member.element
+    if part(element, "rotor_inertia") is None:
+        return []
+    return [Actuator(name, number_of(element, "rotor_inertia", 0.0), number_of(element, "gear_ratio", 1.0))]
+
+
+def _static_pairs(frames: Frames, links: Mapping[str, Node], request: Request) -> list[Pair]:
+    """Return a fixed pair to the world for every link of a static model."""
+    pairs = []
+    for name, node in links.items():
+        if node.path in frames.static:
+            if request.base == "free":
+                assert node.member is not None
+                raise BadUsage(
+                    f"the base of link {name!r} cannot be free, its model is static",
+                    where=where(node.member.element),
+                    remedy="remove <static> or do not ask for a free base",
+                )
+            pairs.append(to_world(name, frames.pose(node)))
+    return pairs
+
+
+def _with_gravity(mech: Mechanism, world: Scope) -> Mechanism:
+    """Take the world's gravity; a lone model has none of its own and keeps the default."""
+    if local_name(world.element) != "world":
+        return mech
+    return replace(mech, gravity=vector_of(world.element, "gravity", 3, "0 0 -9.8"))
+
+
+def _name(world: Scope, request: Request) -> str:
+    if len(world.models) == 1:
+        return world.models[0].name
+    return world.name or Path(request.path).stem
+
+
+def _state(mech: Mechanism, poses: Mapping[str, Pose], start: Mapping[str, Sequence[float]]) -> State:
+    """Return the file's pose: free roots where their links are, joints at their initial positions."""
+    q = home(mech)
+    for joint in mech.tree.joints:
+        if joint.pair is None:
+            q[joint.q] = free_pose(mech, joint.outer, poses[joint.outer])
+        elif start.get(joint.pair.name):
+            q[joint.q] = start[joint.pair.name]
+    return State(q, np.zeros(len(mech.qd_names)))
