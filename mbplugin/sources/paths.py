@@ -29,9 +29,11 @@ def read_text(path: str | os.PathLike[str]) -> str:
     except OSError as error:
         reason = (error.strerror or "cannot be read").lower()
         raise UnreadableFile(f"the file cannot be read ({reason})", where=str(path)) from None
-    if not data.strip():
+    # a C program may have written the end of its string with it; PyBullet's humanoid.urdf is one
+    data = data.rstrip(b"\0 \t\r\n")
+    if not data:
         raise UnreadableFile("the file is empty", where=str(path), expected="a model")
-    if b"\0" in data[:4096]:
+    if b"\0" in data:
         raise UnreadableFile("the file is binary", where=str(path), expected="a model as text")
     try:
         return data.decode("utf-8")

@@ -16,7 +16,8 @@ from mbplugin.sources.scene import Origin
 from mbplugin.spatial import Array, Pose
 
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_DECLARATION = re.compile(r"<\?xml\b.*?\?>", re.DOTALL)
+# only blanks, words and other instructions may stand before it: an element there is another document
+_DECLARATION = re.compile(r"\A[^<]*(?:<\?(?!xml\s).*?\?>[^<]*)*<\?xml\s.*?\?>", re.DOTALL)
 _PREFIX = re.compile(r"[<\s/]([A-Za-z_][\w.-]*):[A-Za-z_][\w.-]*")
 _CDATA = re.compile(r"<!\[CDATA\[.*?\]\]>", re.DOTALL)
 
@@ -67,7 +68,7 @@ def parse_xml(text: str, file: str) -> Element:
 def _tolerated(text: str) -> str:
     """Blank out what PyBullet's parser reads past, keeping every line where it is."""
     text = _COMMENT.sub(_blanked, text)
-    declaration = _DECLARATION.search(text)
+    declaration = _DECLARATION.match(text)
     if declaration:
         text = _blanked(text[: declaration.end()]) + text[declaration.end() :]
     return _declare_prefixes(text)
@@ -126,9 +127,11 @@ def attribute_numbers(element: Element, name: str, count: int, default: str) -> 
 
 
 def pose_of_origin(element: Element | None, *, snap: bool) -> Pose:
-    """Return the pose of an ``<origin xyz rpy>`` element; none means identity."""
+    """Return the pose of an element with ``xyz`` and ``rpy``; none means identity."""
     if element is None:
         return Pose.identity()
     xyz = attribute_numbers(element, "xyz", 3, "0 0 0")
-    rpy = angles(str(element.get("rpy", "0 0 0")), where(element), "rpy of <origin>", snap=snap)
+    rpy = angles(
+        str(element.get("rpy", "0 0 0")), where(element), f"rpy of <{local_name(element)}>", snap=snap
+    )
     return Pose.from_xyz_rpy(xyz, rpy)
