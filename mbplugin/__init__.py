@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from mbplugin.constraints.matrix import ConstraintMatrix
     from mbplugin.entry import analyze, constraint_matrix, load
     from mbplugin.errors import MbPluginError
-    from mbplugin.lint import Report, lint
+    from mbplugin.lint.run import Report, lint
     from mbplugin.mechanism import Lock, Mechanism
     from mbplugin.sources.scene import Scene
 
@@ -29,6 +29,8 @@ __all__ = [
     "load",
 ]
 
+#: Rooms that are public functions themselves.
+_ROOMS = ("lint",)
 _HOME = {
     "Analysis": "mbplugin.analysis",
     "ConstraintMatrix": "mbplugin.constraints.matrix",
@@ -39,7 +41,6 @@ _HOME = {
     "Scene": "mbplugin.sources.scene",
     "analyze": "mbplugin.entry",
     "constraint_matrix": "mbplugin.entry",
-    "lint": "mbplugin.lint.run",
     "load": "mbplugin.entry",
 }
 
@@ -47,6 +48,8 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     import importlib
 
+    if name in _ROOMS:
+        return importlib.import_module(f"{__name__}.{name}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(_HOME[name]), name)

@@ -1,5 +1,6 @@
-"""Rules, findings and the lint run."""
+"""Rules, findings and the lint run; calling the package is calling :func:`mbplugin.lint.run.lint`."""
 
-from mbplugin.lint.run import Report, lint
+from mbplugin.callable_room import make_callable
 
-__all__ = ["Report", "lint"]
+PUBLIC_FUNCTION = "mbplugin.lint.run.lint"
+make_callable(__name__)

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import mbplugin.lint.rules
 from mbplugin.errors import UnknownName, suggestion
+from mbplugin.lint import rules as rule_package
 from mbplugin.lint.finding import Finding, Severity
 from mbplugin.sources.scene import Origin, Scene
 
@@ -51,8 +51,8 @@ class Rule:
 def rules() -> tuple[Rule, ...]:
     """Return every rule, by code."""
     found = []
-    for module_info in pkgutil.iter_modules(mbplugin.lint.rules.__path__):
-        module = importlib.import_module(f"mbplugin.lint.rules.{module_info.name}")
+    for module_info in pkgutil.iter_modules(rule_package.__path__):
+        module = importlib.import_module(f"{rule_package.__name__}.{module_info.name}")
         code, name = identity(module_info.name)
         found.append(Rule(code, name, module.SEVERITY, inspect.getdoc(module) or "", module.check))
     return tuple(sorted(found, key=lambda rule: rule.code))
