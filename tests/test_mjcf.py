@@ -33,7 +33,7 @@ SEVERAL_JOINTS = """<mujoco model="several">
   <body name="a" pos="0.1 0.2 1" euler="20 -30 40">
    <joint name="a1" axis="1 2 3" pos="0.1 0 0.05" ref="25"/>
    <joint name="a2" type="slide" axis="0 1 1" ref="0.2"/>
-   <joint name="a3" axis="0 0 -1" pos="0 0.2 0" range="-90 45" damping="0.4" frictionloss="0.3" armature="0.02"/>
+   <joint name="a3" axis="0 0 -1" pos="0 0.2 0" range="-90 45" damping="0.4" frictionloss="0.3" armature="1"/>
    <geom type="box" size="0.1 0.2 0.3" pos="0.1 0 0" euler="10 20 30"/>
    <body name="b" pos="0.3 0 0" quat="0.8 0.1 0.2 0.3">
     <joint name="b1" type="ball" pos="0.05 0 0.1"/>
@@ -133,7 +133,7 @@ def test_limits_friction_and_armature_are_compiled_units():
     freedom = scene.mechanism.pair_by_name["a3"].freedoms[0]
     assert (freedom.lower, freedom.upper) == pytest.approx((-np.pi / 2, np.pi / 4))
     assert (freedom.damping, freedom.friction) == (0.4, 0.3)
-    assert [(a.joint, a.armature) for a in scene.actuators] == [("a3", 0.02)]
+    assert [(a.joint, a.armature) for a in scene.actuators] == [("a3", 1.0)]
     assert scene.mechanism.pair_by_name["a1"].freedoms[0].upper == np.inf
 
 
