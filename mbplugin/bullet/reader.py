@@ -19,8 +19,7 @@ import numpy as np
 from mbplugin.bullet.session import engine, quiet
 from mbplugin.errors import BadUsage, BrokenModel, UnknownName
 from mbplugin.mechanism import WORLD, Body, Freedom, Mechanism, Pair
-from mbplugin.mechanism.kinematics import free_pose, home
-from mbplugin.sources.scene import Scene, State
+from mbplugin.sources.scene import Scene
 from mbplugin.spatial import Array, Pose, align_z, quaternion_from_rotation, rotation_from_quaternion
 
 _TYPES = {0: "revolute", 1: "prismatic", 2: "spherical", 4: "fixed"}
@@ -63,6 +62,7 @@ def read_client(client_id: int, *, base: Literal["fixed", "free"] | None = None)
         It holds something that PyBullet does not describe (a planar joint).
     """
     from mbplugin.bullet.reader_constraints import read_constraints
+    from mbplugin.bullet.reader_state import state_of
 
     bullet = engine()
     _require_connected(bullet, client_id)
@@ -76,7 +76,7 @@ def read_client(client_id: int, *, base: Literal["fixed", "free"] | None = None)
         gravity = _gravity(bullet, client_id)
     name = models[0].name if len(models) == 1 else f"client {client_id}"
     mech = Mechanism(name, bodies, (*pairs, *closures), tuple(couplings), gravity=gravity)
-    return Scene(mech, _state(mech, parts))
+    return Scene(mech, state_of(mech, parts))
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class _Model:
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class Part:
     """What one body of the client contributes; values by the name of a pair or a free base."""
 
     bodies: tuple[Body, ...]
@@ -134,7 +134,7 @@ def unique(name: str, taken: set[str]) -> str:
 
 def _read_model(
     bullet: ModuleType, client: int, model: _Model, base: Literal["fixed", "free"] | None, links: Links
-) -> _Part:
+) -> Part:
     infos = [
         bullet.getJointInfo(model.id, j, physicsClientId=client)
         for j in range(bullet.getNumJoints(model.id, physicsClientId=client))
@@ -158,7 +158,7 @@ def _read_model(
         qd[own[-1].body] = np.array(
             [x for v in bullet.getBaseVelocity(model.id, physicsClientId=client) for x in v], dtype=float
         )
-    return _Part(bodies, tuple(pairs), q, qd, None if fixed else (own[-1].body, X_WL))
+    return Part(bodies, tuple(pairs), q, qd, None if fixed else (own[-1].body, X_WL))
 
 
 def _links(model: _Model, base_name: str, infos: Sequence[Any], dynamics: Sequence[Any]) -> Links:
@@ -234,19 +234,6 @@ def _joint_values(
             rate = link.X_LC.R @ R_CC @ rate
         q[link.joint], qd[link.joint] = position, rate
     return q, qd
-
-
-def _state(mech: Mechanism, parts: Sequence[_Part]) -> State:
-    q, qd = home(mech), np.zeros(len(mech.qd_names))
-    positions = {name: value for part in parts for name, value in part.q.items()}
-    rates = {name: value for part in parts for name, value in part.qd.items()}
-    for body, X_WL in (part.free_base for part in parts if part.free_base is not None):
-        positions[body] = free_pose(mech, body, X_WL)
-    for joint in mech.tree.joints:
-        name = joint.outer if joint.pair is None else joint.pair.name
-        if name in positions:
-            q[joint.q], qd[joint.qd] = positions[name], rates[name]
-    return State(q, qd)
 
 
 def _base_pose(bullet: ModuleType, client: int, model: _Model) -> Pose:

@@ -54,7 +54,6 @@ def _sentence(source: SceneSource, failure: Mapping[str, Any], more: int) -> Bad
     table = str(loc[0])
     index = loc[1] if len(loc) > 1 and isinstance(loc[1], int) else 0
     rest = loc[2:] if len(loc) > 1 and isinstance(loc[1], int) else loc[1:]
-    kind = failure["type"]
     if not rest:
         what, expected, remedy = _about_table(source, table, failure)
     else:
@@ -62,7 +61,7 @@ def _sentence(source: SceneSource, failure: Mapping[str, Any], more: int) -> Bad
     if more:
         what += f" (and {more} more {'error' if more == 1 else 'errors'} in this file)"
     key = str(rest[0]) if rest else ""
-    in_top_level = not rest and kind != "extra_forbidden" and (table, 0) not in source.tables
+    in_top_level = not rest and (table, 0) not in source.tables
     where = source.where("", 0, table) if in_top_level else source.where(table, index, key)
     return BadScene(what, where=where, expected=expected, remedy=remedy)
 
@@ -73,7 +72,7 @@ def _about_table(source: SceneSource, table: str, failure: Mapping[str, Any]) ->
     if failure["type"] == "extra_forbidden":
         noun = "table" if (table, 0) in source.tables else "key"
         return f"unknown {noun} {table!r}", "", suggestion(table, known)
-    if failure["type"] == "list_type":
+    if failure["type"] == "list_type" and _table_of(SceneFile.model_fields[table].annotation):
         return f"{table!r} is not an array of tables", f"[[{table}]]", "write its header in double brackets"
     return f"{table!r} is {_shown(failure['input'])}", _expected(failure), ""
 

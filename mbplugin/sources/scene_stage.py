@@ -28,7 +28,7 @@ from mbplugin.sources.scene_joints import (
     states_both_sides,
 )
 from mbplugin.sources.scene_schema import ClosureTable, PairTable, SceneFile
-from mbplugin.sources.scene_source import SceneSource, located
+from mbplugin.sources.scene_source import SceneSource
 from mbplugin.spatial import Array, Pose
 
 
@@ -87,9 +87,8 @@ def _unit_quaternions(mech: Mechanism, q: Array) -> Array:
 def place_bodies(models: Scene, source: SceneSource, tables: SceneFile) -> Stage:
     """Return the models together with the bodies that the scene itself describes."""
     mech, before = models.mechanism, Stage(models.mechanism, models.state)
-    bodies, written = _written_bodies(source, tables)
-    with located(source.where("body")):
-        whole = replace(mech, bodies=(*mech.bodies, *bodies))
+    bodies, written = _written_bodies(source, tables, mech)
+    whole = replace(mech, bodies=(*mech.bodies, *bodies))
     known = settle(mech, before.named(), before.poses, tables, _renamed_later(mech, tables))
     poses = known.poses
     R = np.array([*poses.R_WL, *(X.R for X in written)]).reshape(-1, 3, 3)
@@ -110,14 +109,19 @@ def _renamed_later(mech: Mechanism, tables: SceneFile) -> frozenset[str]:
     )
 
 
-def _written_bodies(source: SceneSource, tables: SceneFile) -> tuple[tuple[Body, ...], tuple[Pose, ...]]:
-    """Return the ``[[body]]`` tables and X_WL of each."""
+def _written_bodies(
+    source: SceneSource, tables: SceneFile, mech: Mechanism
+) -> tuple[tuple[Body, ...], tuple[Pose, ...]]:
+    """Return the ``[[body]]`` tables and X_WL of each; names must be new."""
     bodies, poses = [], []
+    taken = set(mech.body_index)
     for i, table in enumerate(tables.body):
-        if table.name == WORLD:
+        if table.name in taken:
+            who = "the ground" if table.name == WORLD else "another body"
             raise BadScene(
-                f"a body is called {WORLD!r}", where=source.where("body", i, "name"), remedy="rename it"
+                f"{who} is called {table.name!r}", where=source.where("body", i, "name"), remedy="rename one"
             )
+        taken.add(table.name)
         inertia = inertia_matrix(table.inertia, source.where("body", i, "inertia"))
         bodies.append(Body(table.name, table.mass, np.array(table.com), inertia))
         poses.append(source.pose("body", i, table.xyz, table.rpy, "rpy"))
