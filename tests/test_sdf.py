@@ -461,6 +461,12 @@ def test_a_static_model_is_fixed_link_by_link():
         load(text, base="free")
 
 
+def test_a_base_that_is_jointed_to_the_world_cannot_be_free():
+    with pytest.raises(BadUsage, match="'j' ties it to the world"):
+        load(model(link("a") + joint("world", "a")), base="free")
+    assert load(model(link("a")), base="free").mechanism.pairs == ()
+
+
 # --- couplings -------------------------------------------------------------------------------------
 
 GEARBOX = (
@@ -510,6 +516,33 @@ def test_a_mimic_is_a_coupling_with_reference_and_offset():
     assert coupling.offset == pytest.approx(0.3 - 2 * 0.1)
 
 
+def test_drakes_joints_mimics_and_rotors():
+    planar = (
+        '<drake:joint name="p" type="planar"><drake:parent>a</drake:parent><drake:child>b</drake:child>'
+        f"<pose>0 0 0 {RIGHT} 0 0</pose></drake:joint>"
+    )
+    extras = (
+        '<drake:mimic joint="j" multiplier="3" offset="1"/><drake:rotor_inertia>0.1</drake:rotor_inertia>'
+    )
+    scene = load(
+        model(
+            link("a")
+            + link("b")
+            + link("c")
+            + link("d")
+            + planar
+            + joint("b", "c")
+            + joint("c", "d", "k", inner=AXIS + extras)
+        )
+    )
+    pair = scene.mechanism.pair_by_name["p"]
+    assert (pair.type, pair.body_a, pair.body_b) == ("planar", "a", "b")
+    assert_pose(pair.X_AP, [0, 0, 0], [RIGHT, 0, 0])
+    (coupling,) = scene.mechanism.couplings
+    assert (coupling.terms[1].coefficient, coupling.offset) == (-3, 1)
+    assert [(a.joint, a.armature, a.gear_ratio) for a in scene.actuators] == [("k", 0.1, 1.0)]
+
+
 def test_a_mimic_may_lead_by_the_second_axis():
     universal = AXIS + "<axis2><xyz>0 1 0</xyz></axis2>"
     mimic = '<axis><xyz>0 0 1</xyz><mimic joint="j" axis="axis2"><multiplier>-1</multiplier></mimic></axis>'
@@ -524,10 +557,23 @@ def test_a_mimic_may_lead_by_the_second_axis():
     assert (coupling.terms[1].pair, coupling.terms[1].freedom) == ("j", "ry")
 
 
-def test_a_mimic_of_nothing_is_noted():
-    mimic = '<axis><xyz>0 0 1</xyz><mimic joint="nope"/></axis>'
-    scene = load(model(link("a") + link("b") + joint("a", "b", "k", inner=mimic)))
+@pytest.mark.parametrize(
+    ("mimic", "words"),
+    [
+        ('joint="nope"', "does not exist"),
+        ('joint="k"', "itself"),
+        ('joint="ball"', "is spherical"),
+        ('joint="r" axis="axis2"', "no such axis"),
+    ],
+)
+def test_a_mimic_that_cannot_be_is_noted(mimic, words):
+    inner = f"<axis><xyz>0 0 1</xyz><mimic {mimic}/></axis>"
+    links = "".join(link(name) for name in "abcd")
+    others = joint("b", "c", "ball", "ball", "") + joint("c", "d", "r")
+    scene = load(model(links + joint("a", "b", "k", inner=inner) + others))
     assert [(d.code, d.element) for d in scene.defects] == [("MB108", "k")]
+    assert words in scene.defects[0].message
+    assert not scene.mechanism.couplings
 
 
 def test_drake_ball_constraints_are_element_text():
@@ -538,7 +584,7 @@ def test_drake_ball_constraints_are_element_text():
         "<drake:ball_constraint_p_BQ>0 0 -1</drake:ball_constraint_p_BQ></drake:ball_constraint>"
     )
     scene = load(model(link("a") + link("b", f"0 0 2 {RIGHT} 0 0") + joint("a", "b") + ball))
-    pair = scene.mechanism.pair_by_name["ball_constraint"]
+    pair = scene.mechanism.pair_by_name["ball_constraint_a_b"]
     assert (pair.type, pair.body_a, pair.body_b, pair.closure) == ("spherical", "a", "b", True)
     X = relative_pose(scene.mechanism, pair, forward(scene.mechanism, scene.state.q))
     # Q lies at (0, 1, 2), P at (0, 0, 1), and the axes are parallel at the file's pose

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from mbplugin.errors import BadUsage
 from mbplugin.mechanism.body import WORLD
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.mechanism.pair import Pair
@@ -27,3 +28,21 @@ def with_fixed_roots(mech: Mechanism, poses: Mapping[str, Pose]) -> Mechanism:
     """
     roots = [joint.outer for joint in mech.tree.joints if joint.pair is None]
     return replace(mech, pairs=(*(to_world(name, poses[name]) for name in roots), *mech.pairs))
+
+
+def require_free_root(mech: Mechanism, file: str) -> None:
+    """Refuse a request for a free base where everything is tied to the ground.
+
+    Raises
+    ------
+    BadUsage
+        No part of the mechanism is free to move in the world.
+    """
+    if any(joint.pair is None for joint in mech.tree.joints):
+        return
+    tie = next(pair for pair in mech.pairs if WORLD in (pair.body_a, pair.body_b))
+    raise BadUsage(
+        f"the base cannot be free, pair {tie.name!r} ties it to the world",
+        where=file,
+        remedy="remove that joint from the file or do not ask for a free base",
+    )

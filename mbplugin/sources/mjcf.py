@@ -12,7 +12,7 @@ import numpy as np
 from mbplugin.errors import BadUsage, BrokenModel
 from mbplugin.mechanism import WORLD, Mechanism
 from mbplugin.mechanism.kinematics import BodyPoses, coordinates_of
-from mbplugin.sources.grounding import with_fixed_roots
+from mbplugin.sources.grounding import require_free_root, with_fixed_roots
 from mbplugin.sources.mjcf_compile import compile_mjcf, documents, mujoco_module
 from mbplugin.sources.mjcf_equality import read_equalities
 from mbplugin.sources.mjcf_names import Names
@@ -80,6 +80,7 @@ def _with_base(mech: Mechanism, tree: Tree, request: Request) -> Mechanism:
                     where=str(tree.origin["body", pair.body_b, ""]),
                     remedy="add a <freejoint/> to it or do not ask for a free base",
                 )
+        require_free_root(mech, request.path)
     return mech
 
 

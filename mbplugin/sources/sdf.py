@@ -11,7 +11,7 @@ import numpy as np
 from mbplugin.errors import BadUsage, BrokenModel
 from mbplugin.mechanism import WORLD, Coupling, Mechanism, Pair
 from mbplugin.mechanism.kinematics import free_pose, home
-from mbplugin.sources.grounding import to_world, with_fixed_roots
+from mbplugin.sources.grounding import require_free_root, to_world, with_fixed_roots
 from mbplugin.sources.scene import Actuator, Defect, Origin, OriginKey, Request, Scene, State
 from mbplugin.sources.sdf_couplings import read_ball_constraint, read_gearbox, read_mimics
 from mbplugin.sources.sdf_document import Reading, Scope
@@ -45,9 +45,7 @@ def read_sdf(text: str, request: Request) -> Scene:
     reading = Reading(request)
     world = read_document(text, reading)
     frames = Frames(world)
-    links = {frames.label(n): n for n in frames.links if n.name != WORLD}
-    if not links:
-        raise BrokenModel("the file has no link", where=request.path, expected="a <model> with a <link>")
+    links = _links(frames, request)
     static = _static_pairs(frames, links, request)
     joints = _read_joints(frames, static, reading)
     mech = Mechanism(
@@ -60,8 +58,9 @@ def read_sdf(text: str, request: Request) -> Scene:
     poses = {name: frames.pose(node) for name, node in links.items()}
     if request.base == "fixed":
         mech = with_fixed_roots(mech, poses)
-    for name, node in links.items():
-        joints.origin.update(link_origins(node, name))
+    elif request.base == "free":
+        require_free_root(mech, request.path)
+    _add_origins(joints.origin, links, mech)
     return Scene(
         mechanism=mech,
         state=_state(mech, poses, joints.start),
@@ -72,6 +71,31 @@ def read_sdf(text: str, request: Request) -> Scene:
         actuators=tuple(joints.actuators),
         request=request,
     )
+
+
+def _links(frames: Frames, request: Request) -> dict[str, Node]:
+    """Return the links by their names in the mechanism, without one that is the ground."""
+    links: dict[str, Node] = {}
+    for node in frames.links:
+        name = frames.label(node)
+        if name in links:
+            assert node.member is not None
+            raise BrokenModel(
+                f"two links are called {name!r}", where=where(node.member.element), remedy="rename one"
+            )
+        if node.name != WORLD:
+            links[name] = node
+    if not links:
+        raise BrokenModel("the file has no link", where=request.path, expected="a <model> with a <link>")
+    return links
+
+
+def _add_origins(found: dict[OriginKey, Origin], links: Mapping[str, Node], mech: Mechanism) -> None:
+    """Add the lines of links, and to pairs that no element states those of the links they hold."""
+    for name, node in links.items():
+        found.update(link_origins(node, name))
+    for pair in mech.pairs:
+        found.setdefault(("constraint", pair.name, ""), found.get(("body", pair.body_b, ""), Origin("", 0)))
 
 
 @dataclass(eq=False)
@@ -109,23 +133,27 @@ def _read_joints(frames: Frames, static: Sequence[Pair], reading: Reading) -> _J
         out.actuators += _actuator(node, name)
     for node in frames.constraints:
         assert node.member is not None
-        name = _unique(frames.label(node) or "ball_constraint", names, node, reading)
+        ball = read_ball_constraint(node, frames)
+        name = _unique(ball.name, names, node, reading)
         out.origin["constraint", name, ""] = origin(node.member.element)
-        out.pairs.append(read_ball_constraint(node, name, frames))
+        out.pairs.append(replace(ball, name=name))
     out.pairs = mark_closures([*static, *(j.pair for j in read.values())]) + out.pairs
     for node, name in gearboxes:
         assert node.member is not None
         out.origin["constraint", name, ""] = origin(node.member.element)
         out.couplings.append(read_gearbox(node, name, frames, list(read.values()), reading))
-    pairs = {key: joint.pair for key, joint in read.items()}
+    _add_mimics(frames, {key: joint.pair for key, joint in read.items()}, out, reading)
+    return out
+
+
+def _add_mimics(frames: Frames, pairs: Mapping[int, Pair], out: _Joints, reading: Reading) -> None:
+    """Add the couplings of mimics; ``pairs`` has the pair of each joint node, by ``id``."""
     for node in frames.joints:
         if id(node) in pairs:
             assert node.member is not None
-            mimics = read_mimics(node, pairs[id(node)], frames, pairs, reading)
-            out.couplings += mimics
-            for mimic in mimics:
+            for mimic in read_mimics(node, pairs[id(node)], frames, pairs, reading):
+                out.couplings.append(mimic)
                 out.origin["constraint", mimic.name, ""] = origin(node.member.element)
-    return out
 
 
 def _unique(name: str, taken: set[str], node: Node, reading: Reading) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mbplugin.errors import BrokenModel
+from mbplugin.errors import BrokenModel, suggestion
 from mbplugin.mechanism.coupling import Coupling, Term
 from mbplugin.mechanism.pair import Pair
 from mbplugin.sources.scene import Defect
@@ -118,14 +118,23 @@ def _mimic(
     reading: Reading,
 ) -> Coupling | None:
     wanted = str(mimic.get("joint", ""))
-    leader_node = frames.find_joint(node.reference(wanted, where(mimic)))
-    leader = pairs.get(id(leader_node))
+    reference = node.reference(wanted, where(mimic))
+    leader = pairs.get(id(frames.find_joint(reference)))
+    problem, free, led = "", _freedom(follower, index), ""
     if leader is None:
-        message = f"joint {follower.name!r} mimics {wanted!r}, which does not exist; it is read as free"
-        reading.defects.append(Defect("MB108", follower.name, message, origin(mimic)))
+        known = [pair.name for pair in pairs.values()]
+        problem = f"which does not exist; {suggestion(wanted, known)}"
+    elif leader is follower:
+        problem = "which is itself"
+    elif not (led := _freedom(leader, 1 if mimic.get("axis") == "axis2" else 0)):
+        problem = f"which is {leader.type} and has no such axis"
+    elif not free:
+        problem = f"but a {follower.type} joint has no such axis"
+    if problem or leader is None:
+        message = f"joint {follower.name!r} mimics joint {wanted!r}, {problem}; the mimic is left out"
+        defect = Defect("MB108", follower.name, message, origin(mimic), {"joint": wanted})
+        reading.defects.append(defect)
         return None
-    free = _freedom(follower, index, mimic)
-    led = _freedom(leader, 1 if mimic.get("axis") == "axis2" else 0, mimic)
     multiplier = _value(mimic, "multiplier", 1.0)
     offset = _value(mimic, "offset", 0.0) - multiplier * _value(mimic, "reference", 0.0)
     name = f"mimic {follower.name}" + ("" if index == 0 else f".{free}")
@@ -133,16 +142,10 @@ def _mimic(
     return Coupling(name, "mimic", terms, offset)
 
 
-def _freedom(pair: Pair, index: int, mimic: Element) -> str:
+def _freedom(pair: Pair, index: int) -> str:
+    """Return the freedom about an axis of a joint; empty where it has no such axis."""
     free = pair.kind.free
-    if index >= len(free) or pair.type in ("spherical", "planar"):
-        raise BrokenModel(
-            f"a mimic uses axis {index + 1} of {pair.type} joint {pair.name!r}",
-            where=where(mimic),
-            expected="a joint with that axis",
-            remedy="correct the mimic's axis or joint",
-        )
-    return free[index]
+    return free[index] if index < len(free) and pair.type not in ("spherical", "planar") else ""
 
 
 def _value(mimic: Element, name: str, default: float) -> float:
@@ -152,10 +155,10 @@ def _value(mimic: Element, name: str, default: float) -> float:
     return float(attribute_numbers(mimic, name, 1, repr(default))[0])
 
 
-def read_ball_constraint(node: Node, name: str, frames: Frames) -> Pair:
+def read_ball_constraint(node: Node, frames: Frames) -> Pair:
     """Return the spherical closure of a ``<drake:ball_constraint>``, whose values are element text.
 
-    Its frames have body A's axes at the file's pose.
+    Its frames have body A's axes at the file's pose, and it has a name only where the file gives one.
     """
     assert node.member is not None
     element = node.member.element
@@ -167,11 +170,14 @@ def read_ball_constraint(node: Node, name: str, frames: Frames) -> Pair:
         bodies.append(frames.carrier(frames.find(node.reference(link, where(element)))))
         points.append(vector_of(element, f"ball_constraint_{point}", 3, "0 0 0"))
     R_WA, R_WB = (link_pose(body, frames).R for body in bodies)
+    a, b = (frames.body(body) for body in bodies)
+    if a == b:
+        raise BrokenModel(f"a ball constraint joins {a!r} to itself", where=where(element))
     return Pair(
-        name=name,
+        name=frames.label(node) if node.name else f"ball_constraint_{a}_{b}",
         type="spherical",
-        body_a=frames.body(bodies[0]),
-        body_b=frames.body(bodies[1]),
+        body_a=a,
+        body_b=b,
         X_AP=Pose(np.eye(3), points[0]),
         X_BS=Pose(R_WB.T @ R_WA, points[1]),
         closure=True,

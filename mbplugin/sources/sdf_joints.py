@@ -168,7 +168,8 @@ def axis_in_world(node: Node, element: Element, frames: Frames, reading: Reading
     length = float(np.linalg.norm(xyz))
     if length == 0.0:
         message = f"the axis of joint {node.name!r} is zero; it is read as 0 0 1"
-        reading.defects.append(Defect("MB106", frames.label(node), message, origin(element)))
+        literal = {"literal": text_of(element, "xyz")}
+        reading.defects.append(Defect("MB106", frames.label(node), message, origin(element), literal))
         xyz, length = np.array([0.0, 0.0, 1.0]), 1.0
     return np.asarray(frames.pose(_expressed_in(node, element, frames)).R @ xyz / length)
 
