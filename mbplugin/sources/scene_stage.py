@@ -7,7 +7,7 @@ read off at that pose.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -151,18 +151,15 @@ def add_pairs(stage: Stage, source: SceneSource, tables: SceneFile) -> Stage:
     old = stage.mechanism
     X_WL = {WORLD: Pose.identity(), **{b.name: stage.poses.of(i) for i, b in enumerate(old.bodies)}}
     new: dict[str, Pair] = {}
-    zeros: dict[str, float] = {}
-    unplaced = {table.name for table in tables.body if table.xyz is None and table.rpy is None}
+    framed: list[Pair] = []
     for kind, i, table in _declarations(tables):
         if table.name in old.pair_by_name or table.name in new:
             raise BadScene(
                 f"two pairs are called {table.name!r}", where=source.where(kind, i), remedy="rename one"
             )
-        pair = new[table.name] = declared(source, kind, i, table, X_WL)
-        if states_both_sides(table) and unplaced & {pair.body_a, pair.body_b}:
-            # no pose was written, so the joint frames alone say where the body is
-            names, _ = coordinate_names(pair.name, pair.type, pair.kind.free)
-            zeros.update(zip(names, zero_coordinates(pair.type, pair.kind.free), strict=True))
+        new[table.name] = declared(source, kind, i, table, X_WL)
+        if states_both_sides(table):
+            framed.append(new[table.name])
     known = {**old.pair_by_name, **new}
     for i, retype in enumerate(tables.pair):
         if not declares_new_pair(source, i, retype, known) and retype.name in new:
@@ -171,7 +168,22 @@ def add_pairs(stage: Stage, source: SceneSource, tables: SceneFile) -> Stage:
         return stage
     mech = replace(old, pairs=(*old.pairs, *new.values()))
     q, qd = stage.named()
-    return settle(mech, ({**zeros, **q}, qd), stage.poses, tables)
+    return settle(mech, ({**_undecided(framed, tables), **q}, qd), stage.poses, tables)
+
+
+def _undecided(framed: Sequence[Pair], tables: SceneFile) -> dict[str, float]:
+    """Return zero coordinates of the pairs whose frames alone say where a body is.
+
+    These are pairs with both joint frames written, at bodies for which no pose is.
+    """
+    unplaced = {table.name for table in tables.body if table.xyz is None and table.rpy is None}
+    following = {pair.body_b for pair in framed} & unplaced
+    zeros: dict[str, float] = {}
+    for pair in framed:
+        if following & {pair.body_a, pair.body_b}:
+            names, _ = coordinate_names(pair.name, pair.type, pair.kind.free)
+            zeros.update(zip(names, zero_coordinates(pair.type, pair.kind.free), strict=True))
+    return zeros
 
 
 def _declarations(tables: SceneFile) -> Iterator[tuple[str, int, PairTable | ClosureTable]]:
