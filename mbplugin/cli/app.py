@@ -1,0 +1,70 @@
+"""The application: commands put together, and how errors leave the process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+import mbplugin
+from mbplugin.cli import lint, matrix, rule, schema
+from mbplugin.cli.output import complain, emit
+from mbplugin.errors import MbPluginError
+
+INTERRUPTED = 130
+
+#: The usage errors of typer, whichever click they come from (newer typers carry their own).
+UsageError: Any = typer.BadParameter.__base__
+
+app = typer.Typer(
+    name="mbplugin",
+    help=mbplugin.__doc__,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("lint")(lint.lint_command)
+app.command("rule")(rule.rule_command)
+app.command("schema")(schema.schema_command)
+app.command("matrix")(matrix.matrix_command)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        emit(f"mbplugin {mbplugin.__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code; every error is one sentence on stderr."""
+    try:
+        code = app(list(arguments), prog_name="mbplugin", standalone_mode=False)
+    except UsageError as error:
+        complain(_usage(error))
+        return 2
+    except MbPluginError as error:
+        complain(f"mbplugin: {error}")
+        return 2
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    return code if isinstance(code, int) else 0
+
+
+def _usage(error: Any) -> str:
+    message = " ".join(error.format_message().split()).rstrip(".")
+    command = error.ctx.command_path if error.ctx else "mbplugin"
+    if not message:  # no command at all: typer's help is the answer
+        return str(error.ctx.get_help() if error.ctx else "")
+    return f"{command}: {message[:1].lower()}{message[1:]}; see '{command} --help'."

@@ -1,0 +1,92 @@
+"""Where output goes: stdout takes only what was asked for, files appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from mbplugin.errors import BadUsage
+
+
+def emit(text: str, output: Path | None = None) -> None:
+    """Write a text to a file, or to stdout where none is given.
+
+    Raises
+    ------
+    BadUsage
+        The text cannot be written there.
+    """
+    if output is None:
+        _to_stdout(text)
+        return
+    with replacing(output) as temporary:
+        temporary.write_text(text, encoding="utf-8", errors="surrogateescape")
+
+
+def complain(sentence: str) -> None:
+    """Print a sentence on stderr, if there is one."""
+    # print(file=None) would write to stdout
+    if sys.stderr is not None and sentence:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(_encodable(sentence, sys.stderr.encoding) + "\n")
+            sys.stderr.flush()
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary file beside ``path`` that takes its place when the block ends well.
+
+    What is no ordinary file (a pipe, ``/dev/null``) is written to directly.
+    """
+    try:
+        target = path.resolve()
+        if target.exists() and not target.is_file():
+            yield target
+            return
+        handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            yield temporary
+            temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        reason = (error.strerror or "no reason given").lower()
+        raise BadUsage(f"the file cannot be written ({reason})", where=str(path)) from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _to_stdout(text: str) -> None:
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.write(_encodable(text, sys.stdout.encoding))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        forget_stdout()
+    except OSError as error:
+        forget_stdout()
+        reason = (error.strerror or "no reason given").lower()
+        raise BadUsage(f"stdout cannot be written ({reason})") from None
+
+
+def forget_stdout() -> None:
+    """Send what is left to nowhere: the reader is gone, and the flush at exit must not complain."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _encodable(text: str, encoding: str | None) -> str:
+    encoding = encoding or "utf-8"
+    return text.encode(encoding, errors="backslashreplace").decode(encoding)

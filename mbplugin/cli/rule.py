@@ -1,0 +1,42 @@
+"""``mbplugin rule``: which rules there are, and what one of them says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mbplugin.cli import options as opt
+from mbplugin.cli.output import emit
+
+if TYPE_CHECKING:
+    from mbplugin.lint.registry import Rule
+
+
+def rule_command(
+    code: Annotated[str | None, typer.Argument(help="A code such as MB201, or a rule's name.")] = None,
+    output_format: opt.FormatOption = opt.Format.text,
+    output: opt.OutputOption = None,
+) -> None:
+    """List the rules, or print the documentation of one."""
+    from mbplugin.lint.registry import find_rule, rules
+
+    chosen = rules() if code is None else (find_rule(code),)
+    if output_format is opt.Format.json:
+        from mbplugin.report.json import dumps, rules_document
+
+        emit(dumps(rules_document(chosen)), output)
+    else:
+        emit(_documentation(chosen[0]) if code else _table(chosen), output)
+
+
+def _table(rules: tuple[Rule, ...]) -> str:
+    width = max(len(rule.name) for rule in rules)
+    return "".join(
+        f"{rule.code}  {rule.name:<{width}}  {rule.severity:<7}  {rule.documentation.splitlines()[0]}\n"
+        for rule in rules
+    )
+
+
+def _documentation(rule: Rule) -> str:
+    return f"{rule.code} {rule.name} ({rule.severity})\n\n{rule.documentation}\n"

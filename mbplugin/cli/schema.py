@@ -1,0 +1,32 @@
+"""``mbplugin schema``: the JSON schema of an output, or of the scene file."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from mbplugin.cli import options as opt
+from mbplugin.cli.output import emit
+
+
+class Document(str, Enum):
+    """What has a schema."""
+
+    lint = "lint"
+    scene = "scene"
+    matrix = "matrix"
+    rule = "rule"
+
+
+def schema_command(
+    document: Annotated[Document, typer.Argument(help="Whose schema.")] = Document.lint,
+    output_format: opt.FormatOption = opt.Format.json,
+    output: opt.OutputOption = None,
+) -> None:
+    """Print the JSON schema of a command's JSON output, or of scene files; both formats are JSON."""
+    from mbplugin.report.json import dumps
+    from mbplugin.report.schema import schema_of
+
+    emit(dumps(schema_of(document.value)), output)

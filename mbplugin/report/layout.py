@@ -1,0 +1,73 @@
+"""Lines of styled text: wrapped for a width, printed plain or in colour."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+#: Width where nobody's terminal decides it: files, pipes, CI logs.
+PLAIN_WIDTH = 100
+_NARROWEST, _WIDEST = 60, 140
+#: A chain of names (crank–coupler–rocker) may break after its dashes.
+_BREAKS = re.compile(r"(?<=[–→])|(\s+)")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line; its first ``styled`` characters are in ``style`` (a name of rich), the rest plain."""
+
+    text: str = ""
+    style: str = ""
+    styled: int | None = None
+
+    @property
+    def segments(self) -> tuple[tuple[str, str], tuple[str, str]]:
+        """The styled and the plain part, each (text, style)."""
+        cut = len(self.text) if self.styled is None else self.styled
+        return (self.text[:cut], self.style), (self.text[cut:], "")
+
+
+def wrapped(text: str, width: int, first: str = "", rest: str | None = None) -> Iterator[str]:
+    """Yield the lines of a text, the first and the following ones indented."""
+    indent, line = first, ""
+    for piece in filter(None, _BREAKS.split(text)):
+        blank = piece.isspace()
+        if line.strip() and not blank and len(indent) + len(line) + len(piece) > width:
+            yield indent + line.rstrip()
+            indent, line = first if rest is None else rest, ""
+        if line or not blank:
+            line += " " if blank else piece
+    yield (indent + line).rstrip()
+
+
+def listed(names: Sequence[str], most: int = 24) -> str:
+    """Return names joined by commas, shortened where there are many."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun in singular or plural."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def plain_text(lines: Iterable[Line]) -> str:
+    """Return the lines without style."""
+    return "".join(line.text + "\n" for line in lines)
+
+
+def terminal_width() -> int:
+    """Return the width to wrap for on the terminal."""
+    return min(_WIDEST, max(_NARROWEST, shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns))
+
+
+def print_lines(lines: Iterable[Line]) -> None:
+    """Print lines on the terminal, in colour unless NO_COLOR or a dumb terminal forbids it."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for line in lines:
+        console.print(Text.assemble(*line.segments), soft_wrap=True)

@@ -1,0 +1,182 @@
+"""The lint report for people: the verdict first, then where, why and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from mbplugin.report.layout import PLAIN_WIDTH, Line, counted, listed, plain_text, wrapped
+
+if TYPE_CHECKING:
+    from mbplugin.analysis import Analysis
+    from mbplugin.lint.finding import Finding
+    from mbplugin.lint.run import Report
+
+_STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+_HEADING = "bold"
+_CODE = "green"
+
+
+def lint_text(reports: Sequence[Report], width: int = PLAIN_WIDTH) -> str:
+    """Return the reports as plain text."""
+    return plain_text(lint_lines(reports, width))
+
+
+def lint_lines(reports: Sequence[Report], width: int) -> Iterator[Line]:
+    """Yield the lines of all reports, and a count of the runs where there are several."""
+    for k, report in enumerate(reports):
+        if k:
+            yield Line()
+        yield from _run(report, width)
+    if len(reports) > 1:
+        codes = [report.exit_code for report in reports]
+        yield Line()
+        yield Line(
+            f"{len(codes)} runs: {codes.count(0)} passed, {codes.count(1)} failed, {codes.count(2)} unusable",
+            _HEADING,
+        )
+
+
+def verdict(report: Report) -> str:
+    """Return the verdict in one line."""
+    analysis = report.analysis
+    if analysis is None:
+        return f"{report.source}: unusable input, nothing was analyzed"
+    p, ps = analysis.degree_of_redundancy, analysis.structural_redundancy
+    redundancy = f"{counted(p, 'redundant constraint')}" if p else "no redundant constraint"
+    if p > ps:
+        redundancy += f" at this singular pose ({ps} elsewhere)"
+    formula = "" if analysis.gruebler == analysis.dof else f" (Grübler would say {analysis.gruebler})"
+    plane = f" in the {analysis.planar} plane" if analysis.planar else ""
+    return f"{analysis.mechanism.name}: {redundancy}, mobility {analysis.dof}{formula}{plane}"
+
+
+def _run(report: Report, width: int) -> Iterator[Line]:
+    style = "bold green" if report.exit_code == 0 and not report.findings else "bold yellow"
+    yield Line(verdict(report), "bold red" if report.exit_code else style)
+    for finding in report.findings:
+        yield Line()
+        yield from _finding(finding, width)
+    if report.analysis is not None:
+        yield from _reactions(report.analysis, width)
+        yield from _groups(report.analysis, width)
+        yield from _flexible(report.analysis, width)
+        yield from _remedies(report.analysis, width)
+        yield from _rank(report.analysis, width)
+    yield Line()
+    yield Line(_summary(report))
+
+
+def _finding(finding: Finding, width: int) -> Iterator[Line]:
+    place = (
+        f"{finding.file}:{finding.line}: " if finding.line else f"{finding.file}: " if finding.file else ""
+    )
+    yield Line(f"{finding.severity} {finding.code} {finding.name}", _STYLES[finding.severity])
+    element = f"[{finding.element}] " if finding.element and finding.element not in finding.message else ""
+    message = finding.message
+    # unusable input already says where
+    if place and message.startswith((place, place.removesuffix(" "))):
+        place = ""
+    yield from (Line(text) for text in wrapped(place + element + message, width, "  "))
+    if finding.help and finding.help not in message:
+        yield from (Line(text) for text in wrapped(finding.help, width, "  help: ", "        "))
+
+
+def _section(title: str, width: int) -> Iterator[Line]:
+    yield Line()
+    yield from (Line(text, _HEADING) for text in wrapped(title, width))
+
+
+def _reactions(analysis: Analysis, width: int) -> Iterator[Line]:
+    """Yield the reactions that a rigid model leaves open, constraints with the same ones together."""
+    same: dict[tuple[str, str], list[str]] = {}
+    for verdict in analysis.constraints:
+        if not verdict.unique:
+            open_ones = " ".join(c.name for c in verdict.components if not c.unique)
+            same.setdefault((verdict.type, open_ones), []).append(verdict.name)
+    if not same:
+        return
+    several = sum(len(names) for names in same.values())
+    yield from _section(
+        f"Reactions that mean nothing in a rigid model ({several} of {len(analysis.constraints)} constraints;"
+        " every other component is unique)",
+        width,
+    )
+    for (kind, components), names in same.items():
+        first = f"  {kind} {components}: "
+        yield from (Line(text) for text in wrapped(listed(names), width, first, "      "))
+
+
+def _groups(analysis: Analysis, width: int) -> Iterator[Line]:
+    if analysis.groups:
+        yield from _section("Groups", width)
+    for group in analysis.groups:
+        answers = [
+            f"reaction {group.reaction}",
+            f"components {_unique(group.components_unique)}",
+            f"resultant {_unique(group.resultant_unique)}",
+        ]
+        if group.assembly_effect_unique is not None:
+            answers.append(f"effect on the assembly {_unique(group.assembly_effect_unique)}")
+        text = f"{', '.join(group.members)}: {', '.join(answers)}"
+        yield from (Line(line) for line in wrapped(text, width, "  ", "      "))
+
+
+def _unique(flag: bool) -> str:
+    return "unique" if flag else "non-unique"
+
+
+def _flexible(analysis: Analysis, width: int) -> Iterator[Line]:
+    names = [body.name for body in analysis.bodies if not body.may_stay_rigid]
+    if names:
+        title = f"Bodies that must be flexible for right reactions ({len(names)} of {len(analysis.bodies)})"
+        yield from _section(title, width)
+        yield from (Line(text) for text in wrapped(listed(names), width, "  "))
+
+
+def _remedies(analysis: Analysis, width: int) -> Iterator[Line]:
+    """Yield the first remedy as lines to paste, the others in words."""
+    if not analysis.remedies:
+        return
+    first, *others = analysis.remedies
+    proof = f"proved: {counted(first.degree_of_redundancy, 'redundant constraint')}, mobility {first.dof}"
+    yield from _section(f"What to change; paste into the scene ({proof})", width)
+    yield from (Line(f"  {line}".rstrip(), _CODE) for line in first.toml.splitlines())
+    for other in others:
+        by_type: dict[str, list[str]] = {}
+        for change in other.changes:
+            by_type.setdefault(change.new, []).append(change.constraint)
+        text = "; ".join(f"make {listed(names)} {kind}" for kind, names in by_type.items())
+        yield from (
+            Line(line) for line in wrapped(f"{text} (its TOML is in the JSON)", width, "  or ", "     ")
+        )
+
+
+def _rank(analysis: Analysis, width: int) -> Iterator[Line]:
+    """Yield how the rank was decided, and how well the loops were closed."""
+    yield from _section("How this was decided", width)
+    rows = f"rank {analysis.rank} of {analysis.rows} rows, {analysis.columns} columns"
+    bodies = counted(len(analysis.bodies), "body").replace("bodys", "bodies")
+    yield Line(f"  {rows} ({bodies}), tolerance {analysis.tolerance:g}")
+    if analysis.critical is None:
+        yield Line("  no loop")
+        return
+    counts = "none" if analysis.sigma_r is None else f"{analysis.sigma_r:.3g}"
+    rest = "none" if analysis.sigma_r_plus_1 is None else f"{analysis.sigma_r_plus_1:.3g}"
+    yield Line(f"  relative singular values: smallest that counts {counts}, largest that does not {rest}")
+    for plateau in analysis.plateaus:
+        here = " (used)" if plateau.start <= analysis.tolerance < plateau.stop else ""
+        yield Line(
+            f"  tolerance {plateau.start:.3g} to {plateau.stop:.3g}:"
+            f" {counted(plateau.degree_of_redundancy, 'redundant constraint')}{here}"
+        )
+    closing = analysis.assembly
+    yield Line(f"  loops: {closing.worst_file:.2g} m open as given, {closing.worst:.2g} m open as analyzed")
+
+
+def _summary(report: Report) -> str:
+    counts = [
+        counted(sum(finding.severity == severity for finding in report.findings), severity)
+        for severity in ("error", "warning", "note")
+    ]
+    return ", ".join(counts)
