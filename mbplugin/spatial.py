@@ -31,7 +31,8 @@ def cross(a: Array, b: Array) -> Array:
     """Return a × b over the last axis (``numpy.cross`` costs ten times as much on one vector)."""
     a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
     b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
-    return np.stack((a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0), axis=-1)
+    parts = (a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0)
+    return np.array(parts) if a.ndim == b.ndim == 1 else np.stack(parts, axis=-1)
 
 
 def rotation_from_rpy(rpy: Array | tuple[float, float, float]) -> Array:

@@ -274,13 +274,13 @@ def _proved_remedies(result: Analysis, q: Array, columns: tuple[int, ...]) -> tu
     if not result.structural_redundancy:
         return ()
     mech = result.mechanism
-    there = rank_blocks(mech, forward(mech, q), columns, result.tolerance, q)
+    poses = forward(mech, q)
+    there = rank_blocks(mech, poses, columns, result.tolerance, q)
     dof = result.columns - result.rows + sum(b.redundancy for b in there)
     proved = []
-    for changes in candidate_remedies(mech, stress(there)):
+    for changes in candidate_remedies(mech, poses, stress(there)):
         changed = apply_changes(mech, changes)
         # the changed pairs have other coordinates for the same body poses
-        poses = forward(mech, q)
         q_changed = coordinates_of(changed, poses)
         after = rank_blocks(changed, poses, columns, result.tolerance, q_changed)
         p = sum(b.redundancy for b in after)

@@ -21,6 +21,8 @@ _COST = {
     "point-on-line": 1.5,
     "point-on-plane": 3.0,
 }
+#: Extra cost of making a joint where two links are one part.
+_GLUED = 2.0
 _AXES = {axis: np.eye(3)[k] for k, axis in enumerate("xyz")}
 
 
@@ -33,27 +35,40 @@ class Replacement:
     pair, type : str
     axis : (3,) array or None
         New joint axis (for a universal joint the second cross axis) in axes of P.
-    released : tuple of str
-        The components that are no longer constrained.
+    released : (c, k) array
+        Combinations of the pair's k rows that are no longer constrained.
     cost : float
     """
 
     pair: str
     type: str
     axis: Array | None
-    released: tuple[str, ...]
+    released: Array
     cost: float
 
 
-def replacements(pair: Pair) -> Iterator[Replacement]:
-    """Yield the catalogue pairs that constrain a proper subset of what a pair constrains."""
+def replacements(pair: Pair, turn: float) -> Iterator[Replacement]:
+    """Yield the catalogue pairs that constrain less than a pair does.
+
+    Parameters
+    ----------
+    pair : Pair
+    turn : float
+        Present angle about its z, rad; a universal joint's second axis has turned with it.
+    """
     if pair.type in ("screw", "distance"):
         return
-    held = set(pair.kind.constrained)
+    rows = pair.kind.constrained
+    glued = _GLUED if pair.type == "fixed" else 0.0
     for type_, axis, kept in _variants(pair.type):
-        if kept < held:
-            released = tuple(c for c in pair.kind.constrained if c not in kept)
-            yield Replacement(pair.name, type_, axis, released, _COST[type_])
+        if kept < set(rows):
+            released = np.array([np.eye(len(rows))[rows.index(c)] for c in rows if c not in kept])
+            yield Replacement(pair.name, type_, axis, released, _COST[type_] + glued)
+    if {"tx", "ty", "tz", "rx", "ry"} <= set(rows):
+        for axis in (_AXES["x"], _AXES["y"]):
+            yield Replacement(
+                pair.name, "universal", axis, _second_axis(rows, axis, turn), _COST["universal"] + glued
+            )
 
 
 def _variants(current: str) -> Iterator[tuple[str, Array | None, set[str]]]:
@@ -73,6 +88,16 @@ def _variants(current: str) -> Iterator[tuple[str, Array | None, set[str]]]:
         yield "planar", axis, {f"t{k}", f"r{i}", f"r{j}"}
         yield "point-on-line", axis, points - {f"t{k}"}
         yield "point-on-plane", axis, {f"t{k}"}
-        if k != "z":
-            # the first cross axis is the old joint axis z, the second one is k
-            yield "universal", direction, points | {"ry" if k == "x" else "rx"}
+
+
+def _second_axis(rows: tuple[str, ...], axis: Array, turn: float) -> Array:
+    """Return the rotations that a universal joint about z and ``axis`` frees besides those free now."""
+    now = np.array(
+        [np.cos(turn) * axis[0] - np.sin(turn) * axis[1], np.sin(turn) * axis[0] + np.cos(turn) * axis[1]]
+    )
+    released = np.zeros((1, len(rows)))
+    released[0, rows.index("rx")], released[0, rows.index("ry")] = now
+    if "rz" in rows:
+        about_z = np.eye(len(rows))[[rows.index("rz")]]
+        released = np.vstack((released, about_z))
+    return released

@@ -58,12 +58,12 @@ def group_verdict(
             raise UnknownName(
                 f"the group names an unknown constraint {name!r}", remedy=suggestion(name, list(known))
             )
-    touching = [s for s in stressed if s.Z.shape[1] and s.rows_of(members).size]
+    touching = [s for s in stressed if s.Z.shape[1] and len(s.rows_of(members))]
     grounded = all(WORLD in bodies_of(mech, known[name]) for name in members)
     return GroupVerdict(
         tuple(members),
         "unique" if all(_body_by_body(s, poses, members) for s in touching) else "non-unique",
-        all((np.linalg.norm(s.Z[s.rows_of(members)], axis=1) <= s.ranked.zero).all() for s in touching),
+        all((np.linalg.norm(s.rows_of(members), axis=1) <= s.ranked.zero).all() for s in touching),
         all(_assembly_effect(mech, s, poses, members) for s in touching) if grounded else None,
         all(_resultant(mech, s, poses, members) for s in touching),
     )

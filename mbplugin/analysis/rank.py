@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,8 @@ from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.spatial import Array
 
 LOOSEST, TIGHTEST = 1e-2, 1e-12
+#: Singular values that differ by less than this fraction are one jump of p, not two.
+_SAME_JUMP = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,14 +79,15 @@ def plateaus(blocks: Sequence[RankedBlock]) -> tuple[Plateau, ...]:
     """Return the plateaus of p over tolerances from 1e-12 to 1e-2."""
     values = (v for b in blocks for v in b.spectrum.relative)
     jumps = sorted(float(v) for v in values if TIGHTEST < v < LOOSEST)
-    edges = [TIGHTEST, *jumps, LOOSEST]
     out: list[Plateau] = []
-    for start, stop in itertools.pairwise(edges):
+    start = TIGHTEST
+    for stop in (*jumps, LOOSEST):
+        if stop < start * (1 + _SAME_JUMP) and stop != LOOSEST:
+            start = stop
+            continue
         p = sum(b.spectrum.redundancy(np.sqrt(start * stop)) for b in blocks)
-        if out and (out[-1].degree_of_redundancy == p or stop / start < 1 + 1e-6):
-            out[-1] = Plateau(out[-1].start, stop, p)
-        else:
-            out.append(Plateau(start, stop, p))
+        out.append(Plateau(start, stop, p))
+        start = stop
     return tuple(out)
 
 

@@ -7,19 +7,20 @@ Releasing p rows removes all redundancy exactly when these rows of Z form a nons
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mbplugin.analysis.catalogue import Replacement, replacements
 from mbplugin.analysis.uniqueness import StressedBlock
+from mbplugin.mechanism.kinematics import BodyPoses, relative_pose
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.mechanism.pair import Pair
 from mbplugin.spatial import Array
 
-#: A released set is accepted when the smallest singular value of its block of Z (rows of length one
-#: at most) exceeds this; below, the released rows hardly carry the self-stress.
+#: A released set is accepted when the smallest singular value of its rows of Z exceeds this fraction
+#: of the longest row; below, the released rows hardly carry the self-stress.
 _WELL_CONDITIONED = 1e-3
 _STARTS, _OFFERED = 60, 3
 
@@ -55,9 +56,12 @@ class Remedy:
         return "\n\n".join(change.toml() for change in self.changes)
 
 
-def candidate_remedies(mech: Mechanism, stressed: Sequence[StressedBlock]) -> Iterator[tuple[Change, ...]]:
+def candidate_remedies(
+    mech: Mechanism, poses: BodyPoses, stressed: Sequence[StressedBlock]
+) -> Iterator[tuple[Change, ...]]:
     """Yield sets of changes that release every redundancy, the simplest first."""
-    per_block = [list(_of_block(mech, s)) for s in stressed if s.Z.shape[1]]
+    turns = {p.name: _turn(mech, p, poses) for p in mech.pairs if p.kind.free[-1:] == ("rz",)}
+    per_block = [list(_of_block(mech, s, turns)) for s in stressed if s.Z.shape[1]]
     if not per_block or not all(per_block):
         return
     for k in range(min(_OFFERED, max(len(options) for options in per_block))):
@@ -78,42 +82,76 @@ def apply_changes(mech: Mechanism, changes: Sequence[Change]) -> Mechanism:
     return replace(mech, pairs=tuple(retyped(pair) for pair in mech.pairs))
 
 
-def _of_block(mech: Mechanism, s: StressedBlock) -> Iterator[tuple[Change, ...]]:
+@dataclass(frozen=True, eq=False)
+class _Option:
+    """A replacement and what it releases of the self-stresses."""
+
+    replacement: Replacement
+    rows: Array
+    conditioning: float
+
+    @property
+    def order(self) -> tuple[int, float, float]:
+        """Many released rows first, then cheap, then well-conditioned.
+
+        Rounded, so that equally good options stay in file order on every machine.
+        """
+        return -len(self.rows), self.replacement.cost, -round(self.conditioning, 6)
+
+
+def _of_block(mech: Mechanism, s: StressedBlock, turns: Mapping[str, float]) -> Iterator[tuple[Change, ...]]:
     """Yield up to three ways to release one block: fewest pairs first, then the most ordinary ones."""
-    row = {label: k for k, label in enumerate(s.ranked.reduced.labels)}
-    options = []
-    for name in s.ranked.block.constraints:
-        if name in mech.pair_by_name:
-            for option in replacements(mech.pair_by_name[name]):
-                rows = [row[(name, c)] for c in option.released if (name, c) in row]
-                if rows and len(rows) <= s.Z.shape[1] and _smallest(s.Z[rows]) > _WELL_CONDITIONED:
-                    options.append((option, rows))
-    options.sort(key=lambda item: (-len(item[1]), item[0].cost, -_smallest(s.Z[item[1]])))
-    found = [way for start in options[:_STARTS] if (way := _complete(s.Z, start, options))]
+    options = sorted(_options(mech, s, turns), key=lambda option: option.order)
+    p = s.Z.shape[1]
+    found = [way for start in options[:_STARTS] if (way := _complete(p, start, options))]
     found.sort(key=lambda way: (len(way), sum(option.cost for option in way)))
-    ordinary = [way for way in found if all(option.cost <= 1.0 for option in way)]
-    offered: dict[tuple[tuple[str, str], ...], tuple[Replacement, ...]] = {}
-    for way in [*found[:1], *ordinary[:1], *found[1:]]:
-        offered.setdefault(tuple(sorted((o.pair, o.type) for o in way)), way)
-    for way in itertools.islice(offered.values(), _OFFERED):
+    for way in _varied(found):
         yield tuple(_change(mech, option) for option in way)
 
 
-def _complete(
-    Z: Array,
-    start: tuple[Replacement, list[int]],
-    options: Sequence[tuple[Replacement, list[int]]],
-) -> tuple[Replacement, ...] | None:
+def _varied(ways: Sequence[tuple[Replacement, ...]]) -> list[tuple[Replacement, ...]]:
+    """Return three ways that differ in kind where possible, else in the pairs they change."""
+    kinds: dict[tuple[str, ...], tuple[Replacement, ...]] = {}
+    places: dict[tuple[str, ...], tuple[Replacement, ...]] = {}
+    for way in ways:
+        kinds.setdefault(tuple(sorted({option.type for option in way})), way)
+        places.setdefault(tuple(sorted(f"{option.pair} {option.type}" for option in way)), way)
+    others = [way for way in places.values() if all(way is not kind for kind in kinds.values())]
+    return [*kinds.values(), *others][:_OFFERED]
+
+
+def _options(mech: Mechanism, s: StressedBlock, turns: Mapping[str, float]) -> Iterator[_Option]:
+    Z = s.Z / np.linalg.norm(s.Z, axis=1).max()
+    for rows in s.ranked.reduced.rows:
+        pair = mech.pair_by_name.get(rows.constraint)
+        # in a plane some rows have vanished, and with them what a catalogue pair would release
+        if pair is None or rows.components != pair.kind.constrained:
+            continue
+        Z_X = Z[s.slices[pair.name]]
+        for replacement in replacements(pair, turns.get(pair.name, 0.0)):
+            released = replacement.released @ Z_X
+            if len(released) <= Z.shape[1] and _smallest(released) > _WELL_CONDITIONED:
+                yield _Option(replacement, released, _smallest(released))
+
+
+def _complete(p: int, start: _Option, options: Sequence[_Option]) -> tuple[Replacement, ...] | None:
     """Add the largest options that keep the released rows independent until p rows are released."""
-    chosen, rows = [start[0]], list(start[1])
-    for option, more in options:
-        if len(rows) == Z.shape[1]:
+    chosen, rows = [start.replacement], start.rows
+    for option in options:
+        if len(rows) == p:
             break
-        fits = len(rows) + len(more) <= Z.shape[1] and option.pair not in {o.pair for o in chosen}
-        if fits and _smallest(Z[rows + more]) > _WELL_CONDITIONED:
-            chosen.append(option)
-            rows += more
-    return tuple(chosen) if len(rows) == Z.shape[1] else None
+        fits = len(rows) + len(option.rows) <= p
+        if fits and option.replacement.pair not in {r.pair for r in chosen}:
+            more = np.vstack((rows, option.rows))
+            if _smallest(more) > _WELL_CONDITIONED:
+                chosen.append(option.replacement)
+                rows = more
+    return tuple(chosen) if len(rows) == p else None
+
+
+def _turn(mech: Mechanism, pair: Pair, poses: BodyPoses) -> float:
+    R_PS = relative_pose(mech, pair, poses).R
+    return float(np.arctan2(R_PS[1, 0], R_PS[0, 0]))
 
 
 def _smallest(rows: Array) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -68,11 +69,20 @@ class StressedBlock:
     ranked: RankedBlock
     Z: Array
 
-    def rows_of(self, constraints: Collection[str]) -> np.ndarray:
-        """Return the indices of the rows of some constraints."""
-        return np.array(
-            [k for k, (name, _) in enumerate(self.ranked.reduced.labels) if name in constraints], dtype=int
-        )
+    @cached_property
+    def slices(self) -> dict[str, slice]:
+        """Rows of each constraint in Z."""
+        found: dict[str, slice] = {}
+        start = 0
+        for rows in self.ranked.reduced.rows:
+            found[rows.constraint] = slice(start, start + len(rows.components))
+            start += len(rows.components)
+        return found
+
+    def rows_of(self, constraints: Collection[str]) -> Array:
+        """Return the rows of Z that belong to some constraints, (k, p)."""
+        parts = [self.Z[self.slices[name]] for name in constraints if name in self.slices]
+        return np.vstack(parts) if parts else np.zeros((0, self.Z.shape[1]))
 
     def indeterminate_dim(self, Z_X: Array) -> int:
         """Return the rank of some rows of Z."""
@@ -102,7 +112,7 @@ def constraint_verdicts(
         labels, dim = components[constraint.name], 0
         unique = np.ones(len(labels), dtype=bool)
         if s := block_of.get(constraint.name):
-            Z_X = s.Z[s.rows_of((constraint.name,))]
+            Z_X = s.rows_of((constraint.name,))
             unique = np.linalg.norm(Z_X, axis=1) <= s.ranked.zero
             dim = 0 if unique.all() else max(1, s.indeterminate_dim(Z_X))
         body_a, body_b = bodies_of(mech, constraint)

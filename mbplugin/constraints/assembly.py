@@ -81,10 +81,12 @@ def assemble(mech: Mechanism, q: Array, given: Collection[str] = (), *, seed: in
     CannotClose
         Names the constraint that stays open and by how much.
     """
-    problem = _Problem(mech, q)
+    problem = Closure(mech, q)
     if not problem.constraints:
         return Assembly(q, {}, {}, problem.length, 0.0)
     before = problem.residuals(q)
+    if max(before.values()) <= _CONVERGED * problem.length:
+        return Assembly(q, before, before, problem.length, 0.0)
     attempt = _best_attempt(problem, q, _held_sets(mech, given), seed)
     after = problem.residuals(attempt)
     worst = max(after, key=lambda name: after[name])
@@ -95,23 +97,15 @@ def assemble(mech: Mechanism, q: Array, given: Collection[str] = (), *, seed: in
     return Assembly(attempt, before, problem.residuals(attempt), problem.length, moved, beyond)
 
 
-def project(mech: Mechanism, q: Array) -> Array | None:
-    """Return the closed pose next to q, or None where Gauss–Newton finds none."""
-    problem = _Problem(mech, q)
-    if not problem.constraints:
-        return q
-    closed = problem.solve(q, np.ones(len(mech.qd_names), dtype=bool))
-    return closed if max(problem.residuals(closed).values()) <= CLOSED * problem.length else None
+class Closure:
+    """The position equations of a mechanism in joint rates, in metres.
 
-
-def position_jacobian(mech: Mechanism, q: Array) -> Array:
-    """Return the position equations' Jacobian in joint rates, (k, nv), rows in metres."""
-    problem = _Problem(mech, q)
-    return problem.linearise(q)[0] if problem.constraints else np.zeros((0, len(mech.qd_names)))
-
-
-class _Problem:
-    """The position equations of a mechanism in joint rates, in metres."""
+    Parameters
+    ----------
+    mech : Mechanism
+    q : (nq,) array
+        A pose, for the characteristic length.
+    """
 
     def __init__(self, mech: Mechanism, q: Array) -> None:
         self.mech = mech
@@ -127,7 +121,11 @@ class _Problem:
         """Return the largest residual of each constraint, m."""
         return {r.constraint: float(np.abs(self._metres(r) * r.Phi).max()) for r in self._rows(q)}
 
-    def solve(self, q: Array, movable: np.ndarray) -> Array:
+    def closed(self, q: Array) -> bool:
+        """Return whether every residual is small against the mechanism."""
+        return max(self.residuals(q).values(), default=0.0) <= CLOSED * self.length
+
+    def solve(self, q: Array, movable: np.ndarray, converged: float = _CONVERGED) -> Array:
         """Return the end of damped Gauss–Newton steps in the movable rates."""
         size = np.inf
         best = q
@@ -138,7 +136,7 @@ class _Problem:
             step = np.zeros(J.shape[1])
             step[movable] = _truncated_solution(J[:, movable], -Phi)
             step *= min(1.0, _LARGEST_STEP / max(float(np.abs(step).max()), 1e-300))
-            if float(np.abs(step).max()) < _CONVERGED:
+            if float(np.abs(step).max()) < converged:
                 break
             q = displace(self.mech, q, step)
         return best
@@ -184,7 +182,7 @@ def _held_sets(mech: Mechanism, given: Collection[str]) -> list[np.ndarray]:
     return [s for k, s in enumerate(sets) if k == 0 or (s != sets[k - 1]).any()]
 
 
-def _best_attempt(problem: _Problem, q: Array, movable_sets: list[np.ndarray], seed: int) -> Array:
+def _best_attempt(problem: Closure, q: Array, movable_sets: list[np.ndarray], seed: int) -> Array:
     rng = np.random.default_rng(seed)
     best, best_size = q, np.inf
     for restart in range(_RESTARTS + 1):
@@ -200,7 +198,7 @@ def _best_attempt(problem: _Problem, q: Array, movable_sets: list[np.ndarray], s
     return best
 
 
-def _cannot_close(problem: _Problem, name: str, gap: float) -> CannotClose:
+def _cannot_close(problem: Closure, name: str, gap: float) -> CannotClose:
     return CannotClose(
         f"the loop through {name!r} cannot be closed: its two sides stay {gap:.4g} m apart"
         f" ({_RESTARTS} restarts)",
@@ -209,7 +207,7 @@ def _cannot_close(problem: _Problem, name: str, gap: float) -> CannotClose:
     )
 
 
-def _respect_limits(problem: _Problem, start: Array, q: Array) -> tuple[Array, tuple[str, ...]]:
+def _respect_limits(problem: Closure, start: Array, q: Array) -> tuple[Array, tuple[str, ...]]:
     """Return a closed pose inside the joint limits where one is found, and who is left outside."""
     tolerated = _beyond_limits(problem.mech, start).keys()
     outside = _beyond_limits(problem.mech, q).keys() - tolerated

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -72,7 +73,7 @@ class ReducedBlock:
         """Rows of the whole block: tree pairs first, then those of J."""
         return (*self.tree_rows, *self.rest)
 
-    @property
+    @cached_property
     def labels(self) -> tuple[tuple[str, str], ...]:
         """(constraint, component) of each row of the block."""
         return tuple((r.constraint, c) for r in self.rows for c in r.components)

@@ -6,7 +6,7 @@ A single freedom is an angle (rad) or a travel (m) along z. Spherical motions ca
 
 from __future__ import annotations
 
-from math import pi
+from math import cos, pi, sin
 
 import numpy as np
 
@@ -29,12 +29,12 @@ _TRAVELS = {
 
 
 def _turn(axis: int, angle: float) -> Array:
-    c, s = np.cos(angle), np.sin(angle)
-    j, k = (axis + 1) % 3, (axis + 2) % 3
-    R = np.eye(3)
-    R[j, j] = R[k, k] = c
-    R[k, j], R[j, k] = s, -s
-    return R
+    c, s = cos(angle), sin(angle)
+    if axis == 2:
+        return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    if axis == 1:
+        return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+    return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
 def zero_coordinates(pair_type: str, free: tuple[str, ...]) -> Array:
@@ -57,16 +57,17 @@ def transform(pair_type: str, free: tuple[str, ...], pitch: float, q: Array) -> 
         for component, value in zip(travels, q[:-4], strict=True):
             p["xyz".index(component[1])] = value
         return Pose(rotation_from_quaternion(q[-4:]), p)
-    R = np.eye(3)
-    for component, value in zip(free, q, strict=True):
+    R = None
+    for component, value in zip(free, q.tolist(), strict=True):
         axis = "xyz".index(component[1])
         if component[0] == "t":
             p[axis] += value
         else:
-            R = R @ _turn(axis, value)
+            turn = _turn(axis, value)
+            R = turn if R is None else R @ turn
     if pitch:
         p[2] += pitch * q[0]
-    return Pose(R, p)
+    return Pose(np.eye(3) if R is None else R, p)
 
 
 def pair_transform(pair: Pair, q: Array) -> Pose:

@@ -110,14 +110,15 @@ def _outer_pose(mech: Mechanism, joint: TreeJoint, q: Array, R: Array, p: Array)
         R_WL = rotation_from_quaternion(q_free[3:])
         return R_WL, q_free[:3] - R_WL @ mech.bodies[mech.body_index[joint.outer]].p_LC
     inner = mech.body_index[joint.inner]
-    X_WI = Pose.identity() if inner < 0 else Pose(R[inner], p[inner])
-    pair = joint.pair
-    X_PS = pair_transform(pair, q[joint.q])
+    X = joint.pair.X_AP.inverse() if joint.reversed else joint.pair.X_SB
+    X_PS = pair_transform(joint.pair, q[joint.q]) if joint.pair.kind.free else None
     if joint.reversed:
-        X_WL = X_WI @ pair.X_BS @ X_PS.inverse() @ pair.X_AP.inverse()
+        X = X if X_PS is None else X_PS.inverse() @ X
+        X = joint.pair.X_BS @ X
     else:
-        X_WL = X_WI @ pair.X_AP @ X_PS @ pair.X_BS.inverse()
-    return X_WL.R, X_WL.p
+        X = X if X_PS is None else X_PS @ X
+        X = joint.pair.X_AP @ X
+    return (X.R, X.p) if inner < 0 else (R[inner] @ X.R, p[inner] + R[inner] @ X.p)
 
 
 def coordinates_of(mech: Mechanism, poses: BodyPoses) -> Array:

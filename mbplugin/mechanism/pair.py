@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
 
 import numpy as np
@@ -110,6 +111,11 @@ class Pair:
     def __post_init__(self) -> None:
         if not self.freedoms:
             object.__setattr__(self, "freedoms", tuple(Freedom() for _ in self.kind.free))
+
+    @cached_property
+    def X_SB(self) -> Pose:
+        """Link frame of body b in S."""
+        return self.X_BS.inverse()
 
     @property
     def kind(self) -> PairType:
