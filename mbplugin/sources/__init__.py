@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -13,6 +12,7 @@ from typing import Literal
 from mbplugin.errors import BadUsage, UnknownFormat, UnreadableFile
 from mbplugin.sources.paths import read_text
 from mbplugin.sources.scene import Request, Scene
+from mbplugin.sources.xml import root_name
 
 Reader = Callable[[str, Request], Scene]
 
@@ -25,9 +25,6 @@ _READERS = {
     "scene": ("scene_toml", "read_scene"),
 }
 _ROOTS = {"robot": "urdf", "sdf": "sdf", "mujoco": "mjcf"}
-
-_NO_MARKUP = re.compile(r"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^\[>]*(\[.*?\])?\s*>", re.DOTALL)
-_ELEMENT = re.compile(r"<([A-Za-z_][\w.:-]*)")
 
 
 def load(
@@ -99,8 +96,7 @@ def _format(text: str, name: str) -> str:
     ending = Path(name).suffix.lower()
     if ending == ".toml" and not text.lstrip("\ufeff \t\r\n").startswith("<"):
         return "scene"
-    element = _ELEMENT.search(_NO_MARKUP.sub("", text))
-    root = element.group(1) if element else ""
+    root = root_name(text)
     if root == "robot" and ending == ".xacro":
         return "xacro"
     if root in _ROOTS:

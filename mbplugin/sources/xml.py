@@ -15,11 +15,10 @@ from mbplugin.sources.numbers import angles, numbers
 from mbplugin.sources.scene import Origin
 from mbplugin.spatial import Array, Pose
 
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-# only blanks, words and other instructions may stand before it: an element there is another document
-_DECLARATION = re.compile(r"\A[^<]*(?:<\?(?!xml\s).*?\?>[^<]*)*<\?xml\s.*?\?>", re.DOTALL)
 _PREFIX = re.compile(r"[<\s/]([A-Za-z_][\w.-]*):[A-Za-z_][\w.-]*")
-_CDATA = re.compile(r"<!\[CDATA\[.*?\]\]>", re.DOTALL)
+_START_TAG = re.compile(r"<[A-Za-z_](?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*>")
+_NAME = re.compile(r"[A-Za-z_][\w.:-]*")
+_SUBSET = re.compile(r"<!DOCTYPE[^<>\[]*\[")
 
 Element = etree._Element
 
@@ -67,21 +66,51 @@ def parse_xml(text: str, file: str) -> Element:
 
 def _tolerated(text: str) -> str:
     """Blank out what PyBullet's parser reads past, keeping every line where it is."""
-    text = _COMMENT.sub(_blanked, text)
-    declaration = _DECLARATION.match(text)
-    if declaration:
-        text = _blanked(text[: declaration.end()]) + text[declaration.end() :]
-    return _declare_prefixes(text)
+    text = _without(text, "<!--", "-->")
+    start = _declaration_end(text)
+    text = _blanked(text[:start]) + text[start:]
+    return _START_TAG.sub(_on_one_line, _declare_prefixes(text))
 
 
-def _blanked(match: re.Match[str] | str) -> str:
-    text = match if isinstance(match, str) else match.group()
+def _without(text: str, opening: str, closing: str) -> str:
+    # a search per part, not a pattern: that would search on from every one that is never closed
+    parts, position = [], 0
+    while (start := text.find(opening, position)) >= 0:
+        end = text.find(closing, start + len(opening))
+        if end < 0:
+            break
+        end += len(closing)
+        parts += [text[position:start], _blanked(text[start:end])]
+        position = end
+    return "".join((*parts, text[position:]))
+
+
+def _declaration_end(text: str) -> int:
+    """Return where ``<?xml …?>`` ends, or 0; only words and other instructions may stand before it."""
+    start = text.find("<")
+    while start >= 0 and text.startswith("<?", start):
+        end = text.find("?>", start)
+        if end < 0:
+            return 0
+        if text.startswith("<?xml", start) and text[start + 5].isspace():
+            return end + 2
+        start = text.find("<", end)
+    return 0
+
+
+def _blanked(text: str) -> str:
     return "".join(c if c == "\n" else " " for c in text)
+
+
+def _on_one_line(match: re.Match[str]) -> str:
+    """Move the line ends in a tag behind it: the parser counts to its end, a reader to its start."""
+    tag = match.group()
+    return tag.replace("\n", " ") + "\n" * tag.count("\n")
 
 
 def _declare_prefixes(text: str) -> str:
     """Declare on the root element every prefix that the text uses and nothing declares."""
-    markup = _CDATA.sub("", text)
+    markup = _without(text, "<![CDATA[", "]]>")
     tags = " ".join(re.sub(r"=\s*(\"[^\"]*\"|'[^']*')", "", tag) for tag in re.findall(r"<[^<>]*>", markup))
     used = set(_PREFIX.findall(tags)) - {"xml", "xmlns"}
     missing = sorted(p for p in used if f"xmlns:{p}" not in markup)
@@ -90,6 +119,22 @@ def _declare_prefixes(text: str) -> str:
         return text
     declared = "".join(f' xmlns:{p}="urn:undeclared:{p}"' for p in missing)
     return text[: root.end()] + declared + text[root.end() :]
+
+
+def root_name(text: str) -> str:
+    """Return the name of the first element of a text, empty where there is none."""
+    position = text.find("<")
+    while position >= 0:
+        if match := _NAME.match(text, position + 1):
+            return match.group()
+        if text.startswith("<!--", position):
+            end = text.find("-->", position + 4)
+        elif text.startswith("<!DOCTYPE", position) and _SUBSET.match(text, position):
+            end = text.find("]", position)
+        else:
+            end = text.find(">", position)
+        position = text.find("<", end) if end >= 0 else -1
+    return ""
 
 
 def local_name(element: Element) -> str:

@@ -1,0 +1,123 @@
+"""Files: what cannot be read, and where a named file is looked up."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mbplugin.errors import UnreadableFile, UnresolvedPath
+from mbplugin.sources import load
+from mbplugin.sources.paths import find, read_text, resolve
+from mbplugin.sources.scene import Request
+
+
+@pytest.fixture(autouse=True)
+def no_ros(monkeypatch) -> None:
+    monkeypatch.delenv("ROS_PACKAGE_PATH", raising=False)
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+
+
+def put(file: Path, text: str = "x") -> str:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "no such file"),
+        (b"", "the file is empty"),
+        (b" \n\t", "the file is empty"),
+        (b"\0\0\0", "the file is empty"),
+        (b"<robot>\0</robot>", "the file is binary"),
+        (b"x" * 10000 + b"\0x", "the file is binary"),
+    ],
+)
+def test_unreadable(tmp_path, content: bytes | None, said: str) -> None:
+    file = tmp_path / "r.urdf"
+    if content is not None:
+        file.write_bytes(content)
+    for read in (read_text, load):
+        with pytest.raises(UnreadableFile) as caught:
+            read(file)
+        assert str(caught.value).startswith(f"{file}: {said}")
+
+
+def test_a_directory(tmp_path) -> None:
+    with pytest.raises(UnreadableFile, match="this is a directory"):
+        load(tmp_path)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may read everything")
+def test_no_permission(tmp_path) -> None:
+    file = tmp_path / "r.urdf"
+    file.write_text("<robot/>")
+    file.chmod(0)
+    with pytest.raises(UnreadableFile, match="permission denied"):
+        load(file)
+
+
+def test_handed_over_text_that_is_empty() -> None:
+    with pytest.raises(UnreadableFile, match=r"^<stdin>: the text is empty"):
+        load("<stdin>", text=" ")
+
+
+def test_encodings(tmp_path) -> None:
+    file = tmp_path / "r.urdf"
+    file.write_bytes("grün".encode())
+    assert read_text(file) == "grün"
+    file.write_bytes("grün".encode("latin-1"))
+    assert read_text(file) == "grün"
+
+
+def test_a_trailing_nul_is_the_end_of_a_c_string(tmp_path) -> None:
+    file = tmp_path / "r.urdf"
+    file.write_bytes(b'<robot><link name="a"/></robot>\r\n\0')
+    assert load(file).mechanism.bodies[0].name == "a"
+
+
+def test_order_of_folders(tmp_path, monkeypatch) -> None:
+    """Beside the model, then package folders, then the ROS paths."""
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "ros"))
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path / "ament"))
+    request = Request(str(tmp_path / "model" / "r.urdf"), package_dirs=(str(tmp_path / "packages"),))
+    assert find("m.stl", request) is None
+    places = ["ament/share", "ament", "ros/share", "ros", "packages", "model"]
+    for place in places:
+        wanted = put(tmp_path / place / "m.stl")
+        assert find("m.stl", request) == wanted
+
+
+def test_package_scheme(tmp_path) -> None:
+    request = Request(str(tmp_path / "model" / "r.urdf"), package_dirs=(str(tmp_path / "packages"),))
+    wanted = put(tmp_path / "packages" / "arm" / "m.stl")
+    assert resolve("package://arm/m.stl", request, "r.urdf:3") == wanted
+    # the folder itself may be the package
+    wanted = put(tmp_path / "packages" / "n.stl")
+    assert resolve("package://arm/n.stl", request, "r.urdf:3") == wanted
+
+
+def test_package_around_the_model(tmp_path) -> None:
+    wanted = put(tmp_path / "arm" / "meshes" / "m.stl")
+    request = Request(str(tmp_path / "arm" / "urdf" / "r.urdf"))
+    assert resolve("package://arm/meshes/m.stl", request, "x") == wanted
+
+
+def test_absolute_and_file_scheme(tmp_path) -> None:
+    wanted = put(tmp_path / "m.stl")
+    request = Request("elsewhere/r.urdf")
+    assert find(wanted, request) == wanted
+    assert find(f"file://{wanted}", request) == wanted
+
+
+def test_unresolved_says_what_to_pass(tmp_path) -> None:
+    with pytest.raises(UnresolvedPath, match=r"^r\.urdf:3: 'package://gone/m\.stl' cannot .*--package-dir"):
+        resolve("package://gone/m.stl", Request(str(tmp_path / "r.urdf")), "r.urdf:3")
+
+
+def test_pybullet_data_is_found_without_importing_it() -> None:
+    found = find("r2d2.urdf", Request("nowhere/r.urdf"))
+    assert found is not None and Path(found).parent.name == "pybullet_data"
