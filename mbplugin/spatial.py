@@ -106,9 +106,11 @@ def vector_from_rotation(R: Array) -> Array:
 def align_z(axis: Array) -> Array:
     """Return the smallest rotation that takes z to ``axis`` (any length), shape (3, 3)."""
     x, y, z = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
-    if z < -1 + 1e-12:
+    across = x * x + y * y
+    if z < 0 and across < 1e-30:
         return np.diag([1.0, -1.0, -1.0])
-    k = 1.0 / (1.0 + z)
+    # 1/(1 + z), without the cancellation that a z near −1 brings
+    k = 1.0 / (1.0 + z) if z >= 0 else (1.0 - z) / across
     return np.array([[1 - k * x * x, -k * x * y, x], [-k * x * y, 1 - k * y * y, y], [-x, -y, z]])
 
 
