@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -59,6 +60,11 @@ def run(arguments: Sequence[str]) -> int:
         return 2
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
+    except Exception as error:
+        # 1 would mean findings; the traceback is what the report of a bug needs
+        traceback.print_exc()
+        complain(f"mbplugin: this is a bug in mbplugin ({type(error).__name__}); please report it.")
+        return 2
     return code if isinstance(code, int) else 0
 
 

@@ -147,4 +147,5 @@ def _write(reports: Sequence[Report], output_format: opt.Format, output: Path | 
     for report in reports:
         for finding in report.findings:
             if finding.code.startswith("MB9") and finding.severity == "error":
-                complain(f"mbplugin lint: {finding.message}")
+                known = report.source in finding.message or (finding.file and finding.file in finding.message)
+                complain(f"mbplugin lint: {'' if known else f'{report.source}: '}{finding.message}")

@@ -48,9 +48,9 @@ def listed(names: Sequence[str], most: int = 24) -> str:
     return ", ".join(names[:most]) + more
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun in singular or plural."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def plain_text(lines: Iterable[Line]) -> str:

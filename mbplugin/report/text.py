@@ -53,7 +53,8 @@ def verdict(report: Report) -> str:
 
 def _run(report: Report, width: int) -> Iterator[Line]:
     style = "bold green" if report.exit_code == 0 and not report.findings else "bold yellow"
-    yield Line(verdict(report), "bold red" if report.exit_code else style)
+    style = "bold red" if report.exit_code else style
+    yield from (Line(text, style) for text in wrapped(verdict(report), width, "", "  "))
     for finding in report.findings:
         yield Line()
         yield from _finding(finding, width)
@@ -142,7 +143,9 @@ def _remedies(analysis: Analysis, width: int) -> Iterator[Line]:
     proof = f"proved: {counted(first.degree_of_redundancy, 'redundant constraint')}, mobility {first.dof}"
     yield from _section(f"What to change; paste into the scene ({proof})", width)
     yield from (Line(f"  {line}".rstrip(), _CODE) for line in first.toml.splitlines())
-    for other in others:
+    for k, other in enumerate(others):
+        if k == 0:
+            yield Line()
         by_type: dict[str, list[str]] = {}
         for change in other.changes:
             by_type.setdefault(change.new, []).append(change.constraint)
@@ -155,23 +158,26 @@ def _remedies(analysis: Analysis, width: int) -> Iterator[Line]:
 def _rank(analysis: Analysis, width: int) -> Iterator[Line]:
     """Yield how the rank was decided, and how well the loops were closed."""
     yield from _section("How this was decided", width)
-    rows = f"rank {analysis.rank} of {analysis.rows} rows, {analysis.columns} columns"
-    bodies = counted(len(analysis.bodies), "body").replace("bodys", "bodies")
-    yield Line(f"  {rows} ({bodies}), tolerance {analysis.tolerance:g}")
+    for sentence in _reasons(analysis):
+        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+
+
+def _reasons(analysis: Analysis) -> Iterator[str]:
+    bodies = counted(len(analysis.bodies), "body", "bodies")
+    rank = f"rank {analysis.rank} of {analysis.rows} rows, {analysis.columns} columns"
+    yield f"{rank} ({bodies}), tolerance {analysis.tolerance:g}"
     if analysis.critical is None:
-        yield Line("  no loop")
+        yield "no loop"
         return
     counts = "none" if analysis.sigma_r is None else f"{analysis.sigma_r:.3g}"
     rest = "none" if analysis.sigma_r_plus_1 is None else f"{analysis.sigma_r_plus_1:.3g}"
-    yield Line(f"  relative singular values: smallest that counts {counts}, largest that does not {rest}")
+    yield f"relative singular values: smallest that counts {counts}, largest that does not {rest}"
     for plateau in analysis.plateaus:
         here = " (used)" if plateau.start <= analysis.tolerance < plateau.stop else ""
-        yield Line(
-            f"  tolerance {plateau.start:.3g} to {plateau.stop:.3g}:"
-            f" {counted(plateau.degree_of_redundancy, 'redundant constraint')}{here}"
-        )
+        number = counted(plateau.degree_of_redundancy, "redundant constraint")
+        yield f"tolerance {plateau.start:.3g} to {plateau.stop:.3g}: {number}{here}"
     closing = analysis.assembly
-    yield Line(f"  loops: {closing.worst_file:.2g} m open as given, {closing.worst:.2g} m open as analyzed")
+    yield f"loops: {closing.worst_file:.2g} m open as given, {closing.worst:.2g} m open as analyzed"
 
 
 def _summary(report: Report) -> str:

@@ -1,0 +1,82 @@
+# Everything sets itself up: `make demo` and `make test` work in a fresh clone. The environment is .venv here.
+#   make demo       lint PyBullet's Minitaur: the verdict on the terminal, its JSON in out/minitaur.json
+#   make test       ruff, mypy and the tests
+#   make test-all   the same with the slow sweeps and the robots of example-robot-data
+#   make lint       ruff and mypy only
+#   make schemas    write the JSON schemas in docs/
+#   make bench      the benchmarks
+#   make clean      remove what make made
+# PYTHON=… chooses the interpreter for .venv.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+SCENE := assets/minitaur.scene.toml
+PYTHONS := $(or $(PYTHON),python3.11 python3.10 python3 python3.12 python3.13 python3.14)
+
+# another environment or a user's settings must not leak into this one
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET
+
+.PHONY: demo test test-all lint schemas bench clean
+.DEFAULT_GOAL := demo
+
+demo: $(VENV)/core.stamp
+	@mkdir -p out
+	@$(BIN)/mbplugin lint $(SCENE) || [ $$? -eq 1 ]
+	@$(BIN)/mbplugin lint $(SCENE) --output-format json --output out/minitaur.json || [ $$? -eq 1 ]
+	@echo
+	@echo "The same for programs: out/minitaur.json"
+
+test: lint
+	$(BIN)/python -m pytest -n 2 -m "not slow and not robots"
+
+test-all: $(VENV)/all.stamp lint
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/test.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+schemas: $(VENV)/core.stamp
+	@mkdir -p docs
+	@for document in lint scene matrix rule; do \
+	  $(BIN)/mbplugin schema $$document --output docs/$$document.schema.json || exit; \
+	done
+
+bench: $(VENV)/test.stamp
+	@for script in benchmarks/*.py; do $(BIN)/python $$script || exit; done
+
+clean:
+	rm -rf $(VENV) out build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/core.stamp: $(BIN)/python pyproject.toml
+	@echo "Installing mbplugin into $(VENV) …"
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/test.stamp: $(VENV)/core.stamp
+	@echo "Installing what the tests need …"
+	@$(PIP) -e '.[test,mjcf]'
+	@touch $@
+
+$(VENV)/all.stamp: $(VENV)/test.stamp
+	@echo "Installing the big extras …"
+	@$(PIP) -e '.[test,mjcf,robots,xacro]'
+	@touch $@
+
+# PyBullet has wheels for 3.10 and 3.11; for later ones pip compiles it
+$(BIN)/python:
+	@for python in $(PYTHONS); do \
+	  $$python -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || continue; \
+	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 12))'; then \
+	    echo "Only $$($$python --version) was found, for which PyBullet has no wheel: pip will compile it now,"; \
+	    echo "which takes about five minutes and needs g++. Python 3.11 or 3.10 would spare you that."; \
+	    command -v g++ >/dev/null || { echo "There is no g++ here: install it, or Python 3.11 or 3.10."; exit 1; }; \
+	  fi; \
+	  echo "Making $(VENV) with $$($$python --version) …"; \
+	  $$python -m venv --clear $(VENV) && exit 0; \
+	done; \
+	echo "No Python 3.10 or later with venv and pip was found (tried $(PYTHONS)): install Python 3.11."; \
+	exit 1
