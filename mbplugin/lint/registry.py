@@ -1,6 +1,6 @@
 """Which rules exist: one module per rule in ``lint/rules``, called mbNNN_snake_name.
 
-A rule module has a docstring (its documentation), ``SEVERITY`` and
+A rule module has a docstring (its documentation, its first sentence the summary), ``SEVERITY`` and
 
     check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]
 
@@ -45,6 +45,17 @@ class Rule:
     severity: Severity
     documentation: str
     check: Callable[[Scene, Analysis | None], Iterable[Finding]]
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the documentation."""
+        return " ".join(self.documentation.split("\n\n")[0].split())
+
+    @property
+    def remedy(self) -> str:
+        """The section ``Remedy`` of the documentation, in one line."""
+        _, _, after = self.documentation.partition("Remedy\n------\n")
+        return " ".join(after.split("\n\n")[0].split())
 
 
 @cache

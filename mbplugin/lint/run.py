@@ -11,8 +11,8 @@ from mbplugin.analysis import Analysis
 from mbplugin.entry import analyze, load, with_coordinates
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.lint.finding import SEVERITIES, Finding, Severity
-from mbplugin.lint.registry import rules
-from mbplugin.sources.scene import Scene
+from mbplugin.lint.registry import find_rule, rules
+from mbplugin.sources.scene import Origin, Scene
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ def lint(
     except BadUsage:
         raise
     except MbPluginError as error:
-        failure = _as_finding(error, name)
+        failure = _as_finding(error, name, scene)
     found = list(_findings(scene, analysis)) if scene is not None else []
     if failure is not None:
         found.append(failure)
@@ -140,31 +140,28 @@ def _selected(code: str, select: Sequence[str], ignore: Sequence[str]) -> bool:
     return chosen and not any(code.startswith(prefix.upper()) for prefix in ignore)
 
 
-def _as_finding(error: MbPluginError, source: str) -> Finding:
+def _as_finding(error: MbPluginError, source: str, scene: Scene | None) -> Finding:
     """Return unusable input as a finding; ``where`` is file:line when the error knows it."""
+    rule = find_rule(error.code)
     file, _, line = error.where.rpartition(":")
     known = bool(file) and line.isdigit()
+    element, place = ("", None) if scene is None or error.where else _quoted_constraint(error, scene)
+    if place is not None:
+        file, line, known = place.file, str(place.line), True
     return Finding(
-        error.code,
-        _KEBAB.get(error.code, "unusable-input"),
+        rule.code,
+        rule.name,
         "error",
         error.sentence(),
-        element="",
+        element=element,
         file=file if known else error.where or source,
         line=int(line) if known else 0,
-        help=error.remedy,
+        help=error.remedy or rule.remedy,
     )
 
 
-_KEBAB = {
-    "MB901": "unreadable-file",
-    "MB902": "broken-xml",
-    "MB903": "unknown-format",
-    "MB904": "broken-model",
-    "MB905": "bad-number",
-    "MB906": "unresolved-path",
-    "MB907": "unknown-name",
-    "MB908": "bad-scene",
-    "MB909": "missing-dependency",
-    "MB910": "cannot-close",
-}
+def _quoted_constraint(error: MbPluginError, scene: Scene) -> tuple[str, Origin | None]:
+    """Return the constraint that an error names, and where it was written: mechanics know no files."""
+    quoted = (c.name for c in scene.mechanism.constraints() if repr(c.name) in error.what)
+    name = next(quoted, "")
+    return name, scene.origin.get(("constraint", name, ""))
