@@ -1,0 +1,39 @@
+"""Something in the file is not read as it is written.
+
+What it does
+------------
+Reports elements that have no place in the mechanism, and closures whose place had to be inferred: a
+second joint on one child, a ring of links without a root.
+
+Why it matters
+--------------
+What the file says and what is analyzed differ.
+
+Example
+-------
+An inactive ``<equality>`` in MJCF; two ``<joint>`` with one ``<child>`` in URDF.
+
+Remedy
+------
+Remove the element, or state it in a scene file.
+
+References
+----------
+The formats' specifications; PyBullet ends the process where a link has two parents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mbplugin.analysis import Analysis
+from mbplugin.lint.defects import reported_defects
+from mbplugin.lint.finding import Finding, Severity
+from mbplugin.sources.scene import Scene
+
+SEVERITY: Severity = "warning"
+
+
+def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+    """Yield what the reader noted."""
+    return reported_defects(__name__, SEVERITY, scene, "state it in a scene file, or remove it")
