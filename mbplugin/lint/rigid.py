@@ -1,0 +1,28 @@
+"""Bodies that fixed pairs make one: what a massless link among them costs nothing."""
+
+from __future__ import annotations
+
+from mbplugin.mechanism import WORLD, Mechanism
+
+
+def rigid_groups(mech: Mechanism) -> dict[str, frozenset[str]]:
+    """Return the group of each body: itself and all that fixed pairs tie to it, the ground too."""
+    group = {name: {name} for name in (WORLD, *(body.name for body in mech.bodies))}
+    for pair in mech.pairs:
+        if pair.type == "fixed" and group[pair.body_a] is not group[pair.body_b]:
+            merged = group[pair.body_a] | group[pair.body_b]
+            for name in merged:
+                group[name] = merged
+    frozen = {id(members): frozenset(members) for members in group.values()}
+    return {name: frozen[id(members)] for name, members in group.items()}
+
+
+def grounded_bodies(mech: Mechanism) -> frozenset[str]:
+    """Return the bodies that fixed pairs tie to the ground: their inertia moves nothing."""
+    return rigid_groups(mech)[WORLD] - {WORLD}
+
+
+def borne_bodies(mech: Mechanism) -> frozenset[str]:
+    """Return the bodies that fixed pairs tie to the ground or to another body with mass."""
+    heavy = {body.name for body in mech.bodies if body.mass > 0} | {WORLD}
+    return frozenset(name for name, group in rigid_groups(mech).items() if (heavy - {name}) & group)
