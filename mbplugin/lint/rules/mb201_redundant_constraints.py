@@ -3,13 +3,18 @@
 What it does
 ------------
 Reports every block of the constraint graph whose constraint rows are linearly dependent at the rank
-tolerance: its degree of redundancy p, and each independent self-stress in words.
+tolerance: its degree of redundancy p, and each independent self-stress in words. A scene that declares
+just this value is not reported.
 
 Why it matters
 --------------
 A rigid simulator cannot tell how the load divides among redundant constraints: reactions are
 arbitrary, some solvers jam, and a real mechanism built this way needs exact tolerances or
 flexibility.
+
+Example
+-------
+A planar four-bar whose four hinges are all revolute: 20 rows of rank 17, so p = 3.
 
 Remedy
 ------
@@ -26,7 +31,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
+from mbplugin.analysis.rank import RankedBlock
+from mbplugin.analysis.remedies import Change
+from mbplugin.lint.blocks import block_place, undeclared_blocks
 from mbplugin.lint.finding import Finding, Severity
+from mbplugin.lint.places import counted
 from mbplugin.lint.registry import make_finding
 from mbplugin.sources.scene import Scene
 
@@ -35,29 +44,33 @@ SEVERITY: Severity = "warning"
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     """Yield one finding per redundant block."""
-    if analysis is None or scene.options.degree_of_redundancy == analysis.degree_of_redundancy:
-        return
-    for ranked in analysis.blocks:
-        if not ranked.redundancy:
-            continue
+    for ranked in undeclared_blocks(scene, analysis):
+        assert analysis is not None
         members = ranked.block.constraints
-        texts = [s.text for s in analysis.self_stresses if s.constraints[0] in members]
-        remedy = analysis.remedies[0] if analysis.remedies else None
-        changes = [c for c in remedy.changes if c.constraint in members] if remedy else []
+        stresses = [s for s in analysis.self_stresses if s.constraints[0] in members]
+        loaded = {name for s in stresses for name in s.constraints}
+        changes = _proposed(analysis, ranked)
+        element, origin = block_place(scene, [name for name in members if name in loaded])
         yield make_finding(
             __name__,
             SEVERITY,
-            f"{ranked.redundancy} redundant constraint{'s' if ranked.redundancy > 1 else ''}: "
-            + "; ".join(texts),
-            element=members[-1],
-            origin=scene.origin.get(("constraint", members[-1], "")),
+            f"{counted(ranked.redundancy, 'redundant constraint')}: " + "; ".join(s.text for s in stresses),
+            element=element,
+            origin=origin,
             evidence={
                 "degree_of_redundancy": ranked.redundancy,
                 "constraints": list(members),
-                "sigma_r": ranked.sigma_r,
+                "sigma_r": ranked.sigma_r if ranked.rank else None,
                 "sigma_r_plus_1": ranked.sigma_next,
+                "toml": "\n\n".join(change.toml() for change in changes),
             },
             help="make " + " and ".join(f"{c.constraint} {c.new} instead of {c.old}" for c in changes)
             if changes
             else "release one of the constraints named",
         )
+
+
+def _proposed(analysis: Analysis, ranked: RankedBlock) -> list[Change]:
+    """Return what the first proved remedy changes in a block."""
+    members = set(ranked.block.constraints)
+    return [change for r in analysis.remedies[:1] for change in r.changes if change.constraint in members]
