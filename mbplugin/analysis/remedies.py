@@ -20,7 +20,7 @@ from mbplugin.mechanism.pair import Pair
 from mbplugin.spatial import Array
 
 #: A released set is accepted when the smallest singular value of its rows of Z exceeds this fraction
-#: of the longest row; below, the released rows hardly carry the self-stress.
+#: of the largest force or moment; below, the released rows hardly carry the self-stress.
 _WELL_CONDITIONED = 1e-3
 _STARTS, _OFFERED = 60, 3
 
@@ -121,7 +121,7 @@ def _varied(ways: Sequence[tuple[Replacement, ...]]) -> list[tuple[Replacement, 
 
 
 def _options(mech: Mechanism, s: StressedBlock, turns: Mapping[str, float]) -> Iterator[_Option]:
-    Z = s.Z / np.linalg.norm(s.Z, axis=1).max()
+    Z = _largest_one(s)
     for rows in s.ranked.reduced.rows:
         pair = mech.pair_by_name.get(rows.constraint)
         # in a plane some rows have vanished, and with them what a catalogue pair would release
@@ -130,8 +130,21 @@ def _options(mech: Mechanism, s: StressedBlock, turns: Mapping[str, float]) -> I
         Z_X = Z[s.slices[pair.name]]
         for replacement in replacements(pair, turns.get(pair.name, 0.0)):
             released = replacement.released @ Z_X
-            if len(released) <= Z.shape[1] and _smallest(released) > _WELL_CONDITIONED:
-                yield _Option(replacement, released, _smallest(released))
+            if len(released) <= Z.shape[1] and (smallest := _smallest(released)) > _WELL_CONDITIONED:
+                yield _Option(replacement, released, smallest)
+
+
+def _largest_one(s: StressedBlock) -> Array:
+    """Return Z with its largest force row and its largest moment row of length one.
+
+    Moments grow with the size of a mechanism, forces do not; neither may hide the other.
+    """
+    translation = np.concatenate([rows.translation for rows in s.ranked.reduced.rows])
+    length = np.linalg.norm(s.Z, axis=1)
+    largest = np.ones(len(length))
+    for kind in (translation, ~translation):
+        largest[kind] = max(float(length[kind].max(initial=0.0)), s.ranked.zero)
+    return np.asarray(s.Z / largest[:, None])
 
 
 def _complete(p: int, start: _Option, options: Sequence[_Option]) -> tuple[Replacement, ...] | None:

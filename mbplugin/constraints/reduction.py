@@ -28,13 +28,20 @@ from mbplugin.spatial import ROTATION, TRANSLATION, Array, shift_rows, shift_twi
 _LEVER_ARM_FLOOR = 1e-9
 
 
+#: In a large loop distant joints have long lever arms and many joints add up; both would set the scale
+#: and drown the other rows. Beyond ten times the ordinary size a rate, or a row, is measured in larger
+#: units. It is the size that entries could have, not the one they have, so no rounding is blown up.
+_LARGE = 10.0
+
+
 @dataclass(frozen=True, eq=False)
 class _Link:
-    """One tree joint of a block: motion axes about the common point, and its rows about its own."""
+    """One tree joint of a block: motion axes about the common point and its own, rows about its own."""
 
     inner: str
     outer: str
     axes: Array
+    local: Array
     rates: slice
     rows: Rows | None
     W: Array
@@ -64,6 +71,7 @@ class ReducedBlock:
     tree_rows: tuple[Rows, ...]
     rest: tuple[Rows, ...]
     point: Array
+    _row_units: Array
     _links: tuple[_Link, ...]
     _wrenches: tuple[tuple[str, int, Array], ...]
     _mask: Array
@@ -97,6 +105,7 @@ class ReducedBlock:
         are scaled: a multiplier in N or N·m is ``scale`` times its value here.
         """
         columns = mu.shape[1]
+        mu = mu * self._row_units[:, None]
         on_body: dict[str, Array] = {}
         for body, start, W in self._wrenches:
             total = on_body.get(body, np.zeros((6, columns)))
@@ -137,13 +146,15 @@ def reduce_block(
     in_tree = frozenset(link.rows.constraint for link in links if link.rows is not None)
     rest = tuple(r for name, r in rows.items() if name not in in_tree)
     wrenches = _wrenches(mech, poses, rest, length, mask, point)
+    J, row_units = _closure_jacobian(links, wrenches, sum(len(r.components) for r in rest))
     return ReducedBlock(
         block,
-        _closure_jacobian(links, wrenches, sum(len(r.components) for r in rest)),
+        J,
         length,
         tuple(r for name, r in rows.items() if name in in_tree),
         rest,
         point,
+        row_units,
         links,
         wrenches,
         mask,
@@ -209,7 +220,7 @@ def _links(
         body = mech.body_index[joint.outer]
         if joint.pair is None:
             # without the ground the first root is the reference: no row sees the block move as one
-            axes = np.diag(mask)[:, mask > 0] if reference_chosen else np.zeros((6, 0))
+            axes = local = np.diag(mask)[:, mask > 0] if reference_chosen else np.zeros((6, 0))
             reference_chosen = True
             own, W, at = None, np.zeros((0, 6)), poses.p_WC[body]
         else:
@@ -218,20 +229,24 @@ def _links(
             at = poses.of(successor).apply(joint.pair.X_BS.p)
             entry = next(e for b, e in own.entries if b == body)
             W = shift_rows(_dimensionless(own, entry, length), (poses.p_WC[body] - at) / length) * mask
-            axes = shift_twists(_free_twists(W, mask), (point - at) / length)
+            local = _free_twists(W, mask)
+            axes = shift_twists(local, (point - at) / length)
         slot = slice(rates, rates + axes.shape[1])
         rates = slot.stop
-        links.append(_Link(joint.inner, joint.outer, axes, slot, own, W, (point - at) / length))
+        links.append(_Link(joint.inner, joint.outer, axes, local, slot, own, W, (point - at) / length))
     return tuple(links)
 
 
 def _free_twists(W: Array, mask: Array) -> Array:
-    """Return an orthonormal basis (6, f) of the twists that independent rows W leave free."""
+    """Return an orthonormal basis (6, f) of the twists that independent rows W leave free.
+
+    Its columns are pure translations and pure rotations where there are any.
+    """
     inside = mask > 0
     Vt = np.linalg.svd(W[:, inside])[2] if len(W) else np.eye(int(inside.sum()))
     free = np.zeros((6, len(Vt) - len(W)))
     free[inside] = Vt[len(W) :].T
-    return free
+    return np.asarray(free @ np.linalg.svd(free[ROTATION])[2].T)
 
 
 def _wrenches(
@@ -248,11 +263,27 @@ def _wrenches(
     return tuple(out)
 
 
-def _closure_jacobian(links: Sequence[_Link], wrenches: Sequence[tuple[str, int, Array]], rows: int) -> Array:
+def _closure_jacobian(
+    links: Sequence[_Link], wrenches: Sequence[tuple[str, int, Array]], rows: int
+) -> tuple[Array, Array]:
+    """Return the rows of all closing constraints in joint rates, and the units of large rows."""
     inward = {link.outer: link for link in links}
     J = np.zeros((rows, links[-1].rates.stop if links else 0))
+    possible = np.zeros_like(J)
     for body, start, W in wrenches:
+        mine = slice(start, start + len(W))
         while (link := inward.get(body)) is not None:
-            J[start : start + len(W), link.rates] += W @ link.axes
+            J[mine, link.rates] += W @ link.axes
+            size = _possible_size(shift_rows(W, link.arm), link.local)
+            possible[mine, link.rates] = np.maximum(possible[mine, link.rates], size)
             body = link.inner
-    return J
+    rates = 1.0 / np.maximum(1.0, possible.max(axis=0, initial=0.0) / _LARGE)
+    row_units = 1.0 / np.maximum(1.0, np.linalg.norm(possible * rates, axis=1) / _LARGE)
+    return row_units[:, None] * J * rates, row_units
+
+
+def _possible_size(W: Array, twists: Array) -> Array:
+    """Return how large the entries of rows W in each twist could be, whatever their directions."""
+    force, moment = (np.linalg.norm(W[:, half], axis=1, keepdims=True) for half in (TRANSLATION, ROTATION))
+    v, omega = (np.linalg.norm(twists[half], axis=0) for half in (TRANSLATION, ROTATION))
+    return np.asarray(force * v + moment * omega)
