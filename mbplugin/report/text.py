@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbplugin.report.layout import PLAIN_WIDTH, Line, counted, listed, plain_text, wrapped
@@ -55,9 +58,7 @@ def _run(report: Report, width: int) -> Iterator[Line]:
     style = "bold green" if report.exit_code == 0 and not report.findings else "bold yellow"
     style = "bold red" if report.exit_code else style
     yield from (Line(text, style) for text in wrapped(verdict(report), width, "", "  "))
-    for finding in report.findings:
-        yield Line()
-        yield from _finding(finding, width)
+    yield from _findings(report.findings, width)
     if report.analysis is not None:
         yield from _reactions(report.analysis, width)
         yield from _groups(report.analysis, width)
@@ -68,19 +69,35 @@ def _run(report: Report, width: int) -> Iterator[Line]:
     yield Line(_summary(report))
 
 
-def _finding(finding: Finding, width: int) -> Iterator[Line]:
-    place = (
-        f"{finding.file}:{finding.line}: " if finding.line else f"{finding.file}: " if finding.file else ""
-    )
-    yield Line(f"{finding.severity} {finding.code} {finding.name}", _STYLES[finding.severity])
-    element = f"[{finding.element}] " if finding.element and finding.element not in finding.message else ""
-    message = finding.message
-    # unusable input already says where
-    if place and message.startswith((place, place.removesuffix(" "))):
+def _findings(findings: Sequence[Finding], width: int) -> Iterator[Line]:
+    """Yield the findings, those of one rule under one heading, with help that is the same only once."""
+    for _, same in itertools.groupby(findings, key=lambda f: (f.severity, f.code)):
+        group = list(same)
+        first, helps = group[0], [f.help for f in group if f.help not in f.message]
+        yield Line()
+        yield Line(f"{first.severity} {first.code} {first.name}", _STYLES[first.severity])
+        for k, finding in enumerate(group):
+            yield from (Line(text) for text in wrapped(_placed(finding), width, "  ", "    "))
+            if helps and finding.help in helps and finding.help not in helps[k + 1 :]:
+                yield from (Line(text) for text in wrapped(finding.help, width, "    help: ", "          "))
+
+
+def _placed(finding: Finding) -> str:
+    """Return the message after its place, unless it names that itself as unusable input does."""
+    file = _relative(finding.file)
+    place = f"{file}:{finding.line}: " if finding.line else f"{file}: " if file else ""
+    if finding.message.startswith((finding.file + ":", place)) and finding.file:
         place = ""
-    yield from (Line(text) for text in wrapped(place + element + message, width, "  "))
-    if finding.help and finding.help not in message:
-        yield from (Line(text) for text in wrapped(finding.help, width, "  help: ", "        "))
+    element = f"[{finding.element}] " if finding.element and finding.element not in finding.message else ""
+    return place + element + finding.message
+
+
+def _relative(file: str) -> str:
+    """Return a path as seen from the working directory, where it lies below."""
+    with contextlib.suppress(ValueError, OSError):
+        if Path(file).is_absolute():
+            return str(Path(file).relative_to(Path.cwd()))
+    return file
 
 
 def _section(title: str, width: int) -> Iterator[Line]:

@@ -1,0 +1,96 @@
+"""The public names are a contract: which there are, that they are documented, and that they come lazily."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import mbplugin as mb
+
+NAMES = {
+    "Analysis",
+    "ConstraintMatrix",
+    "Lock",
+    "MbPluginError",
+    "Mechanism",
+    "Report",
+    "Scene",
+    "analyze",
+    "constraint_matrix",
+    "lint",
+    "load",
+}
+
+
+def printed(code: str, *flags: str) -> str:
+    done = subprocess.run([sys.executable, *flags, "-c", code], capture_output=True, check=True, timeout=120)
+    assert done.stderr == b""
+    return done.stdout.decode()
+
+
+def test_the_names() -> None:
+    assert set(mb.__all__) == NAMES
+    assert list(mb.__all__) == sorted(mb.__all__)
+    assert set(mb.__all__) <= set(dir(mb))
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_each_name_exists_and_is_documented(name: str) -> None:
+    value = getattr(mb, name)
+    assert callable(value)
+    assert len(inspect.getdoc(value) or "") > 30
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'analyse'"):
+        mb.analyse  # noqa: B018
+
+
+def test_star_import_gives_the_names() -> None:
+    assert set(printed("from mbplugin import *; print(*[n for n in dir() if n[0] != '_'])").split()) == NAMES
+
+
+def test_import_is_silent_and_light() -> None:
+    code = "import sys, mbplugin; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    modules = printed(code, "-W", "error").split()
+    assert "mbplugin" in modules
+    assert not {"numpy", "scipy", "pybullet", "typer", "lxml", "pydantic"} & set(modules)
+
+
+def test_lint_can_be_called_after_its_room_was_imported() -> None:
+    code = "import mbplugin as mb, mbplugin.lint.registry; from mbplugin import lint; print(lint is mb.lint)"
+    assert printed(code) == "True\n"
+    urdf = "<robot name='r'><link name='a'/></robot>"
+    code = f"import mbplugin.lint.run, mbplugin as mb; print(mb.lint('r', text={urdf!r}).exit_code)"
+    assert printed(code) == "0\n"
+
+
+def test_every_module_imports_without_a_warning() -> None:
+    code = (
+        "import importlib, pkgutil, mbplugin\n"
+        "for module in pkgutil.walk_packages(mbplugin.__path__, 'mbplugin.'):\n"
+        "    if module.name != 'mbplugin.__main__':\n"
+        "        importlib.import_module(module.name)\n"
+    )
+    # pybullet and friends are binary packages that warn by themselves
+    assert "Traceback" not in printed(code, "-W", "error::SyntaxWarning")
+
+
+def test_the_version_is_the_distribution_s() -> None:
+    from importlib.metadata import version
+
+    assert version("mbplugin") == mb.__version__
+
+
+def test_each_error_has_its_code() -> None:
+    import mbplugin.errors as errors
+
+    kinds = [k for k in vars(errors).values() if inspect.isclass(k) and issubclass(k, errors.MbPluginError)]
+    codes = [kind.code for kind in kinds]
+    assert len(set(codes)) == len(codes)
+    assert all(code.startswith("MB9") for code in codes)
+    error = errors.BadNumber("the mass is 'x'", where="r.urdf:3", expected="a number", remedy="correct it")
+    assert str(error) == "r.urdf:3: the mass is 'x'; expected a number; correct it."
