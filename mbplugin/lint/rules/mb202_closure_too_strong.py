@@ -36,6 +36,7 @@ from mbplugin.analysis import Analysis
 from mbplugin.analysis.catalogue import replacements
 from mbplugin.analysis.rank import RankedBlock
 from mbplugin.analysis.remedies import Change, apply_changes
+from mbplugin.analysis.uniqueness import stress
 from mbplugin.constraints.null_space import spectrum
 from mbplugin.constraints.planar import plane_columns
 from mbplugin.constraints.reduction import reduce_block
@@ -46,8 +47,11 @@ from mbplugin.lint.registry import make_finding
 from mbplugin.mechanism import Pair
 from mbplugin.mechanism.kinematics import BodyPoses, coordinates_of, forward, relative_pose
 from mbplugin.sources.scene import Scene
+from mbplugin.spatial import Array
 
 SEVERITY: Severity = "warning"
+#: Rows of unit self-stresses below this hardly carry them.
+_CARRIES = 1e-6
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
@@ -80,19 +84,33 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
 def _weaker(analysis: Analysis, ranked: RankedBlock, poses: BodyPoses) -> Iterator[Change]:
     """Yield the changes of one closure after which nothing in a block is redundant, the cheapest first."""
     mech = analysis.mechanism
+    (stressed,) = stress([ranked])
     options = []
     for name in ranked.block.constraints:
         pair = mech.pair_by_name.get(name)
         if pair is not None and pair.closure:
-            options += [(o.cost, pair, o) for o in replacements(pair, _turn(analysis, pair, poses))]
+            Z_X = stressed.Z[stressed.slices[name]]
+            options += [
+                (option.cost, pair, option)
+                for option in replacements(pair, _turn(analysis, pair, poses))
+                if analysis.planar or _releases_all(option.released, Z_X)
+            ]
     options.sort(key=lambda option: option[0])
     for _, pair, option in options:
-        # releasing fewer rows leaves some redundancy, releasing more adds a freedom
-        if len(option.released) == ranked.redundancy or analysis.planar:
-            axis = None if option.axis is None else _triple(option.axis)
-            change = Change(pair.name, pair.type, option.type, axis)
-            if _cures(analysis, ranked, poses, change):
-                yield change
+        axis = None if option.axis is None else _triple(option.axis)
+        change = Change(pair.name, pair.type, option.type, axis)
+        if _cures(analysis, ranked, poses, change):
+            yield change
+
+
+def _releases_all(released: Array, Z_X: Array) -> bool:
+    """Return whether p rows are released, and every self-stress needs them.
+
+    Fewer would leave some redundancy, more would add a freedom.
+    """
+    if len(released) != Z_X.shape[1]:
+        return False
+    return bool(np.linalg.svd(released @ Z_X, compute_uv=False)[-1] > _CARRIES)
 
 
 def _turn(analysis: Analysis, pair: Pair, poses: BodyPoses) -> float:
