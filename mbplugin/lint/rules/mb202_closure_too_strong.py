@@ -50,8 +50,8 @@ from mbplugin.sources.scene import Scene
 from mbplugin.spatial import Array
 
 SEVERITY: Severity = "warning"
-#: Rows of unit self-stresses below this hardly carry them.
-_CARRIES = 1e-6
+#: Rows of unit self-stresses below this hardly carry them; rounded angles leave up to 1e-3.
+_CARRIES = 1e-3
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
