@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.constraints.build import constraint_rows
+from mbplugin.constraints.build import rows_of
 from mbplugin.constraints.reduction import characteristic_length
 from mbplugin.constraints.rows import Rows
 from mbplugin.constraints.velocity import tree_motion
@@ -115,7 +115,7 @@ class Closure:
 
     def _rows(self, q: Array) -> list[Rows]:
         poses = forward(self.mech, q)
-        return [constraint_rows(self.mech, c, poses, q) for c in self.constraints]
+        return rows_of(self.mech, self.constraints, poses, q)
 
     def residuals(self, q: Array) -> dict[str, float]:
         """Return the largest residual of each constraint, m."""
@@ -144,7 +144,7 @@ class Closure:
     def linearise(self, q: Array) -> tuple[Array, Array]:
         """Return the Jacobian in joint rates and the residual, both in metres."""
         poses = forward(self.mech, q)
-        rows = [constraint_rows(self.mech, c, poses, q) for c in self.constraints]
+        rows = rows_of(self.mech, self.constraints, poses, q)
         J = tree_motion(self.mech, poses).reduce(rows)
         scale = np.concatenate([np.where(r.holonomic, self._metres(r), 0.0) for r in rows])
         return J * scale[:, None], np.concatenate([r.Phi for r in rows]) * scale

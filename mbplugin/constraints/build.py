@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from mbplugin.constraints.pairs import pair_rows
 from mbplugin.constraints.pfaffians import pfaffian_rows
@@ -23,7 +23,18 @@ def constraint_rows(
     q: Array | None = None,
     twists: Array | None = None,
 ) -> Rows:
-    """Return the rows of one constraint at a pose.
+    """Return the rows of one constraint at a pose; arguments as in :func:`rows_of`."""
+    return rows_of(mech, (constraint,), poses, q, twists)[0]
+
+
+def rows_of(
+    mech: Mechanism,
+    constraints: Sequence[Constraint],
+    poses: BodyPoses,
+    q: Array | None = None,
+    twists: Array | None = None,
+) -> list[Rows]:
+    """Return the rows of some constraints at a pose, in their order.
 
     Parameters
     ----------
@@ -32,17 +43,22 @@ def constraint_rows(
     twists : (N, 6) array, optional
         Body twists at the centres of mass, world axes; they enter Γ only.
     """
-    match constraint:
-        case Pair():
-            return pair_rows(mech, constraint, poses, twists)
-        case Coupling():
-            return coupling_rows(mech, constraint, poses, q, twists)
-        case Driver():
-            return driver_rows(mech, constraint, poses, q, twists)
-        case Lock():
-            return lock_rows(mech, constraint, poses, twists)
-        case KnifeEdge() | Rolling():
-            return pfaffian_rows(mech, constraint, poses, twists)
+    of_pairs = pair_rows(mech, [c for c in constraints if isinstance(c, Pair)], poses, twists)
+
+    def rows(constraint: Constraint) -> Rows:
+        match constraint:
+            case Pair():
+                return of_pairs[constraint.name]
+            case Coupling():
+                return coupling_rows(mech, constraint, poses, q, twists)
+            case Driver():
+                return driver_rows(mech, constraint, poses, q, twists)
+            case Lock():
+                return lock_rows(mech, constraint, poses, twists)
+            case KnifeEdge() | Rolling():
+                return pfaffian_rows(mech, constraint, poses, twists)
+
+    return [rows(constraint) for constraint in constraints]
 
 
 def all_rows(
@@ -53,8 +69,5 @@ def all_rows(
     names: Collection[str] | None = None,
 ) -> list[Rows]:
     """Return the rows of every constraint (or the named ones), constraint by constraint."""
-    return [
-        constraint_rows(mech, c, poses, q, twists)
-        for c in mech.constraints()
-        if names is None or c.name in names
-    ]
+    chosen = [c for c in mech.constraints() if names is None or c.name in names]
+    return rows_of(mech, chosen, poses, q, twists)

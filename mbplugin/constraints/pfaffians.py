@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from mbplugin.constraints.rows import BodyMotion, Rows, body_motion
+from mbplugin.constraints.rows import Rows
 from mbplugin.mechanism.kinematics import BodyPoses
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.mechanism.pfaffian import KnifeEdge, Pfaffian, Rolling
-from mbplugin.spatial import Array, cross, shift_rows
+from mbplugin.spatial import Array, Pose, cross, shift_rows
+
+
+@dataclass(frozen=True, eq=False)
+class _BodyMotion:
+    """Pose and twist of the body that touches the ground."""
+
+    index: int
+    X_WL: Pose
+    p_WC: Array
+    v: Array
+    omega: Array
+
+    def point_velocity(self, p_W: Array) -> Array:
+        """Return the velocity of the body's material point at ``p_W``, m/s."""
+        return self.v + cross(self.omega, p_W - self.p_WC)
 
 
 def pfaffian_rows(mech: Mechanism, pfaffian: Pfaffian, poses: BodyPoses, twists: Array | None = None) -> Rows:
     """Return the rows of a knife edge or a rolling wheel; holonomic ones first."""
-    body = body_motion(mech.body_index[pfaffian.body], poses, twists)
+    index = mech.body_index[pfaffian.body]
+    twist = np.zeros(6) if twists is None else twists[index]
+    body = _BodyMotion(index, poses.of(index), poses.p_WC[index], twist[:3], twist[3:])
     if isinstance(pfaffian, KnifeEdge):
         return _knife_edge(pfaffian, body)
     return _rolling(pfaffian, body)
 
 
-def _knife_edge(edge: KnifeEdge, body: BodyMotion) -> Rows:
+def _knife_edge(edge: KnifeEdge, body: _BodyMotion) -> Rows:
     e = body.X_WL.R @ (edge.direction / np.linalg.norm(edge.direction))
     point = body.X_WL.apply(edge.point)
     arm = point - body.p_WC
@@ -28,7 +47,7 @@ def _knife_edge(edge: KnifeEdge, body: BodyMotion) -> Rows:
     return _rows(edge, body, e[None, :], point, np.array([Gamma]), np.zeros(1))
 
 
-def _rolling(wheel: Rolling, body: BodyMotion) -> Rows:
+def _rolling(wheel: Rolling, body: _BodyMotion) -> Rows:
     """Rows at the lowest point of the wheel's circle, which slides along the rim as it rolls."""
     n = wheel.plane_normal / np.linalg.norm(wheel.plane_normal)
     axis = body.X_WL.R @ (wheel.axis / np.linalg.norm(wheel.axis))
@@ -54,7 +73,7 @@ def _unit(vector: Array, derivative: Array) -> tuple[Array, Array]:
     return unit, (derivative - unit * (unit @ derivative)) / length
 
 
-def _rows(pfaffian: Pfaffian, body: BodyMotion, E: Array, point: Array, Gamma: Array, Phi: Array) -> Rows:
+def _rows(pfaffian: Pfaffian, body: _BodyMotion, E: Array, point: Array, Gamma: Array, Phi: Array) -> Rows:
     """Return the rows along directions E that the constraint asks for."""
     all_labels = ("normal", "roll", "side")[-len(E) :]
     components = (*pfaffian.holonomic, *pfaffian.nonholonomic)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbplugin.constraints.rows import Rows, body_motion, relative_bias, relative_entries, relative_twist
+from mbplugin.constraints.ends import pair_ends
+from mbplugin.constraints.rows import Rows
 from mbplugin.mechanism.coupling import Coupling, Driver, Lock
 from mbplugin.mechanism.joint import measure
 from mbplugin.mechanism.kinematics import BodyPoses, relative_pose
@@ -97,24 +98,22 @@ def _rate_rows(
     mech: Mechanism, pair: Pair, freedoms: tuple[str, ...], poses: BodyPoses, twists: Array | None
 ) -> Rows:
     """Return the rows that measure the rates of a pair's freedoms from the body twists."""
-    a = body_motion(mech.body_index[pair.body_a], poses, twists)
-    b = body_motion(mech.body_index[pair.body_b], poses, twists)
-    R_WP, X_WS = (a.X_WL @ pair.X_AP).R, b.X_WL @ pair.X_BS
-    L, L_dot = np.zeros((len(freedoms), 6)), np.zeros((len(freedoms), 6))
+    ends = pair_ends(mech, (pair,), poses, twists)
+    L, L_dot = np.zeros((1, len(freedoms), 6)), np.zeros((1, len(freedoms), 6))
     for k, freedom in enumerate(freedoms):
         axis = "xyz".index(freedom[1])
         carried_by_b = pair.type == "universal" and freedom == "ry"
-        e = X_WS.R[:, axis] if carried_by_b else R_WP[:, axis]
-        half = 0 if freedom[0] == "t" else 3
-        L[k, half : half + 3] = e
-        L_dot[k, half : half + 3] = cross(b.omega if carried_by_b else a.omega, e)
-    Gamma = -(L @ relative_bias(a, b, X_WS.p) + L_dot @ relative_twist(a, b, X_WS.p))
+        e = (ends.R_WS if carried_by_b else ends.R_WP)[0, :, axis]
+        half = slice(0, 3) if freedom[0] == "t" else slice(3, 6)
+        L[0, k, half] = e
+        L_dot[0, k, half] = cross((ends.omega_b if carried_by_b else ends.omega_a)[0], e)
+    on_a, on_b = ends.entries(L)
     return Rows(
         pair.name,
         freedoms,
-        relative_entries(a, b, L, X_WS.p),
+        tuple((i, e) for i, e in ((ends.a[0], on_a[0]), (ends.b[0], on_b[0])) if i >= 0),
         np.zeros(len(freedoms)),
-        Gamma,
+        ends.gamma(L, L_dot)[0],
         np.zeros(len(freedoms)),
         np.array([f[0] == "t" for f in freedoms], dtype=bool),
         np.ones(len(freedoms), dtype=bool),

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from mbplugin.constraints.blocks import Block
-from mbplugin.constraints.build import constraint_rows
+from mbplugin.constraints.build import all_rows
 from mbplugin.constraints.planar import planar_rows
 from mbplugin.constraints.rows import Rows
 from mbplugin.mechanism.body import WORLD
@@ -131,11 +131,7 @@ def reduce_block(
 ) -> ReducedBlock:
     """Return the scaled closure Jacobian of a block at a pose, in space or in a plane."""
     members = frozenset(block.constraints)
-    rows = {
-        c.name: planar_rows(constraint_rows(mech, c, poses, q), columns)
-        for c in mech.constraints()
-        if c.name in members
-    }
+    rows = {r.constraint: planar_rows(r, columns) for r in all_rows(mech, poses, q, names=members)}
     points = poses.p_WC[[mech.body_index[name] for name in block.bodies]]
     length = characteristic_length(list(rows.values()), points)
     tree = spanning_tree(block.bodies, [p for p in mech.pairs if p.name in members])
