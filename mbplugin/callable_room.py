@@ -16,6 +16,7 @@ class CallableRoom(ModuleType):
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the public function."""
         module, _, function = str(self.__dict__["PUBLIC_FUNCTION"]).rpartition(".")
         return getattr(importlib.import_module(module), function)(*args, **kwargs)
 

@@ -9,7 +9,7 @@ from mbplugin.mechanism.kinematics import forward, home
 from mbplugin.spatial import Array, Pose, align_z
 
 
-def pose_at(point: Array, axis: Array = np.array([0.0, 0.0, 1.0])) -> Pose:
+def pose_at(point: Array, axis: Array | tuple[float, float, float] = (0.0, 0.0, 1.0)) -> Pose:
     """A frame at a point with its z along an axis."""
     return Pose(align_z(np.asarray(axis, dtype=float)), np.array(point, dtype=float))
 

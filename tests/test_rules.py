@@ -29,7 +29,7 @@ WITHOUT_CASE = {
     "MB909": "needs an environment in which an optional package is missing",
 }
 #: Where the file that offends says nothing about the line.
-WITHOUT_LINE = {"MB901": "the file is empty", "MB503": "the pose is nobody's line", "MB204": "an option"}
+WITHOUT_LINE = {"MB901": "the file is empty", "MB503": "the pose is nobody's line"}
 
 all_rules = pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.code)
 with_case = pytest.mark.parametrize(

@@ -24,8 +24,10 @@ from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.mechanism.topology import SpanningTree, spanning_tree
 from mbplugin.spatial import ROTATION, TRANSLATION, Array, shift_rows, shift_twists
 
-#: A lever arm counts as zero below this fraction of the longest one.
+#: A lever arm counts as zero below this fraction of the longest one, …
 _LEVER_ARM_FLOOR = 1e-9
+#: … and all of them do when the longest is rounding noise, m.
+_NO_LEVER_ARM = 1e-12
 
 
 #: In a large loop distant joints have long lever arms and many joints add up; both would set the scale
@@ -170,7 +172,7 @@ def characteristic_length(rows: Sequence[Rows], points: Array) -> float:
             moment = np.linalg.norm(entry[r.translation, ROTATION], axis=1)
             arms.extend(moment[force > 0] / force[force > 0])
     lever_arms = np.array(arms)
-    if lever_arms.size and lever_arms.max() > 0:
+    if lever_arms.size and lever_arms.max() > _NO_LEVER_ARM:
         return float(np.median(lever_arms[lever_arms > _LEVER_ARM_FLOOR * lever_arms.max()]))
     extent = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
     return extent or 1.0

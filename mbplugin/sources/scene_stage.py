@@ -149,7 +149,8 @@ def retype_pairs(stage: Stage, source: SceneSource, tables: SceneFile) -> Stage:
 def add_pairs(stage: Stage, source: SceneSource, tables: SceneFile) -> Stage:
     """Add the pairs and closures of the scene, in this order."""
     old = stage.mechanism
-    X_WL = {WORLD: Pose.identity(), **{b.name: stage.poses.of(i) for i, b in enumerate(old.bodies)}}
+    poses = stage.poses
+    X_WL = {WORLD: Pose.identity(), **{b.name: poses.of(i) for i, b in enumerate(old.bodies)}}
     new: dict[str, Pair] = {}
     framed: list[Pair] = []
     for kind, i, table in _declarations(tables):

@@ -53,7 +53,7 @@ def read_scene(text: str, request: Request) -> Scene:
         models,
         mechanism=mech,
         state=replace(last.state, given=models.state.given | held_names(models.mechanism, mech, tables)),
-        origin={**models.origin, **_origins(source, tables)},
+        origin={**models.origin, **_origins(mech.name, source, tables)},
         files=tuple(dict.fromkeys((request.path, *models.files))),
         options=LintOptions(**{**tables.lint.model_dump(), "ignore": tuple(tables.lint.ignore)}),
         request=request,
@@ -111,9 +111,12 @@ def _with_actions(scene: Scene, source: SceneSource, tables: SceneFile) -> Scene
     )
 
 
-def _origins(source: SceneSource, tables: SceneFile) -> dict[OriginKey, Origin]:
+def _origins(model: str, source: SceneSource, tables: SceneFile) -> dict[OriginKey, Origin]:
     """Return where the scene's own elements were written, and their angle literals."""
     origin: dict[OriginKey, Origin] = {}
+    if ("lint", 0, "degree_of_redundancy") in source.keys:
+        declared = source.origin("lint", 0, "degree_of_redundancy")
+        origin["model", model, "degree_of_redundancy"] = declared
     for i, body in enumerate(tables.body):
         origin["body", body.name, ""] = source.origin("body", i)
         for key in ("mass", "inertia", "rpy"):

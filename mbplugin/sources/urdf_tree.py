@@ -38,7 +38,7 @@ def mark_closures(draft: Draft) -> None:
             f"joint {name!r} closes a loop: {why}; it is taken where it lies with all joints at zero, "
             "and PyBullet crashes on such a file"
         )
-        draft.report("MB113", name, message, draft.origin[("constraint", name, "")])
+        draft.report("MB115", name, message, draft.origin[("constraint", name, "")])
 
 
 def _ring_joints(parent: dict[str, Pair]) -> list[str]:

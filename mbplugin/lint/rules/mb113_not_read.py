@@ -2,8 +2,7 @@
 
 What it does
 ------------
-Reports elements that have no place in the mechanism, and closures whose place had to be inferred: a
-second joint on one child, a ring of links without a root.
+Reports elements that have no place in the mechanism.
 
 Why it matters
 --------------
@@ -11,7 +10,7 @@ What the file says and what is analyzed differ.
 
 Example
 -------
-An inactive ``<equality>`` in MJCF; two ``<joint>`` with one ``<child>`` in URDF.
+An inactive ``<equality>`` in MJCF, a tendon equality, an SDF ``<state>``.
 
 Remedy
 ------
@@ -19,7 +18,7 @@ Remove the element, or state it in a scene file.
 
 References
 ----------
-The formats' specifications; PyBullet ends the process where a link has two parents.
+The formats' specifications.
 """
 
 from __future__ import annotations
