@@ -13,7 +13,7 @@ __all__ = ["client"]
 
 
 @pytest.mark.parametrize(("fixed", "dof"), [(True, 8), (False, 14)])
-def test_a_live_minitaur_has_the_verdict_of_its_scene_file(client: Client, fixed: bool, dof: int):  # noqa: F811
+def test_a_live_minitaur_has_the_verdict_of_its_scene_file(client: Client, fixed: bool, dof: int):
     load_minitaur(client, fixed)
     live = mb.analyze(mb.load(client.id))
     file = mb.analyze(mb.load(ASSETS / "minitaur.scene.toml", base="fixed" if fixed else "free"))
@@ -26,11 +26,11 @@ def test_a_live_minitaur_has_the_verdict_of_its_scene_file(client: Client, fixed
         }
 
     assert by_bodies(live) == by_bodies(file)
-    assert live.bodies == file.bodies
+    assert set(live.bodies) == set(file.bodies)
     assert [p.degree_of_redundancy for p in live.plateaus] == [0, 4]
 
 
-def test_linting_a_live_client_gives_a_report_without_lines(client: Client):  # noqa: F811
+def test_linting_a_live_client_gives_a_report_without_lines(client: Client):
     load_minitaur(client)
     report = mb.lint(client.id)
     assert report.exit_code in (0, 1)
