@@ -28,14 +28,18 @@ def test_ascii_terminal_does_not_break_the_text() -> None:
     assert "redundant" in outcome.out
 
 
-def test_closed_stdout_ends_quietly() -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+def test_closed_stdout_ends_quietly(unbuffered: str) -> None:
     # more than a pipe holds, so that writing fails while the reader is gone
     files = " ".join([f"'{FOUR_BAR}'"] * 12)
     command = (
         f"'{sys.executable}' -m mbplugin lint {files} --samples 0 --output-format json"
         " | head -1; echo ${PIPESTATUS[0]}"
     )
-    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False, timeout=120)
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, check=False, timeout=120, env=environment
+    )
     assert done.stdout.decode().split() == ["{", "0"]
     assert done.stderr == b""
 

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 from mbplugin.errors import BadUsage
 
@@ -71,14 +72,26 @@ def _to_stdout(text: str) -> None:
     if sys.stdout is None:
         return
     try:
-        sys.stdout.write(_encodable(text, sys.stdout.encoding))
-        sys.stdout.flush()
+        _write_all(sys.stdout, text)
     except BrokenPipeError:
         forget_stdout()
     except OSError as error:
         forget_stdout()
         reason = (error.strerror or "no reason given").lower()
         raise BadUsage(f"stdout cannot be written ({reason})") from None
+
+
+def _write_all(stream: TextIO, text: str) -> None:
+    data = _encodable(text, stream.encoding)
+    if not hasattr(stream, "buffer"):
+        stream.write(data)
+        return
+    stream.flush()
+    # an unbuffered stdout (PYTHONUNBUFFERED) may write a part and leave the rest to its caller
+    rest = memoryview(data.encode(stream.encoding))
+    while rest:
+        rest = rest[stream.buffer.write(rest) or 0 :]
+    stream.flush()
 
 
 def forget_stdout() -> None:
