@@ -257,12 +257,14 @@ def _generic_pose(
     seed: int,
 ) -> tuple[int, Array]:
     """Return the redundancy at the generic rank, and the pose that shows most of it."""
-    fewest = [b.redundancy for b in blocks]
+    redundant = [b for b in blocks if b.redundancy]
+    fewest = [b.redundancy for b in redundant]
     best_q, best = q, sum(fewest)
-    if not best:
+    if not redundant:
         return 0, q
+    again = [b.block for b in redundant]
     for sample in sample_poses(mech, q, samples, seed=seed):
-        there = rank_blocks(mech, forward(mech, sample), columns, _CLEAR * tolerance, sample)
+        there = rank_blocks(mech, forward(mech, sample), columns, _CLEAR * tolerance, sample, again)
         fewest = [min(f, b.redundancy) for f, b in zip(fewest, there, strict=True)]
         if sum(b.redundancy for b in there) < best:
             best_q, best = sample, sum(b.redundancy for b in there)
@@ -275,7 +277,7 @@ def _proved_remedies(result: Analysis, q: Array, columns: tuple[int, ...]) -> tu
         return ()
     mech = result.mechanism
     poses = forward(mech, q)
-    there = rank_blocks(mech, poses, columns, result.tolerance, q)
+    there = rank_blocks(mech, poses, columns, result.tolerance, q, [b.block for b in result.blocks])
     dof = result.columns - result.rows + sum(b.redundancy for b in there)
     proved = []
     for changes in candidate_remedies(mech, poses, stress(there)):

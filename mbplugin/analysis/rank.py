@@ -9,7 +9,7 @@ import numpy as np
 
 from mbplugin.constraints.blocks import Block, find_blocks
 from mbplugin.constraints.null_space import Spectrum, spectrum
-from mbplugin.constraints.reduction import ReducedBlock, reduce_block
+from mbplugin.constraints.reduction import ReducedBlock, reduce_blocks
 from mbplugin.mechanism.kinematics import BodyPoses
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.spatial import Array
@@ -64,12 +64,16 @@ class Plateau:
 
 
 def rank_blocks(
-    mech: Mechanism, poses: BodyPoses, columns: tuple[int, ...], tolerance: float, q: Array | None = None
+    mech: Mechanism,
+    poses: BodyPoses,
+    columns: tuple[int, ...],
+    tolerance: float,
+    q: Array | None = None,
+    blocks: Sequence[Block] | None = None,
 ) -> tuple[RankedBlock, ...]:
-    """Return every block at a pose with its rank at a relative tolerance."""
+    """Return the blocks (all of them by default) at a pose, with their rank at a relative tolerance."""
     ranked = []
-    for block in find_blocks(mech):
-        reduced = reduce_block(mech, poses, block, columns, q)
+    for reduced in reduce_blocks(mech, poses, find_blocks(mech) if blocks is None else blocks, columns, q):
         sigma = spectrum(reduced.J)
         ranked.append(RankedBlock(reduced, sigma, sigma.redundancy(tolerance)))
     return tuple(ranked)

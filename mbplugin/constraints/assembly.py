@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.constraints.build import rows_of
-from mbplugin.constraints.reduction import characteristic_length
 from mbplugin.constraints.rows import Rows
+from mbplugin.constraints.scaling import characteristic_length
 from mbplugin.constraints.velocity import tree_motion
 from mbplugin.errors import CannotClose
 from mbplugin.mechanism.coupling import Driver

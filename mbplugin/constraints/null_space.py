@@ -10,7 +10,7 @@ import scipy.linalg
 from mbplugin.constraints.blocks import find_blocks
 from mbplugin.constraints.matrix import ConstraintMatrix
 from mbplugin.constraints.planar import plane_columns
-from mbplugin.constraints.reduction import ReducedBlock, reduce_block
+from mbplugin.constraints.reduction import ReducedBlock, reduce_blocks
 from mbplugin.mechanism.kinematics import forward
 from mbplugin.spatial import Array
 
@@ -85,8 +85,7 @@ def left_null_space(matrix: ConstraintMatrix, tolerance: float) -> Array:
     columns = plane_columns(matrix.planar)
     position = {label: k for k, label in enumerate(matrix.rows)}
     parts = []
-    for block in find_blocks(matrix.mechanism):
-        reduced = reduce_block(matrix.mechanism, poses, block, columns, matrix.q)
+    for reduced in reduce_blocks(matrix.mechanism, poses, find_blocks(matrix.mechanism), columns, matrix.q):
         Z_scaled = block_null_space(reduced, spectrum(reduced.J).redundancy(tolerance))
         Z = np.zeros((len(matrix.rows), Z_scaled.shape[1]))
         Z[[position[label] for label in reduced.labels]] = Z_scaled * reduced.scale[:, None]

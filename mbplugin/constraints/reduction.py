@@ -2,8 +2,7 @@
 
 Tree pairs are independent by construction, so they are eliminated exactly and rank is decided on the
 few rows that are left, J = C_rest S (THEORY §3). The same tree carries a left null vector of J back
-to the self-stress in every tree pair. All lengths are divided by one characteristic length ℓ, which
-makes every row and every twist dimensionless.
+to the self-stress in every tree pair.
 """
 
 from __future__ import annotations
@@ -16,38 +15,31 @@ import numpy as np
 
 from mbplugin.constraints.blocks import Block
 from mbplugin.constraints.build import all_rows
+from mbplugin.constraints.links import Link, block_links
 from mbplugin.constraints.planar import planar_rows
 from mbplugin.constraints.rows import Rows
+from mbplugin.constraints.scaling import BlockFrame, characteristic_length, row_scale
 from mbplugin.mechanism.body import WORLD
 from mbplugin.mechanism.kinematics import BodyPoses
 from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.mechanism.topology import SpanningTree, spanning_tree
-from mbplugin.spatial import ROTATION, TRANSLATION, Array, shift_rows, shift_twists
-
-#: A lever arm counts as zero below this fraction of the longest one, …
-_LEVER_ARM_FLOOR = 1e-9
-#: … and all of them do when the longest is rounding noise, m.
-_NO_LEVER_ARM = 1e-12
-
+from mbplugin.mechanism.topology import spanning_tree
+from mbplugin.spatial import ROTATION, TRANSLATION, Array, shift_rows
 
 #: In a large loop distant joints have long lever arms and many joints add up; both would set the scale
 #: and drown the other rows. Beyond ten times the ordinary size a rate, or a row, is measured in larger
 #: units. It is the size that entries could have, not the one they have, so no rounding is blown up.
 _LARGE = 10.0
+#: Rows that act on two bodies alike cancel on the bodies that carry both, up to this.
+_CANCELLED = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class _Link:
-    """One tree joint of a block: motion axes about the common point and its own, rows about its own."""
+class Entry:
+    """A dense piece of J: rows of one closing constraint in the rates of one tree joint."""
 
-    inner: str
-    outer: str
-    axes: Array
-    local: Array
+    rows: slice
     rates: slice
-    rows: Rows | None
-    W: Array
-    arm: Array
+    values: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,26 +49,37 @@ class ReducedBlock:
     Parameters
     ----------
     block : Block
-    J : (k, f) array
-        Rows of closures, couplings, drivers, locks and Pfaffian constraints in joint rates.
-    length : float
-        Characteristic length ℓ, m.
+    frame : BlockFrame
+    shape : (k, f)
+        Of J: rows of closures, couplings, drivers, locks and Pfaffian constraints, in joint rates.
+    entries : tuple of Entry
+        The non-zero pieces of J.
     tree_rows, rest : tuple of Rows
         Rows of the tree pairs, and those of J.
-    point : (3,) array
-        The common point, near the block, m.
     """
 
     block: Block
-    J: Array
-    length: float
+    frame: BlockFrame
+    shape: tuple[int, int]
+    entries: tuple[Entry, ...]
     tree_rows: tuple[Rows, ...]
     rest: tuple[Rows, ...]
-    point: Array
     _row_units: Array
-    _links: tuple[_Link, ...]
-    _wrenches: tuple[tuple[str, int, Array], ...]
-    _mask: Array
+    _links: tuple[Link, ...]
+    _wrenches: tuple[tuple[str, slice, Array], ...]
+
+    @cached_property
+    def J(self) -> Array:
+        """The closure Jacobian as one dense array, (k, f)."""
+        J = np.zeros(self.shape)
+        for entry in self.entries:
+            J[entry.rows, entry.rates] = entry.values
+        return J
+
+    @property
+    def length(self) -> float:
+        """Characteristic length ℓ, m."""
+        return self.frame.length
 
     @property
     def rows(self) -> tuple[Rows, ...]:
@@ -97,8 +100,7 @@ class ReducedBlock:
     def about_common_point(self, rows: Rows, body: int, poses: BodyPoses) -> Array:
         """Return the dimensionless rows (k, 6) of a constraint on one body's twist at the point."""
         entry = next(e for b, e in rows.entries if b == body)
-        arm = (poses.p_WC[body] - self.point) / self.length
-        return np.asarray(shift_rows(_dimensionless(rows, entry, self.length), arm) * self._mask)
+        return self.frame.rows_at(rows, entry, poses.p_WC[body], self.frame.point)
 
     def self_stresses(self, mu: Array) -> Array:
         """Carry left null vectors of J, (k, p), by statics to all rows of the block, (m, p).
@@ -106,178 +108,130 @@ class ReducedBlock:
         The reaction in a tree pair balances the closure wrenches on the bodies it supports. Values
         are scaled: a multiplier in N or N·m is ``scale`` times its value here.
         """
-        columns = mu.shape[1]
         mu = mu * self._row_units[:, None]
+        nothing = np.zeros((6, mu.shape[1]))
         on_body: dict[str, Array] = {}
-        for body, start, W in self._wrenches:
-            total = on_body.get(body, np.zeros((6, columns)))
-            on_body[body] = total + W.T @ mu[start : start + len(W)]
+        for body, rows, W in self._wrenches:
+            on_body[body] = on_body.get(body, nothing) + W.T @ mu[rows]
         in_tree: dict[str, Array] = {}
         for link in reversed(self._links):
             F = on_body.pop(link.outer, None)
             if link.rows is not None:
-                local = np.zeros((6, columns)) if F is None else shift_rows(F.T, link.arm).T
-                balance = np.linalg.lstsq(link.W.T, -local * self._mask[:, None], rcond=None)[0]
-                in_tree[link.rows.constraint] = balance
+                in_tree[link.rows.constraint] = link.balance(nothing if F is None else F)
             if F is not None and link.inner != WORLD:
-                on_body[link.inner] = on_body.get(link.inner, np.zeros((6, columns))) + F
+                on_body[link.inner] = on_body.get(link.inner, nothing) + F
         return np.vstack([*(in_tree[r.constraint] for r in self.tree_rows), mu])
 
 
-def reduce_block(
+def reduce_blocks(
     mech: Mechanism,
     poses: BodyPoses,
-    block: Block,
+    blocks: Sequence[Block],
     columns: tuple[int, ...],
     q: Array | None = None,
-) -> ReducedBlock:
-    """Return the scaled closure Jacobian of a block at a pose, in space or in a plane."""
-    members = frozenset(block.constraints)
+) -> list[ReducedBlock]:
+    """Return the scaled closure Jacobians of some blocks at a pose, in space or in a plane."""
+    members = frozenset(name for block in blocks for name in block.constraints)
     rows = {r.constraint: planar_rows(r, columns) for r in all_rows(mech, poses, q, names=members)}
+    return [
+        _reduce(mech, poses, block, {name: rows[name] for name in block.constraints}, columns)
+        for block in blocks
+    ]
+
+
+def reduce_block(
+    mech: Mechanism, poses: BodyPoses, block: Block, columns: tuple[int, ...], q: Array | None = None
+) -> ReducedBlock:
+    """Return the scaled closure Jacobian of one block."""
+    return reduce_blocks(mech, poses, (block,), columns, q)[0]
+
+
+def _reduce(
+    mech: Mechanism, poses: BodyPoses, block: Block, rows: dict[str, Rows], columns: tuple[int, ...]
+) -> ReducedBlock:
     points = poses.p_WC[[mech.body_index[name] for name in block.bodies]]
-    length = characteristic_length(list(rows.values()), points)
-    tree = spanning_tree(block.bodies, [p for p in mech.pairs if p.name in members])
     mask = np.zeros(6)
     mask[list(columns)] = 1.0
-    point = points.mean(axis=0)
-    links = _links(mech, poses, tree, rows, block.grounded, length, mask, point)
+    frame = BlockFrame(characteristic_length(list(rows.values()), points), points.mean(axis=0), mask)
+    pairs = [mech.pair_by_name[name] for name in block.constraints if name in mech.pair_by_name]
+    tree = spanning_tree(block.bodies, pairs)
+    links = block_links(mech, poses, tree, rows, frame, block.grounded)
     in_tree = frozenset(link.rows.constraint for link in links if link.rows is not None)
     rest = tuple(r for name, r in rows.items() if name not in in_tree)
-    wrenches = _wrenches(mech, poses, rest, length, mask, point)
-    J, row_units = _closure_jacobian(links, wrenches, sum(len(r.components) for r in rest))
+    wrenches = _wrenches(mech, poses, rest, frame)
+    shape = (sum(len(r.components) for r in rest), links[-1].rates.stop if links else 0)
+    entries, row_units = _in_ordinary_units(_entries(links, wrenches), shape)
     return ReducedBlock(
         block,
-        J,
-        length,
+        frame,
+        shape,
+        entries,
         tuple(r for name, r in rows.items() if name in in_tree),
         rest,
-        point,
         row_units,
         links,
         wrenches,
-        mask,
     )
 
 
-def characteristic_length(rows: Sequence[Rows], points: Array) -> float:
-    """Return the median nonzero lever arm |rotation part|/|translation part| of the rows, m.
-
-    Where there is none, the extent of the bodies' centres of mass ``points``; where that is zero too,
-    1 m.
-    """
-    arms: list[float] = []
-    for r in rows:
-        for _, entry in r.entries:
-            force = np.linalg.norm(entry[r.translation, TRANSLATION], axis=1)
-            moment = np.linalg.norm(entry[r.translation, ROTATION], axis=1)
-            arms.extend(moment[force > 0] / force[force > 0])
-    lever_arms = np.array(arms)
-    if lever_arms.size and lever_arms.max() > _NO_LEVER_ARM:
-        return float(np.median(lever_arms[lever_arms > _LEVER_ARM_FLOOR * lever_arms.max()]))
-    extent = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
-    return extent or 1.0
-
-
-def row_scale(rows: Rows, length: float) -> Array:
-    """Return the factor that makes each row dimensionless and of unit size, (k,)."""
-    scale = np.where(rows.translation, 1.0 / length, 1.0)
-    if rows.components == ("c",):
-        # how large a ratio was written says nothing about the constraint
-        size = np.array([length] * 3 + [1.0] * 3)
-        largest = max(float(np.linalg.norm(_pure_part(e) * size)) for _, e in rows.entries)
-        scale = np.array([1.0 / largest])
-    return np.asarray(scale)
-
-
-def _pure_part(entry: Array) -> Array:
-    """Return a coupling's entry without the lever arm of its translations."""
-    e = entry[0]
-    return np.concatenate((e[:3], np.zeros(3))) if e[:3].any() else e
-
-
-def _dimensionless(rows: Rows, entry: Array, length: float) -> Array:
-    """Return scaled rows (k, 6) on dimensionless twists [v/ℓ, ω]."""
-    return np.asarray(entry * np.array([length] * 3 + [1.0] * 3) * row_scale(rows, length)[:, None])
-
-
-def _links(
-    mech: Mechanism,
-    poses: BodyPoses,
-    tree: SpanningTree,
-    rows: dict[str, Rows],
-    grounded: bool,
-    length: float,
-    mask: Array,
-    point: Array,
-) -> tuple[_Link, ...]:
-    """Return the tree joints of a block, outwards; their axes are what their rows leave free."""
-    links: list[_Link] = []
-    reference_chosen = grounded
-    rates = 0
-    for joint in tree.joints:
-        body = mech.body_index[joint.outer]
-        if joint.pair is None:
-            # without the ground the first root is the reference: no row sees the block move as one
-            axes = local = np.diag(mask)[:, mask > 0] if reference_chosen else np.zeros((6, 0))
-            reference_chosen = True
-            own, W, at = None, np.zeros((0, 6)), poses.p_WC[body]
-        else:
-            own = rows[joint.pair.name]
-            successor = mech.body_index[joint.pair.body_b]
-            at = poses.of(successor).apply(joint.pair.X_BS.p)
-            entry = next(e for b, e in own.entries if b == body)
-            W = shift_rows(_dimensionless(own, entry, length), (poses.p_WC[body] - at) / length) * mask
-            local = _free_twists(W, mask)
-            axes = shift_twists(local, (point - at) / length)
-        slot = slice(rates, rates + axes.shape[1])
-        rates = slot.stop
-        links.append(_Link(joint.inner, joint.outer, axes, local, slot, own, W, (point - at) / length))
-    return tuple(links)
-
-
-def _free_twists(W: Array, mask: Array) -> Array:
-    """Return an orthonormal basis (6, f) of the twists that independent rows W leave free.
-
-    Its columns are pure translations and pure rotations where there are any.
-    """
-    inside = mask > 0
-    Vt = np.linalg.svd(W[:, inside])[2] if len(W) else np.eye(int(inside.sum()))
-    free = np.zeros((6, len(Vt) - len(W)))
-    free[inside] = Vt[len(W) :].T
-    return np.asarray(free @ np.linalg.svd(free[ROTATION])[2].T)
-
-
 def _wrenches(
-    mech: Mechanism, poses: BodyPoses, rest: Sequence[Rows], length: float, mask: Array, point: Array
-) -> tuple[tuple[str, int, Array], ...]:
-    """Return (body, first row, rows about the common point) for all rows of J."""
-    out: list[tuple[str, int, Array]] = []
+    mech: Mechanism, poses: BodyPoses, rest: Sequence[Rows], frame: BlockFrame
+) -> tuple[tuple[str, slice, Array], ...]:
+    """Return (body, its rows of J, rows about the block's point) for all closing constraints."""
+    out: list[tuple[str, slice, Array]] = []
     start = 0
     for r in rest:
+        rows = slice(start, start + len(r.components))
+        start = rows.stop
         for body, entry in r.entries:
-            W = shift_rows(_dimensionless(r, entry, length), (poses.p_WC[body] - point) / length)
-            out.append((mech.bodies[body].name, start, W * mask))
-        start += len(r.components)
+            W = frame.rows_at(r, entry, poses.p_WC[body], frame.point)
+            out.append((mech.bodies[body].name, rows, W))
     return tuple(out)
 
 
-def _closure_jacobian(
-    links: Sequence[_Link], wrenches: Sequence[tuple[str, int, Array]], rows: int
-) -> tuple[Array, Array]:
-    """Return the rows of all closing constraints in joint rates, and the units of large rows."""
+def _entries(
+    links: Sequence[Link], wrenches: Sequence[tuple[str, slice, Array]]
+) -> list[tuple[Entry, Array]]:
+    """Return the pieces of J, each with the size that its entries could have."""
     inward = {link.outer: link for link in links}
-    J = np.zeros((rows, links[-1].rates.stop if links else 0))
-    possible = np.zeros_like(J)
-    for body, start, W in wrenches:
-        mine = slice(start, start + len(W))
-        while (link := inward.get(body)) is not None:
-            J[mine, link.rates] += W @ link.axes
-            size = _possible_size(shift_rows(W, link.arm), link.local)
-            possible[mine, link.rates] = np.maximum(possible[mine, link.rates], size)
-            body = link.inner
-    rates = 1.0 / np.maximum(1.0, possible.max(axis=0, initial=0.0) / _LARGE)
-    row_units = 1.0 / np.maximum(1.0, np.linalg.norm(possible * rates, axis=1) / _LARGE)
-    return row_units[:, None] * J * rates, row_units
+    out: list[tuple[Entry, Array]] = []
+    by_rows: dict[int, list[tuple[str, slice, Array]]] = {}
+    for wrench in wrenches:
+        by_rows.setdefault(wrench[1].start, []).append(wrench)
+    for together in by_rows.values():
+        rows = together[0][1]
+        acting: dict[str, Array] = {}
+        for body, _, W in together:
+            acting[body] = acting[body] + W if body in acting else W
+        while acting:
+            # from the outermost body inwards; what cancels on a common carrier stops there
+            body = max(acting, key=lambda name: inward[name].depth)
+            W, link = acting.pop(body), inward[body]
+            if link.axes.shape[1]:
+                size = _possible_size(shift_rows(W, link.arm), link.local)
+                out.append((Entry(rows, link.rates, W @ link.axes), size))
+            if link.inner != WORLD:
+                total = acting[link.inner] + W if link.inner in acting else W
+                acting[link.inner] = total
+                if np.abs(total).max(initial=0.0) <= _CANCELLED:
+                    del acting[link.inner]
+    return out
+
+
+def _in_ordinary_units(
+    pieces: Sequence[tuple[Entry, Array]], shape: tuple[int, int]
+) -> tuple[tuple[Entry, ...], Array]:
+    """Return the pieces of J with large rates and rows in larger units, and the units of the rows."""
+    largest, squares = np.zeros(shape[1]), np.zeros(shape[0])
+    for entry, size in pieces:
+        largest[entry.rates] = np.maximum(largest[entry.rates], size.max(axis=0, initial=0.0))
+    rates = 1.0 / np.maximum(1.0, largest / _LARGE)
+    for entry, size in pieces:
+        squares[entry.rows] += ((size * rates[entry.rates]) ** 2).sum(axis=1)
+    units = 1.0 / np.maximum(1.0, np.sqrt(squares) / _LARGE)
+    return tuple(
+        Entry(e.rows, e.rates, units[e.rows, None] * e.values * rates[e.rates]) for e, _ in pieces
+    ), units
 
 
 def _possible_size(W: Array, twists: Array) -> Array:

@@ -1,0 +1,73 @@
+"""Making rows dimensionless: one characteristic length ℓ for a block (THEORY §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbplugin.constraints.rows import Rows
+from mbplugin.spatial import ROTATION, TRANSLATION, Array, shift_rows
+
+#: A lever arm counts as zero below this fraction of the longest one, …
+_LEVER_ARM_FLOOR = 1e-9
+#: … and all of them do when the longest is rounding noise, m.
+_NO_LEVER_ARM = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class BlockFrame:
+    """Where and in which units a block is written: lengths by ℓ, moments about one point.
+
+    Parameters
+    ----------
+    length : float
+        ℓ, m.
+    point : (3,) array
+        Near the block, so that lever arms stay small, m.
+    mask : (6,) array
+        One for the components of a twist that the view has (space or a plane), else zero.
+    """
+
+    length: float
+    point: Array
+    mask: Array
+
+    def rows_at(self, rows: Rows, entry: Array, p_WC: Array, at: Array) -> Array:
+        """Return dimensionless rows (k, 6) on a body's twist [v/ℓ, ω] at a point."""
+        scaled = entry * row_scale(rows, self.length)[:, None] * ([self.length] * 3 + [1.0] * 3)
+        return np.asarray(shift_rows(scaled, (p_WC - at) / self.length) * self.mask)
+
+
+def characteristic_length(rows: Sequence[Rows], points: Array) -> float:
+    """Return the median nonzero lever arm |rotation part|/|translation part| of the rows, m.
+
+    Where there is none, the extent of the bodies' centres of mass ``points``; where that is zero too,
+    1 m.
+    """
+    entries = [entry[r.translation] for r in rows for _, entry in r.entries]
+    stacked = np.concatenate(entries) if entries else np.zeros((0, 6))
+    force, moment = (np.linalg.norm(stacked[:, half], axis=1) for half in (TRANSLATION, ROTATION))
+    lever_arms = moment[force > 0] / force[force > 0]
+    if lever_arms.size and lever_arms.max() > _NO_LEVER_ARM:
+        return float(np.median(lever_arms[lever_arms > _LEVER_ARM_FLOOR * lever_arms.max()]))
+    extent = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
+    return extent or 1.0
+
+
+def row_scale(rows: Rows, length: float) -> Array:
+    """Return the factor that makes each row dimensionless and of unit size, (k,)."""
+    scale = np.where(rows.translation, 1.0 / length, 1.0)
+    if rows.components == ("c",):
+        # how large a ratio was written says nothing about the constraint
+        size = np.array([length] * 3 + [1.0] * 3)
+        largest = max(float(np.linalg.norm(_pure_part(e) * size)) for _, e in rows.entries)
+        scale = np.array([1.0 / largest])
+    return np.asarray(scale)
+
+
+def _pure_part(entry: Array) -> Array:
+    """Return a coupling's entry without the lever arm of its translations."""
+    e = entry[0]
+    return np.concatenate((e[:3], np.zeros(3))) if e[:3].any() else e
