@@ -186,15 +186,25 @@ def _reasons(analysis: Analysis) -> Iterator[str]:
     if analysis.critical is None:
         yield "no loop"
         return
-    counts = "none" if analysis.sigma_r is None else f"{analysis.sigma_r:.3g}"
-    rest = "none" if analysis.sigma_r_plus_1 is None else f"{analysis.sigma_r_plus_1:.3g}"
+    counts, rest = _ratio(analysis.sigma_r), _ratio(analysis.sigma_r_plus_1)
     yield f"relative singular values: smallest that counts {counts}, largest that does not {rest}"
     for plateau in analysis.plateaus:
         here = " (used)" if plateau.start <= analysis.tolerance < plateau.stop else ""
         number = counted(plateau.degree_of_redundancy, "redundant constraint")
         yield f"tolerance {plateau.start:.3g} to {plateau.stop:.3g}: {number}{here}"
-    closing = analysis.assembly
-    yield f"loops: {closing.worst_file:.2g} m open as given, {closing.worst:.2g} m open as analyzed"
+    given, closed = _gap(analysis.assembly.worst_file), _gap(analysis.assembly.worst)
+    yield f"loops: {given} as given, {closed} as analyzed"
+
+
+def _ratio(sigma: float | None) -> str:
+    if sigma is None:
+        return "none"
+    # what is smaller is the machine's rounding, and differs from one to the next
+    return f"{sigma:.3g}" if sigma > 1e-12 else "below 1e-12"
+
+
+def _gap(gap: float) -> str:
+    return f"{gap:.2g} m open" if gap > 1e-9 else "closed"
 
 
 def _summary(report: Report) -> str:
