@@ -11,6 +11,8 @@ import pytest
 from command_line import DOOR_1, DOOR_2, FOUR_BAR, call
 
 import mbplugin as mb
+from mbplugin.analysis.analysis import METHODS
+from mbplugin.cli.lint import Method
 from mbplugin.cli.options import parse_q
 from mbplugin.errors import BadUsage
 
@@ -207,3 +209,7 @@ def test_help_names_every_option() -> None:
     text = call("lint", "--help").out
     for option in re.findall(r"--[a-z-]+", LINT_OPTIONS):
         assert option in text
+
+
+def test_the_methods_offered_are_the_methods_there_are() -> None:
+    assert {method.value for method in Method} == set(METHODS)
