@@ -91,4 +91,25 @@ def four_bar(*, types: tuple[str, str, str, str] = ("revolute",) * 4) -> tuple[M
     return from_world_frames("four-bar", bodies, joints)
 
 
-__all__ = ["body_at", "chain", "forward", "four_bar", "from_world_frames", "pose_at", "q_at", "ring"]
+def coupled_four_bars(n: int) -> tuple[Mechanism, Array]:
+    """N unit-square windows of a planar four-bar side by side (IFToMM A02), hinges along z."""
+    bodies = {f"v{k}": Pose(np.eye(3), np.array([k, 0.5, 0.0])) for k in range(n + 1)}
+    bodies |= {f"h{k}": Pose(np.eye(3), np.array([k + 0.5, 1.0, 0.0])) for k in range(n)}
+    joints = [(f"g{k}", "revolute", "world", f"v{k}", pose_at(np.array([k, 0.0, 0.0]))) for k in range(n + 1)]
+    for k in range(n):
+        joints.append((f"a{k}", "revolute", f"v{k}", f"h{k}", pose_at(np.array([k, 1.0, 0.0]))))
+        joints.append((f"b{k}", "revolute", f"h{k}", f"v{k + 1}", pose_at(np.array([k + 1, 1.0, 0.0]))))
+    return from_world_frames("four-bars", bodies, joints)
+
+
+__all__ = [
+    "body_at",
+    "chain",
+    "coupled_four_bars",
+    "forward",
+    "four_bar",
+    "from_world_frames",
+    "pose_at",
+    "q_at",
+    "ring",
+]

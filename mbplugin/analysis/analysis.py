@@ -11,6 +11,7 @@ from mbplugin.analysis.rank import Plateau, RankedBlock, pfaffian_rank, plateaus
 from mbplugin.analysis.remedies import Remedy, apply_changes, candidate_remedies
 from mbplugin.analysis.sampling import sample_poses
 from mbplugin.analysis.self_stress import SelfStress, self_stresses
+from mbplugin.analysis.tools import TOOLS
 from mbplugin.analysis.uniqueness import ConstraintVerdict, constraint_verdicts, stress
 from mbplugin.constraints.assembly import Assembly, assemble
 from mbplugin.constraints.build import all_rows
@@ -20,7 +21,7 @@ from mbplugin.mechanism.kinematics import JointValues, coordinates_of, forward, 
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.spatial import Array
 
-METHODS = ("qr", "svd", "nullspace")
+METHODS = tuple(TOOLS)
 DEFAULT_TOLERANCE = 1e-4
 DEFAULT_SAMPLES = 8
 #: A sampled pose proves a higher rank only by singular values that are clear of the tolerance.
@@ -46,6 +47,8 @@ class Analysis:
         n − rank and n − rows.
     degree_of_redundancy, structural_redundancy : int
         p at this pose, and at the generic pose.
+    samples : int
+        Poses that were sampled for the latter; none where nothing is redundant or a block is large.
     sigma_r, sigma_r_plus_1 : float or None
         The smallest relative singular value that counts over all blocks, and the largest that does
         not; None where there is none.
@@ -69,6 +72,7 @@ class Analysis:
     rank_pfaffian: int
     degree_of_redundancy: int
     structural_redundancy: int
+    samples: int
     plateaus: tuple[Plateau, ...]
     assembly: Assembly
     constraints: tuple[ConstraintVerdict, ...]
@@ -149,8 +153,8 @@ def analyze_mechanism(
         Coordinates to hold while the loops are closed.
     tolerance : float
         Rank tolerance relative to the largest singular value of a block's scaled closure Jacobian.
-    method : "qr", "svd" or "nullspace"
-        How the left null space is found.
+    method : "qr", "svd", "nullspace" or "rank"
+        The uniqueness tool; they agree wherever the rank is clear.
     planar : "xy", "yz" or "zx", optional
         Analyze the motion in a plane.
     samples : int
@@ -171,11 +175,14 @@ def analyze_mechanism(
     assembly = assemble(mech, joint_vector(mech, q), given, seed=seed)
     poses = forward(mech, assembly.q)
     blocks = rank_blocks(mech, poses, columns, tolerance, assembly.q)
-    stressed = stress(blocks, method)
+    stressed = stress(blocks)
     redundancy = sum(b.redundancy for b in blocks)
+    if not redundancy or any(b.elimination for b in blocks):
+        # projecting a large mechanism back onto its closures takes longer than all the rest
+        samples = 0
     generic, generic_q = _generic_pose(mech, assembly.q, blocks, columns, tolerance, samples, seed)
     labels = _row_labels(mech, assembly.q, columns, blocks)
-    verdicts = constraint_verdicts(mech, stressed, labels)
+    verdicts = constraint_verdicts(mech, stressed, labels, method)
     holonomic, rank_holonomic = _holonomic(mech, assembly.q, columns, tolerance, labels, redundancy)
     result = Analysis(
         mechanism=mech,
@@ -190,6 +197,7 @@ def analyze_mechanism(
         rank_pfaffian=pfaffian_rank(mech, blocks, tolerance),
         degree_of_redundancy=redundancy,
         structural_redundancy=generic,
+        samples=samples,
         plateaus=plateaus(blocks),
         assembly=assembly,
         constraints=verdicts,
@@ -260,8 +268,6 @@ def _generic_pose(
     redundant = [b for b in blocks if b.redundancy]
     fewest = [b.redundancy for b in redundant]
     best_q, best = q, sum(fewest)
-    if not redundant:
-        return 0, q
     again = [b.block for b in redundant]
     for sample in sample_poses(mech, q, samples, seed=seed):
         there = rank_blocks(mech, forward(mech, sample), columns, _CLEAR * tolerance, sample, again)
@@ -273,7 +279,7 @@ def _generic_pose(
 
 def _proved_remedies(result: Analysis, q: Array, columns: tuple[int, ...]) -> tuple[Remedy, ...]:
     """Return the remedies that re-analysis confirms: p = 0 and the mobility unchanged."""
-    if not result.structural_redundancy:
+    if not result.structural_redundancy or any(b.elimination for b in result.blocks):
         return ()
     mech = result.mechanism
     poses = forward(mech, q)

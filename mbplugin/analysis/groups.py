@@ -58,7 +58,7 @@ def group_verdict(
             raise UnknownName(
                 f"the group names an unknown constraint {name!r}", remedy=suggestion(name, list(known))
             )
-    touching = [s for s in stressed if s.Z.shape[1] and len(s.rows_of(members))]
+    touching = [s for s in stressed if s.ranked.redundancy and len(s.rows_of(members))]
     grounded = all(WORLD in bodies_of(mech, known[name]) for name in members)
     return GroupVerdict(
         tuple(members),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.constraints.blocks import Block, find_blocks
+from mbplugin.constraints.fronts import Elimination, eliminate
 from mbplugin.constraints.null_space import Spectrum, spectrum
 from mbplugin.constraints.reduction import ReducedBlock, reduce_blocks
 from mbplugin.mechanism.kinematics import BodyPoses
@@ -15,17 +16,30 @@ from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.spatial import Array
 
 LOOSEST, TIGHTEST = 1e-2, 1e-12
+#: Entries of a closure Jacobian up to which its singular values are computed.
+LARGEST_DENSE = 40_000
 #: Singular values that differ by less than this fraction are one jump of p, not two.
 _SAME_JUMP = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class RankedBlock:
-    """A reduced block with its spectrum and the rank decided at the tolerance."""
+    """A reduced block with its spectrum and the rank decided at the tolerance.
+
+    Parameters
+    ----------
+    reduced : ReducedBlock
+    spectrum : Spectrum
+        Singular values; of a large block the sizes of the pivots, which decide its rank locally.
+    redundancy : int
+    elimination : Elimination or None
+        Of a large block.
+    """
 
     reduced: ReducedBlock
     spectrum: Spectrum
     redundancy: int
+    elimination: Elimination | None = None
 
     @property
     def block(self) -> Block:
@@ -74,9 +88,17 @@ def rank_blocks(
     """Return the blocks (all of them by default) at a pose, with their rank at a relative tolerance."""
     ranked = []
     for reduced in reduce_blocks(mech, poses, find_blocks(mech) if blocks is None else blocks, columns, q):
-        sigma = spectrum(reduced.J)
-        ranked.append(RankedBlock(reduced, sigma, sigma.redundancy(tolerance)))
+        ranked.append(_ranked(reduced, tolerance))
     return tuple(ranked)
+
+
+def _ranked(reduced: ReducedBlock, tolerance: float) -> RankedBlock:
+    if reduced.shape[0] * reduced.shape[1] <= LARGEST_DENSE:
+        sigma = spectrum(reduced.J)
+        return RankedBlock(reduced, sigma, sigma.redundancy(tolerance))
+    fronts = eliminate(reduced.entries, reduced.shape, tolerance)
+    sizes = Spectrum(reduced.shape[0], np.concatenate((fronts.pivots, fronts.rejected)))
+    return RankedBlock(reduced, sizes, fronts.redundancy, fronts)
 
 
 def plateaus(blocks: Sequence[RankedBlock]) -> tuple[Plateau, ...]:

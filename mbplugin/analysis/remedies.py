@@ -22,7 +22,9 @@ from mbplugin.spatial import Array
 #: A released set is accepted when the smallest singular value of its rows of Z exceeds this fraction
 #: of the largest force or moment; below, the released rows hardly carry the self-stress.
 _WELL_CONDITIONED = 1e-3
-_STARTS, _OFFERED = 60, 3
+#: First choices that are tried, times p: larger blocks get fewer.
+_EFFORT = 360
+_OFFERED = 3
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,8 @@ def candidate_remedies(
 ) -> Iterator[tuple[Change, ...]]:
     """Yield sets of changes that release every redundancy, the simplest first."""
     turns = {p.name: _turn(mech, p, poses) for p in mech.pairs if p.kind.free[-1:] == ("rz",)}
-    per_block = [list(_of_block(mech, s, turns)) for s in stressed if s.Z.shape[1]]
+    per_block = [list(_of_block(mech, s, turns)) for s in stressed if s.ranked.redundancy]
+    # a large block has too many self-stresses to choose from
     if not per_block or not all(per_block):
         return
     for k in range(min(_OFFERED, max(len(options) for options in per_block))):
@@ -101,9 +104,11 @@ class _Option:
 
 def _of_block(mech: Mechanism, s: StressedBlock, turns: Mapping[str, float]) -> Iterator[tuple[Change, ...]]:
     """Yield up to three ways to release one block: fewest pairs first, then the most ordinary ones."""
+    if not s.complete:
+        return
     options = sorted(_options(mech, s, turns), key=lambda option: option.order)
     p = s.Z.shape[1]
-    found = [way for start in options[:_STARTS] if (way := _complete(p, start, options))]
+    found = [way for start in options[: max(_OFFERED, _EFFORT // p)] if (way := _complete(p, start, options))]
     found.sort(key=lambda way: (len(way), sum(option.cost for option in way)))
     for way in _varied(found):
         yield tuple(_change(mech, option) for option in way)
@@ -149,17 +154,19 @@ def _largest_one(s: StressedBlock) -> Array:
 
 def _complete(p: int, start: _Option, options: Sequence[_Option]) -> tuple[Replacement, ...] | None:
     """Add the largest options that keep the released rows independent until p rows are released."""
-    chosen, rows = [start.replacement], start.rows
+    chosen, changed = [start.replacement], {start.replacement.pair}
+    released = np.linalg.qr(start.rows.T)[0]
     for option in options:
-        if len(rows) == p:
+        if released.shape[1] == p:
             break
-        fits = len(rows) + len(option.rows) <= p
-        if fits and option.replacement.pair not in {r.pair for r in chosen}:
-            more = np.vstack((rows, option.rows))
-            if _smallest(more) > _WELL_CONDITIONED:
+        fits = released.shape[1] + len(option.rows) <= p
+        if fits and option.replacement.pair not in changed:
+            new = option.rows - (option.rows @ released) @ released.T
+            if _smallest(new) > _WELL_CONDITIONED:
                 chosen.append(option.replacement)
-                rows = more
-    return tuple(chosen) if len(rows) == p else None
+                changed.add(option.replacement.pair)
+                released = np.hstack((released, np.linalg.qr(new.T)[0]))
+    return tuple(chosen) if released.shape[1] == p else None
 
 
 def _turn(mech: Mechanism, pair: Pair, poses: BodyPoses) -> float:

@@ -23,6 +23,8 @@ def sample_poses(mech: Mechanism, q: Array, count: int, *, seed: int = 0) -> Ite
 
     A pose from which no closed one is found is left out, so fewer than ``count`` may come.
     """
+    if not count:
+        return
     rng = np.random.default_rng(seed)
     closure = Closure(mech, q)
     restrained = _restrained(closure, q)

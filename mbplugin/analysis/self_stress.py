@@ -12,6 +12,8 @@ from mbplugin.analysis.uniqueness import StressedBlock, bodies_of
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.spatial import Array
 
+#: How many self-stresses of a large block are told.
+_TOLD = 20
 _WORDS = {
     "tx": "translation along x",
     "ty": "translation along y",
@@ -55,14 +57,17 @@ class SelfStress:
 
 
 def self_stresses(mech: Mechanism, stressed: Sequence[StressedBlock]) -> tuple[SelfStress, ...]:
-    """Return p self-stress states, chosen so that each misfits one component of a closing constraint."""
+    """Return p self-stress states, chosen so that each misfits one component of a closing constraint.
+
+    Of a large block only the first ones are told.
+    """
     return tuple(stress for s in stressed for stress in _of_block(mech, s))
 
 
 def _of_block(mech: Mechanism, s: StressedBlock) -> list[SelfStress]:
-    if not s.Z.shape[1]:
+    if not s.ranked.redundancy:
         return []
-    Z, pivots = _one_misfit_each(s)
+    Z, pivots = _one_misfit_each(s, s.Z if s.complete else s.single_stresses(_TOLD))
     out = []
     for column, pivot in enumerate(pivots):
         weights = Z[:, column] / np.abs(Z[:, column]).max()
@@ -74,15 +79,15 @@ def _of_block(mech: Mechanism, s: StressedBlock) -> list[SelfStress]:
     return out
 
 
-def _one_misfit_each(s: StressedBlock) -> tuple[Array, list[int]]:
-    """Return a basis of the self-stresses with one closing component each, and these rows.
+def _one_misfit_each(s: StressedBlock, Z: Array) -> tuple[Array, list[int]]:
+    """Return a basis of the self-stresses Z with one closing component each, and these rows.
 
-    Rows of J determine the rest by statics, so p of them can always be pivots.
+    Rows of J determine the rest by statics, so there are always pivots among them.
     """
-    closing = len(s.ranked.reduced.labels) - len(s.ranked.reduced.J)
-    _, _, order = scipy.linalg.qr(s.Z[closing:].T, mode="economic", pivoting=True)
-    pivots = sorted(int(closing + k) for k in order[: s.Z.shape[1]])
-    return s.Z @ np.linalg.inv(s.Z[pivots]), pivots
+    closing = len(Z) - s.ranked.reduced.shape[0]
+    _, _, order = scipy.linalg.qr(Z[closing:].T, mode="economic", pivoting=True)
+    pivots = sorted(int(closing + k) for k in order[: Z.shape[1]])
+    return Z @ np.linalg.inv(Z[pivots]), pivots
 
 
 def _text(

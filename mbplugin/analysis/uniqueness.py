@@ -9,6 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from mbplugin.analysis.rank import RankedBlock
+from mbplugin.analysis.tools import TOOLS, RowVerdict
+from mbplugin.analysis.tools.verdict import from_self_stresses
 from mbplugin.constraints.null_space import block_null_space
 from mbplugin.mechanism.body import WORLD
 from mbplugin.mechanism.coupling import Coupling, Driver, Lock
@@ -55,19 +57,29 @@ class ConstraintVerdict:
         return self.reaction == "unique"
 
 
+#: Random self-stresses drawn from a large block; at least as many as a constraint has rows.
+_DRAWN = 8
+
+
 @dataclass(frozen=True, eq=False)
 class StressedBlock:
-    """A block with an orthonormal basis of its scaled self-stresses.
+    """A block with its scaled self-stresses.
 
     Parameters
     ----------
     ranked : RankedBlock
     Z : (m, p) array
-        Rows as in ``ranked.reduced.labels``.
+        Orthonormal basis, rows as in ``ranked.reduced.labels``; of a large block some random
+        self-stresses instead, of largest entry one.
     """
 
     ranked: RankedBlock
     Z: Array
+
+    @property
+    def complete(self) -> bool:
+        """Whether Z is a basis."""
+        return self.ranked.elimination is None
 
     @cached_property
     def slices(self) -> dict[str, slice]:
@@ -84,20 +96,33 @@ class StressedBlock:
         parts = [self.Z[self.slices[name]] for name in constraints if name in self.slices]
         return np.vstack(parts) if parts else np.zeros((0, self.Z.shape[1]))
 
-    def indeterminate_dim(self, Z_X: Array) -> int:
-        """Return the rank of some rows of Z."""
-        if 0 in Z_X.shape:
-            return 0
-        return int((np.linalg.svd(Z_X, compute_uv=False) > self.ranked.zero).sum())
+    def single_stresses(self, most: int) -> Array:
+        """Return up to ``most`` independent self-stresses, (m, s)."""
+        if self.ranked.elimination is None:
+            return self.Z[:, :most]
+        p = self.ranked.redundancy
+        mu = self.ranked.elimination.null_vectors(np.eye(p, min(p, most)))
+        return self.ranked.reduced.self_stresses(mu)
 
 
-def stress(blocks: Iterable[RankedBlock], method: str = "svd") -> tuple[StressedBlock, ...]:
+def stress(blocks: Iterable[RankedBlock]) -> tuple[StressedBlock, ...]:
     """Return the self-stresses of every block."""
-    return tuple(StressedBlock(b, block_null_space(b.reduced, b.redundancy, method)) for b in blocks)
+    return tuple(StressedBlock(b, _self_stresses(b)) for b in blocks)
+
+
+def _self_stresses(ranked: RankedBlock) -> Array:
+    if ranked.elimination is None:
+        return block_null_space(ranked.reduced, ranked.redundancy)
+    drawn = np.random.default_rng(0).normal(size=(ranked.redundancy, _DRAWN * bool(ranked.redundancy)))
+    Z = ranked.reduced.self_stresses(ranked.elimination.null_vectors(drawn))
+    return np.asarray(Z / np.maximum(np.abs(Z).max(axis=0, initial=0.0), 1e-300))
 
 
 def constraint_verdicts(
-    mech: Mechanism, stressed: Sequence[StressedBlock], components: dict[str, tuple[str, ...]]
+    mech: Mechanism,
+    stressed: Sequence[StressedBlock],
+    components: dict[str, tuple[str, ...]],
+    method: str = "svd",
 ) -> tuple[ConstraintVerdict, ...]:
     """Return the verdict of every constraint; what lies in no redundant block is unique.
 
@@ -105,30 +130,43 @@ def constraint_verdicts(
     ----------
     components : dict of constraint name to row labels
         In the view of the analysis, space or plane.
+    method : str
+        The tool; a large block is judged from random self-stresses whatever the tool.
     """
-    block_of = {name: s for s in stressed if s.Z.shape[1] for name in s.ranked.block.constraints}
-    verdicts = []
-    for constraint in mech.constraints():
-        labels, dim = components[constraint.name], 0
-        unique = np.ones(len(labels), dtype=bool)
-        if s := block_of.get(constraint.name):
-            Z_X = s.rows_of((constraint.name,))
-            unique = np.linalg.norm(Z_X, axis=1) <= s.ranked.zero
-            dim = 0 if unique.all() else max(1, s.indeterminate_dim(Z_X))
-        body_a, body_b = bodies_of(mech, constraint)
-        verdicts.append(
-            ConstraintVerdict(
-                constraint.name,
-                kind_of(constraint),
-                type_of(constraint),
-                body_a,
-                body_b,
-                "unique" if unique.all() else "non-unique",
-                dim,
-                tuple(ComponentVerdict(c, bool(u)) for c, u in zip(labels, unique, strict=True)),
-            )
-        )
-    return tuple(verdicts)
+    unique: dict[str, list[bool]] = {}
+    dims: dict[str, int] = {}
+    for s in stressed:
+        if s.ranked.redundancy:
+            verdict = _judged(s, method)
+            dims.update(verdict.indeterminate_dim)
+            unique.update({name: verdict.unique[rows].tolist() for name, rows in s.slices.items()})
+    return tuple(
+        _verdict(mech, c, components[c.name], unique.get(c.name), dims.get(c.name, 0))
+        for c in mech.constraints()
+    )
+
+
+def _judged(s: StressedBlock, method: str) -> RowVerdict:
+    if s.complete:
+        return TOOLS[method](s.ranked.reduced, s.ranked.redundancy, s.ranked.zero)
+    return from_self_stresses(s.ranked.reduced, s.Z, s.ranked.zero)
+
+
+def _verdict(
+    mech: Mechanism, constraint: Constraint, labels: tuple[str, ...], unique: list[bool] | None, dim: int
+) -> ConstraintVerdict:
+    flags = [True] * len(labels) if unique is None else unique
+    body_a, body_b = bodies_of(mech, constraint)
+    return ConstraintVerdict(
+        constraint.name,
+        kind_of(constraint),
+        type_of(constraint),
+        body_a,
+        body_b,
+        "unique" if all(flags) else "non-unique",
+        dim,
+        tuple(ComponentVerdict(c, u) for c, u in zip(labels, flags, strict=True)),
+    )
 
 
 def kind_of(constraint: Constraint) -> str:

@@ -65,7 +65,7 @@ def block_links(
     at = [_place(mech, poses, joint) for joint in tree.joints]
     W = [_own_rows(mech, poses, joint, rows, frame, p) for joint, p in zip(tree.joints, at, strict=True)]
     free = _free_twists(W, frame.mask)
-    carries = _by_shape(W, lambda stack: -np.linalg.pinv(np.swapaxes(stack, 1, 2)))
+    carries = _by_shape(W, lambda stack: np.asarray(-np.linalg.pinv(np.swapaxes(stack, 1, 2)), dtype=float))
     links: list[Link] = []
     depth: dict[str, int] = {}
     rates, reference_chosen = 0, grounded
@@ -128,7 +128,7 @@ def _free_twists(W: list[Array], mask: Array) -> list[Array]:
         free[:, inside] = np.swapaxes(Vt[:, rank:], 1, 2)
         if free.shape[2] < 2:
             return free
-        return np.asarray(free @ np.swapaxes(np.linalg.svd(free[:, ROTATION])[2], 1, 2))
+        return np.asarray(free @ np.swapaxes(np.linalg.svd(free[:, ROTATION])[2], 1, 2), dtype=float)
 
     return _by_shape(W, null_space)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 
 from mbplugin.constraints.blocks import find_blocks
 from mbplugin.constraints.matrix import ConstraintMatrix
@@ -48,35 +47,12 @@ def spectrum(J: Array) -> Spectrum:
     return Spectrum(len(J), np.asarray(sigma / max(float(sigma[0]), 1.0), dtype=float))
 
 
-def block_null_space(reduced: ReducedBlock, redundancy: int, method: str = "svd") -> Array:
-    """Return an orthonormal basis (m, p) of the scaled self-stresses of a block.
-
-    Parameters
-    ----------
-    redundancy : int
-        p, decided beforehand from the spectrum.
-    method : "svd", "qr" or "nullspace"
-        How the left null space of J is found; pivoted QR is wojtyra2013 (21).
-    """
+def block_null_space(reduced: ReducedBlock, redundancy: int) -> Array:
+    """Return an orthonormal basis (m, p) of the scaled self-stresses of a block (p decided before)."""
     if redundancy == 0:
         return np.zeros((len(reduced.labels), 0))
-    Z = reduced.self_stresses(_left_null_basis(reduced.J, redundancy, method))
-    return np.asarray(np.linalg.qr(Z)[0])
-
-
-def _left_null_basis(J: Array, redundancy: int, method: str) -> Array:
-    rank = len(J) - redundancy
-    if method == "qr":
-        return np.asarray(scipy.linalg.qr(J, pivoting=True)[0][:, rank:])
-    if method == "nullspace":
-        # every dependent row is a combination of the independent ones
-        order = scipy.linalg.qr(J.T, mode="r", pivoting=True)[1]
-        independent, dependent = order[:rank], order[rank:]
-        Z = np.zeros((len(J), redundancy))
-        Z[dependent] = np.eye(redundancy)
-        Z[independent] = -np.linalg.lstsq(J[independent].T, J[dependent].T, rcond=None)[0]
-        return Z
-    return np.asarray(np.linalg.svd(J)[0][:, rank:])
+    U = np.linalg.svd(reduced.J)[0]
+    return np.asarray(np.linalg.qr(reduced.self_stresses(U[:, len(U) - redundancy :]))[0])
 
 
 def left_null_space(matrix: ConstraintMatrix, tolerance: float) -> Array:

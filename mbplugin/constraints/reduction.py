@@ -64,6 +64,7 @@ class ReducedBlock:
     entries: tuple[Entry, ...]
     tree_rows: tuple[Rows, ...]
     rest: tuple[Rows, ...]
+    _indices: tuple[int, ...]
     _row_units: Array
     _links: tuple[Link, ...]
     _wrenches: tuple[tuple[str, slice, Array], ...]
@@ -96,6 +97,19 @@ class ReducedBlock:
         """Factor of each row of the block that makes it dimensionless, (m,)."""
         scales = [row_scale(r, self.length) for r in self.rows]
         return np.concatenate(scales) if scales else np.zeros(0)
+
+    def dense(self) -> Array:
+        """Return all rows of the block in absolute coordinates, dimensionless, (m, 6·bodies)."""
+        C = np.zeros((len(self.labels), 6 * len(self.block.bodies)))
+        column = {body: 6 * k for k, body in enumerate(self._indices)}
+        start = 0
+        for rows in self.rows:
+            stop = start + len(rows.components)
+            for body, entry in rows.entries:
+                at = column[body]
+                C[start:stop, at : at + 6] = self.frame.scaled(rows, entry) * self.frame.mask
+            start = stop
+        return C
 
     def about_common_point(self, rows: Rows, body: int, poses: BodyPoses) -> Array:
         """Return the dimensionless rows (k, 6) of a constraint on one body's twist at the point."""
@@ -168,6 +182,7 @@ def _reduce(
         entries,
         tuple(r for name, r in rows.items() if name in in_tree),
         rest,
+        tuple(mech.body_index[name] for name in block.bodies),
         row_units,
         links,
         wrenches,
@@ -236,6 +251,6 @@ def _in_ordinary_units(
 
 def _possible_size(W: Array, twists: Array) -> Array:
     """Return how large the entries of rows W in each twist could be, whatever their directions."""
-    force, moment = (np.linalg.norm(W[:, half], axis=1, keepdims=True) for half in (TRANSLATION, ROTATION))
-    v, omega = (np.linalg.norm(twists[half], axis=0) for half in (TRANSLATION, ROTATION))
-    return np.asarray(force * v + moment * omega)
+    force, moment = (np.sqrt((W[:, half] ** 2).sum(axis=1)) for half in (TRANSLATION, ROTATION))
+    v, omega = (np.sqrt((twists[half] ** 2).sum(axis=0)) for half in (TRANSLATION, ROTATION))
+    return np.asarray(np.outer(force, v) + np.outer(moment, omega))

@@ -34,10 +34,14 @@ class BlockFrame:
     point: Array
     mask: Array
 
+    def scaled(self, rows: Rows, entry: Array) -> Array:
+        """Return dimensionless rows (k, 6) on a body's twist [v/ℓ, ω] at its centre of mass."""
+        return np.asarray(entry * row_scale(rows, self.length)[:, None] * ([self.length] * 3 + [1.0] * 3))
+
     def rows_at(self, rows: Rows, entry: Array, p_WC: Array, at: Array) -> Array:
         """Return dimensionless rows (k, 6) on a body's twist [v/ℓ, ω] at a point."""
-        scaled = entry * row_scale(rows, self.length)[:, None] * ([self.length] * 3 + [1.0] * 3)
-        return np.asarray(shift_rows(scaled, (p_WC - at) / self.length) * self.mask)
+        arm = (p_WC - at) / self.length
+        return np.asarray(shift_rows(self.scaled(rows, entry), arm) * self.mask)
 
 
 def characteristic_length(rows: Sequence[Rows], points: Array) -> float:

@@ -1,0 +1,115 @@
+"""One case of ``redundancy_scaling.py``: print the seconds and the peak memory of one way to judge."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg
+
+from mbplugin.analysis import analyze_mechanism
+from mbplugin.constraints.matrix import constraint_matrix
+from mbplugin.mechanism import Body, Mechanism, Pair
+from mbplugin.spatial import Array, Pose
+
+#: Runs, of which the best counts: the machine's noise only adds.
+RUNS = 3
+
+
+def four_bars(n: int) -> Mechanism:
+    """N unit-square windows side by side, hinges along z, written at the pose of zero coordinates."""
+    bodies = {f"v{k}": np.array([k, 0.5, 0.0]) for k in range(n + 1)}
+    bodies |= {f"h{k}": np.array([k + 0.5, 1.0, 0.0]) for k in range(n)}
+    joints = [(f"g{k}", "world", f"v{k}", np.array([k, 0.0, 0.0])) for k in range(n + 1)]
+    for k in range(n):
+        joints.append((f"a{k}", f"v{k}", f"h{k}", np.array([k, 1.0, 0.0])))
+        joints.append((f"b{k}", f"h{k}", f"v{k + 1}", np.array([k + 1, 1.0, 0.0])))
+    origin = {"world": np.zeros(3), **bodies}
+    # link frames sit at the ground hinges' height, so that zero coordinates are the assembled pose
+    pairs = tuple(
+        Pair(name, "revolute", a, b, Pose(np.eye(3), p - origin[a]), Pose(np.eye(3), p - origin[b]))
+        for name, a, b, p in joints
+    )
+    return Mechanism("four-bars", tuple(Body(b, 1.0, I_C=0.01 * np.eye(3)) for b in bodies), pairs)
+
+
+def ours(mech: Mechanism) -> int:
+    return analyze_mechanism(mech, samples=0).degree_of_redundancy
+
+
+def dense_qr(C: Array) -> int:
+    R = scipy.linalg.qr(C, mode="r", pivoting=True)[0]
+    diagonal = np.abs(np.diag(R))
+    return len(C) - int((diagonal > 1e-9 * diagonal[0]).sum())
+
+
+def dense_svd(C: Array) -> int:
+    return len(C) - int(np.linalg.matrix_rank(C, tol=1e-9))
+
+
+def sparse_qr(C: Array) -> int:
+    import scipy.sparse
+    import sparseqr
+
+    return int(len(C) - sparseqr.rz(scipy.sparse.coo_matrix(C), np.zeros((len(C), 1)))[3])
+
+
+def exudyn_count(n: int) -> Callable[[], int]:
+    """Return a call of Exudyn's degree-of-freedom count on the same mechanism."""
+    import exudyn as exu
+    from exudyn.utilities import InertiaCuboid, ObjectGround
+
+    system = exu.SystemContainer().AddSystem()
+    ground = system.AddObject(ObjectGround())
+    cuboid = InertiaCuboid(density=1000, sideLengths=[1, 0.1, 0.1])
+
+    def body(x: float, y: float) -> object:
+        return system.CreateRigidBody(inertia=cuboid, referencePosition=[x, y, 0])
+
+    def hinge(a: object, b: object, x: float, y: float) -> None:
+        system.CreateRevoluteJoint(
+            bodyNumbers=[a, b], position=[x, y, 0], axis=[0, 0, 1], useGlobalFrame=True
+        )
+
+    v = [body(k, 0.5) for k in range(n + 1)]
+    h = [body(k + 0.5, 1.0) for k in range(n)]
+    for k in range(n + 1):
+        hinge(ground, v[k], k, 0)
+    for k in range(n):
+        hinge(v[k], h[k], k, 1)
+        hinge(h[k], v[k + 1], k + 1, 1)
+    system.Assemble()
+    return lambda: int(system.ComputeSystemDegreeOfFreedom(verbose=False)["redundantConstraints"])
+
+
+def work(case: str, n: int) -> Callable[[], int]:
+    if case == "Exudyn":
+        return exudyn_count(n)
+    if case == "ours":
+        # a fresh mechanism each time: what it caches must not count as free
+        return lambda: ours(four_bars(n))
+    C = constraint_matrix(four_bars(n)).C.toarray()
+    function = {"dense QR": dense_qr, "dense SVD": dense_svd, "sparse QR": sparse_qr}[case]
+    return lambda: function(C)
+
+
+def main() -> None:
+    case, n = sys.argv[1], int(sys.argv[2])
+    call = work(case, n)
+    seconds = []
+    for _ in range(RUNS if n <= 200 else 1):
+        start = time.perf_counter()
+        redundancy = call()
+        seconds.append(time.perf_counter() - start)
+    if redundancy != 3 * n:
+        raise SystemExit(f"{case} found p = {redundancy} instead of {3 * n}")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"seconds": min(seconds), "MiB": peak}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+"""Null space by elimination: every dependent row of J is a combination of the independent ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+
+from mbplugin.analysis.tools.verdict import RowVerdict, from_left_null_basis
+from mbplugin.constraints.reduction import ReducedBlock
+
+
+def judge(reduced: ReducedBlock, redundancy: int, zero: float) -> RowVerdict:
+    """Judge every row of a block from the weights with which others replace the dependent rows."""
+    J = reduced.J
+    order = scipy.linalg.qr(J.T, mode="r", pivoting=True)[1]
+    independent, dependent = order[: len(J) - redundancy], order[len(J) - redundancy :]
+    mu = np.zeros((len(J), redundancy))
+    mu[dependent] = np.eye(redundancy)
+    mu[independent] = -np.linalg.lstsq(J[independent].T, J[dependent].T, rcond=None)[0]
+    return from_left_null_basis(reduced, mu, zero)

@@ -1,0 +1,53 @@
+"""What a tool says about the rows of a block, and how a left null space says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbplugin.constraints.reduction import ReducedBlock
+from mbplugin.spatial import Array
+
+
+@dataclass(frozen=True, eq=False)
+class RowVerdict:
+    """Uniqueness of the multipliers of one block.
+
+    Parameters
+    ----------
+    unique : (m,) bool array
+        Per row, in the order of ``ReducedBlock.labels``.
+    indeterminate_dim : dict of constraint name to int
+        Dimension of the family of possible reactions.
+    """
+
+    unique: np.ndarray
+    indeterminate_dim: dict[str, int]
+
+
+def from_self_stresses(reduced: ReducedBlock, Z: Array, zero: float) -> RowVerdict:
+    """Read the verdict off self-stresses (m, s): a basis, or at least six random ones.
+
+    A row is unique iff it is zero in Z; the rank of a constraint's rows is the dimension of its
+    indeterminate reaction. A random vector of the left null space is zero in a row exactly when that
+    row is unique, with probability one.
+    """
+    unique = np.linalg.norm(Z, axis=1) <= zero
+    dims: dict[str, int] = {}
+    start = 0
+    for rows in reduced.rows:
+        mine = slice(start, start + len(rows.components))
+        start = mine.stop
+        if unique[mine].all():
+            dims[rows.constraint] = 0
+        else:
+            sigma = np.linalg.svd(Z[mine], compute_uv=False)
+            dims[rows.constraint] = max(1, int((sigma > zero).sum()))
+    return RowVerdict(unique, dims)
+
+
+def from_left_null_basis(reduced: ReducedBlock, mu: Array, zero: float) -> RowVerdict:
+    """Carry a left null basis of J (k, p) by statics to all rows, and read the verdict off it."""
+    Z = np.linalg.qr(reduced.self_stresses(mu))[0]
+    return from_self_stresses(reduced, np.asarray(Z), zero)
