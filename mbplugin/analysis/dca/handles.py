@@ -1,0 +1,112 @@
+"""Handles: where a joint acts on a body, and the subspaces of what it transmits and leaves free."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbplugin.constraints.rows import Rows
+from mbplugin.constraints.scaling import row_scale
+from mbplugin.mechanism.kinematics import BodyPoses
+from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.mechanism.pair import Pair
+from mbplugin.spatial import Array, shift_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """A pair as the divide-and-conquer algorithm sees it: one handle on each of its bodies.
+
+    Both handles lie at the origin of the successor frame, in world axes. A vector has d = 6 entries
+    in space and 3 in a plane.
+
+    Parameters
+    ----------
+    name : str
+    body_a, body_b : int
+        Predecessor and successor; −1 is the ground.
+    components : tuple of str
+        Labels of its k multipliers.
+    point_W : (3,) array
+        The handles.
+    T : (d, k) array
+        Wrench on the successor at the handle per multiplier (pekal2024 (18)).
+    S : (d, d − k) array
+        Motion subspace, orthogonal to T (pekal2024 (19)).
+    unit : (k,) array
+        A multiplier in N or N·m is ``unit`` times its value here, up to a factor common to all.
+    """
+
+    name: str
+    body_a: int
+    body_b: int
+    components: tuple[str, ...]
+    point_W: Array
+    T: Array
+    S: Array
+    unit: Array
+
+    @property
+    def grounded(self) -> bool:
+        """Whether it ties a body to the ground."""
+        return self.body_a < 0 or self.body_b < 0
+
+    @property
+    def moving(self) -> tuple[int, ...]:
+        """Its bodies without the ground."""
+        return tuple(body for body in (self.body_a, self.body_b) if body >= 0)
+
+    def sign(self, body: int) -> float:
+        """Return +1 for the successor, on which the multipliers act, and −1 for the predecessor."""
+        return 1.0 if body == self.body_b else -1.0
+
+
+def joint_handles(
+    mech: Mechanism,
+    poses: BodyPoses,
+    rows: Sequence[Rows],
+    columns: tuple[int, ...],
+    length: float,
+) -> tuple[Joint, ...]:
+    """Return the joints of all pairs that constrain anything, in file order.
+
+    Parameters
+    ----------
+    rows : sequence of Rows
+        Of the pairs, in the view of the analysis.
+    columns : tuple of int
+        Twist columns of that view.
+    length : float
+        All lengths are divided by it; 1 leaves SI units.
+    """
+    return tuple(
+        _joint(mech, poses, mech.pair_by_name[r.constraint], r, columns, length) for r in rows if r.components
+    )
+
+
+def _joint(
+    mech: Mechanism, poses: BodyPoses, pair: Pair, rows: Rows, columns: tuple[int, ...], length: float
+) -> Joint:
+    body_a, body_b = mech.body_index[pair.body_a], mech.body_index[pair.body_b]
+    point = poses.of(body_b).apply(pair.X_BS.p)
+    # the rows act on the relative twist, so either body's entry tells them; the ground has none
+    body, entry = rows.entries[0]
+    sign = 1.0 if body == body_b else -1.0
+    unit = row_scale(rows, length)
+    sized = sign * shift_rows(entry, poses.p_WC[body] - point)
+    sized = sized * np.array([length] * 3 + [1.0] * 3) * unit[:, None]
+    T = sized[:, list(columns)].T
+    # the left singular vectors beyond those of T span what T does no work on
+    S = np.linalg.svd(T)[0][:, T.shape[1] :]
+    return Joint(pair.name, body_a, body_b, rows.components, point / length, T, S, unit)
+
+
+def handles_of_bodies(bodies: int, joints: Sequence[Joint]) -> tuple[tuple[str, ...], ...]:
+    """Return the names of the joints at the nonempty handles of every body, in file order."""
+    handles: list[list[str]] = [[] for _ in range(bodies)]
+    for joint in joints:
+        for body in joint.moving:
+            handles[body].append(joint.name)
+    return tuple(tuple(names) for names in handles)

@@ -1,0 +1,123 @@
+"""Four numerical tools that tell which columns of G have unique multipliers (pekal2024 §3.1–3.4).
+
+A tool takes G (m, m), its rank r, groups of columns and the size below which an entry of a unit null
+vector is zero. It returns one :class:`GroupUniqueness` per group. The rank is decided beforehand and
+the same for all tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from mbplugin.spatial import Array
+
+
+@dataclass(frozen=True)
+class GroupUniqueness:
+    """What a tool says about a group of reactions.
+
+    Parameters
+    ----------
+    unique : bool
+        Its effect on the otherwise assembled mechanism.
+    components_unique : bool
+        Every single multiplier of it: the second step of the tool.
+    """
+
+    unique: bool
+    components_unique: bool
+
+
+Columns = Sequence[int]
+Tool = Callable[[Array, int, Sequence[Columns], float], tuple[GroupUniqueness, ...]]
+
+
+def rank_comparison(
+    G: Array, rank: int, groups: Sequence[Columns], zero: float
+) -> tuple[GroupUniqueness, ...]:
+    """Compare the ranks of the tested and the remaining columns with that of G (pekal2024 (27))."""
+    threshold = _threshold(G, rank)
+
+    def judge(columns: Columns) -> GroupUniqueness:
+        rank_T = _rank(G[:, columns], threshold)
+        rank_R = _rank(np.delete(G, columns, axis=1), threshold)
+        unique = rank_T + rank_R == rank
+        return GroupUniqueness(unique, unique and rank_T == len(columns))
+
+    return tuple(judge(columns) for columns in groups)
+
+
+def pivoted_qr(G: Array, rank: int, groups: Sequence[Columns], zero: float) -> tuple[GroupUniqueness, ...]:
+    """Take the arbitrary directions from the last columns of Q, Gᵀ E = Q R (pekal2024 (28)–(37))."""
+    Q, _, _ = scipy.linalg.qr(G.T, pivoting=True)
+    return _by_directions(G, rank, Q[:, rank:], groups, zero)
+
+
+def svd(G: Array, rank: int, groups: Sequence[Columns], zero: float) -> tuple[GroupUniqueness, ...]:
+    """Take the arbitrary directions from the last right singular vectors (pekal2024 (38)–(44))."""
+    _, _, Vt = np.linalg.svd(G)
+    return _by_directions(G, rank, Vt[rank:].T, groups, zero)
+
+
+def null_space(G: Array, rank: int, groups: Sequence[Columns], zero: float) -> tuple[GroupUniqueness, ...]:
+    """Test G_T N_T = 0, and the rows of N for the components (pekal2024 (45)–(51)).
+
+    N comes from the columns of G that others can replace, each with the weights that replace it.
+    """
+    order = scipy.linalg.qr(G, mode="r", pivoting=True)[1]
+    independent, dependent = order[:rank], order[rank:]
+    N = np.zeros((len(G), len(dependent)))
+    N[dependent] = np.eye(len(dependent))
+    N[independent] = -np.linalg.lstsq(G[:, independent], G[:, dependent], rcond=None)[0]
+    N = np.linalg.qr(N)[0]
+
+    def judge(columns: Columns) -> GroupUniqueness:
+        unique = _vanishes(G[:, columns] @ N[columns], G, zero)
+        return GroupUniqueness(unique, unique and bool((np.linalg.norm(N[columns], axis=1) <= zero).all()))
+
+    return tuple(judge(columns) for columns in groups)
+
+
+#: The tools by the name that the option ``method`` gives their counterparts on the whole matrix.
+TOOLS: dict[str, Tool] = {
+    "rank": rank_comparison,
+    "qr": pivoted_qr,
+    "svd": svd,
+    "nullspace": null_space,
+}
+
+
+def _by_directions(
+    G: Array, rank: int, directions: Array, groups: Sequence[Columns], zero: float
+) -> tuple[GroupUniqueness, ...]:
+    """Test B = G_T Q_T on the arbitrary directions, then the rank of G_T for the components."""
+    threshold = _threshold(G, rank)
+
+    def judge(columns: Columns) -> GroupUniqueness:
+        G_T = G[:, columns]
+        unique = _vanishes(G_T @ directions[columns], G, zero)
+        return GroupUniqueness(unique, unique and _rank(G_T, threshold) == len(columns))
+
+    return tuple(judge(columns) for columns in groups)
+
+
+def _vanishes(B: Array, G: Array, zero: float) -> bool:
+    return float(np.abs(B).max(initial=0.0)) <= zero * float(np.abs(G).max(initial=1.0))
+
+
+def _threshold(G: Array, rank: int) -> float:
+    """Return a bound in the middle of the gap between the singular values that count and the rest."""
+    sigma = np.linalg.svd(G, compute_uv=False)
+    floor = np.finfo(float).eps * float(sigma[0])
+    beyond = max(float(sigma[rank]) if rank < len(sigma) else 0.0, floor)
+    return float(np.sqrt(beyond * max(float(sigma[rank - 1]), floor))) if rank else 2 * beyond
+
+
+def _rank(columns: Array, threshold: float) -> int:
+    if 0 in columns.shape:
+        return 0
+    return int((np.linalg.svd(columns, compute_uv=False) > threshold).sum())

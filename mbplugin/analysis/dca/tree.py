@@ -1,0 +1,118 @@
+"""The binary assembly tree: which parts become one, by which joint, in which order (pekal2024 §2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from mbplugin.analysis.dca.handles import Joint
+
+#: Label, bodies, and joints at the handles that are left.
+_Part = tuple[str, tuple[int, ...], tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A subassembly of the binary tree.
+
+    Parameters
+    ----------
+    label : str
+        Its number in parentheses, for the paper's circle; bodies are counted first.
+    left, right : str
+        Labels of its parts: names of bodies, numbers of subassemblies.
+    joint : str
+        The joint between them, eliminated here.
+    handles : tuple of str
+        The joints at the nonempty handles that are left.
+    bodies : tuple of int
+    """
+
+    label: str
+    left: str
+    right: str
+    joint: str
+    handles: tuple[str, ...]
+    bodies: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class AssemblyTree:
+    """How the bodies become one assembly, or one per group of bodies that only the ground ties.
+
+    Parameters
+    ----------
+    nodes : tuple of Node
+        Leaves first; a part comes before what it is part of.
+    roots : tuple of (str, tuple of int, tuple of str)
+        Label, bodies and ground joints of every complete assembly, in the order of its first body.
+    """
+
+    nodes: tuple[Node, ...]
+    roots: tuple[_Part, ...]
+
+
+def assembly_tree(
+    names: Sequence[str], handles: Sequence[tuple[str, ...]], joints: Sequence[Joint]
+) -> AssemblyTree:
+    """Return a shallow binary tree: in every round, each part is joined to one neighbour at most."""
+    parts: dict[int, _Part] = {k: (names[k], (k,), handles[k]) for k in range(len(names))}
+    owner = list(range(len(names)))
+    left = [joint for joint in joints if not joint.grounded]
+    nodes: list[Node] = []
+    while left:
+        busy: set[int] = set()
+        later = []
+        for joint in left:
+            i, j = owner[joint.body_a], owner[joint.body_b]
+            if i in busy or j in busy:
+                later.append(joint)
+                continue
+            busy |= {i, j}
+            node = _node(f"({len(names) + len(nodes) + 1})", parts[i], parts.pop(j), joint.name)
+            nodes.append(node)
+            parts[i] = (node.label, node.bodies, node.handles)
+            for body in node.bodies:
+                owner[body] = i
+        left = later
+    roots = sorted(parts.values(), key=lambda part: min(part[1]))
+    in_file = {joint.name: k for k, joint in enumerate(joints)}
+    return AssemblyTree(
+        tuple(nodes),
+        tuple((label, bodies, tuple(sorted(own, key=in_file.__getitem__))) for label, bodies, own in roots),
+    )
+
+
+def _node(label: str, i: _Part, j: _Part, joint: str) -> Node:
+    handles = tuple(name for name in (*i[2], *j[2]) if name != joint)
+    return Node(label, i[0], j[0], joint, handles, (*i[1], *j[1]))
+
+
+_Floats = TypeVar("_Floats")
+
+
+def accumulate(
+    tree: AssemblyTree,
+    bodies: Sequence[_Floats],
+    joints: Mapping[str, Joint],
+    join: Callable[[str, _Floats, _Floats, Joint], _Floats],
+) -> tuple[_Floats, ...]:
+    """Return the complete assemblies in the order of the roots: the main pass, from the leaves.
+
+    Parameters
+    ----------
+    bodies : sequence
+        All bodies afloat, in file order.
+    join : callable
+        What makes one part of two: (label, part of the predecessor, of the successor, joint).
+    """
+    at: dict[int, _Floats] = dict(enumerate(bodies))
+    owner = list(range(len(bodies)))
+    for node in tree.nodes:
+        joint = joints[node.joint]
+        i, j = owner[joint.body_a], owner[joint.body_b]
+        at[i] = join(node.label, at[i], at.pop(j), joint)
+        for body in node.bodies:
+            owner[body] = i
+    return tuple(at[owner[bodies[0]]] for _, bodies, _ in tree.roots)
