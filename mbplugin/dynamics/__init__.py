@@ -1,0 +1,1 @@
+"""Masses, forces and accelerations in absolute coordinates: M v̇ = F + Cᵀλ."""
