@@ -40,7 +40,7 @@ lint: $(VENV)/test.stamp
 
 schemas: $(VENV)/core.stamp
 	@mkdir -p docs
-	@for document in lint scene matrix rule; do \
+	@for document in lint scene matrix rule reactions; do \
 	  $(BIN)/mbplugin schema $$document --output docs/$$document.schema.json || exit; \
 	done
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from mbplugin.errors import MbPluginError
     from mbplugin.lint.run import Report, lint
     from mbplugin.mechanism import Lock, Mechanism
+    from mbplugin.reactions.run import reactions
     from mbplugin.sources.scene import Scene
 
 __version__ = "0.1.0"
@@ -27,10 +28,11 @@ __all__ = [
     "constraint_matrix",
     "lint",
     "load",
+    "reactions",
 ]
 
 #: Rooms that are public functions themselves.
-_ROOMS = ("lint",)
+_ROOMS = ("lint", "reactions")
 _HOME = {
     "Analysis": "mbplugin.analysis",
     "ConstraintMatrix": "mbplugin.constraints.matrix",

@@ -22,6 +22,7 @@ NAMES = {
     "constraint_matrix",
     "lint",
     "load",
+    "reactions",
 }
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import mbplugin
-from mbplugin.cli import lint, matrix, rule, schema
+from mbplugin.cli import lint, matrix, reactions, rule, schema
 from mbplugin.cli.output import complain, emit
 from mbplugin.errors import MbPluginError
 
@@ -31,6 +31,7 @@ app.command("lint")(lint.lint_command)
 app.command("rule")(rule.rule_command)
 app.command("schema")(schema.schema_command)
 app.command("matrix")(matrix.matrix_command)
+app.command("reactions")(reactions.reactions_command)
 
 
 def _print_version(asked: bool) -> None:

@@ -54,8 +54,8 @@ FormatOption = Annotated[Format, typer.Option("--output-format", help="The forma
 OutputOption = Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write to this file.")]
 
 
-def parse_q(texts: Sequence[str] | None) -> dict[str, float]:
-    """Return joint coordinates by name from ``NAME=VALUE,…``.
+def parse_q(texts: Sequence[str] | None, option: str = "--q") -> dict[str, float]:
+    """Return joint coordinates (or what else an option gives) by name from ``NAME=VALUE,…``.
 
     Raises
     ------
@@ -66,13 +66,13 @@ def parse_q(texts: Sequence[str] | None) -> dict[str, float]:
     for part in split(texts):
         name, equals, text = part.rpartition("=")
         if not equals or not name.strip():
-            raise BadUsage(f"--q has {part!r}", expected="NAME=VALUE,…")
+            raise BadUsage(f"{option} has {part!r}", expected="NAME=VALUE,…")
         try:
             value = float(text)
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            raise BadUsage(f"--q gives {name.strip()!r} the value {text!r}", expected="a finite number")
+            raise BadUsage(f"{option} gives {name.strip()!r} the value {text!r}", expected="a finite number")
         values[name.strip()] = value
     return values
 

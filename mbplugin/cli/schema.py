@@ -18,6 +18,7 @@ class Document(str, Enum):
     scene = "scene"
     matrix = "matrix"
     rule = "rule"
+    reactions = "reactions"
 
 
 def schema_command(

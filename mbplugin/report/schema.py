@@ -25,11 +25,15 @@ _PLANAR = {"enum": [False, "xy", "yz", "zx", "yx", "zy", "xz"]}
 
 
 def schema_of(document: str) -> Schema:
-    """Return the schema of ``lint``, ``rule`` or ``matrix`` output, or of a ``scene`` file."""
+    """Return the schema of ``lint``, ``rule``, ``matrix`` or ``reactions`` output, or of a ``scene`` file."""
     if document == "scene":
         from mbplugin.sources.scene_schema import SceneFile
 
         return {"$schema": _DRAFT, **SceneFile.model_json_schema()}
+    if document == "reactions":
+        from mbplugin.report.reactions_schema import reactions_schema
+
+        return {"$schema": _DRAFT, "title": "mbplugin reactions", **reactions_schema()}
     built = {"lint": _lint, "rule": _rules, "matrix": _matrix}[document]()
     return {"$schema": _DRAFT, "title": f"mbplugin {document}", **built}
 

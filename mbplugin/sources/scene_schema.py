@@ -11,6 +11,8 @@ Vector = Annotated[list[float], Field(min_length=3, max_length=3)]
 Name = Annotated[str, Field(min_length=1)]
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
+#: inf is rigid.
+StiffnessNumber = Annotated[float, Field(allow_inf_nan=True)]
 #: ixx iyy izz, or ixx ixy ixz iyy iyz izz as in a URDF.
 Inertia = Annotated[list[float], Field(min_length=3, max_length=6)]
 
@@ -176,10 +178,10 @@ class SectionTable(Table):
 
 
 class StiffnessTable(Table):
-    """``[[stiffness]]``: of a pair (k: six diagonal numbers or 6 × 6) or of a body (a section)."""
+    """``[[stiffness]]``: of a pair (k: six diagonal numbers or 6 × 6, inf is rigid) or body (section)."""
 
     pair: Name | None = None
-    k: list[Number] | list[list[Number]] | None = None
+    k: list[StiffnessNumber] | list[list[StiffnessNumber]] | None = None
     body: Name | None = None
     section: SectionTable | None = None
 

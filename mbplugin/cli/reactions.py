@@ -1,0 +1,155 @@
+"""``mbplugin reactions``: the force and moment of every joint, and which of them mean anything."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from enum import Enum
+from typing import Annotated, Any
+
+import typer
+
+from mbplugin.cli import options as opt
+from mbplugin.cli.output import emit
+from mbplugin.errors import BadUsage
+
+
+class Material(str, Enum):
+    """Materials of estimated sections."""
+
+    steel = "steel"
+    aluminium = "aluminium"
+
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
+Qd = Annotated[
+    list[str] | None, typer.Option("--qd", metavar="NAME=VALUE,…", help="Joint rates (rad/s, m/s).")
+]
+Qdd = Annotated[
+    list[str] | None,
+    typer.Option("--qdd", metavar="NAME=VALUE,…", help="Joint accelerations (rad/s², m/s²)."),
+]
+LoadOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--load",
+        metavar="BODY:FX,FY,FZ[,MX,MY,MZ][@X,Y,Z]",
+        help="Force (N) and torque (N·m), world axes, at a point of the link frame (m); repeatable.",
+    ),
+]
+PayloadOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--payload", metavar="BODY:MASS[@X,Y,Z]", help="A mass (kg) at a point of the link frame; repeatable."
+    ),
+]
+Hold = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME,…", help="Joints to hold; default: actuated ones, as many as needed."),
+]
+Misfit = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME.COMPONENT=VALUE,…", help="Gaps before assembly (m, rad)."),
+]
+EstimateOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--estimate/--no-estimate",
+        help="Estimate stiffness from the links' shapes; default: in loops where none is stated.",
+    ),
+]
+MaterialOption = Annotated[Material, typer.Option(help="The material of estimated sections.")]
+Tolerance = Annotated[float | None, typer.Option(help="Relative rank tolerance; default 1e-4.")]
+
+
+def reactions_command(
+    file: File,
+    q: opt.QOption = None,
+    qd: Qd = None,
+    qdd: Qdd = None,
+    load: LoadOption = None,
+    payload: PayloadOption = None,
+    hold: Hold = None,
+    misfit: Misfit = None,
+    estimate: EstimateOption = None,
+    material: MaterialOption = Material.steel,
+    base: opt.BaseOption = None,
+    planar: opt.PlanarOption = None,
+    tolerance: Tolerance = None,
+    output_format: opt.FormatOption = opt.Format.text,
+    output: opt.OutputOption = None,
+    package_dir: opt.PackageDirOption = None,
+) -> None:
+    """Print the force and moment that every joint carries, and what determines it.
+
+    Stiffness comes from the scene. Exit code: 0, or 2 for unusable input, usage, or a mechanism that
+    moves under the load.
+    """
+    from mbplugin import sources
+    from mbplugin.reactions.run import reactions
+
+    name, text = opt.read_source(file)
+    scene = sources.load(
+        name, text=text, package_dirs=tuple(package_dir or ()), base=base.value if base else None
+    )
+    result = reactions(
+        scene,
+        opt.parse_q(q),
+        opt.parse_q(qd, "--qd") if qd else None,
+        opt.parse_q(qdd, "--qdd") if qdd else None,
+        loads=[_load(value) for value in load or ()],
+        payloads=[_payload(value) for value in payload or ()],
+        hold=None if hold is None else opt.split(hold),
+        misfit=opt.parse_q(misfit, "--misfit"),
+        estimate=estimate,
+        material=material.value,
+        tolerance=tolerance,
+        planar=planar.value if planar else None,
+    )
+    if output_format is opt.Format.json:
+        from mbplugin.report.json import dumps
+        from mbplugin.report.reactions_json import reactions_document
+
+        emit(dumps(reactions_document(result, file, scene.files)), output)
+        return
+    from mbplugin.report.layout import plain_text, print_lines, terminal_width
+    from mbplugin.report.reactions_text import reactions_lines
+
+    if output is None and opt.on_terminal(sys.stdout):
+        print_lines(reactions_lines(result, terminal_width()))
+    else:
+        emit(plain_text(reactions_lines(result)), output)
+
+
+def _load(text: str) -> dict[str, Any]:
+    body, numbers, point = _parts("--load", text, "BODY:FX,FY,FZ[,MX,MY,MZ][@X,Y,Z]")
+    if len(numbers) not in (3, 6):
+        raise BadUsage(f"--load {text!r} has {len(numbers)} numbers", expected="three of a force, or six")
+    return {"body": body, "force": numbers[:3], "torque": numbers[3:] or [0.0] * 3, "point": point}
+
+
+def _payload(text: str) -> dict[str, Any]:
+    body, numbers, point = _parts("--payload", text, "BODY:MASS[@X,Y,Z]")
+    if len(numbers) != 1:
+        raise BadUsage(f"--payload {text!r} has {len(numbers)} numbers", expected="one mass")
+    return {"body": body, "mass": numbers[0], "com": point}
+
+
+def _parts(option: str, text: str, expected: str) -> tuple[str, list[float], list[float]]:
+    """Return body, numbers and point (default the link's origin) of ``BODY:…[@…]``."""
+    body, colon, rest = text.rpartition(":")
+    values, at, place = rest.partition("@")
+    if not colon or not body.strip():
+        raise BadUsage(f"{option} has {text!r}", expected=expected)
+    point = _numbers(option, text, place) if at else [0.0] * 3
+    if len(point) != 3:
+        raise BadUsage(f"{option} {text!r} has a point of {len(point)} numbers", expected="three")
+    return body.strip(), _numbers(option, text, values), point
+
+
+def _numbers(option: str, text: str, values: str) -> list[float]:
+    parts: Sequence[str] = values.split(",")
+    try:
+        return [float(part) for part in parts]
+    except ValueError:
+        raise BadUsage(f"{option} {text!r} has no number in {values!r}", expected="numbers") from None
