@@ -1,5 +1,7 @@
 """What must not change a verdict, over random mechanisms; and an independent brute force."""
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.linalg
 from hypothesis import assume, given, settings
@@ -160,3 +162,17 @@ def _extended(after, before, q):
     for k, name in enumerate(after.q_names):
         out[k] = values.get(name, out[k])
     return out
+
+
+@profile
+@given(mechanisms)
+def test_a_pair_in_parallel_to_itself_is_redundant_in_every_row(case):
+    mech, q = case
+    before = analyzed(mech, q)
+    first = mech.pairs[0]
+    twin = replace(first, name="twin", closure=True)
+    after = analyzed(replace(mech, pairs=(*mech.pairs, twin)), q)
+    rows = len(first.kind.constrained)
+    assert after.degree_of_redundancy == before.degree_of_redundancy + rows
+    dims = {v.name: v.indeterminate_dim for v in after.constraints}
+    assert dims[first.name] == dims["twin"] == rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -51,11 +52,15 @@ def test_a_directory(tmp_path) -> None:
         load(tmp_path)
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may read everything")
-def test_no_permission(tmp_path) -> None:
+def test_no_permission(tmp_path, monkeypatch) -> None:
     file = tmp_path / "r.urdf"
     file.write_text("<robot/>")
-    file.chmod(0)
+
+    def refuse(path: Path) -> bytes:
+        # root may read everything, so the refusal has to be made
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(UnreadableFile, match="permission denied"):
         load(file)
 

@@ -504,7 +504,6 @@ XACRO = """<?xml version="1.0"?>
 
 
 def test_xacro_is_expanded(tmp_path) -> None:
-    pytest.importorskip("xacrodoc")
     file = tmp_path / "x.xacro"
     file.write_text(XACRO)
     scene = load(file)
@@ -514,7 +513,6 @@ def test_xacro_is_expanded(tmp_path) -> None:
 
 
 def test_xacro_that_fails_is_one_sentence(tmp_path) -> None:
-    pytest.importorskip("xacrodoc")
     file = tmp_path / "x.xacro"
     file.write_text(XACRO.replace("${half}", "${unknown_name}"))
     with pytest.raises(BrokenModel, match="xacro could not expand the file") as caught:

@@ -398,7 +398,6 @@ def test_dummy_links_that_something_joins_are_not_reported() -> None:
 
 
 def extended(tmp_path: Path, yaml: str, body: str = TREE + DUMMIES, ending: str = ".yaml") -> Scene:
-    pytest.importorskip("yaml")
     (tmp_path / f"robot{ending}").write_text(yaml)
     (tmp_path / "robot.urdf").write_text(f'<robot name="r">{body}</robot>')
     return load(tmp_path / "robot.urdf", base="fixed")
@@ -516,7 +515,7 @@ def test_missing_pyyaml_matters_only_where_a_loop_is_stated(tmp_path, monkeypatc
     (tmp_path / "robot.yaml").write_text("other: 1")
     load(tmp_path / "robot.urdf")
     (tmp_path / "robot.yaml").write_text("closed_loop: []")
-    with pytest.raises(MissingDependency, match=r"robot\.yaml: .*pip install PyYAML"):
+    with pytest.raises(MissingDependency, match=r"robot\.yaml: .*pip install 'mbplugin\[yaml\]'"):
         load(tmp_path / "robot.urdf")
 
 

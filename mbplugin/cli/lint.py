@@ -26,10 +26,11 @@ class Severity(str, Enum):
 
 
 class Method(str, Enum):
-    """How the left null space is found."""
+    """The uniqueness tool."""
 
     qr = "qr"
     svd = "svd"
+    rank = "rank"
     nullspace = "nullspace"
 
 

@@ -13,7 +13,7 @@ from mbplugin.constraints.scaling import characteristic_length
 from mbplugin.constraints.velocity import tree_motion
 from mbplugin.errors import CannotClose
 from mbplugin.mechanism.coupling import Driver
-from mbplugin.mechanism.kinematics import displace, forward
+from mbplugin.mechanism.kinematics import BodyPoses, displace, forward
 from mbplugin.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.spatial import Array
 
@@ -84,7 +84,7 @@ def assemble(mech: Mechanism, q: Array, given: Collection[str] = (), *, seed: in
     problem = Closure(mech, q)
     if not problem.constraints:
         return Assembly(q, {}, {}, problem.length, 0.0)
-    before = problem.residuals(q)
+    before = problem.initial
     if max(before.values()) <= _CONVERGED * problem.length:
         return Assembly(q, before, before, problem.length, 0.0)
     attempt = _best_attempt(problem, q, _held_sets(mech, given), seed)
@@ -104,22 +104,26 @@ class Closure:
     ----------
     mech : Mechanism
     q : (nq,) array
-        A pose, for the characteristic length.
+        A pose, for the characteristic length and the ``initial`` residuals.
     """
 
     def __init__(self, mech: Mechanism, q: Array) -> None:
         self.mech = mech
         self.constraints = _to_close(mech)
-        poses = forward(mech, q)
-        self.length = characteristic_length(self._rows(q), poses.p_WC) if self.constraints else 1.0
+        rows, poses = self._at(q)
+        self.length = characteristic_length(rows, poses.p_WC) if rows else 1.0
+        self.initial = self._largest(rows)
 
-    def _rows(self, q: Array) -> list[Rows]:
+    def _at(self, q: Array) -> tuple[list[Rows], BodyPoses]:
         poses = forward(self.mech, q)
-        return rows_of(self.mech, self.constraints, poses, q)
+        return rows_of(self.mech, self.constraints, poses, q), poses
+
+    def _largest(self, rows: list[Rows]) -> dict[str, float]:
+        return {r.constraint: float(np.abs(self._metres(r) * r.Phi).max()) for r in rows}
 
     def residuals(self, q: Array) -> dict[str, float]:
         """Return the largest residual of each constraint, m."""
-        return {r.constraint: float(np.abs(self._metres(r) * r.Phi).max()) for r in self._rows(q)}
+        return self._largest(self._at(q)[0])
 
     def closed(self, q: Array) -> bool:
         """Return whether every residual is small against the mechanism."""
@@ -143,8 +147,7 @@ class Closure:
 
     def linearise(self, q: Array) -> tuple[Array, Array]:
         """Return the Jacobian in joint rates and the residual, both in metres."""
-        poses = forward(self.mech, q)
-        rows = rows_of(self.mech, self.constraints, poses, q)
+        rows, poses = self._at(q)
         J = tree_motion(self.mech, poses).reduce(rows)
         scale = np.concatenate([np.where(r.holonomic, self._metres(r), 0.0) for r in rows])
         return J * scale[:, None], np.concatenate([r.Phi for r in rows]) * scale

@@ -69,6 +69,13 @@ def _run(report: Report, width: int) -> Iterator[Line]:
     yield Line(_summary(report))
 
 
+def _help(text: str, width: int) -> Iterator[Line]:
+    """Yield a finding's help; what stands on lines of its own is there to be pasted, and stays so."""
+    sentence, *to_paste = text.splitlines()
+    yield from (Line(line) for line in wrapped(sentence, width, "    help: ", "          "))
+    yield from (Line(f"          {line}") for line in to_paste)
+
+
 def _findings(findings: Sequence[Finding], width: int) -> Iterator[Line]:
     """Yield the findings, those of one rule under one heading, with help that is the same only once."""
     for _, same in itertools.groupby(findings, key=lambda f: (f.severity, f.code)):
@@ -79,7 +86,7 @@ def _findings(findings: Sequence[Finding], width: int) -> Iterator[Line]:
         for k, finding in enumerate(group):
             yield from (Line(text) for text in wrapped(_placed(finding), width, "  ", "    "))
             if helps and finding.help in helps and finding.help not in helps[k + 1 :]:
-                yield from (Line(text) for text in wrapped(finding.help, width, "    help: ", "          "))
+                yield from _help(finding.help, width)
 
 
 def _placed(finding: Finding) -> str:

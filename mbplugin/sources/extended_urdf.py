@@ -106,7 +106,7 @@ def _table(text: str, file: str) -> dict[str, yaml.Node]:
         raise MissingDependency(
             "this YAML file beside the URDF closes its loops, and PyYAML is not installed",
             where=file,
-            remedy="pip install PyYAML, or rename the file to read the URDF alone",
+            remedy="pip install 'mbplugin[yaml]', or rename the file to read the URDF alone",
         ) from None
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)

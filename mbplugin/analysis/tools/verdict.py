@@ -34,16 +34,16 @@ def from_self_stresses(reduced: ReducedBlock, Z: Array, zero: float) -> RowVerdi
     row is unique, with probability one.
     """
     unique = np.linalg.norm(Z, axis=1) <= zero
-    dims: dict[str, int] = {}
-    start = 0
-    for rows in reduced.rows:
-        mine = slice(start, start + len(rows.components))
-        start = mine.stop
-        if unique[mine].all():
-            dims[rows.constraint] = 0
-        else:
-            sigma = np.linalg.svd(Z[mine], compute_uv=False)
-            dims[rows.constraint] = max(1, int((sigma > zero).sum()))
+    first = np.cumsum([0, *(len(rows.components) for rows in reduced.rows)])
+    dims = {rows.constraint: 0 for rows in reduced.rows}
+    alike: dict[int, list[int]] = {}
+    for k, rows in enumerate(reduced.rows):
+        if not unique[first[k] : first[k + 1]].all():
+            alike.setdefault(len(rows.components), []).append(k)
+    for count, members in alike.items():
+        Z_X = Z[first[members][:, None] + np.arange(count)]
+        ranks = (np.linalg.svd(Z_X, compute_uv=False) > zero).sum(axis=1)
+        dims.update((reduced.rows[k].constraint, max(1, int(r))) for k, r in zip(members, ranks, strict=True))
     return RowVerdict(unique, dims)
 
 
