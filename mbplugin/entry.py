@@ -89,7 +89,7 @@ def analyze(
         while the loops are closed, where that is possible.
     tolerance : float, optional
         Relative rank tolerance; the scene's, else 1e-4.
-    method : "qr", "svd", "rank" or "nullspace"
+    method : "qr", "svd", "rank", "nullspace" or "dca"
     planar : "xy", "yz" or "zx", optional
     samples : int, optional
         Poses sampled to tell redundancy from a singular pose; the scene's, else 8.

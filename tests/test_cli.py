@@ -213,3 +213,12 @@ def test_help_names_every_option() -> None:
 
 def test_the_methods_offered_are_the_methods_there_are() -> None:
     assert {method.value for method in Method} == set(METHODS)
+
+
+def test_the_divide_and_conquer_test_is_told_step_by_step() -> None:
+    scene = str(Path(__file__).parent.parent / "assets" / "spatial_parallelogram.scene.toml")
+    text = call("lint", scene, "--explain-dca").out
+    assert "G = TᵀΦ₁₁T is 18×18 of rank 17" in text
+    assert text.index("Step 2.") < text.index("Step 6, execution 1.") < text.index("Step 8.")
+    document = json.loads(call("lint", scene, "--method", "dca", "--output-format", "json").out)
+    assert (document["dca"]["columns"], document["dca"]["rank"], document["dca"]["stalled"]) == (18, 17, [])

@@ -236,3 +236,16 @@ class TestMinitaur:
     def test_only_the_legs_are_concerned(self, minitaur):
         assert "base_chassis_link" not in flexible(minitaur)
         assert {v.name for v in minitaur.constraints if v.kind == "closure"} <= non_unique(minitaur)
+
+
+@pytest.mark.parametrize(("tilt", "p", "dof"), [(0.0, 5, 1), (1e-6, 5, 1), (1e-2, 4, 0)])
+def test_hinges_out_of_line_by_rounding_turn_and_by_a_hundredth_jam(tilt, p, dof):
+    """J is all rounding there, so its own largest singular value is no reference."""
+    bodies = {"door": Pose(np.eye(3), np.array([0.4, 0, 0.75]))}
+    axis = np.array([np.sin(tilt), 0, np.cos(tilt)])
+    joints = [
+        ("h0", "revolute", "world", "door", pose_at([0, 0, 0])),
+        ("h1", "revolute", "world", "door", pose_at([0, 0, 1.5], axis)),
+    ]
+    analysis = mb.analyze(*from_world_frames("door", bodies, joints))
+    assert (analysis.degree_of_redundancy, analysis.dof) == (p, dof)

@@ -5,6 +5,7 @@ import pytest
 from models import chain, ring
 
 from mbplugin.analysis import analyze_mechanism
+from mbplugin.constraints.matrix import constraint_matrix
 from mbplugin.mechanism import PAIR_TYPES, Mechanism
 from mbplugin.mechanism.kinematics import coordinates_of, forward, relative_pose
 
@@ -53,3 +54,14 @@ def test_one_weaker_pair_in_a_ring_of_1000_is_seen(pair_type, p):
     there = coordinates_of(weaker, forward(mech, q))
     analysis = analyze_mechanism(weaker, there, samples=0)
     assert analysis.degree_of_redundancy == p
+
+
+def test_self_stresses_of_a_large_ring_balance_every_body():
+    """With a universal joint in it, forces and moments of the closing rows depend on each other."""
+    mech, q = ring(300)
+    pairs = (*mech.pairs[:100], mech.pairs[100].retyped("universal"), *mech.pairs[101:])
+    weaker = Mechanism("ring", mech.bodies, pairs)
+    cm = constraint_matrix(weaker, coordinates_of(weaker, forward(mech, q)))
+    Z = cm.left_null_space()
+    assert Z.shape[1] == 2
+    np.testing.assert_allclose(cm.C.T @ Z, 0, atol=1e-11)

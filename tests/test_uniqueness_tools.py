@@ -109,3 +109,29 @@ def test_a_long_ring_is_judged_by_elimination_too():
         analysis = analyze_mechanism(mech, q, samples=0)
     assert analysis.degree_of_redundancy == 3
     assert {v.indeterminate_dim for v in analysis.constraints} == {3}
+
+
+class TestDivideAndConquer:
+    """The fifth method, as a user asks for it."""
+
+    def test_it_agrees_on_the_spatial_parallelogram(self):
+        scene = mb.load(ASSETS / "spatial_parallelogram.scene.toml")
+        by_dca, by_qr = mb.analyze(scene, method="dca"), mb.analyze(scene, method="qr")
+        assert [v.reaction for v in by_dca.constraints] == [v.reaction for v in by_qr.constraints]
+        assert by_dca.bodies == by_qr.bodies
+        assert by_dca.dca is not None
+        assert (len(by_dca.dca.G), by_dca.dca.rank) == (18, 17)
+
+    def test_it_refuses_nonholonomic_rows_and_names_what_applies(self):
+        with pytest.raises(mb.MbPluginError, match=r"nonholonomic rows.*use method qr"):
+            mb.analyze(mb.load(ASSETS / "four_wheel_robot.scene.toml"), method="dca")
+
+    def test_where_it_stalls_it_says_so_and_guesses_nothing(self):
+        mech, q = coupled_four_bars(3)
+        by_dca, by_qr = mb.analyze(mech, q, method="dca"), mb.analyze(mech, q, method="qr")
+        assert by_dca.dca is not None
+        assert by_dca.dca.stalled
+        reactions = {v.name: v.reaction for v in by_dca.constraints}
+        assert "undecided" in reactions.values()
+        for v in by_qr.constraints:
+            assert reactions[v.name] in (v.reaction, "undecided")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from mbplugin.analysis.flexibility import BodyVerdict, body_verdicts
 from mbplugin.analysis.groups import GroupVerdict, group_verdict
@@ -12,7 +13,12 @@ from mbplugin.analysis.remedies import Remedy, apply_changes, candidate_remedies
 from mbplugin.analysis.sampling import sample_poses
 from mbplugin.analysis.self_stress import SelfStress, self_stresses
 from mbplugin.analysis.tools import TOOLS
-from mbplugin.analysis.uniqueness import ConstraintVerdict, constraint_verdicts, stress
+from mbplugin.analysis.uniqueness import (
+    ComponentVerdict,
+    ConstraintVerdict,
+    constraint_verdicts,
+    stress,
+)
 from mbplugin.constraints.assembly import Assembly, assemble
 from mbplugin.constraints.build import all_rows
 from mbplugin.constraints.planar import planar_rows, plane_columns
@@ -21,7 +27,10 @@ from mbplugin.mechanism.kinematics import JointValues, coordinates_of, forward, 
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.spatial import Array
 
-METHODS = tuple(TOOLS)
+if TYPE_CHECKING:
+    from mbplugin.analysis.dca import DcaResult
+
+METHODS = (*TOOLS, "dca")
 DEFAULT_TOLERANCE = 1e-4
 DEFAULT_SAMPLES = 8
 #: A sampled pose proves a higher rank only by singular values that are clear of the tolerance.
@@ -58,6 +67,8 @@ class Analysis:
     assembly : Assembly
     constraints, groups, bodies, self_stresses, remedies : tuple
     blocks : tuple of RankedBlock
+    dca : DcaResult or None
+        The divide-and-conquer test, where it was the method.
     """
 
     mechanism: Mechanism
@@ -81,6 +92,7 @@ class Analysis:
     self_stresses: tuple[SelfStress, ...]
     remedies: tuple[Remedy, ...]
     blocks: tuple[RankedBlock, ...]
+    dca: DcaResult | None = None
 
     @property
     def pfaffian_rows(self) -> int:
@@ -153,8 +165,9 @@ def analyze_mechanism(
         Coordinates to hold while the loops are closed.
     tolerance : float
         Rank tolerance relative to the largest singular value of a block's scaled closure Jacobian.
-    method : "qr", "svd", "nullspace" or "rank"
-        The uniqueness tool; they agree wherever the rank is clear.
+    method : "qr", "svd", "nullspace", "rank" or "dca"
+        The uniqueness tool; they agree wherever the rank is clear, and the divide-and-conquer test
+        says where it does not apply or cannot decide.
     planar : "xy", "yz" or "zx", optional
         Analyze the motion in a plane.
     samples : int
@@ -182,7 +195,9 @@ def analyze_mechanism(
         samples = 0
     generic, generic_q = _generic_pose(mech, assembly.q, blocks, columns, tolerance, samples, seed)
     labels = _row_labels(mech, assembly.q, columns, blocks)
-    verdicts = constraint_verdicts(mech, stressed, labels, method)
+    verdicts, dca = constraint_verdicts(mech, stressed, labels, method), None
+    if method == "dca":
+        verdicts, dca = _by_dca(verdicts, mech, assembly.q, tolerance, planar, samples, seed)
     holonomic, rank_holonomic = _holonomic(mech, assembly.q, columns, tolerance, labels, redundancy)
     result = Analysis(
         mechanism=mech,
@@ -206,8 +221,35 @@ def analyze_mechanism(
         self_stresses=self_stresses(mech, stressed),
         remedies=(),
         blocks=blocks,
+        dca=dca,
     )
     return replace(result, remedies=_proved_remedies(result, generic_q, columns))
+
+
+def _by_dca(
+    verdicts: Sequence[ConstraintVerdict],
+    mech: Mechanism,
+    q: Array,
+    tolerance: float,
+    planar: str | None,
+    samples: int,
+    seed: int,
+) -> tuple[tuple[ConstraintVerdict, ...], DcaResult]:
+    """Return the verdicts of the divide-and-conquer test, which leaves some of them open."""
+    from mbplugin.analysis.dca import dca_uniqueness
+
+    result = dca_uniqueness(mech, q, tolerance=tolerance, planar=planar, samples=samples, seed=seed)
+    found = {v.name: v for v in result.verdicts}
+    decided = tuple(
+        replace(
+            verdict,
+            reaction=found[verdict.name].reaction,
+            indeterminate_dim=found[verdict.name].indeterminate_dim,
+            components=tuple(ComponentVerdict(*c) for c in found[verdict.name].components),
+        )
+        for verdict in verdicts
+    )
+    return decided, result
 
 
 def _check(tolerance: float, samples: int, method: str) -> None:

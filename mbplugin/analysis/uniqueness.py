@@ -21,10 +21,10 @@ from mbplugin.spatial import Array
 
 @dataclass(frozen=True)
 class ComponentVerdict:
-    """Whether one reaction component is determined by the rigid model."""
+    """Whether one reaction component is determined by the rigid model; None where undecided."""
 
     name: str
-    unique: bool
+    unique: bool | None
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class ConstraintVerdict:
         ``kind`` is pair, closure, coupling, driver, pfaffian or lock.
     reaction : str
         ``unique``, ``non-unique`` or ``undecided``.
-    indeterminate_dim : int
-        Dimension of the family of possible reactions.
+    indeterminate_dim : int or None
+        Dimension of the family of possible reactions; None where the method does not tell.
     components : tuple of ComponentVerdict
     """
 
@@ -48,7 +48,7 @@ class ConstraintVerdict:
     body_a: str
     body_b: str
     reaction: str
-    indeterminate_dim: int
+    indeterminate_dim: int | None
     components: tuple[ComponentVerdict, ...]
 
     @property
@@ -148,7 +148,8 @@ def constraint_verdicts(
 
 def _judged(s: StressedBlock, method: str) -> RowVerdict:
     if s.complete:
-        return TOOLS[method](s.ranked.reduced, s.ranked.redundancy, s.ranked.zero)
+        # the divide-and-conquer test judges the whole mechanism; until then any tool will do
+        return TOOLS.get(method, TOOLS["svd"])(s.ranked.reduced, s.ranked.redundancy, s.ranked.zero)
     return from_self_stresses(s.ranked.reduced, s.Z, s.ranked.zero)
 
 

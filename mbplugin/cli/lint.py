@@ -32,6 +32,7 @@ class Method(str, Enum):
     svd = "svd"
     rank = "rank"
     nullspace = "nullspace"
+    dca = "dca"
 
 
 Files = Annotated[
@@ -44,7 +45,10 @@ SnapAngles = Annotated[
 Samples = Annotated[
     int | None, typer.Option(help="Poses sampled to tell redundancy from a singular pose; default 8.")
 ]
-MethodOption = Annotated[Method, typer.Option(help="How the left null space is found.")]
+MethodOption = Annotated[Method, typer.Option(help="The uniqueness tool.")]
+ExplainDca = Annotated[
+    bool, typer.Option("--explain-dca", help="Judge by divide and conquer, and tell every step.")
+]
 Groups = Annotated[
     list[str] | None,
     typer.Option("--group", metavar="A,B,…", help="Constraints whose reactions count together; repeatable."),
@@ -65,6 +69,7 @@ def lint_command(
     snap_angles: SnapAngles = False,
     samples: Samples = None,
     method: MethodOption = Method.qr,
+    explain_dca: ExplainDca = False,
     group: Groups = None,
     select: Select = None,
     ignore: Ignore = None,
@@ -85,7 +90,7 @@ def lint_command(
         "tolerance": tolerance,
         "snap_angles": snap_angles,
         "samples": samples,
-        "method": method.value,
+        "method": "dca" if explain_dca else method.value,
         "groups": [opt.split([members]) for members in group or ()],
         "select": _codes("--select", select),
         "ignore": _codes("--ignore", ignore),
@@ -93,7 +98,7 @@ def lint_command(
         "package_dirs": tuple(package_dir or ()),
     }
     reports = [_lint(file, asked) for file in _with_progress(files)]
-    _write(reports, output_format, output)
+    _write(reports, output_format, output, explain_dca)
     return max(report.exit_code for report in reports)
 
 
@@ -129,12 +134,14 @@ def _with_progress(files: Sequence[str]) -> Iterable[str]:
     return track(files, description="lint", console=Console(stderr=True), transient=True)
 
 
-def _write(reports: Sequence[Report], output_format: opt.Format, output: Path | None) -> None:
+def _write(
+    reports: Sequence[Report], output_format: opt.Format, output: Path | None, explain_dca: bool
+) -> None:
     if output_format is opt.Format.text and output is None and opt.on_terminal(sys.stdout):
         from mbplugin.report.layout import print_lines, terminal_width
         from mbplugin.report.text import lint_lines
 
-        print_lines(lint_lines(reports, terminal_width()))
+        print_lines(lint_lines(reports, terminal_width(), explain_dca))
         return
     if output_format is opt.Format.json:
         from mbplugin.report.json import dumps, lint_document
@@ -143,7 +150,7 @@ def _write(reports: Sequence[Report], output_format: opt.Format, output: Path | 
     else:
         from mbplugin.report.text import lint_text
 
-        emit(lint_text(reports), output)
+        emit(lint_text(reports, explain_dca=explain_dca), output)
     # who reads a file or a pipe still learns why there is no verdict
     for report in reports:
         for finding in report.findings:

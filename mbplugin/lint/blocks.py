@@ -29,7 +29,11 @@ def redundant_blocks(analysis: Analysis) -> Iterator[RankedBlock]:
 def non_unique(analysis: Analysis, ranked: RankedBlock) -> list[ConstraintVerdict]:
     """Return the constraints of a block whose reactions the rigid model leaves open."""
     members = set(ranked.block.constraints)
-    return [verdict for verdict in analysis.constraints if verdict.name in members and not verdict.unique]
+    return [
+        verdict
+        for verdict in analysis.constraints
+        if verdict.name in members and verdict.reaction == "non-unique"
+    ]
 
 
 def block_place(scene: Scene, constraints: Sequence[str]) -> tuple[str, Origin | None]:

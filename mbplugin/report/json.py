@@ -59,6 +59,23 @@ def run_document(report: Report) -> dict[str, Any]:
         "self_stresses": [] if analysis is None else [asdict(s) for s in analysis.self_stresses],
         "remedies": [] if analysis is None else _remedies(analysis),
         "findings": [asdict(finding) for finding in report.findings],
+        **_dca(analysis),
+    }
+
+
+def _dca(analysis: Analysis | None) -> dict[str, Any]:
+    """Return the divide-and-conquer test, where it was the method."""
+    if analysis is None or analysis.dca is None:
+        return {}
+    dca = analysis.dca
+    return {
+        "dca": {
+            "columns": len(dca.G),
+            "rank": dca.rank,
+            "order": [{"joint": d.joint, "unique": d.unique} for d in dca.order],
+            "stalled": list(dca.stalled),
+            "trace": dca.trace,
+        }
     }
 
 

@@ -62,7 +62,7 @@ def _lint() -> Schema:
 
 
 def _run() -> Schema:
-    return _object(
+    run = _object(
         schema_version=_VERSION,
         source=_described(_TEXT, "the FILE as it was given"),
         exit_code={"enum": [0, 1, 2]},
@@ -74,6 +74,18 @@ def _run() -> Schema:
         self_stresses=_list(_self_stress()),
         remedies=_list(_remedy()),
         findings=_list(_finding()),
+    )
+    run["properties"]["dca"] = _described(_dca(), "the divide-and-conquer test, where it was the method")
+    return run
+
+
+def _dca() -> Schema:
+    return _object(
+        columns=_described(_COUNT, "columns of G"),
+        rank=_described(_COUNT, "rank of G"),
+        order=_list(_object(joint=_TEXT, unique=_FLAG)),
+        stalled=_described(_list(_TEXT), "bodies at which the propagation stops"),
+        trace=_described(_TEXT, "every step in words"),
     )
 
 
@@ -121,8 +133,10 @@ def _constraint() -> Schema:
         body_a=_TEXT,
         body_b=_TEXT,
         reaction=_REACTION,
-        indeterminate_dim=_COUNT,
-        components=_list(_object(name=_TEXT, unique=_FLAG)),
+        indeterminate_dim=_described(_or_null(_COUNT), "null where the method does not tell"),
+        components=_list(
+            _object(name=_TEXT, unique=_described(_or_null(_FLAG), "null where the method does not tell"))
+        ),
     )
 
 

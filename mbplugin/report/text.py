@@ -20,17 +20,23 @@ _HEADING = "bold"
 _CODE = "green"
 
 
-def lint_text(reports: Sequence[Report], width: int = PLAIN_WIDTH) -> str:
+def lint_text(reports: Sequence[Report], width: int = PLAIN_WIDTH, explain_dca: bool = False) -> str:
     """Return the reports as plain text."""
-    return plain_text(lint_lines(reports, width))
+    return plain_text(lint_lines(reports, width, explain_dca))
 
 
-def lint_lines(reports: Sequence[Report], width: int) -> Iterator[Line]:
-    """Yield the lines of all reports, and a count of the runs where there are several."""
+def lint_lines(reports: Sequence[Report], width: int, explain_dca: bool = False) -> Iterator[Line]:
+    """Yield the lines of all reports, and a count of the runs where there are several.
+
+    With ``explain_dca`` each report ends in the steps of the divide-and-conquer test.
+    """
     for k, report in enumerate(reports):
         if k:
             yield Line()
         yield from _run(report, width)
+        if explain_dca and report.analysis is not None and report.analysis.dca is not None:
+            yield Line()
+            yield from (Line(text) for text in report.analysis.dca.trace.splitlines())
     if len(reports) > 1:
         codes = [report.exit_code for report in reports]
         yield Line()
@@ -61,6 +67,7 @@ def _run(report: Report, width: int) -> Iterator[Line]:
     yield from _findings(report.findings, width)
     if report.analysis is not None:
         yield from _reactions(report.analysis, width)
+        yield from _undecided(report.analysis, width)
         yield from _groups(report.analysis, width)
         yield from _flexible(report.analysis, width)
         yield from _remedies(report.analysis, width)
@@ -116,7 +123,7 @@ def _reactions(analysis: Analysis, width: int) -> Iterator[Line]:
     """Yield the reactions that a rigid model leaves open, constraints with the same ones together."""
     same: dict[tuple[str, str], list[str]] = {}
     for verdict in analysis.constraints:
-        if not verdict.unique:
+        if verdict.reaction == "non-unique":
             open_ones = " ".join(c.name for c in verdict.components if not c.unique)
             same.setdefault((verdict.type, open_ones), []).append(verdict.name)
     if not same:
@@ -130,6 +137,14 @@ def _reactions(analysis: Analysis, width: int) -> Iterator[Line]:
     for (kind, components), names in same.items():
         first = f"  {kind} {components}: "
         yield from (Line(text) for text in wrapped(listed(names), width, first, "      "))
+
+
+def _undecided(analysis: Analysis, width: int) -> Iterator[Line]:
+    names = [v.name for v in analysis.constraints if v.reaction == "undecided"]
+    if names and analysis.dca is not None:
+        bodies = listed(analysis.dca.stalled)
+        yield from _section(f"Reactions that this method cannot decide; it stalls at {bodies}", width)
+        yield from (Line(text) for text in wrapped(listed(names), width, "  "))
 
 
 def _groups(analysis: Analysis, width: int) -> Iterator[Line]:
