@@ -50,7 +50,7 @@ def resolve(system: System, multipliers: Array, elements: Sequence[Element], mis
     """
     Z = system.Z
     seen = _seen(Z, elements)
-    _, sigma, Vt = np.linalg.svd(seen) if len(seen) else (0, np.zeros(0), np.eye(Z.shape[1]))
+    _, sigma, Vt = np.linalg.svd(np.linalg.qr(seen, mode="r"))
     rank = int((sigma > _ROUNDING).sum())
     basis, unseen = Vt[:rank].T, Vt[rank:].T
     limit = np.maximum(system.zero, 1e-8)

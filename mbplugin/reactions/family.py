@@ -72,7 +72,7 @@ def null_directions(system: System, constraint: str) -> tuple[NullDirection, ...
     Z, scale = system.Z[rows], system.scale[rows]
     if system.unique[rows].all():
         return ()
-    U, sigma, _ = np.linalg.svd(Z)
+    U, sigma, _ = np.linalg.svd(Z, full_matrices=False)
     U = U[:, : max(1, int((sigma > system.zero[rows].max()).sum()))]
     pivots = _independent_rows(U)
     N = scale[:, None] * (U @ np.linalg.inv(U[pivots])) / scale[pivots]
