@@ -249,3 +249,14 @@ def test_hinges_out_of_line_by_rounding_turn_and_by_a_hundredth_jam(tilt, p, dof
     ]
     analysis = mb.analyze(*from_world_frames("door", bodies, joints))
     assert (analysis.degree_of_redundancy, analysis.dof) == (p, dof)
+
+
+def test_a_gear_between_two_locked_hinges_is_redundant():
+    """The gear ties two blocks together: alone, neither of them could tell."""
+    frames = [(n, "revolute", "world", n.upper(), pose_at([k, 0, 0])) for k, n in enumerate("ab")]
+    mech, _ = from_world_frames("gears", {n: Pose.identity() for n in "AB"}, frames)
+    gear = Coupling("gear", "gear", (Term("a", "rz", 1.0), Term("b", "rz", 3.0)))
+    locked = Mechanism("gears", mech.bodies, mech.pairs, couplings=(gear,), locks=(Lock("a"), Lock("b")))
+    analysis = mb.analyze(locked)
+    assert (analysis.degree_of_redundancy, analysis.dof) == (1, 0)
+    assert non_unique(analysis) == {"gear", "lock a", "lock b"}

@@ -67,8 +67,8 @@ def propagate(
             decisions.append(Decision(4, 0, name, own[0], True))
             unique[own[0]] = True
     execution = 1
-    # a body looks at what was known when the execution began, as in the paper
-    while new := list(_step_6(bodies, handles, dict(unique), execution)):
+    # the list is complete before anything is noted, so a body knows what was known when it began
+    while new := list(_step_6(bodies, handles, unique, execution)):
         for decision in new:
             if decision.joint not in unique:
                 decisions.append(decision)

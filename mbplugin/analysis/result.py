@@ -1,0 +1,124 @@
+"""What an analysis found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mbplugin.analysis.flexibility import BodyVerdict
+from mbplugin.analysis.groups import GroupVerdict
+from mbplugin.analysis.rank import Plateau, RankedBlock
+from mbplugin.analysis.remedies import Remedy
+from mbplugin.analysis.self_stress import SelfStress
+from mbplugin.analysis.uniqueness import ConstraintVerdict
+from mbplugin.constraints.assembly import Assembly
+from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.spatial import Array
+
+if TYPE_CHECKING:
+    from mbplugin.analysis.dca import DcaResult
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """What is known about a mechanism at a closed pose (keys of the JSON report, DESIGN §8).
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    q : (nq,) array
+        The closed pose.
+    planar : str or None
+    tolerance : float
+        Relative rank tolerance.
+    method : str
+    rows, holonomic_rows, pfaffian_rows, columns : int
+    rank, rank_holonomic, rank_pfaffian : int
+    dof, gruebler : int
+        n − rank and n − rows.
+    degree_of_redundancy, structural_redundancy : int
+        p at this pose, and at the generic pose.
+    samples : int
+        Poses that were sampled for the latter; none where nothing is redundant or a block is large.
+    sigma_r, sigma_r_plus_1 : float or None
+        The smallest relative singular value that counts over all blocks, and the largest that does
+        not; None where there is none.
+    plateaus : tuple of Plateau
+    characteristic_length : float or None
+        Of the block with the smallest margin, m; None where nothing forms a loop.
+    assembly : Assembly
+    constraints, groups, bodies, self_stresses, remedies : tuple
+    blocks : tuple of RankedBlock
+    dca : DcaResult or None
+        The divide-and-conquer test, where it was the method.
+    """
+
+    mechanism: Mechanism
+    q: Array
+    planar: str | None
+    tolerance: float
+    method: str
+    rows: int
+    holonomic_rows: int
+    columns: int
+    rank_holonomic: int
+    rank_pfaffian: int
+    degree_of_redundancy: int
+    structural_redundancy: int
+    samples: int
+    plateaus: tuple[Plateau, ...]
+    assembly: Assembly
+    constraints: tuple[ConstraintVerdict, ...]
+    groups: tuple[GroupVerdict, ...]
+    bodies: tuple[BodyVerdict, ...]
+    self_stresses: tuple[SelfStress, ...]
+    remedies: tuple[Remedy, ...]
+    blocks: tuple[RankedBlock, ...]
+    dca: DcaResult | None = None
+
+    @property
+    def pfaffian_rows(self) -> int:
+        """Rows that are no position equations."""
+        return self.rows - self.holonomic_rows
+
+    @property
+    def rank(self) -> int:
+        """Rank of the constraint matrix."""
+        return self.rows - self.degree_of_redundancy
+
+    @property
+    def dof(self) -> int:
+        """Mobility: columns minus rank."""
+        return self.columns - self.rank
+
+    @property
+    def gruebler(self) -> int:
+        """Columns minus rows, what a formula for independent constraints would call the mobility."""
+        return self.columns - self.rows
+
+    @property
+    def singular_pose(self) -> bool:
+        """Whether the rank is lower here than at poses around it."""
+        return self.degree_of_redundancy > self.structural_redundancy
+
+    @property
+    def critical(self) -> RankedBlock | None:
+        """The block whose rank decision has the smallest margin."""
+        return min(self.blocks, key=lambda b: b.sigma_r / max(b.sigma_next, 1e-16), default=None)
+
+    @property
+    def sigma_r(self) -> float | None:
+        """Smallest relative singular value that counts."""
+        values = [b.sigma_r for b in self.blocks if b.rank]
+        return min(values) if values else None
+
+    @property
+    def sigma_r_plus_1(self) -> float | None:
+        """Largest relative singular value that does not count."""
+        values = [b.sigma_next for b in self.blocks if b.redundancy]
+        return max(values) if values else None
+
+    @property
+    def characteristic_length(self) -> float | None:
+        """Characteristic length of the critical block, m."""
+        return self.critical.reduced.length if self.critical else None
