@@ -342,6 +342,14 @@ class TestAnyConnection:
         assert set(result.reactions.values()) == {"non-unique"}
 
 
+def test_the_assembly_tree_of_a_chain_is_as_shallow_as_can_be():
+    mech, q = chain(64, "revolute", np.random.default_rng(0))
+    depth = {body.name: 0 for body in mech.bodies}
+    for node in dca_uniqueness(mech, q).model.tree.nodes:
+        depth[node.label] = 1 + max(depth[node.left], depth[node.right])
+    assert max(depth.values()) == 6
+
+
 class TestElimination:
     """(7), for two bodies in one joint."""
 

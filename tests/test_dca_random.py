@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 from models import body_at, pose_at, q_at
 from random_mechanisms import scaled
 
+from mbplugin import constraint_matrix
 from mbplugin.analysis import analyze_mechanism
 from mbplugin.analysis.dca import TOOLS, dca_uniqueness
+from mbplugin.analysis.dca.connection import null_wrenches
+from mbplugin.analysis.dca.extension import carry
 from mbplugin.mechanism import PAIR_TYPES, WORLD, Mechanism, Pair
 from mbplugin.mechanism.kinematics import BodyPoses, coordinates_of, forward
 from mbplugin.spatial import Pose, rotation_from_vector
@@ -142,6 +145,30 @@ def test_four_tools_give_one_answer_on_G(case, seed):
         assert len(set(answers.values())) == 1, (members, answers)
     for name in ground:
         assert result.test_group([name]).unique == (result.reactions[name] == "unique")
+
+
+@shorter
+@given(cases)
+def test_null_loads_at_the_ground_and_what_they_do_inside_are_self_stresses(case):
+    """Together they are in balance on every body: Cᵀλ = 0, C built in absolute coordinates."""
+    mech, q = case
+    result = dca_uniqueness(mech, q, samples=0)
+    joints = result.model.joint_scaled
+    assume(result.degree_of_redundancy)
+    cm = constraint_matrix(mech, result.q)
+    for c in result.connections:
+        bodies = next(own for _, own, ground in result.model.tree.roots if ground == c.joints)
+        loads = null_wrenches(c, joints)
+        inside = carry(bodies, result.model.joints_scaled, loads, result.model.columns)
+        values = dict(zip(c.labels, c.N_scaled * c.unit[:, None], strict=True))
+        for name, null in inside.items():
+            labels = [(name, component) for component in joints[name].components]
+            values.update(zip(labels, null.multipliers * joints[name].unit[:, None], strict=True))
+        nothing = np.zeros(c.redundancy)
+        multipliers = np.array([values.get(label, nothing) for label in cm.rows])
+        np.testing.assert_allclose(
+            cm.C.T @ multipliers, 0, atol=1e-8 * (1 + np.abs(multipliers).max(initial=0.0))
+        )
 
 
 @shorter
