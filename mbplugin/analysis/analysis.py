@@ -20,7 +20,7 @@ from mbplugin.analysis.uniqueness import (
     constraint_verdicts,
     stress,
 )
-from mbplugin.analysis.view import View, redundancy
+from mbplugin.analysis.view import View
 from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.planar import plane_columns
 from mbplugin.errors import BadUsage
@@ -64,7 +64,7 @@ def analyze_mechanism(
     planar : "xy", "yz" or "zx", optional
         Analyze the motion in a plane.
     samples : int
-        Poses sampled to tell structural redundancy from a singular pose.
+        Poses sampled, at most, to tell structural redundancy from a singular pose.
     groups : sequence of sequences of constraint names
     seed : int
         Of restarts and samples.
@@ -79,12 +79,12 @@ def analyze_mechanism(
     _check(tolerance, samples, method)
     assembly = assemble(mech, joint_vector(mech, q), given, seed=seed)
     view = View(mech, assembly.q, plane_columns(planar), tolerance)
-    blocks = view.ranked()
-    stressed, labels, p = stress(blocks), view.row_labels(blocks), redundancy(blocks)
+    blocks, labels, p = view.blocks, view.row_labels, view.redundancy
+    stressed = stress(blocks)
     if not p or any(b.elimination for b in blocks):
         # projecting a large mechanism back onto its closures takes longer than all the rest
         samples = 0
-    structural, generic_q = generic_pose(view, blocks, samples, seed)
+    structural, generic_q, taken = generic_pose(view, blocks, samples, seed)
     verdicts, dca = constraint_verdicts(mech, stressed, labels, method), None
     if method == "dca":
         verdicts, dca = _by_dca(verdicts, view, planar, samples, seed)
@@ -102,7 +102,7 @@ def analyze_mechanism(
         rank_pfaffian=pfaffian_rank(mech, blocks, tolerance),
         degree_of_redundancy=p,
         structural_redundancy=structural,
-        samples=samples,
+        samples=taken,
         plateaus=plateaus(blocks),
         assembly=assembly,
         constraints=verdicts,
@@ -161,4 +161,4 @@ def _holonomic(view: View, labels: dict[str, tuple[str, ...]], p: int) -> tuple[
     holonomic_only = replace(
         mech, pfaffians=tuple(replace(pf, nonholonomic=()) for pf in mech.pfaffians if pf.holonomic)
     )
-    return rows, rows - redundancy(replace(view, mech=holonomic_only).ranked())
+    return rows, rows - replace(view, mech=holonomic_only).redundancy

@@ -10,12 +10,17 @@ from mbplugin.analysis.sampling import sample_poses
 from mbplugin.analysis.view import View, redundancy
 from mbplugin.spatial import Array
 
+#: Samples in a row that show nothing new and end the search: a random pose has the generic rank with
+#: probability one.
+_ENOUGH = 3
 #: A sampled pose proves a higher rank only by singular values that are clear of the tolerance.
 _CLEAR = 10.0
 
 
-def generic_pose(view: View, blocks: Sequence[RankedBlock], samples: int, seed: int) -> tuple[int, Array]:
-    """Return the redundancy at the generic rank, and the pose that shows most of it.
+def generic_pose(
+    view: View, blocks: Sequence[RankedBlock], samples: int, seed: int
+) -> tuple[int, Array, int]:
+    """Return the redundancy at the generic rank, the pose that shows most of it, and the samples taken.
 
     The generic rank of a block is the largest seen over the sampled poses.
     """
@@ -24,9 +29,14 @@ def generic_pose(view: View, blocks: Sequence[RankedBlock], samples: int, seed: 
     best_q, best = view.q, sum(fewest)
     again = [b.block for b in redundant]
     strict = replace(view, tolerance=_CLEAR * view.tolerance)
+    taken = nothing_new = 0
     for q in sample_poses(view.mech, view.q, samples, seed=seed):
         there = strict.at(q).ranked(again)
-        fewest = [min(f, b.redundancy) for f, b in zip(fewest, there, strict=True)]
+        now = [min(f, b.redundancy) for f, b in zip(fewest, there, strict=True)]
+        taken, nothing_new = taken + 1, nothing_new + 1 if now == fewest else 0
+        fewest = now
         if redundancy(there) < best:
             best_q, best = q, redundancy(there)
-    return sum(fewest), best_q
+        if nothing_new == _ENOUGH:
+            break
+    return sum(fewest), best_q, taken

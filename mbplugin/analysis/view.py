@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from mbplugin.analysis.rank import RankedBlock, rank_blocks
-from mbplugin.constraints.blocks import Block
+from mbplugin.constraints.blocks import Block, find_blocks
 from mbplugin.constraints.build import all_rows
 from mbplugin.constraints.planar import planar_rows
 from mbplugin.mechanism.kinematics import BodyPoses, forward
@@ -41,16 +41,27 @@ class View:
 
     def at(self, q: Array) -> View:
         """Return the same view of another pose."""
-        return replace(self, q=q)
+        return self if q is self.q else replace(self, q=q)
 
-    def ranked(self, blocks: Sequence[Block] | None = None) -> tuple[RankedBlock, ...]:
-        """Return the blocks (all of them by default) with their ranks."""
+    def ranked(self, blocks: Sequence[Block]) -> tuple[RankedBlock, ...]:
+        """Return some blocks with their ranks."""
         return rank_blocks(self.mech, self.poses, self.columns, self.tolerance, self.q, blocks)
 
-    def row_labels(self, blocks: Sequence[RankedBlock]) -> dict[str, tuple[str, ...]]:
-        """Return the labels of every constraint's rows; in space they follow from its type."""
+    @cached_property
+    def blocks(self) -> tuple[RankedBlock, ...]:
+        """All blocks with their ranks."""
+        return self.ranked(find_blocks(self.mech))
+
+    @cached_property
+    def redundancy(self) -> int:
+        """The degree of redundancy of all blocks together."""
+        return redundancy(self.blocks)
+
+    @cached_property
+    def row_labels(self) -> dict[str, tuple[str, ...]]:
+        """Labels of every constraint's rows; in space they follow from its type."""
         mech = self.mech
-        labels = {r.constraint: r.components for b in blocks for r in b.reduced.rows}
+        labels = {r.constraint: r.components for b in self.blocks for r in b.reduced.rows}
         missing = [c.name for c in mech.constraints() if c.name not in labels]
         if len(self.columns) == 6:
             labels.update(

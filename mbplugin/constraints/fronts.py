@@ -17,6 +17,9 @@ import numpy as np
 from mbplugin.constraints.reduction import Entry
 from mbplugin.spatial import Array
 
+#: Rows of a front this small against the largest constraint are looked at for dependence at once.
+_SMALL = 0.1
+
 
 @dataclass(frozen=True, eq=False)
 class Elimination:
@@ -93,19 +96,25 @@ class _Work:
 
     def compressed(self, front: _Front) -> _Front:
         """Rotate a front's rows so that as few as possible have entries; the others are redundant."""
-        joints = [j for j, v in front.values.items() if np.abs(v).max(initial=0.0) > 0]
-        if not joints:
-            self.null.append(front.slots)
-            self.rejected.append(np.zeros(len(front.slots)))
-            return _Front(front.slots[:0], {})
-        stacked = np.hstack([front.values[j] for j in joints])
-        if len(front.slots) <= stacked.shape[1] and np.linalg.norm(stacked, axis=1).min() > 0.1 * self.unit:
-            return _Front(front.slots, {j: front.values[j] for j in joints})
-        rank, rotated = self.rotate(front.slots, stacked, stacked)
-        self.null.append(front.slots[rank:])
-        widths = np.cumsum([0, *(front.values[j].shape[1] for j in joints)])
-        values = {j: rotated[:rank, widths[k] : widths[k + 1]] for k, j in enumerate(joints)}
-        return _Front(front.slots[:rank], values)
+        joints = list(front.values)
+        stacked = np.hstack([front.values[j] for j in joints]) if joints else np.zeros((len(front.slots), 0))
+        size = np.sqrt((stacked * stacked).sum(axis=1)) / self.unit
+        touching = size > self.tolerance
+        if not touching.all():
+            self.null.append(front.slots[~touching])
+            self.rejected.append(size[~touching])
+        slots, stacked, size = front.slots[touching], stacked[touching], size[touching]
+        if len(slots) and (len(slots) > stacked.shape[1] or size.min() < _SMALL):
+            rank, stacked = self.rotate(slots, stacked, stacked)
+            self.null.append(slots[rank:])
+            slots, stacked = slots[:rank], stacked[:rank]
+        values, start = {}, 0
+        for j in joints:
+            stop = start + front.values[j].shape[1]
+            if stacked[:, start:stop].any():
+                values[j] = stacked[:, start:stop]
+            start = stop
+        return _Front(slots, values)
 
     def rotate(self, slots: np.ndarray, leading: Array, values: Array) -> tuple[int, Array]:
         """Rotate rows so that the first ones alone have ``leading`` entries; return how many."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,7 +63,7 @@ def block_links(
 ) -> tuple[Link, ...]:
     """Return the tree joints of a block, outwards; their axes are what their rows leave free."""
     at = [_place(mech, poses, joint) for joint in tree.joints]
-    W = [_own_rows(mech, poses, joint, rows, frame, p) for joint, p in zip(tree.joints, at, strict=True)]
+    W = _own_rows(mech, poses, tree, rows, frame, at)
     free = _free_twists(W, frame.mask)
     carries = _by_shape(W, lambda stack: np.asarray(-np.linalg.pinv(np.swapaxes(stack, 1, 2)), dtype=float))
     links: list[Link] = []
@@ -98,17 +98,23 @@ def _place(mech: Mechanism, poses: BodyPoses, joint: TreeJoint) -> Array:
 def _own_rows(
     mech: Mechanism,
     poses: BodyPoses,
-    joint: TreeJoint,
+    tree: SpanningTree,
     rows: Mapping[str, Rows],
     frame: BlockFrame,
-    at: Array,
-) -> Array:
-    """Return a joint's rows (k, 6) on its outer body, about its own point."""
-    if joint.pair is None:
-        return np.zeros((0, 6))
-    body, own = mech.body_index[joint.outer], rows[joint.pair.name]
-    entry = next(e for b, e in own.entries if b == body)
-    return frame.rows_at(own, entry, poses.p_WC[body], at)
+    at: Sequence[Array],
+) -> list[Array]:
+    """Return each joint's rows (k, 6) on its outer body, about its own point; none where it floats."""
+    out: list[Array] = [np.zeros((0, 6))] * len(at)
+    paired = [k for k, joint in enumerate(tree.joints) if joint.pair is not None]
+    items = []
+    for k in paired:
+        joint = tree.joints[k]
+        assert joint.pair is not None
+        body, own = mech.body_index[joint.outer], rows[joint.pair.name]
+        items.append((own, next(e for b, e in own.entries if b == body), poses.p_WC[body], at[k]))
+    for k, W in zip(paired, frame.rows_at_all(items), strict=True):
+        out[k] = W
+    return out
 
 
 def _free_twists(W: list[Array], mask: Array) -> list[Array]:

@@ -193,15 +193,16 @@ def _wrenches(
     mech: Mechanism, poses: BodyPoses, rest: Sequence[Rows], frame: BlockFrame
 ) -> tuple[tuple[str, slice, Array], ...]:
     """Return (body, its rows of J, rows about the block's point) for all closing constraints."""
-    out: list[tuple[str, slice, Array]] = []
+    places: list[tuple[str, slice]] = []
+    items: list[tuple[Rows, Array, Array, Array]] = []
     start = 0
     for r in rest:
         rows = slice(start, start + len(r.components))
         start = rows.stop
         for body, entry in r.entries:
-            W = frame.rows_at(r, entry, poses.p_WC[body], frame.point)
-            out.append((mech.bodies[body].name, rows, W))
-    return tuple(out)
+            places.append((mech.bodies[body].name, rows))
+            items.append((r, entry, poses.p_WC[body], frame.point))
+    return tuple((*place, W) for place, W in zip(places, frame.rows_at_all(items), strict=True))
 
 
 def _entries(

@@ -34,6 +34,21 @@ class BlockFrame:
     point: Array
     mask: Array
 
+    def rows_at_all(self, items: Sequence[tuple[Rows, Array, Array, Array]]) -> list[Array]:
+        """Return :meth:`rows_at` of many (rows, entry, p_WC, at), those of one shape together."""
+        out: list[Array] = [np.zeros((0, 6))] * len(items)
+        by_count: dict[int, list[int]] = {}
+        for k, (_, entry, _, _) in enumerate(items):
+            by_count.setdefault(len(entry), []).append(k)
+        for members in by_count.values():
+            entries = np.array([items[k][1] for k in members])
+            scale = np.array([row_scale(items[k][0], self.length) for k in members])
+            arms = np.array([items[k][2] - items[k][3] for k in members]) / self.length
+            sized = entries * scale[:, :, None] * ([self.length] * 3 + [1.0] * 3)
+            for k, W in zip(members, shift_rows(sized, arms[:, None, :]) * self.mask, strict=True):
+                out[k] = W
+        return out
+
     def scaled(self, rows: Rows, entry: Array) -> Array:
         """Return dimensionless rows (k, 6) on a body's twist [v/ℓ, ω] at its centre of mass."""
         return np.asarray(entry * row_scale(rows, self.length)[:, None] * ([self.length] * 3 + [1.0] * 3))
@@ -62,13 +77,11 @@ def characteristic_length(rows: Sequence[Rows], points: Array) -> float:
 
 def row_scale(rows: Rows, length: float) -> Array:
     """Return the factor that makes each row dimensionless and of unit size, (k,)."""
-    scale = np.where(rows.translation, 1.0 / length, 1.0)
-    if rows.components == ("c",):
-        # how large a ratio was written says nothing about the constraint
-        size = np.array([length] * 3 + [1.0] * 3)
-        largest = max(float(np.linalg.norm(_pure_part(e) * size)) for _, e in rows.entries)
-        scale = np.array([1.0 / largest])
-    return np.asarray(scale)
+    if rows.components != ("c",):
+        return np.where(rows.translation, 1.0 / length, 1.0)
+    # how large a ratio was written says nothing about the constraint
+    size = np.array([length] * 3 + [1.0] * 3)
+    return np.array([1.0 / max(float(np.linalg.norm(_pure_part(e) * size)) for _, e in rows.entries)])
 
 
 def _pure_part(entry: Array) -> Array:

@@ -100,7 +100,8 @@ def _constraint(
         body_a=verdict.body_a,
         body_b=verdict.body_b,
         reaction=verdict.reaction,
-        indeterminate_dim=verdict.indeterminate_dim,
+        # the tools that judge here tell a dimension for every constraint
+        indeterminate_dim=verdict.indeterminate_dim or 0,
         point=None if pair is None else joint_point(system, pair),
         wrench=None if pair is None else _wrench(joint_rows(system, pair, rows), known),
         components=components,
