@@ -100,6 +100,16 @@ def test_estimates_are_marked_with_their_inputs() -> None:
     assert aluminium == pytest.approx(steel, rel=0.02)
 
 
+def test_whoever_states_stiffness_means_the_rest_to_be_rigid() -> None:
+    scene = mb.load(FOUR_BAR)
+    stated = {"j0": [1e6, 1e6, 1e6, np.inf, np.inf, 0]}
+    result = mb.reactions(scene, stiffness=stated)
+    assert result.estimated == () and result["j0"]["tz"].source == "stated"
+    assert result.unresolved and {c for _, c in result.unresolved} == {"rx", "ry"}
+    asked = mb.reactions(scene, stiffness=stated, estimate=True)
+    assert asked.unresolved == () and asked["j0"]["tz"].source == "estimated"
+
+
 def test_an_estimated_box_is_that_box() -> None:
     layout = Layout(np.array([[-0.4, 0, 0], [0.4, 0, 0]]), ((0, 1, 0),))
     here = Pose.identity()
@@ -123,7 +133,7 @@ def test_an_estimated_box_is_that_box() -> None:
 
 def test_a_moved_and_turned_shape_is_cut_where_it_is() -> None:
     layout = Layout(np.array([[0.0, 0, 0], [0, 2.0, 0]]), ((0, 1, 0),))
-    turned = Pose.from_xyz_rpy((0.3, 1.0, 0), (0, 0, np.pi / 2))
+    turned = Pose.from_xyz_rpy((0.3, 1.0, 0.07), (0, 0, np.pi / 2))
     box = Shape("visual", "box", (2.4, 0.2, 0.1), turned)
     (e,) = estimated_sections("b", [box], None, layout, Pose.identity(), "steel") or ()
     assert (e.section.A, e.section.Iy, e.section.Iz) == pytest.approx(

@@ -16,8 +16,10 @@ from mbplugin.reactions.elements import Element
 from mbplugin.reactions.system import System
 from mbplugin.spatial import Array
 
-#: Relative size below which a flexibility, or what it sees of a self-stress, is rounding.
-_ROUNDING = 1e-9
+#: Relative size below which a flexibility is rounding.
+_ROUNDING = 1e-11
+#: Part of a self-stress that has to bend something for the self-stress to be determined.
+_SEEN = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,40 +50,53 @@ def resolve(system: System, multipliers: Array, elements: Sequence[Element], mis
     misfit : (m,) array
         Gaps open before assembly, scaled (with the rows).
     """
-    Z = system.Z
-    seen = _seen(Z, elements)
+    Z, factors = system.Z, [(e.rows, _factor(e.A)) for e in elements]
+    seen = np.vstack([np.zeros((0, Z.shape[1])), *(_unit_rows(B) @ Z[rows] for rows, B in factors)])
     _, sigma, Vt = np.linalg.svd(np.linalg.qr(seen, mode="r"))
-    rank = int((sigma > _ROUNDING).sum())
+    rank = int((sigma > _SEEN).sum())
     basis, unseen = Vt[:rank].T, Vt[rank:].T
     limit = np.maximum(system.zero, 1e-8)
     determined = system.unique | (np.linalg.norm(Z @ unseen, axis=1) <= limit)
     if not rank:
         return Resolution(multipliers, determined)
-    G, g = np.zeros((rank, rank)), basis.T @ (Z.T @ misfit)
+    gaps = misfit.copy()
     for e in elements:
-        own = Z[e.rows] @ basis
-        G += own.T @ e.A @ own
-        g += own.T @ (e.A @ multipliers[e.rows] + e.d)
-    size = 1 / np.sqrt(np.diag(G))
-    y = size * scipy.linalg.solve(size[:, None] * G * size, size * g, assume_a="pos")
-    return Resolution(multipliers - Z @ (basis @ y), determined)
+        gaps[e.rows] += e.d
+    bent = np.vstack([B @ (Z[rows] @ basis) for rows, B in factors])
+    loaded = np.concatenate([B @ multipliers[rows] for rows, B in factors])
+    y = basis @ _least_energy(bent, loaded, basis.T @ (Z.T @ gaps))
+    return Resolution(multipliers - Z @ y, determined)
 
 
-def _seen(Z: Array, elements: Sequence[Element]) -> Array:
-    """Return rows (k, p) whose null space is that of ZᵀAZ, however soft or stiff each element is.
+def _factor(A: Array) -> Array:
+    """Return B (r, k) with A = BᵀB, r the rank of a flexibility."""
+    size = np.sqrt(np.maximum(np.diag(A), 0.0))
+    giving = np.flatnonzero(size > 0)
+    if not giving.size:
+        return np.zeros((0, len(A)))
+    s = size[giving]
+    # with a diagonal of ones, what is soft does not hide what is stiff
+    values, vectors = np.linalg.eigh(A[np.ix_(giving, giving)] / np.outer(s, s))
+    kept = values > _ROUNDING * values[-1]
+    B = np.zeros((int(kept.sum()), len(A)))
+    B[:, giving] = np.sqrt(values[kept])[:, None] * vectors[:, kept].T * s
+    return B
 
-    Every element is brought to unit size in each direction in which it gives way, since what is
-    determined must not depend on how much.
+
+def _unit_rows(rows: Array) -> Array:
+    """Return rows of length one: what is determined must not depend on how much something gives way."""
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+
+def _least_energy(bent: Array, loaded: Array, gaps: Array) -> Array:
+    """Return y of least ½ |loaded − bent y|² − gapsᵀ y.
+
+    Rows of very different size (a soft pair beside a hard one) keep their digits when the largest
+    come first in a pivoted QR; normal equations would lose the hard ones.
     """
-    parts = [np.zeros((0, Z.shape[1]))]
-    for e in elements:
-        size = np.sqrt(np.maximum(np.diag(e.A), 0.0))
-        giving = size > 0
-        if not giving.any():
-            continue
-        s = size[giving]
-        values, vectors = np.linalg.eigh(e.A[np.ix_(giving, giving)] / np.outer(s, s))
-        kept = vectors[:, values > _ROUNDING * values[-1]].T * s
-        kept /= np.linalg.norm(kept, axis=1, keepdims=True)
-        parts.append(kept @ Z[e.rows[giving]])
-    return np.vstack(parts)
+    order = np.argsort(-np.linalg.norm(bent, axis=1), kind="stable")
+    Q, R, pivots = scipy.linalg.qr(bent[order], mode="economic", pivoting=True)
+    u = Q.T @ loaded[order] + scipy.linalg.solve_triangular(R, gaps[pivots], trans="T")
+    y = np.zeros(len(pivots))
+    y[pivots] = scipy.linalg.solve_triangular(R, u)
+    return y
