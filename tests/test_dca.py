@@ -281,6 +281,38 @@ class TestAnyConnection:
         assert result.G.shape == (4, 4)
         assert (result.rank, set(result.reactions.values())) == (4, {"unique"})
 
+    def test_a_base_welded_to_the_world_is_ground(self):
+        scene = mb.load(ASSETS / "four_bar.scene.toml")
+        result = dca_uniqueness(scene.mechanism, scene.state.q)
+        (weld,) = result.model.welded
+        assert result.order[0] == Decision(2, 0, "ground", weld, True)
+        assert {n for n, r in result.reactions.items() if r == "non-unique"} == {"j0", "j1", "j2", "j3"}
+        assert result.G.shape == (10, 10)
+        assert result.flexible_bodies == tuple(body.name for body in scene.mechanism.bodies)
+        assert f"Body ground is welded by {weld} and counts as ground." in result.trace
+        with pytest.raises(BadUsage, match="between the assembly and the ground"):
+            result.test_group([weld])
+
+    def test_minitaur_on_a_stand(self):
+        """Four legs on one welded base: four multi-joint connections; pairs inside the base are statics."""
+        scene = mb.load(ASSETS / "minitaur.scene.toml", base="fixed")
+        result = dca_uniqueness(scene.mechanism, scene.state.q)
+        extended = dca_uniqueness(scene.mechanism, scene.state.q, extended=True)
+        assert [c.redundancy for c in result.connections] == [1, 1, 1, 1]
+        assert result.stalled
+        expected = {v.name: v.reaction for v in mb.analyze(scene, samples=0).constraints}
+        assert extended.reactions == expected
+        assert all(r in ("undecided", expected[n]) for n, r in result.reactions.items())
+
+    def test_a_body_held_by_a_weld_and_another_joint_is_a_body(self):
+        pairs = (
+            Pair("weld", "fixed", WORLD, "b", Pose.identity(), Pose.identity()),
+            Pair("pin", "spherical", "b", WORLD, pose_at([1, 0, 0]), pose_at([1, 0, 0])),
+        )
+        result = dca_uniqueness(Mechanism("m", (body_at("b"),), pairs))
+        assert result.model.welded == {}
+        assert result.reactions == {"weld": "non-unique", "pin": "non-unique"}
+
     def test_the_ground_may_be_the_successor_and_trees_run_against_their_pairs(self):
         mech, q = four_bar()
         turned = tuple(
@@ -357,7 +389,7 @@ class TestElimination:
     def parts(T):
         rng = np.random.default_rng(1)
         S = np.linalg.svd(T)[0][:, T.shape[1] :]
-        joint = Joint("j", 0, 1, ("c",) * T.shape[1], np.zeros(3), T, S, np.ones(T.shape[1]))
+        joint = Joint("j", 0, 1, -1, ("c",) * T.shape[1], np.zeros(3), T, S, np.ones(T.shape[1]))
         i = floating_body("i", ["a", "j"], rng.normal(size=(2, 3)), unit_inertia(0.5), (0, 1, 2, 3, 4, 5))
         j = floating_body("j", ["j", "b"], rng.normal(size=(2, 3)), unit_inertia(2.0), (0, 1, 2, 3, 4, 5))
         return i, j, joint
@@ -466,7 +498,7 @@ class TestGroups:
     def test_unknown_and_inner_members(self, parallelogram):
         with pytest.raises(UnknownName, match="'X'"):
             parallelogram.test_group(["A", "X"])
-        with pytest.raises(BadUsage, match=r"'B' does not touch the ground.*use method qr"):
+        with pytest.raises(BadUsage, match=r"'B' is not between the assembly and the ground.*use method qr"):
             parallelogram.test_group(["A", "B"])
         with pytest.raises(BadUsage, match="rank, qr, svd, nullspace"):
             parallelogram.test_group(["A"], tool="lu")

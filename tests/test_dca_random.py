@@ -1,6 +1,7 @@
 """The divide-and-conquer test against the left null space, on random mechanisms that it covers."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ from random_mechanisms import scaled
 from mbplugin import constraint_matrix
 from mbplugin.analysis import analyze_mechanism
 from mbplugin.analysis.dca import TOOLS, dca_uniqueness
-from mbplugin.analysis.dca.connection import null_wrenches
-from mbplugin.analysis.dca.extension import carry
+from mbplugin.analysis.dca.connection import null_loads
+from mbplugin.analysis.dca.extension import carry, edges_of
+from mbplugin.analysis.dca.verdicts import on_supports, weld_edges
 from mbplugin.mechanism import PAIR_TYPES, WORLD, Mechanism, Pair
 from mbplugin.mechanism.kinematics import BodyPoses, coordinates_of, forward
 from mbplugin.spatial import Pose, rotation_from_vector
@@ -23,10 +25,16 @@ ANY = sorted(set(PAIR_TYPES) - {"floating"})
 
 
 def grounded_mechanism(seed, kind, tree_like):
-    """One or two trees of bodies, tied to the ground by several pairs; pairs of either direction."""
+    """One or two trees of bodies, tied to the ground by several pairs; pairs of either direction.
+
+    In every third one, bodies welded to the world one after the other take the place of the ground.
+    """
     rng = np.random.default_rng(seed)
     trees = 1 + int(rng.random() < 0.2)
     X, ends = {WORLD: Pose.identity()}, []
+    ground = [WORLD, "base", "mount"][: int(rng.integers(2, 4)) if seed % 3 == 0 else 1]
+    for name in ground[1:]:
+        X[name] = Pose(rotation_from_vector(rng.normal(size=3)), rng.uniform(-1, 1, 3))
     for t in range(trees):
         names = [f"b{t}{k}" for k in range(int(rng.integers(1, 7)))]
         for k, name in enumerate(names):
@@ -35,9 +43,16 @@ def grounded_mechanism(seed, kind, tree_like):
                 # long chains and stars both come up
                 ends.append((names[k - 1] if tree_like == "chain" else names[int(rng.integers(k))], name))
         for _ in range(int(rng.integers(0, 5))):
-            ends.append((WORLD, str(rng.choice(names))))
+            ends.append((str(rng.choice(ground)), str(rng.choice(names))))
     ends = [ends[k] for k in rng.permutation(len(ends))]
     pairs = [_pair(f"j{k}", a, b, X, rng, kind) for k, (a, b) in enumerate(ends)]
+    if len(ground) > 1:
+        # a ring of welds would leave open which of its bodies is ground
+        pairs = [replace(p, type="revolute", freedoms=()) if p.type == "fixed" else p for p in pairs]
+    for inner, outer in pairwise(ground):
+        pairs.append(
+            Pair(f"weld {outer}", "fixed", inner, outer, X[inner].inverse() @ X[outer], Pose.identity())
+        )
     bodies = tuple(body_at(name, float(rng.uniform(0.5, 20))) for name in X if name != WORLD)
     mech = Mechanism("random", bodies, tuple(pairs))
     if not mech.q_names:
@@ -158,8 +173,12 @@ def test_null_loads_at_the_ground_and_what_they_do_inside_are_self_stresses(case
     cm = constraint_matrix(mech, result.q)
     for c in result.connections:
         bodies = next(own for _, own, ground in result.model.tree.roots if ground == c.joints)
-        loads = null_wrenches(c, joints)
-        inside = carry(bodies, result.model.joints_scaled, loads, result.model.columns)
+        loads = null_loads(c, joints)
+        edges = edges_of(bodies, result.model.joints_scaled)
+        inside = {
+            **carry(edges, loads, result.model.columns, c.zero),
+            **carry(weld_edges(result.model), on_supports(loads), result.model.columns, c.zero),
+        }
         values = dict(zip(c.labels, c.N_scaled * c.unit[:, None], strict=True))
         for name, null in inside.items():
             labels = [(name, component) for component in joints[name].components]

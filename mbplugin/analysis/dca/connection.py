@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg
 
+from mbplugin.analysis.dca.extension import Load
 from mbplugin.analysis.dca.handles import Joint
 from mbplugin.analysis.dca.inertia import Floating, handle_indices
 from mbplugin.analysis.dca.roots import FloatingRoot
@@ -90,6 +91,11 @@ class GroundConnection:
         """Size below which an entry of ``N_scaled`` is zero (THEORY §3)."""
         beyond = float(self.relative[self.rank]) if self.redundancy else 0.0
         return max(1e-9, 10.0 * beyond / self._sigma_r)
+
+    @cached_property
+    def zero_rows(self) -> np.ndarray:
+        """Which rows of the null space are zero, (m,)."""
+        return np.asarray(np.linalg.norm(self.N_scaled, axis=1) <= self.zero)
 
     @property
     def zero_in_G(self) -> float:
@@ -177,21 +183,16 @@ def _force_subspaces(joints: Sequence[Joint]) -> Array:
     return np.asarray(scipy.linalg.block_diag(*blocks))
 
 
-def null_wrenches(
-    connection: GroundConnection, joints_scaled: Mapping[str, Joint]
-) -> dict[str, tuple[int, Array]]:
-    """Return, per ground joint, its body and the wrenches (d, p) that the null space puts on it.
-
-    Without units, at the handle.
-    """
+def null_loads(connection: GroundConnection, joints_scaled: Mapping[str, Joint]) -> list[Load]:
+    """Return the wrenches (d, p) that the null space puts on the assembly, without units."""
     units = connection.unit / np.concatenate([joints_scaled[name].unit for name in connection.joints])
     multipliers = connection.N_scaled * units[:, None]
-    out = {}
+    loads: list[Load] = []
     for name, columns in connection.columns.items():
         joint = joints_scaled[name]
         (body,) = joint.moving
-        out[name] = body, joint.sign(body) * joint.T @ multipliers[columns]
-    return out
+        loads.append((body, joint, joint.sign(body) * joint.T @ multipliers[columns]))
+    return loads
 
 
 def _read_only(array: Array) -> Array:

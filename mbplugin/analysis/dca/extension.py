@@ -6,7 +6,7 @@ carries the sum of the wrenches on the bodies beyond it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,63 +17,78 @@ from mbplugin.spatial import Array, shift_rows
 
 @dataclass(frozen=True, eq=False)
 class NullReaction:
-    """What null loads put on one inner joint.
+    """What null loads put on one joint.
 
     Parameters
     ----------
     multipliers : (k, p) array
         Without units; p null loads of unit length.
-    size : float
-        How large they could be, whatever the directions of the loads.
+    zero : (p,) array
+        Size below which they are zero, in proportion to what the loads could give in any direction.
     """
 
     multipliers: Array
-    size: float
+    zero: Array
 
-    def components_unique(self, zero: float) -> tuple[bool, ...]:
+    def beside(self, other: NullReaction) -> NullReaction:
+        """Return the reaction to two independent sets of null loads."""
+        multipliers = np.hstack((self.multipliers, other.multipliers))
+        return NullReaction(multipliers, np.concatenate((self.zero, other.zero)))
+
+    def components_unique(self) -> tuple[bool, ...]:
         """Return which multipliers no null load changes."""
-        return tuple(bool(u) for u in np.linalg.norm(self.multipliers, axis=1) <= zero * self.size)
+        return tuple(bool(u) for u in np.linalg.norm(self.multipliers / self.zero, axis=1) <= 1.0)
 
-    def dimension(self, zero: float) -> int:
+    def dimension(self) -> int:
         """Return the dimension of the family of possible reactions."""
-        return int((np.linalg.svd(self.multipliers, compute_uv=False) > zero * self.size).sum())
+        return int((np.linalg.svd(self.multipliers / self.zero, compute_uv=False) > 1.0).sum())
+
+
+#: A null load: the body it acts on, the joint at whose handle, and the wrenches (d, p).
+Load = tuple[int, Joint, Array]
+#: A joint with the body on the near side, and the one beyond it.
+Edge = tuple[Joint, int, int]
 
 
 def carry(
-    bodies: Sequence[int],
-    joints: Sequence[Joint],
-    loads: Mapping[str, tuple[int, Array]],
-    columns: tuple[int, ...],
+    edges: Sequence[Edge], loads: Sequence[Load], columns: tuple[int, ...], zero: float
 ) -> dict[str, NullReaction]:
-    """Return the null reactions of the inner joints of one assembly.
+    """Return what null loads put on the joints of a tree.
 
     Parameters
     ----------
-    bodies : sequence of int
-        Of the assembly.
-    joints : sequence of Joint
-        All joints, without units.
-    loads : mapping of ground joint to (body, (d, p) array)
-        Null wrenches at the handles.
+    edges : sequence of (Joint, int, int)
+        From the leaves to the root, without units.
+    loads : sequence of (int, Joint, (d, p) array)
+        On bodies of the tree; one at least.
+    columns : tuple of int
+        Twist columns of the view.
+    zero : float
+        Size below which an entry of a unit null load is zero.
     """
-    by_name = {joint.name: joint for joint in joints}
-    center = np.mean([by_name[name].point_W for name in loads], axis=0)
-    p = next(iter(loads.values()))[1].shape[1]
-    force = {body: np.zeros((6, p)) for body in bodies}
-    size = dict.fromkeys(bodies, 0.0)
-    for name, (body, at_handle) in loads.items():
-        wrench = np.zeros((6, p))
-        wrench[list(columns)] = at_handle
-        force[body] += shift_rows(wrench.T, by_name[name].point_W - center).T
-        size[body] += float(np.linalg.norm(at_handle)) * (1.0 + _arm(by_name[name], center))
+    center = np.mean([joint.point_W for _, joint, _ in loads], axis=0)
+    force: dict[int, Array] = {}
+    size: dict[int, float] = {}
+
+    def load(body: int, wrenches: Array, largest: float) -> None:
+        force[body] = force.get(body, 0.0) + wrenches
+        size[body] = size.get(body, 0.0) + largest
+
+    for body, joint, at_handle in loads:
+        wrenches = np.zeros((6, at_handle.shape[1]))
+        wrenches[list(columns)] = at_handle
+        about_center = shift_rows(wrenches.T, joint.point_W - center).T
+        load(body, about_center, float(np.linalg.norm(at_handle)) * (1.0 + _arm(joint, center)))
+    nothing = np.zeros_like(force[loads[0][0]])
     out = {}
-    for joint, inner, outer in _from_leaves(bodies, joints):
-        F = shift_rows(force[outer].T, center - joint.point_W).T[list(columns)]
+    for joint, inner, outer in edges:
+        F, largest = force.get(outer, nothing), size.get(outer, 0.0)
+        F_handle = shift_rows(F.T, center - joint.point_W).T[list(columns)]
         # the joint holds the bodies beyond it in balance
-        balance = np.linalg.lstsq(joint.sign(outer) * joint.T, -F, rcond=None)[0]
-        out[joint.name] = NullReaction(balance, max(size[outer], 1.0) * (1.0 + _arm(joint, center)))
-        force[inner] += force[outer]
-        size[inner] += size[outer]
+        balance = np.linalg.lstsq(joint.sign(outer) * joint.T, -F_handle, rcond=None)[0]
+        bound = zero * max(largest, 1.0) * (1.0 + _arm(joint, center))
+        out[joint.name] = NullReaction(balance, np.full(balance.shape[1], bound))
+        load(inner, F, largest)
     return out
 
 
@@ -81,14 +96,14 @@ def _arm(joint: Joint, center: Array) -> float:
     return float(np.linalg.norm(joint.point_W - center))
 
 
-def _from_leaves(bodies: Sequence[int], joints: Sequence[Joint]) -> list[tuple[Joint, int, int]]:
-    """Return (joint, inner body, outer body) of the tree's joints, every body after those beyond it."""
+def edges_of(bodies: Sequence[int], joints: Sequence[Joint]) -> list[Edge]:
+    """Return the joints of the tree of some bodies, from the leaves to the first body."""
     neighbours: dict[int, list[tuple[int, Joint]]] = {body: [] for body in bodies}
     for joint in joints:
         if not joint.grounded and joint.body_a in neighbours:
             neighbours[joint.body_a].append((joint.body_b, joint))
             neighbours[joint.body_b].append((joint.body_a, joint))
-    order: list[tuple[Joint, int, int]] = []
+    order: list[Edge] = []
     seen = {bodies[0]}
     queue = [bodies[0]]
     for inner in queue:

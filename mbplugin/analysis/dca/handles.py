@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,7 +26,9 @@ class Joint:
     ----------
     name : str
     body_a, body_b : int
-        Predecessor and successor; −1 is the ground.
+        Predecessor and successor; −1 is the ground, bodies welded to it included.
+    support : int
+        The welded body on the side of the ground; −1 where that is the world, or no side is ground.
     components : tuple of str
         Labels of its k multipliers.
     point_W : (3,) array
@@ -42,6 +44,7 @@ class Joint:
     name: str
     body_a: int
     body_b: int
+    support: int
     components: tuple[str, ...]
     point_W: Array
     T: Array
@@ -55,8 +58,13 @@ class Joint:
 
     @property
     def moving(self) -> tuple[int, ...]:
-        """Its bodies without the ground."""
+        """Its bodies that are not ground."""
         return tuple(body for body in (self.body_a, self.body_b) if body >= 0)
+
+    @property
+    def touched(self) -> tuple[int, ...]:
+        """All bodies that its reaction loads, those welded to the ground included."""
+        return (*self.moving, self.support) if self.support >= 0 else self.moving
 
     def sign(self, body: int) -> float:
         """Return +1 for the successor, on which the multipliers act, and −1 for the predecessor."""
@@ -69,8 +77,9 @@ def joint_handles(
     rows: Sequence[Rows],
     columns: tuple[int, ...],
     length: float,
+    welded: Mapping[str, int],
 ) -> tuple[Joint, ...]:
-    """Return the joints of all pairs that constrain anything, in file order.
+    """Return the joints of all pairs that constrain anything, in file order; welds keep their bodies.
 
     Parameters
     ----------
@@ -80,10 +89,23 @@ def joint_handles(
         Twist columns of that view.
     length : float
         All lengths are divided by it; 1 leaves SI units.
+    welded : mapping of pair name to int
+        Fixed pairs that make a body part of the ground.
     """
-    return tuple(
+    ground = frozenset(welded.values())
+    joints = (
         _joint(mech, poses, mech.pair_by_name[r.constraint], r, columns, length) for r in rows if r.components
     )
+    return tuple(joint if joint.name in welded else _on_ground(joint, ground) for joint in joints)
+
+
+def _on_ground(joint: Joint, ground: frozenset[int]) -> Joint:
+    """Return the joint with bodies that are welded to the ground counted as ground."""
+    support = next((body for body in (joint.body_a, joint.body_b) if body in ground), -1)
+    if support < 0:
+        return joint
+    a, b = (-1 if body in ground else body for body in (joint.body_a, joint.body_b))
+    return replace(joint, body_a=a, body_b=b, support=support)
 
 
 def _joint(
@@ -100,13 +122,13 @@ def _joint(
     T = sized[:, list(columns)].T
     # the left singular vectors beyond those of T span what T does no work on
     S = np.linalg.svd(T)[0][:, T.shape[1] :]
-    return Joint(pair.name, body_a, body_b, rows.components, point / length, T, S, unit)
+    return Joint(pair.name, body_a, body_b, -1, rows.components, point / length, T, S, unit)
 
 
 def handles_of_bodies(bodies: int, joints: Sequence[Joint]) -> tuple[tuple[str, ...], ...]:
     """Return the names of the joints at the nonempty handles of every body, in file order."""
     handles: list[list[str]] = [[] for _ in range(bodies)]
     for joint in joints:
-        for body in joint.moving:
+        for body in joint.touched:
             handles[body].append(joint.name)
     return tuple(tuple(names) for names in handles)

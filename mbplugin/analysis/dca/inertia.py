@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -134,18 +134,3 @@ def _interaction(U: Array, joint: Joint) -> Array:
     VS = V @ joint.S
     W = V - VS @ np.linalg.solve(joint.S.T @ VS, VS.T)
     return np.asarray(0.5 * (W + W.T))
-
-
-def floating_bodies(
-    names: Sequence[str],
-    handles: Sequence[Sequence[str]],
-    joints: Mapping[str, Joint],
-    p_WC: Array,
-    inverses: Sequence[Array],
-    columns: tuple[int, ...],
-) -> list[Floating]:
-    """Return every body as a floating part; lengths as in the joints."""
-    return [
-        floating_body(name, own, [joints[h].point_W - p for h in own], inverse, columns)
-        for name, own, p, inverse in zip(names, handles, p_WC, inverses, strict=True)
-    ]

@@ -166,9 +166,10 @@ class DcaResult:
         if name not in self.mechanism.pair_by_name:
             known = [pair.name for pair in self.mechanism.pairs]
             raise UnknownName(f"the group names an unknown pair {name!r}", remedy=suggestion(name, known))
-        if name in self.model.joint and not self.model.joint[name].grounded:
+        joint = self.model.joint.get(name)
+        if joint is not None and (not joint.grounded or name in self.model.welded):
             raise BadUsage(
-                f"pair {name!r} does not touch the ground",
+                f"pair {name!r} is not between the assembly and the ground",
                 expected="ground joints, which are what G describes",
                 remedy="use method qr for other groups",
             )
@@ -176,9 +177,9 @@ class DcaResult:
     def _bodies_with(self, reaction: str) -> tuple[str, ...]:
         touched = {
             body
-            for joint in self.model.joints
+            for joint in self.model.joint.values()
             if self.reactions[joint.name] == reaction
-            for body in joint.moving
+            for body in joint.touched
         }
         return tuple(body.name for k, body in enumerate(self.mechanism.bodies) if k in touched)
 

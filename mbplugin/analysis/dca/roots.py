@@ -7,14 +7,13 @@ subtracted: a joint removes the columns of F that would move what it holds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
 
 from mbplugin.analysis.dca.handles import Joint
-from mbplugin.analysis.dca.inertia import handle_indices, to_handles
+from mbplugin.analysis.dca.inertia import handle_indices
 from mbplugin.spatial import Array
 
 
@@ -32,19 +31,6 @@ class FloatingRoot:
 
     handles: tuple[str, ...]
     F: Array
-
-
-def unit_roots(
-    handles: Sequence[tuple[str, ...]],
-    joints: Mapping[str, Joint],
-    p_WC: Array,
-    columns: tuple[int, ...],
-) -> list[FloatingRoot]:
-    """Return every body with unit mass and unit inertia; lengths as in the joints."""
-    return [
-        FloatingRoot(own, to_handles([joints[h].point_W - p for h in own], columns))
-        for own, p in zip(handles, p_WC, strict=True)
-    ]
 
 
 def join_roots(label: str, i: FloatingRoot, j: FloatingRoot, joint: Joint) -> FloatingRoot:

@@ -14,6 +14,8 @@ from mbplugin.analysis.dca.result import DcaResult
 from mbplugin.analysis.dca.tools import TOOLS, GroupUniqueness
 
 _WIDTH = 100
+#: With more ground joints than these the table keeps to the groups.
+_FEW = 24
 
 
 def explain(result: DcaResult) -> str:
@@ -39,6 +41,10 @@ def _preconditions(result: DcaResult) -> Iterator[str]:
         f"{len(result.mechanism.bodies)} bodies, {len(joints)} joints: {grounded} to the ground and "
         f"{len(joints) - grounded} between bodies. Relative coordinates, wrenches in world axes."
     )
+    for weld, body in result.model.welded.items():
+        yield from _text(
+            f"Body {result.mechanism.bodies[body].name} is welded by {weld} and counts as ground."
+        )
     yield from _title("Preconditions")
     for name, sentence in PRECONDITIONS.items():
         # without redundancy no pose around this one can have a higher rank
@@ -69,6 +75,11 @@ def _step_1(result: DcaResult) -> Iterator[str]:
 def _step_2(result: DcaResult) -> Iterator[str]:
     yield from _title("Step 2. Between the complete assembly and the ground")
     multi = {c.joints: c for c in result.connections}
+    for weld in result.model.welded:
+        if weld in result.model.only_ties:
+            yield from _text(
+                f"{weld} alone ties its bodies to the world: its reaction cannot split, it is unique"
+            )
     for label, _, ground in result.model.tree.roots:
         if c := multi.get(ground):
             yield from _connection(c)
@@ -92,7 +103,7 @@ def _connection(c: GroundConnection) -> Iterator[str]:
         f"singular values over the first: {_gap(c.relative, c.rank)}."
     )
     if c.redundancy:
-        zero = np.linalg.norm(c.N_scaled, axis=1) <= c.zero
+        zero = c.zero_rows
         yield from _text(f"Null space N is {m}×{c.redundancy}.")
         yield from _text(f"Rows of N that are not zero: {_rows(c, ~zero)}", "  ")
         yield from _text(f"Rows of N that are zero: {_rows(c, zero)}", "  ")
@@ -115,10 +126,11 @@ def _rows(c: GroundConnection, chosen: np.ndarray) -> str:
 
 def _table(c: GroundConnection) -> Iterator[str]:
     """Tell what each tool says of single joints, of all with one verdict, and of the whole (Table 1)."""
-    zero = np.linalg.norm(c.N_scaled, axis=1) <= c.zero
+    zero = c.zero_rows
     unique = tuple(j for j in c.joints if zero[c.columns[j]].all())
     others = tuple(j for j in c.joints if j not in unique)
-    groups = [(j,) for j in c.joints] + [g for g in (unique, others, c.joints) if len(g) > 1]
+    single = [(j,) for j in c.joints] if len(c.joints) <= _FEW else []
+    groups = single + [g for g in (unique, others, c.joints) if len(g) > 1]
     groups = list(dict.fromkeys(groups))
     columns = [[k for j in g for k in range(c.columns[j].start, c.columns[j].stop)] for g in groups]
     answers = {name: tool(c.G_scaled, c.rank, columns, c.zero_in_G) for name, tool in TOOLS.items()}
@@ -188,7 +200,7 @@ def _balance(result: DcaResult, decision: Decision) -> str:
 def _upwards(result: DcaResult, decided: Sequence[Decision]) -> Iterator[str]:
     for d in decided:
         joint = result.model.joint[d.joint]
-        others = [result.mechanism.bodies[b].name for b in joint.moving]
+        others = [result.mechanism.bodies[b].name for b in joint.touched]
         others = [f"body {name}" for name in others if name != d.body]
         parts = [n.label for n in result.model.tree.nodes if d.joint in n.handles]
         acts = " and with the opposite sign on " + _listed(others) if others else ""

@@ -54,10 +54,20 @@ class AssemblyTree:
 
 
 def assembly_tree(
-    names: Sequence[str], handles: Sequence[tuple[str, ...]], joints: Sequence[Joint]
+    names: Sequence[str], handles: Sequence[tuple[str, ...]], joints: Sequence[Joint], floating: Sequence[int]
 ) -> AssemblyTree:
-    """Return a shallow binary tree: in every round, each part is joined to one neighbour at most."""
-    parts: dict[int, _Part] = {k: (names[k], (k,), handles[k]) for k in range(len(names))}
+    """Return a shallow binary tree: in every round, each part is joined to one neighbour at most.
+
+    Parameters
+    ----------
+    names, handles : sequences
+        Of all bodies.
+    joints : sequence of Joint
+        Without welds.
+    floating : sequence of int
+        The bodies that are not ground.
+    """
+    parts: dict[int, _Part] = {k: (names[k], (k,), handles[k]) for k in floating}
     owner = list(range(len(names)))
     left = [joint for joint in joints if not joint.grounded]
     nodes: list[Node] = []
@@ -94,7 +104,7 @@ _Floats = TypeVar("_Floats")
 
 def accumulate(
     tree: AssemblyTree,
-    bodies: Sequence[_Floats],
+    bodies: Mapping[int, _Floats],
     joints: Mapping[str, Joint],
     join: Callable[[str, _Floats, _Floats, Joint], _Floats],
 ) -> tuple[_Floats, ...]:
@@ -102,13 +112,13 @@ def accumulate(
 
     Parameters
     ----------
-    bodies : sequence
-        All bodies afloat, in file order.
+    bodies : mapping of body to its part
+        All that are not ground.
     join : callable
         What makes one part of two: (label, part of the predecessor, of the successor, joint).
     """
-    at: dict[int, _Floats] = dict(enumerate(bodies))
-    owner = list(range(len(bodies)))
+    at = dict(bodies)
+    owner = {body: body for body in bodies}
     for node in tree.nodes:
         joint = joints[node.joint]
         i, j = owner[joint.body_a], owner[joint.body_b]

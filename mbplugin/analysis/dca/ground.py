@@ -1,0 +1,82 @@
+"""What counts as the ground: the world, and the bodies welded to it.
+
+A base that one fixed pair holds to the world does not move, so a loop through it is a loop through the
+ground. Its weld is no part of G: it takes the sum of what the joints on the base bring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mbplugin.constraints.rows import Rows
+from mbplugin.mechanism.mechanism import Mechanism
+
+
+def welds(mech: Mechanism, rows: Sequence[Rows]) -> dict[str, int]:
+    """Return the fixed pairs that make a body part of the ground, and that body, from the world outwards.
+
+    A body that the ground also holds in another way stays a body: then the weld is one of several
+    joints between which its reaction can split.
+
+    Parameters
+    ----------
+    rows : sequence of Rows
+        Of the pairs; those without rows tie nothing.
+    """
+    ends = {
+        r.constraint: (mech.body_index[pair.body_a], mech.body_index[pair.body_b])
+        for r in rows
+        if r.components
+        for pair in (mech.pair_by_name[r.constraint],)
+    }
+    ground, found = {-1}, dict[str, int]()
+    while True:
+        held = _held(ends, ground)
+        new = next(
+            (
+                (names[0], body)
+                for body, names in held.items()
+                if len(names) == 1 and mech.pair_by_name[names[0]].type == "fixed"
+            ),
+            None,
+        )
+        if new is None:
+            return found
+        found[new[0]] = new[1]
+        ground.add(new[1])
+
+
+def _held(ends: dict[str, tuple[int, int]], ground: set[int]) -> dict[int, list[str]]:
+    """Return, per body off the ground, the pairs that tie it to the ground."""
+    held: dict[int, list[str]] = {}
+    for name, (a, b) in ends.items():
+        if (a in ground) != (b in ground):
+            held.setdefault(b if a in ground else a, []).append(name)
+    return held
+
+
+def only_ties(mech: Mechanism, rows: Sequence[Rows]) -> frozenset[str]:
+    """Return the pairs that alone tie a group of bodies to the world.
+
+    What they carry has nothing to be shared with, whatever loops lie beyond (pekal2024 §2.2).
+    """
+    group = list(range(len(mech.bodies)))
+
+    def find(body: int) -> int:
+        while group[body] != body:
+            group[body] = group[group[body]]
+            body = group[body]
+        return body
+
+    ties: list[tuple[str, int]] = []
+    for r in rows:
+        pair = mech.pair_by_name[r.constraint]
+        a, b = mech.body_index[pair.body_a], mech.body_index[pair.body_b]
+        if not r.components:
+            continue
+        if a >= 0 and b >= 0:
+            group[find(a)] = find(b)
+        else:
+            ties.append((pair.name, max(a, b)))
+    roots = [find(body) for _, body in ties]
+    return frozenset(name for (name, _), root in zip(ties, roots, strict=True) if roots.count(root) == 1)
