@@ -260,3 +260,9 @@ def test_a_gear_between_two_locked_hinges_is_redundant():
     analysis = mb.analyze(locked)
     assert (analysis.degree_of_redundancy, analysis.dof) == (1, 0)
     assert non_unique(analysis) == {"gear", "lock a", "lock b"}
+
+
+def test_a_body_welded_twice_has_six_redundant_constraints_and_no_joint_at_all():
+    analysis = mb.analyze(plate(0.0, 1.5, types="fixed")[0])
+    assert (analysis.degree_of_redundancy, analysis.structural_redundancy, analysis.dof) == (6, 6, 0)
+    assert non_unique(analysis) == {"h0", "h1"}

@@ -38,8 +38,9 @@ def sample_poses(mech: Mechanism, q: Array, count: int, *, seed: int = 0) -> Ite
 
 def _restrained(closure: Closure, q: Array) -> Array:
     """Return an orthonormal basis, one per row, of the rates that the closures forbid."""
-    if not closure.constraints:
-        return np.zeros((0, len(closure.mech.qd_names)))
+    rates = len(closure.mech.qd_names)
+    if not closure.constraints or not rates:
+        return np.zeros((0, rates))
     _, sigma, Vt = np.linalg.svd(closure.linearise(q)[0], full_matrices=False)
     return np.asarray(Vt[sigma > _NULL * max(float(sigma[0]), 1e-300)])
 

@@ -139,8 +139,8 @@ class Closure:
                 best, size = q, float(Phi @ Phi)
             step = np.zeros(J.shape[1])
             step[movable] = _truncated_solution(J[:, movable], -Phi)
-            step *= min(1.0, _LARGEST_STEP / max(float(np.abs(step).max()), 1e-300))
-            if float(np.abs(step).max()) < converged:
+            step *= min(1.0, _LARGEST_STEP / max(float(np.abs(step).max(initial=0.0)), 1e-300))
+            if float(np.abs(step).max(initial=0.0)) < converged:
                 break
             q = displace(self.mech, q, step)
         return best
