@@ -1,4 +1,4 @@
-"""What the README shows is what happens: every command and snippet runs, the transcript is the output.
+"""What README and guides show is what happens: commands and snippets run, transcripts are the output.
 
 ``python tests/test_readme.py`` writes the transcripts anew.
 """
@@ -16,12 +16,15 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
+#: Pages whose blocks are run; docs/rules.md is held against the rules themselves.
+PAGES = (README, ROOT / "docs" / "reactions.md")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
 
 
-def blocks(language: str) -> list[str]:
-    return [text for kind, text in BLOCK.findall(README.read_text(encoding="utf-8")) if kind == language]
+def blocks(language: str, *pages: Path) -> list[str]:
+    texts = [page.read_text(encoding="utf-8") for page in pages or PAGES]
+    return [block for text in texts for kind, block in BLOCK.findall(text) if kind == language]
 
 
 def environment() -> dict[str, str]:
@@ -50,7 +53,7 @@ def workplace(tmp_path: Path) -> Path:
     (tmp_path / "assets").symlink_to(ROOT / "assets")
     shutil.copy(ROOT / "Makefile", tmp_path)
     shutil.copy(ROOT / "assets" / "four_bar.urdf", tmp_path / "robot.urdf")
-    (scene,) = blocks("toml")
+    (scene,) = blocks("toml", README)
     (tmp_path / "robot.scene.toml").write_text(scene, encoding="utf-8")
     return tmp_path
 
@@ -84,6 +87,15 @@ def test_make_targets_exist() -> None:
     for command in targets:
         # only asked what it would do: make test runs this test
         subprocess.run([*command.split(), "--dry-run"], cwd=ROOT, capture_output=True, check=True)
+
+
+@pytest.mark.parametrize("table", blocks("toml", *PAGES[1:]))
+def test_tables_of_the_guides_are_read_in_the_scene_of_the_readme(table: str, workplace: Path) -> None:
+    import mbplugin as mb
+
+    file = workplace / "robot.scene.toml"
+    file.write_text(f"{file.read_text(encoding='utf-8')}\n{table}", encoding="utf-8")
+    assert len(mb.load(file).stiffness) == 1
 
 
 @pytest.mark.parametrize("code", blocks("python"), ids=lambda code: code.splitlines()[0])

@@ -112,7 +112,7 @@ def plateaus(blocks: Sequence[RankedBlock]) -> tuple[Plateau, ...]:
             start = stop
             continue
         p = sum(b.spectrum.redundancy(np.sqrt(start * stop)) for b in blocks)
-        out.append(Plateau(start, stop, p))
+        out.append(Plateau(out[-1].stop if out else TIGHTEST, stop, p))
         start = stop
     return tuple(out)
 
