@@ -45,7 +45,7 @@ schemas: $(VENV)/core.stamp
 	done
 
 bench: $(VENV)/test.stamp
-	@for script in benchmarks/*.py; do $(BIN)/python $$script || exit; done
+	@for script in benchmarks/[!_]*.py; do $(BIN)/python $$script || exit; done
 
 clean:
 	rm -rf $(VENV) out build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -30,7 +30,7 @@ def verdicts(analysis, strip=""):
 
 
 def clear(analysis):
-    """Whether the rank decision has a gap of three orders of magnitude (THEORY §3)."""
+    """Whether the rank decision has a gap of three orders of magnitude."""
     return all(b.sigma_r / max(b.sigma_next, 1e-16) >= 1e3 and b.sigma_r > 1e-3 for b in analysis.blocks)
 
 

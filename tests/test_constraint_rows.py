@@ -1,4 +1,4 @@
-"""Rows, Γ and residuals agree with finite differences for every kind of constraint (THEORY §2)."""
+"""Rows, Γ and residuals agree with finite differences for every kind of constraint."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Three questions about the reactions of a group of constraints, not to be mixed up (THEORY §4)."""
+"""Three questions about the reactions of a group of constraints, not to be mixed up."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class RankedBlock:
 
     @property
     def zero(self) -> float:
-        """Size below which an entry of a unit self-stress is zero (THEORY §3)."""
+        """Size below which an entry of a unit self-stress is zero."""
         return max(1e-9, 10.0 * self.sigma_next / min(self.sigma_r, 1.0))
 
 

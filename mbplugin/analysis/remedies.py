@@ -1,7 +1,7 @@
 """What to change: replace few pairs by weaker ones so that p = 0 and the mobility stays.
 
 Releasing p rows removes all redundancy exactly when these rows of Z form a nonsingular block
-(THEORY §4). The proof by re-analysis is the caller's.
+(docs/theory.md). The proof by re-analysis is the caller's.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """What is known about a mechanism at a closed pose (keys of the JSON report, DESIGN §8).
+    """What is known about a mechanism at a closed pose (keys of the JSON report).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which reactions are unique, read off the left null space (THEORY §4, wojtyra2013 (21)–(27))."""
+"""Which reactions are unique, read off the left null space (wojtyra2013 (21)–(27))."""
 
 from __future__ import annotations
 

@@ -118,7 +118,10 @@ class _Work:
 
     def rotate(self, slots: np.ndarray, leading: Array, values: Array) -> tuple[int, Array]:
         """Rotate rows so that the first ones alone have ``leading`` entries; return how many."""
-        U, sigma, _ = np.linalg.svd(leading)
+        if leading.shape[1] == 1:
+            U, sigma = _reflection(leading[:, 0])
+        else:
+            U, sigma, _ = np.linalg.svd(leading)
         relative = sigma / self.unit
         rank = int((relative > self.tolerance).sum())
         self.rotations.append((slots, U))
@@ -194,3 +197,15 @@ def _size(work: _Work, joint: int) -> int:
 
 def _decreasing(parts: Sequence[Array]) -> Array:
     return np.asarray(np.sort(np.concatenate(parts))[::-1] if parts else np.zeros(0))
+
+
+def _reflection(column: Array) -> tuple[Array, Array]:
+    """Return the Householder reflection that takes a column to its first entry, and its length (1,)."""
+    length = np.sqrt(column @ column)
+    w = np.array(column)
+    w[0] += length if column[0] >= 0 else -length
+    square = w @ w
+    U = np.eye(len(column))
+    if square > 0:
+        U -= np.outer(w, (2.0 / square) * w)
+    return U, np.array([length])

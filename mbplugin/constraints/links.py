@@ -13,7 +13,7 @@ from mbplugin.constraints.scaling import BlockFrame
 from mbplugin.mechanism.kinematics import BodyPoses
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.mechanism.topology import SpanningTree, TreeJoint
-from mbplugin.spatial import ROTATION, Array, shift_rows, shift_twists
+from mbplugin.spatial import ROTATION, Array, shift_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +28,8 @@ class Link:
         Number of joints from the root to ``outer``.
     rates : slice
         Its columns of J.
-    axes, local : (6, f) array
-        Orthonormal motion axes at the block's point and at its own.
+    local : (6, f) array
+        Orthonormal motion axes at its own point.
     rows : Rows or None
         Its pair's rows; None where a root floats.
     arm : (3,) array
@@ -42,7 +42,6 @@ class Link:
     outer: str
     depth: int
     rates: slice
-    axes: Array
     local: Array
     rows: Rows | None
     arm: Array
@@ -81,7 +80,7 @@ def block_links(
         own = None if joint.pair is None else rows[joint.pair.name]
         links.append(
             Link(
-                joint.inner, joint.outer, depth[joint.outer], slot, shift_twists(local, arm), local, own, arm,
+                joint.inner, joint.outer, depth[joint.outer], slot, local, own, arm,
                 carries[k],
             )
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Rows of kinematic pairs (THEORY §2): one per constrained component, in predecessor axes.
+"""Rows of kinematic pairs: one per constrained component, in predecessor axes.
 
 Pairs of one type are computed together, so every array has a leading axis over pairs.
 """

@@ -1,7 +1,7 @@
 """Reduction of a block to joint rates: the scaled closure Jacobian, and statics back to all rows.
 
 Tree pairs are independent by construction, so they are eliminated exactly and rank is decided on the
-few rows that are left, J = C_rest S (THEORY §3). The same tree carries a left null vector of J back
+few rows that are left, J = C_rest S. The same tree carries a left null vector of J back
 to the self-stress in every tree pair.
 """
 
@@ -23,7 +23,7 @@ from mbplugin.mechanism.body import WORLD
 from mbplugin.mechanism.kinematics import BodyPoses
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.mechanism.topology import spanning_tree
-from mbplugin.spatial import ROTATION, TRANSLATION, Array, shift_rows
+from mbplugin.spatial import Array, shift_rows
 
 #: In a large loop distant joints have long lever arms and many joints add up; both would set the scale
 #: and drown the other rows. Beyond ten times the ordinary size a rate, or a row, is measured in larger
@@ -210,6 +210,7 @@ def _entries(
 ) -> list[tuple[Entry, Array]]:
     """Return the pieces of J, each with the size that its entries could have."""
     inward = {link.outer: link for link in links}
+    speeds = {link.outer: _sizes(link.local.T) for link in links}
     out: list[tuple[Entry, Array]] = []
     by_rows: dict[int, list[tuple[str, slice, Array]]] = {}
     for wrench in wrenches:
@@ -223,9 +224,12 @@ def _entries(
             # from the outermost body inwards; what cancels on a common carrier stops there
             body = max(acting, key=lambda name: inward[name].depth)
             W, link = acting.pop(body), inward[body]
-            if link.axes.shape[1]:
-                size = _possible_size(shift_rows(W, link.arm), link.local)
-                out.append((Entry(rows, link.rates, W @ link.axes), size))
+            if link.local.shape[1]:
+                own = shift_rows(W, link.arm)
+                # how large the entries could be, whatever the directions of rows and axes
+                (force, moment), (v, omega) = _sizes(own), speeds[body]
+                size = force[:, None] * v + moment[:, None] * omega
+                out.append((Entry(rows, link.rates, own @ link.local), size))
             if link.inner != WORLD:
                 total = acting[link.inner] + W if link.inner in acting else W
                 acting[link.inner] = total
@@ -250,8 +254,7 @@ def _in_ordinary_units(
     ), units
 
 
-def _possible_size(W: Array, twists: Array) -> Array:
-    """Return how large the entries of rows W in each twist could be, whatever their directions."""
-    force, moment = (np.sqrt((W[:, half] ** 2).sum(axis=1)) for half in (TRANSLATION, ROTATION))
-    v, omega = (np.sqrt((twists[half] ** 2).sum(axis=0)) for half in (TRANSLATION, ROTATION))
-    return np.asarray(np.outer(force, v) + np.outer(moment, omega))
+def _sizes(rows: Array) -> tuple[Array, Array]:
+    """Return the lengths of the translation and of the rotation parts of rows (k, 6)."""
+    square = rows * rows
+    return np.sqrt(square[:, :3].sum(axis=1)), np.sqrt(square[:, 3:].sum(axis=1))

@@ -1,4 +1,4 @@
-"""Making rows dimensionless: one characteristic length ℓ for a block (THEORY §3)."""
+"""Making rows dimensionless: one characteristic length ℓ for a block."""
 
 from __future__ import annotations
 

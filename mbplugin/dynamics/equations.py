@@ -1,4 +1,4 @@
-"""The Newton–Euler equations of all bodies in absolute coordinates, M v̇ = F + Cᵀλ (THEORY §1)."""
+"""The Newton–Euler equations of all bodies in absolute coordinates, M v̇ = F + Cᵀλ."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ SEVERITIES: tuple[Severity, ...] = ("note", "warning", "error")
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding (JSON contract, DESIGN §8).
+    """One finding (a JSON contract: docs/lint.schema.json).
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from mbplugin.spatial import Array, Pose, align_z, cross
 
 @dataclass(frozen=True)
 class PairType:
-    """What a kind of pair constrains and what it leaves free (THEORY: wojtyra2013 §2.1).
+    """What a kind of pair constrains and what it leaves free (wojtyra2013 §2.1).
 
     Parameters
     ----------

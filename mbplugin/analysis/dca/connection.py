@@ -88,7 +88,7 @@ class GroundConnection:
 
     @property
     def zero(self) -> float:
-        """Size below which an entry of ``N_scaled`` is zero (THEORY §3)."""
+        """Size below which an entry of ``N_scaled`` is zero."""
         beyond = float(self.relative[self.rank]) if self.redundancy else 0.0
         return max(1e-9, 10.0 * beyond / self._sigma_r)
 
