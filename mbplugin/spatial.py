@@ -6,11 +6,14 @@ A twist is [v; ω] and a wrench [f; m], both in world axes at a stated point.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+#: Arrays of flags or of indices.
+AnyArray = NDArray[Any]
 
 TRANSLATION = slice(0, 3)
 ROTATION = slice(3, 6)

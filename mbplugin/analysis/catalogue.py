@@ -95,7 +95,7 @@ def _second_axis(rows: tuple[str, ...], axis: Array, turn: float) -> Array:
     now = np.array(
         [np.cos(turn) * axis[0] - np.sin(turn) * axis[1], np.sin(turn) * axis[0] + np.cos(turn) * axis[1]]
     )
-    released = np.zeros((1, len(rows)))
+    released: Array = np.zeros((1, len(rows)))
     released[0, rows.index("rx")], released[0, rows.index("ry")] = now
     if "rz" in rows:
         about_z = np.eye(len(rows))[[rows.index("rz")]]

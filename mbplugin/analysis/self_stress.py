@@ -73,7 +73,7 @@ def _of_block(mech: Mechanism, s: StressedBlock) -> list[SelfStress]:
         weights = Z[:, column] / np.abs(Z[:, column]).max()
         loaded = np.flatnonzero(np.abs(weights) > max(s.ranked.zero, 1e-6))
         labels = s.ranked.reduced.labels
-        components = tuple(StressComponent(*labels[k], float(weights[k])) for k in loaded)
+        components = tuple(StressComponent(*labels[int(k)], float(weights[k])) for k in loaded)
         names = tuple(dict.fromkeys(c.constraint for c in components))
         out.append(SelfStress(names, components, _text(mech, names, components, labels[pivot])))
     return out

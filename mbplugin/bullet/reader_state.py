@@ -56,7 +56,7 @@ def _state_without_closures(mech: Mechanism, parts: Sequence[Part]) -> State:
 
 def _twists(mech: Mechanism, poses: BodyPoses, qd: Array) -> dict[str, Array]:
     """Return the twist (6,) of every body, world axes at the world's origin."""
-    twists = {WORLD: np.zeros(6)}
+    twists: dict[str, Array] = {WORLD: np.zeros(6)}
     for joint in mech.tree.joints:
         S, point = joint_axes(mech, joint, poses)
         own = shift_twists((S @ qd[joint.qd])[:, None], -point)[:, 0]

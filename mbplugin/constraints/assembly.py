@@ -15,7 +15,7 @@ from mbplugin.errors import CannotClose
 from mbplugin.mechanism.coupling import Driver
 from mbplugin.mechanism.kinematics import BodyPoses, displace, forward
 from mbplugin.mechanism.mechanism import Constraint, Mechanism
-from mbplugin.spatial import Array
+from mbplugin.spatial import AnyArray, Array
 
 #: Singular values below this fraction of the largest are not used to close a loop: what only they
 #: could close is a misfit by rounding, and chasing it would fling the mechanism about.
@@ -129,7 +129,7 @@ class Closure:
         """Return whether every residual is small against the mechanism."""
         return max(self.residuals(q).values(), default=0.0) <= CLOSED * self.length
 
-    def solve(self, q: Array, movable: np.ndarray, converged: float = _CONVERGED) -> Array:
+    def solve(self, q: Array, movable: AnyArray, converged: float = _CONVERGED) -> Array:
         """Return the end of damped Gauss–Newton steps in the movable rates."""
         size = np.inf
         best = q
@@ -172,7 +172,7 @@ def _truncated_solution(J: Array, rhs: Array) -> Array:
     return np.asarray(Vt[kept].T @ ((U[:, kept].T @ rhs) / sigma[kept]))
 
 
-def _held_sets(mech: Mechanism, given: Collection[str]) -> list[np.ndarray]:
+def _held_sets(mech: Mechanism, given: Collection[str]) -> list[AnyArray]:
     """Return movable rates, from the most held to none held: given joints and free roots, then less."""
     free_roots = np.zeros(len(mech.qd_names), dtype=bool)
     named = np.zeros(len(mech.qd_names), dtype=bool)
@@ -185,7 +185,7 @@ def _held_sets(mech: Mechanism, given: Collection[str]) -> list[np.ndarray]:
     return [s for k, s in enumerate(sets) if k == 0 or (s != sets[k - 1]).any()]
 
 
-def _best_attempt(problem: Closure, q: Array, movable_sets: list[np.ndarray], seed: int) -> Array:
+def _best_attempt(problem: Closure, q: Array, movable_sets: list[AnyArray], seed: int) -> Array:
     rng = np.random.default_rng(seed)
     best, best_size = q, np.inf
     for restart in range(_RESTARTS + 1):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.constraints.reduction import Entry
-from mbplugin.spatial import Array
+from mbplugin.spatial import AnyArray, Array
 
 #: Rows of a front this small against the largest constraint are looked at for dependence at once.
 _SMALL = 0.1
@@ -38,8 +38,8 @@ class Elimination:
     rows: int
     pivots: Array
     rejected: Array
-    _null: np.ndarray
-    _rotations: tuple[tuple[np.ndarray, Array], ...]
+    _null: AnyArray
+    _rotations: tuple[tuple[AnyArray, Array], ...]
 
     @property
     def redundancy(self) -> int:
@@ -59,7 +59,7 @@ class Elimination:
 class _Front:
     """Rows (by slot) and their values in the rates of the joints they touch, keyed by first rate."""
 
-    slots: np.ndarray
+    slots: AnyArray
     values: dict[int, Array]
 
 
@@ -70,10 +70,10 @@ class _Work:
         self.tolerance = tolerance
         self.fronts: dict[int, _Front] = {}
         self.touching: dict[int, set[int]] = {}
-        self.rotations: list[tuple[np.ndarray, Array]] = []
+        self.rotations: list[tuple[AnyArray, Array]] = []
         self.pivots: list[Array] = []
         self.rejected: list[Array] = []
-        self.null: list[np.ndarray] = []
+        self.null: list[AnyArray] = []
         by_rows: dict[tuple[int, int], dict[int, Array]] = {}
         for entry in entries:
             key = entry.rows.start, entry.rows.stop
@@ -116,7 +116,7 @@ class _Work:
             start = stop
         return _Front(slots, values)
 
-    def rotate(self, slots: np.ndarray, leading: Array, values: Array) -> tuple[int, Array]:
+    def rotate(self, slots: AnyArray, leading: Array, values: Array) -> tuple[int, Array]:
         """Rotate rows so that the first ones alone have ``leading`` entries; return how many."""
         if leading.shape[1] == 1:
             U, sigma = _reflection(leading[:, 0])

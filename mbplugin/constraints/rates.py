@@ -54,7 +54,7 @@ def driver_rows(
     rates = _rate_rows(mech, pair, freedoms, poses, twists)
     rate = driver.rate + driver.acceleration * time
     target = driver.rate * time + 0.5 * driver.acceleration * time**2
-    Phi = np.zeros(len(freedoms))
+    Phi: Array = np.zeros(len(freedoms))
     if driver.value is not None:
         here = [freedom_value(mech, pair, f, poses, q) for f in freedoms]
         Phi = np.array(here) - (driver.value + target)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from mbplugin.spatial import Array
+from mbplugin.spatial import AnyArray, Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,5 +33,5 @@ class Rows:
     b: Array
     Gamma: Array
     Phi: Array
-    translation: np.ndarray
-    holonomic: np.ndarray
+    translation: AnyArray
+    holonomic: AnyArray

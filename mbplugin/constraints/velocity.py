@@ -11,7 +11,7 @@ from mbplugin.constraints.rows import Rows
 from mbplugin.mechanism.body import WORLD
 from mbplugin.mechanism.kinematics import BodyPoses, joint_axes
 from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.spatial import ROTATION, TRANSLATION, Array, shift_rows, shift_twists, skew
+from mbplugin.spatial import ROTATION, TRANSLATION, AnyArray, Array, shift_rows, shift_twists, skew
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +30,9 @@ class TreeMotion:
     poses: BodyPoses
     axes: Array
     point: Array
-    _paths: dict[str, np.ndarray] = field(default_factory=dict)
+    _paths: dict[str, AnyArray] = field(default_factory=dict)
 
-    def path(self, body: str) -> np.ndarray:
+    def path(self, body: str) -> AnyArray:
         """Return the indices of the rates that move a body, inner ones first."""
         chain: list[str] = []
         while body != WORLD and body not in self._paths:

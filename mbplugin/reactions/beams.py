@@ -184,7 +184,7 @@ def deflections(
         f[6 * node : 6 * node + 6] += wrench
     # a diagonal of ones: metres and radians invert together
     unit = 1 / np.sqrt(np.diag(K)[6:])
-    flexibility = np.zeros((size, size))
+    flexibility: Array = np.zeros((size, size))
     flexibility[6:, 6:] = np.linalg.inv(unit[:, None] * K[6:, 6:] * unit) * np.outer(unit, unit)
     flexibility = 0.5 * (flexibility + flexibility.T)
     return flexibility, flexibility @ f

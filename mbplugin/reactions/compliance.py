@@ -14,7 +14,7 @@ import scipy.linalg
 
 from mbplugin.reactions.elements import Element
 from mbplugin.reactions.system import System
-from mbplugin.spatial import Array
+from mbplugin.spatial import AnyArray, Array
 
 #: Relative size below which a flexibility is rounding.
 _ROUNDING = 1e-11
@@ -35,7 +35,7 @@ class Resolution:
     """
 
     multipliers: Array
-    determined: np.ndarray
+    determined: AnyArray
 
 
 def resolve(system: System, multipliers: Array, elements: Sequence[Element], misfit: Array) -> Resolution:

@@ -16,7 +16,7 @@ from mbplugin.mechanism.pfaffian import Rolling
 from mbplugin.reactions.beams import Layout, Section, carry_twist, deflections, lay_out, move_wrench
 from mbplugin.reactions.system import System
 from mbplugin.sources.scene import Load, Payload
-from mbplugin.spatial import Array, shift_rows
+from mbplugin.spatial import AnyArray, Array, shift_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Element:
     """
 
     name: str
-    rows: np.ndarray
+    rows: AnyArray
     A: Array
     d: Array
     source: str
@@ -127,7 +127,7 @@ class Attachments:
         These points in the world, m.
     """
 
-    rows: np.ndarray
+    rows: AnyArray
     W: Array
     points: Array
 
@@ -135,7 +135,8 @@ class Attachments:
 def attachments(system: System, body: int) -> Attachments:
     """Return where the constraints of a body act on it."""
     rows: list[int] = []
-    W, points = [np.zeros((0, 6))], []
+    W: list[Array] = [np.zeros((0, 6))]
+    points: list[Array] = []
     constraints = {c.name: c for c in system.mech.constraints()}
     for r in system.rows:
         entry = dict(r.entries).get(body)

@@ -23,7 +23,7 @@ from mbplugin.reactions.loads import LoadLike, read_loads
 from mbplugin.reactions.state import Model, closed_state
 from mbplugin.reactions.system import System, build_system
 from mbplugin.sources.scene import Scene
-from mbplugin.spatial import Array
+from mbplugin.spatial import AnyArray, Array
 
 Row = int | tuple[str, str]
 #: A set of rows can be dropped when the self-stresses on it are at least this independent.
@@ -163,7 +163,7 @@ def _regular(Z: Array, rows: Sequence[int]) -> bool:
     return not rows or float(np.linalg.svd(Z[list(rows)], compute_uv=False)[-1]) > _ADMISSIBLE
 
 
-def _greedy(Z: Array, order: np.ndarray) -> tuple[int, ...]:
+def _greedy(Z: Array, order: AnyArray) -> tuple[int, ...]:
     """Return the first rows in an order that are independent of those before them."""
     basis, chosen = np.zeros((0, Z.shape[1])), []
     for k in order.tolist():
@@ -177,13 +177,13 @@ def _greedy(Z: Array, order: np.ndarray) -> tuple[int, ...]:
     return tuple(sorted(chosen))
 
 
-def matrix_order(system: System) -> np.ndarray:
+def matrix_order(system: System) -> AnyArray:
     """Return the rows of a system in the order of the constraint matrix: holonomic ones first."""
     holonomic = np.concatenate([r.holonomic for r in system.rows]) if system.rows else np.zeros(0, bool)
     return np.argsort(~holonomic, kind="stable")
 
 
-def _read(system: System, order: np.ndarray, sets: Iterable[Sequence[Row]]) -> list[tuple[int, ...]]:
+def _read(system: System, order: AnyArray, sets: Iterable[Sequence[Row]]) -> list[tuple[int, ...]]:
     labels = [system.labels[k] for k in order]
     p = system.Z.shape[1]
     chosen = []
@@ -212,13 +212,13 @@ def _row_index(labels: list[tuple[str, str]], row: Row) -> int:
     return labels.index(label)
 
 
-def _variant(system: System, made: Equations, order: np.ndarray, rows: tuple[int, ...]) -> Variant:
+def _variant(system: System, made: Equations, order: AnyArray, rows: tuple[int, ...]) -> Variant:
     """Solve [[M, −Cᵀ], [C, 0]] [v̇; λ] = [F; Γ] with some rows dropped (wojtyra2013 (11))."""
     kept = np.setdiff1d(order, order[list(rows)])
     size = np.tile(system.column_scale, len(system.mech.bodies))
     columns = np.flatnonzero(size)
     C = system.C[kept].toarray()[:, columns]
-    M = np.zeros((len(size), len(size)))
+    M: Array = np.zeros((len(size), len(size)))
     for i, block in enumerate(made.M):
         M[6 * i : 6 * i + 6, 6 * i : 6 * i + 6] = block
     M = (size[:, None] * M * size)[np.ix_(columns, columns)]

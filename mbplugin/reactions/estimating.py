@@ -13,6 +13,7 @@ from mbplugin.reactions.elements import Applied, Element, attachments, body_elem
 from mbplugin.reactions.estimate import Estimate, estimated_sections
 from mbplugin.reactions.system import System
 from mbplugin.sources.scene import Scene
+from mbplugin.spatial import AnyArray
 
 
 def estimated_elements(
@@ -58,7 +59,7 @@ def estimated_elements(
     return added, tuple(used)
 
 
-def self_stress_groups(system: System) -> np.ndarray:
+def self_stress_groups(system: System) -> AnyArray:
     """Return for each row the number of the group that shares its self-stresses, −1 for unique rows."""
     open_rows = np.flatnonzero(~system.unique)
     group = np.full(len(system.scale), -1)
@@ -71,7 +72,7 @@ def self_stress_groups(system: System) -> np.ndarray:
     return group
 
 
-def estimated_rows(system: System, added: Sequence[Element]) -> np.ndarray:
+def estimated_rows(system: System, added: Sequence[Element]) -> AnyArray:
     """Return which rows, (m,) bool, have values that rest on an estimate."""
     group = self_stress_groups(system)
     touched = {int(g) for e in added for g in group[e.rows]} - {-1}

@@ -10,7 +10,7 @@ import scipy.linalg
 import scipy.sparse
 
 from mbplugin.reactions.system import System
-from mbplugin.spatial import Array
+from mbplugin.spatial import AnyArray, Array
 
 #: A coefficient below this fraction of the largest of its row is rounding.
 _ZERO = 1e-8
@@ -125,7 +125,7 @@ def _components(T: Array) -> list[list[int]]:
 
 
 def _family(
-    system: System, pivots: np.ndarray, columns: list[int], rows: list[int], constant: Array, weight: Array
+    system: System, pivots: AnyArray, columns: list[int], rows: list[int], constant: Array, weight: Array
 ) -> Family:
     unit, labels = units(system), system.labels
     relations = tuple(

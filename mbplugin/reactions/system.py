@@ -22,7 +22,7 @@ from mbplugin.constraints.rows import Rows
 from mbplugin.constraints.scaling import characteristic_length, row_scale
 from mbplugin.mechanism.kinematics import BodyPoses
 from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.spatial import Array
+from mbplugin.spatial import AnyArray, Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class System:
         return found
 
     @cached_property
-    def unique(self) -> np.ndarray:
+    def unique(self) -> AnyArray:
         """Whether the rigid model determines each multiplier, (m,)."""
         return np.array([c.unique for verdict in self.verdicts for c in verdict.components], dtype=bool)
 
@@ -82,7 +82,10 @@ class System:
     def C(self) -> scipy.sparse.csr_array:
         """Scaled constraint matrix (m, 6N) on twists [v/ℓ; ω]; columns out of the plane are zero."""
         size = self.column_scale
-        data, i, j, start = [np.zeros(0)], [np.zeros(0, int)], [np.zeros(0, int)], 0
+        data: list[AnyArray] = [np.zeros(0)]
+        i: list[AnyArray] = [np.zeros(0, int)]
+        j: list[AnyArray] = [np.zeros(0, int)]
+        start = 0
         for r in self.rows:
             k = len(r.components)
             for body, entry in r.entries:
@@ -102,12 +105,12 @@ class System:
         return np.asarray(seen * np.array([self.length] * 3 + [1.0] * 3))
 
     @cached_property
-    def dropped(self) -> np.ndarray:
+    def dropped(self) -> AnyArray:
         """p rows, well apart, without which the rest are independent."""
         return dependent_rows(self.Z)
 
 
-def dependent_rows(Z: Array) -> np.ndarray:
+def dependent_rows(Z: Array) -> AnyArray:
     """Return p rows on which the self-stresses are most independent (pivoted QR of Zᵀ).
 
     Dropping them leaves rows of full rank: no combination of the rest is a self-stress.

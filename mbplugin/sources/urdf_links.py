@@ -60,7 +60,8 @@ def _body(name: str, link: Element, draft: Draft) -> Body:
     X_LC = pose_of_origin(child(inertial, "origin"), snap=False)
     draft.origin[("body", name, "inertial")] = origin(inertial)
     mass, moments = child(inertial, "mass"), child(inertial, "inertia")
-    value, I_C = 0.0, np.zeros((3, 3))
+    value = 0.0
+    I_C: Array = np.zeros((3, 3))
     if mass is not None:
         value = float(attribute_numbers(mass, "value", 1, "")[0])
         draft.origin[("body", name, "mass")] = origin(mass, str(mass.get("value")))

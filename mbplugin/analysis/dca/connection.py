@@ -13,7 +13,7 @@ from mbplugin.analysis.dca.extension import Load
 from mbplugin.analysis.dca.handles import Joint
 from mbplugin.analysis.dca.inertia import Floating, handle_indices
 from mbplugin.analysis.dca.roots import FloatingRoot
-from mbplugin.spatial import Array
+from mbplugin.spatial import AnyArray, Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class GroundConnection:
         return max(1e-9, 10.0 * beyond / self._sigma_r)
 
     @cached_property
-    def zero_rows(self) -> np.ndarray:
+    def zero_rows(self) -> AnyArray:
         """Which rows of the null space are zero, (m,)."""
         return np.asarray(np.linalg.norm(self.N_scaled, axis=1) <= self.zero)
 

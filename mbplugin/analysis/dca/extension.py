@@ -85,7 +85,8 @@ def carry(
         F, largest = force.get(outer, nothing), size.get(outer, 0.0)
         F_handle = shift_rows(F.T, center - joint.point_W).T[list(columns)]
         # the joint holds the bodies beyond it in balance
-        balance = np.linalg.lstsq(joint.sign(outer) * joint.T, -F_handle, rcond=None)[0]
+        solved = np.linalg.lstsq(joint.sign(outer) * joint.T, -F_handle, rcond=None)[0]
+        balance = np.asarray(solved, dtype=float)
         bound = zero * max(largest, 1.0) * (1.0 + _arm(joint, center))
         out[joint.name] = NullReaction(balance, np.full(balance.shape[1], bound))
         load(inner, F, largest)

@@ -10,7 +10,7 @@ import numpy as np
 from mbplugin.analysis.dca.handles import Joint
 from mbplugin.analysis.dca.preconditions import singular_U
 from mbplugin.mechanism.body import Body
-from mbplugin.spatial import Array, skew
+from mbplugin.spatial import AnyArray, Array, skew
 
 #: U counts as singular above this condition number.
 _SINGULAR = 1e14
@@ -34,12 +34,12 @@ class Floating:
     handles: tuple[str, ...]
     Phi: Array
 
-    def at(self, handles: Sequence[str], d: int) -> np.ndarray:
+    def at(self, handles: Sequence[str], d: int) -> AnyArray:
         """Return the indices of some handles in Φ."""
         return handle_indices(self.handles, handles, d)
 
 
-def handle_indices(handles: Sequence[str], chosen: Sequence[str], d: int) -> np.ndarray:
+def handle_indices(handles: Sequence[str], chosen: Sequence[str], d: int) -> AnyArray:
     """Return the indices of some handles among rows of d per handle."""
     starts = [d * handles.index(name) for name in chosen]
     return np.concatenate([np.arange(s, s + d) for s in starts] or [np.zeros(0, dtype=int)])

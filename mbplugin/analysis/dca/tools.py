@@ -70,10 +70,10 @@ def null_space(G: Array, rank: int, groups: Sequence[Columns], zero: float) -> t
     """
     order = scipy.linalg.qr(G, mode="r", pivoting=True)[1]
     independent, dependent = order[:rank], order[rank:]
-    N = np.zeros((len(G), len(dependent)))
+    N: Array = np.zeros((len(G), len(dependent)))
     N[dependent] = np.eye(len(dependent))
     N[independent] = -np.linalg.lstsq(G[:, independent], G[:, dependent], rcond=None)[0]
-    N = np.linalg.qr(N)[0]
+    N = np.asarray(np.linalg.qr(N)[0], dtype=float)
 
     def judge(columns: Columns) -> GroupUniqueness:
         unique = _vanishes(G[:, columns] @ N[columns], G, zero)

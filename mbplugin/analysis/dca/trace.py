@@ -12,6 +12,7 @@ from mbplugin.analysis.dca.preconditions import PRECONDITIONS
 from mbplugin.analysis.dca.propagation import Decision
 from mbplugin.analysis.dca.result import DcaResult
 from mbplugin.analysis.dca.tools import TOOLS, GroupUniqueness
+from mbplugin.spatial import AnyArray
 
 _WIDTH = 100
 #: With more ground joints than these the table keeps to the groups.
@@ -110,12 +111,12 @@ def _connection(c: GroundConnection) -> Iterator[str]:
     yield from _table(c)
 
 
-def _gap(values: Sequence[float] | np.ndarray, rank: int) -> str:
+def _gap(values: Sequence[float] | AnyArray, rank: int) -> str:
     last = f"no. {rank} is {values[rank - 1]:.2e}" if rank else "none counts"
     return f"{last}, no. {rank + 1} is {values[rank]:.2e}" if rank < len(values) else f"{last}, the last one"
 
 
-def _rows(c: GroundConnection, chosen: np.ndarray) -> str:
+def _rows(c: GroundConnection, chosen: AnyArray) -> str:
     parts = []
     for joint, columns in c.columns.items():
         components = [c.labels[k][1] for k in range(columns.start, columns.stop) if chosen[k]]

@@ -6,7 +6,7 @@ import numpy as np
 
 from mbplugin.analysis.tools.verdict import RowVerdict
 from mbplugin.constraints.reduction import ReducedBlock
-from mbplugin.spatial import Array
+from mbplugin.spatial import AnyArray, Array
 
 
 def judge(reduced: ReducedBlock, redundancy: int, zero: float) -> RowVerdict:
@@ -20,7 +20,7 @@ def judge(reduced: ReducedBlock, redundancy: int, zero: float) -> RowVerdict:
     rank = len(C) - redundancy
     threshold = _gap(C, rank)
 
-    def shared(rows: np.ndarray) -> int:
+    def shared(rows: AnyArray) -> int:
         return _rank(C[rows], threshold) + _rank(np.delete(C, rows, axis=0), threshold) - rank
 
     dims: dict[str, int] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.constraints.reduction import ReducedBlock
-from mbplugin.spatial import Array
+from mbplugin.spatial import AnyArray, Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,7 @@ class RowVerdict:
         Dimension of the family of possible reactions.
     """
 
-    unique: np.ndarray
+    unique: AnyArray
     indeterminate_dim: dict[str, int]
 
 

@@ -38,6 +38,7 @@ from mbplugin.lint.registry import make_finding
 from mbplugin.lint.solids import Solid, solid_of
 from mbplugin.mechanism import Body
 from mbplugin.sources.scene import Scene
+from mbplugin.spatial import AnyArray
 
 SEVERITY: Severity = "note"
 _FACTOR = 10.0
@@ -77,7 +78,7 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         )
 
 
-def _far(stated: np.ndarray, expected: np.ndarray) -> str:
+def _far(stated: AnyArray, expected: AnyArray) -> str:
     """Return the worst of the moments in words, or nothing where all are near enough."""
     ratio = stated / expected
     k = int(np.argmax(np.abs(np.log(ratio))))

@@ -47,7 +47,7 @@ from mbplugin.lint.registry import make_finding
 from mbplugin.mechanism import Pair
 from mbplugin.mechanism.kinematics import BodyPoses, coordinates_of, forward, relative_pose
 from mbplugin.sources.scene import Scene
-from mbplugin.spatial import Array
+from mbplugin.spatial import AnyArray, Array
 
 SEVERITY: Severity = "warning"
 #: Rows of unit self-stresses below this hardly carry them; rounded angles leave up to 1e-3.
@@ -118,7 +118,7 @@ def _turn(analysis: Analysis, pair: Pair, poses: BodyPoses) -> float:
     return float(np.arctan2(R_PS[1, 0], R_PS[0, 0]))
 
 
-def _triple(axis: np.ndarray) -> tuple[float, float, float]:
+def _triple(axis: AnyArray) -> tuple[float, float, float]:
     x, y, z = (float(value) for value in axis)
     return x, y, z
 
