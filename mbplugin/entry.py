@@ -116,7 +116,7 @@ def analyze(
         mechanism,
         joint_vector(mechanism, q, base_q),
         given=sorted(given),
-        tolerance=tolerance or _option(mech, "tolerance", DEFAULT_TOLERANCE),
+        tolerance=_option(mech, "tolerance", DEFAULT_TOLERANCE) if tolerance is None else tolerance,
         method=method,
         planar=planar or _option(mech, "planar", None),
         samples=_option(mech, "samples", DEFAULT_SAMPLES) if samples is None else samples,

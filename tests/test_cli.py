@@ -222,3 +222,10 @@ def test_the_divide_and_conquer_test_is_told_step_by_step() -> None:
     assert text.index("Step 2.") < text.index("Step 6, execution 1.") < text.index("Step 8.")
     document = json.loads(call("lint", scene, "--method", "dca", "--output-format", "json").out)
     assert (document["dca"]["columns"], document["dca"]["rank"], document["dca"]["stalled"]) == (18, 17, [])
+
+
+@pytest.mark.parametrize("tolerance", ["0", "-1", "1", "nan"])
+def test_a_tolerance_that_decides_nothing_is_refused(tolerance: str) -> None:
+    outcome = call("lint", FOUR_BAR, "--tolerance", tolerance)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "expected a number between 0 and 1" in outcome.err
