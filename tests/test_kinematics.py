@@ -93,3 +93,11 @@ def test_wrong_joint_values_are_refused_in_one_sentence():
         joint_vector(mech, np.zeros(2))
     with pytest.raises(BadNumber, match="not finite"):
         joint_vector(mech, {"elbow": float("nan")})
+
+
+@pytest.mark.parametrize("turns", [-2.3, 0.4, 3.75])
+def test_a_screw_knows_how_many_turns_it_has_made(turns):
+    pair = Pair("j", "screw", "world", "b", Pose.identity(), Pose.identity(), lead=0.02)
+    mech = Mechanism("m", (body_at("b"),), (pair,))
+    q = np.array([2 * np.pi * turns])
+    np.testing.assert_allclose(coordinates_of(mech, forward(mech, q)), q, atol=1e-9)

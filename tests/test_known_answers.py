@@ -7,7 +7,9 @@ import pytest
 from models import body_at, four_bar, from_world_frames, pose_at
 
 import mbplugin as mb
+from mbplugin.constraints.assembly import assemble
 from mbplugin.mechanism import Coupling, Driver, Lock, Mechanism, Pair, Term
+from mbplugin.mechanism.kinematics import joint_vector
 from mbplugin.spatial import Pose
 
 ASSETS = Path(__file__).parent.parent / "assets"
@@ -249,6 +251,22 @@ class TestMinitaur:
         assert written.degree_of_redundancy == meant.degree_of_redundancy == 4
         assert written.constraints == meant.constraints
 
+    def test_a_universal_joint_is_proposed_where_the_knees_are_bent(self, minitaur):
+        """Its second axis has turned with the shin, so the released direction is not the file's x or y."""
+        assert any({c.new for c in remedy.changes} == {"universal"} for remedy in minitaur.remedies)
+
+    def test_closing_the_rounded_legs_does_not_fling_them_about(self):
+        """Only motions that a 4.6e-5 rad tilt allows could close the last micrometres sideways."""
+        scene = mb.load(ASSETS / "minitaur.scene.toml")
+        knees = {
+            n: v + 0.02 for n, v in zip(scene.mechanism.q_names, scene.state.q, strict=True) if "L_link" in n
+        }
+        q = joint_vector(scene.mechanism, knees, scene.state.q)
+        closed = assemble(scene.mechanism, q)
+        assert closed.worst_file > 1e-3
+        assert closed.worst < 1e-4
+        assert closed.moved < 0.1
+
     def test_only_the_legs_are_concerned(self, minitaur):
         assert "base_chassis_link" not in flexible(minitaur)
         assert {v.name for v in minitaur.constraints if v.kind == "closure"} <= non_unique(minitaur)
@@ -282,3 +300,21 @@ def test_a_body_welded_twice_has_six_redundant_constraints_and_no_joint_at_all()
     analysis = mb.analyze(plate(0.0, 1.5, types="fixed")[0])
     assert (analysis.degree_of_redundancy, analysis.structural_redundancy, analysis.dof) == (6, 6, 0)
     assert non_unique(analysis) == {"h0", "h1"}
+
+
+def test_the_resultant_of_hinges_does_not_depend_on_which_side_is_the_ground():
+    mech, _ = plate(0.0, 1.5)
+    h1 = mech.pairs[1]
+    turned = Pair("h1", h1.type, h1.body_b, h1.body_a, h1.X_BS, h1.X_AP)
+    analysis = mb.analyze(Mechanism("m", mech.bodies, (mech.pairs[0], turned)), groups=[["h0", "h1"], ["h1"]])
+    both, one = analysis.groups
+    assert both.resultant_unique
+    assert not one.resultant_unique
+
+
+def test_axes_tilted_by_rounding_do_not_spoil_the_plane():
+    mech, q = four_bar()
+    tilt = Pose.from_xyz_rpy((0, 0, 0), (4.6e-5, -3.7e-6, 0))
+    pairs = tuple(Pair(p.name, p.type, p.body_a, p.body_b, p.X_AP @ tilt, p.X_BS @ tilt) for p in mech.pairs)
+    analysis = mb.analyze(Mechanism("rounded", mech.bodies, pairs), q, planar="xy")
+    assert (analysis.rows, analysis.degree_of_redundancy, analysis.dof) == (8, 0, 1)
