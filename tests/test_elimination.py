@@ -67,14 +67,14 @@ def test_all_admissible_sets_of_the_robot(robot: mb.Scene) -> None:
 
 def test_unique_multipliers_balance_the_bodies_in_every_variant(four: Variants, robot: mb.Scene) -> None:
     """M v̇ = F + Cᵀλ with the whole C, in the plane."""
-    from mbplugin.dynamics.equations import equations
+    from mbplugin.dynamics.newton_euler import newton_euler
     from mbplugin.reactions.loads import read_loads
     from mbplugin.reactions.state import closed_state
 
     state = closed_state(robot, STATE["q"], STATE["qd"], None, None, None)
     matrix = mb.constraint_matrix(state.mech, state.q, state.qd, planar="xy")
     assert matrix.rows == four.labels
-    made = equations(state.mech, state.q, state.qd, loads=read_loads(state.mech, STATE["loads"]))
+    made = newton_euler(state.mech, state.q, state.qd, loads=read_loads(state.mech, STATE["loads"]))
     for variant in four.variants:
         inertia = made.missing(variant.accelerations)[:, [0, 1, 5]].ravel()
         assert matrix.C.T @ variant.multipliers == pytest.approx(inertia, abs=1e-9)

@@ -11,7 +11,7 @@ from models import chain, four_bar, from_world_frames, pose_at
 import mbplugin as mb
 from mbplugin.constraints.velocity import body_twists
 from mbplugin.dynamics.accelerations import body_accelerations
-from mbplugin.dynamics.equations import equations
+from mbplugin.dynamics.newton_euler import newton_euler
 from mbplugin.errors import BadUsage
 from mbplugin.mechanism import Body, Driver
 from mbplugin.mechanism.kinematics import displace, forward
@@ -102,7 +102,7 @@ def test_drive_power_is_the_change_of_energy() -> None:
     def energy(t: float) -> float:
         state = closed_state(mech, q, qd, qdd, None, None)
         there = displace(mech, q, t * state.qd + 0.5 * t * t * state.qdd)
-        at = equations(mech, there, state.qd + t * state.qdd)
+        at = newton_euler(mech, there, state.qd + t * state.qdd)
         kinetic = 0.5 * np.einsum("ni,nij,nj", at.twists, at.M, at.twists)
         return float(
             kinetic - sum(b.mass * mech.gravity @ p for b, p in zip(mech.bodies, at.poses.p_WC, strict=True))

@@ -1,117 +1,79 @@
-"""The Newton–Euler equations of all bodies in absolute coordinates, M v̇ = F + Cᵀλ."""
+"""The equations of motion at a state, as a value: M v̇ = F + Cᵀλ with C v̇ = Γ."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+import scipy.linalg
 
-from mbplugin.constraints.velocity import body_twists
-from mbplugin.mechanism.kinematics import BodyPoses, forward
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.sources.scene import Load, Payload
-from mbplugin.spatial import Array, cross, shift_rows, shift_twists
+from mbplugin.spatial import AnyArray, Array
+
+COORDINATES = ("absolute", "joint")
 
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """Mass and force of every body at a state, world axes, at the bodies' centres of mass.
+    """Mass, forces and constraints of a mechanism at a state, in one kind of coordinates.
 
     Parameters
     ----------
-    mechanism : Mechanism
-    q, qd : (nq,), (nv,) array
-        The state.
-    poses : BodyPoses
-    twists : (N, 6) array
-        [v; ω], m/s and rad/s.
-    M : (N, 6, 6) array
-        Mass of each body and its payloads, kg and kg·m². Without a payload the blocks are m I and
-        R J Rᵀ; a payload couples them, because the reference point stays the body's own.
-    F : (N, 6) array
-        Gravity, applied wrenches and gyroscopic terms, N and N·m.
+    coordinates : "absolute" or "joint"
+        Twists [v; ω] of all bodies, world axes at the centres of mass (n = 6N, or 3N in a plane); or
+        joint rates of the spanning tree (n = nv), where only closures and the like are rows.
+    labels : tuple of (constraint, component)
+        One per row.
+    v : (n,) array
+        Velocities, m/s and rad/s.
+    M : (n, n) array
+        Mass matrix, kg, kg·m and kg·m².
+    F : (n,) array
+        Applied, gyroscopic and centrifugal forces, N and N·m.
+    C : (m, n) array
+        Constraint matrix: C v + b = 0.
+    b, Gamma : (m,) array
+        Velocity term, and right-hand side of C v̇ = Γ.
+    row_scale, column_scale : (m,), (n,) array
+        ``row_scale · C · column_scale`` is dimensionless; ranks are decided on it.
+    degree_of_redundancy : int
+        p of the rows, decided on the scaled closure Jacobian at the tolerance of the analysis.
+    solver : callable
+        M⁻¹ applied to (n,) or (n, k).
     """
 
-    mechanism: Mechanism
-    q: Array
-    qd: Array
-    poses: BodyPoses
-    twists: Array
+    coordinates: str
+    labels: tuple[tuple[str, str], ...]
+    v: Array
     M: Array
     F: Array
+    C: Array
+    b: Array
+    Gamma: Array
+    row_scale: Array
+    column_scale: Array
+    degree_of_redundancy: int
+    solver: Callable[[Array], Array]
 
-    def missing(self, accelerations: Array) -> Array:
-        """Return M v̇ − F (N, 6), the wrenches that the constraints have to supply.
+    def solve_M(self, rhs: Array) -> Array:
+        """Return M⁻¹ rhs, for (n,) or (n, k)."""
+        return self.solver(rhs)
 
-        Parameters
-        ----------
-        accelerations : (N, 6) array
-            v̇ at the centres of mass, world axes.
-        """
-        return np.asarray(np.einsum("nij,nj->ni", self.M, accelerations) - self.F)
+    @property
+    def rank(self) -> int:
+        """Rank of C as the analysis decided it."""
+        return len(self.C) - self.degree_of_redundancy
 
+    @cached_property
+    def scaled_C(self) -> Array:
+        """The dimensionless constraint matrix."""
+        return np.asarray(self.row_scale[:, None] * self.C * self.column_scale)
 
-def equations(
-    mech: Mechanism,
-    q: Array,
-    qd: Array | None = None,
-    *,
-    loads: Sequence[Load] = (),
-    payloads: Sequence[Payload] = (),
-) -> Equations:
-    """Return masses and forces at joint coordinates q and rates qd (wojtyra2013 (10)).
-
-    Parameters
-    ----------
-    mech : Mechanism
-    q, qd : (nq,), (nv,) array
-        The pose is taken as it is; no rates mean rest.
-    loads : sequence of Load
-        Wrenches on bodies.
-    payloads : sequence of Payload
-        Masses that move with a body.
-    """
-    rates = np.zeros(len(mech.qd_names)) if qd is None else qd
-    poses = forward(mech, q)
-    twists = body_twists(mech, poses, rates)
-    M, F = np.zeros((len(mech.bodies), 6, 6)), np.zeros((len(mech.bodies), 6))
-    for i, body in enumerate(mech.bodies):
-        R = poses.R_WL[i]
-        M[i], F[i] = _solid(body.mass, R @ body.I_C @ R.T, np.zeros(3), twists[i, 3:], mech.gravity)
-    for payload in payloads:
-        i = mech.body_index[payload.body]
-        added = payload_terms(mech, payload, poses, twists)
-        M[i], F[i] = M[i] + added[0], F[i] + added[1]
-    for load in loads:
-        i = mech.body_index[load.body]
-        F[i] += load_wrench(load, poses, i)
-    for array in (M, F, twists):
-        array.setflags(write=False)
-    return Equations(mech, q, rates, poses, twists, M, F)
-
-
-def payload_terms(mech: Mechanism, payload: Payload, poses: BodyPoses, twists: Array) -> tuple[Array, Array]:
-    """Return what a payload adds to mass (6, 6) and force (6,) at its body's centre of mass."""
-    i = mech.body_index[payload.body]
-    R = poses.R_WL[i]
-    arm = poses.of(i).apply(payload.com) - poses.p_WC[i]
-    return _solid(payload.mass, R @ payload.inertia @ R.T, arm, twists[i, 3:], mech.gravity)
-
-
-def load_wrench(load: Load, poses: BodyPoses, body: int) -> Array:
-    """Return the wrench (6,) of a load at its body's centre of mass, world axes, N and N·m."""
-    X_WL = poses.of(body)
-    turn = X_WL.R if load.frame == "body" else np.eye(3)
-    wrench = np.concatenate((turn @ load.force, turn @ load.torque))
-    return shift_rows(wrench, X_WL.apply(load.point) - poses.p_WC[body])
-
-
-def _solid(mass: float, J: Array, arm: Array, omega: Array, gravity: Array) -> tuple[Array, Array]:
-    """Return mass matrix and force, at a reference point, of a solid whose centre of mass is ``arm`` off."""
-    X = shift_twists(np.eye(6), arm)
-    M = np.zeros((6, 6))
-    M[:3, :3], M[3:, 3:] = mass * np.eye(3), J
-    centripetal = cross(omega, cross(omega, arm))
-    force = np.concatenate((mass * (gravity - centripetal), -cross(omega, J @ omega)))
-    return X.T @ M @ X, X.T @ force
+    @cached_property
+    def independent_rows(self) -> AnyArray:
+        """Indices of ``rank`` rows that are well independent (pivoted QR of the scaled rows)."""
+        if not self.rank:
+            return np.zeros(0, dtype=int)
+        order = scipy.linalg.qr(self.scaled_C.T, mode="r", pivoting=True)[1]
+        return np.sort(order[: self.rank])

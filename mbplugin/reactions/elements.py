@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.constraints.rows import Rows
-from mbplugin.dynamics.equations import Equations, load_wrench, payload_terms
+from mbplugin.dynamics.newton_euler import NewtonEuler, load_wrench, payload_terms
 from mbplugin.mechanism.coupling import Coupling, Driver, Lock
 from mbplugin.mechanism.mechanism import Constraint
 from mbplugin.mechanism.pair import Pair
@@ -48,13 +48,13 @@ class Applied:
 
     Parameters
     ----------
-    equations : Equations
+    equations : NewtonEuler
     accelerations : (N, 6) array
         v̇, zero in statics.
     loads, payloads : tuple
     """
 
-    equations: Equations
+    equations: NewtonEuler
     accelerations: Array
     loads: tuple[Load, ...]
     payloads: tuple[Payload, ...]

@@ -16,7 +16,7 @@ import numpy as np
 from mbplugin.constraints.build import all_rows
 from mbplugin.constraints.planar import planar_rows
 from mbplugin.constraints.velocity import body_twists
-from mbplugin.dynamics.equations import Equations, equations
+from mbplugin.dynamics.newton_euler import NewtonEuler, newton_euler
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
 from mbplugin.mechanism.kinematics import JointValues
 from mbplugin.reactions.loads import LoadLike, read_loads
@@ -125,7 +125,7 @@ def elimination_variants(
     chosen = admissible_sets(system.Z[order], count, seed) if sets is None else _read(system, order, sets)
     own = model.loads if isinstance(model, Scene) else ()
     payloads = model.payloads if isinstance(model, Scene) else ()
-    made = equations(
+    made = newton_euler(
         state.mech, state.q, state.qd, loads=(*own, *read_loads(state.mech, loads)), payloads=payloads
     )
     non_unique = tuple(v.name for v in system.verdicts if not v.unique)
@@ -212,7 +212,7 @@ def _row_index(labels: list[tuple[str, str]], row: Row) -> int:
     return labels.index(label)
 
 
-def _variant(system: System, made: Equations, order: AnyArray, rows: tuple[int, ...]) -> Variant:
+def _variant(system: System, made: NewtonEuler, order: AnyArray, rows: tuple[int, ...]) -> Variant:
     """Solve [[M, −Cᵀ], [C, 0]] [v̇; λ] = [F; Γ] with some rows dropped (wojtyra2013 (11))."""
     kept = np.setdiff1d(order, order[list(rows)])
     size = np.tile(system.column_scale, len(system.mech.bodies))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from mbplugin.dynamics.equations import equations
+from mbplugin.dynamics.newton_euler import newton_euler
 from mbplugin.errors import BadUsage
 from mbplugin.mechanism.kinematics import JointValues
 from mbplugin.reactions.beams import Section
@@ -124,7 +124,7 @@ def applied_to(
         own = model.loads, model.payloads
     all_loads = (*own[0], *read_loads(state.mech, loads))
     all_payloads = (*own[1], *read_payloads(state.mech, payloads))
-    made = equations(state.mech, state.q, state.qd, loads=all_loads, payloads=all_payloads)
+    made = newton_euler(state.mech, state.q, state.qd, loads=all_loads, payloads=all_payloads)
     return Applied(made, state.accelerations, all_loads, all_payloads)
 
 

@@ -1,0 +1,198 @@
+"""Equations of motion in absolute coordinates: twists of all bodies, every pair a constraint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.linalg
+
+from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
+from mbplugin.analysis.rank import rank_blocks
+from mbplugin.constraints.build import all_rows, rows_of
+from mbplugin.constraints.planar import planar_rows, plane_columns
+from mbplugin.constraints.rows import Rows
+from mbplugin.constraints.scaling import characteristic_length, row_scale
+from mbplugin.dynamics.actions import NOTHING, Actions, Spring, rate_values, rest_values
+from mbplugin.dynamics.equations import Equations
+from mbplugin.dynamics.newton_euler import NewtonEuler, newton_euler
+from mbplugin.errors import BrokenModel
+from mbplugin.mechanism.coupling import Driver
+from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.mechanism.pair import Freedom
+from mbplugin.spatial import Array, shift_rows
+
+
+def absolute_equations(
+    mech: Mechanism,
+    q: Array,
+    qd: Array,
+    actions: Actions = NOTHING,
+    *,
+    time: float = 0.0,
+    planar: str | None = None,
+    tolerance: float = DEFAULT_TOLERANCE,
+    degree_of_redundancy: int | None = None,
+) -> Equations:
+    """Return M v̇ = F + Cᵀλ, C v̇ = Γ in body twists at a closed state (wojtyra2013 (8)–(11)).
+
+    Parameters
+    ----------
+    mech : Mechanism
+    q, qd : (nq,), (nv,) array
+        A state that satisfies the constraints.
+    actions : Actions
+        What acts on it.
+    time : float
+        For the controller, s.
+    planar : "xy", "yz" or "zx", optional
+        Twists (x, y, φ) of a plane only.
+    tolerance : float
+        Relative rank tolerance.
+    degree_of_redundancy : int, optional
+        p where it has been decided before (at the generic pose, say).
+
+    Raises
+    ------
+    BrokenModel
+        A body without mass: it has no acceleration of its own in these coordinates.
+    """
+    columns = plane_columns(planar)
+    made = newton_euler(mech, q, qd, loads=actions.loads, payloads=actions.payloads)
+    rows = [planar_rows(r, columns) for r in all_rows(mech, made.poses, q, made.twists)]
+    M, F = _block_diagonal(made.M), made.F.ravel().copy()
+    _add_joint_forces(mech, made, actions, time, M, F)
+    for spring in actions.springs:
+        for body, wrench in spring_wrenches(mech, spring, made):
+            F[6 * body : 6 * body + 6] += wrench
+    kept = np.concatenate([6 * i + np.array(columns) for i in range(len(mech.bodies))])
+    M, F = M[np.ix_(kept, kept)], F[kept]
+    if degree_of_redundancy is None:
+        degree_of_redundancy = sum(b.redundancy for b in rank_blocks(mech, made.poses, columns, tolerance, q))
+    length = characteristic_length(rows, made.poses.p_WC)
+    size = np.tile(np.array([length] * 3 + [1.0] * 3)[list(columns)], len(mech.bodies))
+    return Equations(
+        "absolute",
+        tuple((r.constraint, c) for r in rows for c in r.components),
+        made.twists.ravel()[kept],
+        M,
+        F,
+        _stack(rows, len(mech.bodies))[:, kept],
+        _joined([r.b for r in rows]),
+        _joined([r.Gamma for r in rows]),
+        _joined([row_scale(r, length) for r in rows]),
+        size,
+        degree_of_redundancy,
+        _Factor(M),
+    )
+
+
+class _Factor:
+    """M⁻¹ by Cholesky, factored when it is first asked for."""
+
+    def __init__(self, M: Array) -> None:
+        self._M = M
+        self._factor: tuple[Array, bool] | None = None
+
+    def __call__(self, rhs: Array) -> Array:
+        if self._factor is None:
+            try:
+                self._factor = scipy.linalg.cho_factor(self._M)
+            except np.linalg.LinAlgError:
+                raise BrokenModel(
+                    "a body has no mass", remedy="give it one, or use joint coordinates"
+                ) from None
+        return np.asarray(scipy.linalg.cho_solve(self._factor, rhs))
+
+
+def rate_rows(mech: Mechanism, made: NewtonEuler) -> Iterator[tuple[slice, Rows]]:
+    """Yield for every moving tree pair its slice of rates and the rows that measure them."""
+    for joint in mech.tree.joints:
+        if joint.pair is not None and joint.pair.kind.free:
+            (rows,) = rows_of(mech, (Driver("", joint.pair.name),), made.poses, made.q, made.twists)
+            yield joint.qd, rows
+
+
+def _add_joint_forces(
+    mech: Mechanism, made: NewtonEuler, actions: Actions, time: float, M: Array, F: Array
+) -> None:
+    """Add what works on joint rates: a force Q on the rates r·v is the wrench rᵀQ."""
+    Q = tree_forces(mech, made.q, made.qd, actions, time)
+    armature = rate_values(mech, actions.armature, "armature")
+    for joint in mech.tree.joints:
+        if joint.pair is None:
+            i = mech.body_index[joint.outer]
+            F[6 * i : 6 * i + 6] += Q[joint.qd]
+    for at, rows in rate_rows(mech, made):
+        for body, entry in rows.entries:
+            F[6 * body : 6 * body + 6] += entry.T @ (Q[at] + armature[at] * rows.Gamma)
+            for other, row in rows.entries:
+                M[6 * body : 6 * body + 6, 6 * other : 6 * other + 6] += entry.T @ (armature[at, None] * row)
+    for pair in mech.tree.cut:
+        if pair.kind.free and (actions.damping or actions.friction):
+            (rows,) = rows_of(mech, (Driver("", pair.name),), made.poses, made.q, made.twists)
+            rates = sum((e @ made.twists[i] for i, e in rows.entries), np.zeros(len(pair.kind.free)))
+            force = -np.array([_passive(f, r, actions) for f, r in zip(pair.freedoms, rates, strict=True)])
+            for body, entry in rows.entries:
+                F[6 * body : 6 * body + 6] += entry.T @ force
+
+
+def tree_forces(mech: Mechanism, q: Array, qd: Array, actions: Actions, time: float) -> Array:
+    """Return the generalised forces (nv,) of damping, friction, joint springs, torques and controller."""
+    Q = rate_values(mech, actions.torques, "a torque")
+    stiffness, rest = rest_values(mech, actions.joint_springs)
+    at = {name: k for k, name in enumerate(mech.q_names)}
+    for k in np.flatnonzero(stiffness).tolist():
+        Q[k] -= stiffness[k] * (q[at[mech.qd_names[k]]] - rest[k])
+    for joint in mech.tree.joints:
+        if joint.pair is not None:
+            for k, freedom in enumerate(joint.pair.freedoms, joint.qd.start):
+                Q[k] -= _passive(freedom, qd[k], actions)
+    if actions.controller is not None:
+        Q += np.asarray(actions.controller(time, q, qd), dtype=float)
+    return Q
+
+
+def _passive(freedom: Freedom, rate: float, actions: Actions) -> float:
+    """Return the damping and sliding friction that a freedom sets against its rate."""
+    viscous = freedom.damping * rate if actions.damping else 0.0
+    return float(viscous + (freedom.friction * np.sign(rate) if actions.friction else 0.0))
+
+
+def spring_wrenches(mech: Mechanism, spring: Spring, made: NewtonEuler) -> list[tuple[int, Array]]:
+    """Return the wrenches (body, (6,)) of a spring at the centres of mass of its bodies."""
+    ends = []
+    for name, point in ((spring.body_a, spring.point_a), (spring.body_b, spring.point_b)):
+        i = mech.body_index[name]
+        p = made.poses.of(i).apply(point)
+        arm = p - made.poses.p_WC[i] if i >= 0 else np.zeros(3)
+        twist = made.twists[i] if i >= 0 else np.zeros(6)
+        ends.append((i, p, arm, twist[:3] + np.cross(twist[3:], arm)))
+    (a, p_a, arm_a, v_a), (b, p_b, arm_b, v_b) = ends
+    length = float(np.linalg.norm(p_b - p_a))
+    e = (p_b - p_a) / length if length > 0 else np.zeros(3)
+    tension = spring.stiffness * (length - spring.length) + spring.damping * float(e @ (v_b - v_a))
+    pull = np.concatenate((tension * e, np.zeros(3)))
+    return [(i, shift_rows(w, arm)) for i, w, arm in ((a, pull, arm_a), (b, -pull, arm_b)) if i >= 0]
+
+
+def _block_diagonal(blocks: Array) -> Array:
+    M = np.zeros((6 * len(blocks), 6 * len(blocks)))
+    for i, block in enumerate(blocks):
+        M[6 * i : 6 * i + 6, 6 * i : 6 * i + 6] = block
+    return M
+
+
+def _stack(rows: list[Rows], bodies: int) -> Array:
+    C = np.zeros((sum(len(r.components) for r in rows), 6 * bodies))
+    start = 0
+    for r in rows:
+        stop = start + len(r.components)
+        for body, entry in r.entries:
+            C[start:stop, 6 * body : 6 * body + 6] += entry
+        start = stop
+    return C
+
+
+def _joined(parts: list[Array]) -> Array:
+    return np.concatenate(parts) if parts else np.zeros(0)

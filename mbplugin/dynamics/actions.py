@@ -1,0 +1,164 @@
+"""What acts on a mechanism while it moves: loads, payloads, springs, dampers, friction, armature.
+
+Forces of a joint work on its rates, so one description serves absolute and joint coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mbplugin.errors import BadNumber, UnknownName, suggestion
+from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.sources.scene import Load, Payload, Scene
+from mbplugin.spatial import Array
+
+#: A controller returns generalised forces (nv,) in the order of ``qd_names``, N·m and N, at t, q, qd.
+Controller = Callable[[float, Array, Array], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Spring:
+    """A spring and damper between two points, along the line that joins them.
+
+    Parameters
+    ----------
+    body_a, body_b : str
+        Bodies; ``world`` for the ground.
+    point_a, point_b : (3,) array
+        In link frames, m.
+    stiffness : float
+        N/m.
+    length : float
+        Without force, m.
+    damping : float
+        N·s/m.
+    """
+
+    body_a: str
+    body_b: str
+    point_a: Array
+    point_b: Array
+    stiffness: float
+    length: float = 0.0
+    damping: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("point_a", "point_b"):
+            point = np.array(getattr(self, name), dtype=float).reshape(3)
+            point.setflags(write=False)
+            object.__setattr__(self, name, point)
+        _require_finite(
+            f"the spring {self.body_a!r}–{self.body_b!r}", self.stiffness, self.length, self.damping
+        )
+
+
+@dataclass(frozen=True)
+class JointSpring:
+    """A spring on one joint rate: force −stiffness · (q − rest).
+
+    Parameters
+    ----------
+    joint : str
+        A name of ``qd_names`` whose coordinate has the same name.
+    stiffness : float
+        N·m/rad or N/m.
+    rest : float
+        Coordinate without force, rad or m.
+    """
+
+    joint: str
+    stiffness: float
+    rest: float = 0.0
+
+    def __post_init__(self) -> None:
+        _require_finite(f"the spring of joint {self.joint!r}", self.stiffness, self.rest)
+
+
+@dataclass(frozen=True, eq=False)
+class Actions:
+    """Everything but constraints and gravity that makes a mechanism move or stop.
+
+    Parameters
+    ----------
+    loads : tuple of Load
+        Constant wrenches on bodies.
+    payloads : tuple of Payload
+        Masses that move with a body.
+    springs : tuple of Spring
+    joint_springs : tuple of JointSpring
+    torques : mapping
+        Constant force of a joint rate, N·m or N, by its name.
+    armature : mapping
+        Inertia that a drive adds to a joint rate, kg·m² or kg, by its name.
+    damping : bool
+        Whether the viscous damping that the file states for its joints counts.
+    friction : bool
+        Whether the dry friction that the file states for its joints counts.
+    controller : callable, optional
+        Generalised forces at (t, q, qd).
+    """
+
+    loads: tuple[Load, ...] = ()
+    payloads: tuple[Payload, ...] = ()
+    springs: tuple[Spring, ...] = ()
+    joint_springs: tuple[JointSpring, ...] = ()
+    torques: Mapping[str, float] = field(default_factory=dict)
+    armature: Mapping[str, float] = field(default_factory=dict)
+    damping: bool = True
+    friction: bool = True
+    controller: Controller | None = None
+
+
+#: Only gravity, and what the file says of its joints.
+NOTHING = Actions()
+
+
+def scene_actions(scene: Scene) -> Actions:
+    """Return what a scene says: its loads, its payloads, and J·n² of its actuators."""
+    armature = {a.joint: a.armature * a.gear_ratio**2 for a in scene.actuators if a.armature}
+    return Actions(scene.loads, scene.payloads, armature=armature)
+
+
+def rate_values(mech: Mechanism, values: Mapping[str, float], what: str) -> Array:
+    """Return values by rate name as a vector (nv,), zero where none is given.
+
+    Raises
+    ------
+    UnknownName
+        A name that is no joint rate.
+    BadNumber
+        A value that is not finite.
+    """
+    out = np.zeros(len(mech.qd_names))
+    for name, value in values.items():
+        if name not in mech.qd_names:
+            raise UnknownName(
+                f"{what} is given for {name!r}, which is no joint rate",
+                remedy=suggestion(name, mech.qd_names),
+            )
+        _require_finite(f"{what} of {name!r}", value)
+        out[mech.qd_names.index(name)] = value
+    return out
+
+
+def rest_values(mech: Mechanism, springs: Sequence[JointSpring]) -> tuple[Array, Array]:
+    """Return stiffness (nv,) and the coordinate without force (nv,) of every rate's springs."""
+    k = np.zeros(len(mech.qd_names))
+    moment = np.zeros_like(k)
+    for spring in springs:
+        k += (own := rate_values(mech, {spring.joint: spring.stiffness}, "a spring"))
+        if spring.joint not in mech.q_names:
+            raise UnknownName(
+                f"the spring of {spring.joint!r} has no coordinate to act on",
+                expected="a joint whose rate is the derivative of one coordinate",
+            )
+        moment += own * spring.rest
+    return k, moment / np.where(k != 0, k, 1.0)
+
+
+def _require_finite(what: str, *values: float) -> None:
+    if not np.isfinite(values).all():
+        raise BadNumber(f"{what} has a value that is not finite", expected="numbers in SI units")
