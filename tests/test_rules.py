@@ -27,6 +27,9 @@ SECTIONS = ("What it does", "Why it matters", "Example", "Remedy", "References")
 WITHOUT_CASE = {
     "MB900": "for errors that are none of the others; no reader raises it",
     "MB909": "needs an environment in which an optional package is missing",
+    "MB911": "needs a rule that fails: tests/test_own_rules.py",
+    "MB912": "needs a bug: tests/test_many_files.py",
+    "MB913": "is about a configuration: tests/test_config.py",
 }
 #: Where the file that offends says nothing about the line.
 WITHOUT_LINE = {"MB901": "the file is empty", "MB503": "the pose is nobody's line"}

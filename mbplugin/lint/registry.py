@@ -1,4 +1,4 @@
-"""Which rules exist: one module per rule in ``lint/rules``, called mbNNN_snake_name.
+"""Which rules exist: one module per rule in ``lint/rules``, called mbNNN_snake_name, and those of plugins.
 
 A rule module has a docstring (its documentation, its first sentence the summary), ``SEVERITY`` and
 
@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.lint import rules as rule_package
 from mbplugin.lint.finding import Finding, Severity
+from mbplugin.lint.plugins import BrokenPlugin, plugin_rules
+from mbplugin.lint.rule import Rule
 from mbplugin.sources.scene import Origin, Scene
 
 if TYPE_CHECKING:
@@ -27,46 +29,50 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Rule:
-    """One rule.
-
-    Parameters
-    ----------
-    code, name : str
-        ``MB201`` and ``redundant-constraints``.
-    severity : "error", "warning" or "note"
-        Of its findings, unless a finding says otherwise.
-    documentation : str
-    check : callable
-    """
+class ModuleRule(Rule):
+    """A rule that is a module of ``lint/rules``."""
 
     code: str
     name: str
     severity: Severity
-    documentation: str
-    check: Callable[[Scene, Analysis | None], Iterable[Finding]]
+    text: str
+    function: Callable[[Scene, Analysis | None], Iterable[Finding]]
 
     @property
-    def summary(self) -> str:
-        """The first sentence of the documentation."""
-        return " ".join(self.documentation.split("\n\n")[0].split())
+    def documentation(self) -> str:
+        """The docstring of the module."""
+        return self.text
 
-    @property
-    def remedy(self) -> str:
-        """The section ``Remedy`` of the documentation, in one line."""
-        _, _, after = self.documentation.partition("Remedy\n------\n")
-        return " ".join(after.split("\n\n")[0].split())
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield what the module's ``check`` finds."""
+        return self.function(scene, analysis)
 
 
 @cache
-def rules() -> tuple[Rule, ...]:
-    """Return every rule, by code."""
+def built_in_rules() -> tuple[Rule, ...]:
+    """Return the rules of ``lint/rules``, by code."""
     found = []
     for module_info in pkgutil.iter_modules(rule_package.__path__):
         module = importlib.import_module(f"{rule_package.__name__}.{module_info.name}")
         code, name = identity(module_info.name)
-        found.append(Rule(code, name, module.SEVERITY, inspect.getdoc(module) or "", module.check))
+        text = inspect.getdoc(module) or ""
+        found.append(ModuleRule(code, name, module.SEVERITY, text, module.check))
     return tuple(sorted(found, key=lambda rule: rule.code))
+
+
+@cache
+def _plugins() -> tuple[tuple[Rule, ...], tuple[BrokenPlugin, ...]]:
+    return plugin_rules([rule.code for rule in built_in_rules()])
+
+
+def rules() -> tuple[Rule, ...]:
+    """Return every rule by code, first those that come with mbplugin."""
+    return (*built_in_rules(), *sorted(_plugins()[0], key=lambda rule: rule.code))
+
+
+def broken_plugins() -> tuple[BrokenPlugin, ...]:
+    """Return what is announced as a rule and is none."""
+    return _plugins()[1]
 
 
 def identity(module_name: str) -> tuple[str, str]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from mbplugin.analysis import Analysis
 from mbplugin.entry import analyze, load, with_coordinates
 from mbplugin.errors import BadUsage, MbPluginError
+from mbplugin.lint.apply import apply_rules
 from mbplugin.lint.finding import SEVERITIES, Finding, Severity
-from mbplugin.lint.registry import find_rule, rules
+from mbplugin.lint.ignores import Suppressed
+from mbplugin.lint.registry import find_rule
 from mbplugin.sources.scene import Origin, Scene
 
 
@@ -30,6 +32,8 @@ class Report:
     scene : Scene or None
         None where the input was unreadable.
     fail_on : "error", "warning" or "note"
+    suppressed : tuple of Suppressed
+        Findings that the configuration ignores, each with its reason.
     """
 
     source: str
@@ -37,6 +41,7 @@ class Report:
     analysis: Analysis | None
     scene: Scene | None
     fail_on: Severity = "error"
+    suppressed: tuple[Suppressed, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -58,6 +63,7 @@ def lint(
     fail_on: Severity = "error",
     snap_angles: bool = False,
     text: str | None = None,
+    default_tolerance: float | None = None,
     **options: Any,
 ) -> Report:
     """Lint a file, a live client or a scene; unusable input becomes an MB9xx finding.
@@ -77,6 +83,8 @@ def lint(
         Analyze with rounded angle literals read as the fraction of π they stand for.
     text : str, optional
         The content of ``source``, when it was not read from a file.
+    default_tolerance : float, optional
+        The relative rank tolerance where neither the call nor the scene states one.
     **options
         ``tolerance``, ``method``, ``planar``, ``samples``, ``groups`` of ``analyze``.
 
@@ -92,18 +100,26 @@ def lint(
         scene = _load(source, base, package_dirs, snap_angles, text)
         if q:
             scene = with_coordinates(scene, q)
-        analysis = analyze(scene, **options)
+        analysis = analyze(_with_tolerance(scene, default_tolerance), **options)
     except BadUsage:
         raise
     except MbPluginError as error:
         failure = _as_finding(error, name, scene)
-    found = list(_findings(scene, analysis)) if scene is not None else []
+    found = [] if scene is None else _findings(scene, analysis, select, ignore)
     if failure is not None:
         found.append(failure)
-    ignored = (*ignore, *(scene.options.ignore if scene is not None else ()))
-    kept = [f for f in found if f is failure or _selected(f.code, select, ignored)]
-    kept.sort(key=lambda f: (-SEVERITIES.index(f.severity), f.code))
-    return Report(name, tuple(kept), analysis, scene, fail_on)
+    return Report(name, by_severity(found), analysis, scene, fail_on)
+
+
+def by_severity(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings in the order of a report: the most severe first, then by code."""
+    return tuple(sorted(findings, key=lambda f: (-SEVERITIES.index(f.severity), f.code)))
+
+
+def _with_tolerance(scene: Scene, tolerance: float | None) -> Scene:
+    if tolerance is None or scene.options.tolerance is not None:
+        return scene
+    return replace(scene, options=replace(scene.options, tolerance=tolerance))
 
 
 def _load(
@@ -131,11 +147,15 @@ def _name(source: str | os.PathLike[str] | int | Scene) -> str:
     return f"<client {source}>" if isinstance(source, int) else os.fspath(source)
 
 
-def _findings(scene: Scene, analysis: Analysis | None) -> list[Finding]:
-    return [finding for rule in rules() for finding in rule.check(scene, analysis)]
+def _findings(
+    scene: Scene, analysis: Analysis | None, select: Sequence[str], ignore: Sequence[str]
+) -> list[Finding]:
+    ignored = (*ignore, *scene.options.ignore)
+    return list(apply_rules(scene, analysis, lambda code: is_selected(code, select, ignored)))
 
 
-def _selected(code: str, select: Sequence[str], ignore: Sequence[str]) -> bool:
+def is_selected(code: str, select: Sequence[str], ignore: Sequence[str]) -> bool:
+    """Return whether a code is asked for; both lists hold codes or their beginnings."""
     chosen = not select or any(code.startswith(prefix.upper()) for prefix in select)
     return chosen and not any(code.startswith(prefix.upper()) for prefix in ignore)
 

@@ -19,7 +19,7 @@ _NUMBER: Schema = {"type": "number"}
 _SIZE: Schema = {"type": "number", "minimum": 0}
 _REACTION = {"enum": ["unique", "non-unique", "undecided"]}
 _SEVERITY = {"enum": ["error", "warning", "note"]}
-_CODE = {"type": "string", "pattern": "^MB[0-9]{3}$"}
+_CODE = {"type": "string", "pattern": "^[A-Z]+[0-9]{3,}$"}
 _VERSION = {"const": 1}
 _PLANAR = {"enum": [False, "xy", "yz", "zx", "yx", "zy", "xz"]}
 
