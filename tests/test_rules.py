@@ -16,7 +16,8 @@ import pytest
 
 import mbplugin as mb
 from mbplugin import errors
-from mbplugin.lint.registry import Rule, find_rule, rules
+from mbplugin.lint.registry import find_rule, rules
+from mbplugin.lint.rule import Rule
 from mbplugin.lint.run import Report
 from mbplugin.sources.scene import Origin
 

@@ -10,7 +10,7 @@ from mbplugin.cli import options as opt
 from mbplugin.cli.output import emit
 
 if TYPE_CHECKING:
-    from mbplugin.lint.registry import Rule
+    from mbplugin.lint.rule import Rule
 
 
 def rule_command(

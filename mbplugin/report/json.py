@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.constraints.matrix import ConstraintMatrix
-    from mbplugin.lint.registry import Rule
+    from mbplugin.lint.rule import Rule
     from mbplugin.lint.run import Report
 
 SCHEMA_VERSION = 1
