@@ -73,7 +73,20 @@ class Equations:
     @cached_property
     def independent_rows(self) -> AnyArray:
         """Indices of ``rank`` rows that are well independent (pivoted QR of the scaled rows)."""
-        if not self.rank:
-            return np.zeros(0, dtype=int)
+        if not self.degree_of_redundancy or not self.rank:
+            return np.arange(self.rank)
         order = scipy.linalg.qr(self.scaled_C.T, mode="r", pivoting=True)[1]
         return np.sort(order[: self.rank])
+
+    @cached_property
+    def singular_vectors(self) -> Array:
+        """Left singular vectors (m, m) of the scaled rows, the ``rank`` that count first."""
+        rows, columns = self.C.shape
+        if not self.C.size:
+            return np.eye(rows)
+        return np.asarray(np.linalg.svd(self.scaled_C, full_matrices=rows > columns)[0])
+
+    @property
+    def self_stresses(self) -> Array:
+        """Left null space Z (m, p) of the scaled rows, orthonormal: (row_scale · C)ᵀ Z = 0."""
+        return self.singular_vectors[:, self.rank :]

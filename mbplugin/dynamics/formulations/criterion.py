@@ -1,0 +1,73 @@
+"""The projective criterion: how well each coordinate serves as an independent one.
+
+A coordinate is a direction kᵢ in the space of velocities, whose metric is M. It serves the better the
+closer it lies to the motions that the constraints allow: cos²αᵢ = 1 is entirely among them, 0 cannot be
+independent. Masses count: with others, another coordinate may be the best.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+
+from mbplugin.dynamics.equations import Equations
+from mbplugin.dynamics.formulations.partition import partition
+from mbplugin.dynamics.formulations.voronets import pivoted_coordinates
+from mbplugin.dynamics.redundancy.independent import Independent
+from mbplugin.spatial import AnyArray, Array
+
+
+def projective_criterion(equations: Equations, constraints: Independent) -> Array:
+    """Return cos²αᵢ = kᵢᵀ M_d⁻¹ kᵢ / (M⁻¹)ᵢᵢ of all coordinates, (n,) (blajer1994 (23a)).
+
+    kᵢ is column i of D = Hᵀ and M_d = D M Dᵀ; the result does not depend on which H was taken.
+    """
+    return np.asarray((tangents(equations, constraints) ** 2).sum(axis=0))
+
+
+def complementary_criterion(equations: Equations, constraints: Independent) -> Array:
+    """Return cos²βᵢ = kᵢᵀ M_c⁻¹ kᵢ / (M⁻¹)ᵢᵢ of all coordinates, (n,) (blajer1994 (23b)).
+
+    kᵢ is column i of C M⁻¹ and M_c = C M⁻¹Cᵀ. It is 1 − (23a), by another way.
+    """
+    effect = equations.solve_M(constraints.C.T)
+    along = np.linalg.solve(constraints.C @ effect, effect.T)
+    return np.asarray(np.einsum("ir,ri->i", effect, along) / _inverse_diagonal(equations))
+
+
+def tangents(equations: Equations, constraints: Independent) -> Array:
+    """Return the projections (k, n) of the unit vectors kᵢ/|kᵢ| on the motions that are allowed.
+
+    They are written in a basis that is orthonormal in the metric M: the length of column i is cos αᵢ,
+    and the columns of an independent set are a well conditioned matrix.
+    """
+    H = partition(constraints, pivoted_coordinates(equations, constraints)).H
+    lower = np.linalg.cholesky(H.T @ equations.M @ H)
+    projected = scipy.linalg.solve_triangular(lower, H.T, lower=True)
+    return np.asarray(projected / np.sqrt(_inverse_diagonal(equations)))
+
+
+def independence(projections: Array, chosen: AnyArray) -> float:
+    """Return how independent a set of coordinates is, from 0 to 1.
+
+    The smallest singular value squared of its projections: for one freedom the criterion itself.
+    """
+    if not len(projections):
+        return 1.0
+    return float(np.linalg.svd(projections[:, chosen], compute_uv=False)[-1] ** 2)
+
+
+def best_coordinates(projections: Array) -> AnyArray:
+    """Return k independent coordinates by the criterion, in ascending order.
+
+    First the one of the largest cos²αᵢ, then each time the largest of what is left when the chosen
+    ones are taken out; the k largest values alone may depend on each other.
+    """
+    if not len(projections):
+        return np.zeros(0, dtype=int)
+    order = scipy.linalg.qr(projections, mode="r", pivoting=True)[1]
+    return np.sort(order[: len(projections)])
+
+
+def _inverse_diagonal(equations: Equations) -> Array:
+    return np.asarray(np.diagonal(equations.solve_M(np.eye(len(equations.M)))))
