@@ -13,11 +13,12 @@ from math import comb
 
 import numpy as np
 
-from mbplugin.constraints.build import all_rows
-from mbplugin.constraints.planar import planar_rows
-from mbplugin.constraints.velocity import body_twists
-from mbplugin.dynamics.newton_euler import NewtonEuler, newton_euler
-from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
+from mbplugin.dynamics.absolute import absolute_equations
+from mbplugin.dynamics.actions import Actions
+from mbplugin.dynamics.equations import Equations
+from mbplugin.dynamics.formulations import solve
+from mbplugin.dynamics.redundancy.eliminate import ADMISSIBLE, Row
+from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.mechanism.kinematics import JointValues
 from mbplugin.reactions.loads import LoadLike, read_loads
 from mbplugin.reactions.state import Model, closed_state
@@ -25,9 +26,6 @@ from mbplugin.reactions.system import System, build_system
 from mbplugin.sources.scene import Scene
 from mbplugin.spatial import AnyArray, Array
 
-Row = int | tuple[str, str]
-#: A set of rows can be dropped when the self-stresses on it are at least this independent.
-_ADMISSIBLE = 1e-6
 #: A multiplier has changed when it differs by more than this fraction of the largest one.
 _CHANGED = 1e-7
 
@@ -125,12 +123,13 @@ def elimination_variants(
     chosen = admissible_sets(system.Z[order], count, seed) if sets is None else _read(system, order, sets)
     own = model.loads if isinstance(model, Scene) else ()
     payloads = model.payloads if isinstance(model, Scene) else ()
-    made = newton_euler(
-        state.mech, state.q, state.qd, loads=(*own, *read_loads(state.mech, loads)), payloads=payloads
+    acting = Actions((*own, *read_loads(state.mech, loads)), payloads, damping=False, friction=False)
+    equations = absolute_equations(
+        state.mech, state.q, state.qd, acting, planar=state.planar, degree_of_redundancy=system.Z.shape[1]
     )
     non_unique = tuple(v.name for v in system.verdicts if not v.unique)
     labels = tuple(system.labels[k] for k in order)
-    variants = tuple(_variant(system, made, order, rows) for rows in chosen)
+    variants = tuple(_variant(system, equations, order, rows) for rows in chosen)
     return Variants(labels, system.Z.shape[1], non_unique, variants)
 
 
@@ -145,7 +144,7 @@ def admissible_sets(Z: Array, count: int = 100, seed: int = 0) -> tuple[tuple[in
         All sets are tried where there are few; else up to ``count`` different ones are drawn.
     """
     p = Z.shape[1]
-    carrying = np.flatnonzero(np.linalg.norm(Z, axis=1) > _ADMISSIBLE)
+    carrying = np.flatnonzero(np.linalg.norm(Z, axis=1) > ADMISSIBLE)
     if comb(len(carrying), p) <= count:
         return tuple(s for s in itertools.combinations(carrying.tolist(), p) if _regular(Z, s))
     rng = np.random.default_rng(seed)
@@ -160,7 +159,7 @@ def admissible_sets(Z: Array, count: int = 100, seed: int = 0) -> tuple[tuple[in
 
 
 def _regular(Z: Array, rows: Sequence[int]) -> bool:
-    return not rows or float(np.linalg.svd(Z[list(rows)], compute_uv=False)[-1]) > _ADMISSIBLE
+    return not rows or float(np.linalg.svd(Z[list(rows)], compute_uv=False)[-1]) > ADMISSIBLE
 
 
 def _greedy(Z: Array, order: AnyArray) -> tuple[int, ...]:
@@ -212,28 +211,12 @@ def _row_index(labels: list[tuple[str, str]], row: Row) -> int:
     return labels.index(label)
 
 
-def _variant(system: System, made: NewtonEuler, order: AnyArray, rows: tuple[int, ...]) -> Variant:
-    """Solve [[M, −Cᵀ], [C, 0]] [v̇; λ] = [F; Γ] with some rows dropped (wojtyra2013 (11))."""
-    kept = np.setdiff1d(order, order[list(rows)])
-    size = np.tile(system.column_scale, len(system.mech.bodies))
-    columns = np.flatnonzero(size)
-    C = system.C[kept].toarray()[:, columns]
-    M: Array = np.zeros((len(size), len(size)))
-    for i, block in enumerate(made.M):
-        M[6 * i : 6 * i + 6, 6 * i : 6 * i + 6] = block
-    M = (size[:, None] * M * size)[np.ix_(columns, columns)]
-    twists = body_twists(system.mech, system.poses, made.qd)
-    moving = all_rows(system.mech, system.poses, made.q, twists)
-    Gamma = system.scale * np.concatenate([planar_rows(r, system.columns).Gamma for r in moving])
-    K = np.block([[M, -C.T], [C, np.zeros((len(kept), len(kept)))]])
-    try:
-        x = np.linalg.solve(K, np.concatenate(((size * made.F.ravel())[columns], Gamma[kept])))
-    except np.linalg.LinAlgError:
-        raise MbPluginError("a massless body can move", remedy="give every moving body a mass") from None
-    accelerations, multipliers = np.zeros(len(size)), np.zeros(len(order))
-    accelerations[columns] = size[columns] * x[: len(columns)]
-    multipliers[kept] = system.scale[kept] * x[len(columns) :]
+def _variant(system: System, equations: Equations, order: AnyArray, rows: tuple[int, ...]) -> Variant:
+    """Return the motion with some rows dropped (wojtyra2013 (11))."""
+    solution = solve(equations, "kkt", "eliminate", dropped=order[list(rows)].tolist() if rows else ())
+    accelerations = np.zeros((len(system.mech.bodies), 6))
+    accelerations[:, list(system.columns)] = solution.v_dot.reshape(-1, len(system.columns))
+    multipliers = solution.multipliers[order]
     for array in (accelerations, multipliers):
         array.setflags(write=False)
-    numbers = tuple(k + 1 for k in rows)
-    return Variant(numbers, accelerations.reshape(-1, 6), multipliers[order])
+    return Variant(tuple(k + 1 for k in rows), accelerations, multipliers)
