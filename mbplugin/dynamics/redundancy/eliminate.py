@@ -50,7 +50,7 @@ def _all_but(equations: Equations, dropped: Sequence[Row]) -> AnyArray:
         names = ", ".join(" ".join(equations.labels[k]) for k in out)
         raise BadUsage(
             f"rows {{{names}}} cannot be dropped together: the other rows are then redundant or too few",
-            expected=f"{p} rows, one for each self-stress",
+            expected=f"{p} {'row' if p == 1 else 'rows'}, one for each self-stress",
         )
     return np.delete(np.arange(len(equations.C)), out)
 
