@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / "assets"
 ORACLES = ROOT / "tests" / "oracles"
 FOUR_BAR = str(ORACLES / "four_bar_4R.sdf")
+SAMPLE = ROOT / "tests" / "sample_repository"
 DOOR_1 = str(ORACLES / "door_1_hinge.sdf")
 DOOR_2 = str(ORACLES / "door_2_hinges.sdf")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,9 +13,11 @@ import typer
 
 from mbplugin.cli import options as opt
 from mbplugin.cli.output import complain, emit
+from mbplugin.report.formats import rendered
 
 if TYPE_CHECKING:
     from mbplugin.lint.run import Report
+    from mbplugin.lint.targets import Target
 
 
 class Severity(str, Enum):
@@ -35,8 +38,22 @@ class Method(str, Enum):
     dca = "dca"
 
 
+class Format(str, Enum):
+    """Formats of a lint."""
+
+    text = "text"
+    json = "json"
+    sarif = "sarif"
+    github = "github"
+    junit = "junit"
+
+
 Files = Annotated[
-    list[str], typer.Argument(metavar="FILE…", help="URDF, SDF, MJCF or scene files; - reads stdin.")
+    list[str],
+    typer.Argument(
+        metavar="FILE…",
+        help="URDF, SDF, MJCF or scene files, folders of them, patterns; - reads stdin.",
+    ),
 ]
 Tolerance = Annotated[float | None, typer.Option(help="Relative rank tolerance; default 1e-4.")]
 SnapAngles = Annotated[
@@ -57,7 +74,18 @@ Select = Annotated[
     list[str] | None, typer.Option(metavar="CODES", help="Only these codes, or beginnings of codes.")
 ]
 Ignore = Annotated[list[str] | None, typer.Option(metavar="CODES", help="Not these.")]
-FailOn = Annotated[Severity, typer.Option(help="From which severity on the exit code is 1.")]
+FailOn = Annotated[
+    Severity | None, typer.Option(help="From which severity on the exit code is 1; default error.")
+]
+Baseline = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="JSON of an earlier lint; what it holds is not reported.")
+]
+Jobs = Annotated[int | None, typer.Option(min=1, help="How many processes; default one per core.")]
+LintFormat = Annotated[Format, typer.Option("--output-format", help="The format of the output.")]
+Reports = Annotated[
+    list[str] | None,
+    typer.Option("--report", metavar="FORMAT=FILE", help="Write this format to a file too; repeatable."),
+]
 
 
 def lint_command(
@@ -73,17 +101,29 @@ def lint_command(
     group: Groups = None,
     select: Select = None,
     ignore: Ignore = None,
-    output_format: opt.FormatOption = opt.Format.text,
+    output_format: LintFormat = Format.text,
     output: opt.OutputOption = None,
-    fail_on: FailOn = Severity.error,
+    report: Reports = None,
+    fail_on: FailOn = None,
+    baseline: Baseline = None,
+    jobs: Jobs = None,
     package_dir: opt.PackageDirOption = None,
 ) -> int:
     """Find redundant constraints, reactions that mean nothing, and what to change.
 
-    Every FILE is a run of its own. Exit code: 0 clean, 1 findings at or above --fail-on, 2 unusable
-    input or usage.
+    Every FILE is a run of its own, with the configuration that is nearest to it. Exit code: 0 clean, 1
+    findings at or above --fail-on, 2 unusable input or usage.
     """
-    asked: dict[str, Any] = {
+    from mbplugin.lint.codes import known_codes
+
+    also = [_format_and_file(text) for text in report or ()]
+    settings = {
+        "select": known_codes(opt.split(select), "--select"),
+        "ignore": known_codes(opt.split(ignore), "--ignore"),
+        "fail_on": fail_on and fail_on.value,
+        "package_dirs": tuple(package_dir or ()),
+    }
+    options: dict[str, Any] = {
         "q": opt.parse_q(q),
         "base": base and base.value,
         "planar": planar and planar.value,
@@ -92,65 +132,66 @@ def lint_command(
         "samples": samples,
         "method": "dca" if explain_dca else method.value,
         "groups": [opt.split([members]) for members in group or ()],
-        "select": _codes("--select", select),
-        "ignore": _codes("--ignore", ignore),
-        "fail_on": fail_on.value,
-        "package_dirs": tuple(package_dir or ()),
     }
-    reports = [_lint(file, asked) for file in _with_progress(files)]
+    reports = _lint(files, settings, options, jobs, baseline)
+    for kind, file in also:
+        emit(rendered(kind.value, reports, explain_dca), file)
     _write(reports, output_format, output, explain_dca)
-    return max(report.exit_code for report in reports)
+    return max(one.exit_code for one in reports)
 
 
-def _lint(file: str, asked: dict[str, Any]) -> Report:
-    from mbplugin.lint.run import lint
+def _lint(
+    files: Sequence[str],
+    settings: dict[str, Any],
+    options: dict[str, Any],
+    jobs: int | None,
+    baseline: Path | None,
+) -> list[Report]:
+    from mbplugin.lint.baseline import read_baseline, without_known
+    from mbplugin.lint.batch import with_unused_ignores
+    from mbplugin.lint.jobs import lint_targets
+    from mbplugin.lint.targets import targets
 
-    name, text = opt.read_source(file)
-    return lint(name, text=text, **asked)
-
-
-def _codes(option: str, texts: Sequence[str] | None) -> tuple[str, ...]:
-    """Return codes or beginnings of codes, none of which is a misspelling."""
-    from mbplugin.errors import BadUsage, suggestion
-
-    chosen = tuple(code.upper() for code in opt.split(texts))
-    if chosen:
-        from mbplugin.lint.registry import rules
-
-        known = [rule.code for rule in rules()]
-        for code in chosen:
-            if not code.startswith("MB9") and not any(k.startswith(code) for k in known):
-                raise BadUsage(f"{option} names {code!r}, which no rule has", remedy=suggestion(code, known))
-    return chosen
+    known = None if baseline is None else read_baseline(baseline)
+    chosen = [_with_text(target) for target in targets(files, settings)]
+    reports = list(_with_progress(lint_targets(chosen, options, jobs), len(chosen)))
+    reports = with_unused_ignores(reports, chosen)
+    return reports if known is None else without_known(reports, known)
 
 
-def _with_progress(files: Sequence[str]) -> Iterable[str]:
-    """Return the files, with a bar on stderr while there are several and somebody watches."""
-    if len(files) < 2 or not opt.on_terminal(sys.stderr):
-        return files
+def _with_text(target: Target) -> Target:
+    name, text = opt.read_source(target.file)
+    return replace(target, file=name, text=text)
+
+
+def _format_and_file(text: str) -> tuple[Format, Path]:
+    from mbplugin.errors import BadUsage
+
+    name, _, file = text.partition("=")
+    known = [kind.value for kind in Format]
+    if name not in known or not file:
+        raise BadUsage(f"--report is {text!r}", expected=f"FORMAT=FILE, FORMAT one of {', '.join(known)}")
+    return Format(name), Path(file)
+
+
+def _with_progress(reports: Iterable[Report], number: int) -> Iterable[Report]:
+    """Return the reports, with a bar on stderr while there are several and somebody watches."""
+    if number < 2 or not opt.on_terminal(sys.stderr):
+        return reports
     from rich.console import Console
     from rich.progress import track
 
-    return track(files, description="lint", console=Console(stderr=True), transient=True)
+    return track(reports, description="lint", total=number, console=Console(stderr=True), transient=True)
 
 
-def _write(
-    reports: Sequence[Report], output_format: opt.Format, output: Path | None, explain_dca: bool
-) -> None:
-    if output_format is opt.Format.text and output is None and opt.on_terminal(sys.stdout):
+def _write(reports: Sequence[Report], output_format: Format, output: Path | None, explain_dca: bool) -> None:
+    if output_format is Format.text and output is None and opt.on_terminal(sys.stdout):
         from mbplugin.report.layout import print_lines, terminal_width
         from mbplugin.report.text import lint_lines
 
         print_lines(lint_lines(reports, terminal_width(), explain_dca))
         return
-    if output_format is opt.Format.json:
-        from mbplugin.report.json import dumps, lint_document
-
-        emit(dumps(lint_document(reports)), output)
-    else:
-        from mbplugin.report.text import lint_text
-
-        emit(lint_text(reports, explain_dca=explain_dca), output)
+    emit(rendered(output_format.value, reports, explain_dca), output)
     # who reads a file or a pipe still learns why there is no verdict
     for report in reports:
         for finding in report.findings:

@@ -48,8 +48,11 @@ class Report:
         """0 clean, 1 findings at or above ``fail_on``, 2 unusable input."""
         if any(f.code.startswith("MB9") and f.severity == "error" for f in self.findings):
             return 2
-        threshold = SEVERITIES.index(self.fail_on)
-        return int(any(SEVERITIES.index(f.severity) >= threshold for f in self.findings))
+        return int(any(self.fails(finding) for finding in self.findings))
+
+    def fails(self, finding: Finding) -> bool:
+        """Return whether a finding is at or above ``fail_on``."""
+        return SEVERITIES.index(finding.severity) >= SEVERITIES.index(self.fail_on)
 
 
 def lint(

@@ -59,6 +59,10 @@ def run_document(report: Report) -> dict[str, Any]:
         "self_stresses": [] if analysis is None else [asdict(s) for s in analysis.self_stresses],
         "remedies": [] if analysis is None else _remedies(analysis),
         "findings": [asdict(finding) for finding in report.findings],
+        "suppressed": [
+            {"finding": asdict(suppressed.finding), "reason": suppressed.ignore.reason}
+            for suppressed in report.suppressed
+        ],
         **_dca(analysis),
     }
 

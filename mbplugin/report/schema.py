@@ -58,13 +58,15 @@ def _described(schema: Schema, description: str) -> Schema:
 
 def _lint() -> Schema:
     runs = _object(schema_version=_VERSION, runs=_list({"$ref": "#/$defs/run"}))
-    return {"anyOf": [{"$ref": "#/$defs/run"}, runs], "$defs": {"run": _run()}}
+    return {"anyOf": [{"$ref": "#/$defs/run"}, runs], "$defs": {"run": _run(), "finding": _finding()}}
 
 
 def _run() -> Schema:
     run = _object(
         schema_version=_VERSION,
-        source=_described(_TEXT, "the FILE as it was given"),
+        source=_described(
+            _TEXT, "the FILE as it was given, or the scene that the configuration names for it"
+        ),
         exit_code={"enum": [0, 1, 2]},
         model=_or_null(_model()),
         mobility=_or_null(_mobility()),
@@ -73,7 +75,11 @@ def _run() -> Schema:
         bodies=_list(_object(name=_TEXT, may_stay_rigid=_FLAG)),
         self_stresses=_list(_self_stress()),
         remedies=_list(_remedy()),
-        findings=_list(_finding()),
+        findings=_list({"$ref": "#/$defs/finding"}),
+        suppressed=_described(
+            _list(_object(finding={"$ref": "#/$defs/finding"}, reason=_TEXT)),
+            "findings that the configuration ignores",
+        ),
     )
     run["properties"]["dca"] = _described(_dca(), "the divide-and-conquer test, where it was the method")
     return run

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbplugin.report.layout import PLAIN_WIDTH, Line, counted, listed, plain_text, wrapped
+from mbplugin.report.summary import findings_summary, ignored_lines, runs_summary
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
@@ -38,12 +39,8 @@ def lint_lines(reports: Sequence[Report], width: int, explain_dca: bool = False)
             yield Line()
             yield from (Line(text) for text in report.analysis.dca.trace.splitlines())
     if len(reports) > 1:
-        codes = [report.exit_code for report in reports]
         yield Line()
-        yield Line(
-            f"{len(codes)} runs: {codes.count(0)} passed, {codes.count(1)} failed, {codes.count(2)} unusable",
-            _HEADING,
-        )
+        yield from (Line(text, _HEADING) for text in wrapped(runs_summary(reports), width, "", "  "))
 
 
 def verdict(report: Report) -> str:
@@ -73,7 +70,8 @@ def _run(report: Report, width: int) -> Iterator[Line]:
         yield from _remedies(report.analysis, width)
         yield from _rank(report.analysis, width)
     yield Line()
-    yield Line(_summary(report))
+    for sentence in (*ignored_lines(report), findings_summary([report])):
+        yield from (Line(text) for text in wrapped(sentence, width, "", "  "))
 
 
 def _help(text: str, width: int) -> Iterator[Line]:
@@ -94,6 +92,15 @@ def _findings(findings: Sequence[Finding], width: int) -> Iterator[Line]:
             yield from (Line(text) for text in wrapped(_placed(finding), width, "  ", "    "))
             if helps and finding.help in helps and finding.help not in helps[k + 1 :]:
                 yield from _help(finding.help, width)
+
+
+def finding_text(finding: Finding, width: int = PLAIN_WIDTH) -> str:
+    """Return one finding with its help as plain text."""
+    heading = f"{finding.severity} {finding.code} {finding.name}"
+    lines = [Line(heading), *(Line(text) for text in wrapped(_placed(finding), width, "  ", "    "))]
+    if finding.help and finding.help not in finding.message:
+        lines += _help(finding.help, width)
+    return plain_text(lines)
 
 
 def _placed(finding: Finding) -> str:
@@ -227,11 +234,3 @@ def _ratio(sigma: float | None) -> str:
 
 def _gap(gap: float) -> str:
     return f"{gap:.2g} m open" if gap > 1e-9 else "closed"
-
-
-def _summary(report: Report) -> str:
-    counts = [
-        counted(sum(finding.severity == severity for finding in report.findings), severity)
-        for severity in ("error", "warning", "note")
-    ]
-    return ", ".join(counts)

@@ -1,0 +1,83 @@
+"""The configuration of a file: the nearest ``mbplugin.toml`` or ``[tool.mbplugin]`` upwards."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mbplugin.errors import BadUsage
+from mbplugin.lint.settings import Settings
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+NAME, SHARED_NAME = "mbplugin.toml", "pyproject.toml"
+_TABLE = ("tool", "mbplugin")
+
+
+def settings_for(path: Path) -> Settings:
+    """Return what is in force for a file or folder, which need not exist.
+
+    Raises
+    ------
+    BadUsage
+        A configuration that cannot be read or does not follow the schema, with its line.
+    """
+    return settings_finder()(path)
+
+
+def settings_finder() -> Callable[[Path], Settings]:
+    """Return :func:`settings_for` for many files: it reads each configuration once."""
+
+    @cache
+    def of_folder(folder: Path) -> Settings:
+        for name in (NAME, SHARED_NAME):
+            if (folder / name).is_file() and (settings := read_config(folder / name)) is not None:
+                return settings
+        return of_folder(folder.parent) if folder.parent != folder else Settings()
+
+    def of_path(path: Path) -> Settings:
+        absolute = path.resolve()
+        return of_folder(absolute if absolute.is_dir() else absolute.parent)
+
+    return of_path
+
+
+def read_config(path: Path) -> Settings | None:
+    """Return the settings of a configuration; None where a ``pyproject.toml`` holds none.
+
+    Raises
+    ------
+    BadUsage
+        It cannot be read or does not follow the schema, with its line.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadUsage(f"the configuration cannot be read ({error})", where=str(path)) from None
+    shared = path.name == SHARED_NAME
+    if shared and "mbplugin" not in text:  # other tools' business, and most often quite long
+        return None
+    data = _parsed(text, path)
+    for key in _TABLE if shared else ():
+        data = data.get(key, {}) if isinstance(data, dict) else {}
+    if shared and not data:
+        return None
+    if not isinstance(data, dict):
+        raise BadUsage(f"{'.'.join(_TABLE)} is {data!r}", where=str(path), expected="a table")
+    from mbplugin.lint.config_lines import ConfigLines
+    from mbplugin.lint.config_values import settings_of
+
+    return settings_of(path, data, ConfigLines.of(text, _TABLE if shared else ()))
+
+
+def _parsed(text: str, path: Path) -> Any:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise BadUsage(f"the configuration is no TOML: {error}", where=str(path)) from None

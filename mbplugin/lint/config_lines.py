@@ -1,0 +1,55 @@
+"""At which lines a configuration says what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(r"^\s*[\"']?([A-Za-z0-9_-]+)[\"']?\s*[.=]")
+
+
+@dataclass(frozen=True)
+class ConfigLines:
+    """Lines from 1; 0 where a line is not known.
+
+    Parameters
+    ----------
+    keys : mapping of str to int
+        Of the top keys of the configuration.
+    ignores : tuple of int
+        Of the ``[[ignore]]`` headers.
+    """
+
+    keys: Mapping[str, int]
+    ignores: tuple[int, ...]
+
+    @classmethod
+    def of(cls, text: str, table: Sequence[str] = ()) -> ConfigLines:
+        """Return the lines of a text; ``table`` is the one that holds the configuration."""
+        keys: dict[str, int] = {}
+        ignores: list[int] = []
+        inside: tuple[str, ...] = ()
+        top = tuple(table)
+        for number, line in enumerate(text.splitlines(), start=1):
+            if header := _HEADER.match(line):
+                inside = tuple(part.strip(" \"'") for part in header.group(2).split("."))
+                if inside == (*top, "ignore") and header.group(1) == "[[":
+                    ignores.append(number)
+                if len(inside) > len(top) and inside[: len(top)] == top:
+                    keys.setdefault(inside[len(top)], number)
+            elif inside == top and (key := _KEY.match(line)):
+                keys.setdefault(key.group(1), number)
+        return cls(keys, tuple(ignores))
+
+    def of_ignore(self, index: int) -> int:
+        """Return the line of an ignore; that of the whole list where it is written as one."""
+        return self.ignores[index] if index < len(self.ignores) else self.keys.get("ignore", 0)
+
+    def of_place(self, place: Sequence[int | str]) -> int:
+        """Return the line of a key, or of an ignore."""
+        key, *rest = place
+        if key == "ignore" and rest and isinstance(rest[0], int):
+            return self.of_ignore(rest[0])
+        return self.keys.get(str(key), 0)

@@ -1,0 +1,58 @@
+"""The tables of ``mbplugin.toml`` as pydantic models; what they do not name is refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+
+Text = Annotated[str, Field(pattern=r"\S")]
+
+
+class Table(BaseModel):
+    """A table: strict types, keys in kebab-case, no further keys."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        allow_inf_nan=False,
+        alias_generator=lambda name: name.replace("_", "-"),
+    )
+
+
+class IgnoreTable(Table):
+    """``[[ignore]]``: a rule is silent about an element, for a reason."""
+
+    rule: Annotated[Text, Field(description="code or name of a rule")]
+    element: Annotated[Text, Field(description="a body, pair or model; * stands for anything")]
+    reason: Annotated[Text, Field(description="why this may stay")]
+    file: Annotated[Text, Field(description="only in these files, seen from the configuration")] | None = None
+
+
+def _kind(value: Any) -> str:
+    return "table" if isinstance(value, dict | IgnoreTable) else "code"
+
+
+class ConfigFile(Table):
+    """A whole ``mbplugin.toml``, or the table ``[tool.mbplugin]`` of a ``pyproject.toml``."""
+
+    select: Annotated[list[Text], Field(description="only these codes, or beginnings of codes")] = []
+    ignore: Annotated[
+        list[
+            Annotated[
+                Annotated[Text, Tag("code")] | Annotated[IgnoreTable, Tag("table")], Discriminator(_kind)
+            ]
+        ],
+        Field(description="codes that are not reported, and [[ignore]] tables"),
+    ] = []
+    fail_on: Annotated[
+        Literal["error", "warning", "note"], Field(description="from which severity on the exit code is 1")
+    ] = "error"
+    tolerance: (
+        Annotated[float, Field(gt=0, lt=1, description="relative rank tolerance of scenes that state none")]
+        | None
+    ) = None
+    package_dirs: Annotated[list[Text], Field(description="where package:// is looked up")] = []
+    exclude: Annotated[list[Text], Field(description="patterns passed over in folders")] = []
+    scenes: Annotated[dict[str, Text], Field(description="robot = scene that is linted in its place")] = {}

@@ -1,0 +1,101 @@
+"""The values of a configuration: validated, made absolute, each with the line it comes from."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from mbplugin.errors import BadUsage, suggestion
+from mbplugin.lint.codes import known_codes, rule_code
+from mbplugin.lint.config_lines import ConfigLines
+from mbplugin.lint.config_schema import ConfigFile, IgnoreTable
+from mbplugin.lint.ignores import Ignore
+from mbplugin.lint.settings import Settings
+
+
+def settings_of(path: Path, data: Mapping[str, Any], lines: ConfigLines) -> Settings:
+    """Return the settings that the tables of a configuration state.
+
+    Raises
+    ------
+    BadUsage
+        The first thing that does not follow the schema, with its line.
+    """
+    config = _validated(path, data, lines)
+    folder = path.resolve().parent
+
+    def where(*place: int | str) -> str:
+        return _where(path, lines, place)
+
+    def absolute(name: str) -> str:
+        return (folder / name).as_posix()
+
+    def pattern(text: str) -> str:
+        # the folder may have a name with brackets, which mean something in a pattern
+        return f"{glob.escape(folder.as_posix())}/{text}"
+
+    codes = [entry for entry in config.ignore if isinstance(entry, str)]
+    return Settings(
+        select=known_codes(config.select, "select", where("select")),
+        ignore=known_codes(codes, "ignore", where("ignore")),
+        fail_on=config.fail_on,
+        tolerance=config.tolerance,
+        package_dirs=tuple(absolute(name) for name in config.package_dirs),
+        exclude=tuple(pattern(text) for text in config.exclude),
+        scenes={
+            (folder / robot).resolve().as_posix(): absolute(scene) for robot, scene in config.scenes.items()
+        },
+        ignores=tuple(
+            Ignore(
+                rule_code(entry.rule, "the ignore", where("ignore", k)),
+                entry.element,
+                entry.reason.strip(),
+                pattern(entry.file) if entry.file else "*",
+                str(path),
+                lines.of_ignore(k),
+            )
+            for k, entry in enumerate(config.ignore)
+            if isinstance(entry, IgnoreTable)
+        ),
+        file=str(path),
+        origins={name: where(key) for key, name in _keys().items() if key in data},
+    )
+
+
+def _keys() -> dict[str, str]:
+    """Return the fields of the settings by the keys that set them."""
+    return {field.alias or name: name for name, field in ConfigFile.model_fields.items()}
+
+
+def _where(path: Path, lines: ConfigLines, place: tuple[int | str, ...]) -> str:
+    line = lines.of_place(place)
+    return f"{path}:{line}" if line else str(path)
+
+
+def _validated(path: Path, data: Mapping[str, Any], lines: ConfigLines) -> ConfigFile:
+    try:
+        return ConfigFile.model_validate(data)
+    except ValidationError as error:
+        failure = error.errors(include_url=False)[0]
+        # the tags of the union are ours, not the file's
+        place = tuple(part for part in failure["loc"] if part not in ("code", "table"))
+        raise _sentence(_where(path, lines, place), place, failure) from None
+
+
+def _sentence(where: str, place: tuple[int | str, ...], failure: Mapping[str, Any]) -> BadUsage:
+    *owners, key = (str(part + 1) if isinstance(part, int) else part for part in place)
+    inside = (
+        f" in [[{owners[0]}]] {owners[1]}" if len(owners) == 2 else f" in {'.'.join(owners)}" * bool(owners)
+    )
+    if failure["type"] == "extra_forbidden":
+        known = IgnoreTable.model_fields if owners else _keys()
+        return BadUsage(f"unknown key {key!r}{inside}", where=where, remedy=suggestion(key, list(known)))
+    if failure["type"] == "missing":
+        return BadUsage(f"there is no {key}{inside}", where=where, remedy=f'add {key} = "…"')
+    expected = "a text that is not empty" if failure["type"] == "string_pattern_mismatch" else failure["msg"]
+    what = f"{key}{inside} is {failure['input']!r}"
+    return BadUsage(what, where=where, expected=f"{expected[:1].lower()}{expected[1:]}")

@@ -1,0 +1,90 @@
+"""What is linted: files, folders and patterns as people name them, each file with what is in force."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from mbplugin.lint.config import settings_finder
+from mbplugin.lint.settings import Settings
+
+#: What is linted in folders, and collected by pytest.
+ENDINGS = (".urdf", ".sdf", ".scene.toml")
+
+
+@dataclass(frozen=True)
+class Target:
+    """One run: a file, its content where it does not come from the file, and what is in force for it."""
+
+    file: str
+    settings: Settings
+    text: str | None = None
+
+
+def targets(files: Iterable[str], asked: Mapping[str, Any] | None = None) -> list[Target]:
+    """Return the runs of FILE arguments, in their order; what is found in folders, once.
+
+    Parameters
+    ----------
+    files : iterable of str
+        Files, folders (searched for models, hidden ones passed over) and patterns. What stands for
+        nothing stays as it is, so that its run says so.
+    asked : mapping, optional
+        Settings that go before those of the configuration, as in ``Settings.overridden``.
+
+    Raises
+    ------
+    BadUsage
+        A configuration that does not follow the schema.
+    """
+    settings_for = settings_finder()
+    found: list[Target] = []
+    seen: set[str] = set()
+    for name in files:
+        for file in _expanded(name, settings_for):
+            settings = settings_for(Path(file)).overridden(asked or {})
+            scene = settings.scenes.get(Path(file).resolve().as_posix())
+            linted = _seen_from_here(scene) if scene else file
+            if linted == name or os.path.normpath(linted) not in seen:
+                found.append(Target(linted, settings))
+            seen.add(os.path.normpath(linted))
+    return found
+
+
+def is_model(name: str) -> bool:
+    """Return whether a file is one that folders are searched for."""
+    return name.lower().endswith(ENDINGS)
+
+
+def excluded(path: Path, settings: Settings) -> bool:
+    """Return whether the configuration passes over a file that nobody named."""
+    text = path.resolve().as_posix()
+    return any(fnmatchcase(text, pattern) for pattern in settings.exclude)
+
+
+def _expanded(name: str, settings_for: Callable[[Path], Settings]) -> list[str]:
+    if Path(name).is_dir():
+        found = list(_below(name))
+    elif not Path(name).exists() and glob.has_magic(name):
+        # Path.glob takes no absolute patterns
+        matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207
+        found = [file for match in matches for file in (_below(match) if Path(match).is_dir() else [match])]
+    else:
+        return [name]
+    return [file for file in found if not excluded(Path(file), settings_for(Path(file)))] or [name]
+
+
+def _below(folder: str) -> Iterator[str]:
+    for path, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (os.path.normpath(Path(path) / name) for name in sorted(names) if is_model(name))
+
+
+def _seen_from_here(file: str) -> str:
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file

@@ -1,0 +1,32 @@
+"""The formats of a lint, by name; one is imported only where it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mbplugin.lint.run import Report
+
+
+def rendered(name: str, reports: Sequence[Report], explain_dca: bool = False) -> str:
+    """Return reports in a format: text, json, sarif, github or junit."""
+    if name == "text":
+        from mbplugin.report.text import lint_text
+
+        return lint_text(reports, explain_dca=explain_dca)
+    if name == "github":
+        from mbplugin.report.github import github_text
+
+        return github_text(reports)
+    if name == "junit":
+        from mbplugin.report.junit import junit_text
+
+        return junit_text(reports)
+    from mbplugin.report.json import dumps, lint_document
+
+    if name == "sarif":
+        from mbplugin.report.sarif import sarif_document
+
+        return dumps(sarif_document(reports))
+    return dumps(lint_document(reports))

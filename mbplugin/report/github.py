@@ -1,0 +1,44 @@
+"""Workflow commands of GitHub Actions: each finding an annotation of its line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from mbplugin.report.places import in_repository
+from mbplugin.report.summary import runs_summary
+
+if TYPE_CHECKING:
+    from mbplugin.lint.finding import Finding
+    from mbplugin.lint.run import Report
+
+_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+
+
+def github_text(reports: Sequence[Report]) -> str:
+    """Return one command per finding, and the summary for the log."""
+    commands = [_command(finding) for report in reports for finding in report.findings]
+    return "".join(f"{line}\n" for line in (*commands, runs_summary(reports)))
+
+
+def _command(finding: Finding) -> str:
+    properties = ",".join(f"{key}={_property(value)}" for key, value in _properties(finding))
+    message = f"{finding.message}\n{finding.help}" if finding.help else finding.message
+    return f"::{_COMMANDS[finding.severity]} {properties}::{_data(message)}"
+
+
+def _properties(finding: Finding) -> Iterator[tuple[str, str]]:
+    if file := in_repository(finding.file):
+        yield "file", file
+        if finding.line:
+            yield "line", str(finding.line)
+    yield "title", f"{finding.code} {finding.name}" + (f" [{finding.element}]" if finding.element else "")
+
+
+def _data(text: str) -> str:
+    """Escape as the runner unescapes; a line break would end the command and may begin another."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
