@@ -1,0 +1,76 @@
+"""Forces of pairs along physical directions, where no row is redundant.
+
+A multiplier belongs to a row as it is written, and the same constraints can be written in many ways: closing
+conditions, for example, say what each dependent joint does. Forces f along unit directions act on the
+coordinates through the distribution matrix B of virtual work, Cᵀλ = Bᵀf (blajer1994 (32)). Column i of B says
+how fast the points where the forces act move along them when coordinate i moves alone; the rows of pairs as
+``Equations`` has them are such directions already.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbplugin.dynamics.equations import Equations
+from mbplugin.dynamics.formulations.partition import Partition, motion_in, partition
+from mbplugin.dynamics.formulations.voronets import pivoted_coordinates
+from mbplugin.dynamics.redundancy.independent import as_they_are
+from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.spatial import Array
+
+SCHEMES = ("35", "37", "38")
+
+
+def pair_forces(equations: Equations, B: Array | None = None, scheme: str = "37") -> Array:
+    """Return the forces f (m,) with Bᵀf = M v̇ − F, N and N·m.
+
+    Parameters
+    ----------
+    equations : Equations
+        Without redundant rows.
+    B : (m, n) array, optional
+        Distribution matrix, when C is written otherwise; its rows span the same space as those of C.
+    scheme : "35", "37" or "38"
+        Which of the three solutions of blajer1994; they agree. (35) needs M⁻¹ but no accelerations,
+        (37) solves n equations, (38) the m of the dependent coordinates.
+
+    Raises
+    ------
+    BadUsage
+        Redundant rows: f is then not unique.
+    UnknownName
+        A scheme that there is not.
+    """
+    if scheme not in SCHEMES:
+        raise UnknownName(f"there is no scheme {scheme!r}", remedy=suggestion(scheme, SCHEMES))
+    if equations.degree_of_redundancy:
+        raise BadUsage(
+            f"pair forces are not unique: {equations.degree_of_redundancy} of the constraints are redundant",
+            remedy="use mbplugin.reactions, which says what is unique and what compliance makes of the rest",
+        )
+    B = equations.C if B is None else B
+    constraints = as_they_are(equations)
+    parts = partition(constraints, pivoted_coordinates(equations, constraints))
+    if scheme == "35":
+        return _from_masses(equations, B, parts)
+    needed = equations.M @ motion_in(equations, constraints, parts).v_dot - equations.F
+    return (
+        _from_projection(equations, B, parts, needed) if scheme == "37" else _from_balance(B, parts, needed)
+    )
+
+
+def _from_masses(equations: Equations, B: Array, parts: Partition) -> Array:
+    """Return f = (B M⁻¹Bᵀ)⁻¹ B([0; ξ] − M⁻¹F) (blajer1994 (35))."""
+    solved = equations.solve_M(np.column_stack((equations.F, B.T)))
+    return np.asarray(np.linalg.solve(B @ solved[:, 1:], B @ (parts.xi - solved[:, 0])))
+
+
+def _from_projection(equations: Equations, B: Array, parts: Partition, needed: Array) -> Array:
+    """Return the upper part of [f; 0] = (T M)⁻ᵀ(M v̇ − F) with T M = [B; D M] (blajer1994 (37))."""
+    TM = np.vstack((B, parts.H.T @ equations.M))
+    return np.asarray(np.linalg.solve(TM.T, needed)[: len(B)])
+
+
+def _from_balance(B: Array, parts: Partition, needed: Array) -> Array:
+    """Return f from the rows of Bᵀf = M v̇ − F that belong to dependent coordinates (blajer1994 (38))."""
+    return np.asarray(np.linalg.solve(B[:, parts.dependent].T, needed[parts.dependent]))
