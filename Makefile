@@ -40,7 +40,7 @@ lint: $(VENV)/test.stamp
 
 schemas: $(VENV)/core.stamp
 	@mkdir -p docs
-	@for document in lint scene matrix rule reactions; do \
+	@for document in lint scene matrix rule reactions config settings; do \
 	  $(BIN)/mbplugin schema $$document --output docs/$$document.schema.json || exit; \
 	done
 

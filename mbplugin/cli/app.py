@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import mbplugin
-from mbplugin.cli import lint, matrix, reactions, rule, schema
+from mbplugin.cli import config, lint, matrix, reactions, rule, schema
 from mbplugin.cli.output import complain, emit
 from mbplugin.errors import MbPluginError
 
@@ -28,6 +28,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("lint")(lint.lint_command)
+app.command("config")(config.config_command)
 app.command("rule")(rule.rule_command)
 app.command("schema")(schema.schema_command)
 app.command("matrix")(matrix.matrix_command)

@@ -19,6 +19,8 @@ class Document(str, Enum):
     matrix = "matrix"
     rule = "rule"
     reactions = "reactions"
+    config = "config"
+    settings = "settings"
 
 
 def schema_command(

@@ -25,16 +25,20 @@ _PLANAR = {"enum": [False, "xy", "yz", "zx", "yx", "zy", "xz"]}
 
 
 def schema_of(document: str) -> Schema:
-    """Return the schema of ``lint``, ``rule``, ``matrix`` or ``reactions`` output, or of a ``scene`` file."""
+    """Return the schema of the output of a command, of a ``scene`` file or of the ``settings`` of a lint."""
     if document == "scene":
         from mbplugin.sources.scene_schema import SceneFile
 
         return {"$schema": _DRAFT, **SceneFile.model_json_schema()}
+    if document == "settings":
+        from mbplugin.lint.config_schema import ConfigFile
+
+        return {"$schema": _DRAFT, **ConfigFile.model_json_schema()}
     if document == "reactions":
         from mbplugin.report.reactions_schema import reactions_schema
 
         return {"$schema": _DRAFT, "title": "mbplugin reactions", **reactions_schema()}
-    built = {"lint": _lint, "rule": _rules, "matrix": _matrix}[document]()
+    built = {"lint": _lint, "rule": _rules, "matrix": _matrix, "config": _config}[document]()
     return {"$schema": _DRAFT, "title": f"mbplugin {document}", **built}
 
 
@@ -183,6 +187,17 @@ def _finding() -> Schema:
 def _rules() -> Schema:
     rule = _object(code=_CODE, name=_TEXT, severity=_SEVERITY, documentation=_TEXT)
     return _object(schema_version=_VERSION, rules=_list(rule))
+
+
+def _config() -> Schema:
+    setting = _object(name=_TEXT, value={}, origin=_described(_TEXT, "file:line, or default"))
+    ignore = _object(rule=_CODE, element=_TEXT, files=_TEXT, reason=_TEXT, file=_TEXT, line=_COUNT)
+    return _object(
+        schema_version=_VERSION,
+        configuration=_described(_or_null(_TEXT), "the file; null where there is none"),
+        settings=_list(setting),
+        ignores=_list(ignore),
+    )
 
 
 def _matrix() -> Schema:

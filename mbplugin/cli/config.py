@@ -1,0 +1,29 @@
+"""``mbplugin config``: what is in force for a file, and where it came from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mbplugin.cli import options as opt
+from mbplugin.cli.output import emit
+
+
+def config_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file or folder.")] = Path(),
+    output_format: opt.FormatOption = opt.Format.text,
+    output: opt.OutputOption = None,
+) -> None:
+    """Print the settings that a lint of FILE uses, and where each came from."""
+    from mbplugin.lint.config import settings_for
+    from mbplugin.report.settings import settings_document, settings_text
+
+    settings = settings_for(file)
+    if output_format is opt.Format.json:
+        from mbplugin.report.json import dumps
+
+        emit(dumps(settings_document(settings)), output)
+    else:
+        emit(settings_text(settings), output)
