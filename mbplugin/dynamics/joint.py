@@ -1,0 +1,107 @@
+"""Equations of motion in joint coordinates: only closures, couplings, drivers and the like are rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
+from mbplugin.analysis.rank import rank_blocks
+from mbplugin.constraints.planar import plane_columns
+from mbplugin.dynamics.actions import NOTHING, Actions
+from mbplugin.dynamics.equations import Equations
+from mbplugin.dynamics.kernels.articulated import accelerate, inward, outward
+from mbplugin.dynamics.kernels.inverse import inverse_dynamics, mass_matrix
+from mbplugin.dynamics.kernels.solve import row_acceleration, row_in_rates
+from mbplugin.dynamics.tree_model import TreeModel, tree_model
+from mbplugin.mechanism.kinematics import forward
+from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.spatial import ROTATION, AnyArray, Array
+
+
+def joint_equations(
+    mech: Mechanism,
+    q: Array,
+    qd: Array,
+    actions: Actions = NOTHING,
+    *,
+    time: float = 0.0,
+    planar: str | None = None,
+    tolerance: float = DEFAULT_TOLERANCE,
+    degree_of_redundancy: int | None = None,
+) -> Equations:
+    """Return M q̈ = F + Jᵀλ, J q̈ = Γ in joint rates at a closed state; arguments as for absolute ones.
+
+    M comes from composite inertias, F from inverse dynamics, M⁻¹ from the articulated-body recursion.
+    """
+    model = tree_model(mech, actions, planar=planar, q=q)
+    if degree_of_redundancy is None:
+        degree_of_redundancy = redundancy(mech, q, planar, tolerance)
+    return equations_of(model, q, qd, time=time, degree_of_redundancy=degree_of_redundancy)
+
+
+def redundancy(mech: Mechanism, q: Array, planar: str | None, tolerance: float) -> int:
+    """Return p of the rows in joint rates at a closed pose.
+
+    Rows that hold a planar view in its plane make the rows across it redundant as well, so those are
+    counted in space.
+    """
+    poses = forward(mech, q)
+    spatial = rank_blocks(mech, poses, plane_columns(None), tolerance, q)
+    if planar is None:
+        return sum(b.redundancy for b in spatial)
+    flat = rank_blocks(mech, poses, plane_columns(planar), tolerance, q)
+    rows = sum(b.reduced.shape[0] for b in spatial)
+    return rows - sum(b.rank for b in flat)
+
+
+def equations_of(
+    model: TreeModel, q: Array, qd: Array, *, time: float = 0.0, degree_of_redundancy: int
+) -> Equations:
+    """Return the equations of a model at a state, friction and controller included."""
+    model.evaluate(q, qd, time)
+    if len(model.resistances):
+        model.slide(qd)
+        model.evaluate(q, qd, time)
+    table, nv = model.table, len(model.rates)
+    count = table.persistent
+    M, C, Gamma, rest = np.zeros((nv, nv)), np.zeros((count, nv)), np.zeros(count), np.zeros(nv)
+    mass_matrix(model.solids, model.rates, M)
+    model.rates["qdd"] = 0.0
+    accelerate(model.solids, model.rates)
+    for i in range(count):
+        row_in_rates(model.solids, model.rates, table.rows, table.terms, i, 1.0, C[i])
+        own = row_acceleration(model.solids, model.rates, table.rows, table.terms, i)
+        Gamma[i] = table.rows["gamma"][i] - own
+    inverse_dynamics(model.solids, model.rates, rest)
+    turns = np.abs(model.rates["s"][:, ROTATION]).max(axis=1, initial=0.0) > 0
+    return Equations(
+        "joint",
+        table.labels[:count],
+        np.array(qd, dtype=float),
+        M,
+        -rest,
+        C,
+        table.rows["bias"][:count].copy(),
+        Gamma,
+        table.rows["unit"][:count].copy(),
+        np.where(turns, 1.0, model.length),
+        degree_of_redundancy,
+        _Recursion(model.solids.copy(), model.rates.copy()),
+    )
+
+
+class _Recursion:
+    """M⁻¹ by the articulated-body recursion, at the state of its own records."""
+
+    def __init__(self, solids: AnyArray, rates: AnyArray) -> None:
+        self._solids, self._rates = solids, rates
+
+    def __call__(self, rhs: Array) -> Array:
+        columns = np.asarray(rhs, dtype=float).reshape(len(rhs), -1)
+        out = np.empty_like(columns)
+        for k in range(columns.shape[1]):
+            self._rates["tau"], self._solids["f"] = columns[:, k], 0.0
+            inward(self._solids, self._rates, False)
+            outward(self._solids, self._rates, False)
+            out[:, k] = self._rates["qdd"]
+        return out.reshape(np.shape(rhs))

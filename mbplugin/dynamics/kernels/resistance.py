@@ -1,0 +1,51 @@
+"""What resists the rate of a row: a damper in a cut pair, dry friction, a brake."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbplugin.dynamics.kernels.jit import Records, kernel
+from mbplugin.dynamics.kernels.rows import RATE
+from mbplugin.dynamics.kernels.solve import row_rate
+from mbplugin.spatial import Array
+
+#: A resistance along a row: ``viscous`` part, ``sliding`` and ``static`` dry part, N·m or N. ``sense`` is
+#: the sign of the rate while it slides, zero while it does not act or its row holds it.
+RESISTANCE = np.dtype(
+    [
+        ("row", np.int64),
+        ("viscous", np.float64),
+        ("sliding", np.float64),
+        ("static", np.float64),
+        ("sense", np.float64),
+    ],
+    align=True,
+)
+
+
+@kernel
+def resist(
+    solids: Records,
+    rates: Records,
+    rows: Records,
+    terms: Records,
+    resistances: Records,
+    qd: Array,
+    power: Array,
+) -> None:
+    """Add what resistances do to ``f`` and ``tau``, and their power to ``power[0]``."""
+    for n in range(len(resistances)):
+        one = resistances[n]
+        if one.viscous == 0.0 and one.sense == 0.0:
+            continue
+        rate = row_rate(solids, rows, terms, one.row, qd)
+        force = -one.viscous * rate - one.sense * one.sliding
+        power[0] += force * rate
+        row = rows[one.row]
+        if row.kind == RATE:
+            rates[row.rate].tau += force
+            continue
+        a, b = solids[row.a], solids[row.b]
+        for i in range(6):
+            a.f[i] -= force * row.on_a[i]
+            b.f[i] -= force * row.on_b[i]

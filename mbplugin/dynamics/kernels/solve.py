@@ -1,0 +1,232 @@
+"""Constrained accelerations and jumps: the rows' innovations G made orthonormal, G = Rᵀ Q.
+
+J M⁻¹ Jᵀ = G Gᵀ is never formed: its condition would be the square of that of G, and a mechanism near a
+singular pose needs the digits.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from mbplugin.dynamics.kernels.articulated import (
+    force_innovations,
+    outward,
+    project_wrench,
+    wrench_innovations,
+)
+from mbplugin.dynamics.kernels.jit import Records, kernel
+from mbplugin.dynamics.kernels.rows import COMBINED, RATE
+from mbplugin.spatial import AnyArray, Array
+
+#: A row counts as dependent in the kernels when less than this fraction of it is its own: only at a
+#: singular pose, since the rows that are redundant anywhere have been left out before.
+SINGULAR = 1e-10
+
+
+@kernel
+def add_innovations(
+    solids: Records, rates: Records, rows: Records, terms: Records, i: int, size: float, G: Array
+) -> None:
+    """Add ``size`` times the innovations of row i to G (nv,)."""
+    row = rows[i]
+    if row.kind == COMBINED:
+        for n in range(row.first, row.first + row.count):
+            _add_part(solids, rates, rows[terms[n].row], size * terms[n].coefficient, G)
+    else:
+        _add_part(solids, rates, row, size, G)
+
+
+@kernel
+def _add_part(solids: Records, rates: Records, row: Records, size: float, G: Array) -> None:
+    if row.kind == RATE:
+        force_innovations(solids, rates, row.rate, size, G)
+        return
+    wrench_innovations(solids, rates, row.a, size * row.on_a, G)
+    wrench_innovations(solids, rates, row.b, size * row.on_b, G)
+
+
+@kernel
+def row_in_rates(
+    solids: Records, rates: Records, rows: Records, terms: Records, i: int, size: float, out: Array
+) -> None:
+    """Add ``size`` times row i, written in joint rates, to ``out`` (nv,)."""
+    row = rows[i]
+    if row.kind == COMBINED:
+        for n in range(row.first, row.first + row.count):
+            _part_in_rates(solids, rates, rows[terms[n].row], size * terms[n].coefficient, out)
+    else:
+        _part_in_rates(solids, rates, row, size, out)
+
+
+@kernel
+def _part_in_rates(solids: Records, rates: Records, row: Records, size: float, out: Array) -> None:
+    if row.kind == RATE:
+        out[row.rate] += size
+        return
+    project_wrench(solids, rates, row.a, size * row.on_a, out)
+    project_wrench(solids, rates, row.b, size * row.on_b, out)
+
+
+@kernel
+def row_rate(solids: Records, rows: Records, terms: Records, i: int, qd: Array) -> float:
+    """Return row i times the velocities."""
+    row, total = rows[i], 0.0
+    if row.kind == COMBINED:
+        for n in range(row.first, row.first + row.count):
+            total += terms[n].coefficient * _part_rate(solids, rows[terms[n].row], qd)
+        return total
+    return _part_rate(solids, row, qd)
+
+
+@kernel
+def _part_rate(solids: Records, row: Records, qd: Array) -> float:
+    if row.kind == RATE:
+        return float(qd[row.rate])
+    a, b, total = solids[row.a], solids[row.b], 0.0
+    for i in range(6):
+        total += row.on_a[i] * a.v[i] + row.on_b[i] * b.v[i]
+    return total
+
+
+@kernel
+def row_acceleration(solids: Records, rates: Records, rows: Records, terms: Records, i: int) -> float:
+    """Return row i times the accelerations."""
+    row, total = rows[i], 0.0
+    if row.kind == COMBINED:
+        for n in range(row.first, row.first + row.count):
+            total += terms[n].coefficient * _part_acceleration(solids, rates, rows[terms[n].row])
+        return total
+    return _part_acceleration(solids, rates, row)
+
+
+@kernel
+def _part_acceleration(solids: Records, rates: Records, row: Records) -> float:
+    if row.kind == RATE:
+        return float(rates[row.rate].qdd)
+    a, b, total = solids[row.a], solids[row.b], 0.0
+    for i in range(6):
+        total += row.on_a[i] * a.a[i] + row.on_b[i] * b.a[i]
+    return total
+
+
+@kernel
+def decompose(
+    solids: Records,
+    rates: Records,
+    rows: Records,
+    terms: Records,
+    chosen: AnyArray,
+    Q: Array,
+    R: Array,
+) -> float:
+    """Fill Q (r, nv) with orthonormal rows and R (r, r) with G = Rᵀ Q of the chosen rows.
+
+    Returns
+    -------
+    float
+        The smallest share of a row that is its own, 1 where all are orthogonal, 0 where one depends on
+        those before it; such a row is left out.
+    """
+    r, nv, worst = len(chosen), Q.shape[1], 1.0
+    for i in range(r):
+        for j in range(nv):
+            Q[i, j] = 0.0
+        add_innovations(solids, rates, rows, terms, chosen[i], rows[chosen[i]].unit, Q[i])
+        size = _norm(Q[i])
+        for k in range(i + 1):
+            R[k, i] = 0.0
+        # twice is enough
+        for _ in range(2):
+            for k in range(i):
+                along = 0.0
+                for j in range(nv):
+                    along += Q[k, j] * Q[i, j]
+                R[k, i] += along
+                for j in range(nv):
+                    Q[i, j] -= along * Q[k, j]
+        own = _norm(Q[i])
+        share = own / size if size > 0.0 else 0.0
+        worst = min(worst, share)
+        R[i, i] = own if share > SINGULAR else 0.0
+        for j in range(nv):
+            Q[i, j] = Q[i, j] / own if share > SINGULAR else 0.0
+    return worst
+
+
+@kernel
+def _norm(a: Array) -> float:
+    total = 0.0
+    for j in range(len(a)):
+        total += a[j] * a[j]
+    return sqrt(total)
+
+
+@kernel
+def forward_substitute(R: Array, rhs: Array) -> None:
+    """Solve Rᵀ y = rhs in place; rows that were left out give zero."""
+    for i in range(len(rhs)):
+        for k in range(i):
+            rhs[i] -= R[k, i] * rhs[k]
+        rhs[i] = rhs[i] / R[i, i] if R[i, i] > 0.0 else 0.0
+
+
+@kernel
+def back_substitute(R: Array, y: Array, out: Array) -> None:
+    """Solve R x = y into ``out``; rows that were left out give zero."""
+    for i in range(len(y) - 1, -1, -1):
+        total = y[i]
+        for k in range(i + 1, len(y)):
+            total -= R[i, k] * out[k]
+        out[i] = total / R[i, i] if R[i, i] > 0.0 else 0.0
+
+
+@kernel
+def constrain(
+    solids: Records,
+    rates: Records,
+    rows: Records,
+    terms: Records,
+    chosen: AnyArray,
+    Q: Array,
+    R: Array,
+    multipliers: Array,
+) -> None:
+    """Correct the free accelerations so that the chosen rows hold; fill their multipliers (r,)."""
+    r = len(chosen)
+    y = np.empty(r)
+    for i in range(r):
+        row = rows[chosen[i]]
+        y[i] = row.unit * (row.gamma - row_acceleration(solids, rates, rows, terms, chosen[i]))
+    forward_substitute(R, y)
+    back_substitute(R, y, multipliers)
+    for i in range(r):
+        multipliers[i] *= rows[chosen[i]].unit
+    _add_orthonormal(rates, Q, y)
+    outward(solids, rates, True)
+
+
+@kernel
+def _add_orthonormal(rates: Records, Q: Array, y: Array) -> None:
+    """Add Qᵀ y to the innovations."""
+    for j in range(len(rates)):
+        total = 0.0
+        for i in range(len(y)):
+            total += Q[i, j] * y[i]
+        rates[j].u += total * rates[j].root
+
+
+@kernel
+def jump(solids: Records, rates: Records, Q: Array, R: Array, y: Array, impulses: Array) -> None:
+    """Fill ``qdd`` of the rates with M⁻¹Jᵀ(J M⁻¹Jᵀ)⁻¹ y, y (r,) scaled as the rows; ``y`` is used up.
+
+    With y = −(J q̇ + b) this is the change of velocity that makes the rows hold (mueller2026 (22), (24));
+    ``impulses`` are those of the scaled rows.
+    """
+    forward_substitute(R, y)
+    back_substitute(R, y, impulses)
+    for j in range(len(rates)):
+        rates[j].u = 0.0
+    _add_orthonormal(rates, Q, y)
+    outward(solids, rates, False)

@@ -1,0 +1,124 @@
+"""The tree as records for the kernels: one per solid and one per joint rate, parameters and state."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbplugin.dynamics.kernels.solids import Solid, Solids
+from mbplugin.mechanism.joint import travel_per_radian
+from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.spatial import COMPONENTS, AnyArray, Array
+
+#: Which branch of the recursions a joint takes.
+TURN, TRAVEL, SEVERAL, FREE = 0, 1, 2, 3
+_QUATERNION = ("spherical", "point-on-line", "point-on-plane", "floating")
+
+_V, _W, _M3, _M6 = (3,), (6,), (3, 3), (6, 6)
+
+#: A solid. ``sign`` is −1 where the tree runs from successor to predecessor; ``component`` numbers the free
+#: components tx … rz as 0 … 5; ``carried`` marks a second cross axis that the successor carries;
+#: ``R_in, p_in``: the joint's inner frame in the parent. State, world axes: ``R, p, c`` frame and centre of
+#: mass; ``joint`` the point about which the joint turns; ``v`` twist, ``bias`` acceleration without joint
+#: accelerations, ``a`` acceleration, ``f`` minus the wrench on it, ``J`` inertia, ``I_A`` articulated
+#: inertia after its own joint's rates, all at the centre of mass.
+SOLID = np.dtype(
+    [
+        ("parent", np.int64),
+        ("branch", np.int64),
+        ("q_start", np.int64),
+        ("qd_start", np.int64),
+        ("freedoms", np.int64),
+        ("component", np.int64, _W),
+        ("quaternion", np.bool_),
+        ("carried", np.bool_),
+        ("sign", np.float64),
+        ("pitch", np.float64),
+        ("R_in", np.float64, _M3),
+        ("p_in", np.float64, _V),
+        ("com", np.float64, _V),
+        ("rate_point", np.float64, _V),
+        ("mass", np.float64),
+        ("weight", np.float64, _V),
+        ("inertia", np.float64, _M3),
+        ("R", np.float64, _M3),
+        ("p", np.float64, _V),
+        ("c", np.float64, _V),
+        ("joint", np.float64, _V),
+        ("v", np.float64, _W),
+        ("bias", np.float64, _W),
+        ("a", np.float64, _W),
+        ("f", np.float64, _W),
+        ("J", np.float64, _M3),
+        ("I_A", np.float64, _M6),
+    ],
+    align=True,
+)
+
+#: A joint rate. ``s`` twist per unit rate and ``e`` its direction, ``U = I_A s``, ``D = sᵀ I_A s`` and its
+#: root, ``u`` the force left over on it, ``tau`` the force on it, ``qdd`` its acceleration. ``viscous``,
+#: ``constant``, ``stiffness`` and ``rest`` act on it; ``coordinate`` is the index of its q.
+RATE = np.dtype(
+    [
+        ("solid", np.int64),
+        ("coordinate", np.int64),
+        ("armature", np.float64),
+        ("viscous", np.float64),
+        ("constant", np.float64),
+        ("stiffness", np.float64),
+        ("rest", np.float64),
+        ("s", np.float64, _W),
+        ("e", np.float64, _V),
+        ("U", np.float64, _W),
+        ("D", np.float64),
+        ("root", np.float64),
+        ("u", np.float64),
+        ("tau", np.float64),
+        ("qdd", np.float64),
+    ],
+    align=True,
+)
+
+
+def solid_records(mech: Mechanism, solids: Solids) -> AnyArray:
+    """Return records of the ground (index 0, at rest) and of all solids, outwards."""
+    out = np.zeros(len(solids.solids) + 1, dtype=SOLID)
+    out["R"][0] = out["R_in"][0] = np.eye(3)
+    for k, solid in enumerate(solids.solids, 1):
+        _fill(out[k], solid, mech.gravity)
+    return out
+
+
+def _fill(record: AnyArray, solid: Solid, gravity: Array) -> None:
+    joint = solid.joint
+    free = joint.pair.kind.free if joint.pair else COMPONENTS
+    record["parent"] = solid.parent
+    record["branch"] = _branch(solid)
+    record["q_start"], record["qd_start"], record["freedoms"] = joint.q.start, joint.qd.start, len(free)
+    record["component"][: len(free)] = [COMPONENTS.index(c) for c in free]
+    record["quaternion"] = joint.pair is None or joint.pair.type in _QUATERNION
+    record["carried"] = joint.pair is not None and joint.pair.type == "universal"
+    record["sign"] = -1.0 if joint.reversed else 1.0
+    record["pitch"] = travel_per_radian(joint.pair) if joint.pair else 0.0
+    record["R_in"], record["p_in"] = solid.X_in.R, solid.X_in.p
+    record["com"], record["rate_point"] = solid.p_KC, solid.p_KR
+    record["mass"], record["inertia"], record["weight"] = solid.mass, solid.I_C, solid.mass * gravity
+
+
+def _branch(solid: Solid) -> int:
+    pair = solid.joint.pair
+    if pair is None:
+        return FREE
+    if len(pair.kind.free) == 1:
+        return TURN if pair.kind.free[0] == "rz" else TRAVEL
+    return SEVERAL
+
+
+def rate_records(mech: Mechanism, solids: Solids, armature: Array) -> AnyArray:
+    """Return records of all rates in the order of ``qd_names``; ``armature`` (nv,) in kg·m² or kg."""
+    out = np.zeros(len(mech.qd_names), dtype=RATE)
+    place = {name: k for k, name in enumerate(mech.q_names)}
+    out["coordinate"] = [place.get(name, -1) for name in mech.qd_names]
+    out["armature"] = armature
+    for k, solid in enumerate(solids.solids, 1):
+        out["solid"][solid.joint.qd] = k
+    return out

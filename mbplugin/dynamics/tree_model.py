@@ -1,0 +1,184 @@
+"""A mechanism as the kernels see it: records of solids, rates, forces and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbplugin.constraints.build import all_rows
+from mbplugin.constraints.planar import plane_columns
+from mbplugin.constraints.scaling import characteristic_length
+from mbplugin.dynamics.actions import NOTHING, Actions, rate_values
+from mbplugin.dynamics.kernels.articulated import factor
+from mbplugin.dynamics.kernels.closing import update_rows
+from mbplugin.dynamics.kernels.forces import fill_rate_forces, gather, load_records, spring_records
+from mbplugin.dynamics.kernels.motion import move
+from mbplugin.dynamics.kernels.resistance import RESISTANCE, resist
+from mbplugin.dynamics.kernels.rows import RowTable, row_table, row_units
+from mbplugin.dynamics.kernels.solids import Solids, find_solids
+from mbplugin.dynamics.kernels.solve import row_rate
+from mbplugin.dynamics.kernels.tree import rate_records, solid_records
+from mbplugin.errors import BadNumber, BrokenModel
+from mbplugin.mechanism.coupling import Lock
+from mbplugin.mechanism.kinematics import forward
+from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.mechanism.pair import Pair
+from mbplugin.spatial import AnyArray, Array
+
+
+@dataclass(frozen=True, eq=False)
+class TreeModel:
+    """Records for the kernels; their state fields are overwritten by every evaluation.
+
+    Parameters
+    ----------
+    mech : Mechanism
+    actions : Actions
+    planar : str or None
+    solids_of : Solids
+        Which solid each body belongs to.
+    length : float
+        Characteristic length that makes rows dimensionless, m.
+    table : RowTable
+    solids, rates, loads, springs, resistances : record arrays
+    drive : (d, 3) array
+        Value, rate and acceleration of every driven freedom.
+    power : (3,) array
+        Power of dampers and friction, of applied forces, and of drivers, W.
+    """
+
+    mech: Mechanism
+    actions: Actions
+    planar: str | None
+    solids_of: Solids
+    length: float
+    table: RowTable
+    solids: AnyArray
+    rates: AnyArray
+    loads: AnyArray
+    springs: AnyArray
+    resistances: AnyArray
+    drive: Array
+    power: Array
+
+    def evaluate(self, q: Array, qd: Array, time: float = 0.0) -> None:
+        """Fill poses, twists, inertias, rows and forces at a state.
+
+        Raises
+        ------
+        BrokenModel
+            A joint that moves no mass.
+        BadNumber
+            A controller that returns something else than nv finite numbers.
+        """
+        self.power[:] = 0.0
+        move(self.solids, self.rates, q, qd)
+        if not factor(self.solids, self.rates):
+            raise massless_joint(self)
+        self.set_drive(time)
+        update_rows(self.solids, self.table.ends, self.table.rows, self.table.terms, self.drive, q)
+        gather(self.solids, self.rates, self.loads, self.springs, q, qd, self.power)
+        rows, terms = self.table.rows, self.table.terms
+        resist(self.solids, self.rates, rows, terms, self.resistances, qd, self.power)
+        if self.actions.controller is not None:
+            force = self._controlled(time, q, qd)
+            self.rates["tau"] += force
+            self.power[1] += float(force @ qd)
+
+    def slide(self, qd: Array) -> None:
+        """Let every resistance slide in the sense of its rate at the state evaluated last."""
+        rows, terms = self.table.rows, self.table.terms
+        for one in self.resistances:
+            one["sense"] = np.sign(row_rate(self.solids, rows, terms, one["row"], qd))
+
+    def set_drive(self, time: float) -> None:
+        """Fill what the drivers prescribe at a time; a driver without a value has kept it from the start."""
+        for d, (driver, _) in enumerate(self.table.driven):
+            start = 0.0 if driver.value is None else driver.value
+            self.drive[d] = (
+                start + driver.rate * time + 0.5 * driver.acceleration * time**2,
+                driver.rate + driver.acceleration * time,
+                driver.acceleration,
+            )
+
+    def _controlled(self, time: float, q: Array, qd: Array) -> Array:
+        assert self.actions.controller is not None
+        force = np.asarray(self.actions.controller(time, q.copy(), qd.copy()), dtype=float)
+        if force.shape != qd.shape or not np.isfinite(force).all():
+            raise BadNumber(
+                f"the controller returned {force} at t = {time:.9g} s",
+                expected=f"{len(qd)} finite numbers, in the order of qd_names",
+            )
+        return force
+
+
+def tree_model(
+    mech: Mechanism,
+    actions: Actions = NOTHING,
+    *,
+    locks: Sequence[Lock] = (),
+    planar: str | None = None,
+    q: Array | None = None,
+) -> TreeModel:
+    """Return the records of a mechanism; ``q`` is the pose that sets the characteristic length.
+
+    Locks may close later; their rows stand behind those that always hold.
+    """
+    solids_of = find_solids(mech, actions.payloads)
+    rates = rate_records(mech, solids_of, rate_values(mech, actions.armature, "armature"))
+    fill_rate_forces(mech, rates, actions)
+    resisted = list(_resisted(mech, actions))
+    table = row_table(mech, solids_of, plane_columns(planar), locks, [(pair, f) for pair, f, _ in resisted])
+    length = _length(mech, q)
+    table.rows["unit"][: len(table.labels)] = row_units(table, length)
+    return TreeModel(
+        mech,
+        actions,
+        planar,
+        solids_of,
+        length,
+        table,
+        solid_records(mech, solids_of),
+        rates,
+        load_records(mech, solids_of, actions),
+        spring_records(mech, solids_of, actions),
+        _resistance_records(len(table.labels) - len(resisted), [values for _, _, values in resisted]),
+        np.zeros((len(table.driven), 3)),
+        np.zeros(3),
+    )
+
+
+def _resisted(mech: Mechanism, actions: Actions) -> Iterator[tuple[Pair, str, tuple[float, float]]]:
+    """Yield freedoms with dry friction, and dampers in cut pairs: pair, freedom, (viscous, dry) part."""
+    for pair in mech.pairs:
+        cut = pair.name not in mech.tree.joint_of_pair
+        for component, freedom in zip(pair.kind.free, pair.freedoms, strict=True):
+            viscous = freedom.damping if actions.damping and cut else 0.0
+            dry = freedom.friction if actions.friction else 0.0
+            if viscous or dry:
+                yield pair, component, (viscous, dry)
+
+
+def _resistance_records(first_row: int, values: Sequence[tuple[float, float]]) -> AnyArray:
+    out = np.zeros(len(values), dtype=RESISTANCE)
+    for n, (viscous, dry) in enumerate(values):
+        out[n] = (first_row + n, viscous, dry, dry, 0.0)
+    return out
+
+
+def _length(mech: Mechanism, q: Array | None) -> float:
+    if q is None:
+        return 1.0
+    poses = forward(mech, q)
+    return characteristic_length(all_rows(mech, poses, q), poses.p_WC)
+
+
+def massless_joint(model: TreeModel) -> BrokenModel:
+    """Return the error for a joint that moves no mass."""
+    rate = int(np.flatnonzero(~(model.rates["D"] > 0))[-1])
+    name = model.mech.qd_names[rate]
+    return BrokenModel(
+        f"joint rate {name!r} moves no mass", remedy="give what it moves a mass or an armature"
+    )
