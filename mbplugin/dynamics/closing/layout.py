@@ -1,0 +1,82 @@
+"""Where coordinates and rates lie: those of the tree, and behind them the freedoms of the cut pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbplugin.mechanism.joint import zero_coordinates
+from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.spatial import AnyArray, Array
+
+#: A cut pair has no more freedoms in a plane than these.
+_PER_CUT = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Indices into y (coordinates) and yd (rates).
+
+    Parameters
+    ----------
+    mech : Mechanism
+    places : dict of pair name to (int, int)
+        First coordinate and first rate of each pair; only pairs whose coordinates are the integrals
+        of their rates, and cut pairs.
+    """
+
+    mech: Mechanism
+    places: dict[str, tuple[int, int]]
+
+    @property
+    def nq(self) -> int:
+        """Number of joint coordinates."""
+        return len(self.mech.q_names)
+
+    @property
+    def nv(self) -> int:
+        """Number of joint rates."""
+        return len(self.mech.qd_names)
+
+    @property
+    def cut_size(self) -> int:
+        """Number of freedoms kept for cut pairs."""
+        return _PER_CUT * len(self.mech.tree.cut)
+
+    def is_cut(self, name: str) -> bool:
+        """Return whether a pair closes a loop."""
+        return name not in self.mech.tree.joint_of_pair
+
+    def coordinates(self, rates: AnyArray) -> AnyArray:
+        """Return the indices of the coordinates of some rates, whole joints where they are not alike."""
+        chosen = set(np.asarray(rates).tolist())
+        out: list[int] = []
+        for joint in self.mech.tree.joints:
+            rate, at = range(joint.qd.start, joint.qd.stop), range(joint.q.start, joint.q.stop)
+            if len(rate) == len(at):
+                out += [q for v, q in zip(rate, at, strict=True) if v in chosen]
+            elif chosen & set(rate):
+                out += at
+        return np.array(sorted(out), dtype=int)
+
+
+def layout(mech: Mechanism) -> Layout:
+    """Return the places of all pairs."""
+    places = {
+        name: (joint.q.start, joint.qd.start)
+        for name, joint in mech.tree.joint_of_pair.items()
+        if joint.pair is not None and _plain(joint.pair.type, joint.pair.kind.free)
+    }
+    for k, pair in enumerate(mech.tree.cut):
+        places[pair.name] = (len(mech.q_names) + _PER_CUT * k, len(mech.qd_names) + _PER_CUT * k)
+    return Layout(mech, places)
+
+
+def _plain(pair_type: str, free: tuple[str, ...]) -> bool:
+    return len(zero_coordinates(pair_type, free)) == len(free)
+
+
+def with_cut(layout: Layout, q: Array) -> Array:
+    """Return y at joint coordinates q, cut pairs at zero."""
+    return np.concatenate((q, np.zeros(layout.cut_size)))

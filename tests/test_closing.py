@@ -1,0 +1,352 @@
+"""Explicit closing conditions: against the papers' four-bar, finite differences and the KKT equations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from closed_mechanisms import (
+    L0,
+    L1,
+    L2,
+    L3,
+    body_accelerations_by_kkt,
+    dyads,
+    joint_equations_by_projection,
+    paper_four_bar,
+    planar,
+)
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from models import coupled_four_bars, four_bar
+
+from mbplugin.constraints.velocity import body_twists
+from mbplugin.dynamics.absolute import absolute_equations
+from mbplugin.dynamics.accelerations import body_accelerations
+from mbplugin.dynamics.closing import closing_conditions, minimal_accelerations
+from mbplugin.errors import BadNumber, BadUsage, CannotClose, UnknownName
+from mbplugin.mechanism import WORLD
+from mbplugin.mechanism.kinematics import displace, forward
+
+ROOT = Path(__file__).parent.parent
+ORACLES = Path(__file__).parent / "oracles"
+TURN = np.linspace(0, 2 * np.pi, 49)
+KINDS = ("RRR", "RRP", "RPR", "PRR", "RPP", "PRP", "PPR")
+
+
+# the four-bar as the papers solve it
+
+
+def paper_angles(a1, sign=1.0):
+    """α₃ and α₂ (blajer1993 (17a), (18); blajer1994 (40), (41))."""
+    a3 = sign * np.arccos((L0**2 + L1**2 - L2**2 - L3**2 - 2 * L0 * L1 * np.sin(a1)) / (2 * L2 * L3))
+    length = L0**2 + L1**2 - 2 * L0 * L1 * np.sin(a1)
+    sine = L0 * L2 * np.cos(a1) + L0 * L3 * np.cos(a1 + a3) + L1 * L3 * np.sin(a3)
+    cosine = L0 * L2 * np.sin(a1) + L0 * L3 * np.sin(a1 + a3) - L1 * L3 * np.cos(a3) - L1 * L2
+    return np.array([a1, np.arctan2(sine / length, cosine / length), a3])
+
+
+def paper_A(q, independent):
+    """Columns in the order α₁, α₂, α₃ (blajer1993 (22))."""
+    a1, a2, a3 = q
+    if independent == "a1":
+        down = L2 * L3 * np.sin(a3)
+        return np.array(
+            [1.0, -(L0 * L1 * np.cos(a1) + L0 * L2 * np.cos(a1 + a2)) / down, L0 * L1 * np.cos(a1) / down]
+        )
+    up = L0 * L1 * np.cos(a1)
+    return np.array([L2 * L3 * np.sin(a3) / up, -(L2 * np.cos(a1 + a2) / (L1 * np.cos(a1)) + 1), 1.0])
+
+
+def paper_xi(q, qd, independent):
+    """ξ in the order α₁, α₂, α₃ (blajer1993 (23))."""
+    (a1, a2, a3), (d1, d2, d3) = q, qd
+    if independent == "a1":
+        k1 = L0 * L1 * (d1 * np.sin(a1) * np.sin(a3) + d3 * np.cos(a1) * np.cos(a3))
+        k2 = (d1 + d2) * np.sin(a1 + a2) * np.sin(a3) + d3 * np.cos(a1 + a2) * np.cos(a3)
+        down = L2 * L3 * np.sin(a3) ** 2
+        return d1 * np.array([0.0, k1 + L0 * L2 * k2, -k1]) / down
+    k3 = L2 * L3 * (d3 * np.cos(a3) * np.cos(a1) + d1 * np.sin(a3) * np.sin(a1))
+    k4 = L0 * L2 * (d1 * np.sin(a2) + d2 * np.sin(a1 + a2) * np.cos(a1))
+    return d3 * np.array([k3, k4, 0.0]) / (L0 * L1 * np.cos(a1) ** 2)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("independent", ["a1", "a3"])
+def test_four_bar_of_the_papers_over_a_full_turn(independent, sign):
+    mech = paper_four_bar()
+    for a1 in TURN:
+        q = paper_angles(a1, sign)
+        if independent == "a3" and abs(np.cos(a1)) < 0.1:
+            continue
+        closing = closing_conditions(mech, q, [independent])
+        assert [step.kind for step in closing.steps] == ["RRR"]
+        k = closing.independent_coordinates
+        np.testing.assert_allclose(closing.g(q[k], near=q + 0.1), q, atol=1e-12)
+        A = paper_A(q, independent)
+        np.testing.assert_allclose(closing.A(q)[:, 0], A, rtol=1e-11, atol=1e-12)
+        qd = 1.7 * A
+        np.testing.assert_allclose(closing.xi(q, qd), paper_xi(q, qd, independent), rtol=1e-9, atol=1e-10)
+
+
+def test_alpha_3_is_singular_where_the_crank_lies_along_the_ground():
+    mech = paper_four_bar()
+    for a1 in TURN:
+        q = paper_angles(a1)
+        by_a3, by_a1 = (closing_conditions(mech, q, [name]) for name in ("a3", "a1"))
+        # the sine of the angle opposite to the longest of O₁O₂, O₁O₄ and O₂O₄, by the law of sines
+        diagonal = np.sqrt(L0**2 + L1**2 - 2 * L0 * L1 * np.sin(a1))
+        assert by_a3.margin(q) == pytest.approx(L0 * abs(np.cos(a1)) / min(L0, diagonal), abs=1e-7)
+        assert not by_a1.is_near_singular(q)
+    for a1 in (np.pi / 2, 3 * np.pi / 2):
+        q = paper_angles(a1)
+        closing = closing_conditions(mech, q, ["a3"])
+        assert closing.margin(q) < 1e-7
+        with pytest.raises(CannotClose, match=r"lie in a line.*change the independent coordinates"):
+            closing.A(q)
+        assert closing.change(q).independent != ("a3",)
+        assert not closing.change(q).is_near_singular(q)
+
+
+@pytest.mark.parametrize("a1", [0.3, 1.4, 2.9, 5.1])
+def test_changing_the_independent_coordinate_makes_no_jump(a1):
+    mech, q = paper_four_bar(), paper_angles(a1)
+    before = closing_conditions(mech, q, ["a3"])
+    qd = 2.0 * before.A(q)[:, 0]
+    equations = joint_equations_by_projection(mech, q, qd)
+    qdd = minimal_accelerations(equations, before, q)
+    for after in (before.change(q), *(closing_conditions(mech, q, [name]) for name in ("a1", "a2"))):
+        k = after.independent_coordinates
+        np.testing.assert_allclose(after.g(q[k]), q, atol=1e-12)
+        np.testing.assert_allclose(after.A(q) @ qd[k], qd, atol=1e-11)
+        np.testing.assert_allclose(minimal_accelerations(equations, after, q), qdd, rtol=1e-9, atol=1e-9)
+
+
+def test_ten_turns_driven_by_whatever_coordinate_is_good_keep_the_branch():
+    """The crank goes round; the pose is only ever taken from the present independent coordinate."""
+    mech, q = paper_four_bar(), paper_angles(0.2)
+    closing, changes, poses = closing_conditions(mech, q, ["a3"]), 0, [q]
+    for a1 in 0.2 + np.arange(1, 2001) * 0.01 * np.pi:
+        if closing.is_near_singular(q, below=0.4):
+            closing, changes = closing.change(q), changes + 1
+        # the exact motion tells the next value of the one coordinate, up to its turns
+        (k,) = closing.independent_coordinates
+        here = paper_angles(a1)[k]
+        here += 2 * np.pi * np.round((q[k] - here) / (2 * np.pi))
+        q = closing.g(np.array([here]), near=q)
+        poses.append(q)
+    assert changes > 0
+    path = np.array(poses)
+    assert path[-1, 0] == pytest.approx(0.2 + 20 * np.pi, abs=1e-9)
+    assert (np.sin(path[:, 2]) > 0).all()
+    assert np.abs(np.diff(path, axis=0)).max() < 0.2
+    assert closing.residuals(q)["o4"] < 1e-9
+
+
+def test_the_other_branch_is_another_assembly():
+    mech = paper_four_bar()
+    up, down = (closing_conditions(mech, paper_angles(0.7, sign), ["a1"]) for sign in (1, -1))
+    assert sorted((*up.branch, *down.branch)) == [-1, 1]
+    np.testing.assert_allclose(down.g(np.array([2.0])), paper_angles(2.0, -1), atol=1e-12)
+    np.testing.assert_allclose(up.g(np.array([2.0])), paper_angles(2.0, 1), atol=1e-12)
+
+
+# every kind of planar loop
+
+
+def check(mech, q, closing, seed=3, tolerance=1e-6):
+    """g closes and keeps q; A and ξ are derivatives of g; the motion is that of the KKT equations."""
+    rng = np.random.default_rng(seed)
+    speed = rng.normal(size=len(closing.independent))
+    k = closing.independent_coordinates
+
+    def pose(time):
+        step = np.zeros(len(mech.qd_names))
+        step[closing.independent_rates] = time * speed
+        return closing.g(displace(mech, q, step)[k], near=q)
+
+    np.testing.assert_allclose(pose(0.0), q, atol=1e-9)
+    A, h = closing.A(q), 1e-5
+    qd = A @ speed
+    xi = closing.xi(q, qd)
+    size = 1 + np.abs(xi).max()
+    np.testing.assert_allclose(displace(mech, pose(-h), 2 * h * qd), pose(h), atol=tolerance * h * size**1.5)
+    np.testing.assert_allclose(
+        (closing.A(pose(h)) - closing.A(pose(-h))) @ speed / (2 * h), xi, atol=tolerance * size**2
+    )
+    assert max(closing.residuals(pose(1e-3)).values()) < 1e-9
+    check_motion(mech, q, qd, closing)
+
+
+def check_motion(mech, q, qd, closing, tolerance=1e-9):
+    qdd = minimal_accelerations(joint_equations_by_projection(mech, q, qd), closing, q)
+    poses = forward(mech, q)
+    v_dot = body_accelerations(mech, poses, body_twists(mech, poses, qd), qdd).ravel()
+    expected = body_accelerations_by_kkt(mech, q, qd)
+    np.testing.assert_allclose(v_dot, expected, atol=tolerance * (1 + np.abs(expected).max()))
+
+
+CRANK = ("crank", "revolute", WORLD, "crank", (0.0, 0.0), 0.0)
+NAMED = {
+    "slider-crank": (
+        [
+            CRANK,
+            ("pin", "revolute", "crank", "rod", (0.2, 0.3), 0.0),
+            ("wrist", "revolute", "rod", "piston", (1.0, 0.1), 0.0),
+            ("slider", "prismatic", WORLD, "piston", (1.0, 0.1), 0.0),
+        ],
+        ["crank"],
+        ["RRP"],
+    ),
+    "piston-driven": (
+        [
+            ("slider", "prismatic", WORLD, "piston", (1.0, 0.1), 0.0),
+            CRANK,
+            ("pin", "revolute", "crank", "rod", (0.2, 0.3), 0.0),
+            ("wrist", "revolute", "rod", "piston", (1.0, 0.1), 0.0),
+        ],
+        ["slider"],
+        ["RRR"],
+    ),
+    "inverted slider-crank": (
+        [
+            CRANK,
+            ("pin", "revolute", "crank", "block", (0.2, 0.3), 0.0),
+            ("rocker", "revolute", WORLD, "rocker", (0.9, -0.1), 0.0),
+            ("slide", "prismatic", "block", "rocker", (0.5, 0.1), -0.5),
+        ],
+        ["crank"],
+        ["RPR"],
+    ),
+    "Scotch yoke": (
+        [
+            CRANK,
+            ("yoke", "prismatic", WORLD, "yoke", (1.0, 0.0), 0.0),
+            ("pin", "revolute", "crank", "block", (0.2, 0.3), 0.0),
+            ("slot", "prismatic", "block", "yoke", (0.2, 0.3), 1.4),
+        ],
+        ["crank"],
+        ["RPP"],
+    ),
+    "five-bar": (
+        [
+            CRANK,
+            ("elbow", "revolute", "crank", "forearm", (-0.5, 0.6), 0.0),
+            ("crank2", "revolute", WORLD, "crank2", (0.3, 0.0), 0.0),
+            ("elbow2", "revolute", "crank2", "forearm2", (0.9, 0.5), 0.0),
+            ("tip", "revolute", "forearm", "forearm2", (0.2, 1.3), 0.0),
+        ],
+        ["crank", "crank2"],
+        ["RRR"],
+    ),
+    "parallelogram": (
+        [
+            CRANK,
+            ("pin", "revolute", "crank", "coupler", (0.2, 0.8), 0.0),
+            ("crank2", "revolute", WORLD, "crank2", (1.0, 0.0), 0.0),
+            ("pin2", "revolute", "coupler", "crank2", (1.2, 0.8), 0.0),
+        ],
+        ["crank"],
+        ["RRR"],
+    ),
+    "three cranks": (
+        [
+            CRANK,
+            ("pin", "revolute", "crank", "coupler", (0.2, 0.8), 0.0),
+            ("crank2", "revolute", WORLD, "crank2", (1.0, 0.0), 0.0),
+            ("pin2", "revolute", "coupler", "crank2", (1.2, 0.8), 0.0),
+            ("crank3", "revolute", WORLD, "crank3", (0.4, 0.3), 0.0),
+            ("pin3", "revolute", "coupler", "crank3", (0.6, 1.1), 0.0),
+        ],
+        ["crank"],
+        ["RRR", "RR"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_loops_by_name(name):
+    joints, independent, kinds = NAMED[name]
+    mech, q = planar(joints, turn=np.array([0.4, -1.1, 0.7]))
+    closing = closing_conditions(mech, q, independent)
+    assert [step.kind for step in closing.steps] == kinds
+    assert closing.independent == tuple(n for n in mech.qd_names if n in independent)
+    assert set(closing.dependent) == set(mech.qd_names) - set(independent)
+    check(mech, q, closing)
+    check(mech, q, closing_conditions(mech, q))
+
+
+@pytest.mark.parametrize("n", [2, 7])
+def test_coupled_four_bars_come_off_one_after_another(n):
+    mech, q = coupled_four_bars(n)
+    for name in ("g0", f"g{n}", "a1"):
+        closing = closing_conditions(mech, q, [name])
+        assert [step.kind for step in closing.steps] == ["RRR"] * n
+        check(mech, q, closing)
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 2**31), kinds=st.lists(st.sampled_from(KINDS), min_size=1, max_size=4))
+def test_any_chain_of_dyads_has_a_closed_form(seed, kinds):
+    mech, q = dyads(seed, kinds)
+    closing = closing_conditions(mech, q, ["crank"])
+    assert closing.explicit
+    assert len(closing.steps) == len(kinds)
+    assert closing.independent == ("crank",)
+    assume(closing.margin(q) > 0.2)
+    check(mech, q, closing)
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 2**31), kinds=st.lists(st.sampled_from(KINDS), min_size=1, max_size=3))
+def test_automatic_coordinates_give_the_same_motion(seed, kinds):
+    mech, q = dyads(seed, kinds)
+    crank = closing_conditions(mech, q, ["crank"])
+    assume(crank.margin(q) > 0.2)
+    closing = closing_conditions(mech, q)
+    assert closing.margin(q) >= 0.1
+    qd = crank.A(q)[:, 0]
+    scale = 1 + np.abs(qd).max() ** 2
+    np.testing.assert_allclose(closing.A(q) @ qd[closing.independent_rates], qd, atol=1e-9 * scale)
+    check_motion(mech, q, qd, closing, tolerance=1e-8)
+
+
+# where a dyad is flat, and what is refused
+
+
+def test_a_lying_row_of_four_bars_is_singular_and_never_a_number_from_nowhere():
+    mech, q = coupled_four_bars(2)
+    closing = closing_conditions(mech, q, ["g0"])
+    lying = closing.g(np.array([np.pi / 2]))
+    assert closing.margin(lying) < 1e-7
+    with pytest.raises(CannotClose, match=r"lie in a line.*change the independent coordinates"):
+        closing.A(lying)
+
+
+def test_out_of_reach_is_said_with_the_gap():
+    """The piston is pulled half a metre further than crank and rod are long together."""
+    mech, q = planar(NAMED["piston-driven"][0])
+    closing = closing_conditions(mech, q, ["slider"])
+    pin, rod = np.hypot(0.2, 0.3), np.hypot(0.8, 0.2)
+    stretch = np.sqrt((pin + rod) ** 2 - 0.1**2)
+    closing.g(np.array([stretch - 1.0 - 1e-6]))
+    with pytest.raises(CannotClose, match=r"'crank', 'pin', 'wrist' cannot close .* 0\.5\d* m apart"):
+        closing.g(np.array([np.sqrt((pin + rod + 0.5) ** 2 - 0.1**2) - 1.0]))
+
+
+def test_wrong_choices_are_refused_in_one_sentence():
+    mech, q = four_bar()
+    with pytest.raises(UnknownName, match=r"'j7'"):
+        closing_conditions(mech, q, ["j7"])
+    with pytest.raises(BadUsage, match=r"2 joints inside loops.*at most 1"):
+        closing_conditions(mech, q, ["j0", "j1"])
+    with pytest.raises(BadUsage, match=r"'j3' do not determine 'j0', 'j1', 'j2'; expected 1 more"):
+        closing_conditions(mech, q, [])
+    closing = closing_conditions(mech, q, ["j0"])
+    with pytest.raises(BadNumber, match=r"2 numbers; expected finite values of j0"):
+        closing.g(np.zeros(2))
+    with pytest.raises(BadNumber, match="finite"):
+        closing.g(np.array([np.nan]))
+    with pytest.raises(BadUsage, match="equations in joint coordinates"):
+        minimal_accelerations(absolute_equations(mech, q, np.zeros(3)), closing, q)
