@@ -1,0 +1,1 @@
+"""Motion in time: integrators, projection onto the constraints, events, and the trajectory."""

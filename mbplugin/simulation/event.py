@@ -1,0 +1,45 @@
+"""What happened during a motion, and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mbplugin.spatial import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """An instant at which a motion changed, or passed a mark.
+
+    Parameters
+    ----------
+    time : float
+        s.
+    kind : str
+        ``lock``, ``release``, ``stick``, ``slip``, ``limit``, ``user``, ``singular`` or ``partition``.
+    joint : str
+        The joint, constraint or function concerned.
+    velocity_before, velocity_after : (nv,) array
+        Joint rates in the order of ``qd_names``, rad/s and m/s.
+    impulse : dict of (constraint, component) to float
+        Impulses given to the successor, N·s and N·m·s; empty where the rates did not jump.
+    text : str
+        One sentence for reports.
+    """
+
+    time: float
+    kind: str
+    joint: str
+    velocity_before: Array
+    velocity_after: Array
+    impulse: dict[tuple[str, str], float] = field(default_factory=dict)
+    text: str = ""
+
+
+def passing(time: float, kind: str, joint: str, qd: Array, text: str = "") -> Event:
+    """Return an event that leaves the rates as they are."""
+    rates = np.array(qd, dtype=float)
+    rates.setflags(write=False)
+    return Event(time, kind, joint, rates, rates, {}, text)

@@ -1,0 +1,82 @@
+"""A motion as a value: time, state, energy, residuals, events, and the reactions on demand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mbplugin.dynamics.actions import Actions
+from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.simulation.event import Event
+from mbplugin.spatial import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """A motion, sampled at T instants. An event has two samples: before and after it.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    actions : Actions
+        What acted besides gravity.
+    time : (T,) array
+        s, not decreasing.
+    q : (T, nq) array
+        Joint coordinates in the order of ``q_names``, rad, m and quaternions xyzw.
+    qd, qdd : (T, nv) array
+        Joint rates and accelerations in the order of ``qd_names``.
+    kinetic, potential : (T,) array
+        J; gravity has none at the origin of the world, springs none at rest.
+    dissipated, applied, driven : (T,) array
+        Work since the start, J: lost in dampers and friction (not negative), done by loads, torques and
+        controllers, done by drivers. Kinetic + potential changes by applied + driven − dissipated, and
+        drops where a constraint closes.
+    active : tuple of tuple of str
+        Names of the constraints that held besides the mechanism's own, by segment.
+    segment : (T,) array of int
+        Which entry of ``active`` held at each sample.
+    residuals : dict of str to float
+        Largest position residual of every closing constraint over the motion, m or rad.
+    events : tuple of Event
+    outcome : str
+        ``completed``, ``limit_hit``, ``event`` (a user's function stopped it), ``interrupted``,
+        ``singular`` or ``step_too_small``.
+    notes : tuple of str
+        What was changed or assumed, one sentence each.
+    planar : str or None
+    redundancy : str
+        How redundant rows were handled; it decides among the reactions that a rigid model leaves open.
+    degree_of_redundancy : int
+    """
+
+    mechanism: Mechanism
+    actions: Actions
+    time: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    kinetic: Array
+    potential: Array
+    dissipated: Array
+    applied: Array
+    driven: Array
+    active: tuple[tuple[str, ...], ...]
+    segment: Array
+    residuals: dict[str, float]
+    events: tuple[Event, ...] = ()
+    outcome: str = "completed"
+    notes: tuple[str, ...] = ()
+    planar: str | None = None
+    redundancy: str = "eliminate"
+    degree_of_redundancy: int = 0
+    statistics: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joint rates, in the order of ``qd``."""
+        return self.mechanism.qd_names
+
+    @property
+    def energy(self) -> Array:
+        """Kinetic plus potential energy (T,), J."""
+        return self.kinetic + self.potential
