@@ -1,0 +1,90 @@
+"""Where to cut a loop: the pair without which the projective criterion is the largest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mbplugin.dynamics.formulations.criterion import best_coordinates, independence, tangents
+from mbplugin.dynamics.joint import joint_equations
+from mbplugin.dynamics.redundancy.eliminate import eliminate
+from mbplugin.errors import MbPluginError
+from mbplugin.mechanism.body import WORLD
+from mbplugin.mechanism.kinematics import coordinates_of, forward
+from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.mechanism.pair import Pair
+from mbplugin.spatial import Array
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A loop cut at one of its pairs.
+
+    Parameters
+    ----------
+    pair : str
+        Where it is cut.
+    instead_of : str
+        The pair of the same loop that is cut now.
+    independence : float
+        Of the best independent joint rates, 0 to 1; for one freedom the largest cos²αᵢ. Zero where
+        something would hang on the tree without mass.
+    coordinates : tuple of str
+        Those rates.
+    """
+
+    pair: str
+    instead_of: str
+    independence: float
+    coordinates: tuple[str, ...]
+
+
+def rank_cuts(mech: Mechanism, q: Array) -> tuple[Cut, ...]:
+    """Return every way to cut one loop elsewhere, or where it is, the best first (blajer1994 §3).
+
+    Parameters
+    ----------
+    mech : Mechanism
+    q : (nq,) array
+        A closed pose.
+    """
+    found = [
+        _evaluated(mech, q, present, pair)
+        for present in mech.tree.cut
+        for pair in (present, *loop_pairs(mech, present))
+    ]
+    return tuple(sorted(found, key=lambda cut: -cut.independence))
+
+
+def loop_pairs(mech: Mechanism, closure: Pair) -> tuple[Pair, ...]:
+    """Return the tree pairs of the loop that a cut pair closes."""
+    sides = [list(_way_in(mech, body)) for body in (closure.body_a, closure.body_b)]
+    common = {pair.name for pair in sides[0]} & {pair.name for pair in sides[1]}
+    return tuple(pair for side in sides for pair in side if pair.name not in common)
+
+
+def _way_in(mech: Mechanism, body: str) -> Iterator[Pair]:
+    while body != WORLD:
+        joint = mech.tree.joint_of_body[body]
+        if joint.pair is not None:
+            yield joint.pair
+        body = joint.inner
+
+
+def _evaluated(mech: Mechanism, q: Array, present: Pair, pair: Pair) -> Cut:
+    cut = {c.name for c in mech.tree.cut} - {present.name} | {pair.name}
+    changed = replace(mech, pairs=tuple(replace(p, closure=p.name in cut) for p in mech.pairs))
+    pose = coordinates_of(changed, forward(mech, q))
+    try:
+        equations = joint_equations(changed, pose, np.zeros(len(changed.qd_names)))
+        with np.errstate(all="ignore"):
+            projections = tangents(equations, eliminate(equations))
+    except (MbPluginError, np.linalg.LinAlgError, ZeroDivisionError):
+        return Cut(pair.name, present.name, 0.0, ())
+    if not np.isfinite(projections).all():
+        return Cut(pair.name, present.name, 0.0, ())
+    best = best_coordinates(projections)
+    names = tuple(changed.qd_names[k] for k in best)
+    return Cut(pair.name, present.name, independence(projections, best), names)
