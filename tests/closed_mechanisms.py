@@ -5,11 +5,7 @@ from __future__ import annotations
 import numpy as np
 from models import pose_at, q_at
 
-from mbplugin.constraints.velocity import velocity_transformation
 from mbplugin.dynamics.absolute import absolute_equations
-from mbplugin.dynamics.accelerations import body_accelerations
-from mbplugin.dynamics.equations import Equations
-from mbplugin.dynamics.newton_euler import newton_euler
 from mbplugin.mechanism import WORLD, Body, Mechanism, Pair
 from mbplugin.spatial import Array, Pose, rotation_from_vector
 
@@ -104,33 +100,6 @@ def dyads(seed: int, kinds: list[str], *, shuffled: bool = True) -> tuple[Mechan
     return planar(joints, turn=rng.normal(size=3), seed=seed)
 
 
-def joint_equations_by_projection(mech: Mechanism, q: Array, qd: Array) -> Equations:
-    """M and F in joint rates: those of the free bodies, seen along the tree."""
-    made = newton_euler(mech, q, qd)
-    S = velocity_transformation(mech, made.poses)
-    carried = body_accelerations(mech, made.poses, made.twists, np.zeros(len(qd)))
-    blocks = np.zeros((S.shape[0], S.shape[0]))
-    for k, block in enumerate(made.M):
-        blocks[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = block
-    M = S.T @ blocks @ S
-    F = S.T @ (made.F.ravel() - blocks @ carried.ravel())
-    none, nv = np.zeros(0), len(qd)
-    return Equations(
-        "joint",
-        (),
-        qd,
-        M,
-        F,
-        np.zeros((0, nv)),
-        none,
-        none,
-        none,
-        np.ones(nv),
-        0,
-        lambda rhs: np.linalg.solve(M, rhs),
-    )
-
-
 def body_accelerations_by_kkt(mech: Mechanism, q: Array, qd: Array) -> Array:
     """v̇ of all bodies from [[M, −Cᵀ], [C, 0]] (wojtyra2013 (11)), redundant rows by least squares."""
     eq = absolute_equations(mech, q, qd)
@@ -146,7 +115,6 @@ __all__ = [
     "L3",
     "body_accelerations_by_kkt",
     "dyads",
-    "joint_equations_by_projection",
     "paper_four_bar",
     "planar",
 ]
