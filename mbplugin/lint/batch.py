@@ -69,12 +69,13 @@ def with_unused_ignores(reports: Sequence[Report], targets: Sequence[Target]) ->
     last = {target.settings.file: k for k, target in enumerate(targets)}
     for config, k in last.items():
         mine = [r for r, t in zip(reports, targets, strict=True) if t.settings.file == config]
-        found = list(_unused(targets[k], mine))
+        found = list(unused_ignores(targets[k], mine))
         told[k] = replace(told[k], findings=by_severity((*told[k].findings, *found)))
     return told
 
 
-def _unused(target: Target, reports: Sequence[Report]) -> Iterator[Finding]:
+def unused_ignores(target: Target, reports: Sequence[Report]) -> Iterator[Finding]:
+    """Yield the ignores in force for a target that match nothing in the reports."""
     settings, rule = target.settings, find_rule(UNUSED)
     if not is_selected(UNUSED, settings.select, settings.ignore):
         return

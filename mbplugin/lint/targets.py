@@ -47,13 +47,17 @@ def targets(files: Iterable[str], asked: Mapping[str, Any] | None = None) -> lis
     seen: set[str] = set()
     for name in files:
         for file in _expanded(name, settings_for):
-            settings = settings_for(Path(file)).overridden(asked or {})
-            scene = settings.scenes.get(Path(file).resolve().as_posix())
-            linted = _seen_from_here(scene) if scene else file
-            if linted == name or os.path.normpath(linted) not in seen:
-                found.append(Target(linted, settings))
-            seen.add(os.path.normpath(linted))
+            target = target_of(file, settings_for(Path(file)).overridden(asked or {}))
+            if target.file == name or os.path.normpath(target.file) not in seen:
+                found.append(target)
+            seen.add(os.path.normpath(target.file))
     return found
+
+
+def target_of(file: str, settings: Settings) -> Target:
+    """Return the run of one file, or of the scene that the settings name for it."""
+    scene = settings.scenes.get(Path(file).resolve().as_posix())
+    return Target(_seen_from_here(scene) if scene else file, settings)
 
 
 def is_model(name: str) -> bool:

@@ -103,6 +103,12 @@ def finding_text(finding: Finding, width: int = PLAIN_WIDTH) -> str:
     return plain_text(lines)
 
 
+def failure_text(report: Report) -> str:
+    """Return why a run failed: how many findings there are, the verdict, and those that fail it."""
+    failing = [finding_text(finding) for finding in report.findings if report.fails(finding)]
+    return "\n".join([f"{findings_summary([report])} in {report.source}", verdict(report), "", *failing])
+
+
 def _placed(finding: Finding) -> str:
     """Return the message after its place, unless it names that itself as unusable input does."""
     file = _relative(finding.file)

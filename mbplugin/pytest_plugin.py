@@ -1,0 +1,138 @@
+"""The pytest plugin: ``pytest --mbplugin`` collects models as tests. It costs other sessions nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from mbplugin.lint.run import Report
+
+#: What an item tells its session, also from another process: [place, sentence] of ignores.
+_USED, _UNUSED = "mbplugin_used_ignores", "mbplugin_unused_ignores"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--mbplugin``."""
+    parser.getgroup("mbplugin").addoption(
+        "--mbplugin", action="store_true", help="lint robots: *.urdf, *.sdf and *.scene.toml are tests"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Watch the ignores of a session that lints."""
+    if config.getoption("--mbplugin"):
+        config.pluginmanager.register(_Ignores(), "mbplugin-ignores")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect a model."""
+    if not parent.config.getoption("--mbplugin"):
+        return None
+    from mbplugin.lint.targets import is_model
+
+    if not is_model(file_path.name):
+        return None
+    model: ModelFile = ModelFile.from_parent(parent, path=file_path)
+    return model
+
+
+class ModelFile(pytest.File):
+    """A model file."""
+
+    def collect(self) -> Iterable[pytest.Item]:
+        """Yield its one test, unless the configuration excludes it and nobody named it."""
+        from mbplugin.lint.config import settings_for
+        from mbplugin.lint.targets import excluded
+
+        if self.session.isinitpath(self.path) or not excluded(self.path, settings_for(self.path)):
+            yield ModelItem.from_parent(self, name="lint")
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Return an error of the configuration in one sentence."""
+        return _sentence(excinfo) or super().repr_failure(excinfo)
+
+
+class LintFailed(Exception):
+    """A lint that fails its test."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        super().__init__(report.source)
+
+
+class ModelItem(pytest.Item):
+    """The lint of a model, as its configuration says."""
+
+    def runtest(self) -> None:
+        """Lint, and fail as the lint fails."""
+        from mbplugin.lint.batch import lint_target, unused_ignores
+        from mbplugin.lint.config import settings_for
+        from mbplugin.lint.targets import target_of
+
+        target = target_of(_seen_from_here(self.path), settings_for(self.path))
+        report = lint_target(target, {})
+        unused = [[f"{f.file}:{f.line}", f.message] for f in unused_ignores(target, [report])]
+        used = [f"{s.ignore.config}:{s.ignore.line}" for s in report.suppressed]
+        if target.settings.ignores:
+            self.user_properties += [(_USED, used), (_UNUSED, unused)]
+        if report.exit_code:
+            raise LintFailed(report)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Return the findings, or an error of the configuration in one sentence."""
+        if isinstance(excinfo.value, LintFailed):
+            from mbplugin.report.text import failure_text
+
+            return failure_text(excinfo.value.report)
+        return _sentence(excinfo) or super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Return what the report calls the test."""
+        return self.path, None, f"mbplugin lint {_seen_from_here(self.path)}"
+
+
+class _Ignores:
+    """Tells at the end of a session which ignores matched nothing in any of its files."""
+
+    def __init__(self) -> None:
+        self.used: set[str] = set()
+        self.unused: dict[str, str] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call":
+            told: dict[str, Any] = dict(report.user_properties)
+            self.used.update(told.get(_USED, ()))
+            self.unused.update(told.get(_UNUSED, ()))
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        unused = {place: said for place, said in self.unused.items() if place not in self.used}
+        if unused:
+            terminalreporter.section("mbplugin: ignores to look at")
+            for place, said in sorted(unused.items()):
+                terminalreporter.line(f"{place}: {said} in the files of this session")
+
+
+@pytest.fixture
+def lint_model(request: pytest.FixtureRequest) -> Callable[..., Report]:
+    """``lint_model(path, **options)``: the report of a file, whose path is seen from the test's folder."""
+    from mbplugin.testing import lint_as_configured
+
+    def lint(path: str | os.PathLike[str], **options: Any) -> Report:
+        return lint_as_configured(request.path.parent / path, **options)
+
+    return lint
+
+
+def _sentence(excinfo: pytest.ExceptionInfo[BaseException]) -> str:
+    from mbplugin.errors import MbPluginError
+
+    return str(excinfo.value) if isinstance(excinfo.value, MbPluginError) else ""
+
+
+def _seen_from_here(path: Path) -> str:
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

@@ -1,0 +1,82 @@
+"""Lint in the tests of a robot: ``assert_lints``; ``pytest --mbplugin`` needs no test to be written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from mbplugin.lint.finding import Severity
+    from mbplugin.lint.run import Report
+
+
+def assert_lints(
+    path: str | os.PathLike[str],
+    *,
+    q: Mapping[str, float] | None = None,
+    base: Literal["fixed", "free"] | None = None,
+    fail_on: Severity | None = None,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    package_dirs: Sequence[str] = (),
+    **options: Any,
+) -> Report:
+    """Lint a file with the configuration that is nearest to it, and fail the test as the lint fails.
+
+    Parameters
+    ----------
+    path : str or path
+        A model or scene file.
+    q : mapping of joint coordinate to value, optional
+        rad and m.
+    base : "fixed" or "free", optional
+        Overrides what the file says about root links.
+    fail_on, select, ignore, package_dirs
+        Instead of, or for ``ignore`` and ``package_dirs`` beside, what the configuration says.
+    **options
+        Of ``mbplugin.lint``: ``tolerance``, ``planar``, ``samples``, ``method``, ``groups``,
+        ``snap_angles``.
+
+    Returns
+    -------
+    Report
+        For further assertions, such as ``report.analysis.dof == 6``.
+
+    Raises
+    ------
+    AssertionError
+        Findings at or above ``fail_on``, or unusable input; its text is the findings.
+    """
+    __tracebackhide__ = True
+    asked = {"fail_on": fail_on, "select": tuple(select), "ignore": tuple(ignore)}
+    asked["package_dirs"] = tuple(package_dirs)
+    report = lint_as_configured(path, asked, q=q, base=base, **options)
+    if report.exit_code:
+        from mbplugin.report.text import failure_text
+
+        raise AssertionError(failure_text(report))
+    return report
+
+
+def lint_as_configured(
+    path: str | os.PathLike[str], asked: Mapping[str, Any] | None = None, **options: Any
+) -> Report:
+    """Lint a file with the configuration that is nearest to it.
+
+    Parameters
+    ----------
+    path : str or path
+        A model or scene file.
+    asked : mapping, optional
+        Settings that go before those of the configuration: ``select``, ``fail_on`` and so on.
+    **options
+        Of ``mbplugin.lint``.
+    """
+    from mbplugin.lint.batch import lint_target
+    from mbplugin.lint.config import settings_for
+    from mbplugin.lint.targets import target_of
+
+    settings = settings_for(Path(path)).overridden(asked or {})
+    return lint_target(target_of(os.fspath(path), settings), options)
