@@ -72,6 +72,14 @@ def test_what_stands_for_nothing_stays_and_is_told(folder: Path) -> None:
     assert [[f["code"] for f in run["findings"]] for run in runs] == [["MB901"]] * 3
 
 
+@pytest.mark.parametrize("name", ["", "a" * 5000, "a" * 300 + "/*.urdf", "[", "/dev/null", "\udcff.urdf"])
+def test_names_that_no_file_can_have_are_told(name: str, folder: Path) -> None:
+    outcome = call("lint", name, "a.urdf")
+    assert outcome.code == 2
+    assert "Traceback" not in outcome.err
+    assert "2 runs: 0 passed, 0 failed, 2 unusable" in outcome.out
+
+
 def test_a_file_with_a_pattern_s_name_is_itself(folder: Path) -> None:
     (folder / "[ab].urdf").touch()
     assert named("[ab].urdf") == ["[ab].urdf"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -37,13 +38,15 @@ def settings_finder() -> Callable[[Path], Settings]:
     @cache
     def of_folder(folder: Path) -> Settings:
         for name in (NAME, SHARED_NAME):
-            if (folder / name).is_file() and (settings := read_config(folder / name)) is not None:
+            # os.path, because pathlib raises for names that are too long
+            found = os.path.isfile(folder / name)  # noqa: PTH113
+            if found and (settings := read_config(folder / name)) is not None:
                 return settings
         return of_folder(folder.parent) if folder.parent != folder else Settings()
 
     def of_path(path: Path) -> Settings:
         absolute = path.resolve()
-        return of_folder(absolute if absolute.is_dir() else absolute.parent)
+        return of_folder(absolute if os.path.isdir(absolute) else absolute.parent)  # noqa: PTH112
 
     return of_path
 

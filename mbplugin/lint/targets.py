@@ -72,10 +72,10 @@ def excluded(path: Path, settings: Settings) -> bool:
 
 
 def _expanded(name: str, settings_for: Callable[[Path], Settings]) -> list[str]:
-    if Path(name).is_dir():
+    # pathlib raises for names that are too long, and its glob takes no absolute patterns
+    if os.path.isdir(name):  # noqa: PTH112
         found = list(_below(name))
-    elif not Path(name).exists() and glob.has_magic(name):
-        # Path.glob takes no absolute patterns
+    elif not os.path.exists(name) and glob.has_magic(name):  # noqa: PTH110
         matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207
         found = [file for match in matches for file in (_below(match) if Path(match).is_dir() else [match])]
     else:
