@@ -10,7 +10,7 @@ from math import ceil
 import numpy as np
 
 from mbplugin.dynamics.closing.choice import mobile_rates, orders
-from mbplugin.dynamics.closing.layout import Layout, layout, with_cut
+from mbplugin.dynamics.closing.layout import Layout, layout, measured, with_cut
 from mbplugin.dynamics.closing.newton import NewtonStep
 from mbplugin.dynamics.closing.partition import Step, partition, tied_rates
 from mbplugin.dynamics.closing.rows import ClosingRows, closing_rows
@@ -233,7 +233,7 @@ def closing_conditions(mech: Mechanism, q: Array, independent: Sequence[str] | N
     pose.setflags(write=False)
 
     def closing(first: list[int], stated: bool) -> Closing:
-        steps = partition(place, with_cut(place, pose), closings, first, stated=stated)
+        steps = partition(place, measured(place, pose), closings, first, stated=stated)
         return Closing(place, steps, rows, pose)
 
     mobile = mobile_rates(rows, pose)

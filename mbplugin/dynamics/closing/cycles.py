@@ -1,9 +1,6 @@
-"""The loops of a mechanism: fundamental ones, one per cut pair, and other ways round."""
+"""The loops of a mechanism: what each cut pair closes, and the way once round."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
-from itertools import combinations
 
 from mbplugin.mechanism.body import WORLD
 from mbplugin.mechanism.mechanism import Mechanism
@@ -27,31 +24,6 @@ def _way_out(mech: Mechanism, body: str) -> Cycle:
         names.append(FREE + body if joint.pair is None else joint.pair.name)
         body = joint.inner
     return frozenset(names)
-
-
-def other_cycles(cycles: Sequence[Cycle]) -> Iterator[Cycle]:
-    """Yield loops that go round other ways than those of the tree: shorter ones, and sums of two.
-
-    A tree may be cut where two dyads meet; then neither comes off round its own loop of the tree.
-    """
-    short = _shortened(list(cycles))
-    yield from short
-    for a, b in combinations(short, 2):
-        if a & b:
-            yield a ^ b
-
-
-def _shortened(cycles: list[Cycle]) -> list[Cycle]:
-    """Return a basis of the same loops in which no loop gets shorter by adding another one."""
-    shorter = True
-    while shorter:
-        shorter = False
-        for i, a in enumerate(cycles):
-            for b in cycles:
-                if a is not b and len(a ^ b) < len(a):
-                    a = cycles[i] = a ^ b
-                    shorter = True
-    return cycles
 
 
 def once_round(mech: Mechanism, cycle: Cycle) -> list[tuple[Pair, bool]] | None:

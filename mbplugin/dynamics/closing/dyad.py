@@ -15,7 +15,7 @@ import numpy as np
 from mbplugin.dynamics.closing.plane import Displacement, Twist
 from mbplugin.dynamics.closing.ring import Ring
 from mbplugin.errors import CannotClose
-from mbplugin.spatial import Array
+from mbplugin.spatial import Array, cross
 
 #: Unknown joints in the cyclic order in which they are solved. RR is a closing that others imply.
 KINDS = ("RRR", "RRP", "RPP", "RR")
@@ -143,7 +143,7 @@ class DyadStep:
         """Return the reciprocal twists: the inverse of the unknown columns, by cross products."""
         own = self._completed(twists)
         a, b, c = _columns(own).T
-        rows = np.array([np.cross(b, c), np.cross(c, a), np.cross(a, b)])
+        rows = np.array([cross(b, c), cross(c, a), cross(a, b)])
         if self._width(own) <= _FLAT:
             raise CannotClose(
                 f"the joints {self._named()} lie in a line, where their rates do not follow from the others",
@@ -229,35 +229,22 @@ def _rr(step: DyadStep, blocks: _Turned) -> list[float]:
 _SOLVERS = {"RRR": _rrr, "RRP": _rrp, "RPP": _rpp, "RR": _rr}
 
 
-def dyad(ring: Ring, unknown: list[int], y: Array, nv: int) -> DyadStep | None:
-    """Return the dyad of the unknown joints of a ring, on the branch of a pose; None if there is none.
-
-    Parameters
-    ----------
-    ring : Ring
-    unknown : list of int
-        Places in the ring.
-    y : array
-        Coordinates of the tree, and of the cut pairs behind them.
-    nv : int
-        How many rates the tree has: only its joints tell the branch.
-    """
-    if all(ring.joints[k].rate >= nv for k in unknown):
-        return None
+def dyad(ring: Ring, unknown: list[int], y: Array) -> DyadStep | None:
+    """Return the dyad of the unknown joints of a ring, on the branch of a pose; None if there is none."""
     letters = "".join(ring.joints[k].letter for k in unknown)
     for first in range(len(unknown)):
         turned = tuple(unknown[first:] + unknown[:first])
         solved_as = letters[first:] + letters[:first]
         if solved_as in KINDS:
-            return _on_branch(DyadStep(ring, turned, solved_as), y, nv)
+            return _on_branch(DyadStep(ring, turned, solved_as), y)
     return None
 
 
-def _on_branch(step: DyadStep, y: Array, nv: int) -> DyadStep:
+def _on_branch(step: DyadStep, y: Array) -> DyadStep:
     """Return the step with the branch whose solution is nearest to a pose."""
     if step.solved_as not in ("RRR", "RRP"):
         return step
     both = [DyadStep(step.ring, step.unknown, step.solved_as, branch) for branch in (1, -1)]
-    at = [j.at for j in (step.ring.joints[k] for k in step.unknown) if j.rate < nv]
+    at = [step.ring.joints[k].at for k in step.unknown]
     away = [float(np.abs(candidate.closed(y)[at] - y[at]).sum()) for candidate in both]
     return both[int(np.argmin(away))]

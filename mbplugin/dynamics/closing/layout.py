@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.mechanism.joint import zero_coordinates
+from mbplugin.mechanism.joint import measure, zero_coordinates
+from mbplugin.mechanism.kinematics import forward, relative_pose
 from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.mechanism.pair import Pair
 from mbplugin.spatial import AnyArray, Array
 
 #: A cut pair has no more freedoms in a plane than these.
-_PER_CUT = 3
+PER_CUT = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +44,21 @@ class Layout:
     @property
     def cut_size(self) -> int:
         """Number of freedoms kept for cut pairs."""
-        return _PER_CUT * len(self.mech.tree.cut)
+        return PER_CUT * len(self.mech.tree.cut)
 
     def is_cut(self, name: str) -> bool:
         """Return whether a pair closes a loop."""
         return name not in self.mech.tree.joint_of_pair
+
+    def is_known(self, pair: Pair, known: set[int]) -> bool:
+        """Return whether all rates of a pair are among the known ones.
+
+        A cut pair has fewer freedoms in a plane than places; a dyad makes them known together.
+        """
+        rate = self.places[pair.name][1]
+        if self.is_cut(pair.name):
+            return not pair.kind.free or not known.isdisjoint(range(rate, rate + PER_CUT))
+        return known.issuperset(range(rate, rate + len(pair.kind.free)))
 
     def coordinates(self, rates: AnyArray) -> AnyArray:
         """Return the indices of the coordinates of some rates, whole joints where they are not alike."""
@@ -69,7 +81,7 @@ def layout(mech: Mechanism) -> Layout:
         if joint.pair is not None and _plain(joint.pair.type, joint.pair.kind.free)
     }
     for k, pair in enumerate(mech.tree.cut):
-        places[pair.name] = (len(mech.q_names) + _PER_CUT * k, len(mech.qd_names) + _PER_CUT * k)
+        places[pair.name] = (len(mech.q_names) + PER_CUT * k, len(mech.qd_names) + PER_CUT * k)
     return Layout(mech, places)
 
 
@@ -80,3 +92,18 @@ def _plain(pair_type: str, free: tuple[str, ...]) -> bool:
 def with_cut(layout: Layout, q: Array) -> Array:
     """Return y at joint coordinates q, cut pairs at zero."""
     return np.concatenate((q, np.zeros(layout.cut_size)))
+
+
+def measured(layout: Layout, q: Array) -> Array:
+    """Return y at a closed pose, with the coordinates of the cut pairs read from the poses of their bodies.
+
+    Turns that a cut pair leaves free besides its own are counted from this pose on, so they are zero.
+    """
+    y, poses = with_cut(layout, q), forward(layout.mech, q)
+    for pair in layout.mech.tree.cut:
+        X_PS, (at, _) = relative_pose(layout.mech, pair, poses), layout.places[pair.name]
+        if pair.type in ("cylindrical", "point-on-line"):
+            y[at] = X_PS.p[2]
+        elif len(own := measure(pair, X_PS)) <= PER_CUT:
+            y[at : at + len(own)] = own
+    return y

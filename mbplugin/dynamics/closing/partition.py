@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mbplugin.constraints.assembly import RANK_TOLERANCE
-from mbplugin.dynamics.closing.cycles import FREE, Cycle, fundamental_cycle, other_cycles
+from mbplugin.dynamics.closing.cycles import FREE, Cycle, fundamental_cycle
 from mbplugin.dynamics.closing.dyad import DyadStep, dyad
 from mbplugin.dynamics.closing.gear import GearStep, gear, terms
 from mbplugin.dynamics.closing.layout import Layout
 from mbplugin.dynamics.closing.newton import NewtonStep
 from mbplugin.dynamics.closing.recognise import planar_ring
 from mbplugin.dynamics.closing.ring import Ring
-from mbplugin.dynamics.closing.rows import closing_rows
+from mbplugin.dynamics.closing.rows import Closings, closing_rows
+from mbplugin.dynamics.closing.substitute import SubstituteBodies
 from mbplugin.errors import BadUsage
 from mbplugin.mechanism.coupling import Coupling
 from mbplugin.mechanism.kinematics import BodyPoses, forward
@@ -32,9 +33,8 @@ class _Peeling:
     layout: Layout
     y: Array
     poses: BodyPoses
-    rings: list[Ring]
-    not_planar: dict[str, str]
     couplings: list[Coupling]
+    rings: dict[Cycle, Ring | str] = field(default_factory=dict)
     known: set[int] = field(default_factory=set)
     steps: list[Step] = field(default_factory=list)
 
@@ -48,8 +48,8 @@ class _Peeling:
         self.known.update(step.dependent)
 
     def peel(self) -> None:
-        """Take off dyads and couplings as long as there are any."""
-        while (step := next(self._closed_forms(), None)) is not None:
+        """Take off dyads and couplings as long as they are needed and there are any."""
+        while self.missing and (step := next(self._closed_forms(), None)):
             self.take(step)
 
     def _closed_forms(self) -> Iterator[Step]:
@@ -58,20 +58,23 @@ class _Peeling:
             unknown = [rate for rate in members if rate not in self.known]
             if len(unknown) == 1 and (geared := gear(self.layout, coupling, unknown[0])):
                 yield geared
-        for ring in self.rings:
-            open_joints = [k for k, joint in enumerate(ring.joints) if joint.rate not in self.known]
-            if len(open_joints) in (2, 3) and (found := dyad(ring, open_joints, self.y, self.layout.nv)):
+        for cycle in SubstituteBodies(self.layout, self.known).loops():
+            ring = self.ring(cycle)
+            if not isinstance(ring, Ring):
+                continue
+            unknown = [k for k, joint in enumerate(ring.joints) if joint.rate not in self.known]
+            if len(unknown) in (2, 3) and (found := dyad(ring, unknown, self.y)):
                 yield found
 
-    def add_rings(self, cycles: Iterator[Cycle]) -> None:
-        for cycle in cycles:
-            ring = planar_ring(self.layout, cycle, self.poses)
-            if isinstance(ring, Ring):
-                self.rings.append(ring)
+    def ring(self, cycle: Cycle) -> Ring | str:
+        """Return a loop in its plane, or why it has none."""
+        if cycle not in self.rings:
+            self.rings[cycle] = planar_ring(self.layout, cycle, self.poses)
+        return self.rings[cycle]
 
 
 def partition(
-    layout: Layout, y: Array, closings: Sequence[Pair | Coupling], first: Sequence[int], *, stated: bool
+    layout: Layout, y: Array, closings: Closings, first: Sequence[int], *, stated: bool
 ) -> tuple[Step, ...]:
     """Return the steps that follow from independent rates at a closed pose.
 
@@ -92,14 +95,11 @@ def partition(
     BadUsage
         Too few independent rates.
     """
-    cycles = {pair.name: fundamental_cycle(layout.mech, pair) for pair in closings if isinstance(pair, Pair)}
     ties = {closing.name: tied_rates(layout, closing) for closing in closings}
-    peeling = _start(layout, y, closings, cycles)
-    peeling.known = set(range(layout.nv)) - set().union(*ties.values()) | set(first if stated else first[:1])
+    couplings = [closing for closing in closings if isinstance(closing, Coupling)]
+    peeling = _Peeling(layout, y, forward(layout.mech, y[: layout.nq]), couplings)
+    peeling.known = set(range(layout.nv)) - set().union(*ties.values()) | set(first if stated else ())
     peeling.peel()
-    if peeling.missing:
-        peeling.add_rings(other_cycles(list(cycles.values())))
-        peeling.peel()
     for rate in first:
         if rate not in peeling.known:
             peeling.known.add(rate)
@@ -130,21 +130,6 @@ def tied_rates(layout: Layout, closing: Pair | Coupling) -> set[int]:
     return out
 
 
-def _start(
-    layout: Layout, y: Array, closings: Sequence[Pair | Coupling], cycles: dict[str, Cycle]
-) -> _Peeling:
-    poses = forward(layout.mech, y[: layout.nq])
-    rings = {name: planar_ring(layout, cycle, poses) for name, cycle in cycles.items()}
-    return _Peeling(
-        layout,
-        y,
-        poses,
-        [ring for ring in rings.values() if isinstance(ring, Ring)],
-        {name: reason for name, reason in rings.items() if isinstance(reason, str)},
-        [c for c in closings if isinstance(c, Coupling)],
-    )
-
-
 def _components(ties: dict[str, set[int]], missing: set[int]) -> list[set[int]]:
     """Return the rates still unknown, those that share a closing together."""
     out: list[set[int]] = []
@@ -154,9 +139,7 @@ def _components(ties: dict[str, set[int]], missing: set[int]) -> list[set[int]]:
     return out
 
 
-def _newton(
-    peeling: _Peeling, closings: Sequence[Pair | Coupling], unknown: set[int], known: set[int]
-) -> NewtonStep:
+def _newton(peeling: _Peeling, closings: Closings, unknown: set[int], known: set[int]) -> NewtonStep:
     layout, q = peeling.layout, peeling.y[: peeling.layout.nq]
     rows = closing_rows(layout.mech, closings, q)
     J, _ = rows.linearise(q)
@@ -168,16 +151,18 @@ def _newton(
             expected=f"{len(unknown) - rank} more independent joints, each with a coordinate per rate",
             remedy="name them, or use a formulation that needs no coordinates",
         )
-    names = [closing.name for closing in closings]
-    spatial = any(name in peeling.not_planar for name in names)
-    return NewtonStep(
-        layout, rows, tuple(sorted(unknown)), tuple(sorted(known)), _reason(peeling, names), spatial
-    )
+    spatial = {
+        closing.name: ring
+        for closing in closings
+        if isinstance(closing, Pair)
+        and isinstance(ring := peeling.ring(fundamental_cycle(layout.mech, closing)), str)
+    }
+    dependent, needed = tuple(sorted(unknown)), tuple(sorted(known))
+    return NewtonStep(layout, rows, dependent, needed, _reason(closings, spatial), bool(spatial))
 
 
-def _reason(peeling: _Peeling, names: Sequence[str]) -> str:
-    for name in names:
-        if name in peeling.not_planar:
-            return f"The loop through {name!r} has no closed form: {peeling.not_planar[name]}."
-    listed = ", ".join(repr(name) for name in names)
+def _reason(closings: Closings, spatial: dict[str, str]) -> str:
+    for name, why in spatial.items():
+        return f"The loop through {name!r} has no closed form: {why}."
+    listed = ", ".join(repr(closing.name) for closing in closings)
     return f"The loops through {listed} hang together, and no dyad comes off alone."

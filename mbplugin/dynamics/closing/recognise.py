@@ -36,6 +36,11 @@ class _Axis:
     rate: int
 
 
+def may_be_planar(layout: Layout, pair: Pair) -> bool:
+    """Return whether a pair can be part of a planar loop: one of the tree must have plain coordinates."""
+    return pair.type in (_IN_TREE if not layout.is_cut(pair.name) else (*_IN_TREE, *_TILTING))
+
+
 def planar_ring(layout: Layout, cycle: Cycle, poses: BodyPoses) -> Ring | str:
     """Return a loop as a ring in its plane, or the reason why it is none."""
     way = once_round(layout.mech, cycle)
@@ -54,8 +59,7 @@ def _normal(layout: Layout, way: list[tuple[Pair, bool]], poses: BodyPoses) -> A
     """Return the mean axis of the hinges of a loop, in the axes of its first body."""
     X, axes = Pose.identity(), []
     for pair, forward in way:
-        allowed = _IN_TREE if not layout.is_cut(pair.name) else (*_IN_TREE, *_TILTING)
-        if pair.type not in allowed:
+        if not may_be_planar(layout, pair):
             return f"its {pair.type} pair {pair.name!r} moves in no plane"
         X = X @ (pair.X_AP if forward else pair.X_BS)
         if pair.type in _HINGES:
@@ -126,7 +130,12 @@ def _axes(layout: Layout, pair: Pair, X: Pose, normal: Array) -> list[_Axis] | s
         case _:
             directions = []
     at, rate = layout.places.get(pair.name, (0, 0))
-    return [_Axis(pair.name, turns, d, X.p, at + k, rate + k) for k, (turns, d) in enumerate(directions)]
+    # of what a tilting pair leaves free, travel comes first and turns second, there or not
+    slots = [int(turns) for turns, _ in directions] if pair.type in _TILTING else range(len(directions))
+    return [
+        _Axis(pair.name, turns, d, X.p, at + k, rate + k)
+        for k, (turns, d) in zip(slots, directions, strict=True)
+    ]
 
 
 def _unit(a: Array) -> Array:
