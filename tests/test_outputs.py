@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import pty
 import re
 import shutil
+import struct
+import subprocess
+import sys
+import termios
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import jsonschema
 import pytest
-from command_line import DOOR_2, SAMPLE, call
+from command_line import DOOR_2, SAMPLE, call, call_process
 from lxml import etree
 
 import mbplugin as mb
@@ -238,6 +245,31 @@ def test_junit_can_hold_any_text() -> None:
     (case,) = junit(junit_text([report(finding(nasty), source=nasty)])).iter("testcase")
     assert 'a<b>&"\\x01\\x02\\xfffe\\xd800]]>' in case[0].text
     assert case.get("name").startswith('a<b>&"\\x01')
+
+
+# Text
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_text_fits_the_terminal(columns: int) -> None:
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    inherited = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")}
+    command = [sys.executable, "-m", "mbplugin", "lint", DOOR_2]
+    environment = {**inherited, "TERM": "xterm-256color"}
+    subprocess.run(command, stdout=follower, check=True, timeout=120, env=environment)
+    os.close(follower)
+    shown = os.read(leader, 100_000).decode()
+    os.close(leader)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
+    assert 0.8 * columns < max(map(len, lines)) <= columns
+
+
+@pytest.mark.parametrize("output_format", ["text", "github"])
+def test_no_colour_where_nobody_watches(output_format: str) -> None:
+    outcome = call_process("lint", DOOR_2, "--output-format", output_format, TERM="xterm-256color")
+    assert "redundant" in outcome.out
+    assert "\x1b" not in outcome.out
 
 
 # All of them at once
