@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy.linalg
 
+from mbplugin.dynamics.dense import pivot_order
 from mbplugin.spatial import AnyArray, Array
 
 COORDINATES = ("absolute", "joint")
@@ -75,8 +75,7 @@ class Equations:
         """Indices of ``rank`` rows that are well independent (pivoted QR of the scaled rows)."""
         if not self.degree_of_redundancy or not self.rank:
             return np.arange(self.rank)
-        order = scipy.linalg.qr(self.scaled_C.T, mode="r", pivoting=True)[1]
-        return np.sort(order[: self.rank])
+        return np.sort(pivot_order(self.scaled_C.T)[: self.rank])
 
     @cached_property
     def singular_vectors(self) -> Array:

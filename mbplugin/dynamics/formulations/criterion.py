@@ -8,8 +8,8 @@ independent. Masses count: with others, another coordinate may be the best.
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 
+from mbplugin.dynamics.dense import pivot_order, solve_triangular
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.formulations.partition import partition
 from mbplugin.dynamics.formulations.voronets import pivoted_coordinates
@@ -43,7 +43,7 @@ def tangents(equations: Equations, constraints: Independent) -> Array:
     """
     H = partition(constraints, pivoted_coordinates(equations, constraints)).H
     lower = np.linalg.cholesky(H.T @ equations.M @ H)
-    projected = scipy.linalg.solve_triangular(lower, H.T, lower=True)
+    projected = solve_triangular(lower, H.T, lower=True)
     return np.asarray(projected / np.sqrt(_inverse_diagonal(equations)))
 
 
@@ -63,10 +63,7 @@ def best_coordinates(projections: Array) -> AnyArray:
     First the one of the largest cos²αᵢ, then each time the largest of what is left when the chosen
     ones are taken out; the k largest values alone may depend on each other.
     """
-    if not len(projections):
-        return np.zeros(0, dtype=int)
-    order = scipy.linalg.qr(projections, mode="r", pivoting=True)[1]
-    return np.sort(order[: len(projections)])
+    return np.sort(pivot_order(projections)[: len(projections)])
 
 
 def _inverse_diagonal(equations: Equations) -> Array:

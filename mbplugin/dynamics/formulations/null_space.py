@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 
+from mbplugin.dynamics.dense import solve_triangular
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.redundancy.independent import Independent
 from mbplugin.dynamics.solution import Solution
@@ -20,7 +20,7 @@ def null_space(equations: Equations, constraints: Independent) -> Solution:
     M, F = size[:, None] * equations.M * size, size * equations.F
     Q, R = np.linalg.qr((constraints.C * size).T, mode="complete")
     Y, V, R = Q[:, :r], Q[:, r:], R[:r]
-    demanded = Y @ scipy.linalg.solve_triangular(R, constraints.Gamma, trans="T")
+    demanded = Y @ solve_triangular(R, constraints.Gamma, transposed=True)
     x = demanded + V @ np.linalg.solve(V.T @ M @ V, V.T @ (F - M @ demanded))
-    multipliers = scipy.linalg.solve_triangular(R, Y.T @ (M @ x - F))
+    multipliers = solve_triangular(R, Y.T @ (M @ x - F))
     return Solution(size * x, constraints.spread @ multipliers)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-import scipy.linalg
-
+from mbplugin.dynamics.dense import pivot_order
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.formulations.partition import motion_in, partition
 from mbplugin.dynamics.redundancy.independent import Independent
@@ -27,7 +25,4 @@ def pivoted_coordinates(equations: Equations, constraints: Independent) -> AnyAr
 
     The columns of the others are well independent, so that H stays moderate; masses play no part.
     """
-    if not len(constraints.C):
-        return np.arange(constraints.C.shape[1])
-    order = scipy.linalg.qr(constraints.C * equations.column_scale, mode="r", pivoting=True)[1]
-    return np.asarray(order[len(constraints.C) :])
+    return pivot_order(constraints.C * equations.column_scale)[len(constraints.C) :]
