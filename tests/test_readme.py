@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 #: Pages whose blocks are run; docs/rules.md is held against the rules themselves.
-PAGES = (README, ROOT / "docs" / "reactions.md")
+PAGES = (README, ROOT / "docs" / "reactions.md", ROOT / "docs" / "motion.md")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
 
