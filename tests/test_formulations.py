@@ -19,6 +19,7 @@ from mbplugin.constraints.planar import plane_columns
 from mbplugin.constraints.velocity import body_twists
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.accelerations import body_accelerations
+from mbplugin.dynamics.closing import closing_conditions, minimal_accelerations
 from mbplugin.dynamics.equations import COORDINATES, Equations
 from mbplugin.dynamics.formulations import REDUNDANCY, TABLE, Solution, solve
 from mbplugin.dynamics.joint import joint_equations
@@ -91,6 +92,16 @@ def test_every_combination_gives_one_motion(name: str) -> None:
         size = np.abs(motions[0]).max()
         assert size > 0.01
         assert np.ptp(motions, axis=0).max() < 1e-9 * size
+
+
+@pytest.mark.parametrize("name", ["four_bar_4R", "n_four_bar_N2", "slider_crank_planar", "bricard_A04"])
+def test_closing_conditions_give_the_same_motion(name: str) -> None:
+    model = case(name)
+    for q, qd in model.states:
+        equations = model.equations(q, qd, "joint")
+        qdd = minimal_accelerations(equations, closing_conditions(model.mech, q), q)
+        expected = solve(equations).v_dot
+        assert qdd == pytest.approx(expected, abs=1e-9 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("kind", COORDINATES)
