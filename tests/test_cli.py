@@ -17,7 +17,7 @@ from mbplugin.cli.options import parse_q
 from mbplugin.errors import BadUsage
 
 LINT_OPTIONS = """--q --base --planar --tolerance --snap-angles --samples --method --group --select --ignore
-    --output-format --output --fail-on --package-dir"""
+    --output-format --output --report --fail-on --baseline --jobs --package-dir"""
 
 
 def test_lint_says_the_verdict_first() -> None:
