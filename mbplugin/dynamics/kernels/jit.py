@@ -23,17 +23,22 @@ _ROOMS = ("dynamics/kernels", "simulation")
 
 def kernel(function: _F) -> _F:
     """Compile a function at its first call; the machine code is kept on disk for the next process."""
+    made: _F = compiled(function)
+    return made
+
+
+def compiled(function: Callable[..., Any], signature: Any = None) -> Any:
+    """Return a function compiled at its first call, or now where the signature is given."""
     settings: Any = numba.config
     elsewhere = settings.CACHE_DIR
     settings.CACHE_DIR = elsewhere or str(cache_folder())
     try:
-        compiled: _F = numba.njit(function, cache=True, error_model="numpy", fastmath=_FASTMATH)
+        return numba.njit(signature, cache=True, error_model="numpy", fastmath=_FASTMATH)(function)
     except RuntimeError:
         # nowhere to keep it: compile in every process
-        compiled = numba.njit(function, error_model="numpy", fastmath=_FASTMATH)
+        return numba.njit(signature, error_model="numpy", fastmath=_FASTMATH)(function)
     finally:
         settings.CACHE_DIR = elsewhere
-    return compiled
 
 
 @lru_cache(maxsize=1)
@@ -43,7 +48,7 @@ def cache_folder() -> Path:
     Numba looks at the file of a function only, not at those of the functions that it calls.
     """
     package = Path(__file__).resolve().parents[2]
-    sources = sorted(p for room in _ROOMS for p in (package / room).rglob("*.py"))
-    state = hashlib.sha256(b"\0".join(p.read_bytes() for p in sources)).hexdigest()[:16]
+    sources = [p.read_bytes() for room in _ROOMS for p in sorted((package / room).rglob("*.py"))]
+    state = hashlib.sha256(b"\0".join(s for s in sources if b"kernel" in s)).hexdigest()[:16]
     root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(root) / "mbplugin" / f"{numba.__version__}-{state}"

@@ -1,0 +1,72 @@
+"""Back onto the constraints after a step: the smallest correction in the metric of the masses."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbplugin.dynamics.kernels.group import displace
+from mbplugin.dynamics.kernels.jit import kernel
+from mbplugin.dynamics.kernels.solve import row_rate
+from mbplugin.simulation.machine import CONFIGURE, DECOMPOSE, LEAP, Code, Machine
+from mbplugin.spatial import Array
+
+#: Scaled position residual that is left alone.
+CLOSED = 1e-13
+#: Rows of which less than this share is their own are not used to correct a position: near a singular
+#: pose that would fling the mechanism about.
+UNSAFE = 1e-6
+_ITERATIONS = 8
+
+
+@kernel
+def project(code: Code, m: Machine, t: float, begun: float, q: Array, qd: Array) -> bool:
+    """Correct q and qd in place so that Φ = 0 and C v + b = 0; return whether M is regular.
+
+    Poses, rows and their decomposition are those of the corrected state afterwards.
+    """
+    if not code[CONFIGURE](m, t, begun, q, qd):
+        return False
+    if len(m.chosen) == 0:
+        return True
+    code[DECOMPOSE](m, t, begun, q, qd)
+    if project_position(code, m, t, begun, q, qd):
+        code[DECOMPOSE](m, t, begun, q, qd)
+    project_velocity(code, m, t, begun, q, qd)
+    return True
+
+
+@kernel
+def project_position(code: Code, m: Machine, t: float, begun: float, q: Array, qd: Array) -> bool:
+    """Take Newton steps with the decomposition at hand; return whether q has moved."""
+    moved, last = False, np.inf
+    step, new = np.empty(len(qd)), np.empty(len(q))
+    m.health[1] = UNSAFE
+    for _ in range(_ITERATIONS):
+        worst = 0.0
+        for i in range(len(m.chosen)):
+            row = m.rows[m.chosen[i]]
+            m.gap[i] = -row.unit * row.phi
+            worst = max(worst, abs(m.gap[i]))
+        if worst <= CLOSED or worst > 0.5 * last:
+            break
+        last, moved = worst, True
+        code[LEAP](m, t, begun, q, qd)
+        for j in range(len(qd)):
+            step[j] = m.rates[j].qdd
+        displace(m.solids, q, step, new)
+        q[:] = new
+        code[CONFIGURE](m, t, begun, q, qd)
+    m.health[1] = 0.0
+    return moved
+
+
+@kernel
+def project_velocity(code: Code, m: Machine, t: float, begun: float, q: Array, qd: Array) -> None:
+    """Correct qd in place at a decomposed state; impulses stay in ``multipliers``."""
+    for i in range(len(m.chosen)):
+        row = m.rows[m.chosen[i]]
+        m.gap[i] = -row.unit * (row_rate(m.solids, m.rows, m.terms, m.chosen[i], qd) + row.bias)
+    code[LEAP](m, t, begun, q, qd)
+    for j in range(len(qd)):
+        qd[j] += m.rates[j].qdd
+    code[CONFIGURE](m, t, begun, q, qd)

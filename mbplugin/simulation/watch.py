@@ -1,0 +1,56 @@
+"""Marks that the compiled loops look out for: a step that may hold one is handed out to be searched."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbplugin.dynamics.kernels.jit import Records, kernel
+from mbplugin.dynamics.kernels.solve import row_rate
+from mbplugin.simulation.machine import Machine
+from mbplugin.spatial import Array
+
+#: What is watched: a coordinate passing a level, the rate of a row passing zero, a held row's multiplier
+#: passing a size.
+COORDINATE, ROW_RATE, MULTIPLIER = 0, 1, 2
+
+#: A mark. ``index`` is a coordinate, a row, or a place among the chosen rows; ``rate`` the rate of a
+#: coordinate. ``value`` and ``slope`` are those at the last step.
+WATCH = np.dtype(
+    [
+        ("kind", np.int64),
+        ("index", np.int64),
+        ("rate", np.int64),
+        ("level", np.float64),
+        ("value", np.float64),
+        ("slope", np.float64),
+    ],
+    align=True,
+)
+
+
+@kernel
+def look_out(m: Machine, marks: Records, h: float, q: Array, qd: Array) -> bool:
+    """Update all marks at an evaluated state; return whether one may have been passed in the step h."""
+    suspicious = False
+    for n in range(len(marks)):
+        mark = marks[n]
+        value, slope = read_mark(m, mark, q, qd)
+        if mark.value * value <= 0.0 and mark.value != 0.0:
+            suspicious = True
+        # in and out again within one step needs a turn in between
+        nearest = min(abs(mark.value), abs(value))
+        if mark.slope * slope < 0.0 and nearest < h * max(abs(mark.slope), abs(slope)):
+            suspicious = True
+        mark.value, mark.slope = value, slope
+    return suspicious
+
+
+@kernel
+def read_mark(m: Machine, mark: Records, q: Array, qd: Array) -> tuple[float, float]:
+    """Return how far a mark is away, and the rate of that (zero where it is not known)."""
+    if mark.kind == COORDINATE:
+        return q[mark.index] - mark.level, qd[mark.rate]
+    if mark.kind == MULTIPLIER:
+        return mark.level - abs(m.multipliers[mark.index]), 0.0
+    slope = m.rates[m.rows[mark.index].rate].qdd if m.rows[mark.index].end < 0 else 0.0
+    return row_rate(m.solids, m.rows, m.terms, mark.index, qd), slope
