@@ -282,6 +282,12 @@ def test_loops_by_name(name):
     check(mech, q, closing_conditions(mech, q))
 
 
+def test_a_dyad_is_read_from_the_known_joint_on():
+    mech, q = planar(NAMED["slider-crank"][0])
+    kinds = {name: closing_conditions(mech, q, [name]).steps[0].kind for name in mech.qd_names}
+    assert kinds == {"crank": "RRP", "pin": "RPR", "wrist": "PRR"}
+
+
 @pytest.mark.parametrize("n", [2, 7])
 def test_coupled_four_bars_come_off_one_after_another(n):
     mech, q = coupled_four_bars(n)
@@ -415,7 +421,12 @@ def test_what_a_cut_pair_leaves_free_in_the_plane(closed_by, axis, kind, count, 
     X_WP = Pose(R, np.zeros(3)) @ pose_at(np.array([0.9, 0.7, 0.0]), axis)
     a, b = ("forearm", "crank2") if swapped else ("crank2", "forearm")
     frames = [poses.of(mech.body_index[name]).inverse() @ X_WP for name in (a, b)]
-    pair = Pair("last", closed_by, a, b, *frames, closure=True)
+    # the file may turn the successor's frame any way that the pair leaves free
+    loose = {"cylindrical": np.array([0.0, 0.0, 0.9])} | dict.fromkeys(
+        ("spherical", "point-on-line", "point-on-plane"), np.array([0.7, -0.4, 1.1])
+    )
+    turned = Pose(rotation_from_vector(loose.get(closed_by, np.zeros(3))), np.zeros(3))
+    pair = Pair("last", closed_by, a, b, frames[0], frames[1] @ turned, closure=True)
     mech = replace(mech, pairs=(*mech.pairs, pair))
     independent = ["crank", "crank2"][:count]
     if closed_by == "fixed":
