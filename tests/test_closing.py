@@ -565,3 +565,28 @@ def test_a_rod_that_spins_between_balls_has_no_coordinate_for_it():
     scene = mb.load(ORACLES / "parallelogram_3SS.sdf")
     with pytest.raises(BadUsage, match=r"each with a coordinate per rate; .*needs no coordinates"):
         closing_conditions(scene.mechanism, mb.analyze(scene).q)
+
+
+@pytest.mark.parametrize("closed_by", ["revolute", "cylindrical"])
+def test_a_gap_across_the_plane_is_closed_only_by_a_pair_that_slides(closed_by):
+    mech, q = planar(NAMED["parallelogram"][0])
+    last = mech.tree.cut[0].retyped(closed_by)
+    apart = replace(last, X_AP=last.X_AP @ Pose(np.eye(3), np.array([0.0, 0.0, 0.05])))
+    mech = replace(mech, pairs=tuple(apart if p.name == last.name else p for p in mech.pairs))
+    (step,) = closing_conditions(mech, q).steps
+    if closed_by == "cylindrical":
+        assert step.kind == "RRR"
+    else:
+        assert step.reason.endswith("its two ends are 0.05 m apart across the plane.")
+
+
+def test_a_slider_out_of_the_plane_of_the_hinges_is_named_with_its_tilt():
+    mech, q = planar(NAMED["slider-crank"][0])
+    # z is the slider's axis; its y lies across the plane or in it, so both are turned a little
+    tilt = Pose(rotation_from_vector(np.array([0.2, 0.2, 0.0])), np.zeros(3))
+    pairs = [
+        replace(p, X_AP=p.X_AP @ tilt, X_BS=p.X_BS @ tilt) if p.name == "slider" else p for p in mech.pairs
+    ]
+    (step,) = closing_conditions(replace(mech, pairs=tuple(pairs)), q).steps
+    assert step.kind == "Newton"
+    assert step.reason.endswith("its joints are 0.2 rad out of one plane.")
