@@ -172,13 +172,17 @@ def accelerations(code: Code, m: Machine, t: float, begun: float, q: Array, qd: 
     return bool(regular)
 
 
-def _records(dtype: AnyArray) -> types.Array:
-    return numba.from_dtype(dtype)[::1]
+def _records(dtype: np.dtype[Any]) -> Any:
+    record: Any = numba.from_dtype(dtype)
+    return record[::1]
+
+
+_named_tuple: Any = types.NamedTuple
 
 
 VECTOR, MATRIX, INDICES = types.float64[::1], types.float64[:, ::1], types.int64[::1]
 #: The machine as the compiler knows it.
-MACHINE = types.NamedTuple(
+MACHINE = _named_tuple(
     [_records(d) for d in (SOLID, RATE, END, ROW, TERM, LOAD, SPRING, RESISTANCE, STRETCH)]
     + [MATRIX, INDICES, MATRIX, MATRIX, VECTOR, VECTOR, VECTOR, VECTOR],
     Machine,
@@ -191,4 +195,9 @@ PIECES = [types.FunctionType(_PIECE)] * 4
 @lru_cache(maxsize=1)
 def pieces() -> Code:
     """Return the four pieces, compiled or from the cache."""
-    return tuple(compiled(f, _PIECE) for f in (configure, split, push, leap))  # type: ignore[return-value]
+    return (
+        compiled(configure, _PIECE),
+        compiled(split, _PIECE),
+        compiled(push, _PIECE),
+        compiled(leap, _PIECE),
+    )

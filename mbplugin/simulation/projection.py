@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
+from numba import types
 
 from mbplugin.dynamics.kernels.group import displace
-from mbplugin.dynamics.kernels.jit import kernel
+from mbplugin.dynamics.kernels.jit import compiled, kernel
 from mbplugin.dynamics.kernels.solve import row_rate
-from mbplugin.simulation.machine import CONFIGURE, DECOMPOSE, LEAP, Code, Machine
+from mbplugin.simulation.machine import (
+    CONFIGURE,
+    DECOMPOSE,
+    LEAP,
+    MACHINE,
+    PIECES,
+    VECTOR,
+    Code,
+    Machine,
+    pieces,
+)
 from mbplugin.spatial import Array
 
 #: Scaled position residual that is left alone.
@@ -70,3 +84,42 @@ def project_velocity(code: Code, m: Machine, t: float, begun: float, q: Array, q
     for j in range(len(qd)):
         qd[j] += m.rates[j].qdd
     code[CONFIGURE](m, t, begun, q, qd)
+
+
+def _project_alone(
+    configure: Any,
+    decompose: Any,
+    push: Any,
+    leap: Any,
+    m: Machine,
+    t: float,
+    position: bool,
+    q: Array,
+    qd: Array,
+) -> bool:
+    code = (configure, decompose, push, leap)
+    if position:
+        regular = project(code, m, t, t, q, qd)
+    else:
+        regular = configure(m, t, t, q, qd)
+        if len(m.chosen):
+            decompose(m, t, t, q, qd)
+            project_velocity(code, m, t, t, q, qd)
+    return bool(regular)
+
+
+@lru_cache(maxsize=1)
+def _projector() -> Any:
+    numbers = (types.float64, types.boolean, VECTOR, VECTOR)
+    return compiled(_project_alone, types.boolean(*PIECES, MACHINE, *numbers))
+
+
+def project_state(m: Machine, t: float, q: Array, qd: Array) -> bool:
+    """Project a state in place, as after a step."""
+    return bool(_projector()(*pieces(), m, t, True, q, qd))
+
+
+def jump_rates(m: Machine, t: float, q: Array, qd: Array) -> Array:
+    """Change the rates in place so that the chosen rows hold; return the impulses (r,), N·s and N·m·s."""
+    _projector()(*pieces(), m, t, False, q, qd)
+    return np.array(m.multipliers)

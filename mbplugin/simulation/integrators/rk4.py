@@ -115,7 +115,8 @@ def rk4_loop() -> Any:
     dense = types.Array(types.float64, 4, "C")
     numbers = [types.float64] * 4
     state = [VECTOR] * 4 + [VECTOR, MATRIX, MATRIX, MATRIX, MATRIX, dense]
-    result = types.Tuple((types.int64, types.int64, types.float64, types.float64))
+    result: Any = types.Tuple  # the stubs leave it untyped
+    result = result((types.int64, types.int64, types.float64, types.float64))
     marks = numba.from_dtype(WATCH)[::1]
     return compiled(march_rk4, result(*PIECES, MACHINE, marks, *numbers, types.boolean, *state, types.int64))
 

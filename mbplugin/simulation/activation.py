@@ -1,0 +1,193 @@
+"""Which constraints hold now: locks that have closed, friction that sticks, and the rows chosen for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mbplugin.simulation.choose import choose_rows, trusted_share
+from mbplugin.simulation.event import Event, passing
+from mbplugin.simulation.friction import AT_REST, decide, rates_of
+from mbplugin.simulation.integrators.contract import Step
+from mbplugin.simulation.machine import Machine, machine_of, pieces
+from mbplugin.simulation.march import CompiledMarch, State
+from mbplugin.simulation.options import Options
+from mbplugin.simulation.problem import Problem
+from mbplugin.simulation.projection import jump_rates
+from mbplugin.simulation.search import function_zeros
+from mbplugin.simulation.watch import MULTIPLIER, ROW_RATE, WATCH, read_mark
+from mbplugin.spatial import AnyArray, Array
+
+_SINGULAR = 1e-9
+
+
+class Activation:
+    """The rows in force, and the marks at which that changes."""
+
+    def __init__(self, problem: Problem, options: Options) -> None:
+        self.problem, self.options = problem, options
+        self.model = problem.model
+        self.locked: tuple[int, ...] = ()
+        self.held = np.zeros(len(self.model.resistances), dtype=bool)
+        self.in_force = np.ones(len(self.model.resistances), dtype=bool)
+        self.machine = problem.machine
+        self.marks = np.zeros(0, dtype=WATCH)
+        self.trusted = 0.0
+        self.segments: list[tuple[str, ...]] = [()]
+
+    @property
+    def segment(self) -> int:
+        """Index of the present set of constraints."""
+        return len(self.segments) - 1
+
+    @property
+    def health(self) -> float:
+        """Smallest own share of a chosen row."""
+        return float(self.machine.health[0])
+
+    def start(self, march: CompiledMarch, state: State) -> None:
+        """Decide what friction holds at the start."""
+        self._decide(march, state)
+
+    def refresh(self, march: CompiledMarch, state: State) -> None:
+        """Choose rows anew at a state, the set in force being the same."""
+        self._choose(state)
+        march.settle(self.machine, state)
+        self._trust()
+        self._mark(state)
+
+    def lock(self, march: CompiledMarch, state: State, names: tuple[str, ...]) -> list[Event]:
+        """Close locks: the rates jump so that they and everything else hold (mueller2026 (22), (24))."""
+        table = self.model.table
+        closing = tuple(
+            i for i, (name, _) in enumerate(table.labels) if name in names and i not in self.locked
+        )
+        self._configure(state)
+        for i in closing:
+            # a lock keeps the value that it finds
+            table.rows["offset"][i] += table.rows["phi"][i]
+        self.locked += closing
+        events = self._jump(march, state, "lock", ", ".join(n.removeprefix("lock ") for n in names))
+        self._decide(march, state)
+        return events
+
+    def first_change(self, step: Step, displace: Callable[[Array, Array], Array]) -> tuple[float, int] | None:
+        """Return the fraction of a step at which the first mark is passed, and the mark."""
+        found: list[tuple[float, int]] = []
+        for n, mark in enumerate(self.marks):
+
+            def g(fraction: float, mark: Any = mark) -> float:
+                x, qd = step.at(fraction)
+                q, t = displace(step.q, x), step.start + fraction * step.length
+                self._evaluate(t, step.start, q, qd)
+                return float(read_mark(self.machine, mark, q, qd)[0])
+
+            found += [(f, n) for f in function_zeros(g)[:1]]
+        return min(found, default=None)
+
+    def change(self, march: CompiledMarch, state: State, mark: int) -> list[Event]:
+        """Let friction stick or slip at a passed mark, others at rest with it."""
+        before = self.held.copy()
+        row = int(self.marks[mark]["index"])
+        if self.marks[mark]["kind"] == ROW_RATE:
+            self._stop(state, row)
+        self._decide(march, state)
+        out = []
+        for n in np.flatnonzero(self.held != before).tolist():
+            name = self._name(n)
+            kind = "stick" if self.held[n] else "slip"
+            out.append(passing(state.t, kind, name, state.qd, f"{name} starts to {kind}"))
+        return out
+
+    def _name(self, n: int) -> str:
+        name, component = self.model.table.labels[int(self.model.resistances["row"][n])]
+        return f"{name.removeprefix('friction ')}.{component}"
+
+    def _stop(self, state: State, row: int) -> None:
+        """Set the rate of a row to zero where rounding has left something."""
+        held = [i for i in self._active() if i < self.model.table.persistent or i in self.locked]
+        self._configure(state)
+        choice = choose_rows(self.model, (*held, row), self.problem.own_rank, self.options.tolerance)
+        machine = machine_of(self.model, self.machine.stretches, choice.rows)
+        jump_rates(machine, state.t, state.q, state.qd)
+
+    def _decide(self, march: CompiledMarch, state: State) -> None:
+        """Decide what friction holds, choose rows, and settle the state."""
+        if len(self.model.resistances):
+            self._configure(state)
+            rates = rates_of(self.model, state.qd)
+            keep = self.model.table.rows
+
+            def hold(held: AnyArray) -> Machine:
+                self.held = held
+                self._choose(state)
+                march.evaluate(self.machine, state)
+                return self.machine
+
+            held = decide(self.model, hold, rates, self.in_force)
+            for i in self.model.resistances["row"][held & (np.abs(rates) <= AT_REST)]:
+                keep["offset"][i] += keep["phi"][i]
+            self.held = held
+        self.refresh(march, state)
+        self._new_segment()
+
+    def _active(self) -> tuple[int, ...]:
+        held = self.model.resistances["row"][self.held].tolist()
+        return (*range(self.model.table.persistent), *self.locked, *(i for i in held if i not in self.locked))
+
+    def _choose(self, state: State) -> None:
+        self._configure(state)
+        choice = choose_rows(
+            self.model, self._active(), self.problem.own_rank, self.options.tolerance, self.problem.dropped
+        )
+        self.machine = machine_of(self.model, self.machine.stretches, choice.rows)
+
+    def _jump(self, march: CompiledMarch, state: State, kind: str, name: str) -> list[Event]:
+        before = state.qd.copy()
+        self._choose(state)
+        impulses = jump_rates(self.machine, state.t, state.q, state.qd)
+        labels = self.model.table.labels
+        given = {labels[i]: float(v) for i, v in zip(self.machine.chosen, impulses, strict=True)}
+        after = state.qd.copy()
+        before.setflags(write=False)
+        after.setflags(write=False)
+        march.evaluate(self.machine, state)
+        return [Event(state.t, kind, name, before, after, given, f"{name}: {kind}")]
+
+    def _mark(self, state: State) -> None:
+        """Watch the rates that slide and the forces that hold."""
+        table, place = self.model.table, {int(i): k for k, i in enumerate(self.machine.chosen)}
+        marks = []
+        for n, one in enumerate(self.model.resistances):
+            row = int(one["row"])
+            if self.held[n] and row in place:
+                marks.append((MULTIPLIER, place[row], 0, float(one["static"]), 0.0, 0.0))
+            elif one["sense"] != 0.0:
+                marks.append((ROW_RATE, row, int(table.rows["rate"][row]), 0.0, 0.0, 0.0))
+        self.marks = np.array(marks, dtype=WATCH)
+        for mark in self.marks:
+            mark["value"], mark["slope"] = read_mark(self.machine, mark, state.q, state.qd)
+            if mark["kind"] == ROW_RATE and abs(mark["value"]) < AT_REST:
+                # it has just started to slide: its sense is that of its acceleration
+                mark["value"] = 0.0
+
+    def _new_segment(self) -> None:
+        labels = self.model.table.labels
+        names = tuple(dict.fromkeys(labels[i][0] for i in self._active() if i >= self.model.table.persistent))
+        if names != self.segments[-1]:
+            self.segments.append(names)
+
+    def _trust(self) -> None:
+        self.trusted = trusted_share(self.health) if self.health > _SINGULAR else 0.0
+
+    def _configure(self, state: State) -> None:
+        pieces()[0](self.machine, state.t, state.t, state.q, state.qd)
+
+    def _evaluate(self, t: float, begun: float, q: Array, qd: Array) -> None:
+        configure, split, push, _ = pieces()
+        configure(self.machine, t, begun, q, qd)
+        if len(self.machine.chosen):
+            split(self.machine, t, begun, q, qd)
+        push(self.machine, t, begun, q, qd)

@@ -1,0 +1,93 @@
+"""One call for all loops: take steps from a state until something happens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mbplugin.errors import BadUsage
+from mbplugin.simulation.integrators.contract import Chunk, make_chunk
+from mbplugin.simulation.integrators.dop853 import DEGREE as DOP853_DEGREE
+from mbplugin.simulation.integrators.dop853 import dop853_loop
+from mbplugin.simulation.integrators.rk4 import DEGREE as RK4_DEGREE
+from mbplugin.simulation.integrators.rk4 import rk4_loop
+from mbplugin.simulation.machine import Machine, accelerations, pieces
+from mbplugin.simulation.options import Options
+from mbplugin.simulation.projection import project_state
+from mbplugin.spatial import AnyArray, Array
+
+#: Steps that a compiled loop takes before it comes back to show progress and let itself be interrupted.
+_CHUNK = {"dop853": 32, "rk4": 512}
+
+
+@dataclass(eq=False)
+class State:
+    """Where a motion is: time, coordinates, rates, accelerations, works, and the next step."""
+
+    t: float
+    q: Array
+    qd: Array
+    qdd: Array
+    work: Array = field(default_factory=lambda: np.zeros(3))
+    h: float = 0.0
+
+    def copy(self) -> State:
+        """Return a state that later steps do not change."""
+        return State(self.t, self.q.copy(), self.qd.copy(), self.qdd.copy(), self.work.copy(), self.h)
+
+
+class CompiledMarch:
+    """The compiled loops, for one set of options."""
+
+    def __init__(self, options: Options, dense: bool) -> None:
+        self._options = options
+        self._dense = dense
+        self.counts = np.zeros(2)
+        if options.integrator not in _CHUNK:
+            raise BadUsage(f"the {options.integrator} integrator has no compiled loop")
+
+    def settle(self, machine: Machine, state: State) -> None:
+        """Project a state and fill its accelerations."""
+        if self._options.stabilization == "projection":
+            project_state(machine, state.t, state.q, state.qd)
+        self.evaluate(machine, state)
+
+    def evaluate(self, machine: Machine, state: State) -> None:
+        """Fill the accelerations of a state."""
+        accelerations.py_func(pieces(), machine, state.t, state.t, state.q, state.qd)  # type: ignore[attr-defined]
+        state.qdd[:] = machine.rates["qdd"]
+
+    def advance(
+        self, machine: Machine, marks: AnyArray, state: State, end: float, trusted: float, steps: int = 0
+    ) -> tuple[int, Chunk, int]:
+        """Take steps in place until ``end``, or a chunk; return status, samples and their number."""
+        o = self._options
+        degree = RK4_DEGREE if o.integrator == "rk4" else DOP853_DEGREE
+        room = steps or _CHUNK[o.integrator]
+        chunk = make_chunk(room, len(state.q), len(state.qd), degree, self._dense)
+        projected = o.stabilization == "projection"
+        common = (state.q, state.qd, state.qdd, state.work)
+        out = (chunk.time, chunk.q, chunk.qd, chunk.qdd, chunk.work, chunk.dense)
+        if o.integrator == "rk4":
+            control = (state.t, end, state.h, trusted, projected)
+            result = rk4_loop()(*pieces(), machine, marks, *control, *common, *out, 1)
+        else:
+            tolerance = (o.largest_step, o.rtol, o.atol, trusted)
+            result = dop853_loop()(
+                *pieces(),
+                machine,
+                marks,
+                state.t,
+                end,
+                state.h,
+                *tolerance,
+                projected,
+                *common,
+                *out,
+                self.counts,
+            )
+        status, kept, state.t, state.h = result
+        if o.integrator == "rk4":
+            self.counts[0] += 4 * kept
+        return int(status), chunk, int(kept)

@@ -1,0 +1,48 @@
+"""Energies and residuals along a motion, from its states."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from mbplugin.dynamics.kernels.inverse import energies
+from mbplugin.dynamics.kernels.jit import compiled
+from mbplugin.simulation.machine import MACHINE, MATRIX, PIECES, VECTOR, Machine, pieces
+from mbplugin.spatial import Array
+
+
+def _measure(
+    configure: Any,
+    decompose: Any,
+    push: Any,
+    leap: Any,
+    m: Machine,
+    time: Array,
+    q: Array,
+    qd: Array,
+    kinetic: Array,
+    potential: Array,
+    largest: Array,
+) -> None:
+    for n in range(len(time)):
+        configure(m, time[n], time[n], q[n], qd[n])
+        kinetic[n], potential[n] = energies(m.solids, m.rates, m.springs, q[n], qd[n])
+        for i in range(len(largest)):
+            if m.rows[i].holonomic:
+                largest[i] = max(largest[i], abs(m.rows[i].phi))
+
+
+@lru_cache(maxsize=1)
+def _measurer() -> Any:
+    matrices = (VECTOR, MATRIX, MATRIX, VECTOR, VECTOR, VECTOR)
+    return compiled(_measure, types.none(*PIECES, MACHINE, *matrices))
+
+
+def measure(m: Machine, rows: int, time: Array, q: Array, qd: Array) -> tuple[Array, Array, Array]:
+    """Return kinetic and potential energy (T,), J, and the largest |Φ| of the first rows, m or rad."""
+    kinetic, potential, largest = np.zeros(len(time)), np.zeros(len(time)), np.zeros(rows)
+    _measurer()(*pieces(), m, time, q, qd, kinetic, potential, largest)
+    return kinetic, potential, largest

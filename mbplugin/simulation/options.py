@@ -1,0 +1,120 @@
+"""What was asked of a motion, checked before anything is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import inf, isfinite
+
+from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
+from mbplugin.dynamics.equations import COORDINATES
+from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.spatial import Array
+
+INTEGRATORS = ("dop853", "rk4", "variational")
+LIMITS = ("record", "stop", "ignore")
+STABILIZATIONS = ("projection", "baumgarte", "none")
+
+#: A prescribed motion: value, rate and acceleration at a time, rad and s or m and s.
+Profile = Callable[[float], tuple[float, float, float]]
+
+
+@dataclass(frozen=True)
+class UserEvent:
+    """A function of (t, q, qd) whose zeros are events.
+
+    Parameters
+    ----------
+    function : callable
+    name : str
+    terminal : bool
+        Whether the motion ends there.
+    direction : float
+        Only zeros crossed upwards (+1), downwards (−1), or both (0).
+    """
+
+    function: Callable[[float, Array, Array], float]
+    name: str = "event"
+    terminal: bool = False
+    direction: float = 0.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a motion is computed.
+
+    Parameters
+    ----------
+    duration : float
+        s.
+    integrator, formulation, redundancy, coordinates, stabilization, limits : str
+    dropped : tuple of (constraint, component)
+        Rows to eliminate.
+    step : float, optional
+        Of RK4 and the variational integrator; the largest step of an adaptive one, s.
+    rtol, atol : float
+        Of an adaptive integrator.
+    tolerance : float
+        Of rank decisions.
+    planar : str or None
+    events : tuple of UserEvent
+    samples : int, optional
+        Number of equal intervals at which the trajectory is given; by default every step.
+    profiles : mapping
+        Prescribed motions of drivers by name, in place of what the model says.
+    readable : bool
+        Run the loops that are written in Python, also where the compiled ones would do.
+    """
+
+    duration: float
+    integrator: str = "dop853"
+    formulation: str = "projected"
+    redundancy: str = "eliminate"
+    coordinates: str = "joint"
+    stabilization: str = "projection"
+    limits: str = "record"
+    dropped: tuple[tuple[str, str], ...] = ()
+    step: float | None = None
+    rtol: float = 1e-8
+    atol: float = 1e-10
+    tolerance: float = DEFAULT_TOLERANCE
+    planar: str | None = None
+    events: tuple[UserEvent, ...] = ()
+    samples: int | None = None
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
+    readable: bool = False
+
+    def __post_init__(self) -> None:
+        _require_positive("duration", self.duration, "s")
+        _require_positive("rtol", self.rtol, "")
+        _require_positive("atol", self.atol, "")
+        if self.step is not None:
+            _require_positive("step", self.step, "s")
+        if self.samples is not None and self.samples < 1:
+            raise BadUsage(f"{self.samples} samples were asked for", expected="at least one interval")
+        if not 0 < self.tolerance < 1:
+            raise BadUsage(f"the tolerance is {self.tolerance:g}", expected="a number between 0 and 1")
+        for what, value, known in (
+            ("integrator", self.integrator, INTEGRATORS),
+            ("stabilization", self.stabilization, STABILIZATIONS),
+            ("limits", self.limits, LIMITS),
+            ("coordinates", self.coordinates, COORDINATES),
+        ):
+            if value not in known:
+                raise UnknownName(f"there is no {what} {value!r}", remedy=suggestion(value, known))
+
+    @property
+    def largest_step(self) -> float:
+        """Bound of an adaptive step, s."""
+        return inf if self.step is None else self.step
+
+    @property
+    def plain(self) -> bool:
+        """Whether the compiled loops can do what was asked."""
+        default = (self.formulation, self.redundancy, self.coordinates) == ("projected", "eliminate", "joint")
+        return default and not self.profiles and not self.readable and self.stabilization != "baumgarte"
+
+
+def _require_positive(what: str, value: float, unit: str) -> None:
+    if not (isfinite(value) and value > 0):
+        raise BadUsage(f"the {what} is {value:g}{' ' + unit if unit else ''}", expected="a positive number")

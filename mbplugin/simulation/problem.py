@@ -1,0 +1,150 @@
+"""The start of a motion: a closed state, and a model with its rows chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbplugin.constraints.assembly import assemble
+from mbplugin.dynamics.actions import Actions
+from mbplugin.dynamics.kernels.solve import row_rate
+from mbplugin.dynamics.tree_model import TreeModel, massless_joint, tree_model
+from mbplugin.errors import BadUsage
+from mbplugin.mechanism.coupling import Lock
+from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.simulation.choose import choose_rows, generic_redundancy
+from mbplugin.simulation.machine import STRETCH, Machine, machine_of, pieces
+from mbplugin.simulation.options import Options
+from mbplugin.simulation.projection import project_state
+from mbplugin.spatial import AnyArray, Array
+
+#: Rates that all constraints together cannot follow to this fraction contradict each other.
+_FOLLOWED = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A mechanism ready to move.
+
+    Parameters
+    ----------
+    model : TreeModel
+    machine : Machine
+        With the mechanism's own independent rows chosen.
+    q, qd : (nq,), (nv,) array
+        A state that satisfies them.
+    degree_of_redundancy : int
+        p of the mechanism's own rows in joint rates, at the generic pose.
+    dropped : tuple of int
+        Rows that the user eliminates.
+    notes : tuple of str
+    """
+
+    model: TreeModel
+    machine: Machine
+    q: Array
+    qd: Array
+    degree_of_redundancy: int
+    dropped: tuple[int, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def own_rank(self) -> int:
+        """Generic rank of the mechanism's own rows."""
+        return self.model.table.persistent - self.degree_of_redundancy
+
+
+def pose_problem(
+    mech: Mechanism,
+    actions: Actions,
+    q: Array,
+    qd: Array,
+    given: tuple[str, ...],
+    locks: tuple[Lock, ...],
+    options: Options,
+) -> Problem:
+    """Close the pose, choose rows, and make the rates agree with them.
+
+    Raises
+    ------
+    CannotClose
+        A loop that cannot be closed.
+    BadUsage
+        Rates that no motion follows: a driver that contradicts a closure.
+    BrokenModel
+        A joint that moves no mass.
+    """
+    closed = assemble(mech, q, given)
+    notes = []
+    if closed.moved > 1e-9:
+        notes.append(f"loops closed first: joints moved by up to {closed.moved:.3g} (rad, m)")
+    model = tree_model(mech, actions, locks=locks, planar=options.planar, q=closed.q)
+    p = generic_redundancy(mech, closed.q, options.planar, options.tolerance)
+    stretches = constant_stretches(model)
+    empty = machine_of(model, stretches, np.zeros(0, dtype=np.int64))
+    start, rates = np.array(closed.q), np.array(qd, dtype=float)
+    if not pieces()[0](empty, 0.0, 0.0, start, rates):
+        raise massless_joint(model)
+    _keep_given_values(model, stretches)
+    dropped = row_indices(model, options)
+    own = tuple(range(model.table.persistent))
+    choice = choose_rows(model, own, len(own) - p, options.tolerance, dropped)
+    machine = machine_of(model, stretches, choice.rows)
+    project_state(machine, 0.0, start, rates)
+    _require_followed(model, machine, rates)
+    change = float(np.abs(rates - qd).max(initial=0.0))
+    if change > 1e-9 * max(1.0, float(np.abs(rates).max(initial=0.0))):
+        notes.append(f"rates made to agree with the constraints: changed by up to {change:.3g} (rad/s, m/s)")
+    return Problem(model, machine, start, rates, p, dropped, tuple(notes))
+
+
+def constant_stretches(model: TreeModel) -> AnyArray:
+    """Return the prescribed motions of the drivers, one stretch each."""
+    out = np.zeros(len(model.table.driven), dtype=STRETCH)
+    for d, (driver, _) in enumerate(model.table.driven):
+        value = 0.0 if driver.value is None else driver.value
+        out[d] = (d, 0.0, (value, driver.rate, 0.5 * driver.acceleration, 0.0, 0.0, 0.0))
+    return out
+
+
+def _keep_given_values(model: TreeModel, stretches: AnyArray) -> None:
+    """Let drivers without a value start where they are, and locks keep what they find (Φ tells where)."""
+    for row, (_, component) in zip(model.table.rows, model.table.labels, strict=False):
+        if component.endswith("_lock"):
+            row["offset"] += row["phi"]
+        if row["drive"] >= 0 and model.table.driven[row["drive"]][0].value is None:
+            stretches["c"][row["drive"], 0] = row["phi"]
+
+
+def row_indices(model: TreeModel, options: Options) -> tuple[int, ...]:
+    """Return the rows to drop, as numbers among the rows of the model."""
+    if options.coordinates != "joint":
+        return ()
+    labels = model.table.labels[: model.table.persistent]
+    if other := [row for row in options.dropped if row not in labels]:
+        raise BadUsage(
+            f"row {' '.join(other[0])!r} cannot be dropped: it is no closing row",
+            expected="one of " + ", ".join(" ".join(label) for label in labels),
+            remedy="use coordinates='absolute' to drop rows of any pair",
+        )
+    return tuple(labels.index(row) for row in options.dropped)
+
+
+def _require_followed(model: TreeModel, machine: Machine, rates: Array) -> None:
+    """Raise where a row that was left out is not followed either."""
+    table = model.table
+    gaps = np.array(
+        [
+            table.rows["unit"][i]
+            * (row_rate(model.solids, table.rows, table.terms, i, rates) + table.rows["bias"][i])
+            for i in range(table.persistent)
+        ]
+    )
+    size = max(float(np.abs(rates).max(initial=0.0)), float(np.abs(table.rows["bias"]).max(initial=0.0)))
+    if gaps.size and np.abs(gaps).max() > _FOLLOWED * max(size, 1e-9):
+        name = table.labels[int(np.abs(gaps).argmax())][0]
+        raise BadUsage(
+            f"no rates satisfy constraint {name!r} together with the others",
+            remedy="change what its drivers prescribe",
+        )

@@ -1,0 +1,278 @@
+"""``simulate``: the motion of a mechanism in time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+
+from mbplugin.constraints.matrix import constraint_matrix
+from mbplugin.dynamics.actions import Actions, Controller, JointSpring, Spring, scene_actions
+from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.mechanism.coupling import Lock
+from mbplugin.mechanism.kinematics import JointValues, joint_vector, rate_vector
+from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.reactions.loads import LoadLike, PayloadLike, read_loads, read_payloads
+from mbplugin.simulation.march import CompiledMarch
+from mbplugin.simulation.measure import measure
+from mbplugin.simulation.options import Options, Profile, UserEvent
+from mbplugin.simulation.problem import Problem, pose_problem
+from mbplugin.simulation.runner import Progress, Runner, Schedule
+from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.sources.scene import Scene
+from mbplugin.spatial import Array
+
+Model = Scene | Mechanism
+
+
+def simulate(
+    mech: Model,
+    duration: float,
+    *,
+    q0: JointValues = None,
+    qd0: JointValues = None,
+    locks: Iterable[Lock] = (),
+    loads: Iterable[LoadLike] = (),
+    payloads: Iterable[PayloadLike] = (),
+    springs: Iterable[Spring | JointSpring] = (),
+    torques: Mapping[str, float] | None = None,
+    armature: Mapping[str, float] | None = None,
+    controller: Controller | None = None,
+    profiles: Mapping[str, Profile] | None = None,
+    damping: bool = True,
+    friction: bool = True,
+    formulation: str = "projected",
+    redundancy: str = "eliminate",
+    dropped: Sequence[int | tuple[str, str]] = (),
+    coordinates: str = "joint",
+    integrator: str = "dop853",
+    step: float | None = None,
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    tolerance: float | None = None,
+    planar: str | None = None,
+    limits: str = "record",
+    events: Iterable[UserEvent] = (),
+    stabilization: str = "projection",
+    samples: int | None = None,
+    readable: bool = False,
+    progress: Progress | None = None,
+) -> Trajectory:
+    """Return the motion of a mechanism over a time, from a state at which its loops are closed first.
+
+    A scene brings its own state, loads, payloads, drives and timed locks; what is given here comes on
+    top.
+
+    Parameters
+    ----------
+    mech : Scene or Mechanism
+    duration : float
+        s.
+    q0, qd0 : mapping or vector, optional
+        Joint coordinates and rates at the start, rad and m; what is not named keeps the scene's value.
+        Rates that the constraints do not allow are corrected, and that is noted.
+    locks : iterable of Lock
+        Joints that lock at a time: their rates jump to zero, and those of the others with them.
+    loads, payloads : iterable, optional
+        Load and Payload, or mappings with the keys of the scene's tables.
+    springs : iterable of Spring or JointSpring
+    torques, armature : mapping, optional
+        By joint rate: a constant force, N·m or N, and a drive's inertia, kg·m² or kg.
+    controller : callable, optional
+        Forces (nv,) on the joint rates at (t, q, qd).
+    profiles : mapping of driver name to callable, optional
+        Value, rate and acceleration of a driver at a time.
+    damping, friction : bool
+        Whether the file's joint damping and dry friction count.
+    formulation, redundancy, coordinates : str
+        See the guide to the motion; they change the way, not the motion.
+    dropped : sequence of int or (constraint, component)
+        Redundant rows to eliminate, numbered from 1 as in ``mbplugin matrix``; by default they are
+        chosen.
+    integrator : "dop853", "rk4" or "variational"
+    step : float, optional
+        Of a fixed-step integrator, 1e-3 s by default; the largest step of an adaptive one.
+    rtol, atol : float
+        Tolerances of an adaptive integrator.
+    tolerance : float, optional
+        Relative rank tolerance; the scene's, else 1e-4.
+    planar : "xy", "yz" or "zx", optional
+        Keep free roots in a plane.
+    limits : "record", "stop" or "ignore"
+        What happens when a joint passes a limit.
+    events : iterable of UserEvent
+        Functions whose zeros are recorded, or end the motion.
+    stabilization : "projection", "baumgarte" or "none"
+    samples : int, optional
+        Equal intervals at which the trajectory is given; by default every step.
+    readable : bool
+        Use the loops written in Python.
+    progress : callable, optional
+        Told (time, duration) now and then.
+
+    Returns
+    -------
+    Trajectory
+
+    Raises
+    ------
+    BadUsage, UnknownName, BadNumber
+        Something in the request that cannot be.
+    CannotClose
+        A loop that cannot be closed.
+    BrokenModel
+        A joint that moves no mass.
+    """
+    scene = mech if isinstance(mech, Scene) else None
+    mechanism = scene.mechanism if scene else mech
+    assert isinstance(mechanism, Mechanism)
+    base = scene_actions(scene) if scene else Actions()
+    springs = tuple(springs)
+    actions = replace(
+        base,
+        loads=(*base.loads, *read_loads(mechanism, loads)),
+        payloads=(*base.payloads, *read_payloads(mechanism, payloads)),
+        springs=(*base.springs, *(s for s in springs if isinstance(s, Spring))),
+        joint_springs=(*base.joint_springs, *(s for s in springs if isinstance(s, JointSpring))),
+        torques={**base.torques, **(torques or {})},
+        armature={**base.armature, **(armature or {})},
+        controller=controller,
+        damping=damping,
+        friction=friction,
+    )
+    planar = planar or (scene.options.planar if scene else None)
+    if tolerance is None:
+        tolerance = (scene.options.tolerance if scene else None) or Options(1.0).tolerance
+    options = Options(
+        duration,
+        integrator,
+        formulation,
+        redundancy,
+        coordinates,
+        stabilization,
+        limits,
+        _labels(mechanism, dropped, planar),
+        step,
+        rtol,
+        atol,
+        tolerance,
+        planar,
+        tuple(events),
+        samples,
+        dict(profiles or {}),
+        readable,
+    )
+    timed = (*(scene.locks if scene else ()), *locks)
+    given = set(q0) if isinstance(q0, Mapping) else set()
+    given |= scene.state.given if scene else set()
+    return move(
+        mechanism,
+        actions,
+        joint_vector(mechanism, q0, scene.state.q if scene else None),
+        rate_vector(mechanism, qd0, scene.state.qd if scene else None),
+        tuple(sorted(given)),
+        _checked(mechanism, timed, duration),
+        options,
+        progress,
+    )
+
+
+def move(
+    mech: Mechanism,
+    actions: Actions,
+    q: Array,
+    qd: Array,
+    given: tuple[str, ...],
+    locks: tuple[Lock, ...],
+    options: Options,
+    progress: Progress | None = None,
+) -> Trajectory:
+    """Return the motion of a mechanism; arguments as :func:`simulate` has read them."""
+    begun = perf_counter()
+    mech = replace(mech, locks=(*mech.locks, *(lock for lock in locks if not lock.at)))
+    later = tuple(lock for lock in locks if lock.at)
+    problem = pose_problem(mech, actions, q, qd, given, later, options)
+    plain = options.plain and actions.controller is None
+    if not plain:
+        raise BadUsage("this combination is not there yet")
+    friction = bool(len(problem.model.resistances))
+    dense = bool(options.samples or options.limits != "ignore" or options.events or friction)
+    runner = Runner(problem, CompiledMarch(options, dense), options, _schedule(later))
+    outcome = runner.run(progress)
+    return _trajectory(problem, runner, options, outcome, perf_counter() - begun)
+
+
+def _schedule(locks: Sequence[Lock]) -> Schedule:
+    at: dict[float, list[str]] = {}
+    for lock in locks:
+        at.setdefault(float(lock.at or 0.0), []).append(lock.name)
+    return Schedule(tuple((t, tuple(names)) for t, names in sorted(at.items())))
+
+
+def _checked(mech: Mechanism, locks: Sequence[Lock], duration: float) -> tuple[Lock, ...]:
+    for lock in locks:
+        if lock.joint not in mech.pair_by_name:
+            raise UnknownName(
+                f"a lock names an unknown pair {lock.joint!r}",
+                remedy=suggestion(lock.joint, list(mech.pair_by_name)),
+            )
+        if lock.at is not None and not 0 <= lock.at <= duration:
+            raise BadUsage(
+                f"the lock of {lock.joint!r} closes at {lock.at:g} s",
+                expected=f"a time from 0 to the duration, {duration:g} s",
+            )
+    return tuple(locks)
+
+
+def _labels(
+    mech: Mechanism, dropped: Sequence[int | tuple[str, str]], planar: str | None
+) -> tuple[tuple[str, str], ...]:
+    """Return rows to drop as (constraint, component)."""
+    if not dropped:
+        return ()
+    rows = constraint_matrix(mech, joint_vector(mech, None), rate_vector(mech, None), planar=planar).rows
+    out = []
+    for row in dropped:
+        if isinstance(row, int):
+            if not 1 <= row <= len(rows):
+                raise BadUsage(f"there is no row {row}", expected=f"1 to {len(rows)}")
+            row = rows[row - 1]
+        out.append((str(row[0]), str(row[1])))
+    return tuple(out)
+
+
+def _trajectory(
+    problem: Problem, runner: Runner, options: Options, outcome: str, seconds: float
+) -> Trajectory:
+    record, model = runner.record, problem.model
+    time = np.array(record.time)
+    q, qd, qdd, work = (np.array(a) for a in (record.q, record.qd, record.qdd, record.work))
+    persistent = model.table.persistent
+    kinetic, potential, largest = measure(runner.activation.machine, persistent, time, q, qd)
+    residuals: dict[str, float] = {}
+    for (name, _), value in zip(model.table.labels[:persistent], largest, strict=True):
+        residuals[name] = max(residuals.get(name, 0.0), float(value))
+    arrays = (time, q, qd, qdd, kinetic, potential, -work[:, 0], work[:, 1], work[:, 2])
+    for array in arrays:
+        array.setflags(write=False)
+    return Trajectory(
+        model.mech,
+        model.actions,
+        *arrays,
+        tuple(runner.activation.segments),
+        np.array(record.segment),
+        residuals,
+        tuple(record.events),
+        outcome,
+        problem.notes,
+        options.planar,
+        options.redundancy,
+        problem.degree_of_redundancy,
+        {
+            "evaluations": float(runner.march.counts[0]),
+            "rejected": float(runner.march.counts[1]),
+            "seconds": seconds,
+        },
+    )

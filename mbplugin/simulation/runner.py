@@ -1,0 +1,221 @@
+"""The run: steps between scheduled instants, events in their order, and what is kept of it all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mbplugin.dynamics.kernels.group import displace
+from mbplugin.errors import BadNumber
+from mbplugin.simulation.activation import Activation
+from mbplugin.simulation.event import Event, passing
+from mbplugin.simulation.integrators.contract import Chunk, Step
+from mbplugin.simulation.machine import DONE, LOOK, MASSLESS, NOT_FINITE, RESELECT, TOO_SMALL
+from mbplugin.simulation.march import CompiledMarch, State
+from mbplugin.simulation.options import Options
+from mbplugin.simulation.passing_marks import joint_limits, passings
+from mbplugin.simulation.problem import Problem
+from mbplugin.spatial import Array
+
+_SINGULAR = 1e-9
+#: Steps taken between looks at rows that are singular now.
+_CAUTIOUS = 4
+
+#: Told (time, duration) after every chunk.
+Progress = Callable[[float, float], None]
+
+
+@dataclass
+class Record:
+    """What a run keeps: samples, steps with dense output, events."""
+
+    time: list[float] = field(default_factory=list)
+    q: list[Array] = field(default_factory=list)
+    qd: list[Array] = field(default_factory=list)
+    qdd: list[Array] = field(default_factory=list)
+    work: list[Array] = field(default_factory=list)
+    segment: list[int] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+
+    def add(self, state: State, segment: int) -> None:
+        """Keep a sample."""
+        for kept, value in (
+            (self.q, state.q),
+            (self.qd, state.qd),
+            (self.qdd, state.qdd),
+            (self.work, state.work),
+        ):
+            kept.append(value.copy())
+        self.time.append(state.t)
+        self.segment.append(segment)
+
+
+class Runner:
+    """A motion under way."""
+
+    def __init__(self, problem: Problem, march: CompiledMarch, options: Options, schedule: Schedule) -> None:
+        self.problem, self.march, self.options = problem, march, options
+        self.limits = joint_limits(problem.model.mech, options)
+        self.record = Record()
+        self.activation = Activation(problem, options)
+        self.schedule = schedule
+        nv = len(problem.qd)
+        self.state = State(0.0, problem.q.copy(), problem.qd.copy(), np.zeros(nv), h=_first_step(options))
+
+    def run(self, progress: Progress | None = None) -> str:
+        """Move to the end of the duration; return the outcome."""
+        act, state = self.activation, self.state
+        act.start(self.march, state)
+        self._keep()
+        try:
+            for time, locks in self.schedule.instants(self.options.duration):
+                outcome = self._advance_to(time, progress)
+                if outcome:
+                    return outcome
+                if locks:
+                    self.record.events += act.lock(self.march, state, locks)
+                    self._keep()
+                else:
+                    act.refresh(self.march, state)
+        except KeyboardInterrupt:
+            return "interrupted"
+        return "completed"
+
+    def _keep(self) -> None:
+        self.record.add(self.state, self.activation.segment)
+
+    def _advance_to(self, end: float, progress: Progress | None) -> str:
+        """Take steps to a scheduled instant; return an outcome that ends the motion, or nothing."""
+        while self.state.t < end - 1e-13 * (1.0 + end):
+            before = self.state.copy()
+            act = self.activation
+            status, chunk, kept = self.march.advance(
+                act.machine, act.marks, self.state, end, act.trusted, 0 if act.trusted > 0 else _CAUTIOUS
+            )
+            outcome = self._take(before, chunk, kept, status)
+            if outcome or (outcome := self._answer(status)):
+                return outcome
+            if progress is not None:
+                progress(self.state.t, self.options.duration)
+        return ""
+
+    def _take(self, before: State, chunk: Chunk, kept: int, status: int) -> str:
+        """Keep the samples of a chunk, up to what ends the motion or changes it."""
+        start = before
+        for k in range(kept):
+            sample = (chunk.q[k].copy(), chunk.qd[k].copy(), chunk.qdd[k].copy(), chunk.work[k].copy())
+            now = State(chunk.time[k], *sample)
+            step = _step(start, now, chunk.dense[k]) if len(chunk.dense) else None
+            if step is not None:
+                if outcome := self._look_at(step):
+                    return outcome
+                if status == LOOK and k == kept - 1 and self._interrupt(step):
+                    return ""
+                self.record.steps.append(step)
+            self.record.add(now, self.activation.segment)
+            start = now
+        return ""
+
+    def _look_at(self, step: Step) -> str:
+        """Record what a step passes; where that ends the motion, cut the step there."""
+        for one in passings(step, self.limits, self.options, self._displace):
+            _, qd = step.at(one.fraction)
+            time = step.start + one.fraction * step.length
+            self.record.events.append(passing(time, one.kind, one.name, qd, one.text))
+            if one.terminal:
+                self._cut(step, one.fraction)
+                self._keep()
+                return "limit_hit" if one.kind == "limit" else "event"
+        return ""
+
+    def _interrupt(self, step: Step) -> bool:
+        """Cut a step where friction starts or stops to hold; return whether it did."""
+        found = self.activation.first_change(step, self._displace)
+        if found is None:
+            # the search has read the model elsewhere
+            self.march.evaluate(self.activation.machine, self.state)
+            return False
+        fraction, mark = found
+        self._cut(step, fraction)
+        self._keep()
+        self.record.events += self.activation.change(self.march, self.state, mark)
+        self._keep()
+        return True
+
+    def _cut(self, step: Step, fraction: float) -> None:
+        """Put the state to a fraction of a step, and keep the part before it."""
+        x, qd = step.at(fraction)
+        state = self.state
+        state.t = step.start + fraction * step.length
+        state.q[:], state.qd[:] = self._displace(step.q, x), qd
+        state.work[:] = step.work[0] + fraction * (step.work[1] - step.work[0])
+        self.march.settle(self.activation.machine, state)
+        powers = fraction ** np.arange(len(step.polynomial))[:, None, None]
+        work = np.array([step.work[0], state.work])
+        self.record.steps.append(
+            Step(step.start, fraction * step.length, step.q, step.qd, step.polynomial * powers, work)
+        )
+
+    def _answer(self, status: int) -> str:
+        """Return the outcome that a status means, or nothing where the motion goes on."""
+        if status in (DONE, LOOK):
+            if self.activation.trusted <= 0:
+                self._reselect()
+            return ""
+        if status == RESELECT:
+            self._reselect()
+            return ""
+        if status == TOO_SMALL:
+            return "step_too_small"
+        if status == MASSLESS:
+            return "singular"
+        assert status == NOT_FINITE
+        raise BadNumber(f"the motion is no longer finite at t = {self.state.t:.9g} s")
+
+    def _reselect(self) -> None:
+        """Choose rows anew; a pose where even the best are dependent is told once."""
+        act, was_singular = self.activation, self.activation.trusted <= 0
+        act.refresh(self.march, self.state)
+        if act.health < _SINGULAR and not was_singular:
+            text = "the constraints lose rank here: from this pose more than one motion may be possible"
+            self.record.events.append(passing(self.state.t, "singular", "", self.state.qd, text))
+
+    def _displace(self, q: Array, x: Array) -> Array:
+        out = np.empty_like(q)
+        displace(self.problem.model.solids, q, x, out)
+        return out
+
+
+def _step(start: State, end: State, dense: Array) -> Step:
+    return Step(start.t, end.t - start.t, start.q, start.qd, dense.copy(), np.array([start.work, end.work]))
+
+
+def _first_step(options: Options) -> float:
+    if options.integrator == "dop853":
+        return min(1e-3, options.largest_step, options.duration)
+    return 1e-3 if options.step is None else options.step
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Instants at which a run stops to change something.
+
+    Parameters
+    ----------
+    locks : tuple of (time, names)
+        Locks that close, s.
+    breaks : tuple of float
+        Where a prescribed motion changes, s.
+    """
+
+    locks: tuple[tuple[float, tuple[str, ...]], ...] = ()
+    breaks: tuple[float, ...] = ()
+
+    def instants(self, duration: float) -> list[tuple[float, tuple[str, ...]]]:
+        """Return all instants up to the end, in order, with the locks that close there."""
+        closing = dict(self.locks)
+        times = sorted({t for t in (*closing, *self.breaks) if t <= duration} | {duration})
+        return [(t, closing.get(t, ())) for t in times]
