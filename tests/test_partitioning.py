@@ -181,25 +181,28 @@ def test_accelerations_do_not_jump_where_the_independent_coordinate_changes() ->
 
 
 def test_several_coordinates_are_chosen_together() -> None:
-    """Two coordinates that move alike are not both independent, however good each of them is."""
-    M = np.eye(3)
-    twins = Equations(
+    """Two twins and three triplets: the twins have the larger criterion, but only one of them is free."""
+    M = np.eye(5)
+    geared = Equations(
         "joint",
-        (("gear", "c"),),
-        np.zeros(3),
+        (("twins", "c"), ("triplets 1", "c"), ("triplets 2", "c")),
+        np.zeros(5),
         M,
-        np.array([1.0, 2.0, 3.0]),
-        np.array([[1.0, -1.0, 0.1]]),
-        np.zeros(1),
-        np.zeros(1),
-        np.ones(1),
+        np.arange(1.0, 6.0),
+        np.array([[1.0, -1, 0, 0, 0], [0, 0, 1, -1, 0], [0, 0, 0, 1, -1]]),
+        np.zeros(3),
+        np.zeros(3),
         np.ones(3),
+        np.ones(5),
         0,
         lambda rhs: np.linalg.solve(M, rhs),
     )
-    constraints = eliminate(twins)
-    assert best_coordinates(tangents(twins, constraints)).tolist() in ([0, 2], [1, 2])
-    assert partitioning(twins, constraints).v_dot == pytest.approx(solve(twins, "kkt").v_dot, rel=1e-12)
+    constraints = eliminate(geared)
+    assert criterion(geared) == pytest.approx([1 / 2, 1 / 2, 1 / 3, 1 / 3, 1 / 3])
+    twin, triplet = best_coordinates(tangents(geared, constraints))
+    assert twin in (0, 1) and triplet in (2, 3, 4)
+    # a pair with 1 + 2 shared, three with 3 + 4 + 5
+    assert partitioning(geared, constraints).v_dot == pytest.approx([1.5, 1.5, 4, 4, 4])
 
 
 def test_the_force_at_the_cut_joint() -> None:

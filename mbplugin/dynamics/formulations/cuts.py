@@ -10,7 +10,7 @@ import numpy as np
 from mbplugin.dynamics.formulations.criterion import best_coordinates, independence, tangents
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.dynamics.redundancy.eliminate import eliminate
-from mbplugin.errors import MbPluginError
+from mbplugin.errors import BrokenModel
 from mbplugin.mechanism.body import WORLD
 from mbplugin.mechanism.kinematics import coordinates_of, forward
 from mbplugin.mechanism.mechanism import Mechanism
@@ -79,12 +79,9 @@ def _evaluated(mech: Mechanism, q: Array, present: Pair, pair: Pair) -> Cut:
     pose = coordinates_of(changed, forward(mech, q))
     try:
         equations = joint_equations(changed, pose, np.zeros(len(changed.qd_names)))
-        with np.errstate(all="ignore"):
-            projections = tangents(equations, eliminate(equations))
-    except (MbPluginError, np.linalg.LinAlgError, ZeroDivisionError):
+    except BrokenModel:
         return Cut(pair.name, present.name, 0.0, ())
-    if not np.isfinite(projections).all():
-        return Cut(pair.name, present.name, 0.0, ())
+    projections = tangents(equations, eliminate(equations))
     best = best_coordinates(projections)
     names = tuple(changed.qd_names[k] for k in best)
     return Cut(pair.name, present.name, independence(projections, best), names)
