@@ -121,12 +121,14 @@ def tree_model(
     locks: Sequence[Lock] = (),
     planar: str | None = None,
     q: Array | None = None,
+    apart: bool = False,
 ) -> TreeModel:
     """Return the records of a mechanism; ``q`` is the pose that sets the characteristic length.
 
-    Locks may close later; their rows stand behind those that always hold.
+    Locks may close later; their rows stand behind those that always hold. ``apart`` keeps bodies that
+    fixed pairs hold together apart.
     """
-    solids_of = find_solids(mech, actions.payloads)
+    solids_of = find_solids(mech, actions.payloads, apart=apart)
     rates = rate_records(mech, solids_of, rate_values(mech, actions.armature, "armature"))
     fill_rate_forces(mech, rates, actions)
     resisted = list(_resisted(mech, actions))

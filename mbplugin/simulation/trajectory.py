@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from mbplugin.dynamics.actions import Actions
+from mbplugin.errors import UnknownName, suggestion
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.simulation.event import Event
-from mbplugin.spatial import Array
+from mbplugin.spatial import AnyArray, Array
+
+if TYPE_CHECKING:
+    from mbplugin.simulation.wrenches import JointWrenches
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,3 +86,62 @@ class Trajectory:
     def energy(self) -> Array:
         """Kinetic plus potential energy (T,), J."""
         return self.kinetic + self.potential
+
+    def reactions(self, pair: str) -> Array:
+        """Return what a pair carries at every sample.
+
+        Where a reaction is not unique this is one of the possible ones, as ``redundancy`` chooses it in
+        joint coordinates; :meth:`uniqueness` tells. A controller is asked again at every sample.
+
+        Returns
+        -------
+        (T, 6) array
+            [f; m] on the successor at the origin of S, axes of P, N and N·m: what the constrained
+            components carry, zero in free ones.
+
+        Raises
+        ------
+        UnknownName
+            No pair of the mechanism.
+        """
+        self._require(pair, tuple(self.mechanism.pair_by_name), "pair")
+        return self._wrenches.of_pair[pair]
+
+    def multipliers(self, constraint: str) -> Array:
+        """Return the multipliers (T, k) of a driver, lock, coupling or wheel, N and N·m, row by row.
+
+        They are zero while the constraint does not hold, and with pairs of loops may be not unique.
+
+        Raises
+        ------
+        UnknownName
+            No constraint besides the pairs, or one that never held.
+        """
+        self._require(constraint, tuple(self._wrenches.of_rest), "driver, lock, coupling or wheel")
+        return self._wrenches.of_rest[constraint]
+
+    def uniqueness(self, pair: str) -> AnyArray:
+        """Return whether the rigid model determines each component of a pair's reaction, (T, 6) of bool.
+
+        It is judged for every set of constraints that held, at poses along the motion that are not
+        singular; a component that is free is zero for certain.
+        """
+        self._require(pair, tuple(self.mechanism.pair_by_name), "pair")
+        return self._determined[pair]
+
+    @cached_property
+    def _wrenches(self) -> JointWrenches:
+        from mbplugin.simulation.wrenches import joint_wrenches
+
+        return joint_wrenches(self)
+
+    @cached_property
+    def _determined(self) -> dict[str, AnyArray]:
+        from mbplugin.simulation.uniqueness import determined_components
+
+        return determined_components(self)
+
+    @staticmethod
+    def _require(name: str, known: tuple[str, ...], kind: str) -> None:
+        if name not in known:
+            raise UnknownName(f"there is no {kind} {name!r}", remedy=suggestion(name, known))

@@ -71,15 +71,15 @@ class Solids:
         return self.of_body[i], self.X_KL[i] @ X_LF
 
 
-def find_solids(mech: Mechanism, payloads: Sequence[Payload] = ()) -> Solids:
-    """Return the solids of a mechanism."""
+def find_solids(mech: Mechanism, payloads: Sequence[Payload] = (), *, apart: bool = False) -> Solids:
+    """Return the solids of a mechanism; ``apart`` makes every body one, as fixed pairs carry loads too."""
     of_body, X_KL = [0] * len(mech.bodies), [Pose.identity()] * len(mech.bodies)
     carried: list[tuple[TreeJoint, int, Pose]] = []
     for joint in mech.tree.joints:
         inner, outer = mech.body_index[joint.inner], mech.body_index[joint.outer]
         k, X_inner = (of_body[inner], X_KL[inner]) if inner >= 0 else (0, Pose.identity())
         X_in, X_out = _joint_frames(joint)
-        if joint.pair is not None and not joint.pair.kind.free:
+        if not apart and joint.pair is not None and not joint.pair.kind.free:
             of_body[outer], X_KL[outer] = k, X_inner @ X_in @ X_out
         else:
             carried.append((joint, k, X_inner @ X_in))

@@ -1,0 +1,185 @@
+"""What every joint carries along a motion, from its accelerations: Cᵀλ = M v̇ − F (wojtyra2013 (8))."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbplugin.constraints.planar import plane_columns
+from mbplugin.dynamics.joint import equations_of
+from mbplugin.dynamics.kernels.inverse import inverse_dynamics
+from mbplugin.dynamics.kernels.rows import COMBINED
+from mbplugin.dynamics.tree_model import TreeModel, tree_model
+from mbplugin.mechanism.joint import travel_per_radian
+from mbplugin.mechanism.pair import Pair
+from mbplugin.simulation.held import Held, held_mechanisms
+from mbplugin.simulation.multipliers import Handling
+from mbplugin.spatial import COMPONENTS, Array, cross
+
+if TYPE_CHECKING:
+    from mbplugin.simulation.trajectory import Trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class JointWrenches:
+    """Wrenches and multipliers of a motion of T samples.
+
+    Parameters
+    ----------
+    of_pair : dict of str to (T, 6) array
+        [f; m] on the successor at the origin of S, axes of P, N and N·m.
+    of_rest : dict of str to (T, k) array
+        Multipliers of all other constraints, row by row, N and N·m; zero while one does not hold.
+    """
+
+    of_pair: dict[str, Array]
+    of_rest: dict[str, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class _Carried:
+    """What passes through the joints at the samples of one segment, world axes.
+
+    Parameters
+    ----------
+    R, p, c : (s, S, 3, 3), (s, S, 3), (s, S, 3) array
+        Frames and centres of mass of the solids, the ground first.
+    inwards : (s, S, 6) array
+        Wrench that each solid gets through its tree joint, at its centre of mass.
+    multipliers : (s, m) array
+        λ of the closing rows.
+    cut : (s, m, 6) array
+        Wrench of each closing row on its successor, at the centre of mass.
+    """
+
+    R: Array
+    p: Array
+    c: Array
+    inwards: Array
+    multipliers: Array
+    cut: Array
+
+
+def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
+    """Return what all joints carry at all samples.
+
+    Closing rows get the multipliers that make up for M q̈ − F in joint rates; with these, every body
+    and the tree beyond it is in balance, which leaves what its tree joint carries.
+    """
+    count = len(trajectory.time)
+    of_pair = {pair.name: np.zeros((count, 6)) for pair in trajectory.mechanism.pairs}
+    of_rest: dict[str, Array] = {}
+    for held in held_mechanisms(trajectory):
+        start = trajectory.q[held.samples[0]]
+        model = tree_model(held.mech, trajectory.actions, planar=trajectory.planar, q=start, apart=True)
+        carried = _carried(trajectory, held, model)
+        for name, at in _rows_by_constraint(model).items():
+            if name not in of_pair:
+                of_rest.setdefault(name, np.zeros((count, len(at))))[held.samples] = carried.multipliers[
+                    :, at
+                ]
+        for pair in held.mech.pairs:
+            of_pair[pair.name][held.samples] = _wrench(model, pair, carried)
+    for array in (*of_pair.values(), *of_rest.values()):
+        array.setflags(write=False)
+    return JointWrenches(of_pair, of_rest)
+
+
+def _carried(trajectory: Trajectory, held: Held, model: TreeModel) -> _Carried:
+    handling = Handling(trajectory.redundancy)
+    p = trajectory.degree_of_redundancy if not held.active else _redundancy(trajectory, held)
+    count, solids, rows = len(held.samples), len(model.solids), model.table.persistent
+    out = _Carried(
+        np.empty((count, solids, 3, 3)),
+        np.empty((count, solids, 3)),
+        np.empty((count, solids, 3)),
+        np.empty((count, solids, 6)),
+        np.empty((count, rows)),
+        np.empty((count, rows, 6)),
+    )
+    for n, k in enumerate(held.samples):
+        t, q, qd, qdd = (getattr(trajectory, name)[k] for name in ("time", "q", "qd", "qdd"))
+        equations = equations_of(model, q, qd, time=t, degree_of_redundancy=p)
+        multipliers = handling.multipliers(equations, qdd)
+        model.evaluate(q, qd, t)
+        _pull(model, multipliers)
+        model.rates["qdd"] = qdd
+        inverse_dynamics(model.solids, model.rates, np.empty(len(qdd)))
+        for name, field in (("R", out.R), ("p", out.p), ("c", out.c), ("f", out.inwards)):
+            field[n] = model.solids[name]
+        out.multipliers[n] = multipliers
+        out.cut[n] = multipliers[:, None] * model.table.rows["on_b"][:rows]
+    return out
+
+
+def _redundancy(trajectory: Trajectory, held: Held) -> int:
+    from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
+    from mbplugin.dynamics.joint import redundancy
+
+    # more at single poses is singular, not redundant
+    poses = (trajectory.q[k] for k in held.spread(3))
+    return min(redundancy(held.mech, q, trajectory.planar, DEFAULT_TOLERANCE) for q in poses)
+
+
+def _pull(model: TreeModel, multipliers: Array) -> None:
+    """Let the closing rows act on the solids; what they do to joint rates passes through no joint's rows."""
+    rows, terms = model.table.rows, model.table.terms
+    force = np.zeros(len(rows))
+    force[: len(multipliers)] = multipliers
+    for i in np.flatnonzero(rows["kind"][: len(multipliers)] == COMBINED):
+        own = terms[rows["first"][i] : rows["first"][i] + rows["count"][i]]
+        np.add.at(force, own["row"], own["coefficient"] * multipliers[i])
+        force[i] = 0.0
+    for body, entry in (("a", "on_a"), ("b", "on_b")):
+        np.subtract.at(model.solids["f"], rows[body], force[:, None] * rows[entry])
+
+
+def _rows_by_constraint(model: TreeModel) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for i, (name, _) in enumerate(model.table.labels[: model.table.persistent]):
+        found.setdefault(name, []).append(i)
+    return found
+
+
+def _wrench(model: TreeModel, pair: Pair, carried: _Carried) -> Array:
+    """Return the wrench (s, 6) of a pair on its successor at the origin of S, axes of P."""
+    mech = model.mech
+    a, X_aP = model.solids_of.frame(mech, pair.body_a, pair.X_AP)
+    b, X_bS = model.solids_of.frame(mech, pair.body_b, pair.X_BS)
+    p_S = carried.p[:, b] + carried.R[:, b] @ X_bS.p
+    joint = mech.tree.joint_of_pair.get(pair.name)
+    if joint is None:
+        own = [i for i, label in enumerate(model.table.labels) if label[0] == pair.name]
+        wrench: Array = carried.cut[:, own].sum(axis=1)
+        at = b
+    else:
+        at = a if joint.reversed else b
+        wrench = -carried.inwards[:, at] if joint.reversed else carried.inwards[:, at]
+    force, moment = wrench[:, :3], wrench[:, 3:] + cross(carried.c[:, at] - p_S, wrench[:, :3])
+    seen = np.isin(np.arange(6), plane_columns(model.planar))
+    R_PW = np.swapaxes(carried.R[:, a] @ X_aP.R, 1, 2)
+    turned = [np.einsum("nij,nj->ni", R_PW, half) for half in (force * seen[:3], moment * seen[3:])]
+    wrench = np.concatenate(turned, axis=1)
+    return wrench if joint is None else constrained_part(pair, wrench, R_PW @ carried.R[:, b] @ X_bS.R)
+
+
+def constrained_part(pair: Pair, wrench: Array, R_PS: Array) -> Array:
+    """Return the part (n, 6) of a joint's wrench that its rows carry; drives and springs carry the rest.
+
+    Parameters
+    ----------
+    wrench : (n, 6) array
+        At the origin of S, axes of P.
+    R_PS : (n, 3, 3) array
+    """
+    out: Array = wrench.copy()
+    if pair.type == "universal":
+        normal = cross(np.broadcast_to(np.array([1.0, 0.0, 0.0]), R_PS.shape[:2]), R_PS[:, :, 1])
+        out[:, 3:] = normal * (normal * wrench[:, 3:]).sum(axis=1, keepdims=True)
+        return out
+    out[:, [COMPONENTS.index(c) for c in pair.kind.free]] = 0.0
+    if pair.type == "screw":
+        out[:, 5] = -travel_per_radian(pair) * wrench[:, 2]
+    return out
