@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+#: Characters of one part of a sentence.
+_LONGEST = 600
+
 
 class MbPluginError(Exception):
     """Base of every error that mbplugin raises on purpose.
@@ -38,12 +41,18 @@ class MbPluginError(Exception):
 
     def sentence(self) -> str:
         """Return the whole message in one sentence."""
-        text = f"{self.where}: {self.what}" if self.where else self.what
+        text = f"{_line(self.where)}: {_line(self.what)}" if self.where else _line(self.what)
         if self.expected:
-            text += f"; expected {self.expected}"
+            text += f"; expected {_line(self.expected)}"
         if self.remedy:
-            text += f"; {self.remedy}"
+            text += f"; {_line(self.remedy)}"
         return text + "."
+
+
+def _line(text: str) -> str:
+    """Return a text on one line and of a readable length, whatever names a file has put into it."""
+    text = "".join(c if c.isprintable() else " " for c in text)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 60]} … {text[-57:]}"
 
 
 class UnreadableFile(MbPluginError):

@@ -51,10 +51,15 @@ def rotation_from_rpy(rpy: Array | tuple[float, float, float]) -> Array:
     )
 
 
+def unit(vector: Array | tuple[float, ...]) -> Array:
+    """Return a vector over its length; the squares of what is written very small would vanish."""
+    sized = np.asarray(vector, dtype=float) / np.abs(vector).max()
+    return np.asarray(sized / np.linalg.norm(sized))
+
+
 def rotation_from_quaternion(xyzw: Array | tuple[float, ...]) -> Array:
     """Return the rotation of a quaternion (x, y, z, w), normalised first, shape (3, 3)."""
-    quaternion = np.asarray(xyzw, dtype=float)
-    x, y, z, w = quaternion / np.linalg.norm(quaternion)
+    x, y, z, w = unit(xyzw)
     return np.array(
         [
             [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -108,7 +113,7 @@ def vector_from_rotation(R: Array) -> Array:
 
 def align_z(axis: Array) -> Array:
     """Return the smallest rotation that takes z to ``axis`` (any length), shape (3, 3)."""
-    x, y, z = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
+    x, y, z = unit(axis)
     across = x * x + y * y
     if z < 0 and across < 1e-30:
         return np.diag([1.0, -1.0, -1.0])

@@ -117,6 +117,8 @@ def _table(text: str, file: str) -> dict[str, yaml.Node]:
         ) from None
     except yaml.YAMLError as error:
         raise BrokenModel(f"the YAML is broken: {error}", where=f"{file}:1", remedy="correct it") from None
+    except RecursionError:
+        raise BrokenModel("the YAML nests too deeply", where=file, expected="closed_loop: [[…]]") from None
     if not isinstance(root, yaml.MappingNode):
         raise BrokenModel("the YAML is no table", where=f"{file}:1", expected="closed_loop: [[…]]")
     return {str(key.value): value for key, value in root.value}

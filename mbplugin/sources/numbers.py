@@ -11,16 +11,24 @@ import numpy as np
 from mbplugin.errors import BadNumber
 from mbplugin.spatial import Array
 
+#: No length, mass or inertia of a machine is larger (the sun has 2e30 kg), and the squares and
+#: determinants of what is below cannot overflow.
+LARGEST = 1e30
+
+#: From here on a limit means "no limit"; 1e16 was SDF's own default for long.
+_UNLIMITED = 1e15
+
 _DECIMAL = re.compile(r"^[+-]?(\d*)\.?(\d*)$")
 
 
-def numbers(text: str, count: int, where: str, what: str) -> Array:
+def numbers(text: str, count: int, where: str, what: str, largest: float = LARGEST) -> Array:
     """Return ``count`` finite numbers separated by blanks or commas.
 
     Raises
     ------
     BadNumber
-        Another count, a word, NaN or infinity; ``where`` and ``what`` name the place.
+        Another count, a word, NaN or infinity, or a magnitude above ``largest``; ``where`` and ``what``
+        name the place.
     """
     words = text.replace(",", " ").split()
     try:
@@ -40,12 +48,24 @@ def numbers(text: str, count: int, where: str, what: str) -> Array:
             expected="finite numbers",
             remedy="replace NaN and infinity",
         )
+    if (np.abs(values) > largest).any():
+        raise BadNumber(
+            f"{what} is {_shown(text)}",
+            where=where,
+            expected=f"magnitudes up to {largest:g}",
+            remedy="correct the number or its unit",
+        )
     return values
 
 
 def number(text: str, where: str, what: str) -> float:
     """Return one finite number."""
     return float(numbers(text, 1, where, what)[0])
+
+
+def limit(value: float) -> float:
+    """Return a joint limit; a magnitude that no joint reaches means that there is none."""
+    return math.copysign(math.inf, value) if abs(value) >= _UNLIMITED else value
 
 
 def angles(text: str, where: str, what: str, *, snap: bool) -> Array:

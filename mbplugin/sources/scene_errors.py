@@ -22,8 +22,9 @@ _EXPECTED = {
     "finite_number": "a finite number",
     "string_too_short": "a text that is not empty",
     "greater_than": "more than {gt}",
-    "greater_than_equal": "at least {ge}",
+    "greater_than_equal": "at least {ge:g}",
     "less_than": "less than {lt}",
+    "less_than_equal": "at most {le:g}",
     "literal_error": "one of {expected}",
 }
 

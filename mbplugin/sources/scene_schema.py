@@ -6,15 +6,17 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Number = float
-Vector = Annotated[list[float], Field(min_length=3, max_length=3)]
+from mbplugin.sources.numbers import LARGEST
+
+Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
+Vector = Annotated[list[Number], Field(min_length=3, max_length=3)]
 Name = Annotated[str, Field(min_length=1)]
-Positive = Annotated[float, Field(gt=0)]
-NonNegative = Annotated[float, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0, le=LARGEST)]
+NonNegative = Annotated[float, Field(ge=0, le=LARGEST)]
 #: inf is rigid.
 StiffnessNumber = Annotated[float, Field(allow_inf_nan=True)]
 #: ixx iyy izz, or ixx ixy ixz iyy iyz izz as in a URDF.
-Inertia = Annotated[list[float], Field(min_length=3, max_length=6)]
+Inertia = Annotated[list[Number], Field(min_length=3, max_length=6)]
 
 PairTypeName = Literal[
     "fixed",

@@ -25,6 +25,9 @@ _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"^\s*(?:\"([^\"]*)\"|'([^']*)'|([A-Za-z0-9_-]+))[^=]*=")
 _LINE_OF_ERROR = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)")
 
+#: Dots in one word of a scene; the parser's time grows with their square.
+_DEEPEST = 1000
+
 
 @dataclass(frozen=True, eq=False)
 class SceneSource:
@@ -80,6 +83,8 @@ def parse_scene(text: str, file: str, *, snap: bool = False) -> SceneSource:
         The text is not TOML; with the line.
     """
     text = text.lstrip("\ufeff")
+    if any(word.count(".") > _DEEPEST for word in text.split()):
+        raise _too_deep(file)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -92,9 +97,18 @@ def parse_scene(text: str, file: str, *, snap: bool = False) -> SceneSource:
             remedy="correct the file there",
         ) from None
     except RecursionError:
-        raise BadScene("the TOML nests too deeply", where=file, expected="the tables of a scene") from None
+        raise _too_deep(file) from None
+    except ValueError:
+        # the one error that is not the parser's own: Python refuses to read so long an integer
+        raise BadScene(
+            "the TOML has an integer of thousands of digits", where=file, expected="numbers"
+        ) from None
     tables, keys = _scan(text.splitlines())
     return SceneSource(file, data, tables, keys, snap)
+
+
+def _too_deep(file: str) -> BadScene:
+    return BadScene("the TOML nests too deeply", where=file, expected="the tables of a scene")
 
 
 def _scan(

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
+from math import inf, isinf
 
 import numpy as np
 
 from mbplugin.errors import BadNumber
-from mbplugin.sources.numbers import angles, number, numbers
+from mbplugin.sources.numbers import angles, limit, number, numbers
 from mbplugin.sources.scene import Origin
 from mbplugin.sources.xml import Element, child, local_name, origin, where
 from mbplugin.spatial import Array, Pose, rotation_from_quaternion
 
 #: (major, minor) of the ``<sdf version>`` an element was written under.
 Version = tuple[int, int]
-
-#: From here on a magnitude means "no limit"; the format's own default was 1e16 for long.
-_INFINITE = 1e15
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +85,8 @@ def bound_of(element: Element | None, tag: str, default: float) -> float:
         value = float(text)
     except ValueError:
         value = 0.0
-    if abs(value) >= _INFINITE:
-        return inf if value > 0 else -inf
+    if isinf(limit(value)):
+        return limit(value)
     return number(text, where(found), f"<{tag}>")
 
 

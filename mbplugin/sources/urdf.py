@@ -40,7 +40,8 @@ def read_urdf(text: str, request: Request) -> Scene:
         raise UnknownFormat(
             f"the root element is <{local_name(robot)}>", where=where(robot), expected="a URDF's <robot>"
         )
-    expand(robot)
+    if "$" in text or "xacro" in text:
+        expand(robot)
     return _scene(robot, request)
 
 

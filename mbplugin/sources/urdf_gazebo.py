@@ -10,6 +10,7 @@ import numpy as np
 from mbplugin.errors import BrokenModel
 from mbplugin.mechanism import PAIR_TYPES, Freedom, Pair
 from mbplugin.sources.numbers import angles, number, numbers
+from mbplugin.sources.sdf_values import bound_of, cap_of
 from mbplugin.sources.urdf_draft import Draft, carried, joined, only_child, require_two, required
 from mbplugin.sources.urdf_joints import pair_type
 from mbplugin.sources.xml import Element, child, where
@@ -129,15 +130,11 @@ def _freedoms(element: Element, kind: str) -> tuple[Freedom, ...]:
 
 def _freedom(axis: Element | None, *, bounded: bool) -> Freedom:
     limit, dynamics = (child(axis, tag) if axis is not None else None for tag in ("limit", "dynamics"))
-    lower = _number(limit, "lower", -inf) if bounded else -inf
-    upper = _number(limit, "upper", inf) if bounded else inf
-    # SDF writes "no limit" of effort and velocity as −1
-    effort, velocity = (_number(limit, tag, inf) for tag in ("effort", "velocity"))
     return Freedom(
-        lower,
-        upper,
-        inf if effort < 0 else effort,
-        inf if velocity < 0 else velocity,
+        bound_of(limit, "lower", -inf) if bounded else -inf,
+        bound_of(limit, "upper", inf) if bounded else inf,
+        cap_of(limit, "effort"),
+        cap_of(limit, "velocity"),
         _number(dynamics, "damping", 0.0),
         _number(dynamics, "friction", 0.0),
     )

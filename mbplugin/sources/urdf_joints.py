@@ -12,6 +12,7 @@ from mbplugin.sources.numbers import numbers
 from mbplugin.sources.urdf_draft import Draft, only_child, require_two, required
 from mbplugin.sources.xml import (
     Element,
+    attribute_limit,
     attribute_numbers,
     child,
     children,
@@ -147,8 +148,8 @@ def _freedoms(element: Element, kind: str) -> tuple[Freedom, ...]:
     limit, dynamics = child(element, "limit"), child(element, "dynamics")
     lower, upper = _bounds(limit) if count == 1 and kind != "continuous" else (-inf, inf)
     columns = (
-        _per_freedom(limit, "effort", count, "inf"),
-        _per_freedom(limit, "velocity", count, "inf"),
+        [_cap(limit, "effort")] * count,
+        [_cap(limit, "velocity")] * count,
         _per_freedom(dynamics, "damping", count, "0"),
         _per_freedom(dynamics, "friction", count, "0"),
     )
@@ -159,10 +160,16 @@ def _bounds(limit: Element | None) -> tuple[float, float]:
     if limit is None or (limit.get("lower") is None and limit.get("upper") is None):
         # the specification would mean 0…0 and weld the joint; PyBullet leaves it free, as meant
         return -inf, inf
-    lower = float(attribute_numbers(limit, "lower", 1, "0")[0])
-    upper = float(attribute_numbers(limit, "upper", 1, "0")[0])
+    lower, upper = (attribute_limit(limit, side, "0") for side in ("lower", "upper"))
     # PyBullet's way of writing "no limits"
     return (lower, upper) if lower <= upper else (-inf, inf)
+
+
+def _cap(limit: Element | None, attribute: str) -> float:
+    """Return the effort or velocity limit of every freedom of a joint."""
+    if limit is None or limit.get(attribute) is None:
+        return inf
+    return attribute_limit(limit, attribute, "")
 
 
 def _per_freedom(element: Element | None, attribute: str, count: int, default: str) -> list[float]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from mbplugin.errors import BrokenModel, MissingDependency, UnreadableFile
 from mbplugin.sources.scene import Origin, Request, Scene
 from mbplugin.sources.urdf import read_urdf
+from mbplugin.sources.xml import refuse_entities
 
 
 def read_xacro(text: str, request: Request) -> Scene:
@@ -32,6 +33,7 @@ def read_xacro(text: str, request: Request) -> Scene:
             expected="a file",
             remedy="pass the path of the .xacro file",
         )
+    refuse_entities(text, request.path)
     expanded = replace(request, path=f"{request.path} (expanded)")
     scene = read_urdf(_expanded(request), expanded)
 

@@ -7,15 +7,17 @@ off, and every other defect is an error with its line.
 from __future__ import annotations
 
 import re
+from math import inf
 
 from lxml import etree
 
 from mbplugin.errors import BrokenXml, UnreadableFile
-from mbplugin.sources.numbers import angles, numbers
+from mbplugin.sources.numbers import LARGEST, angles, limit, numbers
 from mbplugin.sources.scene import Origin
 from mbplugin.spatial import Array, Pose
 
 _PREFIX = re.compile(r"[<\s/]([A-Za-z_][\w.-]*):[A-Za-z_][\w.-]*")
+_DECLARED = re.compile(r"\sxmlns:([\w.-]+)\s*=")
 _START_TAG = re.compile(r"<[A-Za-z_](?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*>")
 _NAME = re.compile(r"[A-Za-z_][\w.:-]*")
 _SUBSET = re.compile(r"<!DOCTYPE[^<>\[]*\[")
@@ -36,13 +38,7 @@ def parse_xml(text: str, file: str) -> Element:
     text = text.lstrip("\ufeff")
     if not text.strip():
         raise UnreadableFile("the file is empty", where=file, expected="a model")
-    if "<!ENTITY" in text:
-        raise BrokenXml(
-            "the file declares XML entities",
-            where=f"{file}:{text[: text.index('<!ENTITY')].count(chr(10)) + 1}",
-            expected="plain XML",
-            remedy="write the text out",
-        )
+    refuse_entities(text, file)
     parser = etree.XMLParser(
         resolve_entities=False,
         no_network=True,
@@ -62,6 +58,23 @@ def parse_xml(text: str, file: str) -> Element:
             remedy="complete or correct the file there",
         ) from None
     return root
+
+
+def refuse_entities(text: str, file: str) -> None:
+    """Refuse a text that declares entities: they can read other files, and grow without end.
+
+    Raises
+    ------
+    BrokenXml
+        With the line of the first one.
+    """
+    if "<!ENTITY" in text:
+        raise BrokenXml(
+            "the file declares XML entities",
+            where=f"{file}:{text[: text.index('<!ENTITY')].count(chr(10)) + 1}",
+            expected="plain XML",
+            remedy="write the text out",
+        )
 
 
 def _tolerated(text: str) -> str:
@@ -113,7 +126,7 @@ def _declare_prefixes(text: str) -> str:
     markup = _without(text, "<![CDATA[", "]]>")
     tags = " ".join(re.sub(r"=\s*(\"[^\"]*\"|'[^']*')", "", tag) for tag in re.findall(r"<[^<>]*>", markup))
     used = set(_PREFIX.findall(tags)) - {"xml", "xmlns"}
-    missing = sorted(p for p in used if f"xmlns:{p}" not in markup)
+    missing = sorted(used - set(_DECLARED.findall(markup)))
     root = re.search(r"<[A-Za-z_][\w.:-]*", text)
     if not missing or root is None:
         return text
@@ -164,11 +177,17 @@ def origin(element: Element, text: str = "") -> Origin:
     return Origin(str(element.base), int(element.sourceline or 0), text)
 
 
-def attribute_numbers(element: Element, name: str, count: int, default: str) -> Array:
+def attribute_numbers(
+    element: Element, name: str, count: int, default: str, largest: float = LARGEST
+) -> Array:
     """Return the numbers of an attribute."""
-    return numbers(
-        str(element.get(name, default)), count, where(element), f"{name} of <{local_name(element)}>"
-    )
+    text, what = str(element.get(name, default)), f"{name} of <{local_name(element)}>"
+    return numbers(text, count, where(element), what, largest)
+
+
+def attribute_limit(element: Element, name: str, default: str) -> float:
+    """Return a joint limit; magnitudes that stand for infinity give ±inf."""
+    return limit(float(attribute_numbers(element, name, 1, default, inf)[0]))
 
 
 def pose_of_origin(element: Element | None, *, snap: bool) -> Pose:
