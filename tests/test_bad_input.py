@@ -117,13 +117,13 @@ def test_directory(tmp_path: Path) -> None:
 
 
 def test_forbidden_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: Path) -> bytes:
+    def refuse(path: Path, mode: str) -> bytes:
         raise PermissionError(13, "Permission denied")
 
     file = tmp_path / "r.urdf"
     file.write_text(ARM)
     # root may read a file of mode 0, so the refusal is played
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     assert_refused(call("lint", str(file)), "r.urdf", "permission denied")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,11 +57,11 @@ def test_no_permission(tmp_path, monkeypatch) -> None:
     file = tmp_path / "r.urdf"
     file.write_text("<robot/>")
 
-    def refuse(path: Path) -> bytes:
+    def refuse(path: Path, mode: str) -> bytes:
         # root may read everything, so the refusal has to be made
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(UnreadableFile, match="permission denied"):
         load(file)
 
@@ -111,11 +112,52 @@ def test_package_around_the_model(tmp_path) -> None:
     assert resolve("package://arm/meshes/m.stl", request, "x") == wanted
 
 
-def test_absolute_and_file_scheme(tmp_path) -> None:
-    wanted = put(tmp_path / "m.stl")
-    request = Request("elsewhere/r.urdf")
-    assert find(wanted, request) == wanted
-    assert find(f"file://{wanted}", request) == wanted
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_absolute_names(tmp_path, scheme: str) -> None:
+    wanted = put(tmp_path / "a" / "b" / "m.stl")
+    elsewhere, beside = (Request(str(tmp_path / folder / "r.urdf")) for folder in ("x/y/z", "a/c"))
+    # the user may name any file; a model only those of its own package, and of folders that the user gave
+    assert resolve(scheme + wanted, elsewhere, "x") == wanted
+    assert find(scheme + wanted, beside) == wanted
+    assert find(scheme + wanted, elsewhere) is None
+    assert find(scheme + wanted, replace(elsewhere, package_dirs=(str(tmp_path / "a"),))) == wanted
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("package://../../secret.stl", "package://pkg/../../secret.stl", "model://../secret.stl"),
+        *("../../secret.stl", "../../pkg/../secret.stl", "meshes/link.stl", "package://pkg/meshes/link.stl"),
+    ],
+)
+def test_a_model_does_not_leave_its_package(tmp_path, name: str) -> None:
+    put(tmp_path / "home" / "pkg" / "package.xml")
+    secret = put(tmp_path / "home" / "secret.stl")
+    folder = tmp_path / "home" / "pkg" / "urdf"
+    (folder / "meshes").mkdir(parents=True)
+    (folder / "meshes" / "link.stl").symlink_to(secret)
+    (tmp_path / "home" / "pkg" / "meshes").symlink_to(folder / "meshes")
+    request = Request(str(folder / "r.urdf"))
+    assert find(name, request) is None
+    # a folder that the user gives is trusted with its links
+    assert find("meshes/link.stl", replace(request, package_dirs=(str(folder),))) is not None
+
+
+def test_meshes_beside_the_folder_of_the_model_are_its_own(tmp_path) -> None:
+    put(tmp_path / "pkg" / "meshes" / "m.stl")
+    (tmp_path / "pkg" / "urdf").mkdir()
+    assert find("../meshes/m.stl", Request(str(tmp_path / "pkg" / "urdf" / "r.urdf"))) is not None
+
+
+def test_names_that_no_file_can_have(tmp_path) -> None:
+    for name in ("x" * 5000, "a\0b", "~nobody-at-all/x", "file://a\0b", "package://", "/dev/zero", "", "/"):
+        assert find(name, Request(str(tmp_path / "r.urdf"))) is None
+
+
+def test_a_file_without_end(monkeypatch) -> None:
+    monkeypatch.setattr("mbplugin.sources.paths._LONGEST", 1000)
+    with pytest.raises(UnreadableFile, match="larger than"):
+        read_text("/dev/zero")
 
 
 def test_unresolved_says_what_to_pass(tmp_path) -> None:

@@ -5,23 +5,33 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mbplugin.errors import BadNumber, BrokenModel, MbPluginError, MissingDependency, UnresolvedPath
-from mbplugin.sources.paths import read_text
+from mbplugin.errors import (
+    BadNumber,
+    BrokenModel,
+    BrokenXml,
+    MbPluginError,
+    MissingDependency,
+    UnresolvedPath,
+)
+from mbplugin.sources.numbers import LARGEST
+from mbplugin.sources.paths import may_read, read_text
 from mbplugin.sources.scene import Request
 from mbplugin.sources.xml import Element, local_name, parse_xml, where
 
 #: Compiled arrays that enter a mechanism.
 _ARRAYS = (
     *("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia"),
-    *("jnt_pos", "jnt_axis", "jnt_range", "qpos0", "eq_data", "site_pos", "site_quat"),
+    *("jnt_pos", "jnt_axis", "qpos0", "eq_data", "site_pos", "site_quat"),
     *("dof_damping", "dof_armature", "dof_frictionloss"),
 )
+
+#: Attributes of ``<compiler>`` that say where files lie.
+_FOLDERS = ("assetdir", "meshdir", "texturedir")
 
 _MISSING_FILE = re.compile(r"Error opening file '([^']*)'|(?:resource|file) not found[^']*'([^']*)'", re.I)
 _LINE = re.compile(r"\bline (?:number=)?(\d+)", re.I)
@@ -49,12 +59,29 @@ def documents(text: str, request: Request) -> list[Element]:
     roots = [parse_xml(text, request.path)]
     files = {str(request.path)}
     for root in roots:
+        _require_own_files(root, request)
         for element in root.iter("include"):
             file = str(request.folder / str(element.get("file", "")))
             if file not in files and Path(file).is_file():
                 files.add(file)
                 roots.append(parse_xml(read_text(file), file))
     return roots
+
+
+def _require_own_files(root: Element, request: Request) -> None:
+    """Refuse files that lie outside the model's package, before the compiler reads them."""
+    compiler = root.find("compiler")
+    folders = [str(compiler.get(key, "")) for key in _FOLDERS] if compiler is not None else []
+    for element in root.iter():
+        name = str(element.get("file", ""))
+        for path in (request.folder / folder / name for folder in ("", *folders) if name):
+            if not may_read(path, request):
+                raise UnresolvedPath(
+                    f"{name!r} lies outside the model's package",
+                    where=where(element),
+                    expected="every file that the model names in its own package",
+                    remedy="pass --package-dir DIR with the folder that holds it",
+                )
 
 
 def compile_mjcf(roots: list[Element], text: str, request: Request) -> Any:
@@ -81,6 +108,7 @@ def compile_mjcf(roots: list[Element], text: str, request: Request) -> Any:
     if local_name(root) != "mujoco":
         raise BrokenModel(f"the root element is <{local_name(root)}>", where=where(root), expected="<mujoco>")
     mujoco = mujoco_module()
+    _require_utf8(roots)
     with _quiet(mujoco) as warnings:
         try:
             if request.text is None:
@@ -89,15 +117,36 @@ def compile_mjcf(roots: list[Element], text: str, request: Request) -> Any:
                 model = mujoco.MjModel.from_xml_string(text)
         except ValueError as error:
             raise _told(str(error), request) from None
-    if any("NaN" in warning for warning in warnings) or not all(
-        np.isfinite(getattr(model, name)).all() for name in _ARRAYS
-    ):
+    if any("NaN" in warning for warning in warnings) or not _usable(model):
         raise BadNumber(
-            "a number is not finite",
-            where=_not_finite(roots) or request.path,
-            remedy="replace NaN and infinity",
+            "a number is not finite, or too large",
+            where=_unusable_number(roots) or request.path,
+            expected=f"magnitudes up to {LARGEST:g}",
+            remedy="correct the number or its unit",
         )
     return model
+
+
+def _usable(model: Any) -> bool:
+    """Return whether the compiled numbers can be computed with; an axis that overflowed is zero."""
+    # NaN is not smaller than anything
+    small = all((np.abs(getattr(model, name)) <= LARGEST).all() for name in _ARRAYS)
+    return bool(small and np.isfinite(model.jnt_range).all() and model.jnt_axis.any(axis=1).all())
+
+
+def _require_utf8(roots: list[Element]) -> None:
+    """Refuse files of another encoding: their names cannot be asked of the compiled model."""
+    for root in roots:
+        file = Path(str(root.base))
+        try:
+            if file.is_file():
+                file.read_bytes().decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise BrokenXml(
+                f"the text is not UTF-8: {error.reason}",
+                where=f"{file}:{file.read_bytes()[: error.start].count(10) + 1}",
+                remedy="save it as UTF-8",
+            ) from None
 
 
 @contextmanager
@@ -135,7 +184,7 @@ def _told(message: str, request: Request) -> MbPluginError:
     )
 
 
-def _not_finite(roots: list[Element]) -> str:
+def _unusable_number(roots: list[Element]) -> str:
     """Return where the first attribute with such a number stands."""
     for element in (element for root in roots for element in root.iter()):
         for name, value in element.attrib.items():
@@ -143,7 +192,7 @@ def _not_finite(roots: list[Element]) -> str:
                 continue
             for word in str(value).split():
                 try:
-                    if not isfinite(float(word)):
+                    if not abs(float(word)) <= LARGEST:
                         return where(element)
                 except ValueError:
                     break

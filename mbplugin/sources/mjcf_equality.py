@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.errors import BrokenModel
+from mbplugin.errors import BadNumber, BrokenModel
 from mbplugin.mechanism import WORLD, Coupling, Pair, Term
 from mbplugin.sources.mjcf_names import Names
 from mbplugin.sources.mjcf_tree import Tree, pose_wxyz
@@ -65,6 +65,9 @@ def _closure(mujoco: Any, model: Any, i: int, name: str, names: Names, tree: Tre
     else:
         body_a, body_b = names.body(first), names.body(second)
         if weld:
+            if not data[6:10].any():
+                place = names.origin("equality", name)
+                raise BadNumber(f"weld {name!r} has no rotation", where=str(place), expected="a quaternion")
             # the anchor is given in body 2, and the pose of body 2's axes at it in body 1
             X_AP, X_BS = pose_wxyz(data[3:6], data[6:10]), Pose(np.eye(3), data[:3])
         else:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mbplugin.mechanism import Body, Freedom, Pair
 from mbplugin.sources.mjcf_names import Names
+from mbplugin.sources.numbers import limit
 from mbplugin.sources.scene import Actuator, Origin, OriginKey
 from mbplugin.sources.xml import origin
 from mbplugin.spatial import Array, Pose, align_z, rotation_from_quaternion, rotation_from_vector
@@ -118,7 +119,7 @@ def _joint_pair(mujoco: Any, model: Any, names: Names, j: int, ends: tuple[str, 
 
 def _freedom(model: Any, j: int, *, limited: bool) -> Freedom:
     dof = int(model.jnt_dofadr[j])
-    lower, upper = (float(x) for x in model.jnt_range[j]) if limited else (-inf, inf)
+    lower, upper = (limit(float(x)) for x in model.jnt_range[j]) if limited else (-inf, inf)
     effort = inf
     if model.jnt_actfrclimited[j]:
         effort = float(np.abs(model.jnt_actfrcrange[j]).max())

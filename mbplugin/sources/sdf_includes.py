@@ -19,6 +19,9 @@ _MEMBERS = {"link": "link", "joint": "joint", "frame": "frame", "drake:joint": "
 #: The light that nearly every world includes; it has no bodies, so its file is not needed.
 _SUN = "model://sun"
 
+#: Models in each other, and files in all: two includes in each of 30 files are a thousand million models.
+_DEEPEST, _MOST_FILES = 100, 1000
+
 
 def read_document(text: str, reading: Reading) -> Scope:
     """Return the world of a document; a lone model stands in an empty world.
@@ -86,7 +89,11 @@ def _required_name(element: Element) -> str:
 def _scope(
     element: Element, version: Version, reading: Reading, request: Request, stack: tuple[str, ...]
 ) -> Scope:
-    """Read a ``<world>``, ``<sdf>`` or ``<model>`` element; ``stack`` holds the files being read."""
+    """Read a ``<world>``, ``<sdf>`` or ``<model>`` element; ``stack`` holds the files and models around."""
+    if len(stack) > _DEEPEST:
+        raise BrokenModel(
+            "the models nest too deeply", where=where(element), expected=f"at most {_DEEPEST} in each other"
+        )
     snap = request.snap_angles
     members: list[Member] = []
     models: list[Scope] = []
@@ -99,7 +106,7 @@ def _scope(
             name = str(item.get("name", ""))
             members.append(Member("constraint", name, item, version, WrittenPose.none(item)))
         elif tag == "model":
-            models.append(_scope(item, version, reading, request, stack))
+            models.append(_scope(item, version, reading, request, (*stack, where(item))))
         elif tag == "include":
             _add_include(item, version, reading, request, stack, members, models)
     is_model = local_name(element) == "model"
@@ -151,6 +158,8 @@ def _included_model(
         raise BrokenModel(f"{uri!r} includes itself", where=where(item), remedy="break the cycle")
     root = _sdf_root(read_text(file), file)
     reading.files.append(file)
+    if len(reading.files) > _MOST_FILES:
+        raise BrokenModel(f"more than {_MOST_FILES} files are included", where=where(item))
     # names in the included file are looked up beside it, then where the including file looks
     folders = (*request.package_dirs, str(request.folder))
     inner_request = replace(request, path=file, text=None, package_dirs=folders)
