@@ -126,9 +126,12 @@ def _varied(ways: Sequence[tuple[Replacement, ...]]) -> list[tuple[Replacement, 
 
 
 def _options(mech: Mechanism, s: StressedBlock, turns: Mapping[str, float]) -> Iterator[_Option]:
-    Z = _largest_one(s)
+    Z, measured = _largest_one(s), mech.measured_pairs
     for rows in s.ranked.reduced.rows:
         pair = mech.pair_by_name.get(rows.constraint)
+        # a coupling, driver or lock counts on the freedoms its pair has now
+        if rows.constraint in measured:
+            continue
         # in a plane some rows have vanished, and with them what a catalogue pair would release
         if pair is None or rows.components != pair.kind.constrained:
             continue

@@ -24,7 +24,11 @@ RANK_TOLERANCE = 1e-4
 CLOSED = 1e-3
 _CONVERGED = 1e-12
 _ITERATIONS = 60
+#: A descent ends when so many steps have not made the squares of the residuals smaller by so much.
+_PATIENCE, _PROGRESS = 6, 0.98
 _RESTARTS = 20
+#: Bodies times restarts: a mechanism of hundreds of bodies is not guessed into place.
+_EFFORT = 300
 _LARGEST_STEP = 0.5
 
 
@@ -113,6 +117,7 @@ class Closure:
         rows, poses = self._at(q)
         self.length = characteristic_length(rows, poses.p_WC) if rows else 1.0
         self.initial = self._largest(rows)
+        self.restarts = min(_RESTARTS, max(2, _EFFORT // max(1, len(mech.bodies))))
 
     def _at(self, q: Array) -> tuple[list[Rows], BodyPoses]:
         poses = forward(self.mech, q)
@@ -132,11 +137,15 @@ class Closure:
     def solve(self, q: Array, movable: AnyArray, converged: float = _CONVERGED) -> Array:
         """Return the end of damped Gauss–Newton steps in the movable rates."""
         size = np.inf
-        best = q
+        best, since = q, 0
         for _ in range(_ITERATIONS):
             J, Phi = self.linearise(q)
+            # a loop that is out of reach is circled for ever
+            since = 0 if float(Phi @ Phi) < _PROGRESS * size else since + 1
             if float(Phi @ Phi) < size:
                 best, size = q, float(Phi @ Phi)
+            if since > _PATIENCE:
+                break
             step = np.zeros(J.shape[1])
             step[movable] = _truncated_solution(J[:, movable], -Phi)
             step *= min(1.0, _LARGEST_STEP / max(float(np.abs(step).max(initial=0.0)), 1e-300))
@@ -188,8 +197,8 @@ def _held_sets(mech: Mechanism, given: Collection[str]) -> list[AnyArray]:
 def _best_attempt(problem: Closure, q: Array, movable_sets: list[AnyArray], seed: int) -> Array:
     rng = np.random.default_rng(seed)
     best, best_size = q, np.inf
-    for restart in range(_RESTARTS + 1):
-        spread = 0.0 if restart == 0 else 0.2 + 1.3 * restart / _RESTARTS
+    for restart in range(problem.restarts + 1):
+        spread = 0.0 if restart == 0 else 0.2 + 1.3 * restart / problem.restarts
         for movable in movable_sets:
             start = displace(problem.mech, q, spread * rng.normal(size=movable.size) * movable)
             end = problem.solve(start, movable)
@@ -204,7 +213,7 @@ def _best_attempt(problem: Closure, q: Array, movable_sets: list[AnyArray], seed
 def _cannot_close(problem: Closure, name: str, gap: float) -> CannotClose:
     return CannotClose(
         f"the loop through {name!r} cannot be closed: its two sides stay {gap:.4g} m apart"
-        f" ({_RESTARTS} restarts)",
+        f" ({problem.restarts} restarts)",
         expected=f"a gap below {CLOSED * problem.length:.2g} m",
         remedy="correct its frames, or give a starting pose nearer to the closed one",
     )

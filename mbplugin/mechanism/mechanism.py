@@ -86,6 +86,11 @@ class Mechanism:
         """The spanning tree whose joint coordinates describe the mechanism."""
         return spanning_tree([b.name for b in self.bodies], self.pairs)
 
+    @cached_property
+    def measured_pairs(self) -> frozenset[str]:
+        """Pairs of whose freedoms a coupling, driver or lock speaks."""
+        return frozenset(pair for _, pair, _ in self._references())
+
     @property
     def q_names(self) -> tuple[str, ...]:
         """Names of the joint coordinates."""
