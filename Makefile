@@ -4,6 +4,7 @@
 #   make test-all   the same with the slow sweeps and the robots of example-robot-data
 #   make lint       ruff and mypy only
 #   make schemas    write the JSON schemas in docs/
+#   make fuzz       mutate models for SECONDS (600) with SEED (1) and lint them; what fails is in out/fuzz
 #   make bench      the benchmarks
 #   make clean      remove what make made
 # PYTHON=… chooses the interpreter for .venv.
@@ -17,7 +18,7 @@ PYTHONS := $(or $(PYTHON),python3.11 python3.10 python3 python3.12 python3.13 py
 # another environment or a user's settings must not leak into this one
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET
 
-.PHONY: demo test test-all lint schemas bench clean
+.PHONY: demo test test-all lint schemas fuzz bench clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/core.stamp
@@ -43,6 +44,12 @@ schemas: $(VENV)/core.stamp
 	@for document in lint scene matrix rule reactions config settings; do \
 	  $(BIN)/mbplugin schema $$document --output docs/$$document.schema.json || exit; \
 	done
+
+SECONDS := 600
+SEED := 1
+
+fuzz: $(VENV)/test.stamp
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
 
 bench: $(VENV)/test.stamp
 	@for script in benchmarks/[!_]*.py; do $(BIN)/python $$script || exit; done

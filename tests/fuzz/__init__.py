@@ -1,0 +1,1 @@
+"""Seeded mutation of real model files against the readers and the linter."""

@@ -1,0 +1,79 @@
+"""What every input goes through, and what counts as a failure."""
+
+from __future__ import annotations
+
+import json
+import traceback
+import warnings
+from pathlib import Path
+from random import Random
+
+from mbplugin.errors import MbPluginError
+from mbplugin.lint.run import lint
+from mbplugin.report.json import dumps, lint_document
+from mbplugin.report.text import lint_text
+from mbplugin.sources import load
+
+from .corpus import Seed
+from .mutate import mutated
+
+
+def write_input(seeds: list[Seed], seed: int, number: int, folder: Path) -> tuple[Seed, Path]:
+    """Write the input of a number into a folder; seed and number alone decide what it is."""
+    random = Random(f"{seed}:{number}")
+    # every format comes as often, however many files of it there are
+    ending = random.choice(sorted({start.ending for start in seeds}))
+    start = random.choice([start for start in seeds if start.ending == ending])
+    other = random.choice(seeds)
+    victim = random.choice(sorted(start.files))
+    for name, content in start.files.items():
+        if name == victim:
+            content = mutated(content, random, other.files[other.main])
+        (folder / name).write_bytes(content)
+    return start, folder / start.main
+
+
+def failure_of(file: Path, folder: Path, *, whole: bool) -> str:
+    """Return the traceback of what must not happen to a file, or nothing.
+
+    Parameters
+    ----------
+    file : Path
+    folder : Path
+        Where the files it names are found.
+    whole : bool
+        Lint and report it, not only read it.
+    """
+    with warnings.catch_warnings():
+        # a warning on stderr is as little an answer as a traceback
+        warnings.simplefilter("error")
+        try:
+            _use(str(file), str(folder), whole=whole)
+        except MbPluginError as error:
+            return _malformed(error)
+        except BaseException:
+            return traceback.format_exc()
+    return ""
+
+
+def _use(file: str, folder: str, *, whole: bool) -> None:
+    if not whole:
+        load(file, package_dirs=(folder,))
+        return
+    report = lint(file, package_dirs=(folder,), samples=2)
+    # NaN is no JSON
+    json.loads(dumps(lint_document([report])), parse_constant=_no_number)
+    lint_text([report]).encode("utf-8", errors="surrogateescape")
+    if report.exit_code not in (0, 1, 2):
+        raise AssertionError(f"exit code {report.exit_code}")
+
+
+def _no_number(text: str) -> float:
+    raise AssertionError(f"{text} in the JSON")
+
+
+def _malformed(error: MbPluginError) -> str:
+    text = str(error)
+    if "\n" in text or not text.endswith(".") or len(text) > 2000:
+        return f"not one sentence of less than 2000 characters: {text[:3000]!r}"
+    return ""
