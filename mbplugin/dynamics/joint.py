@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
@@ -55,35 +57,54 @@ def redundancy(mech: Mechanism, q: Array, planar: str | None, tolerance: float) 
 
 
 def equations_of(
-    model: TreeModel, q: Array, qd: Array, *, time: float = 0.0, degree_of_redundancy: int
+    model: TreeModel,
+    q: Array,
+    qd: Array,
+    *,
+    time: float = 0.0,
+    degree_of_redundancy: int,
+    rows: Sequence[int] | None = None,
+    drive: Array | None = None,
+    decided: bool = False,
 ) -> Equations:
-    """Return the equations of a model at a state, friction and controller included."""
-    model.evaluate(q, qd, time)
-    if len(model.resistances):
+    """Return the equations of a model at a state, friction and controller included.
+
+    Parameters
+    ----------
+    rows : sequence of int, optional
+        Which rows of the model hold; by default the mechanism's own.
+    drive : (d, 3) array, optional
+        What the drivers prescribe, in place of what the mechanism says.
+    decided : bool
+        Whether it has been decided in which sense friction slides; otherwise the rates tell.
+    """
+    model.evaluate(q, qd, time, drive)
+    if len(model.resistances) and not decided:
         model.slide(qd)
-        model.evaluate(q, qd, time)
+        model.evaluate(q, qd, time, drive)
     table, nv = model.table, len(model.rates)
-    count = table.persistent
+    chosen = list(range(table.persistent) if rows is None else rows)
+    count = len(chosen)
     M, C, Gamma, rest = np.zeros((nv, nv)), np.zeros((count, nv)), np.zeros(count), np.zeros(nv)
     mass_matrix(model.solids, model.rates, M)
     model.rates["qdd"] = 0.0
     accelerate(model.solids, model.rates)
-    for i in range(count):
-        row_in_rates(model.solids, model.rates, table.rows, table.terms, i, 1.0, C[i])
+    for k, i in enumerate(chosen):
+        row_in_rates(model.solids, model.rates, table.rows, table.terms, i, 1.0, C[k])
         own = row_acceleration(model.solids, model.rates, table.rows, table.terms, i)
-        Gamma[i] = table.rows["gamma"][i] - own
+        Gamma[k] = table.rows["gamma"][i] - own
     inverse_dynamics(model.solids, model.rates, rest)
     turns = np.abs(model.rates["s"][:, ROTATION]).max(axis=1, initial=0.0) > 0
     return Equations(
         "joint",
-        table.labels[:count],
+        tuple(table.labels[i] for i in chosen),
         np.array(qd, dtype=float),
         M,
         -rest,
         C,
-        table.rows["bias"][:count].copy(),
+        table.rows["bias"][chosen],
         Gamma,
-        table.rows["unit"][:count].copy(),
+        table.rows["unit"][chosen],
         np.where(turns, 1.0, model.length),
         degree_of_redundancy,
         _Recursion(model.solids.copy(), model.rates.copy()),

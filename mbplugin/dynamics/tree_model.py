@@ -63,8 +63,13 @@ class TreeModel:
     drive: Array
     power: Array
 
-    def evaluate(self, q: Array, qd: Array, time: float = 0.0) -> None:
+    def evaluate(self, q: Array, qd: Array, time: float = 0.0, drive: Array | None = None) -> None:
         """Fill poses, twists, inertias, rows and forces at a state.
+
+        Parameters
+        ----------
+        drive : (d, 3) array, optional
+            What the drivers prescribe, in place of what the mechanism says.
 
         Raises
         ------
@@ -77,11 +82,18 @@ class TreeModel:
         move(self.solids, self.rates, q, qd)
         if not factor(self.solids, self.rates):
             raise massless_joint(self)
-        self.set_drive(time)
+        if drive is None:
+            self.set_drive(time)
+        else:
+            self.drive[:] = drive
         update_rows(self.solids, self.table.ends, self.table.rows, self.table.terms, self.drive, q)
         gather(self.solids, self.rates, self.loads, self.springs, q, qd, self.power)
         rows, terms = self.table.rows, self.table.terms
         resist(self.solids, self.rates, rows, terms, self.resistances, qd, self.power)
+        self.control(time, q, qd)
+
+    def control(self, time: float, q: Array, qd: Array) -> None:
+        """Add the controller's forces to ``tau``, where there is one, and their power."""
         if self.actions.controller is not None:
             force = self._controlled(time, q, qd)
             self.rates["tau"] += force

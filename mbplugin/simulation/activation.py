@@ -12,7 +12,7 @@ from mbplugin.simulation.event import Event, passing
 from mbplugin.simulation.friction import AT_REST, decide, rates_of
 from mbplugin.simulation.integrators.contract import Step
 from mbplugin.simulation.machine import Machine, machine_of, pieces
-from mbplugin.simulation.march import CompiledMarch, State
+from mbplugin.simulation.march import March, State
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import Problem
 from mbplugin.simulation.projection import jump_rates
@@ -47,18 +47,18 @@ class Activation:
         """Smallest own share of a chosen row."""
         return float(self.machine.health[0])
 
-    def start(self, march: CompiledMarch, state: State) -> None:
+    def start(self, march: March, state: State) -> None:
         """Decide what friction holds at the start."""
         self._decide(march, state)
 
-    def refresh(self, march: CompiledMarch, state: State) -> None:
+    def refresh(self, march: March, state: State) -> None:
         """Choose rows anew at a state, the set in force being the same."""
         self._choose(state)
         march.settle(self.machine, state)
         self._trust()
         self._mark(state)
 
-    def lock(self, march: CompiledMarch, state: State, names: tuple[str, ...]) -> list[Event]:
+    def lock(self, march: March, state: State, names: tuple[str, ...]) -> list[Event]:
         """Close locks: the rates jump so that they and everything else hold (mueller2026 (22), (24))."""
         table = self.model.table
         closing = tuple(
@@ -87,7 +87,7 @@ class Activation:
             found += [(f, n) for f in function_zeros(g)[:1]]
         return min(found, default=None)
 
-    def change(self, march: CompiledMarch, state: State, mark: int) -> list[Event]:
+    def change(self, march: March, state: State, mark: int) -> list[Event]:
         """Let friction stick or slip at a passed mark, others at rest with it."""
         before = self.held.copy()
         row = int(self.marks[mark]["index"])
@@ -107,13 +107,13 @@ class Activation:
 
     def _stop(self, state: State, row: int) -> None:
         """Set the rate of a row to zero where rounding has left something."""
-        held = [i for i in self._active() if i < self.model.table.persistent or i in self.locked]
+        held = [i for i in self.active() if i < self.model.table.persistent or i in self.locked]
         self._configure(state)
         choice = choose_rows(self.model, (*held, row), self.problem.own_rank, self.options.tolerance)
         machine = machine_of(self.model, self.machine.stretches, choice.rows)
         jump_rates(machine, state.t, state.q, state.qd)
 
-    def _decide(self, march: CompiledMarch, state: State) -> None:
+    def _decide(self, march: March, state: State) -> None:
         """Decide what friction holds, choose rows, and settle the state."""
         if len(self.model.resistances):
             self._configure(state)
@@ -133,18 +133,19 @@ class Activation:
         self.refresh(march, state)
         self._new_segment()
 
-    def _active(self) -> tuple[int, ...]:
+    def active(self) -> tuple[int, ...]:
+        """Return all rows in force, redundant ones included."""
         held = self.model.resistances["row"][self.held].tolist()
         return (*range(self.model.table.persistent), *self.locked, *(i for i in held if i not in self.locked))
 
     def _choose(self, state: State) -> None:
         self._configure(state)
         choice = choose_rows(
-            self.model, self._active(), self.problem.own_rank, self.options.tolerance, self.problem.dropped
+            self.model, self.active(), self.problem.own_rank, self.options.tolerance, self.problem.dropped
         )
         self.machine = machine_of(self.model, self.machine.stretches, choice.rows)
 
-    def _jump(self, march: CompiledMarch, state: State, kind: str, name: str) -> list[Event]:
+    def _jump(self, march: March, state: State, kind: str, name: str) -> list[Event]:
         before = state.qd.copy()
         self._choose(state)
         impulses = jump_rates(self.machine, state.t, state.q, state.qd)
@@ -175,7 +176,7 @@ class Activation:
 
     def _new_segment(self) -> None:
         labels = self.model.table.labels
-        names = tuple(dict.fromkeys(labels[i][0] for i in self._active() if i >= self.model.table.persistent))
+        names = tuple(dict.fromkeys(labels[i][0] for i in self.active() if i >= self.model.table.persistent))
         if names != self.segments[-1]:
             self.segments.append(names)
 

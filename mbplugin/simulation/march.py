@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -35,6 +36,24 @@ class State:
     def copy(self) -> State:
         """Return a state that later steps do not change."""
         return State(self.t, self.q.copy(), self.qd.copy(), self.qdd.copy(), self.work.copy(), self.h)
+
+
+class March(Protocol):
+    """What a run needs of a set of loops."""
+
+    counts: Array
+
+    def settle(self, machine: Machine, state: State) -> None:
+        """Project a state and fill its accelerations."""
+
+    def evaluate(self, machine: Machine, state: State) -> None:
+        """Fill the accelerations of a state."""
+
+    def advance(
+        self, machine: Machine, marks: AnyArray, state: State, end: float, trusted: float, steps: int = 0
+    ) -> tuple[int, Chunk, int]:
+        """Take steps in place until ``end``, or a chunk; return status, samples and their number."""
+        ...
 
 
 class CompiledMarch:

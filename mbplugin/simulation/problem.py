@@ -38,6 +38,8 @@ class Problem:
         p of the mechanism's own rows in joint rates, at the generic pose.
     dropped : tuple of int
         Rows that the user eliminates.
+    locks : tuple of Lock
+        Those that close later.
     notes : tuple of str
     """
 
@@ -47,6 +49,7 @@ class Problem:
     qd: Array
     degree_of_redundancy: int
     dropped: tuple[int, ...]
+    locks: tuple[Lock, ...]
     notes: tuple[str, ...]
 
     @property
@@ -96,7 +99,7 @@ def pose_problem(
     change = float(np.abs(rates - qd).max(initial=0.0))
     if change > 1e-9 * max(1.0, float(np.abs(rates).max(initial=0.0))):
         notes.append(f"rates made to agree with the constraints: changed by up to {change:.3g} (rad/s, m/s)")
-    return Problem(model, machine, start, rates, p, dropped, tuple(notes))
+    return Problem(model, machine, start, rates, p, dropped, locks, tuple(notes))
 
 
 def constant_stretches(model: TreeModel) -> AnyArray:

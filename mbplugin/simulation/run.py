@@ -15,10 +15,12 @@ from mbplugin.mechanism.coupling import Lock
 from mbplugin.mechanism.kinematics import JointValues, joint_vector, rate_vector
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.reactions.loads import LoadLike, PayloadLike, read_loads, read_payloads
-from mbplugin.simulation.march import CompiledMarch
+from mbplugin.simulation.activation import Activation
+from mbplugin.simulation.march import CompiledMarch, March
 from mbplugin.simulation.measure import measure
 from mbplugin.simulation.options import Options, Profile, UserEvent
 from mbplugin.simulation.problem import Problem, pose_problem
+from mbplugin.simulation.readable import ReadableMarch
 from mbplugin.simulation.runner import Progress, Runner, Schedule
 from mbplugin.simulation.trajectory import Trajectory
 from mbplugin.sources.scene import Scene
@@ -194,12 +196,14 @@ def move(
     mech = replace(mech, locks=(*mech.locks, *(lock for lock in locks if not lock.at)))
     later = tuple(lock for lock in locks if lock.at)
     problem = pose_problem(mech, actions, q, qd, given, later, options)
-    plain = options.plain and actions.controller is None
-    if not plain:
-        raise BadUsage("this combination is not there yet")
     friction = bool(len(problem.model.resistances))
     dense = bool(options.samples or options.limits != "ignore" or options.events or friction)
-    runner = Runner(problem, CompiledMarch(options, dense), options, _schedule(later))
+    plain = options.plain and actions.controller is None
+    activation = Activation(problem, options)
+    march: March = (
+        CompiledMarch(options, dense) if plain else ReadableMarch(problem, options, activation.active)
+    )
+    runner = Runner(problem, march, options, activation, _schedule(later))
     outcome = runner.run(progress)
     return _trajectory(problem, runner, options, outcome, perf_counter() - begun)
 

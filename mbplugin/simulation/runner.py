@@ -13,7 +13,7 @@ from mbplugin.simulation.activation import Activation
 from mbplugin.simulation.event import Event, passing
 from mbplugin.simulation.integrators.contract import Chunk, Step
 from mbplugin.simulation.machine import DONE, LOOK, MASSLESS, NOT_FINITE, RESELECT, TOO_SMALL
-from mbplugin.simulation.march import CompiledMarch, State
+from mbplugin.simulation.march import March, State
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.passing_marks import joint_limits, passings
 from mbplugin.simulation.problem import Problem
@@ -22,6 +22,8 @@ from mbplugin.spatial import Array
 _SINGULAR = 1e-9
 #: Steps taken between looks at rows that are singular now.
 _CAUTIOUS = 4
+#: Room for the steps that repeat one up to an event.
+_AGAIN = 64
 
 #: Told (time, duration) after every chunk.
 Progress = Callable[[float, float], None]
@@ -56,11 +58,13 @@ class Record:
 class Runner:
     """A motion under way."""
 
-    def __init__(self, problem: Problem, march: CompiledMarch, options: Options, schedule: Schedule) -> None:
+    def __init__(
+        self, problem: Problem, march: March, options: Options, activation: Activation, schedule: Schedule
+    ) -> None:
         self.problem, self.march, self.options = problem, march, options
         self.limits = joint_limits(problem.model.mech, options)
         self.record = Record()
-        self.activation = Activation(problem, options)
+        self.activation = activation
         self.schedule = schedule
         nv = len(problem.qd)
         self.state = State(0.0, problem.q.copy(), problem.qd.copy(), np.zeros(nv), h=_first_step(options))
@@ -106,8 +110,7 @@ class Runner:
         """Keep the samples of a chunk, up to what ends the motion or changes it."""
         start = before
         for k in range(kept):
-            sample = (chunk.q[k].copy(), chunk.qd[k].copy(), chunk.qdd[k].copy(), chunk.work[k].copy())
-            now = State(chunk.time[k], *sample)
+            now = _sample(chunk, k)
             step = _step(start, now, chunk.dense[k]) if len(chunk.dense) else None
             if step is not None:
                 if outcome := self._look_at(step):
@@ -146,18 +149,21 @@ class Runner:
         return True
 
     def _cut(self, step: Step, fraction: float) -> None:
-        """Put the state to a fraction of a step, and keep the part before it."""
-        x, qd = step.at(fraction)
-        state = self.state
-        state.t = step.start + fraction * step.length
-        state.q[:], state.qd[:] = self._displace(step.q, x), qd
-        state.work[:] = step.work[0] + fraction * (step.work[1] - step.work[0])
-        self.march.settle(self.activation.machine, state)
-        powers = fraction ** np.arange(len(step.polynomial))[:, None, None]
-        work = np.array([step.work[0], state.work])
-        self.record.steps.append(
-            Step(step.start, fraction * step.length, step.q, step.qd, step.polynomial * powers, work)
+        """Take a step again, only up to a fraction of it: the works have no dense output."""
+        act = self.activation
+        again = State(step.start, step.q.copy(), step.qd.copy(), np.zeros_like(step.qd), step.work[0].copy())
+        again.h = fraction * step.length
+        self.march.evaluate(act.machine, again)
+        start = again.copy()
+        _, chunk, kept = self.march.advance(
+            act.machine, act.marks[:0], again, step.start + again.h, 0.0, _AGAIN
         )
+        for k in range(kept):
+            now = _sample(chunk, k)
+            self.record.steps.append(_step(start, now, chunk.dense[k]))
+            start = now
+        again.h = self.state.h
+        self.state = again
 
     def _answer(self, status: int) -> str:
         """Return the outcome that a status means, or nothing where the motion goes on."""
@@ -191,6 +197,11 @@ class Runner:
 
 def _step(start: State, end: State, dense: Array) -> Step:
     return Step(start.t, end.t - start.t, start.q, start.qd, dense.copy(), np.array([start.work, end.work]))
+
+
+def _sample(chunk: Chunk, k: int) -> State:
+    values = (chunk.q[k].copy(), chunk.qd[k].copy(), chunk.qdd[k].copy(), chunk.work[k].copy())
+    return State(float(chunk.time[k]), *values)
 
 
 def _first_step(options: Options) -> float:
