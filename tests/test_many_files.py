@@ -215,12 +215,13 @@ def test_an_interrupt_ends_all_processes(deadly: dict[str, str], tmp_path: Path)
         stderr=subprocess.PIPE,
         start_new_session=True,
     ) as process:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while not (tmp_path / "started").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
+        assert (tmp_path / "started").exists()
         # as a terminal does: to all processes of the command
         os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, b"", b"")
 
 

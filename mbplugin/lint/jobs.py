@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Iterator, Mapping, Sequence
@@ -61,7 +62,8 @@ def _side_by_side(targets: Sequence[Target], options: Mapping[str, Any], workers
     while left:
         done = 0
         with _pool(workers) as pool:
-            futures = [pool.submit(_work, target, options) for target in left]
+            with _interrupts_held():
+                futures = [pool.submit(_work, target, options) for target in left]
             try:
                 for target, future in zip(left, futures, strict=True):
                     yield _result(target, future)
@@ -91,8 +93,10 @@ def _alone(target: Target, options: Mapping[str, Any]) -> Report:
     from mbplugin.lint.batch import CRASHED, without_verdict
 
     with _pool(1) as pool:
+        with _interrupts_held():
+            future = pool.submit(_work, target, options)
         try:
-            return pool.submit(_work, target, options).result()
+            return future.result()
         except BrokenProcessPool:
             return without_verdict(target, CRASHED, "the process that linted it was killed")
 
@@ -102,9 +106,27 @@ def _pool(workers: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_start)
 
 
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold interrupts back, here until the block ends, in processes that it starts until they are prepared.
+
+    A process that is interrupted while it starts would print a traceback.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _start() -> None:
     """Prepare a process: an interrupt ends it without a word, and it takes one core."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     # read when numpy is imported, which no import of this module has done
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = "1"
