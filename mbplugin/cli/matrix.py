@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mbplugin.cli import options as opt
-from mbplugin.cli.output import emit, replacing
+from mbplugin.cli.output import emit
 from mbplugin.errors import BadUsage
+from mbplugin.files import replacing
 
 if TYPE_CHECKING:
     from mbplugin.constraints.matrix import ConstraintMatrix

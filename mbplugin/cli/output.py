@@ -1,16 +1,15 @@
-"""Where output goes: stdout takes only what was asked for, files appear whole or not at all."""
+"""Where output goes: stdout takes only what was asked for, files are replaced as a whole."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
 from mbplugin.errors import BadUsage
+from mbplugin.files import replacing
 
 
 def emit(text: str, output: Path | None = None) -> None:
@@ -35,37 +34,6 @@ def complain(sentence: str) -> None:
         with contextlib.suppress(OSError):
             sys.stderr.write(_encodable(sentence, sys.stderr.encoding) + "\n")
             sys.stderr.flush()
-
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary file beside ``path`` that takes its place when the block ends well.
-
-    What is no ordinary file (a pipe, ``/dev/null``) is written to directly.
-    """
-    try:
-        target = path.resolve()
-        if target.exists() and not target.is_file():
-            yield target
-            return
-        handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
-        os.close(handle)
-        temporary = Path(name)
-        try:
-            yield temporary
-            temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        reason = (error.strerror or "no reason given").lower()
-        raise BadUsage(f"the file cannot be written ({reason})", where=str(path)) from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _to_stdout(text: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbplugin.dynamics.actions import Actions
@@ -128,6 +130,24 @@ class Trajectory:
         """
         self._require(pair, tuple(self.mechanism.pair_by_name), "pair")
         return self._determined[pair]
+
+    def resample(self, times: Sequence[float] | Array) -> Trajectory:
+        """Return the motion at other times (s, in order); nothing is interpolated across an event."""
+        from mbplugin.simulation.resampling import resample
+
+        return resample(self, times)
+
+    def save(self, path: str | Path, *, reactions: Sequence[str] = ()) -> None:
+        """Write to ``.npz`` (arrays) or ``.csv`` (a table with units), with the reactions of some pairs."""
+        from mbplugin.simulation.saving import save
+
+        save(self, path, reactions)
+
+    def plot(self, path: str | Path | None = None) -> None:
+        """Draw coordinates, rates and energies into a file, or in a window; needs matplotlib."""
+        from mbplugin.simulation.plotting import plot
+
+        plot(self, path)
 
     @cached_property
     def _wrenches(self) -> JointWrenches:

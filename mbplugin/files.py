@@ -1,0 +1,42 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from mbplugin.errors import BadUsage
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary file beside ``path`` that takes its place when the block ends well.
+
+    What is no ordinary file (a pipe, ``/dev/null``) is written to directly.
+    """
+    try:
+        target = path.resolve()
+        if target.exists() and not target.is_file():
+            yield target
+            return
+        handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            yield temporary
+            temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        reason = (error.strerror or "no reason given").lower()
+        raise BadUsage(f"the file cannot be written ({reason})", where=str(path)) from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
