@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from mbplugin.lint.run import Report, lint
     from mbplugin.mechanism import Lock, Mechanism
     from mbplugin.reactions.run import reactions
+    from mbplugin.simulation.run import simulate
+    from mbplugin.simulation.trajectory import Trajectory
     from mbplugin.sources.scene import Scene
 
 __version__ = "0.1.0"
@@ -24,11 +26,13 @@ __all__ = [
     "Mechanism",
     "Report",
     "Scene",
+    "Trajectory",
     "analyze",
     "constraint_matrix",
     "lint",
     "load",
     "reactions",
+    "simulate",
 ]
 
 #: Rooms that are public functions themselves.
@@ -41,9 +45,11 @@ _HOME = {
     "Mechanism": "mbplugin.mechanism",
     "Report": "mbplugin.lint.run",
     "Scene": "mbplugin.sources.scene",
+    "Trajectory": "mbplugin.simulation.trajectory",
     "analyze": "mbplugin.entry",
     "constraint_matrix": "mbplugin.entry",
     "load": "mbplugin.entry",
+    "simulate": "mbplugin.simulation.run",
 }
 
 

@@ -36,6 +36,12 @@ def replacing(path: Path) -> Iterator[Path]:
         raise BadUsage(f"the file cannot be written ({reason})", where=str(path)) from None
 
 
+def require_folder(path: Path | None) -> None:
+    """Refuse a file that no folder can hold, before anything is computed for it."""
+    if path is not None and not path.resolve().parent.is_dir():
+        raise BadUsage("the file cannot be written (no such folder)", where=str(path))
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)

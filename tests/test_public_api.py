@@ -18,11 +18,13 @@ NAMES = {
     "Mechanism",
     "Report",
     "Scene",
+    "Trajectory",
     "analyze",
     "constraint_matrix",
     "lint",
     "load",
     "reactions",
+    "simulate",
 }
 
 

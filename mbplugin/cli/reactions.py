@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from enum import Enum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from mbplugin.cli import options as opt
+from mbplugin.cli.acting import LoadOption, PayloadOption, parse_load, parse_payload
 from mbplugin.cli.output import emit
-from mbplugin.errors import BadUsage
 
 
 class Material(str, Enum):
@@ -28,20 +27,6 @@ Qd = Annotated[
 Qdd = Annotated[
     list[str] | None,
     typer.Option("--qdd", metavar="NAME=VALUE,…", help="Joint accelerations (rad/s², m/s²)."),
-]
-LoadOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--load",
-        metavar="BODY:FX,FY,FZ[,MX,MY,MZ][@X,Y,Z]",
-        help="Force (N) and torque (N·m), world axes, at a point of the link frame (m); repeatable.",
-    ),
-]
-PayloadOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--payload", metavar="BODY:MASS[@X,Y,Z]", help="A mass (kg) at a point of the link frame; repeatable."
-    ),
 ]
 Hold = Annotated[
     list[str] | None,
@@ -97,8 +82,8 @@ def reactions_command(
         opt.parse_q(q),
         opt.parse_q(qd, "--qd") if qd else None,
         opt.parse_q(qdd, "--qdd") if qdd else None,
-        loads=[_load(value) for value in load or ()],
-        payloads=[_payload(value) for value in payload or ()],
+        loads=[parse_load(value) for value in load or ()],
+        payloads=[parse_payload(value) for value in payload or ()],
         hold=None if hold is None else opt.split(hold),
         misfit=opt.parse_q(misfit, "--misfit"),
         estimate=estimate,
@@ -119,37 +104,3 @@ def reactions_command(
         print_lines(reactions_lines(result, terminal_width()))
     else:
         emit(plain_text(reactions_lines(result)), output)
-
-
-def _load(text: str) -> dict[str, Any]:
-    body, numbers, point = _parts("--load", text, "BODY:FX,FY,FZ[,MX,MY,MZ][@X,Y,Z]")
-    if len(numbers) not in (3, 6):
-        raise BadUsage(f"--load {text!r} has {len(numbers)} numbers", expected="three of a force, or six")
-    return {"body": body, "force": numbers[:3], "torque": numbers[3:] or [0.0] * 3, "point": point}
-
-
-def _payload(text: str) -> dict[str, Any]:
-    body, numbers, point = _parts("--payload", text, "BODY:MASS[@X,Y,Z]")
-    if len(numbers) != 1:
-        raise BadUsage(f"--payload {text!r} has {len(numbers)} numbers", expected="one mass")
-    return {"body": body, "mass": numbers[0], "com": point}
-
-
-def _parts(option: str, text: str, expected: str) -> tuple[str, list[float], list[float]]:
-    """Return body, numbers and point (default the link's origin) of ``BODY:…[@…]``."""
-    body, colon, rest = text.rpartition(":")
-    values, at, place = rest.partition("@")
-    if not colon or not body.strip():
-        raise BadUsage(f"{option} has {text!r}", expected=expected)
-    point = _numbers(option, text, place) if at else [0.0] * 3
-    if len(point) != 3:
-        raise BadUsage(f"{option} {text!r} has a point of {len(point)} numbers", expected="three")
-    return body.strip(), _numbers(option, text, values), point
-
-
-def _numbers(option: str, text: str, values: str) -> list[float]:
-    parts: Sequence[str] = values.split(",")
-    try:
-        return [float(part) for part in parts]
-    except ValueError:
-        raise BadUsage(f"{option} {text!r} has no number in {values!r}", expected="numbers") from None

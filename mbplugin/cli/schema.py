@@ -19,6 +19,7 @@ class Document(str, Enum):
     matrix = "matrix"
     rule = "rule"
     reactions = "reactions"
+    simulate = "simulate"
     config = "config"
     settings = "settings"
 

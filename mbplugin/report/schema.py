@@ -38,6 +38,10 @@ def schema_of(document: str) -> Schema:
         from mbplugin.report.reactions_schema import reactions_schema
 
         return {"$schema": _DRAFT, "title": "mbplugin reactions", **reactions_schema()}
+    if document == "simulate":
+        from mbplugin.report.simulate_schema import simulate_schema
+
+        return {"$schema": _DRAFT, "title": "mbplugin simulate", **simulate_schema()}
     built = {"lint": _lint, "rule": _rules, "matrix": _matrix, "config": _config}[document]()
     return {"$schema": _DRAFT, "title": f"mbplugin {document}", **built}
 

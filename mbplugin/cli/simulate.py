@@ -1,0 +1,199 @@
+"""``mbplugin simulate``: the motion of a mechanism, its energies, and what its joints carry."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mbplugin.cli import options as opt
+from mbplugin.cli.acting import LoadOption, PayloadOption, parse_load, parse_payload
+from mbplugin.cli.output import emit
+from mbplugin.cli.progress import time_bar
+from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.files import require_folder
+
+if TYPE_CHECKING:
+    from mbplugin.mechanism.coupling import Lock
+    from mbplugin.simulation.trajectory import Trajectory
+    from mbplugin.sources.scene import Scene
+
+#: Exit code of a motion that was interrupted; what was computed is reported and saved.
+_INTERRUPTED = 130
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
+Duration = Annotated[float, typer.Option(metavar="S", help="How long, s.")]
+Qd = Annotated[
+    list[str] | None, typer.Option("--qd", metavar="NAME=VALUE,…", help="Joint rates (rad/s, m/s).")
+]
+Torque = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE,…", help="Constant forces on joint rates (N·m, N)."),
+]
+LockOption = Annotated[
+    list[str] | None,
+    typer.Option("--lock", metavar="JOINT[@S]", help="A joint that locks, at a time; repeatable."),
+]
+Damping = Annotated[bool, typer.Option("--damping/--no-damping", help="The file's joint damping.")]
+Friction = Annotated[bool, typer.Option("--friction/--no-friction", help="The file's dry friction.")]
+Limits = Annotated[str, typer.Option(help="At a joint limit: record, stop or ignore.")]
+Integrator = Annotated[str, typer.Option(help="dop853, rk4 or variational.")]
+Step = Annotated[float | None, typer.Option(metavar="S", help="The step; of dop853 the largest, s.")]
+Rtol = Annotated[float, typer.Option(help="Relative tolerance of dop853.")]
+Atol = Annotated[float, typer.Option(help="Absolute tolerance of dop853.")]
+Formulation = Annotated[
+    str, typer.Option(help="kkt, null-space, projected, voronets, partitioning or closing.")
+]
+Redundancy = Annotated[str, typer.Option(help="eliminate, minimum-norm, mass-weighted or augmented.")]
+Coordinates = Annotated[str, typer.Option(help="joint or absolute.")]
+Samples = Annotated[
+    int | None, typer.Option(metavar="N", help="Report N equal intervals; default: every step.")
+]
+ReactionsOption = Annotated[
+    list[str] | None, typer.Option("--reactions", metavar="NAME,…", help="Pairs whose reactions are told.")
+]
+Save = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Also save all samples, .npz (arrays) or .csv (units).")
+]
+Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw them, .png, .svg or .pdf.")]
+
+
+def simulate_command(
+    file: File,
+    duration: Duration,
+    q: opt.QOption = None,
+    qd: Qd = None,
+    load: LoadOption = None,
+    payload: PayloadOption = None,
+    torque: Torque = None,
+    lock: LockOption = None,
+    damping: Damping = True,
+    friction: Friction = True,
+    limits: Limits = "record",
+    integrator: Integrator = "dop853",
+    step: Step = None,
+    rtol: Rtol = 1e-8,
+    atol: Atol = 1e-10,
+    formulation: Formulation = "projected",
+    redundancy: Redundancy = "eliminate",
+    coordinates: Coordinates = "joint",
+    samples: Samples = None,
+    reactions: ReactionsOption = None,
+    base: opt.BaseOption = None,
+    planar: opt.PlanarOption = None,
+    save: Save = None,
+    plot: Plot = None,
+    output_format: opt.FormatOption = opt.Format.text,
+    output: opt.OutputOption = None,
+    package_dir: opt.PackageDirOption = None,
+) -> None:
+    """Print the motion that follows from a state: where it ends, its energies, events and reactions.
+
+    Loops are closed first. Exit code: 0 whatever the outcome, 130 where it was interrupted (what was
+    computed is reported and saved), 2 for unusable input or usage.
+    """
+    from mbplugin import sources
+
+    _require_files(save, plot, output)
+    name, text = opt.read_source(file)
+    scene = sources.load(
+        name, text=text, package_dirs=tuple(package_dir or ()), base=base.value if base else None
+    )
+    pairs = opt.split(reactions)
+    _require_pairs(scene, pairs)
+    request: dict[str, Any] = {
+        "duration": duration,
+        "integrator": integrator,
+        "step": step,
+        "rtol": rtol,
+        "atol": atol,
+        "formulation": formulation,
+        "redundancy": redundancy,
+        "coordinates": coordinates,
+        "samples": samples,
+        "limits": limits,
+        "damping": damping,
+        "friction": friction,
+    }
+    locks = [_lock(value) for value in lock or ()]
+    from mbplugin.simulation.run import simulate
+
+    with time_bar() as progress:
+        motion = simulate(
+            scene,
+            q0=opt.parse_q(q),
+            qd0=opt.parse_q(qd, "--qd"),
+            loads=[parse_load(value) for value in load or ()],
+            payloads=[parse_payload(value) for value in payload or ()],
+            torques=opt.parse_q(torque, "--torque"),
+            locks=locks,
+            planar=planar.value if planar else None,
+            progress=progress,
+            **request,
+        )
+    if save is not None:
+        motion.save(save, reactions=pairs)
+    if plot is not None:
+        motion.plot(plot)
+    _report(motion, request, pairs, scene, file, output_format, output)
+    if motion.outcome == "interrupted":
+        raise typer.Exit(_INTERRUPTED)
+
+
+def _report(
+    motion: Trajectory,
+    request: dict[str, Any],
+    pairs: tuple[str, ...],
+    scene: Scene,
+    file: str,
+    output_format: opt.Format,
+    output: Path | None,
+) -> None:
+    if output_format is opt.Format.json:
+        from mbplugin.report.json import dumps
+        from mbplugin.report.simulate_json import simulate_document
+
+        emit(dumps(simulate_document(motion, request, pairs, file, scene.files)), output)
+        return
+    from mbplugin.report.layout import plain_text, print_lines, terminal_width
+    from mbplugin.report.simulate_text import simulate_lines
+
+    if output is None and opt.on_terminal(sys.stdout):
+        print_lines(simulate_lines(motion, pairs, terminal_width()))
+    else:
+        emit(plain_text(simulate_lines(motion, pairs)), output)
+
+
+def _require_files(save: Path | None, plot: Path | None, output: Path | None) -> None:
+    """Refuse before the motion is computed what could not be written after it."""
+    for path in (save, plot, output):
+        require_folder(path)
+    if save is not None:
+        from mbplugin.simulation.saving import require_ending
+
+        require_ending(save)
+    if plot is not None:
+        from mbplugin.simulation.plotting import require_picture
+
+        require_picture(plot)
+
+
+def _require_pairs(scene: Scene, pairs: tuple[str, ...]) -> None:
+    known = list(scene.mechanism.pair_by_name)
+    for name in pairs:
+        if name not in known:
+            raise UnknownName(f"--reactions names an unknown pair {name!r}", remedy=suggestion(name, known))
+
+
+def _lock(text: str) -> Lock:
+    from mbplugin.mechanism.coupling import Lock
+
+    joint, at, time = text.rpartition("@")
+    if not at:
+        return Lock(text)
+    try:
+        return Lock(joint, float(time))
+    except ValueError:
+        raise BadUsage(f"--lock has {text!r}", expected="JOINT[@S]") from None
