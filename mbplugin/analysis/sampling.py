@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mbplugin.constraints.assembly import Closure
+from mbplugin.constraints.assembly import Closure, independent_parts
 from mbplugin.mechanism.kinematics import displace
 from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.spatial import Array
+from mbplugin.spatial import AnyArray, Array
 
 #: Size of the step along the null space that leads to a sample, rad (and m/m).
 _STEP = 0.5
@@ -30,23 +30,27 @@ def sample_poses(mech: Mechanism, q: Array, count: int, *, seed: int = 0) -> Ite
     restrained = _restrained(closure, q)
     every = np.ones(len(mech.qd_names), dtype=bool)
     for _ in range(count):
-        pose = displace(mech, q, _STEP * _allowed(restrained, rng))
+        pose = displace(mech, q, _STEP * _allowed(restrained, every.size, rng))
         pose = closure.solve(pose, every, _CONVERGED) if closure.constraints else pose
         if closure.closed(pose):
             yield pose
 
 
-def _restrained(closure: Closure, q: Array) -> Array:
-    """Return an orthonormal basis, one per row, of the rates that the closures forbid."""
-    rates = len(closure.mech.qd_names)
-    if not closure.constraints or not rates:
-        return np.zeros((0, rates))
-    _, sigma, Vt = np.linalg.svd(closure.linearise(q)[0], full_matrices=False)
-    return np.asarray(Vt[sigma > _NULL * max(float(sigma[0]), 1e-300)])
+def _restrained(closure: Closure, q: Array) -> list[tuple[AnyArray, Array]]:
+    """Return an orthonormal basis, one per row, of the rates that the closures forbid, part by part."""
+    if not closure.constraints or not closure.mech.qd_names:
+        return []
+    J = closure.linearise(q)[0]
+    bases = []
+    for rows, columns in independent_parts(J):
+        _, sigma, Vt = np.linalg.svd(J[np.ix_(rows, columns)], full_matrices=False)
+        bases.append((columns, np.asarray(Vt[sigma > _NULL * max(float(sigma[0]), 1e-300)])))
+    return bases
 
 
-def _allowed(restrained: Array, rng: np.random.Generator) -> Array:
+def _allowed(restrained: list[tuple[AnyArray, Array]], count: int, rng: np.random.Generator) -> Array:
     """Return a random rate of largest entry one that the closures allow."""
-    rates = rng.normal(size=restrained.shape[1])
-    rates = rates - restrained.T @ (restrained @ rates)
+    rates = rng.normal(size=count)
+    for columns, basis in restrained:
+        rates[columns] -= basis.T @ (basis @ rates[columns])
     return np.asarray(rates / max(float(np.abs(rates).max(initial=0.0)), 1e-9))

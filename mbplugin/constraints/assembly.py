@@ -27,6 +27,10 @@ _ITERATIONS = 60
 #: A descent ends when so many steps have not made the squares of the residuals smaller by so much.
 _PATIENCE, _PROGRESS = 6, 0.98
 _RESTARTS = 20
+#: What is smaller than this fraction of the largest entry of J is rounding.
+_NOTHING = 1e-14
+#: Columns from which on it pays to look for parts.
+_WORTH_PARTING = 60
 #: Bodies times restarts: a mechanism of hundreds of bodies is not guessed into place.
 _EFFORT = 300
 _LARGEST_STEP = 0.5
@@ -174,8 +178,34 @@ def _to_close(mech: Mechanism) -> list[Constraint]:
 
 
 def _truncated_solution(J: Array, rhs: Array) -> Array:
-    if 0 in J.shape:
-        return np.zeros(J.shape[1])
+    x = np.zeros(J.shape[1])
+    for rows, columns in independent_parts(J):
+        x[columns] = _solution_of_part(J[np.ix_(rows, columns)], rhs[rows])
+    return x
+
+
+def independent_parts(J: Array) -> list[tuple[AnyArray, AnyArray]]:
+    """Return rows and columns of the parts of J that share nothing: loops that do not touch.
+
+    The work on one part grows with its cube. Rows and columns of zeros belong to none.
+    """
+    rows, columns = np.nonzero(np.abs(J) > _NOTHING * np.abs(J).max(initial=0.0))
+    if J.shape[1] < _WORTH_PARTING or not rows.size:
+        return [(np.unique(rows), np.unique(columns))] if rows.size else []
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    size = sum(J.shape)
+    graph = coo_array((np.ones(rows.size), (rows, J.shape[0] + columns)), shape=(size, size))
+    part = connected_components(graph, directed=False)[1]
+    found = []
+    for number in np.unique(part[rows]):
+        members = np.flatnonzero(part == number)
+        found.append((members[members < J.shape[0]], members[members >= J.shape[0]] - J.shape[0]))
+    return found
+
+
+def _solution_of_part(J: Array, rhs: Array) -> Array:
     U, sigma, Vt = np.linalg.svd(J, full_matrices=False)
     kept = sigma > RANK_TOLERANCE * sigma[0]
     return np.asarray(Vt[kept].T @ ((U[:, kept].T @ rhs) / sigma[kept]))

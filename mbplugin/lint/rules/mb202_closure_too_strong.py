@@ -45,7 +45,7 @@ from mbplugin.lint.finding import Finding, Severity
 from mbplugin.lint.places import constraint_place
 from mbplugin.lint.registry import make_finding
 from mbplugin.mechanism import Pair
-from mbplugin.mechanism.kinematics import BodyPoses, coordinates_of, forward, relative_pose
+from mbplugin.mechanism.kinematics import BodyPoses, forward, relative_pose
 from mbplugin.sources.scene import Scene
 from mbplugin.spatial import AnyArray, Array
 
@@ -127,6 +127,6 @@ def _cures(analysis: Analysis, ranked: RankedBlock, poses: BodyPoses, change: Ch
     """Return whether a block has p = 0 and its mobility after a change, at the pose."""
     changed = apply_changes(analysis.mechanism, (change,))
     columns = plane_columns(analysis.planar)
-    after = reduce_block(changed, poses, ranked.block, columns, coordinates_of(changed, poses))
+    after = reduce_block(changed, poses, ranked.block, columns)
     released = len(ranked.reduced.labels) - len(after.labels)
     return released == ranked.redundancy and spectrum(after.J).redundancy(analysis.tolerance) == 0
