@@ -83,6 +83,11 @@ REFUSED = {
         '<mujoco><worldbody><body><joint axis="0 0 1e308"/><geom size="1"/></body></worldbody></mujoco>',
         "too large",
     ),
+    "geom turned by numbers that overflow": (
+        "r.xml",
+        '<mujoco><worldbody><body><geom size="1" quat="1e308 1e308 0 0"/></body></worldbody></mujoco>',
+        "too large",
+    ),
     "weld without rotation": (
         "r.xml",
         '<mujoco><worldbody><body name="b"><freejoint/><geom size="1"/></body></worldbody>'

@@ -27,8 +27,11 @@ from mbplugin.sources.xml import Element, local_name, parse_xml, where
 _ARRAYS = (
     *("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia"),
     *("jnt_pos", "jnt_axis", "qpos0", "eq_data", "site_pos", "site_quat"),
-    *("dof_damping", "dof_armature", "dof_frictionloss"),
+    *("dof_damping", "dof_armature", "dof_frictionloss", "geom_pos", "geom_quat", "geom_size"),
 )
+
+#: Those of which none is zero.
+_DIRECTIONS = ("jnt_axis", "body_quat", "body_iquat", "geom_quat", "site_quat")
 
 #: Attributes of ``<compiler>`` that say where files lie.
 _FOLDERS = ("assetdir", "meshdir", "texturedir")
@@ -128,10 +131,11 @@ def compile_mjcf(roots: list[Element], text: str, request: Request) -> Any:
 
 
 def _usable(model: Any) -> bool:
-    """Return whether the compiled numbers can be computed with; an axis that overflowed is zero."""
+    """Return whether the compiled numbers can be computed with; a direction that overflowed is zero."""
     # NaN is not smaller than anything
     small = all((np.abs(getattr(model, name)) <= LARGEST).all() for name in _ARRAYS)
-    return bool(small and np.isfinite(model.jnt_range).all() and model.jnt_axis.any(axis=1).all())
+    directions = (getattr(model, name).any(axis=1).all() for name in _DIRECTIONS)
+    return bool(small and np.isfinite(model.jnt_range).all() and all(directions))
 
 
 def _require_utf8(roots: list[Element]) -> None:
