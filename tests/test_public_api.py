@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import re
 import subprocess
 import sys
 
 import pytest
+from command_line import ROOT
 
 import mbplugin as mb
 
@@ -45,6 +48,32 @@ def test_each_name_exists_and_is_documented(name: str) -> None:
     value = getattr(mb, name)
     assert callable(value)
     assert len(inspect.getdoc(value) or "") > 30
+
+
+#: A unit as numpydoc prose writes it: "rad and m", "(6,), N", "at, s."
+UNIT = re.compile(r"(?<![\w.])(m|s|rad|kg|N|J|m/s|rad/s|N·m|kg·m²)(?![\w(])")
+#: Those that take and give names, files and other values, and no number with a unit.
+WITHOUT_UNIT = {"MbPluginError", "Report", "Scene", "load"}
+
+
+@pytest.mark.parametrize("name", sorted(NAMES - WITHOUT_UNIT))
+def test_each_number_has_its_unit(name: str) -> None:
+    value = getattr(mb, name)
+    if inspect.ismodule(value):
+        module, _, function = value.PUBLIC_FUNCTION.rpartition(".")
+        value = getattr(importlib.import_module(module), function)
+    assert UNIT.search(inspect.getdoc(value) or "")
+
+
+def test_what_the_documentation_names_exists() -> None:
+    texts = [(ROOT / "README.md").read_text(), *(file.read_text() for file in (ROOT / "docs").glob("*.md"))]
+    used = {name for text in texts for name in re.findall(r"\bmb\.([A-Za-z]\w*)", text)}
+    assert used and used <= set(mb.__all__)
+
+
+def test_the_import_takes_less_than_a_tenth_of_a_second() -> None:
+    code = "import time; t = time.process_time(); import mbplugin; print(time.process_time() - t)"
+    assert min(float(printed(code)) for _ in range(5)) < 0.1
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
