@@ -11,7 +11,7 @@ from mbplugin.simulation.choose import choose_rows, trusted_share
 from mbplugin.simulation.event import Event, passing
 from mbplugin.simulation.friction import AT_REST, decide, rates_of
 from mbplugin.simulation.integrators.contract import Step
-from mbplugin.simulation.machine import Machine, machine_of, pieces
+from mbplugin.simulation.machine import ACCELERATE, CONFIGURE, Machine, compiled_act, do, machine_of
 from mbplugin.simulation.march import March, State
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import Problem
@@ -184,11 +184,7 @@ class Activation:
         self.trusted = trusted_share(self.health) if self.health > _SINGULAR else 0.0
 
     def _configure(self, state: State) -> None:
-        pieces()[0](self.machine, state.t, state.t, state.q, state.qd)
+        do(self.machine, CONFIGURE, state.t, state.q, state.qd)
 
     def _evaluate(self, t: float, begun: float, q: Array, qd: Array) -> None:
-        configure, split, push, _ = pieces()
-        configure(self.machine, t, begun, q, qd)
-        if len(self.machine.chosen):
-            split(self.machine, t, begun, q, qd)
-        push(self.machine, t, begun, q, qd)
+        compiled_act()(self.machine, ACCELERATE, t, begun, q, qd)

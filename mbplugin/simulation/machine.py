@@ -1,7 +1,7 @@
-"""What the compiled step loops work on, and the four pieces of code that they call.
+"""What the compiled step loops work on, and the one function through which they reach the recursions.
 
 A loop that the compiler could see through would be compiled together with all recursions below it, once
-for every loop. The four pieces are compiled once; loops reach them through pointers.
+for every loop. They are compiled once, behind ``act``; loops call it through a pointer.
 """
 
 from __future__ import annotations
@@ -72,9 +72,12 @@ class Machine(NamedTuple):
     health: Array
 
 
-#: The four pieces of code; all are called with (machine, t, begun, q, qd).
-Code = tuple[Any, Any, Any, Any]
-CONFIGURE, DECOMPOSE, PUSH, LEAP = range(4)
+#: What ``act`` does, in this order; the numbers add up.
+CONFIGURE, SPLIT, PUSH, LEAP = 1, 2, 4, 8
+ACCELERATE = CONFIGURE | SPLIT | PUSH
+
+#: ``act`` as the loops get it: called with (machine, what, t, begun, q, qd).
+Act = Any
 
 
 def machine_of(model: TreeModel, stretches: AnyArray, chosen: AnyArray) -> Machine:
@@ -101,23 +104,32 @@ def machine_of(model: TreeModel, stretches: AnyArray, chosen: AnyArray) -> Machi
     )
 
 
-def configure(m: Machine, t: float, begun: float, q: Array, qd: Array) -> bool:
-    """Fill poses, twists, inertias and rows at a state; return whether every rate moves mass."""
-    move(m.solids, m.rates, q, qd)
-    regular = factor(m.solids, m.rates)
-    prescribe(m.stretches, m.drive, t, begun)
-    update_rows(m.solids, m.ends, m.rows, m.terms, m.drive, q)
+def act(m: Machine, what: int, t: float, begun: float, q: Array, qd: Array) -> bool:
+    """Do what is asked at a state; return whether every rate moves mass.
+
+    CONFIGURE fills poses, twists, inertias and rows; SPLIT decomposes the chosen rows; PUSH fills
+    accelerations, multipliers and power (mueller2026 (7)); LEAP fills ``qdd`` with the smallest change of
+    rates that closes ``gap``, and multipliers with the impulses.
+    """
+    regular = True
+    if what & CONFIGURE:
+        move(m.solids, m.rates, q, qd)
+        regular = factor(m.solids, m.rates)
+        if len(m.rows):
+            prescribe(m.stretches, m.drive, t, begun)
+            update_rows(m.solids, m.ends, m.rows, m.terms, m.drive, q)
+    if what & SPLIT and len(m.chosen):
+        m.health[0] = decompose(m.solids, m.rates, m.rows, m.terms, m.chosen, m.Q, m.R)
+    if what & PUSH:
+        push(m, q, qd)
+    if what & LEAP:
+        leap(m)
     return regular
 
 
-def split(m: Machine, t: float, begun: float, q: Array, qd: Array) -> bool:
-    """Decompose the chosen rows at a configured state."""
-    m.health[0] = decompose(m.solids, m.rates, m.rows, m.terms, m.chosen, m.Q, m.R)
-    return True
-
-
-def push(m: Machine, t: float, begun: float, q: Array, qd: Array) -> bool:
-    """Fill accelerations and multipliers from what acts (mueller2026 (7)); rows must be decomposed."""
+@kernel
+def push(m: Machine, q: Array, qd: Array) -> None:
+    """Fill accelerations and multipliers from what acts; the rows must be decomposed."""
     m.power[:] = 0.0
     gather(m.solids, m.rates, m.loads, m.springs, q, qd, m.power)
     resist(m.solids, m.rates, m.rows, m.terms, m.resistances, qd, m.power)
@@ -128,11 +140,11 @@ def push(m: Machine, t: float, begun: float, q: Array, qd: Array) -> bool:
         for i in range(len(m.chosen)):
             # Cᵀλ works with vᵀCᵀλ = −bᵀλ
             m.power[2] -= m.multipliers[i] * m.rows[m.chosen[i]].bias
-    return True
 
 
-def leap(m: Machine, t: float, begun: float, q: Array, qd: Array) -> bool:
-    """Fill ``qdd`` with the smallest change of rates that closes ``gap``, and multipliers with impulses."""
+@kernel
+def leap(m: Machine) -> None:
+    """Fill ``qdd`` with the change of rates that closes ``gap``; rows that are too weak are left alone."""
     R = m.R.copy()
     for i in range(len(m.chosen)):
         if R[i, i] < m.health[1] * R[0, 0]:
@@ -140,7 +152,6 @@ def leap(m: Machine, t: float, begun: float, q: Array, qd: Array) -> bool:
     jump(m.solids, m.rates, m.Q, R, m.gap, m.multipliers)
     for i in range(len(m.chosen)):
         m.multipliers[i] *= m.rows[m.chosen[i]].unit
-    return True
 
 
 @kernel
@@ -162,16 +173,6 @@ def prescribe(stretches: Records, drive: Array, t: float, begun: float) -> None:
         drive[one.drive, 2] = acceleration
 
 
-@kernel
-def accelerations(code: Code, m: Machine, t: float, begun: float, q: Array, qd: Array) -> bool:
-    """Fill ``qdd``, multipliers and power at a state; return whether M is regular."""
-    regular = code[CONFIGURE](m, t, begun, q, qd)
-    if len(m.chosen):
-        code[DECOMPOSE](m, t, begun, q, qd)
-    code[PUSH](m, t, begun, q, qd)
-    return bool(regular)
-
-
 def _records(dtype: np.dtype[Any]) -> Any:
     record: Any = numba.from_dtype(dtype)
     return record[::1]
@@ -187,17 +188,17 @@ MACHINE = _named_tuple(
     + [MATRIX, INDICES, MATRIX, MATRIX, VECTOR, VECTOR, VECTOR, VECTOR],
     Machine,
 )
-_PIECE = types.boolean(MACHINE, types.float64, types.float64, VECTOR, VECTOR)
-#: The four pieces as the compiler knows them: pointers.
-PIECES = [types.FunctionType(_PIECE)] * 4
+_SIGNATURE = types.boolean(MACHINE, types.int64, types.float64, types.float64, VECTOR, VECTOR)
+#: ``act`` as the compiler knows it: a pointer.
+ACT = types.FunctionType(_SIGNATURE)
 
 
 @lru_cache(maxsize=1)
-def pieces() -> Code:
-    """Return the four pieces, compiled or from the cache."""
-    return (
-        compiled(configure, _PIECE),
-        compiled(split, _PIECE),
-        compiled(push, _PIECE),
-        compiled(leap, _PIECE),
-    )
+def compiled_act() -> Act:
+    """Return ``act``, compiled or from the cache."""
+    return compiled(act, _SIGNATURE)
+
+
+def do(m: Machine, what: int, t: float, q: Array, qd: Array) -> bool:
+    """Let ``act`` do something at a state, from Python."""
+    return bool(compiled_act()(m, what, t, t, q, qd))

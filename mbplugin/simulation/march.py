@@ -13,7 +13,7 @@ from mbplugin.simulation.integrators.dop853 import DEGREE as DOP853_DEGREE
 from mbplugin.simulation.integrators.dop853 import dop853_loop
 from mbplugin.simulation.integrators.rk4 import DEGREE as RK4_DEGREE
 from mbplugin.simulation.integrators.rk4 import rk4_loop
-from mbplugin.simulation.machine import Machine, accelerations, pieces
+from mbplugin.simulation.machine import ACCELERATE, Machine, compiled_act, do
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.projection import project_state
 from mbplugin.spatial import AnyArray, Array
@@ -74,7 +74,7 @@ class CompiledMarch:
 
     def evaluate(self, machine: Machine, state: State) -> None:
         """Fill the accelerations of a state."""
-        accelerations.py_func(pieces(), machine, state.t, state.t, state.q, state.qd)  # type: ignore[attr-defined]
+        do(machine, ACCELERATE, state.t, state.q, state.qd)
         state.qdd[:] = machine.rates["qdd"]
 
     def advance(
@@ -90,11 +90,11 @@ class CompiledMarch:
         out = (chunk.time, chunk.q, chunk.qd, chunk.qdd, chunk.work, chunk.dense)
         if o.integrator == "rk4":
             control = (state.t, end, state.h, trusted, projected)
-            result = rk4_loop()(*pieces(), machine, marks, *control, *common, *out, 1)
+            result = rk4_loop()(compiled_act(), machine, marks, *control, *common, *out, 1)
         else:
             tolerance = (o.largest_step, o.rtol, o.atol, trusted)
             result = dop853_loop()(
-                *pieces(),
+                compiled_act(),
                 machine,
                 marks,
                 state.t,

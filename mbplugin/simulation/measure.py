@@ -10,15 +10,12 @@ from numba import types
 
 from mbplugin.dynamics.kernels.inverse import energies
 from mbplugin.dynamics.kernels.jit import compiled
-from mbplugin.simulation.machine import MACHINE, MATRIX, PIECES, VECTOR, Machine, pieces
+from mbplugin.simulation.machine import ACT, CONFIGURE, MACHINE, MATRIX, VECTOR, Act, Machine, compiled_act
 from mbplugin.spatial import Array
 
 
 def _measure(
-    configure: Any,
-    decompose: Any,
-    push: Any,
-    leap: Any,
+    act: Act,
     m: Machine,
     time: Array,
     q: Array,
@@ -28,7 +25,7 @@ def _measure(
     largest: Array,
 ) -> None:
     for n in range(len(time)):
-        configure(m, time[n], time[n], q[n], qd[n])
+        act(m, CONFIGURE, time[n], time[n], q[n], qd[n])
         kinetic[n], potential[n] = energies(m.solids, m.rates, m.springs, q[n], qd[n])
         for i in range(len(largest)):
             if m.rows[i].holonomic:
@@ -38,11 +35,11 @@ def _measure(
 @lru_cache(maxsize=1)
 def _measurer() -> Any:
     matrices = (VECTOR, MATRIX, MATRIX, VECTOR, VECTOR, VECTOR)
-    return compiled(_measure, types.none(*PIECES, MACHINE, *matrices))
+    return compiled(_measure, types.none(ACT, MACHINE, *matrices))
 
 
 def measure(m: Machine, rows: int, time: Array, q: Array, qd: Array) -> tuple[Array, Array, Array]:
     """Return kinetic and potential energy (T,), J, and the largest |Φ| of the first rows, m or rad."""
     kinetic, potential, largest = np.zeros(len(time)), np.zeros(len(time)), np.zeros(rows)
-    _measurer()(*pieces(), m, time, q, qd, kinetic, potential, largest)
+    _measurer()(compiled_act(), m, time, q, qd, kinetic, potential, largest)
     return kinetic, potential, largest

@@ -14,7 +14,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.mechanism.coupling import Lock
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.simulation.choose import choose_rows, generic_redundancy
-from mbplugin.simulation.machine import STRETCH, Machine, machine_of, pieces
+from mbplugin.simulation.machine import CONFIGURE, STRETCH, Machine, do, machine_of
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.projection import project_state
 from mbplugin.spatial import AnyArray, Array
@@ -87,7 +87,7 @@ def pose_problem(
     stretches = constant_stretches(model)
     empty = machine_of(model, stretches, np.zeros(0, dtype=np.int64))
     start, rates = np.array(closed.q), np.array(qd, dtype=float)
-    if not pieces()[0](empty, 0.0, 0.0, start, rates):
+    if not do(empty, CONFIGURE, 0.0, start, rates):
         raise massless_joint(model)
     _keep_given_values(model, stretches)
     dropped = row_indices(model, options)

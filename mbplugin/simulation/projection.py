@@ -12,15 +12,15 @@ from mbplugin.dynamics.kernels.group import displace
 from mbplugin.dynamics.kernels.jit import compiled, kernel
 from mbplugin.dynamics.kernels.solve import row_rate
 from mbplugin.simulation.machine import (
+    ACT,
     CONFIGURE,
-    DECOMPOSE,
     LEAP,
     MACHINE,
-    PIECES,
+    SPLIT,
     VECTOR,
-    Code,
+    Act,
     Machine,
-    pieces,
+    compiled_act,
 )
 from mbplugin.spatial import Array
 
@@ -33,24 +33,23 @@ _ITERATIONS = 8
 
 
 @kernel
-def project(code: Code, m: Machine, t: float, begun: float, q: Array, qd: Array) -> bool:
+def project(act: Act, m: Machine, t: float, begun: float, q: Array, qd: Array) -> bool:
     """Correct q and qd in place so that Φ = 0 and C v + b = 0; return whether M is regular.
 
     Poses, rows and their decomposition are those of the corrected state afterwards.
     """
-    if not code[CONFIGURE](m, t, begun, q, qd):
+    if not act(m, CONFIGURE | SPLIT, t, begun, q, qd):
         return False
     if len(m.chosen) == 0:
         return True
-    code[DECOMPOSE](m, t, begun, q, qd)
-    if project_position(code, m, t, begun, q, qd):
-        code[DECOMPOSE](m, t, begun, q, qd)
-    project_velocity(code, m, t, begun, q, qd)
+    if project_position(act, m, t, begun, q, qd):
+        act(m, SPLIT, t, begun, q, qd)
+    project_velocity(act, m, t, begun, q, qd)
     return True
 
 
 @kernel
-def project_position(code: Code, m: Machine, t: float, begun: float, q: Array, qd: Array) -> bool:
+def project_position(act: Act, m: Machine, t: float, begun: float, q: Array, qd: Array) -> bool:
     """Take Newton steps with the decomposition at hand; return whether q has moved."""
     moved, last = False, np.inf
     step, new = np.empty(len(qd)), np.empty(len(q))
@@ -64,62 +63,49 @@ def project_position(code: Code, m: Machine, t: float, begun: float, q: Array, q
         if worst <= CLOSED or worst > 0.5 * last:
             break
         last, moved = worst, True
-        code[LEAP](m, t, begun, q, qd)
+        act(m, LEAP, t, begun, q, qd)
         for j in range(len(qd)):
             step[j] = m.rates[j].qdd
         displace(m.solids, q, step, new)
         q[:] = new
-        code[CONFIGURE](m, t, begun, q, qd)
+        act(m, CONFIGURE, t, begun, q, qd)
     m.health[1] = 0.0
     return moved
 
 
 @kernel
-def project_velocity(code: Code, m: Machine, t: float, begun: float, q: Array, qd: Array) -> None:
+def project_velocity(act: Act, m: Machine, t: float, begun: float, q: Array, qd: Array) -> None:
     """Correct qd in place at a decomposed state; impulses stay in ``multipliers``."""
     for i in range(len(m.chosen)):
         row = m.rows[m.chosen[i]]
         m.gap[i] = -row.unit * (row_rate(m.solids, m.rows, m.terms, m.chosen[i], qd) + row.bias)
-    code[LEAP](m, t, begun, q, qd)
+    act(m, LEAP, t, begun, q, qd)
     for j in range(len(qd)):
         qd[j] += m.rates[j].qdd
-    code[CONFIGURE](m, t, begun, q, qd)
+    act(m, CONFIGURE, t, begun, q, qd)
 
 
-def _project_alone(
-    configure: Any,
-    decompose: Any,
-    push: Any,
-    leap: Any,
-    m: Machine,
-    t: float,
-    position: bool,
-    q: Array,
-    qd: Array,
-) -> bool:
-    code = (configure, decompose, push, leap)
+def _project_alone(act: Act, m: Machine, t: float, position: bool, q: Array, qd: Array) -> bool:
     if position:
-        regular = project(code, m, t, t, q, qd)
-    else:
-        regular = configure(m, t, t, q, qd)
-        if len(m.chosen):
-            decompose(m, t, t, q, qd)
-            project_velocity(code, m, t, t, q, qd)
+        return project(act, m, t, t, q, qd)
+    regular = act(m, CONFIGURE | SPLIT, t, t, q, qd)
+    if len(m.chosen):
+        project_velocity(act, m, t, t, q, qd)
     return bool(regular)
 
 
 @lru_cache(maxsize=1)
 def _projector() -> Any:
     numbers = (types.float64, types.boolean, VECTOR, VECTOR)
-    return compiled(_project_alone, types.boolean(*PIECES, MACHINE, *numbers))
+    return compiled(_project_alone, types.boolean(ACT, MACHINE, *numbers))
 
 
 def project_state(m: Machine, t: float, q: Array, qd: Array) -> bool:
     """Project a state in place, as after a step."""
-    return bool(_projector()(*pieces(), m, t, True, q, qd))
+    return bool(_projector()(compiled_act(), m, t, True, q, qd))
 
 
 def jump_rates(m: Machine, t: float, q: Array, qd: Array) -> Array:
     """Change the rates in place so that the chosen rows hold; return the impulses (r,), N·s and N·m·s."""
-    _projector()(*pieces(), m, t, False, q, qd)
+    _projector()(compiled_act(), m, t, False, q, qd)
     return np.array(m.multipliers)

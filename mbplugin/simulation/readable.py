@@ -34,13 +34,15 @@ from mbplugin.simulation.integrators.dop853 import dop853_dense, dop853_error, d
 from mbplugin.simulation.integrators.rk4 import DEGREE as RK4_DEGREE
 from mbplugin.simulation.integrators.rk4 import cubic, rk4_step
 from mbplugin.simulation.machine import (
+    CONFIGURE,
     DONE,
     LOOK,
     NOT_FINITE,
     RESELECT,
+    SPLIT,
     TOO_SMALL,
     Machine,
-    pieces,
+    compiled_act,
 )
 from mbplugin.simulation.march import State
 from mbplugin.simulation.options import Options
@@ -196,7 +198,7 @@ class ReadableMarch:
         o = self._options
         if o.formulation == "projected" and o.redundancy == "eliminate" and o.coordinates == "joint":
             return self._projected(machine, t, begun, q, qd)
-        pieces()[0](machine, t, begun, q, qd)
+        compiled_act()(machine, CONFIGURE, t, begun, q, qd)
         self._model.power[:] = 0.0
         if o.coordinates == "absolute":
             return self._absolute(machine, t, q, qd)
@@ -228,10 +230,7 @@ class ReadableMarch:
     def _projected(self, machine: Machine, t: float, begun: float, q: Array, qd: Array) -> Array:
         """As the compiled piece does it, with the controller's forces."""
         m = machine
-        configure, split, _, _ = pieces()
-        configure(m, t, begun, q, qd)
-        if len(m.chosen):
-            split(m, t, begun, q, qd)
+        compiled_act()(m, CONFIGURE | SPLIT, t, begun, q, qd)
         m.power[:] = 0.0
         gather(m.solids, m.rates, m.loads, m.springs, q, qd, m.power)
         resist(m.solids, m.rates, m.rows, m.terms, m.resistances, qd, m.power)

@@ -20,14 +20,15 @@ from mbplugin.dynamics.kernels.jit import Records, compiled, kernel
 from mbplugin.simulation.integrators.contract import Derivative
 from mbplugin.simulation.integrators.stage import settle, stage
 from mbplugin.simulation.machine import (
+    ACT,
     DONE,
     LOOK,
     MACHINE,
     MATRIX,
-    PIECES,
     RESELECT,
     TOO_SMALL,
     VECTOR,
+    Act,
     Machine,
 )
 from mbplugin.simulation.watch import WATCH, look_out
@@ -46,10 +47,7 @@ _SAFETY, _LARGEST, _SMALLEST = 0.9, 10.0, 0.2
 
 
 def march_dop853(
-    configure: Any,
-    decompose: Any,
-    push: Any,
-    leap: Any,
+    act: Act,
     m: Machine,
     marks: Records,
     t: float,
@@ -77,7 +75,6 @@ def march_dop853(
     Returns status, samples kept, time, and the next step. ``counts`` (2,) adds up evaluations and
     rejected steps.
     """
-    code = (configure, decompose, push, leap)
     nv, kept, status = len(qd), 0, DONE
     kx, kv, kw = np.empty((_EXTENDED, nv)), np.empty((_EXTENDED, nv)), np.empty((_EXTENDED, 3))
     x, v, at = np.empty(nv), np.empty(nv), np.empty(len(q))
@@ -94,10 +91,10 @@ def march_dop853(
                 return TOO_SMALL, kept, t, h
             for s in range(1, _STAGES):
                 _combine(step, s, _A[s], kx, kv, qd, x, v)
-                stage(code, m, t + _C[s] * step, t, q, x, v, at, kx[s], kv[s], kw[s])
+                stage(act, m, t + _C[s] * step, t, q, x, v, at, kx[s], kv[s], kw[s])
             _combine(step, _STAGES, _B, kx, kv, qd, x, v)
             displace(m.solids, q, x, at)
-            stage(code, m, t + step, t, q, x, v, at, kx[_STAGES], kv[_STAGES], kw[_STAGES])
+            stage(act, m, t + step, t, q, x, v, at, kx[_STAGES], kv[_STAGES], kw[_STAGES])
             counts[0] += _STAGES
             error = _error(step, kx, kv, q, qd, at, x, v, m, rtol, atol)
             if error < 1.0:
@@ -112,7 +109,7 @@ def march_dop853(
         if len(dense):
             for s in range(_STAGES + 1, _EXTENDED):
                 _combine(step, s, _A[s], kx, kv, qd, out_qd[kept], out_qdd[kept])
-                stage(code, m, t + _C[s] * step, t, q, out_qd[kept], out_qdd[kept], at, kx[s], kv[s], kw[s])
+                stage(act, m, t + _C[s] * step, t, q, out_qd[kept], out_qdd[kept], at, kx[s], kv[s], kw[s])
             counts[0] += _EXTENDED - _STAGES - 1
             _polynomial(step, kx, kv, qd, x, v, dense[kept])
             displace(m.solids, q, x, at)
@@ -120,7 +117,7 @@ def march_dop853(
         qd[:] = v
         begun = t
         t = end if last else t + step
-        status = settle(code, m, t, begun, projected, q, qd, qdd)
+        status = settle(act, m, t, begun, projected, q, qd, qdd)
         kw[0, :] = m.power
         counts[0] += 1
         # a step cut short by the end says nothing about the next one
@@ -144,14 +141,14 @@ def march_dop853(
 
 @lru_cache(maxsize=1)
 def dop853_loop() -> Any:
-    """Return the compiled loop; it is called with the four pieces in front."""
+    """Return the compiled loop; it is called with ``act`` in front."""
     dense = types.Array(types.float64, 4, "C")
     numbers = [types.float64] * 7
     state = [VECTOR] * 4 + [VECTOR, MATRIX, MATRIX, MATRIX, MATRIX, dense]
     result: Any = types.Tuple  # the stubs leave it untyped
     result = result((types.int64, types.int64, types.float64, types.float64))
     marks = numba.from_dtype(WATCH)[::1]
-    return compiled(march_dop853, result(*PIECES, MACHINE, marks, *numbers, types.boolean, *state, VECTOR))
+    return compiled(march_dop853, result(ACT, MACHINE, marks, *numbers, types.boolean, *state, VECTOR))
 
 
 @kernel

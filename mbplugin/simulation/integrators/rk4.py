@@ -13,7 +13,7 @@ from mbplugin.dynamics.kernels.group import displace, increment_rate
 from mbplugin.dynamics.kernels.jit import Records, compiled, kernel
 from mbplugin.simulation.integrators.contract import Derivative
 from mbplugin.simulation.integrators.stage import settle, stage
-from mbplugin.simulation.machine import DONE, LOOK, MACHINE, MATRIX, PIECES, RESELECT, VECTOR, Machine
+from mbplugin.simulation.machine import ACT, DONE, LOOK, MACHINE, MATRIX, RESELECT, VECTOR, Act, Machine
 from mbplugin.simulation.watch import WATCH, look_out
 from mbplugin.spatial import Array
 
@@ -22,10 +22,7 @@ DEGREE = 3
 
 
 def march_rk4(
-    configure: Any,
-    decompose: Any,
-    push: Any,
-    leap: Any,
+    act: Act,
     m: Machine,
     marks: Records,
     t: float,
@@ -49,7 +46,6 @@ def march_rk4(
 
     One of ``every`` steps is kept. Returns status, samples kept, time, and h.
     """
-    code = (configure, decompose, push, leap)
     nv, kept, taken, status = len(qd), 0, 0, DONE
     k1x, k2x, k3x, k4x = np.empty(nv), np.empty(nv), np.empty(nv), np.empty(nv)
     k1v, k2v, k3v, k4v = np.empty(nv), np.empty(nv), np.empty(nv), np.empty(nv)
@@ -65,13 +61,13 @@ def march_rk4(
         for j in range(nv):
             k1x[j], k1v[j] = qd[j], qdd[j]
             x[j], v[j] = 0.5 * step * k1x[j], qd[j] + 0.5 * step * k1v[j]
-        stage(code, m, now + 0.5 * step, now, q, x, v, at, k2x, k2v, k2w)
+        stage(act, m, now + 0.5 * step, now, q, x, v, at, k2x, k2v, k2w)
         for j in range(nv):
             x[j], v[j] = 0.5 * step * k2x[j], qd[j] + 0.5 * step * k2v[j]
-        stage(code, m, now + 0.5 * step, now, q, x, v, at, k3x, k3v, k3w)
+        stage(act, m, now + 0.5 * step, now, q, x, v, at, k3x, k3v, k3w)
         for j in range(nv):
             x[j], v[j] = step * k3x[j], qd[j] + step * k3v[j]
-        stage(code, m, now + step, now, q, x, v, at, k4x, k4v, k4w)
+        stage(act, m, now + step, now, q, x, v, at, k4x, k4v, k4w)
         for j in range(nv):
             x[j] = step / 6.0 * (k1x[j] + 2.0 * k2x[j] + 2.0 * k3x[j] + k4x[j])
             v[j] = qd[j] + step / 6.0 * (k1v[j] + 2.0 * k2v[j] + 2.0 * k3v[j] + k4v[j])
@@ -86,7 +82,7 @@ def march_rk4(
         qd[:] = v
         taken += 1
         t = now + step
-        status = settle(code, m, t, now, projected, q, qd, qdd)
+        status = settle(act, m, t, now, projected, q, qd, qdd)
         k1w[:] = m.power
         if len(dense):
             cubic(step, x, k2v, k4x, k2v, qd, k1v, qdd, dense[kept])
@@ -111,14 +107,14 @@ def march_rk4(
 
 @lru_cache(maxsize=1)
 def rk4_loop() -> Any:
-    """Return the compiled loop; it is called with the four pieces in front."""
+    """Return the compiled loop; it is called with ``act`` in front."""
     dense = types.Array(types.float64, 4, "C")
     numbers = [types.float64] * 4
     state = [VECTOR] * 4 + [VECTOR, MATRIX, MATRIX, MATRIX, MATRIX, dense]
     result: Any = types.Tuple  # the stubs leave it untyped
     result = result((types.int64, types.int64, types.float64, types.float64))
     marks = numba.from_dtype(WATCH)[::1]
-    return compiled(march_rk4, result(*PIECES, MACHINE, marks, *numbers, types.boolean, *state, types.int64))
+    return compiled(march_rk4, result(ACT, MACHINE, marks, *numbers, types.boolean, *state, types.int64))
 
 
 @kernel

@@ -6,14 +6,14 @@ from math import isfinite
 
 from mbplugin.dynamics.kernels.group import displace, increment_rate
 from mbplugin.dynamics.kernels.jit import kernel
-from mbplugin.simulation.machine import DONE, MASSLESS, NOT_FINITE, PUSH, Code, Machine, accelerations
+from mbplugin.simulation.machine import ACCELERATE, DONE, MASSLESS, NOT_FINITE, PUSH, Act, Machine
 from mbplugin.simulation.projection import project
 from mbplugin.spatial import Array
 
 
 @kernel
 def stage(
-    code: Code,
+    act: Act,
     m: Machine,
     t: float,
     begun: float,
@@ -27,7 +27,7 @@ def stage(
 ) -> bool:
     """Fill the derivatives of increment, rates and works; ``at`` (nq,) is room for q ∘ x."""
     displace(m.solids, q, x, at)
-    regular = accelerations(code, m, t, begun, at, qd)
+    regular: bool = act(m, ACCELERATE, t, begun, at, qd)
     increment_rate(m.solids, x, qd, kx)
     for j in range(len(qd)):
         kv[j] = m.rates[j].qdd
@@ -38,14 +38,14 @@ def stage(
 
 @kernel
 def settle(
-    code: Code, m: Machine, t: float, begun: float, projected: bool, q: Array, qd: Array, qdd: Array
+    act: Act, m: Machine, t: float, begun: float, projected: bool, q: Array, qd: Array, qdd: Array
 ) -> int:
     """End a step at (q, qd): project in place, and fill the accelerations there."""
     if projected:
-        if not project(code, m, t, begun, q, qd):
+        if not project(act, m, t, begun, q, qd):
             return MASSLESS
-        code[PUSH](m, t, begun, q, qd)
-    elif not accelerations(code, m, t, begun, q, qd):
+        act(m, PUSH, t, begun, q, qd)
+    elif not act(m, ACCELERATE, t, begun, q, qd):
         return MASSLESS
     total = 0.0
     for j in range(len(qd)):
