@@ -271,3 +271,27 @@ def test_names_in_another_encoding_are_refused_by_mjcf(tmp_path: Path) -> None:
     (tmp_path / "r.xml").write_bytes(text.encode("latin-1"))
     with pytest.raises(MbPluginError, match=r"r\.xml:2: the text is not UTF-8"):
         load(tmp_path / "r.xml")
+
+
+@pytest.mark.parametrize(("axis", "said"), [("[0, 0, 1]", "lies flat"), ("[0, 1e-200, 0]", "")])
+@pytest.mark.filterwarnings("error")
+def test_a_wheel_that_lies_flat_is_told(axis: str, said: str) -> None:
+    text = (
+        "[[body]]\nname = 'w'\nmass = 1\nxyz = [0, 0, 0.5]\ninertia = [0.1, 0.1, 0.1]\n"
+        f"[[pfaffian]]\nname = 'roll'\ntype = 'rolling'\nbody = 'w'\nradius = 0.5\naxis = {axis}\n"
+    )
+    messages = [finding.message for finding in mb.lint("w.scene.toml", text=text).findings]
+    assert any(said and said in message for message in messages) == bool(said)
+    assert (mb.lint("w.scene.toml", text=text).analysis is None) == bool(said)
+
+
+def test_a_rule_that_fails_fails_the_campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fuzz.target import failure_of
+
+    def fail(*args: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("mbplugin.lint.apply._checked", fail)
+    (tmp_path / "r.urdf").write_text(robot())
+    assert failure_of(tmp_path / "r.urdf", tmp_path, whole=False) == ""
+    assert "ZeroDivisionError" in failure_of(tmp_path / "r.urdf", tmp_path, whole=True)

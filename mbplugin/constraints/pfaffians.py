@@ -7,10 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.constraints.rows import Rows
+from mbplugin.errors import BrokenModel
 from mbplugin.mechanism.kinematics import BodyPoses
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.mechanism.pfaffian import KnifeEdge, Pfaffian, Rolling
-from mbplugin.spatial import Array, Pose, cross, shift_rows
+from mbplugin.spatial import Array, Pose, cross, shift_rows, unit
+
+#: Sine of the angle between axis and normal below which the rim has no lowest point.
+_FLAT = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +43,7 @@ def pfaffian_rows(mech: Mechanism, pfaffian: Pfaffian, poses: BodyPoses, twists:
 
 
 def _knife_edge(edge: KnifeEdge, body: _BodyMotion) -> Rows:
-    e = body.X_WL.R @ (edge.direction / np.linalg.norm(edge.direction))
+    e = body.X_WL.R @ unit(edge.direction)
     point = body.X_WL.apply(edge.point)
     arm = point - body.p_WC
     velocity = body.point_velocity(point)
@@ -49,8 +53,14 @@ def _knife_edge(edge: KnifeEdge, body: _BodyMotion) -> Rows:
 
 def _rolling(wheel: Rolling, body: _BodyMotion) -> Rows:
     """Rows at the lowest point of the wheel's circle, which slides along the rim as it rolls."""
-    n = wheel.plane_normal / np.linalg.norm(wheel.plane_normal)
-    axis = body.X_WL.R @ (wheel.axis / np.linalg.norm(wheel.axis))
+    n = unit(wheel.plane_normal)
+    axis = body.X_WL.R @ unit(wheel.axis)
+    if np.linalg.norm(cross(axis, n)) < _FLAT:
+        raise BrokenModel(
+            f"wheel {wheel.name!r} lies flat on its plane, where it cannot roll",
+            expected="an axis that is not along the plane's normal at this pose",
+            remedy="correct its axis, in the link frame, or the plane's normal, in the world",
+        )
     axis_dot = cross(body.omega, axis)
     center = body.X_WL.apply(wheel.center)
     down, down_dot = _unit(-(n - (n @ axis) * axis), (n @ axis_dot) * axis + (n @ axis) * axis_dot)
@@ -69,8 +79,8 @@ def _rolling(wheel: Rolling, body: _BodyMotion) -> Rows:
 def _unit(vector: Array, derivative: Array) -> tuple[Array, Array]:
     """Return a vector made unit, and the derivative of that."""
     length = float(np.sqrt(vector @ vector))
-    unit = vector / length
-    return unit, (derivative - unit * (unit @ derivative)) / length
+    along = vector / length
+    return along, (derivative - along * (along @ derivative)) / length
 
 
 def _rows(pfaffian: Pfaffian, body: _BodyMotion, E: Array, point: Array, Gamma: Array, Phi: Array) -> Rows:

@@ -8,7 +8,7 @@ from math import inf
 
 import numpy as np
 
-from mbplugin.spatial import Array, Pose, align_z, cross
+from mbplugin.spatial import Array, Pose, align_z, cross, unit
 
 
 @dataclass(frozen=True)
@@ -147,5 +147,5 @@ def _cross_axes(second: Array) -> Array:
     """Return axes of a universal joint: x along the old z, y along ``second`` made perpendicular."""
     x = np.array([0.0, 0.0, 1.0])
     y = second - (second @ x) * x
-    y = y / np.linalg.norm(y)
+    y = unit(y)
     return np.column_stack((x, y, cross(x, y)))

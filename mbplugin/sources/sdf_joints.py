@@ -16,7 +16,7 @@ from mbplugin.sources.sdf_document import MODEL_FRAME, Reading
 from mbplugin.sources.sdf_frames import Frames, Node
 from mbplugin.sources.sdf_values import bound_of, cap_of, flag_of, number_of, part, text_of, vector_of
 from mbplugin.sources.xml import Element, child, origin, where
-from mbplugin.spatial import Array, Pose, align_z, cross
+from mbplugin.spatial import Array, Pose, align_z, cross, unit
 
 #: Pair types by joint type; a gearbox is a coupling, not a pair.
 TYPES = {
@@ -206,7 +206,7 @@ def _joint_axes(node: Node, kind: str, axes: Sequence[Array], frames: Frames) ->
             remedy="write it as two revolute joints with a link between them",
         )
     y = second - cosine * x
-    y = y / np.linalg.norm(y)
+    y = unit(y)
     return np.column_stack((x, y, cross(x, y)))
 
 

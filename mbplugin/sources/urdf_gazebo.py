@@ -14,7 +14,7 @@ from mbplugin.sources.sdf_values import bound_of, cap_of
 from mbplugin.sources.urdf_draft import Draft, carried, joined, only_child, require_two, required
 from mbplugin.sources.urdf_joints import pair_type
 from mbplugin.sources.xml import Element, child, where
-from mbplugin.spatial import Array, Pose, align_z
+from mbplugin.spatial import Array, Pose, align_z, unit
 
 #: What the type may be, in SDF's words.
 GAZEBO_TYPES = {
@@ -77,7 +77,7 @@ def _turn(element: Element, kind: str, X_WJ: Pose, owner: str) -> Array:
     first = _axis(child(element, "axis"), np.array([0.0, 0.0, 1.0]), X_WJ, owner)
     if kind != "universal":
         return align_z(first)
-    x = first / np.linalg.norm(first)
+    x = unit(first)
     second = _axis(child(element, "axis2"), np.array([0.0, 1.0, 0.0]), X_WJ, owner)
     y = second - (second @ x) * x
     if np.linalg.norm(y) < 1e-9 * np.linalg.norm(second):
@@ -87,7 +87,7 @@ def _turn(element: Element, kind: str, X_WJ: Pose, owner: str) -> Array:
             expected="<axis> across <axis2>",
             remedy="correct one of them",
         )
-    y = y / np.linalg.norm(y)
+    y = unit(y)
     return np.column_stack((x, y, np.cross(x, y)))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 from mbplugin.errors import MbPluginError
+from mbplugin.lint.apply import FAILED_RULE
 from mbplugin.lint.run import lint
 from mbplugin.report.json import dumps, lint_document
 from mbplugin.report.text import lint_text
@@ -61,6 +62,9 @@ def _use(file: str, folder: str, *, whole: bool) -> None:
         load(file, package_dirs=(folder,))
         return
     report = lint(file, package_dirs=(folder,), samples=2)
+    for finding in report.findings:
+        if finding.code == FAILED_RULE:
+            raise AssertionError(str(finding.evidence.get("traceback")))
     # NaN is no JSON
     json.loads(dumps(lint_document([report])), parse_constant=_no_number)
     lint_text([report]).encode("utf-8", errors="surrogateescape")
