@@ -24,8 +24,8 @@ _FORMS: dict[str, Callable[[Setting], Solution]] = {
 FORMS = tuple(_FORMS)
 #: Relative size below which a singular value that should count is none: the pose is singular.
 _LOST = 1e-7
-#: Relative gap that velocities may leave in rows that depend on each other.
-_FOLLOWED = 1e-6
+#: Relative gap that velocities may leave in rows that depend on each other, and rates that are rest.
+_FOLLOWED, _REST = 1e-6, 1e-9
 
 
 def activate(
@@ -97,10 +97,9 @@ def _loses_rank(equations: Equations) -> bool:
 def _closes(setting: Setting, jump: Array) -> bool:
     """Whether the velocities after it satisfy all rows, also those that were left out."""
     left = setting.gap - setting.C @ jump
-    size = np.abs(setting.C) @ (np.abs(setting.qd) + np.abs(jump)) + np.abs(
-        setting.equations.row_scale * setting.equations.b
-    )
-    return bool(np.abs(left).max(initial=0.0) <= _FOLLOWED * size.max(initial=0.0))
+    rates = np.abs(setting.C) @ (np.abs(setting.qd) + np.abs(jump))
+    size = max(float(rates.max(initial=0.0)), float(np.abs(setting.gap).max(initial=0.0)))
+    return bool(np.abs(left).max(initial=0.0) <= max(_FOLLOWED * size, _REST))
 
 
 def impulses(setting: Setting, found: Solution) -> Array:
