@@ -77,6 +77,29 @@ class JointSpring:
         _require_finite(f"the spring of joint {self.joint!r}", self.stiffness, self.rest)
 
 
+@dataclass(frozen=True)
+class BrakeForce:
+    """What a brake does to one freedom from the time on at which it grips.
+
+    Parameters
+    ----------
+    pair, freedom : str
+    sliding, static : float
+        Dry part while it slides, and the most it holds at rest, N·m or N.
+    viscous : float
+        N·m·s/rad or N·s/m.
+    closes : float
+        s.
+    """
+
+    pair: str
+    freedom: str
+    sliding: float
+    static: float
+    viscous: float = 0.0
+    closes: float = 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class Actions:
     """Everything but constraints and gravity that makes a mechanism move or stop.
@@ -99,6 +122,7 @@ class Actions:
         Whether the dry friction that the file states for its joints counts.
     controller : callable, optional
         Generalised forces at (t, q, qd).
+    brakes : tuple of BrakeForce
     """
 
     loads: tuple[Load, ...] = ()
@@ -110,6 +134,7 @@ class Actions:
     damping: bool = True
     friction: bool = True
     controller: Controller | None = None
+    brakes: tuple[BrakeForce, ...] = ()
 
 
 #: Only gravity, and what the file says of its joints.

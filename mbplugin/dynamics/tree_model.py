@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
 from mbplugin.constraints.build import all_rows
 from mbplugin.constraints.planar import plane_columns
 from mbplugin.constraints.scaling import characteristic_length
-from mbplugin.dynamics.actions import NOTHING, Actions, rate_values
+from mbplugin.dynamics.actions import NOTHING, Actions, BrakeForce, rate_values
 from mbplugin.dynamics.kernels.articulated import factor
 from mbplugin.dynamics.kernels.closing import update_rows
 from mbplugin.dynamics.kernels.forces import fill_rate_forces, gather, load_records, spring_records
@@ -21,7 +22,7 @@ from mbplugin.dynamics.kernels.solids import Solids, find_solids
 from mbplugin.dynamics.kernels.solve import row_rate
 from mbplugin.dynamics.kernels.tree import rate_records, solid_records
 from mbplugin.errors import BadNumber, BrokenModel
-from mbplugin.mechanism.coupling import Lock
+from mbplugin.mechanism.coupling import Driver, Lock
 from mbplugin.mechanism.kinematics import forward
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.mechanism.pair import Pair
@@ -43,6 +44,8 @@ class TreeModel:
         Characteristic length that makes rows dimensionless, m.
     table : RowTable
     solids, rates, loads, springs, resistances : record arrays
+    brakes : tuple of (index, BrakeForce)
+        Brakes with the resistance that each adds to when it closes.
     drive : (d, 3) array
         Value, rate and acceleration of every driven freedom.
     power : (3,) array
@@ -60,6 +63,7 @@ class TreeModel:
     loads: AnyArray
     springs: AnyArray
     resistances: AnyArray
+    brakes: tuple[tuple[int, BrakeForce], ...]
     drive: Array
     power: Array
 
@@ -105,6 +109,15 @@ class TreeModel:
         for one in self.resistances:
             one["sense"] = np.sign(row_rate(self.solids, rows, terms, one["row"], qd))
 
+    def close_brake(self, brake: BrakeForce) -> None:
+        """Let a brake act from now on, on top of the friction of its freedom."""
+        for n, other in self.brakes:
+            if other is brake:
+                one = self.resistances[n]
+                one["viscous"] += brake.viscous
+                one["sliding"] += brake.sliding
+                one["static"] += brake.static
+
     def set_drive(self, time: float) -> None:
         """Fill what the drivers prescribe at a time; a driver without a value has kept it from the start."""
         for d, (driver, _) in enumerate(self.table.driven):
@@ -130,21 +143,27 @@ def tree_model(
     mech: Mechanism,
     actions: Actions = NOTHING,
     *,
-    locks: Sequence[Lock] = (),
+    locks: Sequence[Lock | Driver] = (),
     planar: str | None = None,
     q: Array | None = None,
     apart: bool = False,
 ) -> TreeModel:
     """Return the records of a mechanism; ``q`` is the pose that sets the characteristic length.
 
-    Locks may close later; their rows stand behind those that always hold. ``apart`` keeps bodies that
+    Locks may close later, and drives be given up; their rows stand behind those that always hold. Brakes
+    are open at first. ``apart`` keeps bodies that
     fixed pairs hold together apart.
     """
     solids_of = find_solids(mech, actions.payloads, apart=apart)
     rates = rate_records(mech, solids_of, rate_values(mech, actions.armature, "armature"))
     fill_rate_forces(mech, rates, actions)
     resisted = list(_resisted(mech, actions))
-    table = row_table(mech, solids_of, plane_columns(planar), locks, [(pair, f) for pair, f, _ in resisted])
+    freedoms = [(pair, freedom) for pair, freedom, _ in resisted]
+    table = row_table(mech, solids_of, plane_columns(planar), cast(Sequence[Lock], locks), freedoms)
+    first = len(table.labels) - len(resisted)
+    places = {(pair.name, freedom): n for n, (pair, freedom) in enumerate(freedoms)}
+    brakes = tuple((places[brake.pair, brake.freedom], brake) for brake in actions.brakes)
+    table = replace(table, labels=_named_after_brakes(table.labels, [first + n for n, _ in brakes]))
     length = _length(mech, q)
     table.rows["unit"][: len(table.labels)] = row_units(table, length)
     return TreeModel(
@@ -158,21 +177,33 @@ def tree_model(
         rates,
         load_records(mech, solids_of, actions),
         spring_records(mech, solids_of, actions),
-        _resistance_records(len(table.labels) - len(resisted), [values for _, _, values in resisted]),
+        _resistance_records(first, [values for _, _, values in resisted]),
+        brakes,
         np.zeros((len(table.driven), 3)),
         np.zeros(3),
     )
 
 
 def _resisted(mech: Mechanism, actions: Actions) -> Iterator[tuple[Pair, str, tuple[float, float]]]:
-    """Yield freedoms with dry friction, and dampers in cut pairs: pair, freedom, (viscous, dry) part."""
+    """Yield freedoms with friction or a brake, and dampers in cut pairs: pair, freedom, (viscous, dry)."""
+    braked = {(brake.pair, brake.freedom) for brake in actions.brakes}
     for pair in mech.pairs:
         cut = pair.name not in mech.tree.joint_of_pair
         for component, freedom in zip(pair.kind.free, pair.freedoms, strict=True):
             viscous = freedom.damping if actions.damping and cut else 0.0
             dry = freedom.friction if actions.friction else 0.0
-            if viscous or dry:
+            if viscous or dry or (pair.name, component) in braked:
                 yield pair, component, (viscous, dry)
+
+
+def _named_after_brakes(
+    labels: tuple[tuple[str, str], ...], braked: Sequence[int]
+) -> tuple[tuple[str, str], ...]:
+    """Return the labels of rows, where some hold by a brake instead of friction."""
+    return tuple(
+        (f"brake {name.removeprefix('friction ')}" if i in braked else name, component)
+        for i, (name, component) in enumerate(labels)
+    )
 
 
 def _resistance_records(first_row: int, values: Sequence[tuple[float, float]]) -> AnyArray:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mbplugin.report import schema as s
 
-_KINDS = ("lock", "release", "stick", "slip", "limit", "user", "singular", "partition")
-_OUTCOMES = ("completed", "limit_hit", "event", "interrupted", "singular", "step_too_small")
+_KINDS = ("lock", "brake", "release", "stick", "slip", "limit", "user", "singular", "partition")
+_OUTCOMES = ("completed", "stopped", "limit_hit", "event", "interrupted", "singular", "step_too_small")
 
 
 def simulate_schema() -> s.Schema:

@@ -1,4 +1,4 @@
-"""Which constraints hold now: locks that have closed, friction that sticks, and the rows chosen for them."""
+"""Which constraints hold now: closed locks, drives, brakes and friction that stick; the rows chosen."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from mbplugin.simulation.march import March, State
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import Problem
 from mbplugin.simulation.projection import jump_rates
+from mbplugin.simulation.schedule import BRAKE, LOCK, Change
 from mbplugin.simulation.search import function_zeros
 from mbplugin.simulation.watch import MULTIPLIER, ROW_RATE, WATCH, read_mark
 from mbplugin.spatial import AnyArray, Array
 
 _SINGULAR = 1e-9
+#: Accelerations below this are those of a mechanism at rest, rad/s² and m/s².
+_STILL = 1e-6
 
 
 class Activation:
@@ -29,7 +32,9 @@ class Activation:
     def __init__(self, problem: Problem, options: Options) -> None:
         self.problem, self.options = problem, options
         self.model = problem.model
-        self.locked: tuple[int, ...] = ()
+        driven = {drive.driver.name for drive in problem.drives}
+        labels = problem.model.table.labels
+        self.locked = tuple(i for i, (name, _) in enumerate(labels) if name in driven)
         self.held = np.zeros(len(self.model.resistances), dtype=bool)
         self.in_force = np.ones(len(self.model.resistances), dtype=bool)
         self.machine = problem.machine
@@ -50,6 +55,19 @@ class Activation:
     def start(self, march: March, state: State) -> None:
         """Decide what friction holds at the start."""
         self._decide(march, state)
+
+    def apply(self, march: March, state: State, change: Change) -> list[Event]:
+        """Make a scheduled change."""
+        if change.kind == LOCK:
+            return self.lock(march, state, change.names)
+        if change.kind == BRAKE:
+            return self.close_brakes(march, state, change.names)
+        return self.release(march, state, change.names)
+
+    def at_rest(self, state: State) -> bool:
+        """Return whether nothing moves, and nothing starts to."""
+        rates, accelerations = np.abs(state.qd), np.abs(state.qdd)
+        return bool(rates.max(initial=0.0) <= AT_REST and accelerations.max(initial=0.0) <= _STILL)
 
     def refresh(self, march: March, state: State) -> None:
         """Choose rows anew at a state, the set in force being the same."""
@@ -72,6 +90,24 @@ class Activation:
         events = self._jump(march, state, "lock", ", ".join(n.removeprefix("lock ") for n in names))
         self._decide(march, state)
         return events
+
+    def close_brakes(self, march: March, state: State, pairs: tuple[str, ...]) -> list[Event]:
+        """Let brakes grip; a joint at rest is held where its brake can."""
+        closing = [brake for _, brake in self.model.brakes if brake.pair in pairs]
+        for brake in closing:
+            self.model.close_brake(brake)
+        self._decide(march, state)
+        return [
+            passing(state.t, "brake", brake.pair, state.qd, f"the brake of {brake.pair} grips")
+            for brake in closing
+        ]
+
+    def release(self, march: March, state: State, names: tuple[str, ...]) -> list[Event]:
+        """Give up locks or drives; the rates stay, the forces jump."""
+        labels = self.model.table.labels
+        self.locked = tuple(i for i in self.locked if labels[i][0] not in names)
+        self._decide(march, state)
+        return [passing(state.t, "release", name, state.qd, f"{name} is given up") for name in names]
 
     def first_change(self, step: Step, displace: Callable[[Array, Array], Array]) -> tuple[float, int] | None:
         """Return the fraction of a step at which the first mark is passed, and the mark."""
@@ -103,7 +139,7 @@ class Activation:
 
     def _name(self, n: int) -> str:
         name, component = self.model.table.labels[int(self.model.resistances["row"][n])]
-        return f"{name.removeprefix('friction ')}.{component}"
+        return f"{name.partition(' ')[2]}.{component}"
 
     def _stop(self, state: State, row: int) -> None:
         """Set the rate of a row to zero where rounding has left something."""
@@ -126,12 +162,20 @@ class Activation:
                 march.evaluate(self.machine, state)
                 return self.machine
 
+            self.in_force = self._left_to_friction()
             held = decide(self.model, hold, rates, self.in_force)
             for i in self.model.resistances["row"][held & (np.abs(rates) <= AT_REST)]:
                 keep["offset"][i] += keep["phi"][i]
             self.held = held
         self.refresh(march, state)
         self._new_segment()
+
+    def _left_to_friction(self) -> AnyArray:
+        """Return which resistances act: where a drive or a lock leads a freedom, it takes them over."""
+        labels = self.model.table.labels
+        led = {(labels[i][0].partition(" ")[2], labels[i][1].partition("_")[0]) for i in self.locked}
+        rows = self.model.resistances["row"]
+        return np.array([(labels[i][0].partition(" ")[2], labels[i][1]) not in led for i in rows], dtype=bool)
 
     def active(self) -> tuple[int, ...]:
         """Return all rows in force, redundant ones included."""

@@ -18,7 +18,8 @@ class Event:
     time : float
         s.
     kind : str
-        ``lock``, ``release``, ``stick``, ``slip``, ``limit``, ``user``, ``singular`` or ``partition``.
+        ``lock``, ``brake`` (one grips), ``release``, ``stick``, ``slip``, ``limit``, ``user``,
+        ``singular`` or ``partition``.
     joint : str
         The joint, constraint or function concerned.
     velocity_before, velocity_after : (nv,) array

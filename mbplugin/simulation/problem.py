@@ -17,6 +17,7 @@ from mbplugin.simulation.choose import choose_rows, generic_redundancy
 from mbplugin.simulation.machine import CONFIGURE, STRETCH, Machine, do, machine_of
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.projection import project_state
+from mbplugin.simulation.schedule import TimedDrive
 from mbplugin.spatial import AnyArray, Array
 
 #: Rates that all constraints together cannot follow to this fraction contradict each other.
@@ -40,6 +41,8 @@ class Problem:
         Rows that the user eliminates.
     locks : tuple of Lock
         Those that close later.
+    drives : tuple of TimedDrive
+        Those that lead from the start and may be given up.
     notes : tuple of str
     """
 
@@ -51,6 +54,7 @@ class Problem:
     dropped: tuple[int, ...]
     locks: tuple[Lock, ...]
     notes: tuple[str, ...]
+    drives: tuple[TimedDrive, ...] = ()
 
     @property
     def own_rank(self) -> int:
@@ -66,6 +70,7 @@ def pose_problem(
     given: tuple[str, ...],
     locks: tuple[Lock, ...],
     options: Options,
+    drives: tuple[TimedDrive, ...] = (),
 ) -> Problem:
     """Close the pose, choose rows, and make the rates agree with them.
 
@@ -82,9 +87,11 @@ def pose_problem(
     notes = []
     if closed.moved > 1e-9:
         notes.append(f"loops closed first: joints moved by up to {closed.moved:.3g} (rad, m)")
-    model = tree_model(mech, actions, locks=locks, planar=options.planar, q=closed.q)
+    model = tree_model(
+        mech, actions, locks=(*locks, *(d.driver for d in drives)), planar=options.planar, q=closed.q
+    )
     p = generic_redundancy(mech, closed.q, options.planar, options.tolerance)
-    stretches = constant_stretches(model)
+    stretches = _stretches(model, drives)
     empty = machine_of(model, stretches, np.zeros(0, dtype=np.int64))
     start, rates = np.array(closed.q), np.array(qd, dtype=float)
     if not do(empty, CONFIGURE, 0.0, start, rates):
@@ -99,16 +106,19 @@ def pose_problem(
     change = float(np.abs(rates - qd).max(initial=0.0))
     if change > 1e-9 * max(1.0, float(np.abs(rates).max(initial=0.0))):
         notes.append(f"rates made to agree with the constraints: changed by up to {change:.3g} (rad/s, m/s)")
-    return Problem(model, machine, start, rates, p, dropped, locks, tuple(notes))
+    return Problem(model, machine, start, rates, p, dropped, locks, tuple(notes), drives)
 
 
-def constant_stretches(model: TreeModel) -> AnyArray:
-    """Return the prescribed motions of the drivers, one stretch each."""
-    out = np.zeros(len(model.table.driven), dtype=STRETCH)
+def _stretches(model: TreeModel, drives: tuple[TimedDrive, ...]) -> AnyArray:
+    """Return the prescribed motions, one stretch for each driver, those of drives behind them."""
+    own = {drive.driver.name: drive.stretches for drive in drives}
+    out = []
     for d, (driver, _) in enumerate(model.table.driven):
         value = 0.0 if driver.value is None else driver.value
-        out[d] = (d, 0.0, (value, driver.rate, 0.5 * driver.acceleration, 0.0, 0.0, 0.0))
-    return out
+        constant = (value, driver.rate, 0.5 * driver.acceleration)
+        for start, polynomial in own.get(driver.name, ((0.0, constant),)):
+            out.append((d, start, (*polynomial, *(6 - len(polynomial)) * (0.0,))))
+    return np.array(out, dtype=STRETCH)
 
 
 def _keep_given_values(model: TreeModel, stretches: AnyArray) -> None:
@@ -116,6 +126,7 @@ def _keep_given_values(model: TreeModel, stretches: AnyArray) -> None:
     for row, (_, component) in zip(model.table.rows, model.table.labels, strict=False):
         if component.endswith("_lock"):
             row["offset"] += row["phi"]
+        # the mechanism's own drivers have one stretch each
         if row["drive"] >= 0 and model.table.driven[row["drive"]][0].value is None:
             stretches["c"][row["drive"], 0] = row["phi"]
 

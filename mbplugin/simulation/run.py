@@ -16,12 +16,14 @@ from mbplugin.mechanism.kinematics import JointValues, joint_vector, rate_vector
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.reactions.loads import LoadLike, PayloadLike, read_loads, read_payloads
 from mbplugin.simulation.activation import Activation
+from mbplugin.simulation.brakes import BrakeLike, brake_forces
 from mbplugin.simulation.march import CompiledMarch, March
 from mbplugin.simulation.measure import measure
 from mbplugin.simulation.options import Options, Profile, UserEvent
 from mbplugin.simulation.problem import Problem, pose_problem
 from mbplugin.simulation.readable import ReadableMarch
-from mbplugin.simulation.runner import Progress, Runner, Schedule
+from mbplugin.simulation.runner import Progress, Runner
+from mbplugin.simulation.schedule import TimedDrive, schedule_of
 from mbplugin.simulation.trajectory import Trajectory
 from mbplugin.sources.scene import Scene
 from mbplugin.spatial import Array
@@ -36,6 +38,8 @@ def simulate(
     q0: JointValues = None,
     qd0: JointValues = None,
     locks: Iterable[Lock] = (),
+    brakes: Iterable[BrakeLike] | None = None,
+    signal: float | None = None,
     loads: Iterable[LoadLike] = (),
     payloads: Iterable[PayloadLike] = (),
     springs: Iterable[Spring | JointSpring] = (),
@@ -77,6 +81,10 @@ def simulate(
         Rates that the constraints do not allow are corrected, and that is noted.
     locks : iterable of Lock
         Joints that lock at a time: their rates jump to zero, and those of the others with them.
+    brakes : iterable of Brake or mapping, optional
+        Joint brakes that grip, each its delays after the signal; with a signal only, the scene's.
+    signal : float, optional
+        When the brakes are told to close, s; 0 where brakes are given.
     loads, payloads : iterable, optional
         Load and Payload, or mappings with the keys of the scene's tables.
     springs : iterable of Spring or JointSpring
@@ -143,6 +151,7 @@ def simulate(
         controller=controller,
         damping=damping,
         friction=friction,
+        brakes=brake_forces(mechanism, scene.brakes if scene else (), brakes, signal),
     )
     planar = planar or (scene.options.planar if scene else None)
     if tolerance is None:
@@ -190,12 +199,22 @@ def move(
     locks: tuple[Lock, ...],
     options: Options,
     progress: Progress | None = None,
+    drives: tuple[TimedDrive, ...] = (),
+    to_rest: bool = False,
 ) -> Trajectory:
-    """Return the motion of a mechanism; arguments as :func:`simulate` has read them."""
+    """Return the motion of a mechanism; arguments as :func:`simulate` has read them.
+
+    Parameters
+    ----------
+    drives : tuple of TimedDrive
+        Drives that lead joints for a while.
+    to_rest : bool
+        Whether to end where everything stands still after the last change.
+    """
     begun = perf_counter()
     mech = replace(mech, locks=(*mech.locks, *(lock for lock in locks if not lock.at)))
     later = tuple(lock for lock in locks if lock.at)
-    problem = pose_problem(mech, actions, q, qd, given, later, options)
+    problem = pose_problem(mech, actions, q, qd, given, later, options, drives)
     friction = bool(len(problem.model.resistances))
     dense = bool(options.samples or options.limits != "ignore" or options.events or friction)
     plain = options.plain and actions.controller is None
@@ -203,16 +222,11 @@ def move(
     march: March = (
         CompiledMarch(options, dense) if plain else ReadableMarch(problem, options, activation.active)
     )
-    runner = Runner(problem, march, options, activation, _schedule(later))
+    grips = [(brake.closes, brake.pair) for brake in actions.brakes]
+    schedule = schedule_of(later, grips, drives, to_rest)
+    runner = Runner(problem, march, options, activation, schedule)
     outcome = runner.run(progress)
     return _trajectory(problem, runner, options, outcome, perf_counter() - begun)
-
-
-def _schedule(locks: Sequence[Lock]) -> Schedule:
-    at: dict[float, list[str]] = {}
-    for lock in locks:
-        at.setdefault(float(lock.at or 0.0), []).append(lock.name)
-    return Schedule(tuple((t, tuple(names)) for t, names in sorted(at.items())))
 
 
 def _checked(mech: Mechanism, locks: Sequence[Lock], duration: float) -> tuple[Lock, ...]:

@@ -17,6 +17,7 @@ from mbplugin.simulation.march import March, State
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.passing_marks import joint_limits, passings
 from mbplugin.simulation.problem import Problem
+from mbplugin.simulation.schedule import Schedule
 from mbplugin.spatial import Array
 
 _SINGULAR = 1e-9
@@ -71,19 +72,22 @@ class Runner:
 
     def run(self, progress: Progress | None = None) -> str:
         """Move to the end of the duration; return the outcome."""
-        act, state = self.activation, self.state
-        act.start(self.march, state)
+        act = self.activation
+        act.start(self.march, self.state)
         self._keep()
         try:
-            for time, locks in self.schedule.instants(self.options.duration):
+            for time, changes in self.schedule.instants(self.options.duration):
                 outcome = self._advance_to(time, progress)
                 if outcome:
                     return outcome
-                if locks:
-                    self.record.events += act.lock(self.march, state, locks)
+                for change in changes:
+                    self.record.events += act.apply(self.march, self.state, change)
+                if changes:
                     self._keep()
                 else:
-                    act.refresh(self.march, state)
+                    act.refresh(self.march, self.state)
+                if self._rests():
+                    return "stopped"
         except KeyboardInterrupt:
             return "interrupted"
         return "completed"
@@ -116,11 +120,16 @@ class Runner:
                 if outcome := self._look_at(step):
                     return outcome
                 if status == LOOK and k == kept - 1 and self._interrupt(step):
-                    return ""
+                    return "stopped" if self._rests() else ""
                 self.record.steps.append(step)
             self.record.add(now, self.activation.segment)
             start = now
         return ""
+
+    def _rests(self) -> bool:
+        """Whether the run is over: everything stands still, and nothing is going to change."""
+        last = self.schedule.last <= self.state.t * (1.0 + 1e-12)
+        return self.schedule.to_rest and last and self.activation.at_rest(self.state)
 
     def _look_at(self, step: Step) -> str:
         """Record what a step passes; where that ends the motion, cut the step there."""
@@ -208,25 +217,3 @@ def _first_step(options: Options) -> float:
     if options.integrator == "dop853":
         return min(1e-3, options.largest_step, options.duration)
     return 1e-3 if options.step is None else options.step
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """Instants at which a run stops to change something.
-
-    Parameters
-    ----------
-    locks : tuple of (time, names)
-        Locks that close, s.
-    breaks : tuple of float
-        Where a prescribed motion changes, s.
-    """
-
-    locks: tuple[tuple[float, tuple[str, ...]], ...] = ()
-    breaks: tuple[float, ...] = ()
-
-    def instants(self, duration: float) -> list[tuple[float, tuple[str, ...]]]:
-        """Return all instants up to the end, in order, with the locks that close there."""
-        closing = dict(self.locks)
-        times = sorted({t for t in (*closing, *self.breaks) if t <= duration} | {duration})
-        return [(t, closing.get(t, ())) for t in times]

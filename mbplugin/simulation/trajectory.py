@@ -47,8 +47,8 @@ class Trajectory:
         Largest position residual of every closing constraint over the motion, m or rad.
     events : tuple of Event
     outcome : str
-        ``completed``, ``limit_hit``, ``event`` (a user's function stopped it), ``interrupted``,
-        ``singular`` or ``step_too_small``.
+        ``completed``, ``stopped`` (it came to rest, where that ends it), ``limit_hit``, ``event`` (a
+        user's function stopped it), ``interrupted``, ``singular`` or ``step_too_small``.
     notes : tuple of str
         What was changed or assumed, one sentence each.
     planar : str or None
