@@ -47,26 +47,27 @@ def _heavy(mech: Mechanism, seed: int) -> Mechanism:
 
 
 def spatial_four_bar_with_pendulum() -> tuple[Mechanism, Array]:
-    """RSUR four-bar in space whose coupler carries a pendulum: hinges ``crank`` and ``rocker`` on the ground.
+    """Spatial four-bar whose coupler carries a pendulum; hinges ``crank`` and ``rocker`` on the ground.
 
-    The coupler hangs on the crank by a universal and on the rocker by a spherical joint: mobility 1,
-    no redundancy; a revolute ``pendulum`` on the coupler adds one.
+    The coupler hangs on the crank by a cross with two hinges, and on the rocker by the spherical joint
+    that closes the loop: mobility 1 and no redundancy; the revolute ``pendulum`` adds one.
     """
-    points = {"A": (0.0, 0.0, 0.0), "B": (0.1, 0.3, 0.2), "C": (1.0, 0.7, 0.1), "D": (1.2, 0.0, -0.1)}
-    P = {name: np.array(p) for name, p in points.items()}
-    middle = 0.5 * (P["B"] + P["C"])
+    A, B, C, D = (np.array(p) for p in ((0, 0, 0), (0.1, 0.3, 0.2), (1.0, 0.7, 0.1), (1.2, 0.0, -0.1)))
+    middle = 0.5 * (B + C)
     bodies = {
-        "link1": Pose(rotation_from_vector(np.array([0.1, 0.2, 0.3])), 0.5 * (P["A"] + P["B"])),
+        "link1": Pose(rotation_from_vector(np.array([0.1, 0.2, 0.3])), 0.5 * (A + B)),
+        "cross": Pose(np.eye(3), B),
         "coupler": Pose(rotation_from_vector(np.array([0.3, -0.2, 0.1])), middle),
-        "link3": Pose(rotation_from_vector(np.array([-0.2, 0.1, 0.4])), 0.5 * (P["C"] + P["D"])),
+        "link3": Pose(rotation_from_vector(np.array([-0.2, 0.1, 0.4])), 0.5 * (C + D)),
         "bob": Pose(np.eye(3), middle + np.array([0.05, -0.3, 0.0])),
     }
     joints = [
-        ("crank", "revolute", WORLD, "link1", pose_at(P["A"], np.array([0.1, 0.0, 1.0]))),
-        ("at_crank", "universal", "link1", "coupler", pose_at(P["B"], np.array([0.0, 0.3, 1.0]))),
-        ("rocker", "revolute", WORLD, "link3", pose_at(P["D"], np.array([0.2, 0.1, 1.0]))),
-        ("pendulum", "revolute", "coupler", "bob", pose_at(middle, np.array([0.3, 0.1, 1.0]))),
-        ("at_rocker", "spherical", "coupler", "link3", pose_at(P["C"])),
+        ("crank", "revolute", WORLD, "link1", pose_at(A, (0.1, 0.0, 1.0))),
+        ("cross1", "revolute", "link1", "cross", pose_at(B, (0.0, 0.3, 1.0))),
+        ("cross2", "revolute", "cross", "coupler", pose_at(B, (1.0, 0.2, 0.0))),
+        ("rocker", "revolute", WORLD, "link3", pose_at(D, (0.2, 0.1, 1.0))),
+        ("pendulum", "revolute", "coupler", "bob", pose_at(middle, (0.3, 0.1, 1.0))),
+        ("at_rocker", "spherical", "coupler", "link3", pose_at(C)),
     ]
     mech, q = from_world_frames("four-bar with pendulum", bodies, joints)
     return _heavy(replace(mech, gravity=np.array([0.0, -9.81, 0.0])), 7), q
