@@ -153,11 +153,12 @@ class Payload:
 
 @dataclass(frozen=True)
 class Actuator:
-    """Rotor inertia (kg·m², motor side) and gear ratio of a joint's drive."""
+    """Rotor inertia (kg·m², motor side), gear ratio and braking of a joint's drive (rad/s² or m/s²)."""
 
     joint: str
     armature: float = 0.0
     gear_ratio: float = 1.0
+    deceleration: float | None = None
 
 
 @dataclass(frozen=True)

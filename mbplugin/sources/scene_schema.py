@@ -210,11 +210,12 @@ class PayloadTable(Table):
 
 
 class ActuatorTable(Table):
-    """``[[actuator]]``: rotor inertia (kg·m², motor side) and gear ratio of a joint's drive."""
+    """``[[actuator]]``: rotor inertia (kg·m², motor side), gear ratio, how it brakes (rad/s² or m/s²)."""
 
     joint: Name
     armature: NonNegative = 0.0
     gear_ratio: Number = 1.0
+    deceleration: Positive | None = None
 
 
 class LintTable(Table):

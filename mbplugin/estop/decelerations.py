@@ -1,0 +1,66 @@
+"""How fast drives lead their joints to rest: stated, else the effort limit over the pose's inertia."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+
+import numpy as np
+
+from mbplugin.dynamics.actions import Actions
+from mbplugin.dynamics.joint import joint_equations
+from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
+from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.sources.scene import Actuator
+from mbplugin.spatial import Array
+
+
+def decelerations_at(
+    mech: Mechanism,
+    actions: Actions,
+    q: Array,
+    joints: Sequence[str],
+    actuators: Sequence[Actuator] = (),
+    given: Mapping[str, float] | None = None,
+) -> tuple[dict[str, float], tuple[str, ...]]:
+    """Return the deceleration of every joint (rad/s², m/s²), and sentences on those that are assumed.
+
+    Raises
+    ------
+    BadUsage
+        A joint of which neither a deceleration nor an effort limit is known.
+    UnknownName, BadNumber
+        A given one of no such joint, or not positive.
+    """
+    stated = {a.joint: a.deceleration for a in actuators if a.deceleration is not None}
+    stated.update(_checked(joints, given or {}))
+    missing = [joint for joint in joints if joint not in stated]
+    if not missing:
+        return stated, ()
+    inertia = np.diag(joint_equations(mech, q, np.zeros(len(mech.qd_names)), actions).M)
+    assumed = []
+    for joint in missing:
+        pair = mech.pair_by_name[joint]
+        effort = pair.freedoms[0].effort
+        if not (isfinite(effort) and effort > 0) or joint not in mech.tree.joint_of_pair:
+            raise BadUsage(
+                f"there is no ramp for joint {joint!r}: it has neither a deceleration nor an effort limit",
+                remedy="state deceleration in its [[actuator]], or stop in category 0",
+            )
+        value = effort / float(inertia[mech.tree.joint_of_pair[joint].qd.start])
+        stated[joint] = value
+        unit = "m/s²" if pair.kind.free[0][0] == "t" else "rad/s²"
+        assumed.append(f"{joint}: deceleration {value:.4g} {unit}, effort limit over the inertia of the pose")
+    return stated, tuple(assumed)
+
+
+def _checked(joints: Sequence[str], given: Mapping[str, float]) -> dict[str, float]:
+    for joint, value in given.items():
+        if joint not in joints:
+            raise UnknownName(
+                f"a deceleration is given for {joint!r}, which has no brake",
+                remedy=suggestion(joint, tuple(joints)),
+            )
+        if not (isfinite(value) and value > 0):
+            raise BadNumber(f"the deceleration of {joint!r} is {value:g}", expected="a positive number")
+    return dict(given)

@@ -1,0 +1,96 @@
+"""How every braked joint stops, read from the motion."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbplugin.estop.drives import grip_times
+from mbplugin.estop.scenario import Scenario
+from mbplugin.estop.values import JointStop
+from mbplugin.simulation.brakes import JointBrake
+from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.spatial import Array
+
+#: A joint rests below this rate, rad/s or m/s: what the event that stopped it leaves.
+_RESTS = 1e-7
+
+
+class Course(NamedTuple):
+    """The samples of one joint: time, coordinate, rate and acceleration (T,)."""
+
+    time: Array
+    q: Array
+    qd: Array
+    qdd: Array
+
+
+def joint_stops(scenario: Scenario, motion: Trajectory) -> tuple[JointStop, ...]:
+    """Return how the joints with a brake stop; those that close a loop have no coordinate and no entry."""
+    grips = grip_times(scenario)
+    return tuple(
+        _stop(brake, course_of(motion, brake.joint), reaction_time(scenario, brake), grips.get(brake.joint))
+        for brake in scenario.brakes
+        if scenario.rate_of(brake.joint) >= 0
+    )
+
+
+def course_of(motion: Trajectory, joint: str) -> Course:
+    """Return the samples of a joint with one freedom."""
+    place = motion.mechanism.tree.joint_of_pair[joint]
+    k = place.qd.start
+    return Course(motion.time, motion.q[:, place.q.start], motion.qd[:, k], motion.qdd[:, k])
+
+
+def reaction_time(scenario: Scenario, brake: JointBrake) -> float:
+    """Return when a joint starts to be braked or led, s."""
+    return brake.grips if scenario.category == 0 else brake.delay
+
+
+def _stop(brake: JointBrake, course: Course, reaction: float, grips: float | None) -> JointStop:
+    moving = np.flatnonzero(np.abs(course.qd) > _RESTS)
+    last = int(moving[-1]) + 1 if moving.size else 0
+    stopped = last < len(course.time)
+    end = float(course.time[min(last, len(course.time) - 1)])
+    k = sample_at(course.time, reaction)
+    reaction = min(reaction, end)
+    return JointStop(
+        brake.joint,
+        "m" if brake.freedom[0] == "t" else "rad",
+        float(course.q[0]),
+        float(course.q[-1]),
+        float(course.qd[0]),
+        reaction,
+        end - reaction,
+        float(course.q[k] - course.q[0]),
+        float(course.q[-1] - course.q[k]),
+        _back(course, k),
+        0.0 if grips is None else brake_energy(brake, course, grips),
+        stopped,
+    )
+
+
+def sample_at(time: Array, t: float) -> int:
+    """Return the last sample that is not after a time, s."""
+    return max(0, int(np.searchsorted(time, t + 1e-12, side="right")) - 1)
+
+
+def _back(course: Course, k: int) -> float:
+    """Return how far a joint has come back from where it turned after sample k."""
+    way = np.sign(course.qd[k]) * (course.q[k:] - course.q[k]) if abs(course.qd[k]) > _RESTS else np.zeros(1)
+    return float(way.max() - way[-1])
+
+
+def brake_energy(brake: JointBrake, course: Course, grips: float) -> float:
+    """Return the work that a brake takes up, J.
+
+    The dry part is exact, since a sample stands wherever the rate changes its sign; the viscous one is
+    Simpson's rule on cubic rates.
+    """
+    k = sample_at(course.time, grips)
+    q, v, a = (values[k:] for values in (course.q, course.qd, course.qdd))
+    h = np.diff(course.time[k:])
+    middle = 0.5 * (v[1:] + v[:-1]) + 0.125 * h * (a[:-1] - a[1:])
+    squares = h / 6 * (v[:-1] ** 2 + 4 * middle**2 + v[1:] ** 2)
+    return float(brake.torque * np.abs(np.diff(q)).sum() + brake.viscous * squares.sum())

@@ -1,0 +1,217 @@
+"""``estop``: where a moving robot comes to rest, and what its joints have to take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from mbplugin.dynamics.actions import Actions, scene_actions
+from mbplugin.errors import BadNumber, UnknownName, suggestion
+from mbplugin.estop.decelerations import decelerations_at
+from mbplugin.estop.evaluate import evaluate
+from mbplugin.estop.scenario import Scenario, tool_body, vector_of
+from mbplugin.estop.start import Start
+from mbplugin.estop.stop import run_stop
+from mbplugin.estop.values import StopReport
+from mbplugin.mechanism.kinematics import JointValues, joint_vector, rate_vector
+from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.reactions.loads import LoadLike, PayloadLike, read_loads, read_payloads
+from mbplugin.simulation.brakes import BrakeLike, JointBrake, read_brakes, robot_brakes
+from mbplugin.simulation.runner import Progress
+from mbplugin.sources.scene import Payload, Scene
+from mbplugin.spatial import Array
+
+#: A payload of a mass alone sits at the tool.
+PayloadValue = float | PayloadLike | Iterable[PayloadLike] | None
+
+
+def estop(
+    mech: Scene | Mechanism,
+    q: JointValues = None,
+    qd: JointValues = None,
+    *,
+    category: int = 0,
+    payload: PayloadValue = None,
+    brakes: Iterable[BrakeLike] | None = None,
+    decelerations: Mapping[str, float] | None = None,
+    armature: Mapping[str, float] | None = None,
+    loads: Iterable[LoadLike] = (),
+    start: Start | None = None,
+    tool: str | None = None,
+    tool_point: Array | None = None,
+    damping: bool = True,
+    friction: bool = True,
+    limits: str = "stop",
+    duration: float = 10.0,
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    progress: Progress | None = None,
+) -> StopReport:
+    """Return how a moving robot stops after a signal at t = 0.
+
+    Category 0: each drive goes on until its delay is over, then it is without power, and its brake grips
+    when the engagement is over. Category 1: each drive leads its joint to rest at a constant
+    deceleration, then the brakes grip, then the drives are without power. Category 2: the same without
+    brakes.
+
+    Parameters
+    ----------
+    mech : Scene or Mechanism
+    q, qd : mapping or vector, optional
+        State at the signal; what is not named keeps the scene's value.
+    category : 0, 1 or 2
+    payload : float, Payload or mapping, or an iterable of these, optional
+        On top of the scene's; a number is a mass (kg) at the tool.
+    brakes : iterable of Brake or mapping, optional
+        In place of the scene's brakes on the same joints. A joint with neither and an effort limit gets
+        a brake that slides with that effort, and this is told.
+    decelerations : mapping, optional
+        By joint, rad/s² or m/s²; else the scene's, else effort limit over inertia, and this is told.
+    armature : mapping, optional
+        By joint rate, kg·m² or kg.
+    loads : iterable of Load or mapping
+    start : Start, optional
+        A moment in a motion, in place of q and qd.
+    tool, tool_point : str, (3,) array, optional
+        The body, and the point in its link frame (m), whose path is told; by default the body farthest
+        out.
+    damping, friction : bool
+        Whether the file's joint damping and dry friction count.
+    limits : "stop" or "ignore"
+    duration : float
+        Longest time to rest, s.
+    rtol, atol : float
+
+    Raises
+    ------
+    BadUsage, UnknownName, BadNumber
+        Something in the request that cannot be.
+    """
+    scene = mech if isinstance(mech, Scene) else None
+    scenario = make_scenario(
+        mech,
+        q,
+        qd,
+        category=category,
+        payload=payload,
+        brakes=brakes,
+        decelerations=decelerations,
+        armature=armature,
+        loads=loads,
+        start=start,
+        tool=tool,
+        tool_point=tool_point,
+        damping=damping,
+        friction=friction,
+    )
+    scenario = replace(scenario, limits=limits, duration=duration, rtol=rtol, atol=atol)
+    return evaluate(scenario, run_stop(scenario, progress), scene.shapes if scene else None)
+
+
+def make_scenario(
+    mech: Scene | Mechanism,
+    q: JointValues = None,
+    qd: JointValues = None,
+    *,
+    category: int = 0,
+    payload: PayloadValue = None,
+    brakes: Iterable[BrakeLike] | None = None,
+    decelerations: Mapping[str, float] | None = None,
+    armature: Mapping[str, float] | None = None,
+    loads: Iterable[LoadLike] = (),
+    start: Start | None = None,
+    tool: str | None = None,
+    tool_point: Array | None = None,
+    damping: bool = True,
+    friction: bool = True,
+) -> Scenario:
+    """Return the scenario of a stop; arguments as for :func:`estop`."""
+    scene = mech if isinstance(mech, Scene) else None
+    mechanism = scene.mechanism if scene else mech
+    assert isinstance(mechanism, Mechanism)
+    notes = ["the drivers of the model are left out"] if mechanism.drivers else []
+    mechanism = replace(mechanism, drivers=())
+    tool = tool_name(mechanism, tool)
+    base = scene_actions(scene) if scene else Actions()
+    actions = replace(
+        base,
+        loads=(*base.loads, *read_loads(mechanism, loads)),
+        payloads=(*base.payloads, *payloads_of(mechanism, payload, tool)),
+        armature={**base.armature, **(armature or {})},
+        damping=damping,
+        friction=friction,
+    )
+    fitted = fitted_brakes(mechanism, scene, brakes)
+    q0 = joint_vector(mechanism, q, scene.state.q if scene else None)
+    qd0 = rate_vector(mechanism, qd, scene.state.qd if scene else None)
+    qdd0 = np.zeros(len(qd0))
+    if start is not None:
+        q0, qd0, qdd0 = start.state(mechanism, q0)
+    assumed = assumed_brakes(fitted)
+    ramps: dict[str, float] = {}
+    if category in (1, 2):
+        joints = [b.joint for b in fitted]
+        actuators = scene.actuators if scene else ()
+        ramps, told = decelerations_at(mechanism, actions, q0, joints, actuators, decelerations)
+        assumed += told
+    return Scenario(
+        mechanism,
+        actions,
+        q0,
+        qd0,
+        qdd0,
+        fitted,
+        category,
+        ramps,
+        tool,
+        point_of(tool_point),
+        assumed=assumed,
+        notes=tuple(notes),
+    )
+
+
+def fitted_brakes(
+    mech: Mechanism, scene: Scene | None, brakes: Iterable[BrakeLike] | None
+) -> tuple[JointBrake, ...]:
+    """Return the brakes of a robot: given ones, the scene's on other joints, assumed ones on the rest."""
+    given = tuple(brakes or ())
+    named = {brake.joint for brake in read_brakes(mech, given)}
+    own = tuple(brake for brake in (scene.brakes if scene else ()) if brake.joint not in named)
+    return robot_brakes(mech, (*given, *own))
+
+
+def assumed_brakes(brakes: tuple[JointBrake, ...]) -> tuple[str, ...]:
+    """Return what brakes leave out, one sentence for each joint."""
+    return tuple(f"{brake.joint}: {', '.join(brake.assumed)}" for brake in brakes if brake.assumed)
+
+
+def payloads_of(mech: Mechanism, payload: PayloadValue, tool: str) -> tuple[Payload, ...]:
+    """Return payloads; a mass alone is put to the tool."""
+    if payload is None:
+        return ()
+    if isinstance(payload, (int, float)):
+        return read_payloads(mech, [{"body": tool, "mass": float(payload)}]) if payload else ()
+    single = isinstance(payload, (Payload, Mapping))
+    return read_payloads(mech, [payload] if single else payload)  # type: ignore[list-item, arg-type]
+
+
+def tool_name(mech: Mechanism, tool: str | None) -> str:
+    """Return the body that is the tool."""
+    if tool is None:
+        return tool_body(mech)
+    if tool not in mech.body_index or tool == "world":
+        raise UnknownName(
+            f"the tool is {tool!r}, which is no body of {mech.name!r}",
+            remedy=suggestion(tool, [body.name for body in mech.bodies]),
+        )
+    return tool
+
+
+def point_of(point: Array | None) -> Array:
+    """Return a point of the tool, m."""
+    out = vector_of(point, 3)
+    if out.shape != (3,) or not np.isfinite(out).all():
+        raise BadNumber(f"the point of the tool is {point}", expected="three finite numbers")
+    return out

@@ -1,0 +1,178 @@
+"""A moment in a motion, from which a robot is stopped."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from mbplugin.errors import BadNumber, BadUsage, UnknownName, UnreadableFile, suggestion
+from mbplugin.mechanism.kinematics import JointValues, joint_vector
+from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.spatial import Array
+
+State = tuple[Array, Array, Array]
+
+
+class Start(Protocol):
+    """A moment in a motion."""
+
+    def state(self, mech: Mechanism, q: Array) -> State:
+        """Return coordinates, rates and accelerations; ``q`` is the pose of what is not moved."""
+        ...
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A moment of a recorded motion.
+
+    Parameters
+    ----------
+    file : str or Path
+        A CSV table: a column ``time`` (s) and one per joint coordinate, ``NAME`` or ``q NAME``, rad or
+        m; units in brackets are allowed, other columns are not looked at.
+    at : float
+        s, in the time of the table.
+    """
+
+    file: str | Path
+    at: float
+
+    def state(self, mech: Mechanism, q: Array) -> State:
+        """Return the state of a cubic spline through the table."""
+        time, columns = read_table(Path(self.file), mech.q_names)
+        if not (isfinite(self.at) and time[0] <= self.at <= time[-1]):
+            raise BadUsage(
+                f"the signal comes at {self.at:g} s",
+                where=str(self.file),
+                expected=f"a time from {time[0]:g} to {time[-1]:g} s",
+            )
+        out, qd, qdd = q.copy(), np.zeros(len(mech.qd_names)), np.zeros(len(mech.qd_names))
+        for name, values in columns.items():
+            spline = CubicSpline(time, values)
+            out[mech.q_names.index(name)] = spline(self.at)
+            if name in mech.qd_names:
+                k = mech.qd_names.index(name)
+                qd[k], qdd[k] = spline(self.at, 1), spline(self.at, 2)
+        return out, qd, qdd
+
+
+@dataclass(frozen=True)
+class Move:
+    """A moment of a move in joint space: straight, all joints together, with a trapezoidal speed.
+
+    Parameters
+    ----------
+    start, goal : mapping or vector
+        Joint coordinates, rad or m.
+    at : float
+        s after the move has begun.
+    speed : mapping
+        Highest rate by joint, rad/s or m/s; by default the velocity limits of the file.
+    acceleration_time : float
+        To full speed, and from it to rest, s.
+    """
+
+    start: JointValues
+    goal: JointValues
+    at: float
+    speed: Mapping[str, float] = field(default_factory=dict)
+    acceleration_time: float = 0.25
+
+    def state(self, mech: Mechanism, q: Array) -> State:
+        """Return the state on the straight line between both poses."""
+        first, last = joint_vector(mech, self.start, q), joint_vector(mech, self.goal, q)
+        if not (isfinite(self.acceleration_time) and self.acceleration_time >= 0):
+            raise BadNumber(
+                f"the acceleration time is {self.acceleration_time:g}", expected="s, not negative"
+            )
+        change = last - first
+        full = max(abs(change[i]) / self._speed(mech, i) for i in range(len(change))) if change.any() else 0.0
+        s, rate, acceleration = trapezoid(full, self.acceleration_time, self.at)
+        qd, qdd = np.zeros(len(mech.qd_names)), np.zeros(len(mech.qd_names))
+        for i in np.flatnonzero(change).tolist():
+            k = mech.qd_names.index(mech.q_names[i])
+            qd[k], qdd[k] = rate * change[i], acceleration * change[i]
+        return first + s * change, qd, qdd
+
+    def _speed(self, mech: Mechanism, i: int) -> float:
+        name = mech.q_names[i]
+        if name not in mech.qd_names:
+            return np.inf
+        value = self.speed.get(name)
+        if value is None:
+            joint = next(j for j in mech.tree.joints if j.q.start <= i < j.q.stop)
+            value = joint.pair.freedoms[i - joint.q.start].velocity if joint.pair else np.inf
+        if not (isfinite(value) and value > 0):
+            raise BadUsage(
+                f"the speed of joint {name!r} is {value:g}",
+                expected="a positive number, stated or as its velocity limit",
+            )
+        return float(value)
+
+
+def trapezoid(full: float, ramp: float, t: float) -> tuple[float, float, float]:
+    """Return path 0 … 1, rate and acceleration at a time of a move whose slowest joint needs ``full``.
+
+    Parameters
+    ----------
+    full : float
+        The whole way at full speed, s.
+    ramp : float
+        From rest to full speed, s; a short way is done at lower speed with the same acceleration.
+    """
+    if full <= 0:
+        return 1.0, 0.0, 0.0
+    if ramp > full:
+        full = ramp = float(np.sqrt(full * ramp))
+    end = full + ramp
+    if not (isfinite(t) and 0 <= t <= end):
+        raise BadUsage(f"the signal comes at {t:g} s", expected=f"a time in the move, 0 to {end:.6g} s")
+    speed = 1.0 / full
+    if ramp == 0.0:
+        return speed * t, speed, 0.0
+    acceleration = speed / ramp
+    if t < ramp:
+        return 0.5 * acceleration * t**2, acceleration * t, acceleration
+    if t <= full:
+        return speed * (t - 0.5 * ramp), speed, 0.0
+    left = end - t
+    return 1.0 - 0.5 * acceleration * left**2, acceleration * left, -acceleration
+
+
+def read_table(path: Path, names: tuple[str, ...]) -> tuple[Array, dict[str, Array]]:
+    """Return time (T,) and the columns (T,) of joint coordinates in a CSV table.
+
+    Raises
+    ------
+    UnreadableFile, BadNumber, UnknownName
+        No such file, cells that are no numbers, times that do not increase, or no joint among the
+        columns.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            header, *rows = [row for row in csv.reader(file) if row and not row[0].startswith("#")]
+    except (OSError, UnicodeDecodeError, ValueError):
+        raise UnreadableFile("the table cannot be read", where=str(path), expected="CSV") from None
+    heads = [head.partition("[")[0].strip() for head in header]
+    known = {name: f for name in names for f in (name, f"q {name}") if f in heads}
+    if "time" not in heads or not known:
+        missing = "time" if "time" not in heads else "the coordinate of a joint"
+        raise UnknownName(
+            f"no column is {missing}", where=str(path), remedy=suggestion(heads[-1], list(names))
+        )
+    try:
+        values = np.array([[float(cell) for cell in row] for row in rows])
+        time = values[:, heads.index("time")]
+    except (ValueError, IndexError):
+        raise BadNumber("a cell is no number", where=str(path)) from None
+    keep = np.concatenate(([True], np.diff(time) > 0))
+    if (np.diff(time) < 0).any() or keep.sum() < 2 or not np.isfinite(values).all():
+        raise BadNumber("the times do not increase", where=str(path), expected="two rows or more")
+    return time[keep], {name: values[keep, heads.index(head)] for name, head in known.items()}
