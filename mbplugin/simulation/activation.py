@@ -22,6 +22,10 @@ from mbplugin.simulation.watch import MULTIPLIER, ROW_RATE, WATCH, read_mark
 from mbplugin.spatial import AnyArray, Array
 
 _SINGULAR = 1e-9
+#: Other rows are taken only when the weakest of them is this much stronger.
+_STRONGER = 10.0
+#: A row of which less is its own is not used to correct a step, wherever it has been more.
+_UNSAFE = 1e-4
 #: Accelerations below this are those of a mechanism at rest, rad/s² and m/s².
 _STILL = 1e-6
 
@@ -224,8 +228,22 @@ class Activation:
         if names != self.segments[-1]:
             self.segments.append(names)
 
+    def reselect(self, march: March, state: State) -> None:
+        """Choose rows anew where those at hand have become weak, unless no others are stronger.
+
+        Near a singular pose all are weak, and the best by chance are the noise of rows that vanish.
+        """
+        old, weak, trusted = self.machine, self.health, self.trusted
+        self.refresh(march, state)
+        if self.health < _STRONGER * weak or len(self.machine.chosen) < len(old.chosen):
+            self.machine = old
+            march.settle(old, state)
+            self._mark(state)
+            self.trusted = trusted
+
     def _trust(self) -> None:
         self.trusted = trusted_share(self.health) if self.health > _SINGULAR else 0.0
+        self.machine.health[2] = min(_UNSAFE, self.trusted)
 
     def _configure(self, state: State) -> None:
         do(self.machine, CONFIGURE, state.t, state.q, state.qd)

@@ -9,7 +9,7 @@ import scipy.linalg
 
 from mbplugin.analysis.sampling import sample_poses
 from mbplugin.dynamics.joint import redundancy
-from mbplugin.dynamics.kernels.solve import add_innovations, row_in_rates
+from mbplugin.dynamics.kernels.solve import SINGULAR, add_innovations, row_in_rates
 from mbplugin.dynamics.tree_model import TreeModel
 from mbplugin.errors import BadUsage
 from mbplugin.mechanism.mechanism import Mechanism
@@ -73,7 +73,7 @@ def choose_rows(
         unit = float(model.table.rows["unit"][i])
         add_innovations(model.solids, model.rates, model.table.rows, model.table.terms, i, unit, G[k])
     _, R, order = scipy.linalg.qr(G.T, mode="economic", pivoting=True)
-    usable = int((np.abs(np.diag(R)) > 1e-13 * max(abs(R[0, 0]), 1e-300)).sum()) if R.size else 0
+    usable = int((np.abs(np.diag(R)) > SINGULAR * max(abs(R[0, 0]), 1e-300)).sum()) if R.size else 0
     if dropped and rank > len(kept):
         raise BadUsage(
             "more rows are to be dropped than are redundant", expected=f"{len(active) - rank} rows"

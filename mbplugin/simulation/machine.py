@@ -7,6 +7,7 @@ for every loop. They are compiled once, behind ``act``; loops call it through a 
 from __future__ import annotations
 
 from functools import lru_cache
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numba
@@ -29,7 +30,7 @@ from mbplugin.spatial import AnyArray, Array
 STRETCH = np.dtype([("drive", np.int64), ("start", np.float64), ("c", np.float64, (6,))], align=True)
 
 #: Why a loop came back.
-DONE, LOOK, MASSLESS, RESELECT, TOO_SMALL, NOT_FINITE = range(6)
+DONE, LOOK, MASSLESS, RESELECT, TOO_SMALL, NOT_FINITE, WEAK = range(7)
 
 
 class Machine(NamedTuple):
@@ -48,9 +49,9 @@ class Machine(NamedTuple):
         λ of the chosen rows; what a jump has to close, in scaled rows.
     power : (3,) array
         Of dampers and friction, of applied forces, of drivers, W.
-    health : (2,) array
-        Smallest own share of a chosen row at the last decomposition, and the share below which a jump
-        leaves a row alone.
+    health : (3,) array
+        Smallest own share of a chosen row at the last decomposition; the share below which a jump leaves a
+        row alone; and that for the corrections of steps.
     """
 
     solids: Records
@@ -100,7 +101,7 @@ def machine_of(model: TreeModel, stretches: AnyArray, chosen: AnyArray) -> Machi
         np.zeros(r),
         np.zeros(r),
         model.power,
-        np.array([1.0, 0.0]),
+        np.array([1.0, 0.0, 0.0]),
     )
 
 
@@ -145,9 +146,13 @@ def push(m: Machine, q: Array, qd: Array) -> None:
 @kernel
 def leap(m: Machine) -> None:
     """Fill ``qdd`` with the change of rates that closes ``gap``; rows that are too weak are left alone."""
-    R = m.R.copy()
+    R, largest = m.R.copy(), 0.0
     for i in range(len(m.chosen)):
-        if R[i, i] < m.health[1] * R[0, 0]:
+        size = 0.0
+        for k in range(i + 1):
+            size += R[k, i] * R[k, i]
+        largest = max(largest, sqrt(size))
+        if R[i, i] < m.health[1] * largest:
             R[i, i] = 0.0
     jump(m.solids, m.rates, m.Q, R, m.gap, m.multipliers)
     for i in range(len(m.chosen)):

@@ -18,6 +18,8 @@ from mbplugin.simulation.options import Options
 from mbplugin.simulation.projection import project_state
 from mbplugin.spatial import AnyArray, Array
 
+#: A rejected step may be due to a singular pose when a row has lost this much towards being chosen anew.
+NEAR_SINGULAR = 5.0
 #: Steps that a compiled loop takes before it comes back to show progress and let itself be interrupted.
 _CHUNK = {"dop853": 32, "rk4": 512}
 
@@ -92,7 +94,7 @@ class CompiledMarch:
             control = (state.t, end, state.h, trusted, projected)
             result = rk4_loop()(compiled_act(), machine, marks, *control, *common, *out, 1)
         else:
-            tolerance = (o.largest_step, o.rtol, o.atol, trusted)
+            tolerance = (o.largest_step, o.rtol, o.atol, trusted, NEAR_SINGULAR * trusted)
             result = dop853_loop()(
                 compiled_act(),
                 machine,

@@ -26,9 +26,6 @@ from mbplugin.spatial import Array
 
 #: Scaled position residual that is left alone.
 CLOSED = 1e-13
-#: Rows of which less than this share is their own are not used to correct a position: near a singular
-#: pose that would fling the mechanism about.
-UNSAFE = 1e-6
 _ITERATIONS = 8
 
 
@@ -42,9 +39,12 @@ def project(act: Act, m: Machine, t: float, begun: float, q: Array, qd: Array) -
         return False
     if len(m.chosen) == 0:
         return True
+    # near a singular pose a weak row would fling the mechanism about
+    m.health[1] = m.health[2]
     if project_position(act, m, t, begun, q, qd):
         act(m, SPLIT, t, begun, q, qd)
     project_velocity(act, m, t, begun, q, qd)
+    m.health[1] = 0.0
     return True
 
 
@@ -53,7 +53,6 @@ def project_position(act: Act, m: Machine, t: float, begun: float, q: Array, qd:
     """Take Newton steps with the decomposition at hand; return whether q has moved."""
     moved, last = False, np.inf
     step, new = np.empty(len(qd)), np.empty(len(q))
-    m.health[1] = UNSAFE
     for _ in range(_ITERATIONS):
         worst = 0.0
         for i in range(len(m.chosen)):
@@ -69,7 +68,6 @@ def project_position(act: Act, m: Machine, t: float, begun: float, q: Array, qd:
         displace(m.solids, q, step, new)
         q[:] = new
         act(m, CONFIGURE, t, begun, q, qd)
-    m.health[1] = 0.0
     return moved
 
 

@@ -41,10 +41,11 @@ from mbplugin.simulation.machine import (
     RESELECT,
     SPLIT,
     TOO_SMALL,
+    WEAK,
     Machine,
     compiled_act,
 )
-from mbplugin.simulation.march import State
+from mbplugin.simulation.march import NEAR_SINGULAR, State
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import Problem
 from mbplugin.simulation.projection import project_state
@@ -62,6 +63,7 @@ class ReadableMarch:
         self._problem, self._model, self._options = problem, problem.model, options
         self._active = active
         self._closing: Closing | None = None
+        self._trusted = 0.0
         self._locked_for: set[str] = set()
         self._with_locks = problem.model.mech
         self.counts = np.zeros(2)
@@ -89,6 +91,7 @@ class ReadableMarch:
         self, machine: Machine, marks: AnyArray, state: State, end: float, trusted: float, steps: int = 0
     ) -> tuple[int, Chunk, int]:
         """Take steps in place until ``end``, or a chunk; return status, samples and their number."""
+        self._trusted = trusted
         adaptive = self._options.integrator == "dop853"
         degree = DOP853_DEGREE if adaptive else RK4_DEGREE
         chunk = make_chunk(steps or _CHUNK, len(state.q), len(state.qd), degree, True)
@@ -96,8 +99,8 @@ class ReadableMarch:
         while kept < len(chunk.time) and end - state.t > 1e-13 * (1.0 + abs(end)):
             step = self._step_dop853 if adaptive else self._step_rk4
             taken = step(machine, state, end, chunk.dense[kept])
-            if taken == 0.0:
-                return TOO_SMALL, chunk, kept
+            if taken <= 0.0:
+                return (TOO_SMALL if taken == 0.0 else WEAK), chunk, kept
             chunk.time[kept], chunk.q[kept], chunk.qd[kept] = state.t, state.q, state.qd
             chunk.qdd[kept], chunk.work[kept] = state.qdd, state.work
             kept += 1
@@ -126,6 +129,7 @@ class ReadableMarch:
         f, grown = self._derivative(machine, state), _LARGEST
         y = np.concatenate((np.zeros(nv), state.qd, state.work))
         first = f(state.t, y)
+        healthy = machine.health[0] >= NEAR_SINGULAR * self._trusted
         state.h = min(state.h, o.largest_step)
         while True:
             last = state.h >= (end - state.t) * (1.0 - 1e-12)
@@ -141,6 +145,8 @@ class ReadableMarch:
             self.counts[1] += 1
             state.h = h * max(_SMALLEST, _SAFETY * error ** (-1 / 8)) if np.isfinite(error) else h * _SMALLEST
             grown = 1.0
+            if not healthy:
+                return -1.0
         grown = min(grown, _SAFETY * error ** (-1 / 8)) if error > 0 else grown
         state.h = max(state.h, h * grown) if last else h * grown
         polynomial = dop853_dense(f, state.t, h, y, new, k)[:, : 2 * nv]

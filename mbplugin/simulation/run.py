@@ -216,7 +216,9 @@ def move(
     later = tuple(lock for lock in locks if lock.at)
     problem = pose_problem(mech, actions, q, qd, given, later, options, drives)
     friction = bool(len(problem.model.resistances))
-    dense = bool(options.samples or options.limits != "ignore" or options.events or friction)
+    dense = bool(
+        options.samples or options.limits != "ignore" or options.events or friction or problem.own_rank
+    )
     plain = options.plain and actions.controller is None
     activation = Activation(problem, options)
     march: March = (

@@ -12,12 +12,13 @@ from mbplugin.errors import BadNumber
 from mbplugin.simulation.activation import Activation
 from mbplugin.simulation.event import Event, passing
 from mbplugin.simulation.integrators.contract import Chunk, Step
-from mbplugin.simulation.machine import DONE, LOOK, MASSLESS, NOT_FINITE, RESELECT, TOO_SMALL
+from mbplugin.simulation.machine import DONE, LOOK, MASSLESS, NOT_FINITE, RESELECT, TOO_SMALL, WEAK
 from mbplugin.simulation.march import March, State
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.passing_marks import joint_limits, passings
 from mbplugin.simulation.problem import Problem
 from mbplugin.simulation.schedule import Schedule
+from mbplugin.simulation.singular import approach, leap_length, time_to_singular
 from mbplugin.spatial import Array
 
 _SINGULAR = 1e-9
@@ -183,6 +184,9 @@ class Runner:
         if status == RESELECT:
             self._reselect()
             return ""
+        if status == WEAK:
+            self._pass_singular()
+            return ""
         if status == TOO_SMALL:
             return "step_too_small"
         if status == MASSLESS:
@@ -190,10 +194,30 @@ class Runner:
         assert status == NOT_FINITE
         raise BadNumber(f"the motion is no longer finite at t = {self.state.t:.9g} s")
 
+    def _pass_singular(self) -> None:
+        """Go up to a singular pose, or across it where it is near."""
+        state, machine = self.state, self.activation.machine
+        step = self.record.steps[-1] if self.record.steps else None
+        ahead = time_to_singular(machine, step, state) if step else None
+        if step is not None and ahead is not None:
+            length = leap_length(step, ahead)
+            if length is None:
+                state.h = min(state.h, approach(ahead))
+            else:
+                x, state.qd[:] = step.at(1.0 + length / step.length)
+                state.q[:] = self._displace(step.q, x)
+                state.t += length
+                text = "a singular pose is passed; the motion goes on as it came"
+                self.record.events.append(passing(state.t - ahead, "singular", "", state.qd, text))
+                self.march.settle(machine, state)
+                self._keep()
+                return
+        self.march.evaluate(machine, state)
+
     def _reselect(self) -> None:
         """Choose rows anew; a pose where even the best are dependent is told once."""
         act, was_singular = self.activation, self.activation.trusted <= 0
-        act.refresh(self.march, self.state)
+        act.reselect(self.march, self.state)
         if act.health < _SINGULAR and not was_singular:
             text = "the constraints lose rank here: from this pose more than one motion may be possible"
             self.record.events.append(passing(self.state.t, "singular", "", self.state.qd, text))

@@ -20,8 +20,8 @@ from mbplugin.dynamics.kernels.jit import Records, kernel
 from mbplugin.dynamics.kernels.rows import COMBINED, RATE
 from mbplugin.spatial import AnyArray, Array
 
-#: A row counts as dependent in the kernels when less than this fraction of it is its own: only at a
-#: singular pose, since the rows that are redundant anywhere have been left out before.
+#: A row counts as dependent in the kernels when less than this is its own, relative to the largest row: only
+#: at a singular pose, since the rows that are redundant anywhere have been left out before.
 SINGULAR = 1e-10
 
 
@@ -126,10 +126,10 @@ def decompose(
     Returns
     -------
     float
-        The smallest share of a row that is its own, 1 where all are orthogonal, 0 where one depends on
-        those before it; such a row is left out.
+        The smallest part of a row that is its own, relative to the largest row; a row of which that is
+        below ``SINGULAR`` is left out.
     """
-    r, nv, worst = len(chosen), Q.shape[1], 1.0
+    r, nv, worst, largest = len(chosen), Q.shape[1], 1.0, 0.0
     for i in range(r):
         for j in range(nv):
             Q[i, j] = 0.0
@@ -147,7 +147,9 @@ def decompose(
                 for j in range(nv):
                     Q[i, j] -= along * Q[k, j]
         own = _norm(Q[i])
-        share = own / size if size > 0.0 else 0.0
+        # a row can become dependent, or vanish altogether
+        largest = max(largest, size)
+        share = own / largest if largest > 0.0 else 0.0
         worst = min(worst, share)
         R[i, i] = own if share > SINGULAR else 0.0
         for j in range(nv):

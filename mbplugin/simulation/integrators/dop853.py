@@ -28,6 +28,7 @@ from mbplugin.simulation.machine import (
     RESELECT,
     TOO_SMALL,
     VECTOR,
+    WEAK,
     Act,
     Machine,
 )
@@ -57,6 +58,7 @@ def march_dop853(
     rtol: float,
     atol: float,
     trusted: float,
+    weak: float,
     projected: bool,
     q: Array,
     qd: Array,
@@ -73,7 +75,8 @@ def march_dop853(
     """Take adaptive steps from (q, qd, qdd), all changed in place, until ``end`` or the chunk is full.
 
     Returns status, samples kept, time, and the next step. ``counts`` (2,) adds up evaluations and
-    rejected steps.
+    rejected steps. Near a singular pose — a row has less than ``weak`` of its own — a rejected step is not
+    tried again here: smaller and smaller ones would only home in on the pose.
     """
     nv, kept, status = len(qd), 0, DONE
     kx, kv, kw = np.empty((_EXTENDED, nv)), np.empty((_EXTENDED, nv)), np.empty((_EXTENDED, 3))
@@ -82,7 +85,7 @@ def march_dop853(
     while kept < len(out_t) and end - t > 1e-14 * (1.0 + abs(end)):
         kx[0, :] = qd
         kv[0, :] = qdd
-        grown = _LARGEST
+        grown, healthy = _LARGEST, m.health[0] >= weak
         while True:
             h = min(h, largest)
             last = h >= (end - t) * (1.0 - 1e-12)
@@ -102,6 +105,8 @@ def march_dop853(
             counts[1] += 1
             shrunk = _SMALLEST if error != error else max(_SMALLEST, _SAFETY * error ** (-1.0 / 8.0))
             h, grown = step * shrunk, 1.0
+            if not healthy:
+                return WEAK, kept, t, h
         grown = min(grown, _SAFETY * error ** (-1.0 / 8.0) if error > 0.0 else _LARGEST)
         for i in range(3):
             for s in range(_STAGES):
@@ -143,7 +148,7 @@ def march_dop853(
 def dop853_loop() -> Any:
     """Return the compiled loop; it is called with ``act`` in front."""
     dense = types.Array(types.float64, 4, "C")
-    numbers = [types.float64] * 7
+    numbers = [types.float64] * 8
     state = [VECTOR] * 4 + [VECTOR, MATRIX, MATRIX, MATRIX, MATRIX, dense]
     result: Any = types.Tuple  # the stubs leave it untyped
     result = result((types.int64, types.int64, types.float64, types.float64))
