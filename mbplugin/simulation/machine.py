@@ -193,15 +193,16 @@ MACHINE = _named_tuple(
     + [MATRIX, INDICES, MATRIX, MATRIX, VECTOR, VECTOR, VECTOR, VECTOR],
     Machine,
 )
-_SIGNATURE = types.boolean(MACHINE, types.int64, types.float64, types.float64, VECTOR, VECTOR)
+#: How ``act`` is called.
+SIGNATURE = types.boolean(MACHINE, types.int64, types.float64, types.float64, VECTOR, VECTOR)
 #: ``act`` as the compiler knows it: a pointer.
-ACT = types.FunctionType(_SIGNATURE)
+ACT = types.FunctionType(SIGNATURE)
 
 
 @lru_cache(maxsize=1)
 def compiled_act() -> Act:
     """Return ``act``, compiled or from the cache."""
-    return compiled(act, _SIGNATURE)
+    return compiled(act, SIGNATURE)
 
 
 def do(m: Machine, what: int, t: float, q: Array, qd: Array) -> bool:

@@ -7,12 +7,14 @@ from typing import Protocol
 
 import numpy as np
 
-from mbplugin.errors import BadUsage
 from mbplugin.simulation.integrators.contract import Chunk, make_chunk
 from mbplugin.simulation.integrators.dop853 import DEGREE as DOP853_DEGREE
 from mbplugin.simulation.integrators.dop853 import dop853_loop
 from mbplugin.simulation.integrators.rk4 import DEGREE as RK4_DEGREE
 from mbplugin.simulation.integrators.rk4 import rk4_loop
+from mbplugin.simulation.integrators.variational import DEGREE as VARIATIONAL_DEGREE
+from mbplugin.simulation.integrators.variational import variational_loop
+from mbplugin.simulation.integrators.variational_step import compiled_impel, compiled_step, make_room
 from mbplugin.simulation.machine import ACCELERATE, Machine, compiled_act, do
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.projection import project_state
@@ -21,7 +23,8 @@ from mbplugin.spatial import AnyArray, Array
 #: A rejected step may be due to a singular pose when a row has lost this much towards being chosen anew.
 NEAR_SINGULAR = 5.0
 #: Steps that a compiled loop takes before it comes back to show progress and let itself be interrupted.
-_CHUNK = {"dop853": 32, "rk4": 512}
+_CHUNK = {"dop853": 32, "rk4": 512, "variational": 128}
+_DEGREE = {"dop853": DOP853_DEGREE, "rk4": RK4_DEGREE, "variational": VARIATIONAL_DEGREE}
 
 
 @dataclass(eq=False)
@@ -65,8 +68,6 @@ class CompiledMarch:
         self._options = options
         self._dense = dense
         self.counts = np.zeros(2)
-        if options.integrator not in _CHUNK:
-            raise BadUsage(f"the {options.integrator} integrator has no compiled loop")
 
     def settle(self, machine: Machine, state: State) -> None:
         """Project a state and fill its accelerations."""
@@ -84,15 +85,19 @@ class CompiledMarch:
     ) -> tuple[int, Chunk, int]:
         """Take steps in place until ``end``, or a chunk; return status, samples and their number."""
         o = self._options
-        degree = RK4_DEGREE if o.integrator == "rk4" else DOP853_DEGREE
         room = steps or _CHUNK[o.integrator]
-        chunk = make_chunk(room, len(state.q), len(state.qd), degree, self._dense)
+        chunk = make_chunk(room, len(state.q), len(state.qd), _DEGREE[o.integrator], self._dense)
         projected = o.stabilization == "projection"
         common = (state.q, state.qd, state.qdd, state.work)
         out = (chunk.time, chunk.q, chunk.qd, chunk.qdd, chunk.work, chunk.dense)
         if o.integrator == "rk4":
-            control = (state.t, end, state.h, trusted, projected)
-            result = rk4_loop()(compiled_act(), machine, marks, *control, *common, *out, 1)
+            control = (state.t, end, state.h, trusted)
+            result = rk4_loop()(compiled_act(), machine, marks, *control, projected, *common, *out, 1)
+        elif o.integrator == "variational":
+            code = (compiled_act(), compiled_impel(), compiled_step())
+            working = (machine, make_room(len(machine.chosen), len(state.q), len(state.qd)), marks)
+            control = (state.t, end, state.h, trusted)
+            result = variational_loop()(*code, *working, *control, *common, *out, self.counts)
         else:
             tolerance = (o.largest_step, o.rtol, o.atol, trusted, NEAR_SINGULAR * trusted)
             result = dop853_loop()(

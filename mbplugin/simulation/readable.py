@@ -67,6 +67,12 @@ class ReadableMarch:
         self._locked_for: set[str] = set()
         self._with_locks = problem.model.mech
         self.counts = np.zeros(2)
+        if options.integrator == "variational":
+            raise BadUsage(
+                "the variational integrator has no loop in Python",
+                expected="projected formulation, joint coordinates, projection, and no Python callables",
+                remedy="use integrator='rk4' or 'dop853' with these",
+            )
         if options.stabilization == "baumgarte" and (options.coordinates, options.formulation) != (
             "joint",
             "projected",

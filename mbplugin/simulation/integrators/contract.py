@@ -7,7 +7,8 @@
 3. After every accepted step the state is projected onto position and velocity constraints, and the
    accelerations there are those with which the next step begins.
 4. It is compiled, ``march_NAME(machine, …)``, and written a second time in readable Python,
-   ``NAME_step(derivative, …)``, for models with Python callables; both give the same trajectory.
+   ``NAME_step(derivative, …)``, for models with Python callables; both give the same trajectory. The
+   variational one, whose steps are no function of accelerations (clause 2), is compiled only.
 5. A loop returns after a chunk of steps, at the end time, after a step that may hold a watched mark, or
    when the chosen rows have become badly conditioned; a status tells which.
 6. Between two samples a polynomial in the fraction of the step gives x and q̇ (dense output).

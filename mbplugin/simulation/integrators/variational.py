@@ -1,0 +1,131 @@
+"""A variational integrator for long runs: symplectic, of order two, with a fixed step.
+
+The action of a step is that of a uniform motion, L_d = h L(q ∘ Δ/2, Δ/h): the midpoint rule of Marsden and
+West, Discrete mechanics and variational integrators (2001), in position–momentum form, with turns on the
+group as in Lee, Leok and McClamroch, Lie group variational integrators for the full body problem (2007).
+What is no part of L acts at the midpoint (discrete d'Alembert principle); constraints as in RATTLE
+(Andersen 1983), with impulses at both ends. All of it reads the same from the end to the start, so a motion
+can be reversed; momenta that belong to a symmetry are kept, and the energy error stays bounded.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numba
+import numpy as np
+from numba import types
+
+from mbplugin.dynamics.kernels.group import increment_rate
+from mbplugin.dynamics.kernels.jit import Records, compiled
+from mbplugin.simulation.integrators.rk4 import cubic
+from mbplugin.simulation.integrators.stage import settle
+from mbplugin.simulation.integrators.variational_step import ROOM, STEP, Room
+from mbplugin.simulation.machine import (
+    ACT,
+    DONE,
+    LOOK,
+    MACHINE,
+    MATRIX,
+    RESELECT,
+    TOO_SMALL,
+    VECTOR,
+    Act,
+    Machine,
+)
+from mbplugin.simulation.watch import WATCH, look_out
+from mbplugin.spatial import Array
+
+#: Degree of the dense output.
+DEGREE = 3
+#: Part of a step that is still tried where the equations of the whole have not been solved.
+_SMALLEST = 1e-6
+
+
+def march_variational(
+    act: Act,
+    impel: Act,
+    take_step: Any,
+    m: Machine,
+    room: Room,
+    marks: Records,
+    t: float,
+    end: float,
+    h: float,
+    trusted: float,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    work: Array,
+    out_t: Array,
+    out_q: Array,
+    out_qd: Array,
+    out_qdd: Array,
+    out_work: Array,
+    dense: Array,
+    counts: Array,
+) -> tuple[int, int, float, float]:
+    """Take steps of h from (q, qd, qdd), all changed in place, until ``end`` or until the chunk is full.
+
+    A step that is too long for its equations to be solved is taken in parts. Returns status, samples kept,
+    time, and h. ``counts`` (2,) adds up evaluations and steps that were tried in vain.
+    """
+    kept, taken, part, status, begun = 0, 0, 1.0, DONE, t
+    nv, driven = len(qd), m.power[2]
+    old_qd, old_qdd, slope = np.empty(nv), np.empty(nv), np.empty(nv)
+    while kept < len(out_t) and end - t > 1e-9 * h:
+        # count steps, so that ten thousand of them end where they should
+        now = begun + taken * h
+        step = part * (min(h, end - now) if end - now < 1.5 * h else h)
+        if end - now - step < 1e-9 * h:
+            step = end - now
+        for j in range(nv):
+            old_qd[j], old_qdd[j] = qd[j], qdd[j]
+        tries = take_step(act, impel, m, now, step, q, qd, qdd, room)
+        if tries == 0:
+            counts[1] += 1
+            part *= 0.5
+            if part < _SMALLEST:
+                return TOO_SMALL, kept, t, h
+            continue
+        counts[0] += tries
+        work[0] += step * m.power[0]
+        work[1] += step * m.power[1]
+        t = now + step
+        taken += 1
+        if part < 1.0:
+            begun, taken, part = t, 0, 2.0 * part
+        status = settle(act, m, t, now, True, q, qd, qdd)
+        work[2] += 0.5 * step * (driven + m.power[2])
+        driven = m.power[2]
+        if len(dense):
+            increment_rate(m.solids, room.x, qd, slope)
+            cubic(step, room.x, old_qd, slope, old_qd, qd, old_qdd, qdd, dense[kept])
+        out_t[kept] = t
+        out_q[kept] = q
+        out_qd[kept] = qd
+        out_qdd[kept] = qdd
+        out_work[kept] = work
+        kept += 1
+        if status != DONE:
+            break
+        if len(marks) and look_out(m, marks, step, q, qd):
+            status = LOOK
+            break
+        if m.health[0] < trusted:
+            status = RESELECT
+            break
+    return status, kept, t, h
+
+
+@lru_cache(maxsize=1)
+def variational_loop() -> Any:
+    """Return the compiled loop; it is called with ``act``, ``impel`` and the step in front."""
+    dense = types.Array(types.float64, 4, "C")
+    numbers = [types.float64] * 4
+    state = [VECTOR] * 4 + [VECTOR, MATRIX, MATRIX, MATRIX, MATRIX, dense]
+    result: Any = types.Tuple  # the stubs leave it untyped
+    result = result((types.int64, types.int64, types.float64, types.float64))
+    marks = numba.from_dtype(WATCH)[::1]
+    return compiled(march_variational, result(ACT, ACT, STEP, MACHINE, ROOM, marks, *numbers, *state, VECTOR))
