@@ -22,9 +22,9 @@ from mbplugin.dynamics.kernels.solids import Solids, find_solids
 from mbplugin.dynamics.kernels.solve import row_rate
 from mbplugin.dynamics.kernels.tree import rate_records, solid_records
 from mbplugin.errors import BadNumber, BrokenModel
-from mbplugin.mechanism.coupling import Driver, Lock
+from mbplugin.mechanism.coupling import Lock
 from mbplugin.mechanism.kinematics import forward
-from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.mechanism.pair import Pair
 from mbplugin.spatial import AnyArray, Array
 
@@ -143,16 +143,15 @@ def tree_model(
     mech: Mechanism,
     actions: Actions = NOTHING,
     *,
-    locks: Sequence[Lock | Driver] = (),
+    locks: Sequence[Constraint] = (),
     planar: str | None = None,
     q: Array | None = None,
     apart: bool = False,
 ) -> TreeModel:
     """Return the records of a mechanism; ``q`` is the pose that sets the characteristic length.
 
-    Locks may close later, and drives be given up; their rows stand behind those that always hold. Brakes
-    are open at first. ``apart`` keeps bodies that
-    fixed pairs hold together apart.
+    ``locks`` are constraints that may close later and be given up; their rows stand behind those that
+    always hold. Brakes are open at first. ``apart`` keeps bodies that fixed pairs hold together apart.
     """
     solids_of = find_solids(mech, actions.payloads, apart=apart)
     rates = rate_records(mech, solids_of, rate_values(mech, actions.armature, "armature"))

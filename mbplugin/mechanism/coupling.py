@@ -64,7 +64,7 @@ class Driver:
 
 @dataclass(frozen=True)
 class Lock:
-    """A locked pair: all its freedoms (or the named ones) stand still.
+    """A locked pair: all its freedoms (or the named ones) stand still, for good or for a while.
 
     Parameters
     ----------
@@ -74,11 +74,14 @@ class Lock:
         When the lock closes, s; None or 0 means it is closed from the start.
     freedoms : tuple of str
         The locked free components; empty means all of them.
+    until : float or None
+        When the lock opens again, s; None: never.
     """
 
     joint: str
     at: float | None = None
     freedoms: tuple[str, ...] = ()
+    until: float | None = None
 
     @property
     def name(self) -> str:

@@ -50,8 +50,13 @@ def _event(event: Event) -> dict[str, Any]:
         "velocity_before": event.velocity_before,
         "velocity_after": event.velocity_after,
         "impulse": [
-            {"constraint": constraint, "component": component, "value": value}
-            for (constraint, component), value in event.impulse.items()
+            {
+                "constraint": label[0],
+                "component": label[1],
+                "value": value,
+                "unique": label not in event.open_impulses,
+            }
+            for label, value in event.impulse.items()
         ],
         "text": event.text,
     }

@@ -5,7 +5,17 @@ from __future__ import annotations
 from mbplugin.report import schema as s
 
 _KINDS = ("lock", "brake", "release", "stick", "slip", "limit", "user", "singular", "partition")
-_OUTCOMES = ("completed", "stopped", "limit_hit", "event", "interrupted", "singular", "step_too_small")
+_OUTCOMES = (
+    "completed",
+    "stopped",
+    "limit_hit",
+    "event",
+    "interrupted",
+    "singular",
+    "step_too_small",
+    "singular_transition",
+    "contradictory_transition",
+)
 
 
 def simulate_schema() -> s.Schema:
@@ -63,7 +73,12 @@ def _request() -> s.Schema:
 
 
 def _event() -> s.Schema:
-    impulse = s._object(constraint=s._TEXT, component=s._TEXT, value=s._NUMBER)
+    impulse = s._object(
+        constraint=s._TEXT,
+        component=s._TEXT,
+        value=s._NUMBER,
+        unique=s._described(s._FLAG, "whether the rigid model determines it"),
+    )
     rates = s._list(s._NUMBER)
     return s._object(
         time=s._described(s._SIZE, "s"),

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.simulation.choose import choose_rows, trusted_share
 from mbplugin.simulation.event import Event, passing
 from mbplugin.simulation.friction import AT_REST, decide, rates_of
 from mbplugin.simulation.integrators.contract import Step
+from mbplugin.simulation.locking.instant import all_impulses, contradict, grip, gripped, is_singular
 from mbplugin.simulation.machine import ACCELERATE, CONFIGURE, Machine, compiled_act, do, machine_of
 from mbplugin.simulation.march import March, State
 from mbplugin.simulation.options import Options
@@ -20,6 +22,9 @@ from mbplugin.simulation.schedule import BRAKE, LOCK, Change
 from mbplugin.simulation.search import function_zeros
 from mbplugin.simulation.watch import MULTIPLIER, ROW_RATE, WATCH, read_mark
 from mbplugin.spatial import AnyArray, Array
+
+#: Impulses by row, and the rows whose impulses a rigid model leaves open.
+Impulses = tuple[dict[tuple[str, str], float], tuple[tuple[str, str], ...]]
 
 _SINGULAR = 1e-9
 #: Other rows are taken only when the weakest of them is this much stronger.
@@ -45,6 +50,8 @@ class Activation:
         self.marks = np.zeros(0, dtype=WATCH)
         self.trusted = 0.0
         self.segments: list[tuple[str, ...]] = [()]
+        #: What ends the motion: a transition that cannot be.
+        self.outcome = ""
 
     @property
     def segment(self) -> int:
@@ -81,19 +88,45 @@ class Activation:
         self._mark(state)
 
     def lock(self, march: March, state: State, names: tuple[str, ...]) -> list[Event]:
-        """Close locks: the rates jump so that they and everything else hold (mueller2026 (22), (24))."""
+        """Close locks: the rates jump so that they and everything else hold (mueller2026 (22), (24)).
+
+        What friction or a brake holds gives way for that instant, as its force is bounded.
+        """
         table = self.model.table
-        closing = tuple(
-            i for i, (name, _) in enumerate(table.labels) if name in names and i not in self.locked
-        )
+        behind = enumerate(table.labels[table.persistent :], table.persistent)
+        closing = tuple(i for i, (name, _) in behind if name in names and i not in self.locked)
+        self._configure(state)
+        grip(self.model, closing)
         self._configure(state)
         for i in closing:
             # a lock keeps the value that it finds
             table.rows["offset"][i] += table.rows["phi"][i]
-        self.locked += closing
-        events = self._jump(march, state, "lock", ", ".join(n.removeprefix("lock ") for n in names))
-        self._decide(march, state)
+        before, self.locked = self.locked, self.locked + closing
+        self.held = np.zeros_like(self.held)
+        said = ", ".join(n.removeprefix("lock ") for n in names)
+        if self._is_singular(state, before):
+            return [self._refuse(state, "singular", f"{said}: constraints lose rank where they are to close")]
+        events = self._jump(march, state, said, closing)
+        if not self.outcome:
+            self._decide(march, state)
         return events
+
+    def _is_singular(self, state: State, before: tuple[int, ...]) -> bool:
+        """Whether the constraints before or after a change are singular at this pose."""
+        labels, own = self.model.table.labels, tuple(range(self.model.table.persistent))
+        sets = []
+        for locked in (before, self.locked):
+            names = {labels[i][0] for i in locked}
+            held = [gripped(self.model, c) for c in self.problem.held if c.name in names]
+            sets.append(((*own, *locked), held))
+        tolerance = self.options.tolerance
+        found = is_singular(self.model, self.machine, state.t, state.q, sets, tolerance)
+        self._configure(state)
+        return found
+
+    def _refuse(self, state: State, why: str, text: str) -> Event:
+        self.outcome = f"{why}_transition"
+        return passing(state.t, why, "", state.qd, text)
 
     def close_brakes(self, march: March, state: State, pairs: tuple[str, ...]) -> list[Event]:
         """Let brakes grip; a joint at rest is held where its brake can."""
@@ -193,17 +226,41 @@ class Activation:
         )
         self.machine = machine_of(self.model, self.machine.stretches, choice.rows)
 
-    def _jump(self, march: March, state: State, kind: str, name: str) -> list[Event]:
-        before = state.qd.copy()
+    def _jump(self, march: March, state: State, name: str, closing: tuple[int, ...]) -> list[Event]:
+        before, rows = state.qd.copy(), self.active()
         self._choose(state)
-        impulses = jump_rates(self.machine, state.t, state.q, state.qd)
-        labels = self.model.table.labels
-        given = {labels[i]: float(v) for i, v in zip(self.machine.chosen, impulses, strict=True)}
+        if self.options.transition == "naive":
+            given, left_open = self._only_locked(state, closing)
+        else:
+            given, left_open = self._consistent(state, rows, closing)
+        if contradict(self.model, rows, state.qd) and self.options.transition != "naive":
+            state.qd[:] = before
+            return [self._refuse(state, "contradictory", f"{name}: no rates satisfy all that is to hold")]
         after = state.qd.copy()
         before.setflags(write=False)
         after.setflags(write=False)
         march.evaluate(self.machine, state)
-        return [Event(state.t, kind, name, before, after, given, f"{name}: {kind}")]
+        return [Event(state.t, "lock", name, before, after, given, f"{name}: lock", left_open)]
+
+    def _consistent(self, state: State, rows: tuple[int, ...], closing: tuple[int, ...]) -> Impulses:
+        """Let the rates jump by momentum balance; return the impulses, and which are open."""
+        before, labels = state.qd.copy(), self.model.table.labels
+        impulses = jump_rates(self.machine, state.t, state.q, state.qd)
+        given = {labels[i]: float(v) for i, v in zip(self.machine.chosen, impulses, strict=True)}
+        if len(rows) == len(self.machine.chosen):
+            return given, ()
+        found, left_open = all_impulses(self.model, self.machine, state.t, state.q, before, rows, closing)
+        self._configure(state)
+        return found or given, left_open
+
+    def _only_locked(self, state: State, closing: tuple[int, ...]) -> Impulses:
+        """Set the rates of closing joints as they ask for, and nothing else; what this takes is not told."""
+        rows = self.model.table.rows
+        for i in closing:
+            if rows["kind"][i] == RATE:
+                state.qd[rows["rate"][i]] = -rows["bias"][i]
+        self._configure(state)
+        return {}, ()
 
     def _mark(self, state: State) -> None:
         """Watch the rates that slide and the forces that hold."""

@@ -67,7 +67,7 @@ def choose_rows(
     own = [i for i in kept if i < model.table.persistent]
     rank = own_rank
     if len(own) < len(kept):
-        rank += _rank(model, kept, tolerance) - _rank(model, own, tolerance)
+        rank += rank_of(model, kept, tolerance) - rank_of(model, own, tolerance)
     G = np.zeros((len(kept), len(model.rates)))
     for k, i in enumerate(kept):
         unit = float(model.table.rows["unit"][i])
@@ -81,7 +81,7 @@ def choose_rows(
     return Choice(active, np.array(kept, dtype=np.int64)[order[: min(rank, usable)]])
 
 
-def _rank(model: TreeModel, rows: list[int], tolerance: float) -> int:
+def rank_of(model: TreeModel, rows: list[int], tolerance: float) -> int:
     """Return the rank of some rows in scaled joint rates at the configured state."""
     if not rows:
         return 0

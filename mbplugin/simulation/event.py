@@ -26,6 +26,8 @@ class Event:
         Joint rates in the order of ``qd_names``, rad/s and m/s.
     impulse : dict of (constraint, component) to float
         Impulses given to the successor, N·s and N·m·s; empty where the rates did not jump.
+    open_impulses : tuple of (constraint, component)
+        Those that a rigid model leaves open; ``impulse`` then holds the smallest ones.
     text : str
         One sentence for reports.
     """
@@ -37,6 +39,7 @@ class Event:
     velocity_after: Array
     impulse: dict[tuple[str, str], float] = field(default_factory=dict)
     text: str = ""
+    open_impulses: tuple[tuple[str, str], ...] = ()
 
 
 def passing(time: float, kind: str, joint: str, qd: Array, text: str = "") -> Event:

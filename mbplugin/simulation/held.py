@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.mechanism.coupling import Lock
-from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.mechanism.pair import Pair
+from mbplugin.simulation.locking.holds import put_in
 from mbplugin.spatial import AnyArray
 
 if TYPE_CHECKING:
@@ -46,11 +47,15 @@ def held_mechanisms(trajectory: Trajectory) -> Iterator[Held]:
     for k, active in enumerate(trajectory.active):
         samples = np.flatnonzero(trajectory.segment == k)
         if samples.size:
-            yield Held(_closed(trajectory.mechanism, active), active, samples)
+            yield Held(_closed(trajectory.mechanism, active, trajectory.held), active, samples)
 
 
-def _closed(mech: Mechanism, active: tuple[str, ...]) -> Mechanism:
-    """Return the mechanism with a lock for every active name: ``lock j``, ``friction j`` or ``brake j``."""
+def _closed(mech: Mechanism, active: tuple[str, ...], for_a_while: tuple[Constraint, ...]) -> Mechanism:
+    """Return the mechanism with what was active besides its own constraints.
+
+    That is a lock for ``lock j``, ``friction j`` or ``brake j``, and constraints that hold for a while.
+    """
+    mech = put_in(mech, [c for c in for_a_while if c.name in active])
     own = {constraint.name for constraint in mech.constraints()}
     joints = dict.fromkeys(name.partition(" ")[2] for name in active if name not in own)
     locks = tuple(_lock(mech, joint) for joint in joints)

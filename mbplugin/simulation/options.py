@@ -13,6 +13,7 @@ from mbplugin.spatial import Array
 
 INTEGRATORS = ("dop853", "rk4", "variational")
 LIMITS = ("record", "stop", "ignore")
+TRANSITIONS = ("consistent", "naive")
 STABILIZATIONS = ("projection", "baumgarte", "none")
 
 #: A prescribed motion: value, rate and acceleration at a time, rad and s or m and s.
@@ -64,6 +65,9 @@ class Options:
         Prescribed motions of drivers by name, in place of what the model says.
     readable : bool
         Run the loops that are written in Python, also where the compiled ones would do.
+    transition : "consistent" or "naive"
+        Whether the rates jump by momentum balance when a lock closes, or only the locked ones to zero:
+        the usual shortcut, wrong, for comparison.
     """
 
     duration: float
@@ -83,6 +87,7 @@ class Options:
     samples: int | None = None
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     readable: bool = False
+    transition: str = "consistent"
 
     def __post_init__(self) -> None:
         _require_positive("duration", self.duration, "s")
@@ -98,6 +103,7 @@ class Options:
             ("integrator", self.integrator, INTEGRATORS),
             ("stabilization", self.stabilization, STABILIZATIONS),
             ("limits", self.limits, LIMITS),
+            ("transition", self.transition, TRANSITIONS),
             ("coordinates", self.coordinates, COORDINATES),
         ):
             if value not in known:

@@ -12,7 +12,7 @@ from mbplugin.dynamics.kernels.solve import row_rate
 from mbplugin.dynamics.tree_model import TreeModel, massless_joint, tree_model
 from mbplugin.errors import BadUsage
 from mbplugin.mechanism.coupling import Lock
-from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.simulation.choose import choose_rows, generic_redundancy
 from mbplugin.simulation.machine import CONFIGURE, STRETCH, Machine, do, machine_of
 from mbplugin.simulation.options import Options
@@ -43,6 +43,8 @@ class Problem:
         Those that close later.
     drives : tuple of TimedDrive
         Those that lead from the start and may be given up.
+    held : tuple of Constraint
+        What else holds for a while.
     notes : tuple of str
     """
 
@@ -55,6 +57,7 @@ class Problem:
     locks: tuple[Lock, ...]
     notes: tuple[str, ...]
     drives: tuple[TimedDrive, ...] = ()
+    held: tuple[Constraint, ...] = ()
 
     @property
     def own_rank(self) -> int:
@@ -71,6 +74,7 @@ def pose_problem(
     locks: tuple[Lock, ...],
     options: Options,
     drives: tuple[TimedDrive, ...] = (),
+    held: tuple[Constraint, ...] = (),
 ) -> Problem:
     """Close the pose, choose rows, and make the rates agree with them.
 
@@ -88,7 +92,7 @@ def pose_problem(
     if closed.moved > 1e-9:
         notes.append(f"loops closed first: joints moved by up to {closed.moved:.3g} (rad, m)")
     model = tree_model(
-        mech, actions, locks=(*locks, *(d.driver for d in drives)), planar=options.planar, q=closed.q
+        mech, actions, locks=(*locks, *held, *(d.driver for d in drives)), planar=options.planar, q=closed.q
     )
     p = generic_redundancy(mech, closed.q, options.planar, options.tolerance)
     stretches = _stretches(model, drives)
@@ -106,7 +110,7 @@ def pose_problem(
     change = float(np.abs(rates - qd).max(initial=0.0))
     if change > 1e-9 * max(1.0, float(np.abs(rates).max(initial=0.0))):
         notes.append(f"rates made to agree with the constraints: changed by up to {change:.3g} (rad/s, m/s)")
-    return Problem(model, machine, start, rates, p, dropped, locks, tuple(notes), drives)
+    return Problem(model, machine, start, rates, p, dropped, locks, tuple(notes), drives, held)
 
 
 def _stretches(model: TreeModel, drives: tuple[TimedDrive, ...]) -> AnyArray:

@@ -10,13 +10,16 @@ import numpy as np
 
 from mbplugin.constraints.matrix import constraint_matrix
 from mbplugin.dynamics.actions import Actions, Controller, JointSpring, Spring, scene_actions
-from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.errors import BadUsage
 from mbplugin.mechanism.coupling import Lock
 from mbplugin.mechanism.kinematics import JointValues, joint_vector, rate_vector
-from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.reactions.loads import LoadLike, PayloadLike, read_loads, read_payloads
 from mbplugin.simulation.activation import Activation
+from mbplugin.simulation.asked import checked_locks, each_once, scene_state, timed_holds
 from mbplugin.simulation.brakes import BrakeLike, brake_forces
+from mbplugin.simulation.locking.holds import Hold, take_out
+from mbplugin.simulation.locking.instant import gripped
 from mbplugin.simulation.march import CompiledMarch, March
 from mbplugin.simulation.measure import measure
 from mbplugin.simulation.options import Options, Profile, UserEvent
@@ -38,6 +41,7 @@ def simulate(
     q0: JointValues = None,
     qd0: JointValues = None,
     locks: Iterable[Lock] = (),
+    holds: Iterable[Hold] = (),
     brakes: Iterable[BrakeLike] | None = None,
     signal: float | None = None,
     loads: Iterable[LoadLike] = (),
@@ -64,6 +68,7 @@ def simulate(
     stabilization: str = "projection",
     samples: int | None = None,
     readable: bool = False,
+    transition: str = "consistent",
     progress: Progress | None = None,
 ) -> Trajectory:
     """Return the motion of a mechanism over a time, from a state at which its loops are closed first.
@@ -80,7 +85,10 @@ def simulate(
         Joint coordinates and rates at the start, rad and m; what is not named keeps the scene's value.
         Rates that the constraints do not allow are corrected, and that is noted.
     locks : iterable of Lock
-        Joints that lock at a time: their rates jump to zero, and those of the others with them.
+        Joints that lock at a time: their rates jump to zero, and those of the others with them; with
+        ``until`` they open again.
+    holds : iterable of Hold
+        Closures, couplings, drivers and wheels of the mechanism that hold only for a while.
     brakes : iterable of Brake or mapping, optional
         Joint brakes that grip, each its delays after the signal; with a signal only, the scene's.
     signal : float, optional
@@ -119,6 +127,8 @@ def simulate(
         Equal intervals at which the trajectory is given; by default every step.
     readable : bool
         Use the loops written in Python.
+    transition : "consistent" or "naive"
+        With "naive" a lock only sets its own rates to zero: the usual shortcut, wrong, for comparison.
     progress : callable, optional
         Told (time, duration) now and then.
 
@@ -138,6 +148,9 @@ def simulate(
     scene = mech if isinstance(mech, Scene) else None
     mechanism = scene.mechanism if scene else mech
     assert isinstance(mechanism, Mechanism)
+    holds = tuple(holds)
+    mechanism, held = take_out(mechanism, holds)
+    start = scene_state(scene, mechanism)
     base = scene_actions(scene) if scene else Actions()
     springs = tuple(springs)
     actions = replace(
@@ -174,6 +187,7 @@ def simulate(
         samples,
         dict(profiles or {}),
         readable,
+        transition,
     )
     timed = (*(scene.locks if scene else ()), *locks)
     given = set(q0) if isinstance(q0, Mapping) else set()
@@ -181,12 +195,13 @@ def simulate(
     return move(
         mechanism,
         actions,
-        joint_vector(mechanism, q0, scene.state.q if scene else None),
-        rate_vector(mechanism, qd0, scene.state.qd if scene else None),
-        tuple(sorted(given)),
-        _checked(mechanism, timed, duration),
+        joint_vector(mechanism, q0, start[0]),
+        rate_vector(mechanism, qd0, start[1]),
+        tuple(sorted(given & set(mechanism.q_names))),
+        checked_locks(mechanism, timed, duration),
         options,
         progress,
+        holds=timed_holds(holds, held, options),
     )
 
 
@@ -201,6 +216,7 @@ def move(
     progress: Progress | None = None,
     drives: tuple[TimedDrive, ...] = (),
     to_rest: bool = False,
+    holds: tuple[tuple[Hold, Constraint], ...] = (),
 ) -> Trajectory:
     """Return the motion of a mechanism; arguments as :func:`simulate` has read them.
 
@@ -210,11 +226,14 @@ def move(
         Drives that lead joints for a while.
     to_rest : bool
         Whether to end where everything stands still after the last change.
+    holds : tuple of (Hold, Constraint)
+        What holds for a while; it is not in the mechanism.
     """
     begun = perf_counter()
-    mech = replace(mech, locks=(*mech.locks, *(lock for lock in locks if not lock.at)))
-    later = tuple(lock for lock in locks if lock.at)
-    problem = pose_problem(mech, actions, q, qd, given, later, options, drives)
+    later = tuple(lock for lock in locks if lock.at or lock.until is not None)
+    mech = replace(mech, locks=(*mech.locks, *(lock for lock in locks if lock not in later)))
+    held = tuple(constraint for _, constraint in holds)
+    problem = pose_problem(mech, actions, q, qd, given, each_once(later), options, drives, held)
     friction = bool(len(problem.model.resistances))
     dense = bool(
         options.samples or options.limits != "ignore" or options.events or friction or problem.own_rank
@@ -225,25 +244,10 @@ def move(
         CompiledMarch(options, dense) if plain else ReadableMarch(problem, options, activation.active)
     )
     grips = [(brake.closes, brake.pair) for brake in actions.brakes]
-    schedule = schedule_of(later, grips, drives, to_rest)
+    schedule = schedule_of((*later, *(hold for hold, _ in holds)), grips, drives, to_rest)
     runner = Runner(problem, march, options, activation, schedule)
     outcome = runner.run(progress)
     return _trajectory(problem, runner, options, outcome, perf_counter() - begun)
-
-
-def _checked(mech: Mechanism, locks: Sequence[Lock], duration: float) -> tuple[Lock, ...]:
-    for lock in locks:
-        if lock.joint not in mech.pair_by_name:
-            raise UnknownName(
-                f"a lock names an unknown pair {lock.joint!r}",
-                remedy=suggestion(lock.joint, list(mech.pair_by_name)),
-            )
-        if lock.at is not None and not 0 <= lock.at <= duration:
-            raise BadUsage(
-                f"the lock of {lock.joint!r} closes at {lock.at:g} s",
-                expected=f"a time from 0 to the duration, {duration:g} s",
-            )
-    return tuple(locks)
 
 
 def _labels(
@@ -295,4 +299,5 @@ def _trajectory(
             "rejected": float(runner.march.counts[1]),
             "seconds": seconds,
         },
+        tuple(gripped(model, constraint) for constraint in problem.held),
     )

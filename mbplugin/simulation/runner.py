@@ -83,6 +83,8 @@ class Runner:
                     return outcome
                 for change in changes:
                     self.record.events += act.apply(self.march, self.state, change)
+                    if act.outcome:
+                        return act.outcome
                 if changes:
                     self._keep()
                 else:

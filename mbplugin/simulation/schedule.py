@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mbplugin.mechanism.coupling import Driver, Lock
+from mbplugin.simulation.locking.holds import Hold
 
 #: Kinds of changes, in the order in which those of one instant are made.
 LOCK, BRAKE, RELEASE = "lock", "brake", "release"
@@ -71,15 +72,17 @@ class Schedule:
 
 
 def schedule_of(
-    locks: Sequence[Lock],
+    locks: Sequence[Lock | Hold],
     brakes: Sequence[tuple[float, str]],
     drives: Sequence[TimedDrive],
     to_rest: bool = False,
 ) -> Schedule:
-    """Return the schedule of locks, brakes (time, pair) and drives."""
+    """Return the schedule of locks and what else holds for a while, brakes (time, pair) and drives."""
     found: dict[tuple[float, str], list[str]] = {}
     for lock in locks:
         found.setdefault((float(lock.at or 0.0), LOCK), []).append(lock.name)
+        if lock.until is not None:
+            found.setdefault((lock.until, RELEASE), []).append(lock.name)
     for time, pair in brakes:
         found.setdefault((time, BRAKE), []).append(pair)
     for drive in drives:

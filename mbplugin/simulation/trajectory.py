@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from mbplugin.dynamics.actions import Actions
 from mbplugin.errors import UnknownName, suggestion
-from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.mechanism.pair import Pair
 from mbplugin.simulation.event import Event
 from mbplugin.spatial import AnyArray, Array
 
@@ -48,13 +49,17 @@ class Trajectory:
     events : tuple of Event
     outcome : str
         ``completed``, ``stopped`` (it came to rest, where that ends it), ``limit_hit``, ``event`` (a
-        user's function stopped it), ``interrupted``, ``singular`` or ``step_too_small``.
+        user's function stopped it), ``interrupted``, ``singular`` or ``step_too_small``;
+        ``singular_transition`` where constraints were to close at a singular pose, and
+        ``contradictory_transition`` where no rates satisfy them all.
     notes : tuple of str
         What was changed or assumed, one sentence each.
     planar : str or None
     redundancy : str
         How redundant rows were handled; it decides among the reactions that a rigid model leaves open.
     degree_of_redundancy : int
+    held : tuple of Constraint
+        What held for a while besides locks, closures as they have gripped.
     """
 
     mechanism: Mechanism
@@ -78,6 +83,7 @@ class Trajectory:
     redundancy: str = "eliminate"
     degree_of_redundancy: int = 0
     statistics: dict[str, float] = field(default_factory=dict)
+    held: tuple[Constraint, ...] = ()
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -106,7 +112,7 @@ class Trajectory:
         UnknownName
             No pair of the mechanism.
         """
-        self._require(pair, tuple(self.mechanism.pair_by_name), "pair")
+        self._require(pair, self._pairs, "pair")
         return self._wrenches.of_pair[pair]
 
     def multipliers(self, constraint: str) -> Array:
@@ -128,7 +134,7 @@ class Trajectory:
         It is judged for every set of constraints that held, at poses along the motion that are not
         singular; a component that is free is zero for certain.
         """
-        self._require(pair, tuple(self.mechanism.pair_by_name), "pair")
+        self._require(pair, self._pairs, "pair")
         return self._determined[pair]
 
     def resample(self, times: Sequence[float] | Array) -> Trajectory:
@@ -148,6 +154,11 @@ class Trajectory:
         from mbplugin.simulation.plotting import plot
 
         plot(self, path)
+
+    @property
+    def _pairs(self) -> tuple[str, ...]:
+        """Names of all pairs that carried something at any time."""
+        return (*self.mechanism.pair_by_name, *(c.name for c in self.held if isinstance(c, Pair)))
 
     @cached_property
     def _wrenches(self) -> JointWrenches:

@@ -69,7 +69,8 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
     and the tree beyond it is in balance, which leaves what its tree joint carries.
     """
     count = len(trajectory.time)
-    of_pair = {pair.name: np.zeros((count, 6)) for pair in trajectory.mechanism.pairs}
+    for_a_while = (c for c in trajectory.held if isinstance(c, Pair))
+    of_pair = {pair.name: np.zeros((count, 6)) for pair in (*trajectory.mechanism.pairs, *for_a_while)}
     of_rest: dict[str, Array] = {}
     for held in held_mechanisms(trajectory):
         start = trajectory.q[held.samples[0]]
@@ -81,7 +82,8 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
                     :, at
                 ]
         for pair in held.mech.pairs:
-            of_pair[pair.name][held.samples] = _wrench(model, pair, carried)
+            if pair.name in of_pair:
+                of_pair[pair.name][held.samples] = _wrench(model, pair, carried)
     for array in (*of_pair.values(), *of_rest.values()):
         array.setflags(write=False)
     return JointWrenches(of_pair, of_rest)
