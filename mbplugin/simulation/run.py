@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 
-import numpy as np
-
 from mbplugin.constraints.matrix import constraint_matrix
 from mbplugin.dynamics.actions import Actions, Controller, JointSpring, Spring, scene_actions
 from mbplugin.errors import BadUsage
@@ -271,8 +269,7 @@ def _trajectory(
     problem: Problem, runner: Runner, options: Options, outcome: str, seconds: float
 ) -> Trajectory:
     record, model = runner.record, problem.model
-    time = np.array(record.time)
-    q, qd, qdd, work = (np.array(a) for a in (record.q, record.qd, record.qdd, record.work))
+    time, q, qd, qdd, work = record.arrays()
     persistent = model.table.persistent
     kinetic, potential, largest = measure(runner.activation.machine, persistent, time, q, qd)
     residuals: dict[str, float] = {}
@@ -286,7 +283,7 @@ def _trajectory(
         model.actions,
         *arrays,
         tuple(runner.activation.segments),
-        np.array(record.segment),
+        record.segment(),
         residuals,
         tuple(record.events),
         outcome,

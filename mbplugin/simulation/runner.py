@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from mbplugin.dynamics.kernels.group import displace
 from mbplugin.errors import BadNumber
 from mbplugin.simulation.activation import Activation
-from mbplugin.simulation.event import Event, passing
+from mbplugin.simulation.event import passing
 from mbplugin.simulation.integrators.contract import Chunk, Step
 from mbplugin.simulation.machine import DONE, LOOK, MASSLESS, NOT_FINITE, RESELECT, TOO_SMALL, WEAK
 from mbplugin.simulation.march import March, State
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.passing_marks import joint_limits, passings
 from mbplugin.simulation.problem import Problem
+from mbplugin.simulation.record import Record
 from mbplugin.simulation.schedule import Schedule
 from mbplugin.simulation.singular import approach, leap_length, time_to_singular
 from mbplugin.spatial import Array
@@ -29,32 +29,6 @@ _AGAIN = 64
 
 #: Told (time, duration) after every chunk.
 Progress = Callable[[float, float], None]
-
-
-@dataclass
-class Record:
-    """What a run keeps: samples, steps with dense output, events."""
-
-    time: list[float] = field(default_factory=list)
-    q: list[Array] = field(default_factory=list)
-    qd: list[Array] = field(default_factory=list)
-    qdd: list[Array] = field(default_factory=list)
-    work: list[Array] = field(default_factory=list)
-    segment: list[int] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
-
-    def add(self, state: State, segment: int) -> None:
-        """Keep a sample."""
-        for kept, value in (
-            (self.q, state.q),
-            (self.qd, state.qd),
-            (self.qdd, state.qdd),
-            (self.work, state.work),
-        ):
-            kept.append(value.copy())
-        self.time.append(state.t)
-        self.segment.append(segment)
 
 
 class Runner:
@@ -115,16 +89,18 @@ class Runner:
 
     def _take(self, before: State, chunk: Chunk, kept: int, status: int) -> str:
         """Keep the samples of a chunk, up to what ends the motion or changes it."""
+        if not len(chunk.dense):
+            self.record.add_chunk(chunk, kept, self.activation.segment)
+            return ""
         start = before
         for k in range(kept):
             now = _sample(chunk, k)
-            step = _step(start, now, chunk.dense[k]) if len(chunk.dense) else None
-            if step is not None:
-                if outcome := self._look_at(step):
-                    return outcome
-                if status == LOOK and k == kept - 1 and self._interrupt(step):
-                    return "stopped" if self._rests() else ""
-                self.record.steps.append(step)
+            step = _step(start, now, chunk.dense[k])
+            if outcome := self._look_at(step):
+                return outcome
+            if status == LOOK and k == kept - 1 and self._interrupt(step):
+                return "stopped" if self._rests() else ""
+            self.record.steps.append(step)
             self.record.add(now, self.activation.segment)
             start = now
         return ""
