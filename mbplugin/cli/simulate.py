@@ -91,8 +91,8 @@ def simulate_command(
 ) -> None:
     """Print the motion that follows from a state: where it ends, its energies, events and reactions.
 
-    Loops are closed first. Exit code: 0 whatever the outcome, 130 where it was interrupted (what was
-    computed is reported and saved), 2 for unusable input or usage.
+    Loops are closed first. Exit code: 0 whatever the outcome, 130 where it was interrupted and 2 where it
+    failed (what was computed is reported and saved), 2 for unusable input or usage.
     """
     from mbplugin import sources
 
@@ -140,6 +140,8 @@ def simulate_command(
     _report(motion, request, pairs, scene, file, output_format, output)
     if motion.outcome == "interrupted":
         raise typer.Exit(_INTERRUPTED)
+    if motion.outcome == "failed":
+        raise typer.Exit(2)
 
 
 def _report(

@@ -15,6 +15,7 @@ _OUTCOMES = (
     "step_too_small",
     "singular_transition",
     "contradictory_transition",
+    "failed",
 )
 
 

@@ -49,6 +49,7 @@ class Activation:
         self.machine = problem.machine
         self.marks = np.zeros(0, dtype=WATCH)
         self.trusted = 0.0
+        self.missing = 0
         self.segments: list[tuple[str, ...]] = [()]
         #: What ends the motion: a transition that cannot be.
         self.outcome = ""
@@ -60,8 +61,8 @@ class Activation:
 
     @property
     def health(self) -> float:
-        """Smallest own share of a chosen row."""
-        return float(self.machine.health[0])
+        """Smallest own share of a row that should hold."""
+        return 0.0 if self.missing else float(self.machine.health[0])
 
     def start(self, march: March, state: State) -> None:
         """Decide what friction holds at the start."""
@@ -225,6 +226,7 @@ class Activation:
             self.model, self.active(), self.problem.own_rank, self.options.tolerance, self.problem.dropped
         )
         self.machine = machine_of(self.model, self.machine.stretches, choice.rows)
+        self.missing = choice.missing
 
     def _jump(self, march: March, state: State, name: str, closing: tuple[int, ...]) -> list[Event]:
         before, rows = state.qd.copy(), self.active()

@@ -31,10 +31,13 @@ class Choice:
         All rows that are in force, redundant ones included.
     rows : (r,) array of int
         Independent ones, best first.
+    missing : int
+        Rows that are independent at other poses, but not at this one.
     """
 
     active: tuple[int, ...]
     rows: AnyArray
+    missing: int = 0
 
 
 def generic_redundancy(mech: Mechanism, q: Array, planar: str | None, tolerance: float) -> int:
@@ -78,7 +81,7 @@ def choose_rows(
         raise BadUsage(
             "more rows are to be dropped than are redundant", expected=f"{len(active) - rank} rows"
         )
-    return Choice(active, np.array(kept, dtype=np.int64)[order[: min(rank, usable)]])
+    return Choice(active, np.array(kept, dtype=np.int64)[order[: min(rank, usable)]], max(rank - usable, 0))
 
 
 def rank_of(model: TreeModel, rows: list[int], tolerance: float) -> int:

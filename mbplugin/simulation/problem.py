@@ -8,7 +8,7 @@ import numpy as np
 
 from mbplugin.constraints.assembly import assemble
 from mbplugin.dynamics.actions import Actions
-from mbplugin.dynamics.kernels.solve import row_rate
+from mbplugin.dynamics.kernels.solve import row_in_rates, row_rate
 from mbplugin.dynamics.tree_model import TreeModel, massless_joint, tree_model
 from mbplugin.errors import BadUsage
 from mbplugin.mechanism.coupling import Lock
@@ -75,8 +75,9 @@ def pose_problem(
     options: Options,
     drives: tuple[TimedDrive, ...] = (),
     held: tuple[Constraint, ...] = (),
+    given_rates: tuple[str, ...] = (),
 ) -> Problem:
-    """Close the pose, choose rows, and make the rates agree with them.
+    """Close the pose, choose rows, and make the rates agree with them, the given ones last.
 
     Raises
     ------
@@ -105,12 +106,41 @@ def pose_problem(
     own = tuple(range(model.table.persistent))
     choice = choose_rows(model, own, len(own) - p, options.tolerance, dropped)
     machine = machine_of(model, stretches, choice.rows)
+    project_state(machine, 0.0, start, rates.copy())
+    do(machine, CONFIGURE, 0.0, start, rates)
+    _let_others_follow(model, machine, rates, given_rates)
     project_state(machine, 0.0, start, rates)
     _require_followed(model, machine, rates)
-    change = float(np.abs(rates - qd).max(initial=0.0))
-    if change > 1e-9 * max(1.0, float(np.abs(rates).max(initial=0.0))):
-        notes.append(f"rates made to agree with the constraints: changed by up to {change:.3g} (rad/s, m/s)")
+    notes += _changes(mech, qd, rates, given_rates)
     return Problem(model, machine, start, rates, p, dropped, locks, tuple(notes), drives, held)
+
+
+def _let_others_follow(model: TreeModel, machine: Machine, rates: Array, given: tuple[str, ...]) -> None:
+    """Change the rates that are not given, in place and as little as possible, so that the rows hold."""
+    names = model.mech.qd_names
+    free = np.array([name not in given for name in names], dtype=bool)
+    if not given or not len(machine.chosen) or not free.any():
+        return
+    J, gap = np.zeros((len(machine.chosen), len(names))), np.zeros(len(machine.chosen))
+    table = model.table
+    for k, i in enumerate(machine.chosen.tolist()):
+        unit = float(table.rows["unit"][i])
+        row_in_rates(model.solids, model.rates, table.rows, table.terms, i, unit, J[k])
+        gap[k] = -unit * (row_rate(model.solids, table.rows, table.terms, i, rates) + table.rows["bias"][i])
+    rates[free] += np.linalg.lstsq(J[:, free], gap, rcond=1e-10)[0]
+
+
+def _changes(mech: Mechanism, asked: Array, rates: Array, given: tuple[str, ...]) -> list[str]:
+    """Return what there is to say about rates that are not as asked."""
+    change, least = np.abs(rates - asked), 1e-9 * max(1.0, float(np.abs(rates).max(initial=0.0)))
+    moved = [n for n, name in enumerate(mech.qd_names) if change[n] > least and (name in given or not given)]
+    if not moved:
+        return []
+    worst = max(moved, key=lambda n: float(change[n]))
+    return [
+        f"rates made to agree with the constraints: {mech.qd_names[worst]} is {rates[worst]:.6g} "
+        f"in place of {asked[worst]:.6g} (rad/s, m/s)"
+    ]
 
 
 def _stretches(model: TreeModel, drives: tuple[TimedDrive, ...]) -> AnyArray:

@@ -52,7 +52,8 @@ from mbplugin.simulation.projection import project_state
 from mbplugin.simulation.watch import look_out
 from mbplugin.spatial import AnyArray, Array
 
-_CHUNK = 8
+#: One step at a time: nothing is lost where a function of the user fails.
+_CHUNK = 1
 _SAFETY, _LARGEST, _SMALLEST = 0.9, 10.0, 0.2
 
 

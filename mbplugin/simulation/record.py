@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -51,3 +52,40 @@ class Record:
     def segment(self) -> AnyArray:
         """Return which set of constraints held at each sample, (T,)."""
         return np.concatenate([np.full(n, k) for k, n in self.segments])
+
+    def last(self) -> State:
+        """Return the state kept last."""
+        return _state(self.blocks[-1], -1)
+
+    def backwards(self) -> Iterator[tuple[State, int]]:
+        """Yield all states and the index of what held, the last one first."""
+        for block, (segment, count) in zip(reversed(self.blocks), reversed(self.segments), strict=True):
+            for k in range(count - 1, -1, -1):
+                yield _state(block, k), segment
+
+    def back_to(self, time: float) -> None:
+        """Forget what came after an instant (s)."""
+        while self.blocks[-1][0][-1] > time:
+            count = int((self.blocks[-1][0] <= time).sum())
+            self.blocks[-1] = tuple(v[:count] for v in self.blocks[-1])
+            self.segments[-1] = (self.segments[-1][0], count)
+            if not count:
+                del self.blocks[-1], self.segments[-1]
+        self.steps = [step for step in self.steps if step.start < time]
+        self.events = [event for event in self.events if event.time <= time]
+
+
+def _state(block: tuple[Array, ...], k: int) -> State:
+    time, *values = (v[k].copy() for v in block)
+    return State(float(time), *values)
+
+
+def make_step(start: State, end: State, dense: Array) -> Step:
+    """Return the step between two states."""
+    return Step(start.t, end.t - start.t, start.q, start.qd, dense.copy(), np.array([start.work, end.work]))
+
+
+def sample(chunk: Chunk, k: int) -> State:
+    """Return one of the states that a loop has left behind."""
+    values = (chunk.q[k].copy(), chunk.qd[k].copy(), chunk.qdd[k].copy(), chunk.work[k].copy())
+    return State(float(chunk.time[k]), *values)

@@ -16,6 +16,7 @@ from mbplugin.reactions.loads import LoadLike, PayloadLike, read_loads, read_pay
 from mbplugin.simulation.activation import Activation
 from mbplugin.simulation.asked import checked_locks, each_once, scene_state, timed_holds
 from mbplugin.simulation.brakes import BrakeLike, brake_forces
+from mbplugin.simulation.callables import guarded
 from mbplugin.simulation.locking.holds import Hold, take_out
 from mbplugin.simulation.locking.instant import gripped
 from mbplugin.simulation.march import CompiledMarch, March
@@ -81,7 +82,8 @@ def simulate(
         s.
     q0, qd0 : mapping or vector, optional
         Joint coordinates and rates at the start, rad and m; what is not named keeps the scene's value.
-        Rates that the constraints do not allow are corrected, and that is noted.
+        Rates that are not named follow those that are; named ones that the constraints do not allow are
+        corrected, and that is noted.
     locks : iterable of Lock
         Joints that lock at a time: their rates jump to zero, and those of the others with them; with
         ``until`` they open again.
@@ -122,7 +124,7 @@ def simulate(
         Functions whose zeros are recorded, or end the motion.
     stabilization : "projection", "baumgarte" or "none"
     samples : int, optional
-        Equal intervals at which the trajectory is given; by default every step.
+        Equal intervals at which the trajectory is given, besides events; by default every step.
     readable : bool
         Use the loops written in Python.
     transition : "consistent" or "naive"
@@ -200,6 +202,7 @@ def simulate(
         options,
         progress,
         holds=timed_holds(holds, held, options),
+        given_rates=tuple(qd0) if isinstance(qd0, Mapping) else (),
     )
 
 
@@ -215,6 +218,7 @@ def move(
     drives: tuple[TimedDrive, ...] = (),
     to_rest: bool = False,
     holds: tuple[tuple[Hold, Constraint], ...] = (),
+    given_rates: tuple[str, ...] = (),
 ) -> Trajectory:
     """Return the motion of a mechanism; arguments as :func:`simulate` has read them.
 
@@ -226,12 +230,15 @@ def move(
         Whether to end where everything stands still after the last change.
     holds : tuple of (Hold, Constraint)
         What holds for a while; it is not in the mechanism.
+    given_rates : tuple of str
+        Rates that stay as they are where the constraints allow that.
     """
     begun = perf_counter()
+    actions, options = guarded(actions, options)
     later = tuple(lock for lock in locks if lock.at or lock.until is not None)
     mech = replace(mech, locks=(*mech.locks, *(lock for lock in locks if lock not in later)))
     held = tuple(constraint for _, constraint in holds)
-    problem = pose_problem(mech, actions, q, qd, given, each_once(later), options, drives, held)
+    problem = pose_problem(mech, actions, q, qd, given, each_once(later), options, drives, held, given_rates)
     friction = bool(len(problem.model.resistances))
     dense = bool(
         options.samples or options.limits != "ignore" or options.events or friction or problem.own_rank
@@ -268,7 +275,7 @@ def _labels(
 def _trajectory(
     problem: Problem, runner: Runner, options: Options, outcome: str, seconds: float
 ) -> Trajectory:
-    record, model = runner.record, problem.model
+    record, model = runner.grid.record if runner.grid else runner.record, problem.model
     time, q, qd, qdd, work = record.arrays()
     persistent = model.table.persistent
     kinetic, potential, largest = measure(runner.activation.machine, persistent, time, q, qd)
@@ -285,9 +292,9 @@ def _trajectory(
         tuple(runner.activation.segments),
         record.segment(),
         residuals,
-        tuple(record.events),
+        tuple(runner.record.events),
         outcome,
-        problem.notes,
+        (*problem.notes, *([runner.failure] if runner.failure else [])),
         options.planar,
         options.redundancy,
         problem.degree_of_redundancy,

@@ -7,21 +7,22 @@ from collections.abc import Callable
 import numpy as np
 
 from mbplugin.dynamics.kernels.group import displace
-from mbplugin.errors import BadNumber
+from mbplugin.errors import BadNumber, MbPluginError
 from mbplugin.simulation.activation import Activation
+from mbplugin.simulation.crossing import Crossed
 from mbplugin.simulation.event import passing
+from mbplugin.simulation.grid import Grid
 from mbplugin.simulation.integrators.contract import Chunk, Step
-from mbplugin.simulation.machine import DONE, LOOK, MASSLESS, NOT_FINITE, RESELECT, TOO_SMALL, WEAK
+from mbplugin.simulation.machine import LOOK, MASSLESS, NOT_FINITE, RESELECT, TOO_SMALL, WEAK
 from mbplugin.simulation.march import March, State
 from mbplugin.simulation.options import Options
+from mbplugin.simulation.passage import Passage, stays
 from mbplugin.simulation.passing_marks import joint_limits, passings
 from mbplugin.simulation.problem import Problem
-from mbplugin.simulation.record import Record
+from mbplugin.simulation.record import Record, make_step, sample
 from mbplugin.simulation.schedule import Schedule
-from mbplugin.simulation.singular import approach, leap_length, time_to_singular
 from mbplugin.spatial import Array
 
-_SINGULAR = 1e-9
 #: Steps taken between looks at rows that are singular now.
 _CAUTIOUS = 4
 #: Room for the steps that repeat one up to an event.
@@ -42,35 +43,66 @@ class Runner:
         self.record = Record()
         self.activation = activation
         self.schedule = schedule
+        self.passage = Passage(march, activation)
+        #: What ended the motion before its time, in a sentence.
+        self.failure = ""
+        self.grid = Grid(options.duration / options.samples, self._displace) if options.samples else None
         nv = len(problem.qd)
         self.state = State(0.0, problem.q.copy(), problem.qd.copy(), np.zeros(nv), h=_first_step(options))
 
     def run(self, progress: Progress | None = None) -> str:
         """Move to the end of the duration; return the outcome."""
-        act = self.activation
-        act.start(self.march, self.state)
+        self.activation.start(self.march, self.state)
         self._keep()
         try:
-            for time, changes in self.schedule.instants(self.options.duration):
-                outcome = self._advance_to(time, progress)
-                if outcome:
-                    return outcome
-                for change in changes:
-                    self.record.events += act.apply(self.march, self.state, change)
-                    if act.outcome:
-                        return act.outcome
-                if changes:
-                    self._keep()
-                else:
-                    act.refresh(self.march, self.state)
-                if self._rests():
-                    return "stopped"
+            outcome = self._run(progress)
         except KeyboardInterrupt:
-            return "interrupted"
+            outcome = "interrupted"
+        except MbPluginError as error:
+            self.failure, outcome = error.sentence(), "failed"
+        self._keep_last()
+        return outcome
+
+    def _run(self, progress: Progress | None) -> str:
+        act = self.activation
+        if act.missing and (outcome := self._leave()):
+            return outcome
+        for time, changes in self.schedule.instants(self.options.duration):
+            outcome = self._advance_to(time, progress)
+            if outcome:
+                return outcome
+            for change in changes:
+                self.record.events += act.apply(self.march, self.state, change)
+                if act.outcome:
+                    return act.outcome
+            if changes:
+                self._keep()
+            else:
+                act.refresh(self.march, self.state)
+            if self._rests():
+                return "stopped"
         return "completed"
 
     def _keep(self) -> None:
         self.record.add(self.state, self.activation.segment)
+        self.passage.note()
+        if self.grid is not None:
+            self._follow()
+            self.grid.record.add(self.state, self.activation.segment)
+
+    def _follow(self) -> None:
+        """Let samples at equal intervals follow the steps."""
+        act = self.activation
+        if self.grid is not None and self.grid.follow(
+            self.march, act.machine, self.record.steps, act.segment
+        ):
+            # the model has been read elsewhere
+            self.march.evaluate(act.machine, self.state)
+
+    def _keep_last(self) -> None:
+        """Let the samples at equal intervals end where the motion does."""
+        if self.grid is not None and self.grid.record.last().t < self.record.last().t:
+            self.grid.record.add(self.record.last(), self.activation.segment)
 
     def _advance_to(self, end: float, progress: Progress | None) -> str:
         """Take steps to a scheduled instant; return an outcome that ends the motion, or nothing."""
@@ -81,7 +113,8 @@ class Runner:
                 act.machine, act.marks, self.state, end, act.trusted, 0 if act.trusted > 0 else _CAUTIOUS
             )
             outcome = self._take(before, chunk, kept, status)
-            if outcome or (outcome := self._answer(status)):
+            self._follow()
+            if outcome or (outcome := self._answer(status, end)):
                 return outcome
             if progress is not None:
                 progress(self.state.t, self.options.duration)
@@ -94,8 +127,8 @@ class Runner:
             return ""
         start = before
         for k in range(kept):
-            now = _sample(chunk, k)
-            step = _step(start, now, chunk.dense[k])
+            now = sample(chunk, k)
+            step = make_step(start, now, chunk.dense[k])
             if outcome := self._look_at(step):
                 return outcome
             if status == LOOK and k == kept - 1 and self._interrupt(step):
@@ -147,72 +180,68 @@ class Runner:
             act.machine, act.marks[:0], again, step.start + again.h, 0.0, _AGAIN
         )
         for k in range(kept):
-            now = _sample(chunk, k)
-            self.record.steps.append(_step(start, now, chunk.dense[k]))
+            now = sample(chunk, k)
+            self.record.steps.append(make_step(start, now, chunk.dense[k]))
             start = now
         again.h = self.state.h
         self.state = again
 
-    def _answer(self, status: int) -> str:
+    def _answer(self, status: int, end: float) -> str:
         """Return the outcome that a status means, or nothing where the motion goes on."""
-        if status in (DONE, LOOK):
-            if self.activation.trusted <= 0:
-                self._reselect()
-            return ""
-        if status == RESELECT:
-            self._reselect()
-            return ""
-        if status == WEAK:
-            self._pass_singular()
-            return ""
-        if status == TOO_SMALL:
-            return "step_too_small"
         if status == MASSLESS:
             return "singular"
-        assert status == NOT_FINITE
-        raise BadNumber(f"the motion is no longer finite at t = {self.state.t:.9g} s")
+        if status == NOT_FINITE:
+            raise BadNumber(f"the motion is no longer finite at t = {self.state.t:.9g} s")
+        if status in (RESELECT, TOO_SMALL, WEAK) or self.activation.trusted <= 0:
+            self.activation.reselect(self.march, self.state)
+            if self.passage.is_weak() or status == WEAK:
+                return self._pass(status, end)
+        return "step_too_small" if status == TOO_SMALL else ""
 
-    def _pass_singular(self) -> None:
-        """Go up to a singular pose, or across it where it is near."""
-        state, machine = self.state, self.activation.machine
-        step = self.record.steps[-1] if self.record.steps else None
-        ahead = time_to_singular(machine, step, state) if step else None
-        if step is not None and ahead is not None:
-            length = leap_length(step, ahead)
-            if length is None:
-                state.h = min(state.h, approach(ahead))
-            else:
-                x, state.qd[:] = step.at(1.0 + length / step.length)
-                state.q[:] = self._displace(step.q, x)
-                state.t += length
-                text = "a singular pose is passed; the motion goes on as it came"
-                self.record.events.append(passing(state.t - ahead, "singular", "", state.qd, text))
-                self.march.settle(machine, state)
-                self._keep()
-                return
-        self.march.evaluate(machine, state)
+    def _pass(self, status: int, end: float) -> str:
+        """Cross a singular pose that is near; where that fails, go on as long as that is possible."""
+        crossed = self.passage.cross(self.record, self.state, end)
+        if crossed is not None:
+            if self.grid is not None:
+                self.grid.back_to(self.record.last().t, len(self.record.steps))
+            return self._across(crossed)
+        if status == TOO_SMALL:
+            return self._undecided()
+        return ""
 
-    def _reselect(self) -> None:
-        """Choose rows anew; a pose where even the best are dependent is told once."""
-        act, was_singular = self.activation, self.activation.trusted <= 0
-        act.reselect(self.march, self.state)
-        if act.health < _SINGULAR and not was_singular:
-            text = "the constraints lose rank here: from this pose more than one motion may be possible"
-            self.record.events.append(passing(self.state.t, "singular", "", self.state.qd, text))
+    def _leave(self) -> str:
+        """Leave a singular pose at which the run starts."""
+        if stays(self.state):
+            return ""
+        crossed = self.passage.leave(self.state)
+        if crossed is None:
+            return self._undecided()
+        self.record.blocks[-1][3][-1] = crossed.step.polynomial[1, 1] / crossed.step.length
+        return self._across(crossed)
+
+    def _across(self, crossed: Crossed) -> str:
+        """Keep a step across a singular pose."""
+        end, self.state = self.state, crossed.end
+        self.state.h = end.h
+        if outcome := self._look_at(crossed.step):
+            return outcome
+        text = f"a pose with dependent constraints is crossed in one step of {crossed.step.length:.3g} s"
+        self.record.events.append(passing(self.state.t, "singular", "", self.state.qd, text))
+        self.record.steps.append(crossed.step)
+        self.activation.refresh(self.march, self.state)
+        self._keep()
+        return ""
+
+    def _undecided(self) -> str:
+        """Say that more than one motion is possible."""
+        text = "the constraints lose rank here: from this pose more than one motion may be possible"
+        self.record.events.append(passing(self.state.t, "singular", "", self.state.qd, text))
+        return "singular"
 
     def _displace(self, q: Array, x: Array) -> Array:
         out = np.empty_like(q)
         displace(self.problem.model.solids, q, x, out)
         return out
-
-
-def _step(start: State, end: State, dense: Array) -> Step:
-    return Step(start.t, end.t - start.t, start.q, start.qd, dense.copy(), np.array([start.work, end.work]))
-
-
-def _sample(chunk: Chunk, k: int) -> State:
-    values = (chunk.q[k].copy(), chunk.qd[k].copy(), chunk.qdd[k].copy(), chunk.work[k].copy())
-    return State(float(chunk.time[k]), *values)
 
 
 def _first_step(options: Options) -> float:

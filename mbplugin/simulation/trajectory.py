@@ -49,7 +49,8 @@ class Trajectory:
     events : tuple of Event
     outcome : str
         ``completed``, ``stopped`` (it came to rest, where that ends it), ``limit_hit``, ``event`` (a
-        user's function stopped it), ``interrupted``, ``singular`` or ``step_too_small``;
+        user's function stopped it), ``interrupted``, ``singular``, ``step_too_small``,
+        or ``failed`` (in a user's function, as the last note says);
         ``singular_transition`` where constraints were to close at a singular pose, and
         ``contradictory_transition`` where no rates satisfy them all.
     notes : tuple of str

@@ -1,0 +1,50 @@
+"""A user's functions, called so that what goes wrong in them is told with the instant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mbplugin.dynamics.actions import Actions
+from mbplugin.errors import BadNumber, BadUsage, MbPluginError
+from mbplugin.simulation.options import Options, Profile
+
+
+def guarded(actions: Actions, options: Options) -> tuple[Actions, Options]:
+    """Return the same with every function of the user watched."""
+    controller = actions.controller
+    if controller is not None:
+        actions = replace(actions, controller=_told("the controller", controller))
+    events = tuple(replace(e, function=_told(f"event {e.name!r}", e.function)) for e in options.events)
+    profiles = {name: _profile(name, profile) for name, profile in options.profiles.items()}
+    return actions, replace(options, events=events, profiles=profiles)
+
+
+def _told(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(time: float, *state: Any) -> Any:
+        try:
+            return function(time, *state)
+        except MbPluginError:
+            raise
+        except Exception as error:
+            raise BadUsage(f"{what} failed at t = {time:.9g} s: {type(error).__name__}: {error}") from error
+
+    return call
+
+
+def _profile(name: str, profile: Profile) -> Profile:
+    watched = _told(f"the profile of {name!r}", profile)
+
+    def call(time: float) -> tuple[float, float, float]:
+        values = np.asarray(watched(time), dtype=float).reshape(-1)
+        if values.shape != (3,) or not np.isfinite(values).all():
+            raise BadNumber(
+                f"the profile of {name!r} returned {values} at t = {time:.9g} s",
+                expected="value, rate and acceleration, three finite numbers",
+            )
+        return float(values[0]), float(values[1]), float(values[2])
+
+    return call
