@@ -113,7 +113,7 @@ class Trajectory:
         UnknownName
             No pair of the mechanism.
         """
-        self._require(pair, self._pairs, "pair")
+        self._require(pair, self.pair_names, "pair")
         return self._wrenches.of_pair[pair]
 
     def multipliers(self, constraint: str) -> Array:
@@ -135,7 +135,7 @@ class Trajectory:
         It is judged for every set of constraints that held, at poses along the motion that are not
         singular; a component that is free is zero for certain.
         """
-        self._require(pair, self._pairs, "pair")
+        self._require(pair, self.pair_names, "pair")
         return self._determined[pair]
 
     def resample(self, times: Sequence[float] | Array) -> Trajectory:
@@ -157,8 +157,8 @@ class Trajectory:
         plot(self, path)
 
     @property
-    def _pairs(self) -> tuple[str, ...]:
-        """Names of all pairs that carried something at any time."""
+    def pair_names(self) -> tuple[str, ...]:
+        """Names of all pairs, also of closures that held only for a while."""
         return (*self.mechanism.pair_by_name, *(c.name for c in self.held if isinstance(c, Pair)))
 
     @cached_property

@@ -25,12 +25,11 @@ _NO_PART = 1e-12
 
 def determined_components(trajectory: Trajectory) -> dict[str, AnyArray]:
     """Return for every pair whether the rigid model determines each component, (T, 6) of bool."""
-    pairs = trajectory.mechanism.pairs
-    out = {pair.name: np.ones((len(trajectory.time), 6), dtype=bool) for pair in pairs}
+    out = {name: np.ones((len(trajectory.time), 6), dtype=bool) for name in trajectory.pair_names}
     for held in held_mechanisms(trajectory):
         systems = _generic(trajectory, held)
-        for pair in pairs:
-            out[pair.name][held.samples] = np.all([_determined(s, pair.name) for s in systems], axis=0)
+        for name in out.keys() & held.mech.pair_by_name.keys():
+            out[name][held.samples] = np.all([_determined(s, name) for s in systems], axis=0)
     for flags in out.values():
         flags.setflags(write=False)
     return out

@@ -69,8 +69,7 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
     and the tree beyond it is in balance, which leaves what its tree joint carries.
     """
     count = len(trajectory.time)
-    for_a_while = (c for c in trajectory.held if isinstance(c, Pair))
-    of_pair = {pair.name: np.zeros((count, 6)) for pair in (*trajectory.mechanism.pairs, *for_a_while)}
+    of_pair = {name: np.zeros((count, 6)) for name in trajectory.pair_names}
     of_rest: dict[str, Array] = {}
     for held in held_mechanisms(trajectory):
         start = trajectory.q[held.samples[0]]
@@ -78,9 +77,10 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
         carried = _carried(trajectory, held, model)
         for name, at in _rows_by_constraint(model).items():
             if name not in of_pair:
-                of_rest.setdefault(name, np.zeros((count, len(at))))[held.samples] = carried.multipliers[
-                    :, at
-                ]
+                # of a wheel that begins to roll there are more rows than before
+                missing = len(at) - of_rest.setdefault(name, np.zeros((count, 0))).shape[1]
+                of_rest[name] = np.pad(of_rest[name], ((0, 0), (0, max(missing, 0))))
+                of_rest[name][held.samples, : len(at)] = carried.multipliers[:, at]
         for pair in held.mech.pairs:
             if pair.name in of_pair:
                 of_pair[pair.name][held.samples] = _wrench(model, pair, carried)
