@@ -219,7 +219,9 @@ def test_locks_and_limits_as_with_other_integrators() -> None:
     assert stopped.q[-1, 0] == pytest.approx(0.4, abs=1e-6)
 
 
-@pytest.mark.parametrize("mech", [pendulum(3), floating_chain(3), closed("bricard_A04").mechanism])
+@pytest.mark.parametrize(
+    "mech", [pendulum(3), floating_chain(3), sled(), closed("bricard_A04").mechanism], ids=lambda m: m.name
+)
 def test_reversed(mech: Mechanism) -> None:
     there = run(mech, 1.0, 0.01, qd0=np.linspace(-1, 1, len(mech.qd_names)))
     back = run(mech, 1.0, 0.01, q0=there.q[-1], qd0=-there.qd[-1])
@@ -230,7 +232,7 @@ def test_reversed(mech: Mechanism) -> None:
 def test_step_too_long_is_taken_in_parts() -> None:
     motion = run(pendulum(3), 2.0, 0.1, qd0=np.array([5.0, -8.0, 10.0]))
     assert motion.outcome == "completed"
-    assert motion.statistics["rejected"] > 0
+    assert 0 < motion.statistics["rejected"] < 20
     assert motion.time[-1] == 2.0
     steps = np.diff(motion.time)
     assert steps.min() < 0.06 < 0.09 < steps.max()
