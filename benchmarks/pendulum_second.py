@@ -1,0 +1,91 @@
+"""How long does one second of a 3R pendulum take, RK4 at 1e-4 s, beside MuJoCo and Exudyn?
+
+    python benchmarks/pendulum_second.py
+
+Best wall seconds of several runs, one thread; the ratio is to MuJoCo (or to ours). "whole call" is
+`simulate` with set-up, samples and energies; "loop" only its compiled steps.
+"""
+
+from __future__ import annotations
+
+import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+import numpy as np  # noqa: E402
+from _models import mjcf, pendulum, table, wall  # noqa: E402
+
+from mbplugin.dynamics.actions import Actions  # noqa: E402
+from mbplugin.simulation.march import CompiledMarch, State  # noqa: E402
+from mbplugin.simulation.options import Options  # noqa: E402
+from mbplugin.simulation.problem import pose_problem  # noqa: E402
+from mbplugin.simulation.run import simulate  # noqa: E402
+from mbplugin.simulation.watch import WATCH  # noqa: E402
+from mbplugin.spatial import Array  # noqa: E402
+
+START, STEP = np.full(3, np.pi / 6), 1e-4
+
+
+def whole_call() -> Array:
+    return simulate(pendulum(), 1.0, q0=START, integrator="rk4", step=STEP, limits="ignore").q[-1]
+
+
+def loop() -> tuple[float, Array]:
+    options = Options(1.0, integrator="rk4", step=STEP, limits="ignore")
+    problem = pose_problem(pendulum(), Actions(), START, np.zeros(3), (), (), options)
+    march, state = CompiledMarch(options, dense=False), None
+
+    def run() -> None:
+        nonlocal state
+        state = State(0.0, START.copy(), np.zeros(3), np.zeros(3), h=STEP)
+        march.evaluate(problem.machine, state)
+        march.advance(problem.machine, np.zeros(0, WATCH), state, 1.0, 0.0, 10_001)
+
+    seconds = wall(run)
+    assert state is not None
+    return seconds, state.q
+
+
+def mujoco() -> tuple[float, Array]:
+    import mujoco as mj
+
+    model = mj.MjModel.from_xml_string(mjcf(pendulum(), "RK4", STEP))
+    data = mj.MjData(model)
+
+    def run() -> None:
+        mj.mj_resetData(model, data)
+        data.qpos[:] = START
+        mj.mj_step(model, data, nstep=10_000)
+
+    return wall(run), np.array(data.qpos)
+
+
+def exudyn() -> tuple[float, Array]:
+    import exudyn as exu
+    from _exudyn import kinematic_tree, settings
+
+    system, node = kinematic_tree(pendulum(), START)
+    options = settings(1.0, STEP)
+    seconds = wall(lambda: system.SolveDynamic(options, solverType=exu.DynamicSolverType.RK44), 3)
+    return seconds, START + system.GetNodeOutput(node, exu.OutputVariableType.Coordinates)
+
+
+def main() -> None:
+    truth = simulate(pendulum(), 1.0, q0=START, rtol=1e-13, atol=1e-14, limits="ignore").q[-1]
+    found = {"mbplugin, whole call": (wall(whole_call), whole_call()), "mbplugin, loop": loop()}
+    for name, peer in (("MuJoCo RK4", mujoco), ("Exudyn RK44", exudyn)):
+        try:
+            found[name] = peer()
+        except ImportError:
+            print(f"{name} is not installed")
+    reference = found.get("MuJoCo RK4", found["mbplugin, loop"])[0]
+    rows = [
+        [tool, f"{seconds:.4f}", f"{seconds / reference:.2f}", f"{np.abs(q - truth).max():.1e}"]
+        for tool, (seconds, q) in found.items()
+    ]
+    table("3R pendulum, 1 s, fixed step 1e-4 s", ["tool", "s", "ratio", "error of q(1 s), rad"], rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,235 @@
+"""What does accuracy cost? Error against time of several tools, on two trees and on a redundant loop.
+
+    python benchmarks/work_precision.py [--picture FILE]
+
+Every row is one run over 1 s: best wall seconds of three, and the error of the joint angles at the end
+against our solution at rtol 1e-13. Peers that are not installed are left out. No peer can close Bricard's
+loop by a hinge without redundancy; MuJoCo closes it by two soft points.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+import numpy as np  # noqa: E402
+from _models import iiwa, mjcf, pendulum, table, urdf, wall  # noqa: E402
+
+import mbplugin as mb  # noqa: E402
+from mbplugin.mechanism import Mechanism  # noqa: E402
+from mbplugin.simulation.run import simulate  # noqa: E402
+from mbplugin.spatial import Array  # noqa: E402
+
+Case = tuple[str, Mechanism, Array]
+Found = list[tuple[str, str, float, Array]]
+BRICARD = Path(__file__).resolve().parent.parent / "tests" / "oracles" / "bricard_A04.sdf"
+
+
+def ours(mech: Mechanism, q: Array) -> Found:
+    out = []
+    for rtol in (1e-5, 1e-7, 1e-9, 1e-11):
+        run = lambda rtol=rtol: simulate(  # noqa: E731
+            mech, 1.0, q0=q, rtol=rtol, atol=rtol, damping=False, limits="ignore"
+        ).q[-1]
+        out.append(("mbplugin dop853", f"{rtol:g}", wall(run, 3), run()))
+    for step in (2e-3, 5e-4, 1e-4):
+        run = lambda step=step: simulate(  # noqa: E731
+            mech, 1.0, q0=q, integrator="rk4", step=step, damping=False, limits="ignore"
+        ).q[-1]
+        out.append(("mbplugin rk4", f"{step:g} s", wall(run, 3), run()))
+    return out
+
+
+def mujoco(mech: Mechanism, q: Array) -> Found:
+    import mujoco as mj
+
+    out = []
+    for step in (5e-3, 2e-3, 5e-4, 1e-4):
+        model = mj.MjModel.from_xml_string(mjcf(mech, "RK4", step))
+        data = mj.MjData(model)
+
+        def run(model: mj.MjModel = model, data: mj.MjData = data, step: float = step) -> Array:
+            mj.mj_resetData(model, data)
+            data.qpos[:] = q
+            mj.mj_step(model, data, nstep=round(1.0 / step))
+            return np.array(data.qpos)
+
+        out.append(("MuJoCo RK4", f"{step:g} s", wall(run, 3), run()))
+    return out
+
+
+def exudyn(mech: Mechanism, q: Array) -> Found:
+    import exudyn as exu
+    from _exudyn import kinematic_tree, settings
+
+    system, node = kinematic_tree(mech, q)
+    out = []
+    solver = exu.DynamicSolverType
+    for kind, name, values in (
+        (solver.RK44, "RK44", (2e-3, 5e-4, 1e-4)),
+        (solver.DOPRI5, "DOPRI5", (1e-6, 1e-8, 1e-10)),
+    ):
+        for value in values:
+            fixed = name == "RK44"
+            options = settings(1.0, value if fixed else 1e-2, None if fixed else value)
+            run = lambda options=options, kind=kind: system.SolveDynamic(options, solverType=kind)  # noqa: E731
+            seconds = wall(run, 3)
+            end = system.GetNodeOutput(node, exu.OutputVariableType.Coordinates)
+            out.append((f"Exudyn {name}", f"{value:g}{' s' if fixed else ''}", seconds, np.array(end)))
+    return out
+
+
+def drake(mech: Mechanism, q: Array) -> Found:
+    from pydrake.multibody.parsing import Parser
+    from pydrake.multibody.plant import MultibodyPlant
+    from pydrake.systems.analysis import ApplySimulatorConfig, Simulator, SimulatorConfig
+
+    plant = MultibodyPlant(0.0)
+    Parser(plant).AddModelsFromString(urdf(mech), "urdf")
+    plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("base"))
+    plant.mutable_gravity_field().set_gravity_vector(mech.gravity)
+    plant.Finalize()
+    out = []
+    for accuracy in (1e-4, 1e-7, 1e-10):
+        simulator = Simulator(plant)
+        config = SimulatorConfig(integration_scheme="runge_kutta5", accuracy=accuracy, use_error_control=True)
+        ApplySimulatorConfig(config, simulator)
+
+        def run(simulator: Simulator = simulator) -> Array:
+            context = simulator.get_mutable_context()
+            context.SetTime(0.0)
+            plant.SetPositionsAndVelocities(context, np.concatenate((q, 0 * q)))
+            simulator.Initialize()
+            simulator.AdvanceTo(1.0)
+            return np.array(plant.GetPositions(context))
+
+        out.append(("Drake RK5", f"{accuracy:g}", wall(run, 3), run()))
+    return out
+
+
+def pybullet(mech: Mechanism, q: Array) -> Found:
+    import tempfile
+
+    import pybullet as p
+
+    client = p.connect(p.DIRECT)
+    path = Path(tempfile.mkdtemp()) / "model.urdf"
+    path.write_text(urdf(mech), encoding="utf-8")
+    body = p.loadURDF(
+        str(path), useFixedBase=True, flags=p.URDF_USE_INERTIA_FROM_FILE, physicsClientId=client
+    )
+    p.setGravity(*mech.gravity, physicsClientId=client)
+    joints = range(p.getNumJoints(body, physicsClientId=client))
+    p.changeDynamics(body, -1, linearDamping=0, angularDamping=0, physicsClientId=client)
+    for j in joints:
+        p.changeDynamics(body, j, linearDamping=0, angularDamping=0, jointDamping=0, physicsClientId=client)
+        p.setJointMotorControl2(body, j, p.VELOCITY_CONTROL, force=0, physicsClientId=client)
+    out = []
+    for step in (1e-3, 1e-4):
+        p.setTimeStep(step, physicsClientId=client)
+
+        def run(step: float = step) -> Array:
+            for j in joints:
+                p.resetJointState(body, j, q[j], 0.0, physicsClientId=client)
+            for _ in range(round(1.0 / step)):
+                p.stepSimulation(physicsClientId=client)
+            return np.array([p.getJointState(body, j, physicsClientId=client)[0] for j in joints])
+
+        out.append(("PyBullet", f"{step:g} s", wall(run, 1), run()))
+    p.disconnect(client)
+    return out
+
+
+def soft_bricard(mech: Mechanism, q: Array) -> Found:
+    import mujoco as mj
+
+    (cut,) = mech.tree.cut
+    index = {s.outer: k for k, s in enumerate((j for j in mech.tree.joints), 1)}
+    a, b = cut.body_a, cut.body_b
+    inner = index.get(a), index.get(b)
+    body, X = (inner[0], cut.X_AP) if inner[0] else (inner[1], cut.X_BS)
+    solid = mech.tree.joint_of_body[a if inner[0] else b].pair
+    assert solid is not None
+    X = solid.X_BS.inverse() @ X
+    anchors = [X.p, X.p + X.R[:, 2]]
+    equality = "".join(
+        f'<connect body1="l{body}" anchor="{x!r} {y!r} {z!r}" solref="{{r}} 1"/>'
+        for x, y, z in (map(float, p) for p in anchors)
+    )
+    out = []
+    for step in (1e-3, 1e-4):
+        text = mjcf(mech, "RK4", step, equality.replace("{r}", repr(2 * step)))
+        model = mj.MjModel.from_xml_string(text)
+        data = mj.MjData(model)
+
+        def run(model: mj.MjModel = model, data: mj.MjData = data, step: float = step) -> Array:
+            mj.mj_resetData(model, data)
+            data.qpos[:] = q
+            mj.mj_step(model, data, nstep=round(1.0 / step))
+            return np.array(data.qpos)
+
+        out.append(("MuJoCo RK4, two connects", f"{step:g} s", wall(run, 1), run()))
+    return out
+
+
+TREES: tuple[Callable[[Mechanism, Array], Found], ...] = (mujoco, exudyn, drake, pybullet)
+
+
+def cases() -> list[tuple[str, Mechanism, Array, tuple[Callable[[Mechanism, Array], Found], ...]]]:
+    rng = np.random.default_rng(1)
+    bricard = mb.load(str(BRICARD)).mechanism
+    closed = simulate(bricard, 1e-3, limits="ignore").q[0]
+    return [
+        ("3R pendulum", pendulum(), np.full(3, np.pi / 6), TREES),
+        ("iiwa", iiwa(), rng.uniform(-1, 1, 7), TREES),
+        ("Bricard", bricard, closed, (soft_bricard,)),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Error against time.")
+    parser.add_argument("--picture", default="")
+    arguments = parser.parse_args()
+    rows, curves = [], {}
+    for name, mech, q, peers in cases():
+        truth = simulate(mech, 1.0, q0=q, rtol=1e-13, atol=1e-14, damping=False, limits="ignore").q[-1]
+        found = ours(mech, q)
+        for peer in peers:
+            try:
+                found += peer(mech, q)
+            except ImportError:
+                print(f"{peer.__name__} is not installed")
+        for tool, setting, seconds, end in found:
+            error = float(np.abs(end - truth).max())
+            rows.append([name, tool, setting, f"{seconds:.4f}", f"{error:.1e}"])
+            curves.setdefault((name, tool), []).append((seconds, error))
+    table("One second of motion", ["model", "tool", "setting", "s", "error, rad"], rows)
+    if arguments.picture:
+        draw(curves, arguments.picture)
+
+
+def draw(curves: dict[tuple[str, str], list[tuple[float, float]]], path: str) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    names = list(dict.fromkeys(name for name, _ in curves))
+    figure, axes = plt.subplots(1, len(names), figsize=(5 * len(names), 4))
+    for ax, name in zip(axes, names, strict=True):
+        for (model, tool), points in curves.items():
+            if model == name:
+                ax.loglog(*zip(*points, strict=True), "o-", label=tool)
+        ax.set(title=name, xlabel="wall time, s", ylabel="error of q(1 s), rad")
+        ax.legend(fontsize=7)
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+
+
+if __name__ == "__main__":
+    main()
