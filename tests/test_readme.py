@@ -1,120 +1,100 @@
-"""What README and guides show is what happens: commands and snippets run, transcripts are the output.
+"""What README and pages show is what happens: commands and snippets run, outputs are those that are shown.
 
-``python tests/test_readme.py`` writes the transcripts anew.
+``python tests/test_readme.py [PAGE …]`` writes the transcripts anew. How blocks are run: ``pages.py``.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 
+import pages
 import pytest
+from pages import PAGES, README, ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
-#: Pages whose blocks are run; docs/rules.md is held against the rules themselves.
-PAGES = (README, ROOT / "docs" / "reactions.md", ROOT / "docs" / "motion.md")
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
-
-
-def blocks(language: str, *pages: Path) -> list[str]:
-    texts = [page.read_text(encoding="utf-8") for page in pages or PAGES]
-    return [block for text in texts for kind, block in BLOCK.findall(text) if kind == language]
-
-
-def environment() -> dict[str, str]:
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    return {**os.environ, "PATH": path, "PYTHONIOENCODING": "utf-8"}
-
-
-def output_of(command: str) -> str:
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=ROOT, env=environment(), capture_output=True, check=False, timeout=120
-    )
-    assert done.returncode < 2, done.stderr.decode()
-    return done.stdout.decode()
-
-
-def transcript(text: str) -> tuple[str, str]:
-    """Return command and shown output of a console block."""
-    command, _, shown = text.partition("\n")
-    assert command.startswith("$ ")
-    return command[2:], shown
 
 
 @pytest.fixture
 def workplace(tmp_path: Path) -> Path:
-    """A folder with the files that the README speaks of."""
-    (tmp_path / "assets").symlink_to(ROOT / "assets")
-    (tmp_path / "tests").symlink_to(ROOT / "tests")
-    shutil.copy(ROOT / "Makefile", tmp_path)
-    shutil.copy(ROOT / "assets" / "four_bar.urdf", tmp_path / "robot.urdf")
-    (scene,) = blocks("toml", README)
-    (tmp_path / "robot.scene.toml").write_text(scene, encoding="utf-8")
-    return tmp_path
+    """A folder with the files that the pages speak of."""
+    return pages.furnish(tmp_path)
 
 
-@pytest.mark.parametrize("text", blocks("console"), ids=lambda text: text.partition("\n")[0])
-def test_transcript(text: str) -> None:
-    command, shown = transcript(text)
-    assert output_of(command) == shown, f"python {Path(__file__).relative_to(ROOT)} writes it anew"
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page(page: Path, workplace: Path) -> None:
+    assert pages.run_page(page, workplace) == page.read_text(encoding="utf-8").count("\n```") / 2
+
+
+def test_every_block_is_of_a_kind_that_is_run() -> None:
+    for page in PAGES:
+        assert {block.kind for block in pages.blocks_of(page)} <= set(pages.KINDS), page
+
+
+# An output that was edited by hand is noticed
+
+
+def edited(block: pages.Block, old: str, new: str) -> pages.Block:
+    assert old in block.text
+    return replace(block, text=block.text.replace(old, new, 1))
+
+
+def test_an_edited_transcript_is_noticed(workplace: Path) -> None:
+    block = next(block for block in pages.blocks_of(README) if block.kind == "console")
+    with pytest.raises(pages.NotAsShown, match=r"README.md:\d+: mbplugin lint .* prints"):
+        pages.run_block(edited(block, "3 redundant constraints", "2 redundant constraints"), workplace)
+
+
+def test_an_edited_comment_behind_a_print_is_noticed(workplace: Path) -> None:
+    block = next(b for b in pages.blocks_of(README) if b.kind == "python" and "# 3 1" in b.text)
+    with pytest.raises(pages.NotAsShown, match="prints 3 1, not 3 2"):
+        pages.run_block(edited(block, "# 3 1", "# 3 2"), workplace)
 
 
 @pytest.mark.parametrize(
-    "command",
-    [line for text in blocks("sh") for line in text.splitlines() if not line.startswith("make ")],
+    ("kind", "text", "what"),
+    [
+        ("python", "print(1)  # 2\n", "prints 1, not 2"),
+        ("python", "print('abc')  # ab…\n", ""),
+        ("python", "print('abc')  # ac…\n", "prints abc, not ac…"),
+        ("python", "for k in range(3):\n    print(k)  # 0\n", ""),
+        ("python", "if False:\n    print(1)  # 1\n", "prints nothing, not 1"),
+        ("python", "raise KeyError\n", "KeyError"),
+        ("console", "$ echo a\na\n", ""),
+        ("console", "$ echo a\nb\n", "echo a prints\na\n"),
+        ("console", "$ echo a\n", "echo a prints"),
+        ("console", "$ exit 3\n", "exit code 3"),
+        ("sh", "true\nfalse\n", "false: exit code 1"),
+        ("sh", "exit 1  # exit code 1\n", ""),
+        ("sh", "echo a >&2\n", "exit code 0"),
+        ("toml", "# new.scene.toml\nanything\n", ""),
+        ("toml", "[lint]\ntolerance = 1e-5\n", ""),
+        ("toml", "[lint]\ntolerence = 1e-5\n", "tolerence"),
+        ("", "anything\n", "is run by nobody"),
+    ],
 )
-def test_command(command: str, workplace: Path) -> None:
-    done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {command}"],
-        cwd=workplace,
-        env=environment(),
-        capture_output=True,
-        check=False,
-        timeout=120,
-    )
-    said = re.search(r"# exit code (\d)$", command)
-    assert done.returncode == (int(said[1]) if said else 0), done.stderr.decode()
-    assert done.stderr == b""
+def test_how_blocks_are_run(kind: str, text: str, what: str, workplace: Path) -> None:
+    block = pages.Block(README, 1, kind, text)
+    if not what:
+        pages.run_block(block, workplace)
+        return
+    with pytest.raises(Exception, match=re.escape(what)):
+        pages.run_block(block, workplace)
 
 
-def test_make_targets_exist() -> None:
-    targets = [line for text in blocks("sh") for line in text.splitlines() if line.startswith("make ")]
-    assert targets == ["make demo", "make test"]
-    for command in targets:
-        # only asked what it would do: make test runs this test
-        subprocess.run([*command.split(), "--dry-run"], cwd=ROOT, capture_output=True, check=True)
+# README and examples
 
 
-@pytest.mark.parametrize("table", blocks("toml", *PAGES[1:]))
-def test_tables_of_the_guides_are_read_in_the_scene_of_the_readme(table: str, workplace: Path) -> None:
-    import mbplugin as mb
-
-    file = workplace / "robot.scene.toml"
-    file.write_text(f"{file.read_text(encoding='utf-8')}\n{table}", encoding="utf-8")
-    assert len(mb.load(file).stiffness) == 1
-
-
-@pytest.mark.parametrize("code", blocks("python"), ids=lambda code: code.splitlines()[0])
-def test_snippet(code: str, workplace: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=workplace,
-        env=environment(),
-        capture_output=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    printed = done.stdout.decode().splitlines()
-    for said in re.findall(r"^print\(.*\)\s+# (.*)$", code, re.MULTILINE):
-        if said[0].isdigit() or said[0] == "[":
-            assert said in printed
+def test_the_targets_of_the_readme() -> None:
+    lines = [
+        line for block in pages.blocks_of(README) if block.kind == "sh" for line in block.text.splitlines()
+    ]
+    assert [line for line in lines if line.startswith("make ")] == ["make demo", "make test"]
 
 
 def test_the_scene_of_the_readme_is_the_verdict_above_it(workplace: Path) -> None:
@@ -130,10 +110,10 @@ def test_example(script: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", str(script)],
         cwd=tmp_path,
-        env=environment(),
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
         capture_output=True,
         check=False,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout
@@ -144,16 +124,7 @@ def test_examples_are_numbered() -> None:
     assert [path.name[:2] for path in EXAMPLES] == [f"{k:02}" for k in range(1, len(EXAMPLES) + 1)]
 
 
-def rewrite_transcripts() -> None:
-    def renewed(match: re.Match[str]) -> str:
-        kind, text = match.groups()
-        if kind != "console":
-            return match.group(0)
-        command, _ = transcript(text)
-        return f"```console\n$ {command}\n{output_of(command)}```"
-
-    README.write_text(BLOCK.sub(renewed, README.read_text(encoding="utf-8")), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    rewrite_transcripts()
+    for page in [Path(name).resolve() for name in sys.argv[1:]] or PAGES:
+        with tempfile.TemporaryDirectory() as folder:
+            pages.rewrite_transcripts(page, pages.furnish(Path(folder)))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Analysis:
     """What is known about a mechanism at a closed pose (keys of the JSON report).
 
-    Parameters
+    Attributes
     ----------
     mechanism : Mechanism
     q : (nq,) array

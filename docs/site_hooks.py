@@ -1,0 +1,161 @@
+"""What the site has beside the pages of this folder: rule pages, the commands' help, pictures.
+
+MkDocs calls the ``on_…`` functions while it builds.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parent.parent
+PICTURE = re.compile(r"!\[[^\]]*\]\(pictures/([\w-]+\.png)\)")
+#: A code in the first column of the table of rules.
+RULE_ROW = re.compile(r"^\| (MB\d{3}) \|", re.MULTILINE)
+GUIDES, RULES = "How to", "Rules"
+#: What users import besides the public names.
+FURTHER = (
+    "mbplugin.testing.assert_lints",
+    "mbplugin.lint.rule.Rule",
+    "mbplugin.lint.finding.Finding",
+    "mbplugin.dynamics.actions.Spring",
+    "mbplugin.simulation.options.UserEvent",
+)
+
+
+def on_config(config: Any) -> Any:
+    """Add to the navigation the guides that it does not name, and one page for each rule."""
+    from mbplugin.lint.registry import built_in_rules
+
+    named = set(_files_of(config.nav))
+    guides = sorted(path.name for path in Path(config.docs_dir).glob("*.md") if path.name not in named)
+    section(config.nav, GUIDES).extend(guides)
+    section(config.nav, RULES).extend(f"rules/{rule.code}.md" for rule in built_in_rules())
+    return config
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages and pictures that are not files of this folder."""
+    from mbplugin.lint.registry import built_in_rules
+
+    for rule in built_in_rules():
+        files.append(File.generated(config, f"rules/{rule.code}.md", content=rule_page(rule)))
+    files.append(File.generated(config, "commands.md", content=commands_page()))
+    files.append(File.generated(config, "api.md", content=api_page()))
+    for name in pictures():
+        files.append(File.generated(config, f"pictures/{name}", content=drawn(name).read_bytes()))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Link the table of rules to their pages."""
+    if page.file.src_uri == "rules.md":
+        return RULE_ROW.sub(r"| [\1](rules/\1.md) |", markdown)
+    return markdown
+
+
+def section(nav: list[dict[str, Any]], title: str) -> list[Any]:
+    """Return the list of pages of a section of the navigation, to be added to."""
+    (pages,) = [entry[title] for entry in nav if title in entry]
+    assert isinstance(pages, list)
+    return pages
+
+
+def _files_of(nav: Any) -> list[str]:
+    if isinstance(nav, str):
+        return [nav]
+    entries = nav.values() if isinstance(nav, dict) else nav
+    return [file for entry in entries for file in _files_of(entry)]
+
+
+def rule_page(rule: Any) -> str:
+    """Return the page of a rule: what ``mbplugin rule CODE`` prints; its underlined titles are Markdown."""
+    summary, _, rest = rule.documentation.partition("\n\n")
+    severity = f"Usual severity: **{rule.severity}**. On the command line: `mbplugin rule {rule.code}`."
+    return f"# {rule.code} {rule.name}\n\n{summary}\n\n{severity}\n\n{rest}\n\n[All rules](../rules.md)\n"
+
+
+def api_page() -> str:
+    """Return the page of the public names; their docstrings are put in by mkdocstrings."""
+    import mbplugin as mb
+
+    intro = """# Python
+
+    import mbplugin as mb
+
+is quick: numpy and the rest are imported with the first name that is used. All numbers are in SI units and
+radians, quaternions are xyzw. What cannot be used raises `MbPluginError`, which says what is wrong, where, what
+was expected, and what to do.
+"""
+    functions = [name for name in mb.__all__ if name.islower()]
+    values = [name for name in mb.__all__ if name not in functions]
+    parts = [intro, *map(_entry, functions), "\n## What they take and return\n", *map(_entry, values)]
+    return "".join([*parts, *map(_entry, FURTHER)])
+
+
+def _entry(name: str) -> str:
+    full = name if "." in name else f"mb.{name}"
+    level = "###" if name[0].isupper() else "##"
+    return f"\n{level} {full}\n\n::: {_home(name)}\n"
+
+
+def _home(name: str) -> str:
+    """Return where a public name is defined."""
+    import inspect
+
+    import mbplugin as mb
+
+    if "." in name:
+        return name
+    value = getattr(mb, name)
+    if inspect.ismodule(value):
+        return str(value.PUBLIC_FUNCTION)
+    return f"{value.__module__}.{value.__qualname__}"
+
+
+def commands_page() -> str:
+    """Return the page with the help of every command."""
+    from typer.main import get_command
+
+    from mbplugin.cli.app import app
+
+    commands = sorted(get_command(app).commands)  # type: ignore[attr-defined]
+    intro = "# Commands\n\nWhat `mbplugin COMMAND --help` prints. Exit codes and formats: [Formats](formats.md).\n"
+    return intro + "".join(f"\n## {name}\n\n```text\n{_help(name)}```\n" for name in commands)
+
+
+def _help(command: str) -> str:
+    from typer.testing import CliRunner
+
+    from mbplugin.cli.app import app
+
+    done = CliRunner().invoke(app, [command, "--help"], prog_name="mbplugin", env={"COLUMNS": "100"})
+    return "".join(f"{line.rstrip()}\n" for line in done.output.splitlines())
+
+
+def pictures() -> list[str]:
+    """Return the names of the pictures that the pages show."""
+    texts = [page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md")]
+    return sorted({name for text in texts for name in PICTURE.findall(text)})
+
+
+def maker(picture: str) -> Path:
+    """Return the example that draws a picture."""
+    examples = sorted((ROOT / "examples").glob("[0-9]*.py"))
+    found = [path for path in examples if f'"{picture}"' in path.read_text(encoding="utf-8")]
+    if len(found) != 1:
+        raise ValueError(f"{picture}: drawn by {len(found)} examples, expected 1 that names it")
+    return found[0]
+
+
+def drawn(picture: str) -> Path:
+    """Return a picture in out/; its example is run where it is missing or older than the example."""
+    example, file = maker(picture), ROOT / "out" / picture
+    if not file.exists() or file.stat().st_mtime < example.stat().st_mtime:
+        subprocess.run([sys.executable, str(example)], check=True, stdout=subprocess.DEVNULL)
+    return file
