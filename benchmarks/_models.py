@@ -11,8 +11,15 @@ from pathlib import Path
 import numpy as np
 
 import mbplugin as mb
+from mbplugin.dynamics.actions import Actions
 from mbplugin.dynamics.kernels.solids import find_solids
 from mbplugin.mechanism import Body, Mechanism, Pair
+from mbplugin.simulation.activation import Activation
+from mbplugin.simulation.march import CompiledMarch
+from mbplugin.simulation.options import Options
+from mbplugin.simulation.problem import pose_problem
+from mbplugin.simulation.runner import Runner
+from mbplugin.simulation.schedule import schedule_of
 from mbplugin.spatial import Array, Pose, quaternion_from_rotation
 
 G = np.array([0.0, 0.0, -9.81])
@@ -163,3 +170,18 @@ def table(title: str, head: list[str], rows: list[list[str]]) -> None:
     print(f"\n{title}\n\n| " + " | ".join(head) + " |\n|" + "---|" * len(head))
     for row in rows:
         print("| " + " | ".join(row) + " |", flush=True)
+
+
+def prepared(mech: Mechanism, q: Array, **options: object) -> Callable[[], Array]:
+    """Return a run of 1 s from rest that returns q(1 s); the model is built once, as the peers' are."""
+    made = Options(1.0, limits="ignore", **options)  # type: ignore[arg-type]
+    problem = pose_problem(mech, Actions(damping=False), q, np.zeros(len(mech.qd_names)), (), (), made)
+
+    def run() -> Array:
+        march = CompiledMarch(made, dense=problem.own_rank > 0)
+        runner = Runner(problem, march, made, Activation(problem, made), schedule_of((), (), (), False))
+        if runner.run() != "completed":
+            raise SystemExit("a run did not come to its end")
+        return runner.record.arrays()[1][-1]
+
+    return run

@@ -3,7 +3,7 @@
     python benchmarks/pendulum_second.py
 
 Best wall seconds of several runs, one thread; the ratio is to MuJoCo (or to ours). "whole call" is
-`simulate` with set-up, samples and energies; "loop" only its compiled steps.
+`simulate` with set-up and energies; the other row, as the peers' rows, runs on a model built before.
 """
 
 from __future__ import annotations
@@ -14,14 +14,9 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 
 import numpy as np  # noqa: E402
-from _models import mjcf, pendulum, table, wall  # noqa: E402
+from _models import mjcf, pendulum, prepared, table, wall  # noqa: E402
 
-from mbplugin.dynamics.actions import Actions  # noqa: E402
-from mbplugin.simulation.march import CompiledMarch, State  # noqa: E402
-from mbplugin.simulation.options import Options  # noqa: E402
-from mbplugin.simulation.problem import pose_problem  # noqa: E402
 from mbplugin.simulation.run import simulate  # noqa: E402
-from mbplugin.simulation.watch import WATCH  # noqa: E402
 from mbplugin.spatial import Array  # noqa: E402
 
 START, STEP = np.full(3, np.pi / 6), 1e-4
@@ -32,19 +27,8 @@ def whole_call() -> Array:
 
 
 def loop() -> tuple[float, Array]:
-    options = Options(1.0, integrator="rk4", step=STEP, limits="ignore")
-    problem = pose_problem(pendulum(), Actions(), START, np.zeros(3), (), (), options)
-    march, state = CompiledMarch(options, dense=False), None
-
-    def run() -> None:
-        nonlocal state
-        state = State(0.0, START.copy(), np.zeros(3), np.zeros(3), h=STEP)
-        march.evaluate(problem.machine, state)
-        march.advance(problem.machine, np.zeros(0, WATCH), state, 1.0, 0.0, 10_001)
-
-    seconds = wall(run)
-    assert state is not None
-    return seconds, state.q
+    run = prepared(pendulum(), START, integrator="rk4", step=STEP)
+    return wall(run), run()
 
 
 def mujoco() -> tuple[float, Array]:
@@ -73,13 +57,13 @@ def exudyn() -> tuple[float, Array]:
 
 def main() -> None:
     truth = simulate(pendulum(), 1.0, q0=START, rtol=1e-13, atol=1e-14, limits="ignore").q[-1]
-    found = {"mbplugin, whole call": (wall(whole_call), whole_call()), "mbplugin, loop": loop()}
+    found = {"mbplugin, whole call": (wall(whole_call), whole_call()), "mbplugin, model built before": loop()}
     for name, peer in (("MuJoCo RK4", mujoco), ("Exudyn RK44", exudyn)):
         try:
             found[name] = peer()
         except ImportError:
             print(f"{name} is not installed")
-    reference = found.get("MuJoCo RK4", found["mbplugin, loop"])[0]
+    reference = found.get("MuJoCo RK4", found["mbplugin, model built before"])[0]
     rows = [
         [tool, f"{seconds:.4f}", f"{seconds / reference:.2f}", f"{np.abs(q - truth).max():.1e}"]
         for tool, (seconds, q) in found.items()
