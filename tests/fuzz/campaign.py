@@ -7,6 +7,7 @@ says which input it is at before it starts it, and is replaced when it is stuck 
 from __future__ import annotations
 
 import ctypes
+import math
 import multiprocessing
 import os
 import re
@@ -75,7 +76,8 @@ def run_campaign(seed: int, limits: Limits, keep: Path | None = None) -> Result:
 def _watch(result: Result, seed: int, numbers: tuple[int, int], seconds: float, keep: Path | None) -> int:
     """Run one worker and return the number of the input that comes next."""
     at = _fork.Value(ctypes.c_longlong, numbers[0], lock=False)
-    since = _fork.Array(ctypes.c_double, (time.monotonic(), 0.0), lock=False)
+    # nothing has begun before the worker says so: on a busy machine that may take a while
+    since = _fork.Array(ctypes.c_double, (math.inf, math.inf), lock=False)
     receive, send = _fork.Pipe(duplex=False)
     with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
         folder = Path(name)
