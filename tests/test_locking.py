@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,16 @@ from states import random_states
 
 import mbplugin as mb
 from mbplugin.bullet.session import session
-from mbplugin.dynamics.actions import Actions
+from mbplugin.dynamics.actions import Actions, scene_actions
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.mechanism import WORLD, Lock, Mechanism
+from mbplugin.mechanism.kinematics import forward
 from mbplugin.simulation.locking import FORMS, activate
 from mbplugin.simulation.locking.shares import shares
 from mbplugin.simulation.trajectory import Trajectory
 from mbplugin.spatial import Array, Pose
 
+ARM = Path(__file__).resolve().parent.parent / "assets" / "arm_6r.scene.toml"
 #: 3R pendulum: rates around the two locks, their impulses, energies and the end (mueller2026 §6; digits
 #: of a motion at rtol 1e-13 and of an independent program).
 BEFORE = [(1.2717427470, -7.8740794060, -8.9336214500), (-1.7901668001, 0.0, -11.8547051717)]
@@ -234,3 +237,42 @@ def test_pybullet_stops_the_four_bar_the_same_way(brakes: tuple[str, ...]) -> No
     # gravity works on the pendulum for one step
     assert errors == pytest.approx([errors[0], errors[0] / 10, errors[0] / 100], rel=1e-3)
     assert errors[-1] < 1e-4
+
+
+@cache
+def arm_stop(transition: str) -> Trajectory:
+    return mb.simulate(mb.load(ARM), 0.25, transition=transition, rtol=1e-11, atol=1e-12)
+
+
+def test_the_arm_stops_joint_by_joint() -> None:
+    """Momenta of the free joints go on, energy is lost at the locks and only there."""
+    motion, scene = arm_stop("consistent"), mb.load(ARM)
+    actions = scene_actions(scene)
+    assert actions.armature["j1"] == pytest.approx(6.0)
+    assert [(e.joint, e.time) for e in motion.events] == [("j1", 0.05), ("j2", 0.10), ("j3", 0.15)]
+    for k, event in enumerate(motion.events):
+        at = int(np.flatnonzero(motion.time == event.time)[0])
+        held = replace(scene.mechanism, locks=tuple(Lock(f"j{i}") for i in range(1, k + 2)))
+        equations = joint_equations(held, motion.q[at], event.velocity_before, actions)
+        momentum = equations.M @ event.velocity_before
+        change = equations.M @ event.velocity_after - momentum
+        assert np.abs(change[k + 1 :]).max() < 1e-12 * np.linalg.norm(momentum)
+        for i in range(k + 1):
+            assert event.impulse[f"lock j{i + 1}", "rz_lock"] == pytest.approx(change[i], abs=1e-9)
+        found = activate(equations, None, [f"lock j{k + 1}"], form=FORMS[k])
+        drop = motion.kinetic[at] - motion.kinetic[at + 1]
+        assert found.loss == pytest.approx(drop, abs=1e-9) and drop > 50
+    for segment in range(4):
+        assert np.ptp(motion.energy[motion.segment == segment]) < 1e-7
+    for joint in range(3):
+        assert np.ptp(motion.q[motion.segment > joint, joint]) < 1e-14
+
+
+def test_the_shortcut_puts_the_arm_elsewhere() -> None:
+    right, naive = arm_stop("consistent"), arm_stop("naive")
+    mech = right.mechanism
+    flange = [forward(mech, m.q[-1]).p_WL[mech.body_index["flange"]] for m in (right, naive)]
+    assert np.linalg.norm(flange[0] - flange[1]) > 0.1
+    # the first axis has stopped where it was in both
+    assert right.q[-1][0] == pytest.approx(naive.q[-1][0], abs=1e-9)
+    assert abs(right.q[-1][2] - naive.q[-1][2]) > np.radians(5)
