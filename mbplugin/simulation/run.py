@@ -8,6 +8,7 @@ from time import perf_counter
 
 from mbplugin.constraints.matrix import constraint_matrix
 from mbplugin.dynamics.actions import Actions, Controller, JointSpring, Spring, scene_actions
+from mbplugin.dynamics.first_run import announce_compilation
 from mbplugin.errors import BadUsage
 from mbplugin.mechanism.coupling import Lock
 from mbplugin.mechanism.kinematics import JointValues, joint_vector, rate_vector
@@ -234,6 +235,7 @@ def move(
         Rates that stay as they are where the constraints allow that.
     """
     begun = perf_counter()
+    announce_compilation()
     actions, options = guarded(actions, options)
     later = tuple(lock for lock in locks if lock.at or lock.until is not None)
     mech = replace(mech, locks=(*mech.locks, *(lock for lock in locks if lock not in later)))
