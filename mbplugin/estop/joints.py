@@ -13,8 +13,8 @@ from mbplugin.simulation.brakes import JointBrake
 from mbplugin.simulation.trajectory import Trajectory
 from mbplugin.spatial import Array
 
-#: A joint rests below this rate, rad/s or m/s: what the event that stopped it leaves.
-_RESTS = 1e-7
+#: A joint rests below this rate, rad/s or m/s: what the events of other joints leave of its own.
+_RESTS = 1e-5
 
 
 class Course(NamedTuple):

@@ -181,9 +181,8 @@ class Activation:
 
     def _stop(self, state: State, row: int) -> None:
         """Set the rate of a row to zero where rounding has left something."""
-        held = [i for i in self.active() if i < self.model.table.persistent or i in self.locked]
         self._configure(state)
-        choice = choose_rows(self.model, (*held, row), self.problem.own_rank, self.options.tolerance)
+        choice = choose_rows(self.model, (*self.active(), row), self.problem.own_rank, self.options.tolerance)
         machine = machine_of(self.model, self.machine.stretches, choice.rows)
         jump_rates(machine, state.t, state.q, state.qd)
 

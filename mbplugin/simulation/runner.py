@@ -129,9 +129,11 @@ class Runner:
         for k in range(kept):
             now = sample(chunk, k)
             step = make_step(start, now, chunk.dense[k])
-            if outcome := self._look_at(step):
+            found = self._first_change(step) if status == LOOK and k == kept - 1 else None
+            if outcome := self._look_at(step, found[0] if found else 1.0):
                 return outcome
-            if status == LOOK and k == kept - 1 and self._interrupt(step):
+            if found:
+                self._interrupt(step, *found)
                 return "stopped" if self._rests() else ""
             self.record.steps.append(step)
             self.record.add(now, self.activation.segment)
@@ -143,9 +145,11 @@ class Runner:
         last = self.schedule.last <= self.state.t * (1.0 + 1e-12)
         return self.schedule.to_rest and last and self.activation.at_rest(self.state)
 
-    def _look_at(self, step: Step) -> str:
-        """Record what a step passes; where that ends the motion, cut the step there."""
+    def _look_at(self, step: Step, until: float) -> str:
+        """Record what a step passes up to a fraction; where that ends the motion, cut the step there."""
         for one in passings(step, self.limits, self.options, self._displace):
+            if one.fraction > until + 1e-12:
+                break
             _, qd = step.at(one.fraction)
             time = step.start + one.fraction * step.length
             self.record.events.append(passing(time, one.kind, one.name, qd, one.text))
@@ -155,19 +159,20 @@ class Runner:
                 return "limit_hit" if one.kind == "limit" else "event"
         return ""
 
-    def _interrupt(self, step: Step) -> bool:
-        """Cut a step where friction starts or stops to hold; return whether it did."""
+    def _first_change(self, step: Step) -> tuple[float, int] | None:
+        """Return where in a step friction starts or stops to hold first, and the mark that tells."""
         found = self.activation.first_change(step, self._displace)
         if found is None:
             # the search has read the model elsewhere
             self.march.evaluate(self.activation.machine, self.state)
-            return False
-        fraction, mark = found
+        return found
+
+    def _interrupt(self, step: Step, fraction: float, mark: int) -> None:
+        """Cut a step where friction starts or stops to hold."""
         self._cut(step, fraction)
         self._keep()
         self.record.events += self.activation.change(self.march, self.state, mark)
         self._keep()
-        return True
 
     def _cut(self, step: Step, fraction: float) -> None:
         """Take a step again, only up to a fraction of it: the works have no dense output."""
