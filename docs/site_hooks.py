@@ -89,8 +89,8 @@ def api_page() -> str:
     import mbplugin as mb
 
 is quick: numpy and the rest are imported with the first name that is used. All numbers are in SI units and
-radians, quaternions are xyzw. What cannot be used raises `MbPluginError`, which says what is wrong, where, what
-was expected, and what to do.
+radians, quaternions are xyzw. What cannot be used raises `MbPluginError`, which says what is wrong, where,
+what was expected, and what to do.
 """
     functions = [name for name in mb.__all__ if name.islower()]
     values = [name for name in mb.__all__ if name not in functions]
@@ -125,7 +125,7 @@ def commands_page() -> str:
     from mbplugin.cli.app import app
 
     commands = sorted(get_command(app).commands)  # type: ignore[attr-defined]
-    intro = "# Commands\n\nWhat `mbplugin COMMAND --help` prints. Exit codes and formats: [Formats](formats.md).\n"
+    intro = "# Commands\n\nWhat `mbplugin COMMAND --help` prints; exit codes are in [Formats](formats.md).\n"
     return intro + "".join(f"\n## {name}\n\n```text\n{_help(name)}```\n" for name in commands)
 
 

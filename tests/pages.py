@@ -3,8 +3,8 @@
 - ``sh``: every line is run and succeeds silently on stderr; ``# exit code N`` at its end says otherwise.
 - ``console``: one command after ``$``, and its whole output.
 - ``python``: is run; a comment behind a ``print`` is what that prints first, up to ``…``.
-- ``toml``: ``# NAME`` in the first line makes the file, ``# more of NAME`` adds to it. Without either it is a part
-  of a scene, and is read in the scene of the README.
+- ``toml``: ``# NAME`` in the first line makes the file, ``# more of NAME`` adds to it. Without either it is
+  a part of a scene, and is read in the scene of the README.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def record(*values, **options):
     printed[sys._getframe(1).f_lineno].append(text.getvalue().removesuffix("\\n"))
 code = sys.stdin.read()
 exec(compile(code, "block", "exec"), {"__name__": "__main__", "print": record})
-json.dump(printed, sys.stdout)
+with open(sys.argv[1], "w", encoding="utf-8") as file:
+    json.dump(printed, file)
 """
 
 
@@ -75,8 +76,10 @@ def readme_scene() -> str:
 
 def furnish(folder: Path) -> Path:
     """Put into a folder what the pages speak of."""
-    for name in ("assets", "tests", "examples"):
+    for name in ("tests", "examples", "pyproject.toml"):
         (folder / name).symlink_to(ROOT / name)
+    # reports tell where a file really is
+    shutil.copytree(ROOT / "assets", folder / "assets")
     shutil.copy(ROOT / "Makefile", folder)
     shutil.copy(ROOT / "assets" / "four_bar.urdf", folder / "robot.urdf")
     (folder / "robot.scene.toml").write_text(readme_scene(), encoding="utf-8")
@@ -107,7 +110,9 @@ def run_page(page: Path, folder: Path) -> int:
 def run_block(block: Block, folder: Path) -> None:
     runs = {"sh": run_commands, "console": run_transcript, "python": run_snippet, "toml": keep_file}
     if block.kind not in runs:
-        raise block.fail(f"a block of kind {block.kind!r} is run by nobody; expected one of {', '.join(KINDS)}")
+        raise block.fail(
+            f"a block of kind {block.kind!r} is run by nobody; expected one of {', '.join(KINDS)}"
+        )
     runs[block.kind](block, folder)
 
 
@@ -145,10 +150,12 @@ def output_of(block: Block, folder: Path) -> str:
 
 
 def run_snippet(block: Block, folder: Path) -> None:
-    done = process([sys.executable, "-c", RECORD], folder, block.text)
-    if done.returncode or done.stderr:
+    # what engines print by themselves goes to stdout and stderr
+    record = folder / "printed.json"
+    done = process([sys.executable, "-c", RECORD, str(record)], folder, block.text)
+    if done.returncode:
         raise block.fail(done.stderr.decode())
-    printed = {int(line): texts for line, texts in json.loads(done.stdout).items()}
+    printed = {int(line): texts for line, texts in json.loads(record.read_text(encoding="utf-8")).items()}
     for line, said in said_behind_prints(block.text).items():
         seen = printed.get(line, ["nothing"])[0]
         if not (seen.startswith(said[:-1]) if said.endswith("…") else seen == said):
