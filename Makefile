@@ -3,6 +3,7 @@
 #   make test       ruff, mypy and the tests
 #   make test-all   the same with the slow sweeps and the robots of example-robot-data
 #   make lint       ruff and mypy only
+#   make docs       the documentation site, out/site/index.html
 #   make schemas    write the JSON schemas in docs/
 #   make fuzz       mutate models for SECONDS (600) with SEED (1) and lint them; what fails is in out/fuzz
 #   make bench      the benchmarks
@@ -18,7 +19,7 @@ PYTHONS := $(or $(PYTHON),python3.11 python3.10 python3 python3.12 python3.13 py
 # another environment or a user's settings must not leak into this one
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET
 
-.PHONY: demo test test-all lint schemas fuzz bench clean
+.PHONY: demo test test-all lint docs schemas fuzz bench clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/core.stamp
@@ -44,6 +45,10 @@ schemas: $(VENV)/core.stamp
 	@for document in lint scene matrix rule reactions simulate config settings; do \
 	  $(BIN)/mbplugin schema $$document --output docs/$$document.schema.json || exit; \
 	done
+
+docs: $(VENV)/test.stamp
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "out/site/index.html"
 
 SECONDS := 600
 SEED := 1
