@@ -49,6 +49,7 @@ def cache_folder() -> Path:
     """
     package = Path(__file__).resolve().parents[2]
     sources = [p.read_bytes() for room in _ROOMS for p in sorted((package / room).rglob("*.py"))]
-    state = hashlib.sha256(b"\0".join(s for s in sources if b"kernel" in s)).hexdigest()[:16]
+    compiled_ones = [s for s in sources if b"@kernel" in s or b"compiled(" in s]
+    state = hashlib.sha256(b"\0".join(compiled_ones)).hexdigest()[:16]
     root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(root) / "mbplugin" / f"{numba.__version__}-{state}"
