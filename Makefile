@@ -42,7 +42,7 @@ lint: $(VENV)/test.stamp
 
 schemas: $(VENV)/core.stamp
 	@mkdir -p docs
-	@for document in lint scene matrix rule reactions simulate config settings; do \
+	@for document in lint scene matrix rule reactions simulate estop stop-table config settings; do \
 	  $(BIN)/mbplugin schema $$document --output docs/$$document.schema.json || exit; \
 	done
 

@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from mbplugin.constraints.matrix import ConstraintMatrix
     from mbplugin.entry import analyze, constraint_matrix, load
     from mbplugin.errors import MbPluginError
+    from mbplugin.estop.run import estop
+    from mbplugin.estop.table import stopping_table
+    from mbplugin.estop.table_values import StoppingTable
+    from mbplugin.estop.values import StopReport
     from mbplugin.lint.run import Report, lint
     from mbplugin.mechanism import Lock, Mechanism
     from mbplugin.reactions.run import reactions
@@ -26,17 +30,21 @@ __all__ = [
     "Mechanism",
     "Report",
     "Scene",
+    "StopReport",
+    "StoppingTable",
     "Trajectory",
     "analyze",
     "constraint_matrix",
+    "estop",
     "lint",
     "load",
     "reactions",
     "simulate",
+    "stopping_table",
 ]
 
 #: Rooms that are public functions themselves.
-_ROOMS = ("lint", "reactions")
+_ROOMS = ("estop", "lint", "reactions")
 _HOME = {
     "Analysis": "mbplugin.analysis",
     "ConstraintMatrix": "mbplugin.constraints.matrix",
@@ -45,11 +53,14 @@ _HOME = {
     "Mechanism": "mbplugin.mechanism",
     "Report": "mbplugin.lint.run",
     "Scene": "mbplugin.sources.scene",
+    "StopReport": "mbplugin.estop.values",
+    "StoppingTable": "mbplugin.estop.table_values",
     "Trajectory": "mbplugin.simulation.trajectory",
     "analyze": "mbplugin.entry",
     "constraint_matrix": "mbplugin.entry",
     "load": "mbplugin.entry",
     "simulate": "mbplugin.simulation.run",
+    "stopping_table": "mbplugin.estop.table",
 }
 
 

@@ -186,3 +186,26 @@ def test_brakes_that_cannot_be(
     mech = Mechanism("arm", (*mech.bodies, hand), (*mech.pairs, fixed))
     with pytest.raises(error, match=words):
         simulate(mech, 1.0, brakes=brakes, signal=signal)
+
+
+def test_a_brake_slips_where_the_load_outgrows_it() -> None:
+    """The outer rod is braked as it falls; its load on the inner brake grows until that slips."""
+    mech = arm((1.0, 1.0))
+    brakes = [Brake("j0", 15.765), Brake("j1", 1.0)]
+    start = np.array([0.0, 1.5])
+    motion = simulate(mech, 1.0, q0=start, qd0=[0.0, -0.3], brakes=brakes, rtol=1e-11, atol=1e-12)
+
+    def outer(t: float, y: Array) -> list[float]:
+        M, h = two_rods(np.array([0.0, y[0]]), np.array([0.0, y[1]]))
+        return [y[1], (1.0 - h[1]) / M[1, 1]]
+
+    def slips(t: float, y: Array) -> float:
+        M, h = two_rods(np.array([0.0, y[0]]), np.array([0.0, y[1]]))
+        return float(abs(M[0, 1] * (1.0 - h[1]) / M[1, 1] + h[0]) - 15.765)
+
+    slips.terminal = True  # type: ignore[attr-defined]
+    fall = solve_ivp(outer, (0, 1), [1.5, -0.3], "DOP853", rtol=1e-12, atol=1e-13, events=slips)
+    assert 0.02 < fall.t[-1] < 0.1
+    slip = next(event for event in motion.events if event.kind == "slip")
+    assert slip.joint == "j0.rz"
+    assert slip.time == pytest.approx(float(fall.t[-1]), abs=1e-6)

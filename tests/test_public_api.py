@@ -21,13 +21,17 @@ NAMES = {
     "Mechanism",
     "Report",
     "Scene",
+    "StopReport",
+    "StoppingTable",
     "Trajectory",
     "analyze",
     "constraint_matrix",
+    "estop",
     "lint",
     "load",
     "reactions",
     "simulate",
+    "stopping_table",
 }
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import mbplugin
-from mbplugin.cli import config, lint, matrix, reactions, rule, schema, simulate
+from mbplugin.cli import config, estop, lint, matrix, reactions, rule, schema, simulate, stop_table
 from mbplugin.cli.output import complain, emit
 from mbplugin.errors import MbPluginError
 
@@ -34,6 +34,8 @@ app.command("schema")(schema.schema_command)
 app.command("matrix")(matrix.matrix_command)
 app.command("reactions")(reactions.reactions_command)
 app.command("simulate")(simulate.simulate_command)
+app.command("estop")(estop.estop_command)
+app.command("stop-table")(stop_table.stop_table_command)
 
 
 def _print_version(asked: bool) -> None:

@@ -20,6 +20,8 @@ class Document(str, Enum):
     rule = "rule"
     reactions = "reactions"
     simulate = "simulate"
+    estop = "estop"
+    stop_table = "stop-table"
     config = "config"
     settings = "settings"
 

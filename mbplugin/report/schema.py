@@ -42,6 +42,11 @@ def schema_of(document: str) -> Schema:
         from mbplugin.report.simulate_schema import simulate_schema
 
         return {"$schema": _DRAFT, "title": "mbplugin simulate", **simulate_schema()}
+    if document in ("estop", "stop-table"):
+        from mbplugin.report import estop_schema
+
+        made = estop_schema.estop_schema() if document == "estop" else estop_schema.stop_table_schema()
+        return {"$schema": _DRAFT, "title": f"mbplugin {document}", **made}
     built = {"lint": _lint, "rule": _rules, "matrix": _matrix, "config": _config}[document]()
     return {"$schema": _DRAFT, "title": f"mbplugin {document}", **built}
 

@@ -27,6 +27,8 @@ from mbplugin.spatial import AnyArray, Array
 Impulses = tuple[dict[tuple[str, str], float], tuple[tuple[str, str], ...]]
 
 _SINGULAR = 1e-9
+#: What holds is watched up to this share of its static part: there it no longer holds for certain.
+_SLIPS = 1.0 + 1e-8
 #: Other rows are taken only when the weakest of them is this much stronger.
 _STRONGER = 10.0
 #: A row of which less is its own is not used to correct a step, wherever it has been more.
@@ -270,7 +272,7 @@ class Activation:
         for n, one in enumerate(self.model.resistances):
             row = int(one["row"])
             if self.held[n] and row in place:
-                marks.append((MULTIPLIER, place[row], 0, float(one["static"]), 0.0, 0.0))
+                marks.append((MULTIPLIER, place[row], 0, _SLIPS * float(one["static"]), 0.0, 0.0))
             elif one["sense"] != 0.0:
                 marks.append((ROW_RATE, row, int(table.rows["rate"][row]), 0.0, 0.0, 0.0))
         self.marks = np.array(marks, dtype=WATCH)

@@ -145,7 +145,7 @@ class Runner:
         last = self.schedule.last <= self.state.t * (1.0 + 1e-12)
         return self.schedule.to_rest and last and self.activation.at_rest(self.state)
 
-    def _look_at(self, step: Step, until: float) -> str:
+    def _look_at(self, step: Step, until: float = 1.0) -> str:
         """Record what a step passes up to a fraction; where that ends the motion, cut the step there."""
         for one in passings(step, self.limits, self.options, self._displace):
             if one.fraction > until + 1e-12:

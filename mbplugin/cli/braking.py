@@ -1,0 +1,46 @@
+"""Options for what stops a robot: brakes, decelerations and payloads."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from mbplugin.cli.acting import parse_payload
+from mbplugin.errors import BadUsage
+
+BrakeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--brake",
+        metavar="JOINT:KEY=VALUE,…",
+        help="torque, static_torque (N·m, N), viscous (N·m·s/rad), delay, engagement (s), wear; repeatable.",
+    ),
+]
+DecelerationOption = Annotated[
+    list[str] | None,
+    typer.Option("--deceleration", metavar="NAME=VALUE,…", help="Ramps of category 1 and 2 (rad/s², m/s²)."),
+]
+ToolOption = Annotated[str | None, typer.Option(metavar="BODY", help="The tool; default: farthest out.")]
+
+
+def parse_brake(text: str) -> dict[str, Any]:
+    """Return the brake that ``--brake`` describes."""
+    from mbplugin.cli.options import parse_q
+
+    joint, colon, values = text.rpartition(":")
+    if not colon or not joint.strip():
+        raise BadUsage(f"--brake has {text!r}", expected="JOINT:KEY=VALUE,…")
+    return {"joint": joint.strip(), **parse_q([values], "--brake")}
+
+
+def parse_payloads(texts: list[str] | None) -> float | list[dict[str, Any]] | None:
+    """Return payloads: a mass alone is at the tool."""
+    if not texts:
+        return None
+    if len(texts) == 1 and ":" not in texts[0]:
+        try:
+            return float(texts[0])
+        except ValueError:
+            raise BadUsage(f"--payload has {texts[0]!r}", expected="MASS or BODY:MASS[@X,Y,Z]") from None
+    return [parse_payload(text) for text in texts]

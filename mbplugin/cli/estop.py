@@ -1,0 +1,120 @@
+"""``mbplugin estop``: where a moving robot comes to rest when its brakes close."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mbplugin.cli import options as opt
+from mbplugin.cli.acting import LoadOption, parse_load
+from mbplugin.cli.braking import BrakeOption, DecelerationOption, ToolOption, parse_brake, parse_payloads
+from mbplugin.cli.output import emit
+from mbplugin.cli.progress import time_bar
+from mbplugin.errors import BadUsage
+from mbplugin.files import require_folder
+
+if TYPE_CHECKING:
+    from mbplugin.estop.start import Start
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
+Qd = Annotated[
+    list[str] | None, typer.Option("--qd", metavar="NAME=VALUE,…", help="Joint rates (rad/s, m/s).")
+]
+Category = Annotated[int, typer.Option(help="0: without power at once; 1: led, then braked; 2: led.")]
+PayloadOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--payload", metavar="MASS|BODY:MASS[@X,Y,Z]", help="kg, at the tool or a point (m); repeatable."
+    ),
+]
+Trajectory = Annotated[
+    Path | None, typer.Option(metavar="CSV", help="Start on a recorded motion: time and joint columns.")
+]
+To = Annotated[
+    list[str] | None,
+    typer.Option("--to", metavar="NAME=VALUE,…", help="Start in a move from --q to here."),
+]
+At = Annotated[float, typer.Option(metavar="S", help="When the signal comes in that motion, s.")]
+Limits = Annotated[str, typer.Option(help="At a joint limit: stop or ignore.")]
+Duration = Annotated[float, typer.Option(metavar="S", help="Longest time to rest, s.")]
+
+
+def estop_command(
+    file: File,
+    q: opt.QOption = None,
+    qd: Qd = None,
+    category: Category = 0,
+    payload: PayloadOption = None,
+    brake: BrakeOption = None,
+    deceleration: DecelerationOption = None,
+    load: LoadOption = None,
+    trajectory: Trajectory = None,
+    to: To = None,
+    at: At = 0.0,
+    tool: ToolOption = None,
+    limits: Limits = "stop",
+    duration: Duration = 10.0,
+    base: opt.BaseOption = None,
+    output_format: opt.FormatOption = opt.Format.text,
+    output: opt.OutputOption = None,
+    package_dir: opt.PackageDirOption = None,
+) -> None:
+    """Print how a moving robot stops: times, distances, loads and energies, computed, not measured.
+
+    Exit code: 0 whatever the outcome, 2 for unusable input or usage.
+    """
+    from mbplugin import sources
+
+    require_folder(output)
+    name, text = opt.read_source(file)
+    scene = sources.load(
+        name, text=text, package_dirs=tuple(package_dir or ()), base=base.value if base else None
+    )
+    from mbplugin.estop.run import estop
+
+    with time_bar() as progress:
+        report = estop(
+            scene,
+            opt.parse_q(q),
+            opt.parse_q(qd, "--qd"),
+            category=category,
+            payload=parse_payloads(payload),
+            brakes=[parse_brake(value) for value in brake or ()],
+            decelerations=opt.parse_q(deceleration, "--deceleration"),
+            loads=[parse_load(value) for value in load or ()],
+            start=_start(trajectory, to, q, at),
+            tool=tool,
+            limits=limits,
+            duration=duration,
+            progress=progress,
+        )
+    if output_format is opt.Format.json:
+        from mbplugin.report.estop_json import estop_document
+        from mbplugin.report.json import dumps
+
+        emit(dumps(estop_document(report, file, scene.files)), output)
+        return
+    from mbplugin.report.estop_text import estop_lines
+    from mbplugin.report.layout import plain_text, print_lines, terminal_width
+
+    if output is None and opt.on_terminal(sys.stdout):
+        print_lines(estop_lines(report, terminal_width()))
+    else:
+        emit(plain_text(estop_lines(report)), output)
+
+
+def _start(trajectory: Path | None, to: list[str] | None, q: list[str] | None, at: float) -> Start | None:
+    from mbplugin.estop.start import Move, Recorded
+
+    if trajectory is not None and to is not None:
+        raise BadUsage("--trajectory and --to were both given", expected="one of them")
+    if trajectory is not None:
+        return Recorded(trajectory, at)
+    if to is not None:
+        return Move(opt.parse_q(q), opt.parse_q(to, "--to"), at)
+    if at:
+        raise BadUsage("--at says when in a motion, and there is none", remedy="add --trajectory or --to")
+    return None

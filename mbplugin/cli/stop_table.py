@@ -1,0 +1,101 @@
+"""``mbplugin stop-table``: stopping times and distances as a maker prints them."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from mbplugin.cli import options as opt
+from mbplugin.cli.braking import BrakeOption, DecelerationOption, ToolOption, parse_brake
+from mbplugin.cli.output import emit
+from mbplugin.errors import BadUsage
+from mbplugin.files import require_folder
+
+
+class TableFormat(str, Enum):
+    """Formats of a stopping table."""
+
+    text = "text"
+    json = "json"
+    csv = "csv"
+    html = "html"
+
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
+Axes = Annotated[
+    list[str] | None,
+    typer.Option("--axes", metavar="NAME,…", help="Joints; default: the first three that are no roll."),
+]
+PayloadOption = Annotated[
+    float | None,
+    typer.Option("--payload", metavar="KG", help="Rated mass at the tool; default: scene's."),
+]
+Speed = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--speed", metavar="NAME=VALUE,…", help="Full speed (rad/s, m/s); default: the velocity limits."
+    ),
+]
+Category = Annotated[
+    list[str] | None, typer.Option("--category", metavar="0,1", help="Which categories; default: both.")
+]
+FormatOption = Annotated[TableFormat, typer.Option("--output-format", help="The format of the output.")]
+
+
+def stop_table_command(
+    file: File,
+    axes: Axes = None,
+    payload: PayloadOption = None,
+    speed: Speed = None,
+    category: Category = None,
+    brake: BrakeOption = None,
+    deceleration: DecelerationOption = None,
+    tool: ToolOption = None,
+    base: opt.BaseOption = None,
+    output_format: FormatOption = TableFormat.text,
+    output: opt.OutputOption = None,
+    package_dir: opt.PackageDirOption = None,
+) -> None:
+    """Print a stopping table: computed, not measured; every assumption stands above it.
+
+    Exit code: 0, or 2 for unusable input or usage.
+    """
+    from mbplugin import sources
+
+    require_folder(output)
+    name, text = opt.read_source(file)
+    scene = sources.load(
+        name, text=text, package_dirs=tuple(package_dir or ()), base=base.value if base else None
+    )
+    from mbplugin.estop.table import stopping_table
+
+    table = stopping_table(
+        scene,
+        axes=opt.split(axes) or None,
+        payload=payload,
+        speeds=opt.parse_q(speed, "--speed"),
+        categories=_categories(category),
+        brakes=[parse_brake(value) for value in brake or ()],
+        decelerations=opt.parse_q(deceleration, "--deceleration"),
+        tool=tool,
+    )
+    if output_format is not TableFormat.text:
+        emit(table.text(output_format.value), output)
+        return
+    from mbplugin.report.layout import plain_text, print_lines, terminal_width
+    from mbplugin.report.stop_table_text import stop_table_lines
+
+    if output is None and opt.on_terminal(sys.stdout):
+        print_lines(stop_table_lines(table, terminal_width()))
+    else:
+        emit(plain_text(stop_table_lines(table)), output)
+
+
+def _categories(texts: list[str] | None) -> tuple[int, ...]:
+    parts = opt.split(texts) or ("0", "1")
+    if not set(parts) <= {"0", "1"}:
+        raise BadUsage(f"--category has {','.join(parts)!r}", expected="0, 1 or both")
+    return tuple(int(part) for part in parts)

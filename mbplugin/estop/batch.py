@@ -1,0 +1,203 @@
+"""Many stops of one robot: its model is built once, every stop is one call of the compiled loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mbplugin.dynamics.kernels.inverse import mass_matrix
+from mbplugin.dynamics.kernels.motion import move
+from mbplugin.dynamics.kernels.solids import find_solids
+from mbplugin.dynamics.kernels.tree import solid_records
+from mbplugin.dynamics.tree_model import TreeModel, tree_model
+from mbplugin.estop.loop import BROKEN, LIMIT, STOPPED, STOPPING, compiled_loop
+from mbplugin.estop.scenario import Scenario
+from mbplugin.simulation.brakes import JointBrake
+from mbplugin.simulation.machine import ACCELERATE, CONFIGURE, STRETCH, Machine, compiled_act, machine_of
+from mbplugin.sources.scene import Payload
+from mbplugin.spatial import AnyArray, Array, Pose
+
+_OUTCOMES = {STOPPED: "stopped", LIMIT: "limit_hit", BROKEN: "not_stopped"}
+#: A joint has slipped back when it has come back this far (rad, m), and by this share of its travel.
+BACK, SHARE = 1e-3, 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class QuickStop:
+    """What a stop comes to, joint by joint in the order of the brakes.
+
+    Parameters
+    ----------
+    outcome : str
+    time : float
+        To rest, s.
+    times, travels, reaction_travels, back : (n,) array
+        s from the signal; rad or m.
+    tool_distance : float
+        Straight, between the tool's places at the signal and at rest, m.
+    evaluations : int
+    """
+
+    outcome: str
+    time: float
+    times: Array
+    travels: Array
+    reaction_travels: Array
+    back: Array
+    tool_distance: float
+    evaluations: int
+
+
+class StopMachine:
+    """A robot that is stopped many times in category 0.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Of a robot for which :func:`is_quick` holds.
+    """
+
+    def __init__(self, scenario: Scenario, rtol: float = 1e-6, atol: float = 1e-8) -> None:
+        self.scenario, self.rtol, self.atol = scenario, rtol, atol
+        forces = tuple(brake.force() for brake in scenario.brakes)
+        actions = replace(scenario.actions, brakes=forces)
+        self.model = tree_model(scenario.mech, actions, q=scenario.q)
+        self._s = _stopping(self.model, scenario)
+        self._own = [n for n, _ in self.model.brakes]
+        n, nv = len(self._s), len(self.model.rates)
+        self._machine = _roomy(machine_of(self.model, np.zeros(0, STRETCH), np.zeros(n, np.int64)), n, nv)
+        self._room = np.zeros(max(n, 1), dtype=np.int64)
+        self._rest = np.zeros(nv)
+        self._rates = self._s["rate"][self._own]
+        self._tool = self.model.solids_of.frame(
+            scenario.mech, scenario.tool, Pose(np.eye(3), scenario.tool_point)
+        )
+        self.set_brakes(scenario.brakes)
+
+    def set_brakes(self, brakes: tuple[JointBrake, ...]) -> None:
+        """Give the brakes, on the same joints, other numbers."""
+        for n, brake in zip(self._own, brakes, strict=True):
+            one = self._s[n]
+            one["brake"] = brake.torque, brake.static, brake.viscous
+            one["leaves"], one["grips"] = brake.delay, brake.grips
+
+    def set_payloads(self, payloads: tuple[Payload, ...]) -> None:
+        """Carry other payloads."""
+        solids = find_solids(self.scenario.mech, payloads)
+        fresh = solid_records(self.scenario.mech, solids)
+        for name in ("mass", "com", "inertia", "weight"):
+            self.model.solids[name] = fresh[name]
+
+    def stop(self, q: Array, qd: Array) -> QuickStop:
+        """Return how a stop from a state comes out."""
+        start, q, qd = np.array(q, dtype=float), np.array(q, dtype=float), np.array(qd, dtype=float)
+        before = self.tool_at(start)
+        status, time, count = compiled_loop()(
+            compiled_act(),
+            self._machine,
+            self._room,
+            self._s,
+            q,
+            qd,
+            self.scenario.duration,
+            self.rtol,
+            self.atol,
+        )
+        own = self._s[self._own]
+        travels = q[self._rates] - start[self._rates]
+        reaction = np.where(own["way"] != 0.0, own["mark"], q[self._rates]) - start[self._rates]
+        back = np.where(
+            np.abs(own["way"]) == 1.0, own["far"] - own["way"] * (q[self._rates] - own["mark"]), 0
+        )
+        outcome = _OUTCOMES.get(status, "not_stopped")
+        if status != LIMIT and (back > np.maximum(BACK, SHARE * np.abs(travels))).any():
+            outcome = "slipped_back"
+        distance = float(np.linalg.norm(self.tool_at(q) - before))
+        rest = float(own["rest"].max(initial=0.0)) if outcome == "stopped" else float(time)
+        return QuickStop(outcome, rest, own["rest"].copy(), travels, reaction, back, distance, int(count))
+
+    def led_stop(self, q: Array, qd: Array, decelerations: Array) -> QuickStop:
+        """Return how a stop of category 1 comes out: ramps in closed form, then brakes that hold or not.
+
+        Parameters
+        ----------
+        decelerations : (n,) array
+            Of the joints with brakes, rad/s² or m/s², positive.
+        """
+        s, rates = self._s[self._own], self._rates
+        v, delay = np.asarray(qd)[rates], s["leaves"]
+        ramps = np.abs(v) / decelerations
+        reaction = v * delay
+        travels = reaction + 0.5 * v * ramps
+        end = np.array(q, dtype=float)
+        end[rates] += travels
+        within = (end[rates] <= s["upper"] + 1e-12) & (end[rates] >= s["lower"] - 1e-12)
+        outcome = "stopped" if within.all() else "limit_hit"
+        if within.all() and (np.abs(self.holding(end)) > s["base"][:, 1] + s["brake"][:, 1]).any():
+            outcome = "not_stopped"
+        times = np.where(v != 0.0, delay + ramps, 0.0)
+        distance = float(np.linalg.norm(self.tool_at(end) - self.tool_at(q)))
+        most = float(times.max(initial=0.0))
+        return QuickStop(outcome, most, times, travels, reaction, np.zeros(len(v)), distance, 1)
+
+    def holding(self, q: Array) -> Array:
+        """Return the forces (n,) that the brakes need to hold a pose, N·m and N."""
+        m = self._machine
+        m.resistances["sense"] = 0.0
+        m.chosen[:] = m.resistances["row"]
+        compiled_act()(m, ACCELERATE, 0.0, 0.0, np.array(q, dtype=float), np.zeros(len(self.model.rates)))
+        return np.array(m.multipliers[self._own])
+
+    def inertias(self, q: Array) -> Array:
+        """Return the diagonal of the mass matrix (nv,) at a pose, kg·m² and kg."""
+        nv = len(self.model.rates)
+        compiled_act()(self._machine, CONFIGURE, 0.0, 0.0, np.array(q, dtype=float), np.zeros(nv))
+        M = np.zeros((nv, nv))
+        mass_matrix(self.model.solids, self.model.rates, M)
+        return np.array(np.diag(M))
+
+    def potential(self, q: Array) -> float:
+        """Return the potential energy of gravity at a pose, J."""
+        self.tool_at(q)
+        solids = self.model.solids
+        return -float((solids["weight"] * solids["c"]).sum())
+
+    def tool_at(self, q: Array) -> Array:
+        """Return the tool's place at a pose (3,), m."""
+        move(self.model.solids, self.model.rates, np.asarray(q, dtype=float), self._rest)
+        k, X = self._tool
+        return np.asarray(self.model.solids["p"][k] + self.model.solids["R"][k] @ X.p)
+
+
+def is_quick(scenario: Scenario) -> bool:
+    """Return whether the compiled loop can do a stop: a tree of single freedoms, all of them led."""
+    mech, joints = scenario.mech, scenario.mech.tree.joints
+    single = all(j.pair is not None and len(j.pair.kind.free) <= 1 for j in joints)
+    bound = mech.tree.cut or mech.couplings or mech.pfaffians or mech.locks or mech.drivers
+    led = {brake.joint for brake in scenario.brakes}
+    free = {j.pair.name for j in joints if j.pair is not None and j.pair.kind.free}
+    plain = scenario.actions.controller is None and not scenario.qdd.any()
+    return scenario.category == 0 and single and not bound and free <= led and plain
+
+
+def _stopping(model: TreeModel, scenario: Scenario) -> AnyArray:
+    s = np.zeros(len(model.resistances), dtype=STOPPING)
+    mech = model.mech
+    bounds = {
+        joint.qd.start: joint.pair.freedoms[0]
+        for joint in mech.tree.joints
+        if joint.pair is not None and joint.pair.kind.free
+    }
+    for one, resistance in zip(s, model.resistances, strict=True):
+        one["rate"] = model.table.rows["rate"][resistance["row"]]
+        one["base"] = resistance["sliding"], resistance["static"], resistance["viscous"]
+        freedom = bounds[int(one["rate"])]
+        watched = scenario.limits == "stop" and freedom.lower < freedom.upper
+        one["lower"], one["upper"] = (freedom.lower, freedom.upper) if watched else (-np.inf, np.inf)
+    return s
+
+
+def _roomy(machine: Machine, n: int, nv: int) -> Machine:
+    """Return the machine with room for all resistances to hold."""
+    return machine._replace(Q=np.zeros((n, nv)), R=np.zeros((n, n)), multipliers=np.zeros(n), gap=np.zeros(n))

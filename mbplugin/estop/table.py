@@ -1,0 +1,251 @@
+"""``stopping_table``: stopping times and distances of an arm, as its maker would print them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import isfinite
+
+import numpy as np
+
+from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.estop.axes import table_axes
+from mbplugin.estop.batch import QuickStop, StopMachine, is_quick
+from mbplugin.estop.extension import ExtensionPose, Poser
+from mbplugin.estop.run import assumed_brakes, make_scenario
+from mbplugin.estop.scenario import Scenario
+from mbplugin.estop.table_values import StoppingTable
+from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.simulation.brakes import BrakeLike
+from mbplugin.sources.scene import Payload, Scene
+from mbplugin.spatial import Array
+
+#: Shares of speed, extension and payload in category 1, percent.
+SHARES = (33, 66, 100)
+
+
+def stopping_table(
+    mech: Scene | Mechanism,
+    *,
+    axes: Sequence[str] | None = None,
+    payload: float | None = None,
+    speeds: Mapping[str, float] | None = None,
+    categories: Sequence[int] = (0, 1),
+    brakes: Iterable[BrakeLike] | None = None,
+    decelerations: Mapping[str, float] | None = None,
+    tool: str | None = None,
+) -> StoppingTable:
+    """Return the stopping table of an arm: one axis moves at a time.
+
+    Category 0 stops three axes at full speed, extension and payload; category 1 the first two at 33, 66
+    and 100 % of each, the third stretched only. The first axis moves in its place, the others down.
+
+    Parameters
+    ----------
+    mech : Scene or Mechanism
+        A tree of joints with one freedom each.
+    axes : sequence of str, optional
+        Joints, by default the first three that are no roll along the arm.
+    payload : float, optional
+        Rated mass at the tool, kg; by default the scene's payload.
+    speeds : mapping, optional
+        Full speed by joint, rad/s or m/s; by default the velocity limits.
+    categories : sequence of int
+        Of 0 and 1.
+    brakes, decelerations, tool
+        As for :func:`mbplugin.estop`.
+
+    Raises
+    ------
+    BadUsage
+        A mechanism with loops, an axis of unknown speed, no brake and no ramp to be had.
+    """
+    scenario = make_scenario(mech, brakes=brakes, tool=tool)
+    rated = _rated(scenario, payload)
+    scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
+    if not is_quick(scenario):
+        raise BadUsage(
+            f"{scenario.mech.name!r} is no arm of joints with one freedom, each with a brake",
+            remedy="use estop for single stops",
+        )
+    if not set(categories) <= {0, 1}:
+        raise BadUsage(f"categories {tuple(categories)} were asked for", expected="0 and 1")
+    machine = StopMachine(scenario)
+    names = table_axes(scenario.mech, scenario.tool, axes)
+    maker = _Maker(machine, names, rated, _speeds(scenario.mech, names, speeds))
+    ramps = _stated_ramps(scenario, mech if isinstance(mech, Scene) else None, decelerations)
+    rows = [row for category in categories for row in maker.rows(category, ramps)]
+    return StoppingTable(
+        scenario.mech.name,
+        scenario.tool,
+        names,
+        tuple(rows),
+        (*_assumptions(scenario, rated, maker), *scenario.notes),
+    )
+
+
+class _Maker:
+    """Runs the stops of a table."""
+
+    def __init__(
+        self, machine: StopMachine, axes: tuple[str, ...], rated: Payload, speeds: Mapping[str, float]
+    ) -> None:
+        self.machine, self.axes, self.rated, self.speeds = machine, axes, rated, speeds
+        machine.set_payloads(_share(rated, 100))
+        self._poser = Poser(machine, axes)
+        shares = {axis: SHARES if k < 2 else (100,) for k, axis in enumerate(axes)}
+        self.poses = {
+            (axis, share): self._poser.pose(axis, share / 100) for axis in axes for share in shares[axis]
+        }
+        self.assumed: list[str] = []
+
+    def rows(self, category: int, ramps: Mapping[str, float]) -> list[dict[str, object]]:
+        """Return the rows of a category."""
+        grid = (100,) if category == 0 else SHARES
+        out = []
+        for load in grid:
+            self.machine.set_payloads(_share(self.rated, load))
+            for k, axis in enumerate(self.axes):
+                for share in grid if k < 2 else (100,):
+                    pose = self.poses[axis, share]
+                    for speed in grid:
+                        out.append(self._row(category, k, axis, (speed, share, load), pose, ramps))
+        return sorted(out, key=lambda row: [row[key] for key in _ORDER])
+
+    def _row(
+        self,
+        category: int,
+        k: int,
+        axis: str,
+        shares: tuple[int, int, int],
+        pose: ExtensionPose,
+        ramps: Mapping[str, float],
+    ) -> dict[str, object]:
+        scenario = self.machine.scenario
+        joints = [brake.joint for brake in scenario.brakes]
+        n, rate = joints.index(axis), scenario.rate_of(axis)
+        qd = np.zeros(len(scenario.qd))
+        qd[rate] = pose.sense * self.speeds[axis] * shares[0] / 100
+        deceleration = None
+        if category == 0:
+            stop = self.machine.stop(pose.q, qd)
+        else:
+            deceleration = self._deceleration(axis, pose.q, ramps)
+            all_of_them = np.full(len(joints), deceleration)
+            stop = self.machine.led_stop(pose.q, qd, all_of_them)
+        return _values(category, k, axis, shares, pose, abs(qd[rate]), deceleration, stop, n, scenario)
+
+    def _deceleration(self, axis: str, q: Array, ramps: Mapping[str, float]) -> float:
+        if axis in ramps:
+            return ramps[axis]
+        effort = self.machine.scenario.mech.pair_by_name[axis].freedoms[0].effort
+        if not (isfinite(effort) and effort > 0):
+            raise BadUsage(
+                f"there is no ramp for joint {axis!r}: it has neither a deceleration nor an effort limit",
+                remedy="state deceleration in its [[actuator]], or ask for category 0 only",
+            )
+        told = f"{axis}: category 1 decelerates with its effort limit, {effort:g}, over the pose's inertia"
+        if told not in self.assumed:
+            self.assumed.append(told)
+        return effort / float(self.machine.inertias(q)[self.machine.scenario.rate_of(axis)])
+
+
+_ORDER = ("category", "axis", "extension_percent", "payload_percent", "speed_percent")
+
+
+def _values(
+    category: int,
+    k: int,
+    axis: str,
+    shares: tuple[int, int, int],
+    pose: ExtensionPose,
+    speed: float,
+    deceleration: float | None,
+    stop: QuickStop,
+    n: int,
+    scenario: Scenario,
+) -> dict[str, object]:
+    unit = "m" if scenario.brakes[n].freedom[0] == "t" else "rad"
+    reaction = scenario.brakes[n].grips if category == 0 else scenario.brakes[n].delay
+    return {
+        "category": category,
+        "axis": k + 1,
+        "joint": axis,
+        "unit": unit,
+        "speed_percent": shares[0],
+        "extension_percent": shares[1],
+        "payload_percent": shares[2],
+        "speed": speed,
+        "extension": pose.extension,
+        "deceleration": deceleration,
+        "time": float(stop.times[n]),
+        "distance": abs(float(stop.travels[n])),
+        "reaction_time": min(reaction, float(stop.times[n])),
+        "reaction_distance": abs(float(stop.reaction_travels[n])),
+        "rest_time": stop.time,
+        "tool_distance": stop.tool_distance,
+        "outcome": stop.outcome,
+    }
+
+
+def _rated(scenario: Scenario, payload: float | None) -> Payload:
+    """Return the rated payload: a mass at the tool, or the one of the scene."""
+    own = scenario.actions.payloads
+    if payload is None and len(own) == 1:
+        return own[0]
+    if payload is None and len(own) > 1:
+        raise BadUsage("the scene has several payloads", remedy="state one with payload")
+    mass = 0.0 if payload is None else float(payload)
+    if not (isfinite(mass) and mass >= 0):
+        raise BadNumber(f"the payload is {mass:g}", expected="kg, not negative")
+    return Payload(scenario.tool, mass, scenario.tool_point, np.zeros((3, 3)))
+
+
+def _share(rated: Payload, percent: int) -> tuple[Payload, ...]:
+    part = percent / 100
+    return (replace(rated, mass=part * rated.mass, inertia=part * rated.inertia),) if rated.mass else ()
+
+
+def _speeds(mech: Mechanism, axes: tuple[str, ...], given: Mapping[str, float] | None) -> dict[str, float]:
+    out = {}
+    for axis in axes:
+        value = (given or {}).get(axis, mech.pair_by_name[axis].freedoms[0].velocity)
+        if not (isfinite(value) and value > 0):
+            raise BadUsage(
+                f"the full speed of joint {axis!r} is {value:g}",
+                expected="a velocity limit in the file, or a speed that is given",
+            )
+        out[axis] = float(value)
+    return out
+
+
+def _stated_ramps(
+    scenario: Scenario, scene: Scene | None, given: Mapping[str, float] | None
+) -> dict[str, float]:
+    stated = {a.joint: a.deceleration for a in (scene.actuators if scene else ()) if a.deceleration}
+    for joint, value in (given or {}).items():
+        if joint not in scenario.mech.pair_by_name or not (isfinite(value) and value > 0):
+            raise BadUsage(
+                f"the deceleration of {joint!r} is {value:g}", expected="a joint and a positive number"
+            )
+    return {**stated, **(given or {})}
+
+
+def _assumptions(scenario: Scenario, rated: Payload, maker: _Maker) -> tuple[str, ...]:
+    carried = f"{rated.mass:g} kg at {rated.body}" if rated.mass else "none (no rated payload is stated)"
+    speeds = ", ".join(f"{axis} {speed:.4g}" for axis, speed in maker.speeds.items())
+    delays = ", ".join(
+        f"{b.joint} {1e3 * b.delay:g} + {1e3 * b.engagement:g} ms"
+        for b in scenario.brakes
+        if b.joint in maker.axes
+    )
+    return (
+        "computed, not measured",
+        "one axis moves, the others stand; the first axis in its place, the others down",
+        f"100 % payload: {carried}",
+        f"100 % speed (rad/s, m/s): {speeds}",
+        "extension: distance of the tool from the axis, 100 % stretched; the arm may meet itself",
+        f"from the signal to power off, and on to the brake's grip: {delays}",
+        *assumed_brakes(tuple(b for b in scenario.brakes if b.joint in maker.axes)),
+        *maker.assumed,
+    )

@@ -1,0 +1,80 @@
+"""A stopping table as a value, and as a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mbplugin.errors import BadUsage
+from mbplugin.files import replacing
+
+ENDINGS = (".csv", ".json", ".html")
+
+
+@dataclass(frozen=True, eq=False)
+class StoppingTable:
+    """Stopping times and distances of an arm: computed, not measured.
+
+    Parameters
+    ----------
+    model, tool : str
+    axes : tuple of str
+        The joints that are stopped.
+    rows : tuple of dict
+        category, axis (1 …), joint, unit (rad or m), speed_percent, extension_percent, payload_percent,
+        speed (unit/s), extension (m), deceleration (unit/s², category 1), time (s), distance (unit),
+        reaction_time (s), reaction_distance (unit), rest_time of all joints (s), tool_distance (m),
+        outcome.
+    assumptions : tuple of str
+        One sentence each.
+    """
+
+    model: str
+    tool: str
+    axes: tuple[str, ...]
+    rows: tuple[dict[str, Any], ...]
+    assumptions: tuple[str, ...]
+
+    def save(self, path: str | Path) -> None:
+        """Write to ``.csv``, ``.json`` or ``.html``.
+
+        Raises
+        ------
+        BadUsage
+            Another ending, or a file that cannot be written.
+        """
+        path = Path(path)
+        if path.suffix not in ENDINGS:
+            raise BadUsage(
+                f"a stopping table cannot be written as {path.suffix or 'a file without ending'}",
+                where=str(path),
+                expected=" or ".join(ENDINGS),
+            )
+        with replacing(path) as temporary:
+            temporary.write_text(self.text(path.suffix[1:]), encoding="utf-8")
+
+    def text(self, kind: str) -> str:
+        """Return the table as ``csv``, ``json`` or ``html``."""
+        if kind == "csv":
+            return self._csv()
+        if kind == "json":
+            from mbplugin.report.json import dumps
+            from mbplugin.report.stop_table_json import stop_table_document
+
+            return dumps(stop_table_document(self))
+        from mbplugin.report.stop_table_html import stop_table_html
+
+        return stop_table_html(self)
+
+    def _csv(self) -> str:
+        """Return the assumptions as comments, then one line per stop."""
+        out = io.StringIO()
+        for sentence in (f"stopping table of {self.model}, tool {self.tool}", *self.assumptions):
+            out.write(f"# {' '.join(sentence.split())}\n")
+        writer = csv.DictWriter(out, list(self.rows[0]) if self.rows else [])
+        writer.writeheader()
+        writer.writerows(self.rows)
+        return out.getvalue()
