@@ -1,0 +1,163 @@
+"""``sweep``: many stops on all cores or a cluster, in a folder that an interrupted run goes on with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbplugin.errors import BadUsage, MissingDependency, UnknownName, suggestion
+from mbplugin.estop.sweep_part import arrow, part_file, run_part
+from mbplugin.estop.sweep_plan import SweepPlan
+from mbplugin.files import replacing
+
+BACKENDS = ("loky", "dask", "ray")
+QUANTILES = (0.5, 0.9, 0.99, 1.0)
+
+#: Told (stops done, stops in all).
+Told = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class SweepReport:
+    """What a sweep comes to.
+
+    Parameters
+    ----------
+    count : int
+    outcomes : dict of str to int
+    quantiles : dict of str to dict of float to float
+        Of the stops that come to rest: time (s), tool_distance (m), and of every joint the time and the
+        size of the travel (rad, m).
+    worst : dict of str to int
+        The number of the stop with the largest value.
+    table : pyarrow.Table
+        One row per stop.
+    """
+
+    count: int
+    outcomes: dict[str, int]
+    quantiles: dict[str, dict[float, float]]
+    worst: dict[str, int]
+    table: Any
+
+
+def sweep(
+    plan: SweepPlan,
+    folder: str | Path,
+    *,
+    jobs: int = -1,
+    backend: str = "loky",
+    told: Told | None = None,
+) -> SweepReport:
+    """Run a sweep, or what is left of it, and report.
+
+    Parameters
+    ----------
+    plan : SweepPlan
+    folder : str or Path
+        For the part files; a folder of the same plan is gone on with.
+    jobs : int
+        Processes; −1 for all cores.
+    backend : "loky", "dask" or "ray"
+        The machine's cores, or the cluster that a dask client or ray is connected to.
+
+    Raises
+    ------
+    BadUsage
+        A folder of another sweep.
+    MissingDependency
+        joblib, pyarrow, or what the backend needs is not installed.
+    """
+    if backend not in BACKENDS:
+        raise UnknownName(f"there is no backend {backend!r}", remedy=suggestion(backend, BACKENDS))
+    joblib = _joblib()
+    arrow()
+    folder = Path(folder)
+    _claim(plan, folder)
+    missing = [part for part in range(plan.parts) if not part_file(folder, part).exists()]
+    done = plan.count - sum(_size(plan, part) for part in missing)
+    with _backend(joblib, backend, jobs):
+        work = (joblib.delayed(run_part)(plan, part, str(folder)) for part in missing)
+        for part in joblib.Parallel(return_as="generator_unordered")(work) if missing else ():
+            done += _size(plan, part)
+            if told is not None:
+                told(done, plan.count)
+    return report_of(plan, folder)
+
+
+def report_of(plan: SweepPlan, folder: Path) -> SweepReport:
+    """Return the report of a finished sweep."""
+    pyarrow = arrow()
+    files = [part_file(folder, part) for part in range(plan.parts)]
+    table = pyarrow.concat_tables([pyarrow.parquet.read_table(file) for file in files])
+    outcomes = table.column("outcome").to_pylist()
+    rested = np.array([outcome == "stopped" for outcome in outcomes])
+    quantiles, worst = {}, {}
+    names = [brake.joint for brake in plan.scenario.brakes]
+    for key in ("time", "tool_distance", *(f"{w} {name}" for name in names for w in ("time", "travel"))):
+        values = np.abs(table.column(key).to_numpy())
+        if rested.any():
+            quantiles[key] = {p: float(np.quantile(values[rested], p)) for p in QUANTILES}
+            worst[key] = int(np.flatnonzero(rested)[values[rested].argmax()])
+    counted = {outcome: outcomes.count(outcome) for outcome in sorted(set(outcomes))}
+    return SweepReport(len(outcomes), counted, quantiles, worst, table)
+
+
+def _size(plan: SweepPlan, part: int) -> int:
+    return min(plan.part, plan.count - part * plan.part)
+
+
+def _claim(plan: SweepPlan, folder: Path) -> None:
+    """Let the folder belong to the plan."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or "no reason given").lower()
+        raise BadUsage(f"the folder cannot be made ({reason})", where=str(folder)) from None
+    note = folder / "sweep.json"
+    if note.exists():
+        if json.loads(note.read_text(encoding="utf-8")).get("plan") != plan.fingerprint:
+            raise BadUsage("the folder holds another sweep", where=str(folder), remedy="name an empty one")
+        return
+    with replacing(note) as temporary:
+        told = {"plan": plan.fingerprint, "count": plan.count, "seed": plan.seed}
+        temporary.write_text(json.dumps(told), encoding="utf-8")
+
+
+def _joblib() -> Any:
+    try:
+        import joblib
+    except ImportError:
+        raise MissingDependency("a sweep needs joblib", remedy="pip install 'mbplugin[sweep]'") from None
+    return joblib
+
+
+def _backend(joblib: Any, backend: str, jobs: int) -> AbstractContextManager[Any]:
+    """Return a context in which work goes to the backend."""
+    if backend == "ray":
+        try:
+            from ray.util.joblib import register_ray
+        except ImportError:
+            raise MissingDependency("ray is not installed", remedy="pip install 'ray[default]'") from None
+        register_ray()
+    elif backend == "dask":
+        try:
+            from distributed import get_client
+        except ImportError:
+            raise MissingDependency("dask is not installed", remedy="pip install 'mbplugin[dask]'") from None
+        try:
+            get_client()
+        except ValueError:
+            raise BadUsage(
+                "no dask client is connected", remedy="make a distributed.Client(…) before"
+            ) from None
+    elif jobs == 1:
+        backend = "sequential"
+    context: AbstractContextManager[Any] = joblib.parallel_config(backend, n_jobs=jobs)
+    return context

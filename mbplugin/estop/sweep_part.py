@@ -1,0 +1,85 @@
+"""One part of a sweep: some hundred stops, and the file they end up in."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from mbplugin.errors import MissingDependency
+from mbplugin.estop.batch import StopMachine
+from mbplugin.estop.sweep_plan import SweepPlan
+
+_MACHINES: dict[str, StopMachine] = {}
+
+
+def arrow() -> Any:
+    """Return pyarrow with its parquet module.
+
+    Raises
+    ------
+    MissingDependency
+        It is not installed.
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingDependency(
+            "a sweep writes Parquet files", remedy="pip install 'mbplugin[sweep]'"
+        ) from None
+    return pyarrow
+
+
+def part_file(folder: Path, part: int) -> Path:
+    """Return where a part is kept."""
+    return folder / f"part-{part:06d}.parquet"
+
+
+def run_part(plan: SweepPlan, part: int, folder: str) -> int:
+    """Compute a part and put its file into place; return its number."""
+    columns = part_columns(plan, part)
+    pyarrow = arrow()
+    handle, name = tempfile.mkstemp(prefix=".part-", suffix=".tmp", dir=folder)
+    os.close(handle)
+    try:
+        pyarrow.parquet.write_table(pyarrow.table(columns), name)
+        os.replace(name, part_file(Path(folder), part))  # noqa: PTH105
+    finally:
+        Path(name).unlink(missing_ok=True)
+    return part
+
+
+def part_columns(plan: SweepPlan, part: int) -> dict[str, Any]:
+    """Return the stops of a part, column by column: s, rad or m, kg."""
+    machine = _machine(plan)
+    names = [brake.joint for brake in plan.scenario.brakes]
+    own = range(part * plan.part, min((part + 1) * plan.part, plan.count))
+    columns: dict[str, list[Any]] = {"stop": list(own), "outcome": [], "time": [], "tool_distance": []}
+    columns["payload"] = []
+    for name in names:
+        columns |= {f"time {name}": [], f"travel {name}": [], f"rate {name}": []}
+    rates = [plan.scenario.rate_of(name) for name in names]
+    for k in own:
+        q, qd, brakes, payloads = plan.draw(k)
+        machine.set_brakes(brakes)
+        machine.set_payloads(payloads)
+        stop = machine.stop(q, qd)
+        columns["outcome"].append(stop.outcome)
+        columns["time"].append(stop.time)
+        columns["tool_distance"].append(stop.tool_distance)
+        columns["payload"].append(sum(payload.mass for payload in payloads))
+        for n, name in enumerate(names):
+            columns[f"time {name}"].append(float(stop.times[n]))
+            columns[f"travel {name}"].append(float(stop.travels[n]))
+            columns[f"rate {name}"].append(float(qd[rates[n]]))
+    return columns
+
+
+def _machine(plan: SweepPlan) -> StopMachine:
+    """Return the machine of a plan, built once per process."""
+    if plan.fingerprint not in _MACHINES:
+        _MACHINES.clear()
+        _MACHINES[plan.fingerprint] = StopMachine(plan.scenario)
+    return _MACHINES[plan.fingerprint]
