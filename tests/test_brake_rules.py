@@ -27,4 +27,4 @@ def test_gravity_by_hand_and_as_the_stops_feel_it() -> None:
 
 def test_two_brakes_on_one_degree_of_freedom() -> None:
     (finding,) = mb.lint(CASES / "err" / "mb602.scene.toml").findings
-    assert finding.evidence == {"redundant": 1, "brakes": ["j0", "j3"]}
+    assert finding.evidence == {"redundant": 1, "brakes": ["j0", "j1"]}

@@ -1,0 +1,89 @@
+"""Stopping distances of two arms computed from their URDF, beside those that their maker publishes.
+
+The maker states, for category 0 at full speed, extension and payload, how long each of the first three
+joints takes to stop and how far it goes. A URDF holds no brake. So the delay is fixed at a stated value;
+the row of joint 1, which gravity does not touch, gives the dry and the viscous torque of its brake; both
+are scaled to joints 2 and 3 by their effort limits. What comes out for these two is a prediction.
+
+Needs the extra ``robots``. Computed, not measured.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from math import log, radians
+from pathlib import Path
+
+import numpy as np
+from scipy.optimize import brentq
+
+import mbplugin as mb
+from mbplugin.estop.batch import StopMachine
+from mbplugin.estop.extension import Poser
+from mbplugin.estop.run import make_scenario
+from mbplugin.sources.scene import Brake, Payload, Scene
+
+SPEED = radians(183)
+DELAY = 0.015
+AXES = ("shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint")
+#: rad and s of joints 1, 2, 3, and the rated payload, kg.
+PUBLISHED = {
+    "ur5": (((0.31, 0.244), (0.70, 0.530), (0.22, 0.164)), 5.0),
+    "ur3": (((0.18, 0.159), (0.20, 0.154), (0.15, 0.092)), 3.0),
+}
+
+
+def load(robot: str) -> Scene:
+    files = importlib.metadata.files("example-robot-data") or []
+    found = next(f for f in files if f.name == f"{robot}_robot.urdf")
+    return mb.load(Path(str(found.locate())), base="fixed")
+
+
+def inertia_of_joint_1(scene: Scene, payload: float) -> float:
+    """kg·m², stretched out, with the payload at the tool."""
+    machine = StopMachine(make_scenario(scene))
+    machine.set_payloads((Payload("tool0", payload, np.zeros(3), np.zeros((3, 3))),))
+    return float(machine.inertias(Poser(machine, AXES).pose(AXES[0], 1.0).q)[0])
+
+
+def fitted(inertia: float, angle: float, time: float) -> tuple[float, float]:
+    """Dry and viscous torque, N·m and N·m·s/rad, with which I ω̇ = −τ − c ω stops so far and so late."""
+    t, way = time - DELAY, angle - SPEED * DELAY
+
+    def miss(decay: float) -> float:
+        # τ/I from the time, then the angle that follows
+        dry = SPEED * decay / np.expm1(decay * t)
+        return (SPEED - dry * log(1 + decay * SPEED / dry) / decay) / decay - way
+
+    decay = brentq(miss, 1e-6, 400.0)
+    return inertia * SPEED * decay / np.expm1(decay * t), inertia * decay
+
+
+def main() -> None:
+    print(f"delay {1e3 * DELAY:g} ms (stated), {np.degrees(SPEED):.0f} °/s, computed, not measured")
+    for robot, (rows, payload) in PUBLISHED.items():
+        scene = load(robot)
+        inertia = inertia_of_joint_1(scene, payload)
+        dry, viscous = fitted(inertia, *rows[0])
+        effort = {name: scene.mechanism.pair_by_name[name].freedoms[0].effort for name in AXES}
+        scale = {name: effort[name] / effort[AXES[0]] for name in AXES}
+        print(
+            f"{robot}: {inertia:.2f} kg·m² about joint 1; its brake {dry:.1f} N·m + {viscous:.1f} N·m·s/rad"
+        )
+        brakes = [
+            Brake(name, dry * scale[name], viscous=viscous * scale[name], delay=DELAY, static_torque=1e4)
+            for name in AXES
+        ]
+        table = mb.stopping_table(
+            scene, payload=payload, speeds=dict.fromkeys(AXES, SPEED), categories=[0], brakes=brakes
+        )
+        print("  joint                published        computed")
+        for row, (angle, time) in zip(table.rows, rows, strict=True):
+            told = f"{row['distance']:.2f} rad {1e3 * row['time']:3.0f} ms"
+            if row["outcome"] != "stopped":
+                told = "does not stop: gravity is stronger than such a brake"
+            print(f"  {row['joint']:<20} {angle:.2f} rad {1e3 * time:3.0f} ms  {told}")
+
+
+if __name__ == "__main__":
+    main()
