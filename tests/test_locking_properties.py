@@ -78,7 +78,9 @@ def test_three_forms_are_one_and_meet_every_condition(instant: Instant, pushed: 
         equations = instant.equations(*instant.names, kind=kind)
         assume(healthy(equations))
         U = instant.impulse(len(equations.v)) if pushed else 0.0
-        found = [activate(equations, None, instant.rows, U, form) for form in FORMS]
+        # a push, and rates that have drifted off the persistent constraints, which are to be met as well
+        before = equations.v + 0.1 * U
+        found = [activate(equations, before, instant.rows, U, form) for form in FORMS]
         size = max(np.abs(found[0].jump).max(), np.abs(equations.v).max())
         strength = max(np.abs(found[0].impulses).max(initial=0.0), np.abs(equations.M).max() * size)
         for one in found:

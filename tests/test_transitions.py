@@ -28,7 +28,7 @@ from mbplugin.mechanism import (
 from mbplugin.mechanism.kinematics import forward
 from mbplugin.simulation.locking import FORMS, Hold, activate
 from mbplugin.simulation.locking.holds import put_in, state_in, take_out
-from mbplugin.spatial import Array, Pose
+from mbplugin.spatial import Array, Pose, quaternion_from_rotation, rotation_from_vector
 
 PRECISE: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13}
 REST = np.zeros(3)
@@ -87,6 +87,25 @@ def test_a_gripper_takes_a_part_and_throws_it(offset: float) -> None:
     force = np.linalg.norm(grip[held][:, :3], axis=1)
     assert force == pytest.approx(3.0 * after**2 * r, rel=1e-9)
     assert not grip[~held].any() and motion.uniqueness("grip").all()
+
+
+def test_a_hinged_jaw_turns_about_its_own_axis_however_the_part_lies() -> None:
+    """The part lies askew in the jaw; held, it turns about the jaw's z: its pose relative to it is Rz·R₀."""
+    mech = arm_and_part(REST)
+    mech = replace(mech, pairs=(mech.pairs[0], mech.pairs[1].retyped("revolute")))
+    rest, _ = take_out(mech, [Hold("grip")])
+    askew = rotation_from_vector(np.array([0.7, -0.4, 0.2]))
+    q0 = np.concatenate(([1.1, 0.1, 0.05], quaternion_from_rotation(askew), [0.0]))
+    qd0 = np.array([0.3, 0.2, -0.4, 0.5, 0.1, 2.0, 1.5])
+    motion = mb.simulate(mech, 0.8, q0=q0, qd0=qd0, holds=[Hold("grip", 0.1)], **PRECISE)
+    held = [forward(rest, q) for q in motion.q[motion.segment == 1]]
+    relative = [poses.R_WL[0].T @ poses.R_WL[1] @ (held[0].R_WL[0].T @ held[0].R_WL[1]).T for poses in held]
+    assert max(np.abs(R[:, 2] - [0.0, 0.0, 1.0]).max() for R in relative) < 1e-10
+    assert abs(relative[-1][0, 1]) > 0.3
+    jaw = [poses.of(0).apply(np.array([1.0, 0.0, 0.0])) for poses in held]
+    taken = held[0].of(1).inverse().apply(jaw[0])
+    assert max(np.abs(X.of(1).apply(taken) - p).max() for X, p in zip(held, jaw, strict=True)) < 1e-10
+    assert np.ptp(motion.energy[motion.segment == 1]) < 1e-9
 
 
 def test_two_arms_take_one_part() -> None:
