@@ -34,7 +34,11 @@ PUBLISHED = {
 
 
 def load(robot: str) -> Scene:
-    files = importlib.metadata.files("example-robot-data") or []
+    try:
+        files = importlib.metadata.files("example-robot-data") or []
+    except importlib.metadata.PackageNotFoundError:
+        print("the arms are in the extra robots: pip install 'mbplugin[robots]'")
+        raise SystemExit(0) from None
     found = next(f for f in files if f.name == f"{robot}_robot.urdf")
     return mb.load(Path(str(found.locate())), base="fixed")
 
