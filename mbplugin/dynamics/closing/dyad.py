@@ -23,6 +23,8 @@ KINDS = ("RRR", "RRP", "RPP", "RR")
 _REACH = 1e-9
 #: Below this sine a dyad is flat and its rates have no bounds; a sine found by arccos is no more exact.
 _FLAT = 1e-7
+#: Hinges closer than this fraction of their loop, or than this, m, stand on one axis.
+_COAXIAL, _NO_ARM = 1e-6, 1e-9
 
 _Turned = list[tuple[Twist, Displacement]]
 
@@ -235,9 +237,19 @@ def dyad(ring: Ring, unknown: list[int], y: Array) -> DyadStep | None:
     for first in range(len(unknown)):
         turned = tuple(unknown[first:] + unknown[:first])
         solved_as = letters[first:] + letters[:first]
+        if solved_as == "RR" and _coaxial(ring, turned, y):
+            return None
         if solved_as in KINDS:
             return _on_branch(DyadStep(ring, turned, solved_as), y)
     return None
+
+
+def _coaxial(ring: Ring, pair: tuple[int, ...], y: Array) -> bool:
+    """Whether two hinges stand on one axis: they turn against each other, and nothing sets by how much."""
+    pivots = [twist.pivot for twist in ring.twists(y) if twist.omega]
+    size = max(abs(a - b) for a in pivots for b in pivots)
+    first, second = (ring.twists(y)[k].pivot for k in pair)
+    return abs(first - second) <= max(_COAXIAL * size, _NO_ARM)
 
 
 def _on_branch(step: DyadStep, y: Array) -> DyadStep:
