@@ -113,7 +113,7 @@ def test_closing_conditions_refuse_what_they_do_not_describe(name: str) -> None:
     model = case(name)
     q, qd = model.states[0]
     equations = model.equations(q, qd, "joint")
-    with pytest.raises(BadUsage, match="do not determine|is no closing condition"):
+    with pytest.raises(BadUsage, match=r"do not determine|is no closing condition"):
         minimal_accelerations(equations, closing_conditions(model.mech, q), q)
 
 
