@@ -1,0 +1,109 @@
+"""Arrows of joint reactions: what is known as one arrow, what a rigid model leaves open as a fan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbplugin.mechanism.kinematics import forward
+from mbplugin.spatial import COMPONENTS, ROTATION, TRANSLATION, Array
+
+if TYPE_CHECKING:
+    from mbplugin.reactions.values import ConstraintReaction, Reactions
+
+#: Arrows around a circle, where two directions are open.
+_AROUND = 12
+#: Beside the largest of its kind, what is smaller is rounding.
+_ZERO = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ReactionArrow:
+    """The force or the moment of one joint on its successor, world axes.
+
+    Parameters
+    ----------
+    constraint : str
+    quantity : "force" or "moment"
+    point_W : (3,) array
+        Where it acts, m.
+    known : (3,) array
+        The components that the rigid model determines, N or N·m.
+    fan : (k, 3) array
+        Unit vectors that span the directions which the rigid model leaves open: none, both ways along
+        a line, around a circle, or all about.
+    resolved : (3,) array or None
+        The whole of it where stiffness, stated or estimated, decides what the rigid model does not.
+    """
+
+    constraint: str
+    quantity: str
+    point_W: Array
+    known: Array
+    fan: Array
+    resolved: Array | None
+
+
+def reaction_arrows(result: Reactions) -> tuple[ReactionArrow, ...]:
+    """Return the arrows of every pair; those that are zero for certain are left out."""
+    mech = result.mechanism
+    poses = forward(mech, result.q)
+    found = []
+    for reaction in result.constraints:
+        pair = mech.pair_by_name.get(reaction.name)
+        if pair is None or reaction.point is None:
+            continue
+        R_WP = poses.of(mech.body_index[pair.body_a]).R @ pair.X_AP.R
+        found += list(_of_pair(reaction, R_WP))
+    largest = {kind: _largest(found, kind) for kind in ("force", "moment")}
+    return tuple(a for a in found if len(a.fan) or _length(a) > _ZERO * largest[a.quantity])
+
+
+def _of_pair(reaction: ConstraintReaction, R_WP: Array) -> Iterator[ReactionArrow]:
+    assert reaction.point is not None
+    known, values = np.zeros(6), np.zeros(6)
+    for component in reaction.components:
+        if component.name in COMPONENTS:
+            k = COMPONENTS.index(component.name)
+            values[k] = np.nan if component.value is None else component.value
+            known[k] = values[k] if component.unique else 0.0
+    directions = np.zeros((len(reaction.directions), 6))
+    for row, direction in zip(directions, reaction.directions, strict=True):
+        for term in direction.components:
+            if term.component in COMPONENTS:
+                row[COMPONENTS.index(term.component)] = term.weight
+    for quantity, part in (("force", TRANSLATION), ("moment", ROTATION)):
+        fan = _fan(directions[:, part] @ R_WP.T)
+        whole = values[part]
+        resolved = R_WP @ whole if len(fan) and np.isfinite(whole).all() else None
+        yield ReactionArrow(reaction.name, quantity, reaction.point, R_WP @ known[part], fan, resolved)
+
+
+def _fan(directions: Array) -> Array:
+    """Return unit vectors that show the span of some directions (k, 3)."""
+    if not directions.any():
+        return np.zeros((0, 3))
+    lengths = np.linalg.norm(directions, axis=1)
+    _, sigma, V = np.linalg.svd(directions[lengths > 0] / lengths[lengths > 0, None])
+    rank = int((sigma > 1e-6 * sigma[0]).sum())
+    if rank == 1:
+        return np.array([V[0], -V[0]])
+    if rank == 2:
+        turn = np.linspace(0.0, 2 * np.pi, _AROUND, endpoint=False)
+        return np.asarray(np.cos(turn)[:, None] * V[0] + np.sin(turn)[:, None] * V[1])
+    golden = 0.5 * (1 + np.sqrt(5.0))
+    corners = [
+        np.roll([0.0, a, b * golden], shift) for shift in range(3) for a in (-1.0, 1.0) for b in (-1.0, 1.0)
+    ]
+    return np.asarray(corners) / float(np.hypot(1.0, golden))
+
+
+def _length(arrow: ReactionArrow) -> float:
+    return float(np.linalg.norm(arrow.known))
+
+
+def _largest(arrows: list[ReactionArrow], quantity: str) -> float:
+    return max((_length(a) for a in arrows if a.quantity == quantity), default=0.0)

@@ -1,0 +1,125 @@
+"""What is to be seen of each body: its shapes, or sticks between its joints and its centre of mass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbplugin.mechanism.body import WORLD
+from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.report.picture import solids
+from mbplugin.report.picture.mesh import Mesh, merged, moved
+from mbplugin.report.picture.shapes import NotShown, chosen, requests_of, shape_mesh, share_of_faces
+from mbplugin.sources.scene import Scene
+from mbplugin.spatial import Array, Pose
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A surface and its place in the link frame L; equal surfaces are one ``Mesh`` object."""
+
+    mesh: Mesh
+    X_LM: Pose
+
+
+@dataclass(frozen=True, eq=False)
+class BodyDrawing:
+    """One body.
+
+    Parameters
+    ----------
+    name : str
+        ``world`` is the ground.
+    verdict : str
+        ``rigid``, ``flexible``, ``ground`` or ``unjudged``: a key of the palette.
+    parts : tuple of Part
+        Empty where the body is a point without a joint.
+    stick : bool
+        Whether the parts are a stick figure, since nothing is known of its shape.
+    """
+
+    name: str
+    verdict: str
+    parts: tuple[Part, ...]
+    stick: bool
+
+    @property
+    def mesh(self) -> Mesh:
+        """All parts as one surface, in link axes."""
+        return merged(moved(part.mesh, part.X_LM) for part in self.parts)
+
+
+def shown_parts(scene: Scene) -> tuple[dict[str, tuple[Part, ...]], tuple[str, ...]]:
+    """Return the shapes of each body that has any, and a sentence for all that is not shown as it is."""
+    most, notes = share_of_faces(scene.shapes), []
+    found: dict[str, tuple[Part, ...]] = {}
+    for name, shapes in scene.shapes.items():
+        parts, requests = [], requests_of(scene, name)
+        for shape in chosen(shapes):
+            try:
+                mesh, note = shape_mesh(shape, requests, most)
+            except NotShown as reason:
+                notes.append(f"{name}: {reason}")
+                continue
+            parts.append(Part(mesh, shape.X_LS))
+            if note:
+                notes.append(note)
+        if parts:
+            found[name] = tuple(parts)
+    return found, tuple(dict.fromkeys(notes))
+
+
+def joint_points(mech: Mechanism, name: str) -> Array:
+    """Return where the joints of a body are, in its link frame, (n, 3), m."""
+    points = [pair.X_AP.p for pair in mech.pairs if pair.body_a == name]
+    points += [pair.X_BS.p for pair in mech.pairs if pair.body_b == name]
+    for pfaffian in mech.pfaffians:
+        if pfaffian.body == name:
+            points.append(getattr(pfaffian, "center", getattr(pfaffian, "point", np.zeros(3))))
+    return np.array(points, dtype=float).reshape(-1, 3)
+
+
+def stick_figure(mech: Mechanism, name: str, radius: float) -> tuple[Part, ...]:
+    """Return bars from a body's centre of mass to its joints, and a ball at it."""
+    points = joint_points(mech, name)
+    if name == WORLD:
+        centers = [solids.box(4 * radius, 4 * radius, 4 * radius)]
+        return tuple(Part(centers[0], Pose(np.eye(3), point)) for point in points)
+    body = mech.bodies[mech.body_index[name]]
+    middle = points.mean(axis=0) if body.massless and len(points) else body.p_LC
+    meshes = [moved(solids.ball(1.8 * radius), Pose(np.eye(3), middle))]
+    meshes += [solids.bar(middle, p, radius) for p in points if np.linalg.norm(p - middle) > 1e-3 * radius]
+    return (Part(merged(meshes), Pose.identity()),)
+
+
+def grounded(mech: Mechanism) -> frozenset[str]:
+    """Return the ground and the bodies that are fixed to it."""
+    found = {WORLD}
+    fixed = [pair for pair in mech.pairs if pair.type == "fixed"]
+    grown = True
+    while grown:
+        near = {b for pair in fixed for b in (pair.body_a, pair.body_b) if {pair.body_a, pair.body_b} & found}
+        grown = not near <= found
+        found |= near
+    return frozenset(found)
+
+
+def drawings(
+    mech: Mechanism,
+    parts: Mapping[str, tuple[Part, ...]],
+    may_stay_rigid: Mapping[str, bool],
+    radius: float,
+) -> Iterator[BodyDrawing]:
+    """Yield the ground, then the bodies in the order of the mechanism."""
+    still = grounded(mech)
+    for name in (WORLD, *(body.name for body in mech.bodies)):
+        own = parts.get(name, ())
+        if name == WORLD or (name in still and may_stay_rigid.get(name, True)):
+            verdict = "ground"
+        elif name in may_stay_rigid:
+            verdict = "rigid" if may_stay_rigid[name] else "flexible"
+        else:
+            verdict = "unjudged"
+        yield BodyDrawing(name, verdict, own or stick_figure(mech, name, radius), not own)

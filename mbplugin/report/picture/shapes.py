@@ -1,0 +1,114 @@
+"""The shapes of a link as triangles; what cannot be shown is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbplugin.report.picture import solids
+from mbplugin.report.picture.mesh import Mesh, limited
+from mbplugin.sources.paths import find
+from mbplugin.sources.scene import Request, Scene, Shape
+
+#: Triangles of all mesh files of a picture together; each file may have its share.
+FACES = 120_000
+#: A larger file takes longer to read than the picture is worth, bytes.
+_LARGEST_FILE = 60_000_000
+#: Edge of a plane without end, m.
+_PLANE = 10.0
+
+
+class NotShown(Exception):
+    """A shape that cannot be shown; its text says why."""
+
+
+def chosen(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
+    """Return the shapes to be seen: the visual ones, else those for collisions."""
+    known = tuple(shapes)
+    return tuple(s for s in known if s.role == "visual") or known
+
+
+def share_of_faces(shapes: Mapping[str, tuple[Shape, ...]]) -> int:
+    """Return how many triangles each mesh file may have."""
+    files = {s.mesh for own in shapes.values() for s in chosen(own) if s.kind == "mesh"}
+    return FACES // max(1, len(files))
+
+
+def requests_of(scene: Scene, body: str) -> tuple[Request, ...]:
+    """Return where the files of a body's shapes are looked up: beside its own model, then the scene's."""
+    if scene.request is None:
+        return ()
+    own = scene.origin.get(("body", body, ""))
+    if own is None or not Path(own.file).is_file():
+        return (scene.request,)
+    return replace(scene.request, path=own.file, text=None), scene.request
+
+
+def shape_mesh(shape: Shape, requests: tuple[Request, ...], most: int) -> tuple[Mesh, str]:
+    """Return a shape in its own axes, and what was changed about it.
+
+    Raises
+    ------
+    NotShown
+        It cannot be shown.
+    """
+    size = shape.size
+    if not np.isfinite(size).all() or (shape.kind != "plane" and not all(size)):
+        raise NotShown(f"{shape.kind} of size {' '.join(f'{x:g}' for x in size)} has no surface")
+    if shape.kind == "mesh":
+        return _of_file(shape, requests, most)
+    return _primitive(shape.kind, tuple(abs(x) for x in size)), ""
+
+
+@lru_cache(maxsize=1024)
+def _primitive(kind: str, size: tuple[float, ...]) -> Mesh:
+    match kind, size:
+        case "box", (x, y, z):
+            return solids.box(x, y, z)
+        case "sphere", (radius,):
+            return solids.ball(radius)
+        case "cylinder", (radius, length):
+            return solids.cylinder(radius, length)
+        case "capsule", (radius, length):
+            return solids.capsule(radius, length)
+        case "plane", _:
+            x, y = ((*size, 0.0, 0.0))[:2]
+            return solids.box(x or _PLANE, y or _PLANE, 1e-3)
+    raise NotShown(f"{kind} of {len(size)} sizes is unknown")
+
+
+def _of_file(shape: Shape, requests: tuple[Request, ...], most: int) -> tuple[Mesh, str]:
+    if not shape.mesh:
+        raise NotShown("a mesh without a file")
+    path = next(filter(None, (find(shape.mesh, request) for request in requests)), None)
+    if path is None:
+        raise NotShown(f"mesh {shape.mesh!r} cannot be found")
+    if Path(path).stat().st_size > _LARGEST_FILE:
+        raise NotShown(f"mesh {shape.mesh!r} is larger than {_LARGEST_FILE // 10**6} MB")
+    return _read(path, shape.mesh, tuple(shape.size), most)
+
+
+@lru_cache(maxsize=256)
+def _read(path: str, name: str, scale: tuple[float, ...], most: int) -> tuple[Mesh, str]:
+    import trimesh
+
+    try:
+        read: Any = trimesh.load(path, force="mesh")
+        vertices = np.array(read.vertices, dtype=float) * scale
+        faces = np.array(read.faces, dtype=np.int64)
+    # mesh readers fail in as many ways as there are formats; the picture says so and goes on
+    except Exception as error:
+        raise NotShown(f"mesh {name!r} cannot be read ({type(error).__name__})") from None
+    if not len(faces) or not np.isfinite(vertices).all():
+        raise NotShown(f"mesh {name!r} holds no triangle")
+    if np.prod(scale) < 0:
+        faces = faces[:, ::-1].copy()
+    simple = limited(Mesh(vertices, faces), most)
+    if len(simple.faces) == len(faces):
+        return simple, ""
+    return simple, f"mesh {name!r} is shown with {len(simple.faces)} of its {len(faces)} triangles"
