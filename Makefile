@@ -42,7 +42,7 @@ lint: $(VENV)/test.stamp
 
 schemas: $(VENV)/core.stamp
 	@mkdir -p docs
-	@for document in lint scene matrix rule reactions simulate estop stop-table config settings; do \
+	@for document in lint scene matrix rule reactions simulate estop stop-table sweep config settings; do \
 	  $(BIN)/mbplugin schema $$document --output docs/$$document.schema.json || exit; \
 	done
 
@@ -75,7 +75,7 @@ $(VENV)/test.stamp: $(VENV)/core.stamp
 
 $(VENV)/all.stamp: $(VENV)/test.stamp
 	@echo "Installing the big extras …"
-	@$(PIP) -e '.[test,mjcf,robots,xacro]'
+	@$(PIP) -e '.[test,mjcf,robots,xacro,ray]'
 	@touch $@
 
 # PyBullet has wheels for 3.10 and 3.11; for later ones pip compiles it

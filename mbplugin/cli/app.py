@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import mbplugin
-from mbplugin.cli import config, estop, lint, matrix, reactions, rule, schema, simulate, stop_table
+from mbplugin.cli import config, estop, lint, matrix, reactions, rule, schema, simulate, stop_table, sweep
 from mbplugin.cli.output import complain, emit
 from mbplugin.errors import MbPluginError
 
@@ -36,6 +36,7 @@ app.command("reactions")(reactions.reactions_command)
 app.command("simulate")(simulate.simulate_command)
 app.command("estop")(estop.estop_command)
 app.command("stop-table")(stop_table.stop_table_command)
+app.command("sweep")(sweep.sweep_command)
 
 
 def _print_version(asked: bool) -> None:

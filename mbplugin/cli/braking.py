@@ -1,4 +1,4 @@
-"""Options for what stops a robot: brakes, decelerations and payloads."""
+"""Options for what stops a robot: rates, brakes, decelerations and payloads."""
 
 from __future__ import annotations
 
@@ -20,6 +20,15 @@ BrakeOption = Annotated[
 DecelerationOption = Annotated[
     list[str] | None,
     typer.Option("--deceleration", metavar="NAME=VALUE,…", help="Ramps of category 1 and 2 (rad/s², m/s²)."),
+]
+StopQdOption = Annotated[
+    list[str] | None, typer.Option("--qd", metavar="NAME=VALUE,…", help="Joint rates (rad/s, m/s).")
+]
+StopPayloadOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--payload", metavar="MASS|BODY:MASS[@X,Y,Z]", help="kg, at the tool or a point (m); repeatable."
+    ),
 ]
 ToolOption = Annotated[str | None, typer.Option(metavar="BODY", help="The tool; default: farthest out.")]
 

@@ -10,7 +10,15 @@ import typer
 
 from mbplugin.cli import options as opt
 from mbplugin.cli.acting import LoadOption, parse_load
-from mbplugin.cli.braking import BrakeOption, DecelerationOption, ToolOption, parse_brake, parse_payloads
+from mbplugin.cli.braking import (
+    BrakeOption,
+    DecelerationOption,
+    StopPayloadOption,
+    StopQdOption,
+    ToolOption,
+    parse_brake,
+    parse_payloads,
+)
 from mbplugin.cli.output import emit
 from mbplugin.cli.progress import time_bar
 from mbplugin.errors import BadUsage
@@ -20,18 +28,9 @@ if TYPE_CHECKING:
     from mbplugin.estop.start import Start
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
-Qd = Annotated[
-    list[str] | None, typer.Option("--qd", metavar="NAME=VALUE,…", help="Joint rates (rad/s, m/s).")
-]
 Category = Annotated[int, typer.Option(help="0: without power at once; 1: led, then braked; 2: led.")]
-PayloadOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--payload", metavar="MASS|BODY:MASS[@X,Y,Z]", help="kg, at the tool or a point (m); repeatable."
-    ),
-]
 Trajectory = Annotated[
-    Path | None, typer.Option(metavar="CSV", help="Start on a recorded motion: time and joint columns.")
+    Path | None, typer.Option(metavar="CSV|NPZ", help="Start on a recorded motion: time and joint columns.")
 ]
 To = Annotated[
     list[str] | None,
@@ -45,9 +44,9 @@ Duration = Annotated[float, typer.Option(metavar="S", help="Longest time to rest
 def estop_command(
     file: File,
     q: opt.QOption = None,
-    qd: Qd = None,
+    qd: StopQdOption = None,
     category: Category = 0,
-    payload: PayloadOption = None,
+    payload: StopPayloadOption = None,
     brake: BrakeOption = None,
     deceleration: DecelerationOption = None,
     load: LoadOption = None,

@@ -22,6 +22,7 @@ class Document(str, Enum):
     simulate = "simulate"
     estop = "estop"
     stop_table = "stop-table"
+    sweep = "sweep"
     config = "config"
     settings = "settings"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
@@ -10,9 +9,9 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
-from mbplugin.errors import BadNumber, BadUsage, UnknownName, UnreadableFile, suggestion
+from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.estop.recording import read_recording
 from mbplugin.mechanism.kinematics import JointValues, joint_vector
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.spatial import Array
@@ -36,31 +35,18 @@ class Recorded:
     ----------
     file : str or Path
         A CSV table: a column ``time`` (s) and one per joint coordinate, ``NAME`` or ``q NAME``, rad or
-        m; units in brackets are allowed, other columns are not looked at.
+        m, with rates in ``qd NAME``; units in brackets are allowed, other columns are not looked at. Or
+        the ``.npz`` of a trajectory.
     at : float
-        s, in the time of the table.
+        s, in the time of the file.
     """
 
     file: str | Path
     at: float
 
     def state(self, mech: Mechanism, q: Array) -> State:
-        """Return the state of a cubic spline through the table."""
-        time, columns = read_table(Path(self.file), mech.q_names)
-        if not (isfinite(self.at) and time[0] <= self.at <= time[-1]):
-            raise BadUsage(
-                f"the signal comes at {self.at:g} s",
-                where=str(self.file),
-                expected=f"a time from {time[0]:g} to {time[-1]:g} s",
-            )
-        out, qd, qdd = q.copy(), np.zeros(len(mech.qd_names)), np.zeros(len(mech.qd_names))
-        for name, values in columns.items():
-            spline = CubicSpline(time, values)
-            out[mech.q_names.index(name)] = spline(self.at)
-            if name in mech.qd_names:
-                k = mech.qd_names.index(name)
-                qd[k], qdd[k] = spline(self.at, 1), spline(self.at, 2)
-        return out, qd, qdd
+        """Return the state of a cubic spline through the samples, with the rates where they are recorded."""
+        return read_recording(Path(self.file), mech.q_names).state(mech, q, self.at)
 
 
 @dataclass(frozen=True)
@@ -144,35 +130,3 @@ def trapezoid(full: float, ramp: float, t: float) -> tuple[float, float, float]:
         return speed * (t - 0.5 * ramp), speed, 0.0
     left = end - t
     return 1.0 - 0.5 * acceleration * left**2, acceleration * left, -acceleration
-
-
-def read_table(path: Path, names: tuple[str, ...]) -> tuple[Array, dict[str, Array]]:
-    """Return time (T,) and the columns (T,) of joint coordinates in a CSV table.
-
-    Raises
-    ------
-    UnreadableFile, BadNumber, UnknownName
-        No such file, cells that are no numbers, times that do not increase, or no joint among the
-        columns.
-    """
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            header, *rows = [row for row in csv.reader(file) if row and not row[0].startswith("#")]
-    except (OSError, UnicodeDecodeError, ValueError):
-        raise UnreadableFile("the table cannot be read", where=str(path), expected="CSV") from None
-    heads = [head.partition("[")[0].strip() for head in header]
-    known = {name: f for name in names for f in (name, f"q {name}") if f in heads}
-    if "time" not in heads or not known:
-        missing = "time" if "time" not in heads else "the coordinate of a joint"
-        raise UnknownName(
-            f"no column is {missing}", where=str(path), remedy=suggestion(heads[-1], list(names))
-        )
-    try:
-        values = np.array([[float(cell) for cell in row] for row in rows])
-        time = values[:, heads.index("time")]
-    except (ValueError, IndexError):
-        raise BadNumber("a cell is no number", where=str(path)) from None
-    keep = np.concatenate(([True], np.diff(time) > 0))
-    if (np.diff(time) < 0).any() or keep.sum() < 2 or not np.isfinite(values).all():
-        raise BadNumber("the times do not increase", where=str(path), expected="two rows or more")
-    return time[keep], {name: values[keep, heads.index(head)] for name, head in known.items()}

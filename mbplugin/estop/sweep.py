@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mbplugin.errors import BadUsage, MissingDependency, UnknownName, suggestion
+from mbplugin.errors import BadUsage
+from mbplugin.estop.sweep_backend import finished, joblib_with, working
 from mbplugin.estop.sweep_part import arrow, part_file, run_part
 from mbplugin.estop.sweep_plan import SweepPlan
 from mbplugin.files import replacing
 
-BACKENDS = ("loky", "dask", "ray")
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
 #: Told (stops done, stops in all).
@@ -36,6 +35,8 @@ class SweepReport:
         size of the travel (rad, m).
     worst : dict of str to int
         The number of the stop with the largest value.
+    first : dict of str to int
+        The number of the first stop with each outcome.
     table : pyarrow.Table
         One row per stop.
     """
@@ -44,6 +45,7 @@ class SweepReport:
     outcomes: dict[str, int]
     quantiles: dict[str, dict[float, float]]
     worst: dict[str, int]
+    first: dict[str, int]
     table: Any
 
 
@@ -66,6 +68,8 @@ def sweep(
         Processes; −1 for all cores.
     backend : "loky", "dask" or "ray"
         The machine's cores, or the cluster that a dask client or ray is connected to.
+    told : callable, optional
+        Told (stops done, stops in all), first what the folder holds already.
 
     Raises
     ------
@@ -74,17 +78,17 @@ def sweep(
     MissingDependency
         joblib, pyarrow, or what the backend needs is not installed.
     """
-    if backend not in BACKENDS:
-        raise UnknownName(f"there is no backend {backend!r}", remedy=suggestion(backend, BACKENDS))
-    joblib = _joblib()
+    joblib = joblib_with(backend)
     arrow()
     folder = Path(folder)
     _claim(plan, folder)
     missing = [part for part in range(plan.parts) if not part_file(folder, part).exists()]
     done = plan.count - sum(_size(plan, part) for part in missing)
-    with _backend(joblib, backend, jobs):
-        work = (joblib.delayed(run_part)(plan, part, str(folder)) for part in missing)
-        for part in joblib.Parallel(return_as="generator_unordered")(work) if missing else ():
+    if told is not None:
+        told(done, plan.count)
+    with working(joblib, backend, jobs):
+        work = [joblib.delayed(run_part)(plan, part, str(folder)) for part in missing]
+        for part in finished(joblib, backend, work):
             done += _size(plan, part)
             if told is not None:
                 told(done, plan.count)
@@ -106,7 +110,8 @@ def report_of(plan: SweepPlan, folder: Path) -> SweepReport:
             quantiles[key] = {p: float(np.quantile(values[rested], p)) for p in QUANTILES}
             worst[key] = int(np.flatnonzero(rested)[values[rested].argmax()])
     counted = {outcome: outcomes.count(outcome) for outcome in sorted(set(outcomes))}
-    return SweepReport(len(outcomes), counted, quantiles, worst, table)
+    first = {outcome: outcomes.index(outcome) for outcome in counted}
+    return SweepReport(len(outcomes), counted, quantiles, worst, first, table)
 
 
 def _size(plan: SweepPlan, part: int) -> int:
@@ -128,36 +133,3 @@ def _claim(plan: SweepPlan, folder: Path) -> None:
     with replacing(note) as temporary:
         told = {"plan": plan.fingerprint, "count": plan.count, "seed": plan.seed}
         temporary.write_text(json.dumps(told), encoding="utf-8")
-
-
-def _joblib() -> Any:
-    try:
-        import joblib
-    except ImportError:
-        raise MissingDependency("a sweep needs joblib", remedy="pip install 'mbplugin[sweep]'") from None
-    return joblib
-
-
-def _backend(joblib: Any, backend: str, jobs: int) -> AbstractContextManager[Any]:
-    """Return a context in which work goes to the backend."""
-    if backend == "ray":
-        try:
-            from ray.util.joblib import register_ray
-        except ImportError:
-            raise MissingDependency("ray is not installed", remedy="pip install 'ray[default]'") from None
-        register_ray()
-    elif backend == "dask":
-        try:
-            from distributed import get_client
-        except ImportError:
-            raise MissingDependency("dask is not installed", remedy="pip install 'mbplugin[dask]'") from None
-        try:
-            get_client()
-        except ValueError:
-            raise BadUsage(
-                "no dask client is connected", remedy="make a distributed.Client(…) before"
-            ) from None
-    elif jobs == 1:
-        backend = "sequential"
-    context: AbstractContextManager[Any] = joblib.parallel_config(backend, n_jobs=jobs)
-    return context

@@ -65,6 +65,16 @@ class SweepPlan:
                 raise BadNumber(
                     f"the {what.replace('_', ' ')} is {value:g}", expected="not negative, tolerances below 1"
                 )
+        for what in ("speed_range", "payload_range"):
+            low, high = getattr(self, what)
+            least = -np.inf if what == "speed_range" else 0.0
+            if not (isfinite(low) and isfinite(high) and least <= low <= high):
+                raise BadNumber(
+                    f"the {what.replace('_', ' ')} is {low:g} to {high:g}",
+                    expected="two factors, the smaller one first, those of a payload not negative",
+                )
+        if self.payload_range != (1.0, 1.0) and not self.scenario.actions.payloads:
+            raise BadUsage("a payload is to vary, and there is none", remedy="state a payload")
         if not is_quick(self.scenario):
             raise BadUsage(
                 f"{self.scenario.mech.name!r} is no arm of joints with one freedom, each with a brake",

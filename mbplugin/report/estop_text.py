@@ -10,7 +10,7 @@ from mbplugin.report.layout import PLAIN_WIDTH, Line, wrapped
 if TYPE_CHECKING:
     from mbplugin.estop.values import StopReport
 
-_WORDS = {
+OUTCOME_WORDS = {
     "stopped": "stopped",
     "limit_hit": "ran into a joint limit",
     "not_stopped": "not stopped",
@@ -28,23 +28,31 @@ def estop_lines(report: StopReport, width: int = PLAIN_WIDTH) -> Iterator[Line]:
     yield from _peaks(report)
     yield from _energies(report)
     yield from _events(report, width)
-    for title, sentences in (("Assumed", report.assumed), ("Notes", report.notes)):
-        if sentences:
-            yield Line()
-            yield Line(title, "bold cyan")
-            for sentence in sentences:
-                yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+    yield from sentences_under("Assumed", report.assumed, width)
+    yield from sentences_under("Notes", report.notes, width)
 
 
 def _headline(report: StopReport) -> str:
     return (
         f"{report.scenario.mech.name}: stop of category {report.scenario.category},"
-        f" {_WORDS[report.outcome]} after {report.time:.4g} s ({report.reaction_time:.4g} s until"
+        f" {OUTCOME_WORDS[report.outcome]} after {report.time:.4g} s ({report.reaction_time:.4g} s until"
         f" braking starts); computed, not measured"
     )
 
 
-def _table(title: str, heads: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Line]:
+def sentences_under(title: str, sentences: Sequence[str], width: int) -> Iterator[Line]:
+    """Yield sentences under a title, nothing where there are none."""
+    if sentences:
+        yield Line()
+        yield Line(title, "bold cyan")
+    for sentence in sentences:
+        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+
+
+def table_lines(
+    title: str, heads: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]
+) -> Iterator[Line]:
+    """Yield a table: names on the left, cells below their heads."""
     yield Line()
     wide = max([len(title), *(len(name) for name, _ in rows)])
     yield Line(f"  {title:<{wide}}" + "".join(f"{head:>12}" for head in heads), "bold cyan")
@@ -71,7 +79,7 @@ def _joints(report: StopReport) -> Iterator[Line]:
         )
         for j in report.joints
     ]
-    yield from _table(
+    yield from table_lines(
         "joint", ("rate [/s]", "time [s]", "travel", "reaction", "braking", "rests at", "brake [J]"), rows
     )
 
@@ -106,7 +114,7 @@ def _peaks(report: StopReport) -> Iterator[Line]:
         )
         for p in report.peaks
     ]
-    yield from _table("largest loads", ("force [N]", "at [s]", "moment [N·m]", "at [s]"), rows)
+    yield from table_lines("largest loads", ("force [N]", "at [s]", "moment [N·m]", "at [s]"), rows)
 
 
 def _energies(report: StopReport) -> Iterator[Line]:
@@ -124,7 +132,7 @@ def _energies(report: StopReport) -> Iterator[Line]:
         )
         if value
     ]
-    yield from _table("energy", ("[J]",), rows)
+    yield from table_lines("energy", ("[J]",), rows)
 
 
 def _events(report: StopReport, width: int) -> Iterator[Line]:

@@ -47,6 +47,10 @@ def schema_of(document: str) -> Schema:
 
         made = estop_schema.estop_schema() if document == "estop" else estop_schema.stop_table_schema()
         return {"$schema": _DRAFT, "title": f"mbplugin {document}", **made}
+    if document == "sweep":
+        from mbplugin.report.sweep_schema import sweep_schema
+
+        return {"$schema": _DRAFT, "title": "mbplugin sweep", **sweep_schema()}
     built = {"lint": _lint, "rule": _rules, "matrix": _matrix, "config": _config}[document]()
     return {"$schema": _DRAFT, "title": f"mbplugin {document}", **built}
 

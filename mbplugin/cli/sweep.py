@@ -1,0 +1,192 @@
+"""``mbplugin sweep``: many stops with drawn states, brakes and payloads, on all cores or a cluster."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import replace
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mbplugin.cli import options as opt
+from mbplugin.cli.acting import LoadOption, parse_load
+from mbplugin.cli.braking import (
+    BrakeOption,
+    StopPayloadOption,
+    StopQdOption,
+    ToolOption,
+    parse_brake,
+    parse_payloads,
+)
+from mbplugin.cli.output import complain, emit
+from mbplugin.cli.progress import count_bar
+from mbplugin.errors import BadUsage
+from mbplugin.files import require_folder
+
+if TYPE_CHECKING:
+    from mbplugin.estop.sweep import SweepReport
+    from mbplugin.estop.sweep_plan import SweepPlan
+    from mbplugin.sources.scene import Scene
+
+_INTERRUPTED = 130
+
+
+class Backend(str, Enum):
+    """Where the stops are computed."""
+
+    loky = "loky"
+    dask = "dask"
+    ray = "ray"
+
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
+Out = Annotated[
+    Path, typer.Option("--out", metavar="FOLDER", help="For the part files; a sweep that was cut goes on.")
+]
+Number = Annotated[int, typer.Option("--number", metavar="N", help="How many stops.")]
+Seed = Annotated[int, typer.Option(metavar="S", help="What is drawn depends on it alone.")]
+Trajectory = Annotated[
+    Path | None,
+    typer.Option(metavar="CSV|NPZ", help="States are drawn from the samples of this motion."),
+]
+Spread = Annotated[
+    float, typer.Option("--q-spread", metavar="R", help="Coordinates vary by up to this, rad and m.")
+]
+Speeds = Annotated[str, typer.Option("--speed-range", metavar="LOW,HIGH", help="Factors of all rates.")]
+Torques = Annotated[
+    float, typer.Option("--torque-tolerance", metavar="T", help="Of brake torques, relative, by joint.")
+]
+Delays = Annotated[
+    float, typer.Option("--delay-tolerance", metavar="T", help="Of brake delays, relative, by joint.")
+]
+Payloads = Annotated[
+    str, typer.Option("--payload-range", metavar="LOW,HIGH", help="Factors of the payload's mass.")
+]
+BackendOption = Annotated[
+    Backend, typer.Option("--backend", help="loky: this machine's cores; dask or ray: a cluster.")
+]
+Jobs = Annotated[int, typer.Option(metavar="K", help="Processes; -1: all cores.")]
+Address = Annotated[
+    str | None,
+    typer.Option(metavar="HOST:PORT", help="Of dask's scheduler or ray; default: this machine's cores."),
+]
+Limits = Annotated[str, typer.Option(help="At a joint limit: stop or ignore.")]
+Duration = Annotated[float, typer.Option(metavar="S", help="Longest time to rest, s.")]
+
+
+def sweep_command(
+    file: File,
+    out: Out,
+    number: Number,
+    seed: Seed = 0,
+    q: opt.QOption = None,
+    qd: StopQdOption = None,
+    trajectory: Trajectory = None,
+    q_spread: Spread = 0.0,
+    speed_range: Speeds = "1,1",
+    brake: BrakeOption = None,
+    torque_tolerance: Torques = 0.0,
+    delay_tolerance: Delays = 0.0,
+    payload: StopPayloadOption = None,
+    payload_range: Payloads = "1,1",
+    load: LoadOption = None,
+    tool: ToolOption = None,
+    limits: Limits = "stop",
+    duration: Duration = 10.0,
+    backend: BackendOption = Backend.loky,
+    jobs: Jobs = -1,
+    address: Address = None,
+    base: opt.BaseOption = None,
+    output_format: opt.FormatOption = opt.Format.text,
+    output: opt.OutputOption = None,
+    package_dir: opt.PackageDirOption = None,
+) -> None:
+    """Print quantiles and worst cases of many stops of category 0: computed, not measured.
+
+    Every stop depends on the seed and its number only, whatever computes it. Exit code: 0 whatever the
+    outcomes, 130 where it was interrupted (the same command goes on), 2 for unusable input or usage.
+    """
+    from mbplugin import sources
+    from mbplugin.estop.sweep_backend import connected, joblib_with
+
+    require_folder(output)
+    joblib_with(backend.value)
+    name, text = opt.read_source(file)
+    scene = sources.load(
+        name, text=text, package_dirs=tuple(package_dir or ()), base=base.value if base else None
+    )
+    from mbplugin.estop.run import make_scenario
+    from mbplugin.estop.sweep import sweep
+    from mbplugin.estop.sweep_plan import SweepPlan
+
+    scenario = make_scenario(
+        scene,
+        opt.parse_q(q),
+        opt.parse_q(qd, "--qd"),
+        payload=parse_payloads(payload),
+        brakes=[parse_brake(value) for value in brake or ()],
+        loads=[parse_load(value) for value in load or ()],
+        tool=tool,
+    )
+    states = None
+    if trajectory is not None:
+        from mbplugin.estop.recording import read_recording
+
+        mech = scenario.mech
+        states = read_recording(trajectory, mech.q_names).states(mech, scenario.q)
+    plan = SweepPlan(
+        replace(scenario, limits=limits, duration=duration),
+        number,
+        seed,
+        states,
+        q_spread,
+        _range("--speed-range", speed_range),
+        torque_tolerance,
+        delay_tolerance,
+        _range("--payload-range", payload_range),
+    )
+    try:
+        with count_bar("stops") as told, connected(backend.value, address, jobs):
+            report = sweep(plan, out, jobs=jobs, backend=backend.value, told=told)
+    except KeyboardInterrupt:
+        complain(f"mbplugin: interrupted; the same command goes on in {out}.")
+        raise typer.Exit(_INTERRUPTED) from None
+    _report(report, plan, scene, file, out, output_format, output)
+
+
+def _range(option: str, text: str) -> tuple[float, float]:
+    low, _, high = text.partition(",")
+    try:
+        values = float(low), float(high)
+    except ValueError:
+        values = math.nan, math.nan
+    if not all(map(math.isfinite, values)):
+        raise BadUsage(f"{option} has {text!r}", expected="LOW,HIGH")
+    return values
+
+
+def _report(
+    report: SweepReport,
+    plan: SweepPlan,
+    scene: Scene,
+    file: str,
+    out: Path,
+    output_format: opt.Format,
+    output: Path | None,
+) -> None:
+    if output_format is opt.Format.json:
+        from mbplugin.report.json import dumps
+        from mbplugin.report.sweep_json import sweep_document
+
+        emit(dumps(sweep_document(report, plan, file, scene.files, str(out))), output)
+        return
+    from mbplugin.report.layout import plain_text, print_lines, terminal_width
+    from mbplugin.report.sweep_text import sweep_lines
+
+    if output is None and opt.on_terminal(sys.stdout):
+        print_lines(sweep_lines(report, plan, str(out), terminal_width()))
+    else:
+        emit(plain_text(sweep_lines(report, plan, str(out))), output)
