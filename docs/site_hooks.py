@@ -23,7 +23,8 @@ FURTHER = (
     "mbplugin.testing.assert_lints",
     "mbplugin.lint.rule.Rule",
     "mbplugin.lint.finding.Finding",
-    "mbplugin.dynamics.actions.Spring",
+    "mbplugin.sources.spring.Spring",
+    "mbplugin.sources.spring.JointSpring",
     "mbplugin.simulation.options.UserEvent",
 )
 

@@ -9,8 +9,8 @@ import numpy as np
 from models import coupled_four_bars, from_world_frames, pose_at
 
 import mbplugin as mb
-from mbplugin.dynamics.actions import Spring
 from mbplugin.mechanism import Mechanism
+from mbplugin.sources.spring import Spring
 from mbplugin.spatial import Array, Pose
 
 ORACLES = Path(__file__).parent / "oracles"

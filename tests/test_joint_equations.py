@@ -13,7 +13,7 @@ from mbplugin.constraints.build import all_rows
 from mbplugin.constraints.velocity import body_twists, velocity_transformation
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.accelerations import body_accelerations
-from mbplugin.dynamics.actions import Actions, JointSpring, Spring
+from mbplugin.dynamics.actions import Actions
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.dynamics.tree_model import tree_model
 from mbplugin.mechanism import (
@@ -30,6 +30,7 @@ from mbplugin.mechanism import (
 )
 from mbplugin.mechanism.kinematics import displace, forward
 from mbplugin.sources.scene import Load, Payload
+from mbplugin.sources.spring import JointSpring, Spring
 from mbplugin.spatial import Array, Pose
 
 MOVING = [t for t in PAIR_TYPES if t not in ("fixed", "distance")]

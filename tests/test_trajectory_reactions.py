@@ -18,7 +18,7 @@ import mbplugin as mb
 from mbplugin.bullet.session import session
 from mbplugin.constraints.planar import plane_columns
 from mbplugin.dynamics.absolute import absolute_equations
-from mbplugin.dynamics.actions import NOTHING, Actions, JointSpring, Spring
+from mbplugin.dynamics.actions import NOTHING, Actions
 from mbplugin.dynamics.formulations import REDUNDANCY, solve
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.errors import UnknownName
@@ -28,6 +28,7 @@ from mbplugin.reactions.elements import joint_rows
 from mbplugin.reactions.system import build_system
 from mbplugin.simulation.trajectory import Trajectory
 from mbplugin.sources.scene import Load, Payload
+from mbplugin.sources.spring import JointSpring, Spring
 from mbplugin.spatial import Array, Pose
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -13,13 +13,14 @@ from mbplugin.constraints.build import all_rows, rows_of
 from mbplugin.constraints.planar import planar_rows, plane_columns
 from mbplugin.constraints.rows import Rows
 from mbplugin.constraints.scaling import characteristic_length, row_scale
-from mbplugin.dynamics.actions import NOTHING, Actions, Spring, rate_values, rest_values
+from mbplugin.dynamics.actions import NOTHING, Actions, rate_values, rest_values
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.newton_euler import NewtonEuler, newton_euler
 from mbplugin.errors import BrokenModel
 from mbplugin.mechanism.coupling import Driver
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.mechanism.pair import Freedom
+from mbplugin.sources.spring import Spring
 from mbplugin.spatial import Array, shift_rows
 
 

@@ -5,76 +5,19 @@ Forces of a joint work on its rates, so one description serves absolute and join
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from mbplugin.errors import BadNumber, UnknownName, suggestion
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.sources.scene import Load, Payload, Scene
+from mbplugin.sources.spring import JointSpring, Spring
 from mbplugin.spatial import Array
 
 #: A controller returns generalised forces (nv,) in the order of ``qd_names``, N·m and N, at t, q, qd.
 Controller = Callable[[float, Array, Array], Array]
-
-
-@dataclass(frozen=True, eq=False)
-class Spring:
-    """A spring and damper between two points, along the line that joins them.
-
-    Parameters
-    ----------
-    body_a, body_b : str
-        Bodies; ``world`` for the ground.
-    point_a, point_b : (3,) array
-        In link frames, m.
-    stiffness : float
-        N/m.
-    length : float
-        Without force, m.
-    damping : float
-        N·s/m.
-    """
-
-    body_a: str
-    body_b: str
-    point_a: Array
-    point_b: Array
-    stiffness: float
-    length: float = 0.0
-    damping: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("point_a", "point_b"):
-            point = np.array(getattr(self, name), dtype=float).reshape(3)
-            point.setflags(write=False)
-            object.__setattr__(self, name, point)
-        _require_finite(
-            f"the spring {self.body_a!r}–{self.body_b!r}", self.stiffness, self.length, self.damping
-        )
-
-
-@dataclass(frozen=True)
-class JointSpring:
-    """A spring on one joint rate: force −stiffness · (q − rest).
-
-    Parameters
-    ----------
-    joint : str
-        A name of ``qd_names`` whose coordinate has the same name.
-    stiffness : float
-        N·m/rad or N/m.
-    rest : float
-        Coordinate without force, rad or m.
-    """
-
-    joint: str
-    stiffness: float
-    rest: float = 0.0
-
-    def __post_init__(self) -> None:
-        _require_finite(f"the spring of joint {self.joint!r}", self.stiffness, self.rest)
 
 
 @dataclass(frozen=True)
@@ -142,9 +85,19 @@ NOTHING = Actions()
 
 
 def scene_actions(scene: Scene) -> Actions:
-    """Return what a scene says: its loads, its payloads, and J·n² of its actuators."""
+    """Return what a scene says: its loads, payloads and springs, and J·n² of its actuators."""
     armature = {a.joint: a.armature * a.gear_ratio**2 for a in scene.actuators if a.armature}
-    return Actions(scene.loads, scene.payloads, armature=armature)
+    return with_springs(Actions(scene.loads, scene.payloads, armature=armature), scene.springs)
+
+
+def with_springs(actions: Actions, springs: Iterable[Spring | JointSpring]) -> Actions:
+    """Return actions with more springs."""
+    springs = tuple(springs)
+    return replace(
+        actions,
+        springs=(*actions.springs, *(s for s in springs if isinstance(s, Spring))),
+        joint_springs=(*actions.joint_springs, *(s for s in springs if isinstance(s, JointSpring))),
+    )
 
 
 def rate_values(mech: Mechanism, values: Mapping[str, float], what: str) -> Array:
@@ -164,7 +117,10 @@ def rate_values(mech: Mechanism, values: Mapping[str, float], what: str) -> Arra
                 f"{what} is given for {name!r}, which is no joint rate",
                 remedy=suggestion(name, mech.qd_names),
             )
-        _require_finite(f"{what} of {name!r}", value)
+        if not np.isfinite(value):
+            raise BadNumber(
+                f"{what} of {name!r} has a value that is not finite", expected="numbers in SI units"
+            )
         out[mech.qd_names.index(name)] = value
     return out
 
@@ -182,8 +138,3 @@ def rest_values(mech: Mechanism, springs: Sequence[JointSpring]) -> tuple[Array,
             )
         moment += own * spring.rest
     return k, moment / np.where(k != 0, k, 1.0)
-
-
-def _require_finite(what: str, *values: float) -> None:
-    if not np.isfinite(values).all():
-        raise BadNumber(f"{what} has a value that is not finite", expected="numbers in SI units")

@@ -15,6 +15,7 @@ from mbplugin.estop.batch import is_quick
 from mbplugin.estop.scenario import Scenario
 from mbplugin.simulation.brakes import JointBrake
 from mbplugin.sources.scene import Payload
+from mbplugin.sources.spring import JointSpring, Spring
 from mbplugin.spatial import Array
 
 
@@ -95,6 +96,12 @@ class SweepPlan:
             [(b.name, b.mass, b.p_LC.tolist(), b.I_C.tolist()) for b in s.mech.bodies],
             [(p.name, p.type, p.X_AP.p.tolist(), p.X_AP.R.tolist(), repr(p.freedoms)) for p in s.mech.pairs],
             [(p.body, p.mass, p.com.tolist(), p.inertia.tolist()) for p in s.actions.payloads],
+            [
+                (x.body, x.force.tolist(), x.torque.tolist(), x.point.tolist(), x.frame)
+                for x in s.actions.loads
+            ],
+            [_told(spring) for spring in s.actions.springs],
+            [_told(spring) for spring in s.actions.joint_springs],
             sorted(s.actions.armature.items()),
             (s.actions.damping, s.actions.friction, s.q.tolist(), s.qd.tolist(), repr(s.brakes)),
             (s.tool, s.tool_point.tolist(), s.limits, s.duration),
@@ -130,6 +137,10 @@ class SweepPlan:
                 if freedom.lower < freedom.upper:
                     q[joint.q] = np.clip(q[joint.q], freedom.lower, freedom.upper)
         return q
+
+
+def _told(spring: Spring | JointSpring) -> list[object]:
+    return [v.tolist() if isinstance(v, np.ndarray) else v for v in vars(spring).values()]
 
 
 def _varied(brake: JointBrake, torque: float, delay: float) -> JointBrake:

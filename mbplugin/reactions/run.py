@@ -18,6 +18,7 @@ from mbplugin.reactions.estimating import estimated_elements
 from mbplugin.reactions.holding import held_joints, with_held
 from mbplugin.reactions.loads import LoadLike, PayloadLike, read_loads, read_misfit, read_payloads
 from mbplugin.reactions.pair_stiffness import StiffnessLike, read_stiffness
+from mbplugin.reactions.springs import spring_loads
 from mbplugin.reactions.state import ClosedState, Model, closed_state
 from mbplugin.reactions.statics import balance, require_balance
 from mbplugin.reactions.system import build_system
@@ -44,8 +45,8 @@ def reactions(
 ) -> Reactions:
     """Return the force and moment that every joint carries, and whether it means anything.
 
-    A scene brings its own state, loads, payloads, actuators and stiffness; what is given here comes
-    on top. Loops are closed first. Without rates and accelerations this is statics (drivers just
+    A scene brings its own state, loads, payloads, springs, actuators and stiffness; what is given here
+    comes on top. Loops are closed first. Without rates and accelerations this is statics (drivers just
     hold), with them inverse dynamics; both are then brought into agreement with the loops
     (C v + b = 0, C v̇ = Γ), unnamed joints first.
 
@@ -118,11 +119,12 @@ def reactions(
 def applied_to(
     state: ClosedState, model: Model, loads: Iterable[LoadLike], payloads: Iterable[PayloadLike]
 ) -> Applied:
-    """Return loads and payloads of the scene and the call, with the equations they enter."""
+    """Return loads, springs and payloads of the scene and the call, with the equations they enter."""
     own: tuple[Sequence[Load], Sequence[Payload]] = ((), ())
     if isinstance(model, Scene):
         own = model.loads, model.payloads
-    all_loads = (*own[0], *read_loads(state.mech, loads))
+    springs = spring_loads(state.mech, model.springs if isinstance(model, Scene) else (), state.q, state.qd)
+    all_loads = (*own[0], *springs, *read_loads(state.mech, loads))
     all_payloads = (*own[1], *read_payloads(state.mech, payloads))
     made = newton_euler(state.mech, state.q, state.qd, loads=all_loads, payloads=all_payloads)
     return Applied(made, state.accelerations, all_loads, all_payloads)

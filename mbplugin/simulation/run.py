@@ -7,7 +7,7 @@ from dataclasses import replace
 from time import perf_counter
 
 from mbplugin.constraints.matrix import constraint_matrix
-from mbplugin.dynamics.actions import Actions, Controller, JointSpring, Spring, scene_actions
+from mbplugin.dynamics.actions import Actions, Controller, scene_actions, with_springs
 from mbplugin.dynamics.first_run import announce_compilation
 from mbplugin.errors import BadUsage
 from mbplugin.mechanism.coupling import Lock
@@ -29,6 +29,7 @@ from mbplugin.simulation.runner import Progress, Runner
 from mbplugin.simulation.schedule import TimedDrive, schedule_of
 from mbplugin.simulation.trajectory import Trajectory
 from mbplugin.sources.scene import Scene
+from mbplugin.sources.spring import JointSpring, Spring
 from mbplugin.spatial import Array
 
 Model = Scene | Mechanism
@@ -73,8 +74,8 @@ def simulate(
 ) -> Trajectory:
     """Return the motion of a mechanism over a time, from a state at which its loops are closed first.
 
-    A scene brings its own state, loads, payloads, drives and timed locks; what is given here comes on
-    top.
+    A scene brings its own state, loads, payloads, springs, drives and timed locks; what is given here comes
+    on top.
 
     Parameters
     ----------
@@ -153,13 +154,10 @@ def simulate(
     mechanism, held = take_out(mechanism, holds)
     start = scene_state(scene, mechanism)
     base = scene_actions(scene) if scene else Actions()
-    springs = tuple(springs)
     actions = replace(
-        base,
+        with_springs(base, springs),
         loads=(*base.loads, *read_loads(mechanism, loads)),
         payloads=(*base.payloads, *read_payloads(mechanism, payloads)),
-        springs=(*base.springs, *(s for s in springs if isinstance(s, Spring))),
-        joint_springs=(*base.joint_springs, *(s for s in springs if isinstance(s, JointSpring))),
         torques={**base.torques, **(torques or {})},
         armature={**base.armature, **(armature or {})},
         controller=controller,

@@ -11,6 +11,7 @@ import numpy as np
 from mbplugin.mechanism import WORLD, Mechanism
 from mbplugin.mechanism.kinematics import BodyPoses, coordinates_of, free_pose, home
 from mbplugin.sources.scene import OriginKey, Scene, State
+from mbplugin.sources.spring import JointSpring
 from mbplugin.spatial import Pose, rotation_from_quaternion
 
 
@@ -79,6 +80,7 @@ def joined(parts: Sequence[tuple[str, Scene]], name: str) -> Scene:
         payloads=tuple(chain.from_iterable(scene.payloads for scene in scenes)),
         actuators=tuple(chain.from_iterable(scene.actuators for scene in scenes)),
         locks=tuple(chain.from_iterable(scene.locks for scene in scenes)),
+        springs=tuple(chain.from_iterable(scene.springs for scene in scenes)),
         options=first.options,
     )
 
@@ -132,6 +134,12 @@ def prefixed(scene: Scene, prefix: str) -> Scene:
         payloads=tuple(replace(payload, body=body(payload.body)) for payload in scene.payloads),
         actuators=tuple(replace(actuator, joint=named(actuator.joint)) for actuator in scene.actuators),
         locks=tuple(replace(lock, joint=named(lock.joint)) for lock in scene.locks),
+        springs=tuple(
+            replace(s, joint=named(s.joint))
+            if isinstance(s, JointSpring)
+            else replace(s, body_a=body(s.body_a), body_b=body(s.body_b))
+            for s in scene.springs
+        ),
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from mbplugin.mechanism.coupling import Lock
 from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.sources.spring import JointSpring, Spring
 from mbplugin.spatial import Array, Pose
 
 
@@ -186,7 +187,7 @@ class Scene:
         Every file that was read.
     defects : tuple of Defect
     shapes : mapping of body name to tuple of Shape
-    loads, stiffness, brakes, payloads, actuators, locks : tuple
+    loads, stiffness, brakes, payloads, actuators, locks, springs : tuple
         ``locks`` holds those that close later; closed ones are in the mechanism.
     options : LintOptions
     request : Request or None
@@ -205,6 +206,7 @@ class Scene:
     payloads: tuple[Payload, ...] = ()
     actuators: tuple[Actuator, ...] = ()
     locks: tuple[Lock, ...] = ()
+    springs: tuple[Spring | JointSpring, ...] = ()
     options: LintOptions = LintOptions()
     request: Request | None = None
 

@@ -37,7 +37,7 @@ def _coupling(source: SceneSource, index: int, table: CouplingTable, pairs: Pair
     else:
         named = [(str(table.joint), None, 1.0), (str(table.of), None, -table.ratio)]
     terms = tuple(
-        Term(joint, _freedom(pairs, joint, freedom, where), coefficient)
+        Term(joint, one_freedom(pairs, joint, freedom, where), coefficient)
         for joint, freedom, coefficient in named
     )
     return Coupling(name, table.type, terms, table.offset)
@@ -48,7 +48,7 @@ def coupling_name(index: int, table: CouplingTable) -> str:
     return table.name or f"{table.type} {table.joint or index + 1}"
 
 
-def _freedom(pairs: Pairs, joint: str, freedom: str | None, where: str) -> str:
+def one_freedom(pairs: Pairs, joint: str, freedom: str | None, where: str) -> str:
     """Return the freedom of a joint that is meant."""
     require_known(joint, pairs, "pair", where)
     if freedom is not None:
@@ -60,7 +60,7 @@ def _freedom(pairs: Pairs, joint: str, freedom: str | None, where: str) -> str:
             f"{pairs[joint].type} pair {joint!r} has {len(free)} freedoms",
             where=where,
             expected="a pair with one freedom",
-            remedy=f"name one of {', '.join(free)} in terms" if free else "",
+            remedy=f"name one of {', '.join(free)} as freedom" if free else "",
         )
     return free[0]
 

@@ -188,6 +188,21 @@ class StiffnessTable(Table):
     section: SectionTable | None = None
 
 
+class SpringTable(Table):
+    """``[[spring]]``: between points of two bodies (N/m, m, N·s/m), or on a joint (N·m/rad or N/m)."""
+
+    stiffness: NonNegative
+    body_a: Name | None = None
+    body_b: Name | None = None
+    point_a: Vector | None = None
+    point_b: Vector | None = None
+    length: NonNegative | None = None
+    damping: NonNegative | None = None
+    joint: Name | None = None
+    freedom: Name | None = None
+    rest: Number | None = None
+
+
 class BrakeTable(Table):
     """``[[brake]]``: torques (N·m or N), viscous part (N·m·s/rad), delays (s), wear factor."""
 
@@ -243,6 +258,7 @@ class SceneFile(Table):
     lock: list[LockTable] = []
     load: list[LoadTable] = []
     stiffness: list[StiffnessTable] = []
+    spring: list[SpringTable] = []
     brake: list[BrakeTable] = []
     payload: list[PayloadTable] = []
     actuator: list[ActuatorTable] = []

@@ -16,6 +16,7 @@ from mbplugin.sources.scene_errors import validate
 from mbplugin.sources.scene_models import read_models
 from mbplugin.sources.scene_schema import ClosureTable, PairTable, SceneFile
 from mbplugin.sources.scene_source import SceneSource, located, parse_scene
+from mbplugin.sources.scene_springs import springs
 from mbplugin.sources.scene_stage import Stage, add_pairs, held_names, place_bodies, retype_pairs
 
 
@@ -96,7 +97,7 @@ def _with_constraints(mech: Mechanism, source: SceneSource, tables: SceneFile) -
 
 
 def _with_actions(scene: Scene, source: SceneSource, tables: SceneFile) -> Scene:
-    """Add the loads, stiffness, brakes, payloads, actuators and later locks."""
+    """Add the loads, stiffness, brakes, payloads, actuators, springs and later locks."""
     pairs, bodies = scene.mechanism.pair_by_name, dict.fromkeys(scene.mechanism.body_index)
     bodies.pop("world")
     later = tuple(lock for lock in actions.locks(source, tables, pairs) if lock.at is not None)
@@ -108,6 +109,7 @@ def _with_actions(scene: Scene, source: SceneSource, tables: SceneFile) -> Scene
         payloads=(*scene.payloads, *actions.payloads(source, tables, bodies)),
         actuators=(*scene.actuators, *actions.actuators(source, tables, pairs)),
         locks=(*scene.locks, *later),
+        springs=(*scene.springs, *springs(source, tables, scene.mechanism)),
     )
 
 

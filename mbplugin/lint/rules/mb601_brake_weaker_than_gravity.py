@@ -3,8 +3,8 @@
 What it does
 ------------
 Compares the static torque of every brake of a scene (wear included) with the torque of gravity on its
-joint, payloads included, at the scene's pose and at poses sampled within the limits. Joints of loops are
-left out: their loads are shared.
+joint, payloads and springs included, at the scene's pose and at poses sampled within the limits. Joints of
+loops are left out: their loads are shared.
 
 Why it matters
 --------------
@@ -36,6 +36,7 @@ from mbplugin.lint.finding import Finding, Severity
 from mbplugin.lint.places import constraint_place
 from mbplugin.lint.registry import make_finding
 from mbplugin.mechanism.kinematics import forward
+from mbplugin.reactions.springs import spring_loads
 from mbplugin.sources.scene import Brake, Scene
 from mbplugin.spatial import Array
 
@@ -105,7 +106,7 @@ def _poses(scene: Scene, q: Array) -> Iterator[Array]:
 
 
 def _gravity(scene: Scene, q: Array) -> Array:
-    """Return the forces (nv,) of gravity on the joint rates, N·m and N."""
+    """Return the forces (nv,) of gravity and springs on the joint rates, N·m and N."""
     mech = scene.mechanism
     poses = forward(mech, q)
     S = velocity_transformation(mech, poses).reshape(len(mech.bodies), 6, -1)
@@ -117,4 +118,8 @@ def _gravity(scene: Scene, q: Array) -> Array:
         arm = poses.p_WL[i] + poses.R_WL[i] @ payload.com - poses.p_WC[i]
         weight = payload.mass * mech.gravity
         total += weight @ S[i, :3] + np.cross(arm, weight) @ S[i, 3:]
+    for load in spring_loads(mech, scene.springs, q, np.zeros(len(mech.qd_names))):
+        i = mech.body_index[load.body]
+        arm = poses.of(i).apply(load.point) - poses.p_WC[i]
+        total += load.force @ S[i, :3] + (load.torque + np.cross(arm, load.force)) @ S[i, 3:]
     return np.asarray(total)
