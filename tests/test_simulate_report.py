@@ -96,7 +96,7 @@ def test_saved_and_drawn(tmp_path: Path) -> None:
         ((*SHORT, "--torque", "j0=inf"), "a finite number"),
         ((*SHORT, "--load", "copler:1,0,0"), "did you mean 'coupler'"),
         ((*SHORT, "--lock", "j77@0.01"), "unknown pair 'j77'"),
-        ((*SHORT, "--lock", "j0@soon"), "JOINT[@S]"),
+        ((*SHORT, "--lock", "j0@soon"), "JOINT[@S[:UNTIL]]"),
         ((*SHORT, "--lock", "j0@0.06"), "from 0 to the duration"),
         ((*SHORT, "--reactions", "j77"), "unknown pair 'j77'"),
         ((*SHORT, "--save", "motion.xlsx"), "expected .npz or .csv"),

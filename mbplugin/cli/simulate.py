@@ -10,6 +10,7 @@ import typer
 
 from mbplugin.cli import options as opt
 from mbplugin.cli.acting import LoadOption, PayloadOption, parse_load, parse_payload
+from mbplugin.cli.braking import BrakeOption, parse_brake
 from mbplugin.cli.output import emit
 from mbplugin.cli.progress import time_bar
 from mbplugin.errors import BadUsage, UnknownName, suggestion
@@ -34,7 +35,18 @@ Torque = Annotated[
 ]
 LockOption = Annotated[
     list[str] | None,
-    typer.Option("--lock", metavar="JOINT[@S]", help="A joint that locks, at a time; repeatable."),
+    typer.Option(
+        "--lock",
+        metavar="JOINT[@S[:UNTIL]]",
+        help="A joint that locks, at a time, and opens again; repeatable.",
+    ),
+]
+Signal = Annotated[
+    float | None,
+    typer.Option(
+        metavar="S",
+        help="When brakes are told to close: those of --brake (default 0), else the scene's.",
+    ),
 ]
 Damping = Annotated[bool, typer.Option("--damping/--no-damping", help="The file's joint damping.")]
 Friction = Annotated[bool, typer.Option("--friction/--no-friction", help="The file's dry friction.")]
@@ -69,6 +81,8 @@ def simulate_command(
     payload: PayloadOption = None,
     torque: Torque = None,
     lock: LockOption = None,
+    brake: BrakeOption = None,
+    signal: Signal = None,
     damping: Damping = True,
     friction: Friction = True,
     limits: Limits = "record",
@@ -85,14 +99,15 @@ def simulate_command(
     planar: opt.PlanarOption = None,
     save: Save = None,
     plot: Plot = None,
-    output_format: opt.FormatOption = opt.Format.text,
+    output_format: opt.PageFormatOption = opt.PageFormat.text,
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
 ) -> None:
     """Print the motion that follows from a state: where it ends, its energies, events and reactions.
 
-    Loops are closed first. Exit code: 0 whatever the outcome, 130 where it was interrupted and 2 where it
-    failed (what was computed is reported and saved), 2 for unusable input or usage.
+    Loops are closed first. The scene's [[brake]] tables act only after --signal. Exit code: 0 whatever
+    the outcome, 130 where it was interrupted and 2 where it failed (what was computed is reported and
+    saved), 2 for unusable input or usage.
     """
     from mbplugin import sources
 
@@ -129,6 +144,8 @@ def simulate_command(
             payloads=[parse_payload(value) for value in payload or ()],
             torques=opt.parse_q(torque, "--torque"),
             locks=locks,
+            brakes=[parse_brake(value) for value in brake] if brake else None,
+            signal=signal,
             planar=planar.value if planar else None,
             progress=progress,
             **request,
@@ -150,10 +167,16 @@ def _report(
     pairs: tuple[str, ...],
     scene: Scene,
     file: str,
-    output_format: opt.Format,
+    output_format: opt.PageFormat,
     output: Path | None,
 ) -> None:
-    if output_format is opt.Format.json:
+    if output_format is opt.PageFormat.html:
+        from mbplugin.report.html import html_page
+        from mbplugin.report.html.chapters import motion_chapter
+
+        emit(html_page(motion_chapter(scene, motion, pairs)), output)
+        return
+    if output_format is opt.PageFormat.json:
         from mbplugin.report.json import dumps
         from mbplugin.report.simulate_json import simulate_document
 
@@ -192,10 +215,11 @@ def _require_pairs(scene: Scene, pairs: tuple[str, ...]) -> None:
 def _lock(text: str) -> Lock:
     from mbplugin.mechanism.coupling import Lock
 
-    joint, at, time = text.rpartition("@")
+    joint, at, times = text.rpartition("@")
     if not at:
         return Lock(text)
+    start, colon, until = times.partition(":")
     try:
-        return Lock(joint, float(time))
+        return Lock(joint, float(start), until=float(until) if colon else None)
     except ValueError:
-        raise BadUsage(f"--lock has {text!r}", expected="JOINT[@S]") from None
+        raise BadUsage(f"--lock has {text!r}", expected="JOINT[@S[:UNTIL]]") from None
