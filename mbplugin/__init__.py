@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mbplugin.lint.run import Report, lint
     from mbplugin.mechanism import Lock, Mechanism
     from mbplugin.reactions.run import reactions
+    from mbplugin.simulation.locking import Hold
     from mbplugin.simulation.run import simulate
     from mbplugin.simulation.trajectory import Trajectory
     from mbplugin.sources.scene import Scene
@@ -25,6 +26,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Analysis",
     "ConstraintMatrix",
+    "Hold",
     "Lock",
     "MbPluginError",
     "Mechanism",
@@ -48,6 +50,7 @@ _ROOMS = ("estop", "lint", "reactions")
 _HOME = {
     "Analysis": "mbplugin.analysis",
     "ConstraintMatrix": "mbplugin.constraints.matrix",
+    "Hold": "mbplugin.simulation.locking",
     "Lock": "mbplugin.mechanism",
     "MbPluginError": "mbplugin.errors",
     "Mechanism": "mbplugin.mechanism",

@@ -16,6 +16,7 @@ import mbplugin as mb
 NAMES = {
     "Analysis",
     "ConstraintMatrix",
+    "Hold",
     "Lock",
     "MbPluginError",
     "Mechanism",

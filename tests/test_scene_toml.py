@@ -306,7 +306,7 @@ ignore = ["MB401"]
     assert (scene.options.degree_of_redundancy, scene.options.ignore) == (2, ("MB401",))
 
 
-@pytest.mark.parametrize("at", ["", "at = 0\n", "at = -1\n"])
+@pytest.mark.parametrize("at", ["", "at = 0\n"])
 def test_a_lock_from_the_start_is_part_of_the_mechanism(at: str):
     scene = read(TWO + HINGE + '[[lock]]\njoint = "j"\n' + at)
     assert [lock.name for lock in scene.mechanism.locks] == ["lock j"]

@@ -72,6 +72,33 @@ def test_a_lock_opens_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("times", "exact"),
+    # under 4 N·m: free from 6 rad/s on, or from rest
+    [("until = 2", 9), ("at = 0\nuntil = 2", 9), ("at = 1\nuntil = 2", 7 + 9), ("at = 1", 7), ("", 0)],
+)
+def test_the_lock_of_a_scene_has_its_times(tmp_path: Path, times: str, exact: float) -> None:
+    scene = f'{WHEEL}[[lock]]\njoint = "axle"\n{times}\n'
+    assert end(motion(tmp_path, scene, "--torque", "axle=4")) == pytest.approx(exact, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("times", "words"),
+    [
+        ("at = -1", "wheel.scene.toml:17: [[lock]] 1 ('axle'): at is -1; expected at least 0"),
+        ("at = 1\nuntil = 1", "the lock of 'axle' closes at 1 s and opens at 1 s; expected a later time"),
+        ("until = 0", "until is 0; expected more than 0"),
+    ],
+)
+def test_a_lock_in_the_past_is_refused(tmp_path: Path, times: str, words: str) -> None:
+    file = tmp_path / "wheel.scene.toml"
+    file.write_text(f'{WHEEL}[[lock]]\njoint = "axle"\n{times}\n', encoding="utf-8")
+    for command in (("simulate", str(file), "--duration", "1"), ("estop", str(file)), ("lint", str(file))):
+        out = call(*command)
+        told = out.err if command[0] != "lint" else out.out
+        assert out.code == 2 and words in told
+
+
+@pytest.mark.parametrize(
     ("options", "words"),
     [
         (("--brake", "axle:torque=-1"), "the torque of the brake of 'axle' is -1"),

@@ -132,6 +132,8 @@ def make_scenario(
     mechanism = scene.mechanism if scene else mech
     assert isinstance(mechanism, Mechanism)
     notes = ["the drivers of the model are left out"] if mechanism.drivers else []
+    if scene and scene.locks:
+        notes.append("the locks that the scene closes at a time are left out: a stop has brakes")
     mechanism = replace(mechanism, drivers=())
     tool = tool_name(mechanism, tool)
     base = scene_actions(scene) if scene else Actions()

@@ -84,6 +84,11 @@ class Lock:
     until: float | None = None
 
     @property
+    def for_good(self) -> bool:
+        """Whether it is closed all the time."""
+        return not self.at and self.until is None
+
+    @property
     def name(self) -> str:
         """The constraint's name in reports."""
         return f"lock {self.joint}"

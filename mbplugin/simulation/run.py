@@ -235,7 +235,7 @@ def move(
     begun = perf_counter()
     announce_compilation()
     actions, options = guarded(actions, options)
-    later = tuple(lock for lock in locks if lock.at or lock.until is not None)
+    later = tuple(lock for lock in locks if not lock.for_good)
     mech = replace(mech, locks=(*mech.locks, *(lock for lock in locks if lock not in later)))
     held = tuple(constraint for _, constraint in holds)
     problem = pose_problem(mech, actions, q, qd, given, each_once(later), options, drives, held, given_rates)

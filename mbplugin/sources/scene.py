@@ -188,7 +188,7 @@ class Scene:
     defects : tuple of Defect
     shapes : mapping of body name to tuple of Shape
     loads, stiffness, brakes, payloads, actuators, locks, springs : tuple
-        ``locks`` holds those that close later; closed ones are in the mechanism.
+        ``locks`` holds those with times; those that are always closed are in the mechanism.
     options : LintOptions
     request : Request or None
         None for a live client.

@@ -145,9 +145,14 @@ def locks(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Lock, .
     """Return the ``[[lock]]`` tables; those that are closed from the start have ``at`` None."""
     for i, table in enumerate(tables.lock):
         check_freedoms(pairs, table.joint, table.freedoms, source.where("lock", i, "joint"))
+        if table.until is not None and not table.until > (table.at or 0.0):
+            raise BadScene(
+                f"the lock of {table.joint!r} closes at {table.at or 0:g} s and opens at {table.until:g} s",
+                where=source.where("lock", i, "until"),
+                expected="a later time",
+            )
     return tuple(
-        Lock(table.joint, table.at if table.at is not None and table.at > 0 else None, tuple(table.freedoms))
-        for table in tables.lock
+        Lock(table.joint, table.at or None, tuple(table.freedoms), table.until) for table in tables.lock
     )
 
 

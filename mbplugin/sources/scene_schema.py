@@ -151,10 +151,11 @@ class DriverTable(Table):
 
 
 class LockTable(Table):
-    """``[[lock]]``: a joint that stands still, from the start or from the time ``at`` (s)."""
+    """``[[lock]]``: a joint that stands still, from the start or from ``at`` on, up to ``until`` (s)."""
 
     joint: Name
-    at: Number | None = None
+    at: NonNegative | None = None
+    until: Positive | None = None
     freedoms: list[str] = []
 
 

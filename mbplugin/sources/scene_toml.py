@@ -83,7 +83,7 @@ def _state_line(source: SceneSource, key: str, name: str) -> str:
 def _with_constraints(mech: Mechanism, source: SceneSource, tables: SceneFile) -> Mechanism:
     """Add the scene's couplings, drivers, closed locks, wheels and gravity."""
     pairs = mech.pair_by_name
-    closed = tuple(lock for lock in actions.locks(source, tables, pairs) if lock.at is None)
+    closed = tuple(lock for lock in actions.locks(source, tables, pairs) if lock.for_good)
     gravity = mech.gravity if tables.gravity is None else np.array(tables.gravity)
     with located(source.file):
         return replace(
@@ -100,7 +100,7 @@ def _with_actions(scene: Scene, source: SceneSource, tables: SceneFile) -> Scene
     """Add the loads, stiffness, brakes, payloads, actuators, springs and later locks."""
     pairs, bodies = scene.mechanism.pair_by_name, dict.fromkeys(scene.mechanism.body_index)
     bodies.pop("world")
-    later = tuple(lock for lock in actions.locks(source, tables, pairs) if lock.at is not None)
+    later = tuple(lock for lock in actions.locks(source, tables, pairs) if not lock.for_good)
     return replace(
         scene,
         loads=(*scene.loads, *actions.loads(source, tables, bodies)),
