@@ -1,9 +1,10 @@
 # Everything sets itself up: `make demo` and `make test` work in a fresh clone. The environment is .venv here.
-#   make demo       lint PyBullet's Minitaur: the verdict on the terminal, its JSON in out/minitaur.json
+#   make demo       lint PyBullet's Minitaur: the verdict on the terminal, a page to mail in out/minitaur.html
 #   make test       ruff, mypy and the tests
-#   make test-all   the same with the slow sweeps and the robots of example-robot-data
+#   make test-all   the same with the slow sweeps, the robots of example-robot-data and a browser
 #   make lint       ruff and mypy only
 #   make docs       the documentation site, out/site/index.html
+#   make viewer     bundle the script of the HTML report anew (needs npm)
 #   make schemas    write the JSON schemas in docs/
 #   make fuzz       mutate models for SECONDS (600) with SEED (1) and lint them; what fails is in out/fuzz
 #   make bench      the benchmarks
@@ -19,21 +20,26 @@ PYTHONS := $(or $(PYTHON),python3.11 python3.10 python3 python3.12 python3.13 py
 # another environment or a user's settings must not leak into this one
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET
 
-.PHONY: demo test test-all lint docs schemas fuzz bench clean
+.PHONY: demo test test-all browser lint docs viewer schemas fuzz bench clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/core.stamp
 	@mkdir -p out
 	@$(BIN)/mbplugin lint $(SCENE) || [ $$? -eq 1 ]
-	@$(BIN)/mbplugin lint $(SCENE) --output-format json --output out/minitaur.json || [ $$? -eq 1 ]
+	@$(BIN)/mbplugin lint $(SCENE) --report json=out/minitaur.json --output-format html --output out/minitaur.html || [ $$? -eq 1 ]
 	@echo
 	@echo "The same for programs: out/minitaur.json"
+	@echo "The same to look at and to mail, the robot in 3D: out/minitaur.html"
 
 test: lint
 	$(BIN)/python -m pytest -n 2 -m "not slow and not robots"
 
-test-all: $(VENV)/all.stamp lint
+test-all: browser $(VENV)/all.stamp lint
 	$(BIN)/python -m pytest -n 2
+
+browser:
+	@command -v chromium >/dev/null && command -v Xvfb >/dev/null || \
+	  { echo "test-all opens pages in a browser and windows on a display of its own: apt-get install chromium xvfb"; exit 1; }
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .
@@ -49,6 +55,20 @@ schemas: $(VENV)/core.stamp
 docs: $(VENV)/test.stamp
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "out/site/index.html"
+
+PAGE := mbplugin/report/html
+ESBUILD := npx esbuild --bundle --minify --format=iife --target=es2022 --legal-comments=none --log-level=warning
+
+# the bundle carries the licence of what is in it, and so does every page
+viewer:
+	@command -v npm >/dev/null || { echo "The viewer is bundled by npm: apt-get install npm"; exit 1; }
+	@rm -rf out/viewer && mkdir -p out && cp -r $(PAGE)/viewer out/viewer
+	@cd out/viewer && npm ci --silent --no-audit --no-fund && $(ESBUILD) main.js --outfile=bundle.js
+	@cd out/viewer && { \
+	  echo "/* three.js $$(node -p 'require("./node_modules/three/package.json").version'), bundled with viewer/main.js of mbplugin."; \
+	  echo; cat node_modules/three/LICENSE; echo "*/"; cat bundle.js; } > viewer.min.js
+	@mv out/viewer/viewer.min.js $(PAGE) && rm -rf out/viewer
+	@echo "$(PAGE)/viewer.min.js"
 
 SECONDS := 600
 SEED := 1

@@ -57,7 +57,7 @@ def estop_command(
     limits: Limits = "stop",
     duration: Duration = 10.0,
     base: opt.BaseOption = None,
-    output_format: opt.FormatOption = opt.Format.text,
+    output_format: opt.PageFormatOption = opt.PageFormat.text,
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
 ) -> None:
@@ -90,7 +90,13 @@ def estop_command(
             duration=duration,
             progress=progress,
         )
-    if output_format is opt.Format.json:
+    if output_format is opt.PageFormat.html:
+        from mbplugin.report.html import html_page
+        from mbplugin.report.html.chapters import stop_chapter
+
+        emit(html_page(stop_chapter(scene, report)), output)
+        return
+    if output_format is opt.PageFormat.json:
         from mbplugin.report.estop_json import estop_document
         from mbplugin.report.json import dumps
 

@@ -46,6 +46,7 @@ class Format(str, Enum):
     sarif = "sarif"
     github = "github"
     junit = "junit"
+    html = "html"
 
 
 Files = Annotated[

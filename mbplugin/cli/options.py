@@ -23,6 +23,14 @@ class Format(str, Enum):
     json = "json"
 
 
+class PageFormat(str, Enum):
+    """Formats of what can be seen, too."""
+
+    text = "text"
+    json = "json"
+    html = "html"
+
+
 class Base(str, Enum):
     """What holds a root link."""
 
@@ -51,6 +59,9 @@ PackageDirOption = Annotated[
     typer.Option("--package-dir", metavar="DIR", help="Where package:// is looked up; repeatable."),
 ]
 FormatOption = Annotated[Format, typer.Option("--output-format", help="The format of the output.")]
+PageFormatOption = Annotated[
+    PageFormat, typer.Option("--output-format", help="The format of the output; html is a page with a film.")
+]
 OutputOption = Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write to this file.")]
 
 

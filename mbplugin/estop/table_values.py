@@ -65,9 +65,10 @@ class StoppingTable:
             from mbplugin.report.stop_table_json import stop_table_document
 
             return dumps(stop_table_document(self))
-        from mbplugin.report.stop_table_html import stop_table_html
+        from mbplugin.report.html import html_page
+        from mbplugin.report.html.chapters import table_chapter
 
-        return stop_table_html(self)
+        return html_page(table_chapter(self))
 
     def _csv(self) -> str:
         """Return the assumptions as comments, then one line per stop."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def rendered(name: str, reports: Sequence[Report], explain_dca: bool = False) -> str:
-    """Return reports in a format: text, json, sarif, github or junit."""
+    """Return reports in a format: text, json, sarif, github, junit or html."""
     if name == "text":
         from mbplugin.report.text import lint_text
 
@@ -23,6 +23,11 @@ def rendered(name: str, reports: Sequence[Report], explain_dca: bool = False) ->
         from mbplugin.report.junit import junit_text
 
         return junit_text(reports)
+    if name == "html":
+        from mbplugin.report.html import html_page
+        from mbplugin.report.html.chapters import lint_chapter
+
+        return html_page(*(lint_chapter(report) for report in reports))
     from mbplugin.report.json import dumps, lint_document
 
     if name == "sarif":

@@ -45,9 +45,13 @@ def lint_lines(reports: Sequence[Report], width: int, explain_dca: bool = False)
 
 def verdict(report: Report) -> str:
     """Return the verdict in one line."""
-    analysis = report.analysis
-    if analysis is None:
+    if report.analysis is None:
         return f"{report.source}: unusable input, nothing was analyzed"
+    return analysis_verdict(report.analysis)
+
+
+def analysis_verdict(analysis: Analysis) -> str:
+    """Return what an analysis says, in one line."""
     p, ps = analysis.degree_of_redundancy, analysis.structural_redundancy
     redundancy = f"{counted(p, 'redundant constraint')}" if p else "no redundant constraint"
     if p > ps:
@@ -210,11 +214,12 @@ def _remedies(analysis: Analysis, width: int) -> Iterator[Line]:
 def _rank(analysis: Analysis, width: int) -> Iterator[Line]:
     """Yield how the rank was decided, and how well the loops were closed."""
     yield from _section("How this was decided", width)
-    for sentence in _reasons(analysis):
+    for sentence in reasons(analysis):
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
 
 
-def _reasons(analysis: Analysis) -> Iterator[str]:
+def reasons(analysis: Analysis) -> Iterator[str]:
+    """Yield how the rank was decided and how well loops are closed, in sentences."""
     bodies = counted(len(analysis.bodies), "body", "bodies")
     rank = f"rank {analysis.rank} of {analysis.rows} rows, {analysis.columns} columns"
     yield f"{rank} ({bodies}), tolerance {analysis.tolerance:g}"

@@ -45,8 +45,8 @@ PALETTE: dict[str, Colour] = {
     "open": Colour("#d55e00", 0.45),
     "resolved": Colour("#7a3b00"),
     "selected": Colour("#cc79a7"),
-    "naive": Colour("#000000", 0.22),
-    "signal": Colour("#8c8c8c", 0.3),
+    "naive": Colour("#882255", 0.4),
+    "signal": Colour("#8c8c8c", 0.25),
     "path": Colour("#0072b2"),
 }
 

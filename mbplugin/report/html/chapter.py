@@ -1,0 +1,66 @@
+"""What one chapter of a page tells: the values of one model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mbplugin.analysis import Analysis
+    from mbplugin.estop.table_values import StoppingTable
+    from mbplugin.estop.values import StopReport
+    from mbplugin.lint.run import Report
+    from mbplugin.mechanism.mechanism import Mechanism
+    from mbplugin.reactions.values import Reactions
+    from mbplugin.simulation.trajectory import Trajectory
+    from mbplugin.sources.scene import Scene
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Chapter:
+    """One model; every part may be missing, and then its sections are.
+
+    Parameters
+    ----------
+    title : str
+        Its heading, the model's name or file.
+    model : Scene or Mechanism, optional
+        What the 3D view shows; shapes come from a scene.
+    report : Report, optional
+        A lint.
+    analysis : Analysis, optional
+        The verdicts; a report brings its own.
+    reactions : Reactions, optional
+    motion : Trajectory, optional
+        Curves and a film; a stop brings its own.
+    pairs : tuple of str
+        Whose reactions are drawn along the motion.
+    stop : StopReport, optional
+    table : StoppingTable, optional
+    agreement : Agreement, optional
+        The comparison with PyBullet: ``agrees``, ``order`` and ``rows``.
+    notes : tuple of str
+        What is missing, and why.
+    """
+
+    title: str
+    model: Scene | Mechanism | None = None
+    report: Report | None = None
+    analysis: Analysis | None = None
+    reactions: Reactions | None = None
+    motion: Trajectory | None = None
+    pairs: tuple[str, ...] = ()
+    stop: StopReport | None = None
+    table: StoppingTable | None = None
+    agreement: Any | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def verdicts(self) -> Analysis | None:
+        """The analysis, own or the report's."""
+        return self.report.analysis if self.analysis is None and self.report is not None else self.analysis
+
+    @property
+    def moving(self) -> Trajectory | None:
+        """The motion, own or the stop's."""
+        return self.stop.trajectory if self.motion is None and self.stop is not None else self.motion

@@ -1,0 +1,84 @@
+"""Chapters from what a command has in hand: verdicts and reactions are added where they can be had."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mbplugin.errors import MbPluginError
+from mbplugin.report.html.chapter import Chapter
+
+if TYPE_CHECKING:
+    from mbplugin.analysis import Analysis
+    from mbplugin.estop.table_values import StoppingTable
+    from mbplugin.estop.values import StopReport
+    from mbplugin.lint.run import Report
+    from mbplugin.reactions.values import Reactions
+    from mbplugin.simulation.trajectory import Trajectory
+    from mbplugin.sources.scene import Scene
+    from mbplugin.spatial import Array
+
+#: Bodies from which on reactions are not worth the wait; ``mbplugin reactions`` has them.
+_MOST_BODIES = 300
+
+
+def lint_chapter(report: Report) -> Chapter:
+    """Return the chapter of a lint, with what the joints carry at rest under the scene's loads."""
+    analysis = report.analysis
+    if report.scene is None or analysis is None:
+        return Chapter(title=report.source, model=report.scene, report=report)
+    reactions, note = _reactions(report.scene, analysis)
+    return Chapter(
+        title=analysis.mechanism.name or report.source,
+        model=report.scene,
+        report=report,
+        reactions=reactions,
+        notes=note,
+    )
+
+
+def _reactions(scene: Scene, analysis: Analysis) -> tuple[Reactions | None, tuple[str, ...]]:
+    from mbplugin.reactions.run import reactions
+
+    if len(analysis.mechanism.bodies) > _MOST_BODIES:
+        return None, (f"Joint reactions are left out: there are more than {_MOST_BODIES} bodies.",)
+    try:
+        found = reactions(scene, tolerance=analysis.tolerance, planar=analysis.planar)
+    except MbPluginError as error:
+        return None, (f"Joint reactions are left out: {error.sentence()}",)
+    return found, ()
+
+
+def judged(scene: Scene, q: Array, planar: str | None = None) -> tuple[Analysis | None, tuple[str, ...]]:
+    """Return the verdicts at a pose, or a sentence that says why there are none."""
+    from mbplugin.entry import analyze
+
+    try:
+        return analyze(scene, q, planar=planar), ()
+    except MbPluginError as error:
+        return None, (f"Bodies and joints are not judged: {error.sentence()}",)
+
+
+def motion_chapter(scene: Scene, motion: Trajectory, pairs: tuple[str, ...] = ()) -> Chapter:
+    """Return the chapter of a motion, with the reactions of some pairs; judged where it starts."""
+    analysis, note = judged(scene, motion.q[0], motion.planar)
+    return Chapter(
+        title=f"Motion of {scene.mechanism.name}",
+        model=scene,
+        analysis=analysis,
+        motion=motion,
+        pairs=pairs,
+        notes=note,
+    )
+
+
+def stop_chapter(scene: Scene, stop: StopReport) -> Chapter:
+    """Return the chapter of a stop; judged at the pose of the signal."""
+    analysis, note = judged(scene, stop.trajectory.q[0])
+    return Chapter(
+        title=f"Stop of {scene.mechanism.name}", model=scene, analysis=analysis, stop=stop, notes=note
+    )
+
+
+def table_chapter(table: StoppingTable) -> Chapter:
+    """Return the chapter of a stopping table."""
+    return Chapter(title=f"Stopping table of {table.model}", table=table)

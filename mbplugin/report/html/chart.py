@@ -1,0 +1,193 @@
+"""Curves as inline SVG: axes with units, named lines that differ in colour and dash, events across."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil, floor, log10
+
+import numpy as np
+
+from mbplugin.report.html.markup import Html, element
+from mbplugin.spatial import Array
+
+_WIDTH, _HEIGHT = 460, 250
+_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 10, 12, 40
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#4d4d4d")
+_DASHES = ("", "7 3", "2 3")
+#: Lines that can be told apart, and points of one line that can be seen.
+MOST = 12
+_POINTS = 600
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One line: its name, and values over the abscissa, (n,) each."""
+
+    name: str
+    x: Array
+    y: Array
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Some lines over one abscissa.
+
+    Parameters
+    ----------
+    title, x_label, y_label : str
+        Labels with their units.
+    curves : tuple of Curve
+    marks : tuple of (float, str)
+        Lines across at some abscissae, and what happened there.
+    steps : bool
+        The values hold from one point to the next.
+    powers : bool
+        The abscissa is a power of ten.
+    clock : bool
+        The abscissa is the time of the film, s.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    curves: tuple[Curve, ...]
+    marks: tuple[tuple[float, str], ...] = ()
+    steps: bool = False
+    powers: bool = False
+    clock: bool = False
+
+
+def most_moving(curves: Sequence[Curve]) -> tuple[tuple[Curve, ...], str]:
+    """Return the curves that vary most, as many as can be told apart, and what is left out."""
+    if len(curves) <= MOST:
+        return tuple(curves), ""
+    kept = sorted(curves, key=lambda curve: -float(np.ptp(curve.y)))[:MOST]
+    return tuple(c for c in curves if c in kept), f"the {MOST} of {len(curves)} that vary most"
+
+
+def figure(chart: Chart, note: str = "") -> Html:
+    """Return a chart with its names."""
+    low, high = _range([v for c in chart.curves for v in (c.y.min(), c.y.max())])
+    left, right = _span(chart)
+    frame = _Frame(left, right, low, high)
+    drawn = element(
+        "svg",
+        element("title", chart.title),
+        element("desc", f"{chart.y_label} over {chart.x_label}: {', '.join(c.name for c in chart.curves)}"),
+        list(_axes(chart, frame)),
+        [_mark(frame, x, text) for x, text in chart.marks if left <= x <= right],
+        [_line(frame, curve, k, chart.steps) for k, curve in enumerate(chart.curves)],
+        _now(frame) if chart.clock else None,
+        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
+        role="img",
+        aria_label=chart.title,
+    )
+    names = [element("span", _swatch(k), curve.name, class_="key") for k, curve in enumerate(chart.curves)]
+    said = element("p", note, class_="fine") if note else None
+    caption = element("figcaption", element("strong", chart.title), element("div", names), said)
+    return element("figure", caption, drawn, class_="chart")
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """Places of values in the drawing."""
+
+    left: float
+    right: float
+    low: float
+    high: float
+
+    def x(self, value: float) -> float:
+        return _LEFT + (value - self.left) / (self.right - self.left) * (_WIDTH - _LEFT - _RIGHT)
+
+    def y(self, value: float) -> float:
+        return _HEIGHT - _BOTTOM - (value - self.low) / (self.high - self.low) * (_HEIGHT - _BOTTOM - _TOP)
+
+
+def _range(values: Sequence[float]) -> tuple[float, float]:
+    finite = [v for v in values if np.isfinite(v)] or [0.0]
+    low, high = min(finite), max(finite)
+    if high - low < 1e-9 * max(abs(low), abs(high)) or high == low:
+        reach = 0.5 * abs(high) or 1.0
+        return low - reach, high + reach
+    return low - 0.04 * (high - low), high + 0.04 * (high - low)
+
+
+def _span(chart: Chart) -> tuple[float, float]:
+    left = min(float(c.x.min()) for c in chart.curves)
+    right = max(float(c.x.max()) for c in chart.curves)
+    return left, right if right > left else left + 1.0
+
+
+def ticks(low: float, high: float, count: int = 5) -> list[float]:
+    """Return round numbers from low to high, about ``count`` of them."""
+    rough = (high - low) / count
+    power = 10.0 ** floor(log10(rough))
+    step = next(f * power for f in (1.0, 2.0, 5.0, 10.0) if f * power >= rough * (1 - 1e-9))
+    return [k * step for k in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
+
+
+def _axes(chart: Chart, frame: _Frame) -> Iterator[Html]:
+    bottom = _HEIGHT - _BOTTOM
+    for value in ticks(frame.low, frame.high):
+        y = frame.y(value)
+        yield element("path", d=f"M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}", class_="grid")
+        yield element("text", f"{value:.6g}", x=_LEFT - 6, y=f"{y + 4:.1f}", class_="tick end")
+    for value in ticks(frame.left, frame.right, 6):
+        x = frame.x(value)
+        yield element("path", d=f"M{x:.1f} {bottom}v5", class_="axis")
+        label = f"1e{value:.4g}" if chart.powers else f"{value:.6g}"
+        yield element("text", label, x=f"{x:.1f}", y=bottom + 17, class_="tick middle")
+    yield element("path", d=f"M{_LEFT} {_TOP}V{bottom}H{_WIDTH - _RIGHT}", class_="axis")
+    yield element("text", chart.x_label, x=_WIDTH - _RIGHT, y=_HEIGHT - 6, class_="label end")
+    yield element("text", chart.y_label, x=4, y=_HEIGHT - 6, class_="label")
+
+
+def _line(frame: _Frame, curve: Curve, k: int, steps: bool) -> Html:
+    at = np.unique(np.linspace(0, len(curve.x) - 1, min(len(curve.x), _POINTS)).astype(int))
+    points = [(frame.x(float(curve.x[i])), frame.y(float(curve.y[i]))) for i in at if np.isfinite(curve.y[i])]
+    if steps:
+        points = [p for a, b in pairwise(points) for p in (a, (b[0], a[1]))] + points[-1:]
+    return element(
+        "polyline",
+        points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points),
+        stroke=_COLOURS[k % len(_COLOURS)],
+        stroke_dasharray=_DASHES[k // len(_COLOURS) % len(_DASHES)] or None,
+        class_="curve",
+    )
+
+
+def _swatch(k: int) -> Html:
+    line = element(
+        "line",
+        x1=0,
+        y1=5,
+        x2=22,
+        y2=5,
+        stroke=_COLOURS[k % len(_COLOURS)],
+        stroke_width=2,
+        stroke_dasharray=_DASHES[k // len(_COLOURS) % len(_DASHES)] or None,
+    )
+    return element("svg", line, width=22, height=10, aria_hidden="true")
+
+
+def _mark(frame: _Frame, x: float, text: str) -> Html:
+    at = f"M{frame.x(x):.1f} {_TOP}V{_HEIGHT - _BOTTOM}"
+    return element("path", element("title", text), d=at, class_="event")
+
+
+def _now(frame: _Frame) -> Html:
+    return element(
+        "line",
+        class_="now",
+        x1=_LEFT,
+        x2=_LEFT,
+        y1=_TOP,
+        y2=_HEIGHT - _BOTTOM,
+        data_left=_LEFT,
+        data_right=_WIDTH - _RIGHT,
+        data_start=f"{frame.left:.9g}",
+        data_end=f"{frame.right:.9g}",
+    )

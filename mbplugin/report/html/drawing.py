@@ -1,0 +1,170 @@
+"""A picture, a film and ghosts as data for the viewer of the page."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbplugin.mechanism.body import WORLD
+from mbplugin.mechanism.kinematics import BodyPoses, forward
+from mbplugin.report.picture import Mesh, Picture, ReactionArrow
+from mbplugin.report.picture.palette import LEGEND, PALETTE
+from mbplugin.spatial import Array, Pose, quaternion_from_rotation
+
+if TYPE_CHECKING:
+    from mbplugin.mechanism.mechanism import Mechanism
+    from mbplugin.simulation.trajectory import Trajectory
+
+#: Lengths of arrows, beside the radius of the picture.
+_LARGEST, _SMALLEST, _FAN = 0.45, 0.06, 0.22
+#: Pictures of a film, and bytes of it.
+_FRAMES, _BYTES = 300, 3_000_000
+
+
+def drawing_data(seen: Picture) -> dict[str, Any]:
+    """Return bodies, joints, arrows and colours; places are xyz and quaternion xyzw, m."""
+    shelf = _Shelf()
+    index = {body.name: k for k, body in enumerate(seen.bodies)}
+    return {
+        "center": seen.center_W,
+        "radius": seen.radius,
+        "palette": {key: [colour.hex, colour.alpha] for key, colour in PALETTE.items()},
+        "legend": [[entry.key, entry.marks, entry.text] for entry in LEGEND],
+        "bodies": [
+            {
+                "name": body.name,
+                "verdict": body.verdict,
+                "stick": body.stick,
+                "parts": [[shelf.place(part.mesh), _seven(part.X_LM)] for part in body.parts],
+            }
+            for body in seen.bodies
+        ],
+        "joints": [
+            {
+                "name": joint.name,
+                "type": joint.type,
+                "kind": joint.kind,
+                "verdict": joint.verdict,
+                "ends": [joint.body_a, joint.body_b],
+                "body": index[joint.body],
+                "mesh": shelf.place(joint.mesh),
+                "place": _seven(joint.X_LJ),
+            }
+            for joint in seen.joints
+        ],
+        "arrows": _arrows(seen),
+        "poses": pose_bytes(seen.poses),
+        "geometries": shelf.told,
+    }
+
+
+def film_data(motion: Trajectory) -> dict[str, Any]:
+    """Return places of all bodies along a motion, equally spaced in time."""
+    bodies = len(motion.mechanism.bodies)
+    count = int(np.clip(_BYTES // (28 * (bodies + 1)), 2, _FRAMES))
+    start, end = float(motion.time[0]), float(motion.time[-1])
+    if end <= start:
+        return {}
+    times = np.linspace(start, end, count)
+    frames = motion.resample(times)
+    poses = np.stack([_poses(forward(motion.mechanism, q)) for q in frames.q])
+    return {"time": frames.time, "poses": _base64(poses), "bodies": bodies}
+
+
+def ghost_data(mech: Mechanism, key: str, q: Array) -> dict[str, Any]:
+    """Return the whole mechanism at another pose."""
+    return {"key": key, "poses": pose_bytes(forward(mech, q))}
+
+
+def pose_bytes(poses: BodyPoses) -> str:
+    """Return the places of all bodies, the ground left out, seven numbers each."""
+    return _base64(_poses(poses))
+
+
+def path_bytes(path: Array) -> str:
+    """Return points (n, 3)."""
+    return _base64(path)
+
+
+def _poses(poses: BodyPoses) -> Array:
+    count = len(poses.p_WL)
+    return np.array([_seven(poses.of(k)) for k in range(count)]).reshape(count, 7)
+
+
+def _seven(X: Pose) -> list[float]:
+    return [round(float(v), 9) for v in (*X.p, *quaternion_from_rotation(X.R))]
+
+
+def _base64(values: Array) -> str:
+    return b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode()
+
+
+class _Shelf:
+    """Geometries, each once."""
+
+    def __init__(self) -> None:
+        self.told: list[dict[str, Any]] = []
+        self._places: dict[int, int] = {}
+        # an identity is its object's only while the object lives
+        self._kept: list[Mesh] = []
+
+    def place(self, mesh: Mesh) -> int:
+        if id(mesh) not in self._places:
+            self._places[id(mesh)] = len(self.told)
+            self._kept.append(mesh)
+            kind = "<u2" if len(mesh.vertices) < 2**16 else "<u4"
+            faces = np.ascontiguousarray(mesh.faces, dtype=kind).tobytes()
+            self.told.append(
+                {"v": _base64(mesh.vertices), "f": b64encode(faces).decode(), "wide": kind == "<u4"}
+            )
+        return self._places[id(mesh)]
+
+
+def _arrows(seen: Picture) -> list[dict[str, Any]]:
+    """Return arrows with lengths in m: the largest of a kind is ``_LARGEST`` of the radius."""
+    out = []
+    for quantity in ("force", "moment"):
+        own = [arrow for arrow in seen.arrows if arrow.quantity == quantity]
+        largest = max((_size(v) for a in own for v in (a.known, a.resolved)), default=0.0)
+        scale = _LARGEST * seen.radius / largest if largest else 0.0
+        out += [_arrow(arrow, scale, seen.radius) for arrow in own]
+    return out
+
+
+def _arrow(arrow: ReactionArrow, scale: float, radius: float) -> dict[str, Any]:
+    unit = "N" if arrow.quantity == "force" else "N·m"
+    said = f"{arrow.constraint}: {arrow.quantity}"
+    if _size(arrow.known) or not len(arrow.fan):
+        said += f" {_size(arrow.known):.4g} {unit}"
+    if len(arrow.fan):
+        said += ", partly not determined by a rigid model" if _size(arrow.known) else " not determined"
+    if arrow.resolved is not None:
+        said += f"; by stiffness {_size(arrow.resolved):.4g} {unit}"
+    return {
+        "joint": arrow.constraint,
+        "quantity": arrow.quantity,
+        "point": arrow.point_W,
+        "known": _visible(arrow.known, scale, radius),
+        "resolved": None if arrow.resolved is None else _visible(arrow.resolved, scale, radius),
+        "fan": _FAN * radius * arrow.fan,
+        "text": said,
+    }
+
+
+def _visible(vector: Array, scale: float, radius: float) -> Array | None:
+    length = _size(vector) * scale
+    if length <= 1e-6 * radius:
+        return None
+    return np.asarray(vector * (max(length, _SMALLEST * radius) / _size(vector)))
+
+
+def _size(vector: Array | None) -> float:
+    return 0.0 if vector is None else float(np.linalg.norm(vector))
+
+
+def stress_data(constraints: tuple[str, ...], ends: dict[str, tuple[str, str]]) -> dict[str, Any]:
+    """Return whom a self-stress loads: constraints, and the bodies they join."""
+    loaded = {body for name in constraints for body in ends.get(name, ())} - {WORLD}
+    return {"joints": list(constraints), "bodies": sorted(loaded)}

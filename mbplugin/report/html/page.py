@@ -1,0 +1,169 @@
+"""The page: chapters one after the other, with style, viewer and data inside."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+
+import mbplugin
+from mbplugin.report.html.chapter import Chapter
+from mbplugin.report.html.drawing import (
+    drawing_data,
+    film_data,
+    ghost_data,
+    path_bytes,
+    stress_data,
+)
+from mbplugin.report.html.markup import Html, element, joined, json_script
+from mbplugin.report.html.sections.agreement import agreement_section
+from mbplugin.report.html.sections.assumptions import assumptions_section
+from mbplugin.report.html.sections.decided import decided_section
+from mbplugin.report.html.sections.findings import findings_section
+from mbplugin.report.html.sections.motion import motion_section
+from mbplugin.report.html.sections.reactions import reactions_section, uniqueness_section
+from mbplugin.report.html.sections.stop import stop_section
+from mbplugin.report.html.sections.stopping_table import stopping_table_section
+from mbplugin.report.html.sections.stresses import remedies_section, stresses_section
+from mbplugin.report.html.sections.verdict import grade, verdict_section
+from mbplugin.report.html.sections.view import view_section
+from mbplugin.report.picture import picture
+
+_SECTIONS: tuple[Callable[[Chapter], Html | None], ...] = (
+    findings_section,
+    stop_section,
+    stopping_table_section,
+    agreement_section,
+    motion_section,
+    remedies_section,
+    stresses_section,
+    uniqueness_section,
+    reactions_section,
+    decided_section,
+    assumptions_section,
+)
+
+
+def html_page(*chapters: Chapter) -> str:
+    """Return one page about one or several models.
+
+    It needs no other file and no network, and says so itself: its security policy lets only the
+    script in it run and allows no request.
+    """
+    title = chapters[0].title if len(chapters) == 1 else f"{len(chapters)} models"
+    live = any(one.model is not None or one.report is not None for one in chapters)
+    script = _own("viewer.min.js") if live else ""
+    body = joined(
+        [
+            element(
+                "header",
+                element("h1", title),
+                element("p", f"mbplugin {mbplugin.__version__}", class_="fine"),
+            ),
+            _index(chapters) if len(chapters) > 1 else None,
+            element("main", [_chapter(k, one, len(chapters)) for k, one in enumerate(chapters)]),
+            element("script", Html(script)) if script else None,
+        ]
+    )
+    head = joined(
+        [
+            element("meta", charset="utf-8"),
+            element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            Html(f'<meta http-equiv="Content-Security-Policy" content="{_policy(script)}">'),
+            element("title", f"{title} – mbplugin"),
+            element("style", Html(_own("style.css"))),
+        ]
+    )
+    return f"<!doctype html>\n{element('html', element('head', head), element('body', body), lang='en')}\n"
+
+
+def _policy(script: str) -> str:
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    own = f" script-src 'sha256-{digest}';" if script else ""
+    return f"default-src 'none';{own} style-src 'unsafe-inline'; img-src data:"
+
+
+@cache
+def _own(name: str) -> str:
+    return (files(__package__) / name).read_text(encoding="utf-8")
+
+
+def _index(chapters: tuple[Chapter, ...]) -> Html:
+    lines = [
+        element(
+            "li",
+            element("a", one.title, href=f"#run-{k}"),
+            " ",
+            element("span", grade(one), class_=f"badge {grade(one)}"),
+        )
+        for k, one in enumerate(chapters)
+    ]
+    return element("nav", element("ol", lines), aria_label="models")
+
+
+def _chapter(k: int, chapter: Chapter, count: int) -> Html:
+    inner = joined(
+        [
+            verdict_section(chapter),
+            _view(k, chapter),
+            [made for make in _SECTIONS if (made := make(chapter)) is not None],
+        ]
+    )
+    if count == 1:
+        return element("article", inner, class_="run", id="run-0")
+    return element(
+        "details",
+        element("summary", chapter.title),
+        inner,
+        class_="run",
+        id=f"run-{k}",
+        name="run",
+        open=k == 0,
+    )
+
+
+def _view(k: int, chapter: Chapter) -> Html | None:
+    if chapter.model is None:
+        return None
+    motion = chapter.moving
+    seen = picture(
+        chapter.model,
+        analysis=chapter.verdicts,
+        reactions=chapter.reactions,
+        q=None if motion is None else motion.q[0],
+    )
+    data = drawing_data(seen)
+    data["film"] = {} if motion is None else film_data(motion)
+    data["ghosts"] = _ghosts(chapter)
+    data["path"] = "" if chapter.stop is None else path_bytes(chapter.stop.tool.path)
+    data["stresses"] = _stresses(chapter)
+    identifier = f"drawing-{k}"
+    frame = view_section(
+        seen,
+        identifier,
+        film=bool(data["film"]),
+        ghosts={ghost["key"] for ghost in data["ghosts"]},
+        path=bool(data["path"]),
+    )
+    return joined([frame, json_script(identifier, data)])
+
+
+def _ghosts(chapter: Chapter) -> list[dict[str, Any]]:
+    if chapter.stop is None:
+        return []
+    stop = chapter.stop
+    return [
+        ghost_data(stop.trajectory.mechanism, "naive", stop.naive.q),
+        ghost_data(stop.trajectory.mechanism, "signal", stop.trajectory.q[0]),
+    ]
+
+
+def _stresses(chapter: Chapter) -> list[dict[str, Any]]:
+    analysis = chapter.verdicts
+    if analysis is None:
+        return []
+    ends = {c.name: (c.body_a, c.body_b) for c in analysis.constraints}
+    return [stress_data(stress.constraints, ends) for stress in analysis.self_stresses]

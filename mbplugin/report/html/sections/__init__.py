@@ -1,0 +1,1 @@
+"""The sections of a chapter, each of which tells one kind of value."""

@@ -1,0 +1,34 @@
+"""Everything that was assumed, and every note."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mbplugin.report.html.chapter import Chapter
+from mbplugin.report.html.markup import Html, element, section
+
+
+def assumptions_section(chapter: Chapter) -> Html | None:
+    """Return the sentences, each once."""
+    sentences = list(dict.fromkeys(_sentences(chapter)))
+    if not sentences:
+        return None
+    return section("Assumptions and notes", element("ul", [element("li", one) for one in sentences]))
+
+
+def _sentences(chapter: Chapter) -> Iterator[str]:
+    yield from chapter.notes
+    if chapter.stop is not None:
+        yield from chapter.stop.assumed
+        yield from chapter.stop.notes
+    if chapter.table is not None:
+        yield from chapter.table.assumptions
+    if chapter.reactions is not None:
+        yield from chapter.reactions.notes
+        for e in chapter.reactions.estimated:
+            yield (
+                f"{e.body}: stiffness estimated as a beam of {e.material}, {e.length:.4g} m long,"
+                f" A {e.section.A:.3g} m²."
+            )
+    if chapter.moving is not None:
+        yield from chapter.moving.notes

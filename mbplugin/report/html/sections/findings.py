@@ -1,0 +1,103 @@
+"""The findings, to be filtered by severity, code and words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from mbplugin.lint.finding import SEVERITIES, Finding
+from mbplugin.report.html.chapter import Chapter
+from mbplugin.report.html.markup import Html, choice, element, section, table
+from mbplugin.report.summary import ignored_lines
+
+
+def findings_section(chapter: Chapter) -> Html | None:
+    """Return the table of findings."""
+    report = chapter.report
+    if report is None:
+        return None
+    ignored = [element("p", line, class_="fine") for line in ignored_lines(report)]
+    if not report.findings:
+        return section("Findings", element("p", "Nothing was found."), ignored)
+    rows = [_row(finding, chapter) for finding in report.findings]
+    heads = ("severity", "code", "element", "what is the matter, and what to do", "where")
+    return section(
+        "Findings",
+        _filter(report.findings),
+        table(heads, rows, class_="findings"),
+        ignored,
+    )
+
+
+def _filter(findings: Sequence[Finding]) -> Html:
+    severities = [s for s in reversed(SEVERITIES) if any(f.severity == s for f in findings)]
+    codes = sorted({f.code for f in findings})
+    return element(
+        "div",
+        [
+            element(
+                "label",
+                element("input", type="checkbox", checked=True, data_severity=severity),
+                severity,
+                class_="switch",
+            )
+            for severity in severities
+        ],
+        element(
+            "label",
+            "code ",
+            element(
+                "select",
+                element("option", "all", value=""),
+                [element("option", code, value=code) for code in codes],
+                data_code=True,
+            ),
+        ),
+        element("label", "text ", element("input", type="search", data_text=True)),
+        element("output", f"{len(findings)} of {len(findings)}", data_count=True),
+        class_="bar filter",
+    )
+
+
+def _row(finding: Finding, chapter: Chapter) -> Html:
+    sentence, *to_paste = finding.help.splitlines() if finding.help not in finding.message else [""]
+    evidence = [
+        element("div", element("dt", key.replace("_", " ")), element("dd", _value(value)))
+        for key, value in finding.evidence.items()
+    ]
+    file = PurePath(finding.file).name
+    where = f"{file}:{finding.line}" if finding.line else file
+    return element(
+        "tr",
+        element("td", element("span", finding.severity, class_=f"badge {finding.severity}")),
+        element("td", element("strong", finding.code), element("br"), finding.name),
+        element(
+            "td", choice(finding.element, "any") if _known(finding.element, chapter) else finding.element
+        ),
+        element(
+            "td",
+            element("p", finding.message),
+            element("p", sentence, class_="help") if sentence else None,
+            element("pre", "\n".join(to_paste)) if to_paste else None,
+            element("details", element("summary", "numbers"), element("dl", evidence)) if evidence else None,
+        ),
+        element("td", where, class_="where", title=finding.file or None),
+        data_severity=finding.severity,
+        data_code=finding.code,
+    )
+
+
+def _known(name: str, chapter: Chapter) -> bool:
+    analysis = chapter.verdicts
+    if analysis is None:
+        return False
+    mech = analysis.mechanism
+    return name in mech.body_index or any(c.name == name for c in mech.constraints())
+
+
+def _value(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(_value(item) for item in value)
+    return str(value)

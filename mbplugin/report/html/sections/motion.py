@@ -1,0 +1,117 @@
+"""The curves of a motion, and what happened during it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mbplugin.report.html.chapter import Chapter
+from mbplugin.report.html.chart import Chart, Curve, figure, most_moving
+from mbplugin.report.html.markup import Html, element, section, table
+from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.units import coordinate_units, rate_units
+from mbplugin.spatial import COMPONENTS, Array
+
+_TIME = "time [s]"
+_MOST = 200
+#: Instants of a curve besides the samples of the motion, which may be few and far between.
+_BETWEEN = 400
+_TITLES = {"rad": "Angles", "m": "Travels", "1": "Orientation (quaternions)"}
+_ENERGIES = {
+    "kinetic": "kinetic",
+    "potential": "potential",
+    "dissipated": "lost in damping and friction",
+    "applied": "done by loads and torques",
+    "driven": "done by drivers",
+}
+
+
+def motion_section(chapter: Chapter) -> Html | None:
+    """Return curves and events of a motion."""
+    motion = chapter.moving
+    if motion is None or len(motion.time) < 2:
+        return None
+    outcome, residual = motion.outcome.replace("_", " "), ""
+    if motion.residuals:
+        name, worst = max(motion.residuals.items(), key=lambda item: item[1])
+        residual = f" Constraints hold to {worst:.2g} (m, rad), the worst is {name}."
+    return section(
+        "Motion",
+        element("div", [figure(*one) for one in _charts(motion, chapter.pairs)], class_="charts"),
+        _events(motion),
+        [element("p", f"Note: {note}", class_="fine") for note in motion.notes],
+        lead=f"{motion.time[-1]:.6g} s, {len(motion.time)} samples, {outcome}.{residual}",
+    )
+
+
+def _charts(sampled: Trajectory, pairs: tuple[str, ...]) -> Iterator[tuple[Chart, str]]:
+    between = np.linspace(sampled.time[0], sampled.time[-1], _BETWEEN)
+    motion = sampled.resample(np.sort(np.concatenate((sampled.time, between))))
+    mech, marks = motion.mechanism, _marks(motion)
+    for unit in ("rad", "m", "1"):
+        own = _named(motion, mech.q_names, motion.q, coordinate_units(mech), unit)
+        if own:
+            kept, note = most_moving(own)
+            yield Chart(_TITLES[unit], _TIME, f"[{unit}]", kept, marks, clock=True), note
+    for unit in ("rad/s", "m/s"):
+        own = _named(motion, mech.qd_names, motion.qd, rate_units(mech), unit)
+        if own:
+            kept, note = most_moving(own)
+            yield Chart(f"Rates [{unit}]", _TIME, f"[{unit}]", kept, marks, clock=True), note
+    energies = [
+        Curve(words, motion.time, values)
+        for name, words in _ENERGIES.items()
+        if (values := getattr(motion, name)).any()
+    ]
+    if energies:
+        yield Chart("Energy and work", _TIME, "[J]", tuple(energies), marks, clock=True), ""
+    for pair in pairs:
+        yield from _reactions(sampled, pair, marks)
+
+
+def _named(
+    motion: Trajectory, names: tuple[str, ...], values: Array, units: tuple[str, ...], unit: str
+) -> list[Curve]:
+    return [
+        Curve(name, motion.time, values[:, k])
+        for k, (name, own) in enumerate(zip(names, units, strict=True))
+        if own == unit
+    ]
+
+
+def _reactions(
+    motion: Trajectory, pair: str, marks: tuple[tuple[float, str], ...]
+) -> Iterator[tuple[Chart, str]]:
+    wrench, unique = motion.reactions(pair), motion.uniqueness(pair)
+    for quantity, unit, part in (("force", "N", range(3)), ("moment", "N·m", range(3, 6))):
+        curves = tuple(
+            Curve(f"{COMPONENTS[k]}", motion.time, np.where(unique[:, k], wrench[:, k], np.nan))
+            for k in part
+            if unique[:, k].any() and wrench[:, k].any()
+        )
+        left_out = [COMPONENTS[k] for k in part if not unique[:, k].all()]
+        note = f"{', '.join(left_out)} not determined by the rigid model, and not drawn" if left_out else ""
+        if curves:
+            yield (
+                Chart(f"{pair}: {quantity} on its successor", _TIME, f"[{unit}]", curves, marks, clock=True),
+                note,
+            )
+
+
+def _marks(motion: Trajectory) -> tuple[tuple[float, str], ...]:
+    return tuple(
+        (e.time, f"{e.time:.6g} s: {e.text or f'{e.joint}: {e.kind}'}") for e in motion.events[:_MOST]
+    )
+
+
+def _events(motion: Trajectory) -> Html | None:
+    if not motion.events:
+        return None
+    rows = [(f"{e.time:.9g}", e.kind, e.joint, e.text) for e in motion.events[:_MOST]]
+    rest = len(motion.events) - _MOST
+    return element(
+        "div",
+        table(("time [s]", "kind", "joint", "what happened"), rows, caption="Events"),
+        element("p", f"and {rest} more, all in the JSON", class_="fine") if rest > 0 else None,
+    )

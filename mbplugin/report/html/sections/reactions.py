@@ -1,0 +1,110 @@
+"""Which reactions mean anything, and what the joints carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mbplugin.analysis.uniqueness import ConstraintVerdict
+from mbplugin.reactions.values import ComponentReaction, ConstraintReaction, Reactions
+from mbplugin.report.html.chapter import Chapter
+from mbplugin.report.html.markup import Child, Html, choice, element, section, table
+from mbplugin.report.layout import counted
+from mbplugin.spatial import COMPONENTS
+
+#: Rows that somebody reads; all are in the JSON.
+_MOST = 500
+_MARKS = {"rigid": "", "stated": " *", "estimated": " ~"}
+_WORDS = {
+    "stated": "* not determined by the rigid model; by the stated stiffness",
+    "estimated": "~ not determined by the rigid model; by an estimate of stiffness",
+    None: "? not determined: any value is possible; state a [[stiffness]] for these joints or bodies",
+}
+
+
+def uniqueness_section(chapter: Chapter) -> Html | None:
+    """Return the verdict on every constraint, those that are not unique first."""
+    analysis = chapter.verdicts
+    if analysis is None or not analysis.constraints:
+        return None
+    order = ("non-unique", "undecided", "unique")
+    sorted_ones = sorted(analysis.constraints, key=lambda c: order.index(c.reaction))
+    return section(
+        "Which reactions mean anything",
+        table(
+            ("constraint", "kind", "type", "between", "reaction", "components left open"),
+            [_verdict(one) for one in sorted_ones[:_MOST]],
+        ),
+        _rest(len(sorted_ones)),
+    )
+
+
+def _verdict(one: ConstraintVerdict) -> Sequence[Child]:
+    left_open = " ".join(c.name for c in one.components if c.unique is False)
+    between = [choice(one.body_a, "body"), " – ", choice(one.body_b, "body")]
+    badge = element("span", one.reaction, class_=f"badge {one.reaction}")
+    return choice(one.name, "joint"), one.kind, one.type, between, badge, left_open
+
+
+def reactions_section(chapter: Chapter) -> Html | None:
+    """Return the table of wrenches, and of the forces of drives, wheels and couplings."""
+    result = chapter.reactions
+    if result is None:
+        return None
+    pairs = [c for c in result.constraints if c.wrench is not None and c.components]
+    others = list(_others(result))
+    heads = ["joint", "type", *(f"{name} [{'N' if name[0] == 't' else 'N·m'}]" for name in COMPONENTS)]
+    plane = f" in the {result.planar} plane" if result.planar else ""
+    held = f" Held for the balance: {', '.join(result.held)}." if result.held else ""
+    return section(
+        "What the joints carry",
+        table(heads, [_row(c) for c in pairs[:_MOST]], numbers=range(2, 8)),
+        _rest(len(pairs)),
+        table(("drive, wheel or coupling", "component", "value"), others[:_MOST]) if others else None,
+        [element("p", line, class_="fine") for line in _legend(result)],
+        [element("p", f"Note: {note}", class_="fine") for note in result.notes],
+        lead=f"{result.mode.capitalize()}{plane}: the wrench on the successor, at the origin of its joint"
+        f" frame, in axes of the predecessor's joint frame.{held}",
+    )
+
+
+def _row(constraint: ConstraintReaction) -> Html:
+    values = {component.name: component for component in constraint.components}
+    cells = [_value(values[name]) if name in values else "" for name in COMPONENTS]
+    return element(
+        "tr",
+        element("td", choice(constraint.name, "joint")),
+        element("td", constraint.type),
+        [element("td", cell, class_="n") for cell in cells],
+    )
+
+
+def _value(component: ComponentReaction) -> Html | str:
+    if component.value is None:
+        return element("span", "?", class_="open")
+    text = f"{component.value:.4g}{_MARKS.get(component.source or '', '')}"
+    return text if component.unique else element("span", text, class_="open")
+
+
+def _others(result: Reactions) -> Iterator[list[Child]]:
+    for c in result.constraints:
+        for component in c.components:
+            if component.name not in COMPONENTS or c.wrench is None:
+                yield [
+                    c.name,
+                    component.name.removesuffix("_lock"),
+                    [_value(component), f" {component.unit}"],
+                ]
+
+
+def _legend(result: Reactions) -> Iterator[str]:
+    sources = {component.source for c in result.constraints for component in c.components}
+    yield from (words for source, words in _WORDS.items() if source in sources)
+    if result.estimated:
+        bodies = counted(len({e.body for e in result.estimated}), "body", "bodies")
+        yield f"Estimated: beam sections of {bodies}, of {result.estimated[0].material}."
+
+
+def _rest(count: int) -> Html | None:
+    return (
+        element("p", f"and {count - _MOST} more, all in the JSON", class_="fine") if count > _MOST else None
+    )

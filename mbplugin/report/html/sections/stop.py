@@ -1,0 +1,115 @@
+"""A stop: joint by joint, the tool, the largest loads, the energies."""
+
+from __future__ import annotations
+
+from mbplugin.estop.values import StopReport
+from mbplugin.report.html.chapter import Chapter
+from mbplugin.report.html.markup import Html, choice, element, section, table
+
+
+def stop_section(chapter: Chapter) -> Html | None:
+    """Return the tables of a stop."""
+    stop = chapter.stop
+    if stop is None:
+        return None
+    return section(
+        "Stop",
+        _joints(stop),
+        element("ul", [element("li", sentence) for sentence in _sentences(stop)]),
+        _peaks(stop),
+        _energies(stop),
+        lead="Computed, not measured. The ghosts in the view are the pose at the signal, and where the usual"
+        " shortcut ends: every rate just set to zero when its brake grips.",
+    )
+
+
+def _joints(stop: StopReport) -> Html:
+    rows = [
+        (
+            choice(j.name, "joint"),
+            j.unit,
+            *(
+                f"{value:.4g}"
+                for value in (
+                    j.rate,
+                    j.time,
+                    j.travel,
+                    j.reaction_travel,
+                    j.braking_travel,
+                    j.end,
+                    j.brake_energy,
+                )
+            ),
+            "" if j.stopped else "still moves",
+        )
+        for j in stop.joints
+    ]
+    heads = (
+        "joint",
+        "unit",
+        "rate [/s]",
+        "time [s]",
+        "travel",
+        "reaction",
+        "braking",
+        "rests at",
+        "brake [J]",
+        "",
+    )
+    return table(heads, rows)
+
+
+def _sentences(stop: StopReport) -> list[str]:
+    tool, naive, corridor = stop.tool, stop.naive, stop.corridor
+    box = " × ".join(f"{high - low:.3g}" for low, high in zip(corridor.lower, corridor.upper, strict=True))
+    told = [
+        f"Braking starts {stop.reaction_time:.4g} s after the signal.",
+        f"Tool {tool.body}: {tool.speed:.4g} m/s at the signal, {tool.distance:.4g} m to rest"
+        f" ({tool.reaction_distance:.4g} m before braking, {tool.braking_distance:.4g} m braking).",
+        f"Swept corridor: a box of {box} m.",
+        f"Rates just set to zero would say {naive.time:.4g} s and a tool {naive.tool_error:.4g} m off,"
+        f" with {naive.energy_ignored:.4g} J unaccounted for.",
+    ]
+    if corridor.left_out:
+        told.append(
+            f"Of these bodies only joints and centres of mass were followed: {', '.join(corridor.left_out)}."
+        )
+    if stop.impact is not None:
+        hit = stop.impact
+        told.append(
+            f"{hit.joint} runs into its end stop at {hit.rate:.4g}/s: {hit.impulse:.4g} N·m·s or N·s,"
+            f" {hit.energy:.4g} J."
+        )
+    return told
+
+
+def _peaks(stop: StopReport) -> Html:
+    rows = [
+        (
+            choice(p.pair, "joint"),
+            p.role,
+            *(f"{value:.4g}" for value in (p.force, p.force_time, p.moment, p.moment_time)),
+            "" if p.unique else element("span", "not unique", class_="open"),
+        )
+        for p in stop.peaks
+    ]
+    heads = ("joint", "role", "force [N]", "at [s]", "moment [N·m]", "at [s]", "")
+    return table(heads, rows, caption="Largest loads")
+
+
+def _energies(stop: StopReport) -> Html:
+    e = stop.energies
+    rows = [
+        (words, f"{value:.4g}")
+        for words, value in (
+            ("kinetic energy given up", e.kinetic),
+            ("potential energy given up", e.potential),
+            ("done by drives", e.driven),
+            ("done by loads", e.applied),
+            ("taken up by brakes", e.brakes),
+            ("lost in damping and friction", e.losses),
+            ("left open", e.residual),
+        )
+        if value
+    ]
+    return table(("energy", "[J]"), rows, caption="Energies")

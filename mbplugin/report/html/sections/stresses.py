@@ -1,0 +1,80 @@
+"""Self-stresses to choose from, which the 3D view then shows, and what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mbplugin.analysis.remedies import Remedy
+from mbplugin.analysis.self_stress import SelfStress
+from mbplugin.report.html.chapter import Chapter
+from mbplugin.report.html.markup import Html, choice, element, section, table
+from mbplugin.report.layout import counted
+
+
+def stresses_section(chapter: Chapter) -> Html | None:
+    """Return the self-stresses."""
+    analysis = chapter.verdicts
+    if analysis is None or not analysis.self_stresses:
+        return None
+    told, p = len(analysis.self_stresses), analysis.degree_of_redundancy
+    lead = (
+        "Internal forces that load the mechanism and move nothing: one for each redundant constraint."
+        " Choose one to see whom it loads."
+    )
+    if told < p:
+        lead += f" {told} of {p} are told here."
+    return section(
+        "Who works against whom",
+        element(
+            "ol", [_stress(k, stress) for k, stress in enumerate(analysis.self_stresses)], class_="stresses"
+        ),
+        lead=lead,
+    )
+
+
+def _stress(k: int, stress: SelfStress) -> Html:
+    rows = [(choice(c.constraint, "joint"), c.component, f"{c.weight:+.3f}") for c in stress.components]
+    return element(
+        "li",
+        element("button", "show", type="button", data_stress=k, aria_pressed="false"),
+        " ",
+        stress.text,
+        element(
+            "details",
+            element("summary", counted(len(stress.components), "component")),
+            table(("constraint", "component", "weight, scaled"), rows),
+        ),
+    )
+
+
+def remedies_section(chapter: Chapter) -> Html | None:
+    """Return what to change, each way with its proof and lines to paste."""
+    analysis = chapter.verdicts
+    if analysis is None or not analysis.remedies:
+        return None
+    return section(
+        "What to change",
+        [_remedy(k, remedy) for k, remedy in enumerate(analysis.remedies)],
+        lead="Each way is proved by analysing the changed mechanism. Paste its lines into the scene.",
+    )
+
+
+def _remedy(k: int, remedy: Remedy) -> Html:
+    proof = f"{counted(remedy.degree_of_redundancy, 'redundant constraint')}, mobility {remedy.dof}"
+    return element(
+        "details",
+        element("summary", f"{_in_words(remedy)} → {proof}"),
+        element("pre", remedy.toml),
+        open=k == 0,
+    )
+
+
+def _in_words(remedy: Remedy) -> str:
+    by_change: dict[tuple[str, str], list[str]] = {}
+    for change in remedy.changes:
+        by_change.setdefault((change.old, change.new), []).append(change.constraint)
+    return "; ".join(f"{_list(names)}: {old} → {new}" for (old, new), names in by_change.items())
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")

@@ -1,0 +1,77 @@
+"""The verdict and its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mbplugin.report.html.chapter import Chapter
+from mbplugin.report.html.markup import Html, element, joined
+from mbplugin.report.summary import findings_summary
+from mbplugin.report.text import analysis_verdict, verdict
+
+
+def verdict_section(chapter: Chapter) -> Html:
+    """Return the first lines of a chapter."""
+    sentence = _sentence(chapter)
+    return joined(
+        [
+            element("p", sentence, class_=f"verdict {grade(chapter)}") if sentence else None,
+            element("dl", [_tile(*tile) for tile in _tiles(chapter)], class_="tiles"),
+        ]
+    )
+
+
+def grade(chapter: Chapter) -> str:
+    """Return good, fair or bad, which colours the verdict."""
+    if chapter.report is not None and chapter.report.exit_code:
+        return "bad"
+    if chapter.stop is not None and chapter.stop.outcome != "stopped":
+        return "bad"
+    if chapter.agreement is not None and not chapter.agreement.agrees:
+        return "bad"
+    redundant = chapter.verdicts is not None and chapter.verdicts.degree_of_redundancy
+    found = chapter.report is not None and chapter.report.findings
+    return "fair" if redundant or found else "good"
+
+
+def _sentence(chapter: Chapter) -> str:
+    if chapter.stop is not None:
+        stop = chapter.stop
+        return (
+            f"{stop.scenario.mech.name}: stop of category {stop.scenario.category},"
+            f" {stop.outcome.replace('_', ' ')} after {stop.time:.4g} s; computed, not measured"
+        )
+    if chapter.motion is not None:
+        motion = chapter.motion
+        outcome = motion.outcome.replace("_", " ")
+        return f"{motion.mechanism.name}: motion over {motion.time[-1]:.6g} s, {outcome}"
+    if chapter.table is not None:
+        return f"{chapter.table.model}: stopping table, tool {chapter.table.tool}; computed, not measured"
+    if chapter.agreement is not None:
+        return f"PyBullet {chapter.agreement.verdict}"
+    if chapter.report is not None:
+        return verdict(chapter.report)
+    return "" if chapter.verdicts is None else analysis_verdict(chapter.verdicts)
+
+
+def _tile(value: str, words: str) -> Html:
+    return element("div", element("dt", words), element("dd", value))
+
+
+def _tiles(chapter: Chapter) -> Iterator[tuple[str, str]]:
+    if chapter.stop is not None:
+        stop = chapter.stop
+        yield f"{stop.time:.4g} s", "from the signal to rest"
+        yield f"{stop.tool.distance:.4g} m", f"path of the tool {stop.tool.body}"
+        yield f"{stop.tool.speed:.4g} m/s", "tool at the signal"
+        yield f"{stop.naive.tool_error:.4g} m", "error of rates just set to zero"
+    analysis = chapter.verdicts
+    if analysis is not None:
+        several = sum(c.reaction == "non-unique" for c in analysis.constraints)
+        flexible = sum(not body.may_stay_rigid for body in analysis.bodies)
+        yield str(analysis.degree_of_redundancy), "redundant constraints"
+        yield str(analysis.dof), f"mobility (Grübler {analysis.gruebler})"
+        yield f"{several} of {len(analysis.constraints)}", "reactions not unique"
+        yield f"{flexible} of {len(analysis.bodies)}", "bodies that must be flexible"
+    if chapter.report is not None:
+        yield findings_summary([chapter.report]), "findings"

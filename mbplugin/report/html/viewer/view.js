@@ -1,0 +1,335 @@
+// One 3D view: bodies, joints, arrows, ghosts and labels; turned by the mouse, drawn when something changed.
+import {
+  AmbientLight,
+  Box3,
+  BufferAttribute,
+  BufferGeometry,
+  DirectionalLight,
+  GridHelper,
+  Group,
+  HemisphereLight,
+  Line,
+  LineBasicMaterial,
+  Mesh,
+  PerspectiveCamera,
+  Quaternion,
+  Raycaster,
+  Scene,
+  Vector2,
+  Vector3,
+  WebGLRenderer,
+} from "three";
+import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
+import { floats } from "./decode.js";
+import { arrow, geometry, material, place } from "./solids.js";
+
+const FADED = 0.12;
+
+export function openView(frame, data) {
+  const canvas = frame.querySelector("canvas");
+  let renderer;
+  try {
+    if (!document.createElement("canvas").getContext("webgl2")) throw new Error("no WebGL");
+    renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true });
+  } catch {
+    frame.classList.add("flat");
+    return null;
+  }
+  return new View(frame, canvas, renderer, data);
+}
+
+class View {
+  constructor(frame, canvas, renderer, data) {
+    Object.assign(this, { frame, canvas, renderer, data, closed: false, waiting: false });
+    this.scene = new Scene();
+    this.camera = new PerspectiveCamera(35, 1, data.radius / 100, data.radius * 100);
+    this.camera.up.set(0, 0, 1);
+    this.controls = new OrbitControls(this.camera, canvas);
+    this.controls.addEventListener("change", () => this.ask());
+    this.layers = Object.fromEntries(
+      ["bodies", "joints", "forces", "moments", "ghosts", "path"].map((name) => [name, new Group()]),
+    );
+    this.scene.add(...Object.values(this.layers));
+    this.#light();
+    this.#fill();
+    this.#ground();
+    this.#labels();
+    this.#listen();
+    this.reset();
+  }
+
+  #light() {
+    this.scene.add(new AmbientLight("#ffffff", 1.1), new HemisphereLight("#ffffff", "#8d97a1", 1.7));
+    const sun = new DirectionalLight("#ffffff", 1.6);
+    sun.position.set(2, -3, 5);
+    this.scene.add(sun);
+  }
+
+  #fill() {
+    const { data } = this;
+    const shapes = data.geometries.map(geometry);
+    const still = floats(data.poses);
+    const body = (told, paint) => {
+      const group = new Group();
+      for (const [shape, seven] of told.parts) {
+        const part = new Mesh(shapes[shape], paint);
+        place(part, seven);
+        group.add(part);
+      }
+      return group;
+    };
+    this.bodies = data.bodies.map((told, k) => {
+      const group = body(told, material(data.palette[told.verdict]));
+      Object.assign(group.userData, { kind: "body", told });
+      if (k) place(group, still.subarray(7 * k - 7, 7 * k));
+      this.layers.bodies.add(group);
+      return group;
+    });
+    this.joints = data.joints.map((told) => {
+      const group = new Group();
+      const part = new Mesh(shapes[told.mesh], material(data.palette[told.verdict]));
+      place(part, told.place);
+      group.add(part);
+      Object.assign(group.userData, { kind: "joint", told });
+      group.position.copy(this.bodies[told.body].position);
+      group.quaternion.copy(this.bodies[told.body].quaternion);
+      this.layers.joints.add(group);
+      return group;
+    });
+    for (const told of data.ghosts) {
+      const poses = floats(told.poses);
+      const paint = material(data.palette[told.key]);
+      data.bodies.forEach((one, k) => {
+        if (!k || one.verdict === "ground") return;
+        const ghost = body(one, paint);
+        place(ghost, poses.subarray(7 * k - 7, 7 * k));
+        this.layers.ghosts.add(ghost);
+      });
+    }
+    if (data.path) {
+      const line = new BufferGeometry();
+      line.setAttribute("position", new BufferAttribute(floats(data.path), 3));
+      this.layers.path.add(new Line(line, new LineBasicMaterial({ color: data.palette.path[0] })));
+    }
+    this.arrows = data.arrows.flatMap((told) => this.#arrow(told));
+  }
+
+  #arrow(told) {
+    const { palette, radius } = this.data;
+    const heads = told.quantity === "force" ? 1 : 2;
+    const layer = this.layers[told.quantity === "force" ? "forces" : "moments"];
+    const add = (vector, key, thick) => {
+      const made = arrow(vector, thick * radius, palette[key], heads);
+      made.position.set(...told.point);
+      Object.assign(made.userData, { kind: "arrow", told });
+      layer.add(made);
+      return made;
+    };
+    return [
+      ...[told.known].filter(Boolean).map((vector) => add(vector, "known", 0.008)),
+      ...[told.resolved].filter(Boolean).map((vector) => add(vector, "resolved", 0.006)),
+      ...told.fan.map((vector) => add(vector, "open", 0.005)),
+    ];
+  }
+
+  #ground() {
+    const { radius, center } = this.data;
+    const box = new Box3().setFromObject(this.layers.bodies);
+    const low = box.isEmpty() ? center[2] - radius : Math.max(box.min.z, center[2] - 1.5 * radius);
+    const grid = new GridHelper(4 * radius, 16, "#c3ccd5", "#dbe1e7");
+    grid.rotation.x = Math.PI / 2;
+    grid.position.set(center[0], center[1], low - 0.002 * radius);
+    this.scene.add(grid);
+  }
+
+  #labels() {
+    const holder = this.frame.querySelector(".labels");
+    holder.replaceChildren();
+    const named = [...this.bodies.slice(1), ...this.joints];
+    this.labels = named.map((object) => {
+      const text = document.createElement("span");
+      text.textContent = object.userData.told.name;
+      holder.append(text);
+      return { text, object };
+    });
+  }
+
+  #listen() {
+    this.controller = new AbortController();
+    const { signal } = this.controller;
+    this.boxes = [...this.frame.querySelectorAll("[data-show]")];
+    for (const box of this.boxes) box.addEventListener("change", () => this.ask(), { signal });
+    this.frame.querySelector("[data-reset]").addEventListener("click", () => this.reset(), { signal });
+    let down = null;
+    this.canvas.addEventListener("pointerdown", (e) => (down = [e.clientX, e.clientY]), { signal });
+    this.canvas.addEventListener(
+      "pointerup",
+      (e) => {
+        if (down && Math.hypot(e.clientX - down[0], e.clientY - down[1]) < 4) this.#hit(e);
+      },
+      { signal },
+    );
+    this.watcher = new ResizeObserver(() => this.ask());
+    this.watcher.observe(this.canvas);
+  }
+
+  #hit(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const at = new Vector2(
+      (2 * (event.clientX - box.left)) / box.width - 1,
+      1 - (2 * (event.clientY - box.top)) / box.height,
+    );
+    const ray = new Raycaster();
+    ray.setFromCamera(at, this.camera);
+    const seen = ["bodies", "joints", "forces", "moments"].map((name) => this.layers[name]).filter((l) => l.visible);
+    // a joint lies inside the bodies that it joins: it is what was meant when it is hit at all
+    const hits = ray.intersectObjects(seen, true).map((hit) => owner(hit.object));
+    const found = hits.find((one) => one.userData.kind !== "body") || hits[0];
+    if (found) this.#choose([found]);
+    else this.#choose([]);
+  }
+
+  // shows a body or joint by its name
+  pick(kind, name) {
+    const own = { body: this.bodies, joint: this.joints, any: [...this.joints, ...this.bodies] }[kind];
+    this.#choose(own.filter((object) => object.userData.told.name === name).slice(0, 1));
+  }
+
+  #choose(objects) {
+    for (const made of this.arrows) made.visible = true;
+    this.#paint((object) => (objects.includes(object) ? "selected" : "own"));
+    const said = this.frame.querySelector(".picked");
+    said.textContent = objects.map((object) => this.#words(object.userData)).join("\n");
+    this.chosen = new Set(objects);
+    this.ask();
+  }
+
+  #words({ kind, told }) {
+    if (kind === "arrow") return told.text;
+    const legend = Object.fromEntries(this.data.legend.map(([key, , text]) => [key, text]));
+    const verdict = legend[told.verdict];
+    if (kind === "body") return `${told.name}: ${verdict}${told.stick ? " (drawn as sticks)" : ""}`;
+    const carried = this.data.arrows.filter((one) => one.joint === told.name).map((one) => one.text);
+    return [`${told.name}: ${told.type} ${told.kind}, ${told.ends.join(" – ")}; ${verdict}`, ...carried].join("\n");
+  }
+
+  // shows whom a self-stress loads; −1 shows all again
+  stress(k) {
+    const chosen = this.data.stresses[k];
+    this.chosen = new Set();
+    this.frame.querySelector(".picked").textContent = "";
+    if (!chosen) {
+      this.#paint(() => "own");
+    } else {
+      const names = { body: new Set(chosen.bodies), joint: new Set(chosen.joints) };
+      this.#paint(({ userData }) => (names[userData.kind].has(userData.told.name) ? "loaded" : "faded"));
+      this.chosen = new Set(this.joints.filter((object) => names.joint.has(object.userData.told.name)));
+    }
+    // other joints' arrows would hide the loop
+    for (const made of this.arrows) made.visible = !chosen || chosen.joints.includes(made.userData.told.joint);
+    this.ask();
+  }
+
+  #paint(how) {
+    const { palette } = this.data;
+    for (const object of [...this.bodies, ...this.joints]) {
+      const { kind, told } = object.userData;
+      const state = how(object);
+      const marked = state === "selected" || (state === "loaded" && kind === "joint");
+      const [colour, alpha] = palette[marked ? "selected" : told.verdict];
+      object.traverse((part) => {
+        if (!part.isMesh) return;
+        part.material.color.set(colour);
+        part.material.opacity = state === "faded" ? FADED : alpha;
+        part.material.transparent = part.material.opacity < 1;
+        part.material.depthWrite = part.material.opacity === 1;
+        part.material.needsUpdate = true;
+      });
+    }
+  }
+
+  // moves all bodies between two pictures of a film
+  place(before, after, share) {
+    const turn = new Quaternion();
+    this.bodies.forEach((object, k) => {
+      if (!k) return;
+      const at = 7 * k - 7;
+      place(object, before.subarray(at, at + 7));
+      object.position.lerp(new Vector3(after[at], after[at + 1], after[at + 2]), share);
+      object.quaternion.slerp(turn.set(after[at + 3], after[at + 4], after[at + 5], after[at + 6]), share);
+    });
+    for (const joint of this.joints) {
+      joint.position.copy(this.bodies[joint.userData.told.body].position);
+      joint.quaternion.copy(this.bodies[joint.userData.told.body].quaternion);
+    }
+    this.ask();
+  }
+
+  reset() {
+    const { center, radius } = this.data;
+    this.controls.target.set(...center);
+    this.camera.position.set(...center).add(new Vector3(1.35, -2.5, 1.35).multiplyScalar(0.92 * radius));
+    this.controls.update();
+    this.ask();
+  }
+
+  ask() {
+    if (this.waiting || this.closed) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      if (!this.closed) this.draw();
+    });
+  }
+
+  draw() {
+    const width = this.canvas.clientWidth || 800;
+    const height = this.canvas.clientHeight || 500;
+    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, 2));
+    const size = this.renderer.getSize(new Vector2());
+    if (size.x !== width || size.y !== height) this.renderer.setSize(width, height, false);
+    this.camera.aspect = width / height;
+    this.camera.updateProjectionMatrix();
+    for (const box of this.boxes) {
+      if (this.layers[box.dataset.show]) this.layers[box.dataset.show].visible = box.checked;
+    }
+    this.renderer.render(this.scene, this.camera);
+    this.#write(width, height);
+  }
+
+  #write(width, height) {
+    const all = this.boxes.some((box) => box.dataset.show === "labels" && box.checked);
+    for (const { text, object } of this.labels) {
+      const shown = (all || this.chosen?.has(object)) && object.parent.visible;
+      text.hidden = !shown;
+      if (!shown) continue;
+      const at = new Box3().setFromObject(object).getCenter(new Vector3()).project(this.camera);
+      text.style.left = `${(0.5 + 0.5 * at.x) * width}px`;
+      text.style.top = `${(0.5 - 0.5 * at.y) * height}px`;
+    }
+  }
+
+  // keeps what is seen as an image, for paper
+  still() {
+    this.draw();
+    this.frame.querySelector(".still").src = this.canvas.toDataURL("image/png");
+  }
+
+  close() {
+    this.closed = true;
+    this.controller.abort();
+    this.watcher.disconnect();
+    this.controls.dispose();
+    this.renderer.dispose();
+    this.renderer.forceContextLoss();
+    // a canvas whose context was lost cannot be drawn on again
+    const fresh = this.canvas.cloneNode();
+    this.canvas.replaceWith(fresh);
+  }
+}
+
+function owner(object) {
+  let up = object;
+  while (up && !up.userData.kind) up = up.parent;
+  return up;
+}
