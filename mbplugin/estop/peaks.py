@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.mechanism.body import WORLD
-from mbplugin.spatial import Array
+from mbplugin.mechanism.pair import Pair
+from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.spatial import COMPONENTS, Array
 
 if TYPE_CHECKING:
     from mbplugin.estop.values import StopReport
@@ -26,7 +28,7 @@ class PeakWrench:
     pair : str
     role : "base", "flange" or "joint"
     force, moment : float
-        Largest sizes, N and N·m; about a joint's axis only its bearings count, not its brake.
+        Largest sizes, N and N·m, with what its brake does along its freedom.
     force_time, moment_time : float
         When, s from the signal.
     components : tuple of float
@@ -49,7 +51,7 @@ def peak_wrenches(report: StopReport) -> tuple[PeakWrench, ...]:
     """Return the peaks of all pairs: the base, the joints in the order of the file, the flange."""
     motion = report.trajectory
     mech = motion.mechanism
-    between = np.linspace(motion.time[0], motion.time[-1], _BETWEEN)
+    between = np.linspace(motion.time[0], motion.time[-1], _BETWEEN + 2)[1:-1]
     dense = motion.resample(np.sort(np.concatenate((motion.time, between))))
     carrier = mech.tree.joint_of_body[report.tool.body].pair
     found = []
@@ -58,9 +60,18 @@ def peak_wrenches(report: StopReport) -> tuple[PeakWrench, ...]:
         if role == "joint" and carrier is not None and pair.name == carrier.name:
             role = "flange"
         unique = bool(dense.uniqueness(pair.name).all()) if motion.degree_of_redundancy else True
-        found.append(_peak(pair.name, role, dense.time, dense.reactions(pair.name), unique))
+        found.append(_peak(pair.name, role, dense.time, _carried(dense, pair), unique))
     order = ("base", "joint", "flange")
     return tuple(sorted(found, key=lambda one: order.index(one.role)))
+
+
+def _carried(motion: Trajectory, pair: Pair) -> Array:
+    """Return what a pair takes (T, 6): its reaction, and its brake about the axis."""
+    wrench: Array = motion.reactions(pair.name).copy()
+    for brake in motion.actions.brakes:
+        if brake.pair == pair.name:
+            wrench[:, COMPONENTS.index(brake.freedom)] += motion.braking(pair.name)
+    return wrench
 
 
 def _peak(pair: str, role: str, time: Array, wrench: Array, unique: bool) -> PeakWrench:

@@ -129,6 +129,19 @@ class Trajectory:
         self._require(constraint, tuple(self._wrenches.of_rest), "driver, lock, coupling or wheel")
         return self._wrenches.of_rest[constraint]
 
+    def braking(self, joint: str) -> Array:
+        """Return what the brake of a joint does at every sample, (T,), N·m or N along the joint's freedom.
+
+        It is zero before the brake grips. While it holds, dry friction of the same joint is part of it.
+
+        Raises
+        ------
+        UnknownName
+            A joint without a brake in this motion.
+        """
+        self._require(joint, tuple(self._wrenches.of_brake), "braked joint")
+        return self._wrenches.of_brake[joint]
+
     def uniqueness(self, pair: str) -> AnyArray:
         """Return whether the rigid model determines each component of a pair's reaction, (T, 6) of bool.
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbplugin.constraints.planar import plane_columns
+from mbplugin.dynamics.actions import BrakeForce
 from mbplugin.dynamics.joint import equations_of
 from mbplugin.dynamics.kernels.inverse import inverse_dynamics
 from mbplugin.dynamics.kernels.rows import COMBINED
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.mechanism.joint import travel_per_radian
 from mbplugin.mechanism.pair import Pair
+from mbplugin.simulation.braking import brake_force, by_brakes, close, set_senses
 from mbplugin.simulation.held import Held, held_mechanisms
 from mbplugin.simulation.multipliers import Handling
 from mbplugin.spatial import COMPONENTS, Array, cross
@@ -32,10 +35,13 @@ class JointWrenches:
         [f; m] on the successor at the origin of S, axes of P, N and N·m.
     of_rest : dict of str to (T, k) array
         Multipliers of all other constraints, row by row, N and N·m; zero while one does not hold.
+    of_brake : dict of str to (T,) array
+        What the brake of a joint does along its freedom, N·m or N; zero before it grips.
     """
 
     of_pair: dict[str, Array]
     of_rest: dict[str, Array]
+    of_brake: dict[str, Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +58,8 @@ class _Carried:
         λ of the closing rows.
     cut : (s, m, 6) array
         Wrench of each closing row on its successor, at the centre of mass.
+    brakes : (s, b) array
+        Forces of the brakes that have gripped, N·m or N.
     """
 
     R: Array
@@ -60,6 +68,7 @@ class _Carried:
     inwards: Array
     multipliers: Array
     cut: Array
+    brakes: Array
 
 
 def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
@@ -71,10 +80,14 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
     count = len(trajectory.time)
     of_pair = {name: np.zeros((count, 6)) for name in trajectory.pair_names}
     of_rest: dict[str, Array] = {}
-    for held in held_mechanisms(trajectory):
+    of_brake = {brake.pair: np.zeros(count) for brake in trajectory.actions.brakes}
+    for held, gripped in _stretches(trajectory):
         start = trajectory.q[held.samples[0]]
         model = tree_model(held.mech, trajectory.actions, planar=trajectory.planar, q=start, apart=True)
-        carried = _carried(trajectory, held, model)
+        close(model, held, gripped)
+        carried = _carried(trajectory, held, model, gripped)
+        for brake, forces in zip(gripped, carried.brakes.T, strict=True):
+            of_brake[brake.pair][held.samples] = forces
         for name, at in _rows_by_constraint(model).items():
             if name not in of_pair:
                 # of a wheel that begins to roll there are more rows than before
@@ -84,12 +97,21 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
         for pair in held.mech.pairs:
             if pair.name in of_pair:
                 of_pair[pair.name][held.samples] = _wrench(model, pair, carried)
-    for array in (*of_pair.values(), *of_rest.values()):
+    for array in (*of_pair.values(), *of_rest.values(), *of_brake.values()):
         array.setflags(write=False)
-    return JointWrenches(of_pair, of_rest)
+    return JointWrenches(of_pair, of_rest, of_brake)
 
 
-def _carried(trajectory: Trajectory, held: Held, model: TreeModel) -> _Carried:
+def _stretches(trajectory: Trajectory) -> Iterator[tuple[Held, tuple[BrakeForce, ...]]]:
+    """Yield what held, and the brakes that had gripped, wherever one of them changes."""
+    for held in held_mechanisms(trajectory):
+        for samples, gripped in by_brakes(trajectory, held.samples):
+            yield replace(held, samples=samples), gripped
+
+
+def _carried(
+    trajectory: Trajectory, held: Held, model: TreeModel, gripped: tuple[BrakeForce, ...]
+) -> _Carried:
     handling = Handling(trajectory.redundancy)
     p = trajectory.degree_of_redundancy if not held.active else _redundancy(trajectory, held)
     count, solids, rows = len(held.samples), len(model.solids), model.table.persistent
@@ -100,10 +122,13 @@ def _carried(trajectory: Trajectory, held: Held, model: TreeModel) -> _Carried:
         np.empty((count, solids, 6)),
         np.empty((count, rows)),
         np.empty((count, rows, 6)),
+        np.empty((count, len(gripped))),
     )
     for n, k in enumerate(held.samples):
         t, q, qd, qdd = (getattr(trajectory, name)[k] for name in ("time", "q", "qd", "qdd"))
-        equations = equations_of(model, q, qd, time=t, degree_of_redundancy=p)
+        model.evaluate(q, qd, t)
+        set_senses(model, qd, qdd)
+        equations = equations_of(model, q, qd, time=t, degree_of_redundancy=p, decided=True)
         multipliers = handling.multipliers(equations, qdd)
         model.evaluate(q, qd, t)
         _pull(model, multipliers)
@@ -112,6 +137,7 @@ def _carried(trajectory: Trajectory, held: Held, model: TreeModel) -> _Carried:
         for name, field in (("R", out.R), ("p", out.p), ("c", out.c), ("f", out.inwards)):
             field[n] = model.solids[name]
         out.multipliers[n] = multipliers
+        out.brakes[n] = [brake_force(model, held, brake, qd, multipliers) for brake in gripped]
         out.cut[n] = multipliers[:, None] * model.table.rows["on_b"][:rows]
     return out
 

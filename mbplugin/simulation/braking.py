@@ -1,0 +1,68 @@
+"""What brakes do along a motion that has been computed: which have gripped, and their forces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbplugin.dynamics.actions import BrakeForce
+from mbplugin.dynamics.tree_model import TreeModel
+from mbplugin.simulation.friction import AT_REST, rates_of
+from mbplugin.simulation.held import Held
+from mbplugin.spatial import AnyArray, Array
+
+if TYPE_CHECKING:
+    from mbplugin.simulation.trajectory import Trajectory
+
+
+def by_brakes(trajectory: Trajectory, samples: AnyArray) -> Iterator[tuple[AnyArray, tuple[BrakeForce, ...]]]:
+    """Yield samples of a segment with the brakes that have gripped there, in the order of time."""
+    first = {brake: _first_sample(trajectory, brake.closes) for brake in trajectory.actions.brakes}
+    inner = sorted({k for k in first.values() if samples[0] < k <= samples[-1]})
+    for part in np.split(samples, np.searchsorted(samples, inner)):
+        if part.size:
+            yield part, tuple(brake for brake, k in first.items() if k <= part[0])
+
+
+def _first_sample(trajectory: Trajectory, closes: float) -> int:
+    """Return the first sample behind an instant; the first of two at that instant is before it."""
+    time, qdd = trajectory.time, trajectory.qdd
+    k = int(np.searchsorted(time, closes - 1e-12 * (1.0 + closes)))
+    twice = k + 1 < len(time) and time[k + 1] - time[k] <= 1e-12 * (1.0 + closes)
+    return k + 1 if twice and not np.array_equal(qdd[k], qdd[k + 1]) else k
+
+
+def close(model: TreeModel, held: Held, gripped: tuple[BrakeForce, ...]) -> None:
+    """Let brakes act; where a lock stands for what holds or leads a freedom, it has the dry part."""
+    own = {lock.joint for lock in held.mech.locks}
+    for n, brake in model.brakes:
+        if brake in gripped:
+            one = model.resistances[n]
+            one["viscous"] += brake.viscous
+            if brake.pair not in own:
+                one["sliding"] += brake.sliding
+                one["static"] += brake.static
+
+
+def set_senses(model: TreeModel, qd: Array, qdd: Array) -> None:
+    """Let every resistance slide in the sense of its rate, where that is zero in that of its acceleration.
+
+    The model is at the state already.
+    """
+    rates = rates_of(model, qd)
+    moving = np.where(np.abs(rates) > AT_REST, rates, rates_of(model, qdd))
+    model.resistances["sense"] = np.sign(moving)
+
+
+def brake_force(model: TreeModel, held: Held, brake: BrakeForce, qd: Array, multipliers: Array) -> float:
+    """Return what a gripped brake does to its joint at the state, along its freedom, N·m or N."""
+    n = next(n for n, other in model.brakes if other is brake)
+    label = (f"lock {brake.pair}", f"{brake.freedom}_lock")
+    if f"brake {brake.pair}" in held.active and label in model.table.labels:
+        return float(multipliers[model.table.labels.index(label)])
+    one = model.resistances[n]
+    rate = float(rates_of(model, qd)[n])
+    sliding = brake.sliding * one["sense"] if one["sliding"] else 0.0
+    return -float(sliding + brake.viscous * rate)
