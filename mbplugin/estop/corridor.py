@@ -9,7 +9,8 @@ import numpy as np
 
 from mbplugin.estop.values import Corridor
 from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.sources.scene import Payload, Shape
+from mbplugin.sources.meshes import mesh_bounds
+from mbplugin.sources.scene import Payload, Request, Shape
 from mbplugin.spatial import Array
 
 
@@ -19,17 +20,20 @@ def swept(
     p: Array,
     shapes: Mapping[str, tuple[Shape, ...]],
     payloads: Sequence[Payload],
+    request: Request | None = None,
 ) -> Corridor:
     """Return the boxes that the bodies sweep.
 
     Parameters
     ----------
+    request : Request, optional
+        By which mesh files are found.
     R, p : (T, N, 3, 3), (T, N, 3) array
         Link frames of all bodies along the motion.
     """
     boxes, left_out = {}, []
     for i, body in enumerate(mech.bodies):
-        points, whole = _points(mech, body.name, shapes.get(body.name, ()), payloads)
+        points, whole = _points(mech, body.name, shapes.get(body.name, ()), payloads, request)
         if not whole:
             left_out.append(body.name)
         along = np.einsum("tij,nj->tni", R[:, i], points) + p[:, None, i]
@@ -39,7 +43,11 @@ def swept(
 
 
 def _points(
-    mech: Mechanism, name: str, shapes: tuple[Shape, ...], payloads: Sequence[Payload]
+    mech: Mechanism,
+    name: str,
+    shapes: tuple[Shape, ...],
+    payloads: Sequence[Payload],
+    request: Request | None,
 ) -> tuple[Array, bool]:
     """Return points (n, 3) of a body in its link frame, and whether they span all its shapes."""
     body = mech.bodies[mech.body_index[name]]
@@ -49,22 +57,24 @@ def _points(
     points += [np.asarray(payload.com) for payload in payloads if payload.body == name]
     whole = bool(shapes)
     for shape in shapes:
-        half = _half(shape)
-        if half is None:
+        box = mesh_bounds(shape, request) if shape.kind == "mesh" else _box(shape)
+        if box is None:
             whole = False
             continue
-        points += [shape.X_LS.apply(half * signs) for signs in product((-1.0, 1.0), repeat=3)]
+        points += [shape.X_LS.apply(np.array(corner)) for corner in product(*box.T)]
     return np.array(points), whole
 
 
-def _half(shape: Shape) -> Array | None:
-    """Return half the edges of a shape's box in its own axes, m; None for meshes and planes."""
+def _box(shape: Shape) -> Array | None:
+    """Return lowest and highest corner of a shape (2, 3) in its own axes, m; None for planes."""
     size = shape.size
     if shape.kind == "box":
-        return 0.5 * np.array(size)
-    if shape.kind == "sphere":
-        return np.full(3, size[0])
-    if shape.kind in ("cylinder", "capsule"):
+        half = 0.5 * np.array(size)
+    elif shape.kind == "sphere":
+        half = np.full(3, size[0])
+    elif shape.kind in ("cylinder", "capsule"):
         end = size[0] if shape.kind == "capsule" else 0.0
-        return np.array([size[0], size[0], 0.5 * size[1] + end])
-    return None
+        half = np.array([size[0], size[0], 0.5 * size[1] + end])
+    else:
+        return None
+    return np.array([-half, half])

@@ -14,7 +14,7 @@ from mbplugin.estop.values import Energies, JointStop, Naive, StopReport, ToolSt
 from mbplugin.mechanism.kinematics import displace, forward
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.sources.scene import Shape
+from mbplugin.sources.scene import Request, Shape
 from mbplugin.spatial import Array
 
 #: Instants of the tool's path besides the steps of the motion.
@@ -24,7 +24,10 @@ _BACK, _SHARE = 1e-3, 0.05
 
 
 def evaluate(
-    scenario: Scenario, motion: Trajectory, shapes: Mapping[str, tuple[Shape, ...]] | None = None
+    scenario: Scenario,
+    motion: Trajectory,
+    shapes: Mapping[str, tuple[Shape, ...]] | None = None,
+    request: Request | None = None,
 ) -> StopReport:
     """Return the report of a stop."""
     joints = joint_stops(scenario, motion)
@@ -41,7 +44,7 @@ def evaluate(
         reaction,
         joints,
         tool,
-        swept(scenario.mech, R, p, shapes or {}, scenario.actions.payloads),
+        swept(scenario.mech, R, p, shapes or {}, scenario.actions.payloads, request),
         _energies(motion, joints),
         _naive(scenario, motion, tool),
         impact,

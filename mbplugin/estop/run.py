@@ -107,7 +107,8 @@ def estop(
         friction=friction,
     )
     scenario = replace(scenario, limits=limits, duration=duration, rtol=rtol, atol=atol)
-    return evaluate(scenario, run_stop(scenario, progress), scene.shapes if scene else None)
+    shapes, request = (scene.shapes, scene.request) if scene else (None, None)
+    return evaluate(scenario, run_stop(scenario, progress), shapes, request)
 
 
 def make_scenario(

@@ -101,8 +101,8 @@ class Corridor:
     lower, upper : (3,) array
         Of all moving bodies.
     left_out : tuple of str
-        Bodies of which only joints and centres of mass were followed, since their shape is a mesh or
-        is not stated.
+        Bodies of which not everything was followed besides joints and centres of mass, since no shape
+        is stated, or one is a plane or a mesh that cannot be read.
     """
 
     bodies: dict[str, Array]

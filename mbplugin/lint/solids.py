@@ -6,17 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import pi
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from mbplugin.sources.paths import find
+from mbplugin.sources.meshes import mesh_file, read_mesh
 from mbplugin.sources.scene import Request, Shape
 from mbplugin.spatial import Array
-
-#: A mesh larger than this is left out: reading it would cost more time than the note is worth.
-_LARGEST_FILE = 8_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,22 +107,15 @@ def _primitive(shape: Shape) -> Solid | None:
 
 
 def _mesh(shape: Shape, request: Request | None) -> Solid | None:
-    if request is None or not shape.mesh:
-        return None
-    path = find(shape.mesh, request)
-    if path is None or Path(path).stat().st_size > _LARGEST_FILE:
-        return None
-    return _read_mesh(path, tuple(shape.size))
+    path = mesh_file(shape, request)
+    return None if path is None else _solid(path, tuple(shape.size))
 
 
 @lru_cache(maxsize=256)
-def _read_mesh(path: str, scale: tuple[float, ...]) -> Solid | None:
+def _solid(path: str, scale: tuple[float, ...]) -> Solid | None:
     """Return the solid of a mesh file, of its convex hull where it is not watertight."""
-    import trimesh
-
     try:
-        mesh: Any = trimesh.load(path, force="mesh")
-        mesh.apply_scale(scale)
+        mesh = read_mesh(path, scale)
         if not mesh.is_volume:
             mesh = mesh.convex_hull
         lower, upper = mesh.bounds
