@@ -26,6 +26,8 @@ FURTHER = (
     "mbplugin.sources.spring.Spring",
     "mbplugin.sources.spring.JointSpring",
     "mbplugin.simulation.options.UserEvent",
+    "mbplugin.report.html.page.html_page",
+    "mbplugin.report.html.chapter.Chapter",
 )
 
 

@@ -23,7 +23,7 @@ import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { floats } from "./decode.js";
 import { arrow, geometry, material, place } from "./solids.js";
 
-const FADED = 0.12;
+const FADED = 0.07;
 
 export function openView(frame, data) {
   const canvas = frame.querySelector("canvas");
