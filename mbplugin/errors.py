@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mbplugin.visible import visible
+
 #: Characters of one part of a sentence.
 _LONGEST = 600
 
@@ -51,7 +53,7 @@ class MbPluginError(Exception):
 
 def _line(text: str) -> str:
     """Return a text on one line and of a readable length, whatever names a file has put into it."""
-    text = "".join(c if c.isprintable() else " " for c in text)
+    text = visible(text)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 60]} … {text[-57:]}"
 
 

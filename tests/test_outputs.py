@@ -194,8 +194,10 @@ def test_no_name_breaks_out_of_an_annotation() -> None:
     command, summary = text.splitlines()
     assert summary.startswith("1 run: ")
     (annotation,) = annotations(command)
-    assert annotation["message"] == f"{NASTY}\n{NASTY}"
-    assert annotation["title"] == f"MB101 nonpositive-mass [{NASTY}]"
+    shown = "j%0A,:x\\u000a::error file=a,line=1::boo\\u000d"
+    # lines of a help are there to be pasted
+    assert annotation["message"] == f"{shown}\nj%0A,:x\n::error file=a,line=1::boo"
+    assert annotation["title"] == f"MB101 nonpositive-mass [{shown}]"
     assert annotation["file"].endswith("a,b:c.urdf")
 
 
@@ -243,8 +245,8 @@ def test_junit_fails_at_the_threshold_only() -> None:
 def test_junit_can_hold_any_text() -> None:
     nasty = 'a<b>&"\x01\x02\ufffe\ud800]]>'
     (case,) = junit(junit_text([report(finding(nasty), source=nasty)])).iter("testcase")
-    assert 'a<b>&"\\x01\\x02\\xfffe\\xd800]]>' in case[0].text
-    assert case.get("name").startswith('a<b>&"\\x01')
+    assert 'a<b>&"\\u0001\\u0002\\ufffe\\ud800]]>' in case[0].text
+    assert case.get("name").startswith('a<b>&"\\u0001')
 
 
 # Text

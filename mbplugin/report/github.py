@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mbplugin.report.places import in_repository
 from mbplugin.report.summary import runs_summary
+from mbplugin.visible import visible
 
 if TYPE_CHECKING:
     from mbplugin.lint.finding import Finding
@@ -23,7 +24,8 @@ def github_text(reports: Sequence[Report]) -> str:
 
 def _command(finding: Finding) -> str:
     properties = ",".join(f"{key}={_property(value)}" for key, value in _properties(finding))
-    message = f"{finding.message}\n{finding.help}" if finding.help else finding.message
+    # what stands on lines of its own in the help is there to be pasted
+    message = "\n".join(map(visible, (finding.message, *finding.help.splitlines())))
     return f"::{_COMMANDS[finding.severity]} {properties}::{_data(message)}"
 
 
@@ -32,7 +34,8 @@ def _properties(finding: Finding) -> Iterator[tuple[str, str]]:
         yield "file", file
         if finding.line:
             yield "line", str(finding.line)
-    yield "title", f"{finding.code} {finding.name}" + (f" [{finding.element}]" if finding.element else "")
+    element = f" [{visible(finding.element)}]" if finding.element else ""
+    yield "title", f"{finding.code} {finding.name}{element}"
 
 
 def _data(text: str) -> str:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mbplugin.report.summary import findings_summary
 from mbplugin.report.text import finding_text
+from mbplugin.visible import visible
 
 if TYPE_CHECKING:
     from mbplugin.lint.finding import Finding
     from mbplugin.lint.run import Report
 
-#: What XML 1.0 cannot hold, not even escaped.
-_UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TAGS = {1: "failure", 2: "error"}
 
 
@@ -29,7 +27,7 @@ def junit_text(reports: Sequence[Report]) -> str:
     for key, number in counts.items():
         suite.set(key, str(number))
     for report in reports:
-        case = etree.SubElement(suite, "testcase", name=_writable(report.source), classname="mbplugin.lint")
+        case = etree.SubElement(suite, "testcase", name=visible(report.source), classname="mbplugin.lint")
         _fill(case, report)
     text: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True)
     return text.decode()
@@ -51,8 +49,4 @@ def _fill(case: Any, report: Report) -> None:
 
 
 def _texts(findings: Iterable[Finding]) -> str:
-    return _writable("\n".join(finding_text(finding) for finding in findings))
-
-
-def _writable(text: str) -> str:
-    return _UNWRITABLE.sub(lambda match: f"\\x{ord(match.group()):02x}", text)
+    return "\n".join(finding_text(finding) for finding in findings)

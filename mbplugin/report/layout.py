@@ -7,6 +7,8 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from mbplugin.visible import visible
+
 #: Width where nobody's terminal decides it: files, pipes, CI logs.
 PLAIN_WIDTH = 100
 _NARROWEST, _WIDEST = 60, 140
@@ -16,11 +18,20 @@ _BREAKS = re.compile(r"(?<=[–→])|(\s+)")
 
 @dataclass(frozen=True)
 class Line:
-    """One line; its first ``styled`` characters are in ``style`` (a name of rich), the rest plain."""
+    """One line; its first ``styled`` characters are in ``style`` (a name of rich), the rest plain.
+
+    Whatever does not print is made visible.
+    """
 
     text: str = ""
     style: str = ""
     styled: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.text.isprintable():
+            if self.styled is not None:
+                object.__setattr__(self, "styled", len(visible(self.text[: self.styled])))
+            object.__setattr__(self, "text", visible(self.text))
 
     @property
     def segments(self) -> tuple[tuple[str, str], tuple[str, str]]:
@@ -32,7 +43,7 @@ class Line:
 def wrapped(text: str, width: int, first: str = "", rest: str | None = None) -> Iterator[str]:
     """Yield the lines of a text, the first and the following ones indented."""
     indent, line = first, ""
-    for piece in filter(None, _BREAKS.split(text)):
+    for piece in filter(None, _BREAKS.split(visible(text))):
         blank = piece.isspace()
         if line.strip() and not blank and len(indent) + len(line) + len(piece) > width:
             yield indent + line.rstrip()

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbplugin.visible import visible
+
 if TYPE_CHECKING:
     from mbplugin.constraints.matrix import ConstraintMatrix
 
@@ -28,4 +30,4 @@ def matrix_text(matrix: ConstraintMatrix) -> str:
         ]
         constant = [f"{matrix.b[k]:+.4g}"] if matrix.b[k] else []
         lines.append(f"{label:<{width}}  {' '.join([*terms, *constant]) or '0'} = 0")
-    return "\n".join(lines) + "\n"
+    return "".join(f"{visible(line)}\n" for line in lines)

@@ -7,6 +7,7 @@ from typing import Any
 
 from mbplugin.lint.settings import DEFAULT, Settings
 from mbplugin.report.json import SCHEMA_VERSION
+from mbplugin.visible import visible
 
 _UNSET = {
     "select": "every rule",
@@ -40,7 +41,7 @@ def settings_document(settings: Settings) -> dict[str, Any]:
 
 def settings_text(settings: Settings) -> str:
     """Return each setting with where it came from."""
-    return "".join(f"{line}\n" for line in _lines(settings))
+    return "".join(f"{visible(line)}\n" for line in _lines(settings))
 
 
 def _lines(settings: Settings) -> Iterator[str]:

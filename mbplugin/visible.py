@@ -1,0 +1,18 @@
+"""What a terminal would obey instead of show, made visible: one place for every text that leaves."""
+
+from __future__ import annotations
+
+
+def visible(text: str) -> str:
+    r"""Return a text in one line, with escapes for what does not print.
+
+    Control characters, line breaks, and marks that change the direction of reading become ``\u001b``,
+    ``\u000a``, ``\u202e``; names in files may hold any of them, and neither colour nor move a cursor here,
+    nor begin a line of their own.
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    number = ord(character)
+    return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"
