@@ -13,6 +13,11 @@ def visible(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
 
 
+def one_line(error: Exception) -> str:
+    """Return what an error of a library says, its lines joined by blanks."""
+    return " ".join(str(error).split())
+
+
 def _escaped(character: str) -> str:
     number = ord(character)
     return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"

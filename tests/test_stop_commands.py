@@ -43,6 +43,57 @@ def test_the_schema_in_docs_is_current(document: str) -> None:
     assert written == call("schema", document).out, "make schemas"
 
 
+#: A flywheel with a brake, and nothing that says how its drive could lead it to rest.
+WHEEL = """[[body]]
+name = "wheel"
+mass = 1
+inertia = [1, 1, 2]
+[[pair]]
+name = "axle"
+type = "revolute"
+body_a = "world"
+body_b = "wheel"
+xyz_a = [0, 0, 0]
+[[brake]]
+joint = "axle"
+torque = 5
+"""
+
+
+@pytest.mark.parametrize(
+    ("tables", "options", "words"),
+    [
+        ("", ("--category", "1"), "no ramp for joint 'axle'"),
+        ("", ("--category", "2"), "no ramp for joint 'axle'"),
+        ("", ("--category", "1", "--deceleration", "axle=-3"), "the deceleration of 'axle' is -3"),
+        ("", ("--duration", "0"), "the duration is 0 s"),
+        ("", ("--payload", "-3"), "has mass -3"),
+        ("", ("--limits", "maybe"), "limits are 'maybe'"),
+        ('[[lock]]\njoint = "axle"\nat = -0.1\n', (), "at is -0.1; expected at least 0"),
+        ('[[brake]]\njoint = "axle"\ntorque = 2\n', (), "joint 'axle' has two brakes"),
+        ('[[payload]]\nbody = "hand"\nmass = 2\n', (), "no body is called 'hand'"),
+    ],
+)
+def test_a_scene_that_cannot_be_stopped(
+    tables: str, options: tuple[str, ...], words: str, tmp_path: Path
+) -> None:
+    scene = tmp_path / "wheel.scene.toml"
+    scene.write_text(WHEEL + tables, encoding="utf-8")
+    outcome = call("estop", str(scene), "--qd", "axle=1", *options)
+    assert outcome.code == 2 and outcome.out == ""
+    assert words in outcome.err and outcome.err.count("\n") == 1
+
+
+def test_locks_that_close_later_are_left_out_and_told(tmp_path: Path) -> None:
+    scene = tmp_path / "wheel.scene.toml"
+    scene.write_text(WHEEL + '[[lock]]\njoint = "axle"\nat = 0.1\n', encoding="utf-8")
+    out = call("estop", str(scene), "--qd", "axle=1", "--output-format", "json")
+    found = json.loads(out.out)
+    # 2 kg·m² at 1 rad/s against 5 N·m
+    assert found["time"] == pytest.approx(0.4) and found["joints"][0]["travel"] == pytest.approx(0.2)
+    assert "the locks that the scene closes at a time are left out: a stop has brakes" in found["notes"]
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -11,6 +11,7 @@ import numpy as np
 from mbplugin.dynamics.actions import Actions
 from mbplugin.errors import BadNumber, BadUsage, MbPluginError
 from mbplugin.simulation.options import Options, Profile
+from mbplugin.visible import one_line
 
 
 def guarded(actions: Actions, options: Options) -> tuple[Actions, Options]:
@@ -30,7 +31,8 @@ def _told(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
         except MbPluginError:
             raise
         except Exception as error:
-            raise BadUsage(f"{what} failed at t = {time:.9g} s: {type(error).__name__}: {error}") from error
+            reason = f"{type(error).__name__}: {one_line(error)}"
+            raise BadUsage(f"{what} failed at t = {time:.9g} s: {reason}") from error
 
     return call
 

@@ -19,6 +19,7 @@ from mbplugin.sources.paths import read_text
 from mbplugin.sources.scene import Origin, Request
 from mbplugin.sources.urdf_draft import Draft
 from mbplugin.spatial import Array, Pose
+from mbplugin.visible import one_line
 
 if TYPE_CHECKING:
     import yaml
@@ -116,7 +117,9 @@ def _table(text: str, file: str) -> dict[str, yaml.Node]:
             f"the YAML is broken: {error.problem}", where=f"{file}:{line}", remedy="correct it"
         ) from None
     except yaml.YAMLError as error:
-        raise BrokenModel(f"the YAML is broken: {error}", where=f"{file}:1", remedy="correct it") from None
+        raise BrokenModel(
+            f"the YAML is broken: {one_line(error)}", where=f"{file}:1", remedy="correct it"
+        ) from None
     except RecursionError:
         raise BrokenModel("the YAML nests too deeply", where=file, expected="closed_loop: [[…]]") from None
     if not isinstance(root, yaml.MappingNode):
