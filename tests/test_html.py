@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from command_line import ASSETS, DOOR_1, DOOR_2, FOUR_BAR, call
+from command_line import ASSETS, DOOR_1, DOOR_2, FOUR_BAR, ROOT, call
 from html_pages import HOSTILE, drawing, floats, hostile_model, page_of, parsed
 
 import mbplugin as mb
@@ -64,6 +64,14 @@ def test_only_the_script_of_the_page_may_run(minitaur: str) -> None:
     assert policy.startswith("default-src 'none';") and f"'sha256-{digest}'" in policy
     assert "connect-src" not in policy and "unsafe-inline'; img-src data:" in policy
     assert "The MIT License" in script[:200] and "three.js 0." in script[:20]
+
+
+def test_the_viewer_is_made_of_its_sources() -> None:
+    folder = ROOT / "mbplugin" / "report" / "html"
+    sources = [*sorted((folder / "viewer").glob("*.js")), folder / "viewer" / "package-lock.json"]
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
+    made_of = (folder / "viewer.min.js").read_text("utf-8").rstrip().rpartition("\n")[2]
+    assert made_of == f"/* made of {digest} */", "make viewer"
 
 
 def test_bodies_stand_where_the_analysis_closed_them(minitaur: str) -> None:
@@ -223,6 +231,7 @@ def test_curves_are_where_their_values_are() -> None:
     }
     for line, value in zip(tree.xpath("//polyline"), (lambda t: 2 * t, lambda t: 1 - t), strict=True):
         points = np.array([[float(v) for v in p.split(",")] for p in line.get("points").split()])
+        assert points.min() > 0 and (points.max(axis=0) < [460, 250]).all()
         time = np.interp(points[:, 0], list(labels.values()), list(labels))
         shown = np.interp(-points[:, 1], [-h for h in heights.values()], list(heights))
         inside = (points[:, 1] <= max(heights.values())) & (points[:, 1] >= min(heights.values()))

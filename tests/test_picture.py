@@ -139,6 +139,19 @@ def test_what_cannot_be_shown_is_named(tmp_path: Path) -> None:
     assert seen.bodies[1].stick
 
 
+def test_shapes_for_collisions_stand_in_for_visual_ones_that_cannot_be_shown() -> None:
+    scene = mb.load(DOOR_1)
+    body = scene.mechanism.bodies[0].name
+    box = Shape("collision", "box", (1.0, 2.0, 3.0), Pose.identity())
+    lost = Shape("visual", "mesh", (1.0, 1.0, 1.0), Pose.identity(), "gone.dae")
+    ball = Shape("visual", "sphere", (0.1,), Pose.identity())
+    cases = (((lost, box), 6.0), ((lost, ball, box), 6.0), ((ball, box), 0.00419), ((lost, ball), 0.00419))
+    for shapes, expected in cases:
+        seen = picture(replace(scene, shapes={body: shapes}))
+        assert volume(seen.bodies[1].mesh) == pytest.approx(expected, rel=0.1)
+        assert any("gone.dae" in note for note in seen.notes) == (lost in shapes)
+
+
 def test_a_mirrored_mesh_is_not_inside_out(tmp_path: Path) -> None:
     import trimesh
 

@@ -12,7 +12,7 @@ from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.report.picture import solids
 from mbplugin.report.picture.mesh import Mesh, merged, moved
 from mbplugin.report.picture.shapes import NotShown, chosen, requests_of, shape_mesh, share_of_faces
-from mbplugin.sources.scene import Scene
+from mbplugin.sources.scene import Scene, Shape
 from mbplugin.spatial import Array, Pose
 
 
@@ -53,22 +53,38 @@ class BodyDrawing:
 
 def shown_parts(scene: Scene) -> tuple[dict[str, tuple[Part, ...]], tuple[str, ...]]:
     """Return the shapes of each body that has any, and a sentence for all that is not shown as it is."""
-    most, notes = share_of_faces(scene.shapes), []
+    most = share_of_faces(scene.shapes)
     found: dict[str, tuple[Part, ...]] = {}
+    notes: list[str] = []
     for name, shapes in scene.shapes.items():
-        parts, requests = [], requests_of(scene, name)
-        for shape in chosen(shapes):
-            try:
-                mesh, note = shape_mesh(shape, requests, most)
-            except NotShown as reason:
-                notes.append(f"{name}: {reason}")
-                continue
-            parts.append(Part(mesh, shape.X_LS))
-            if note:
-                notes.append(note)
-        if parts:
-            found[name] = tuple(parts)
+        tried = []
+        for role in chosen(shapes):
+            parts, said = _parts(scene, name, role, most)
+            notes += said
+            tried.append(parts)
+            if len(parts) == len(role):
+                # nothing of it is missing
+                tried = [parts]
+                break
+        if any(tried):
+            found[name] = next(filter(None, tried))
     return found, tuple(dict.fromkeys(notes))
+
+
+def _parts(
+    scene: Scene, name: str, shapes: tuple[Shape, ...], most: int
+) -> tuple[tuple[Part, ...], list[str]]:
+    """Return what can be shown of some shapes of a body, and what is to be said about it."""
+    parts, said = [], []
+    for shape in shapes:
+        try:
+            mesh, note = shape_mesh(shape, requests_of(scene, name), most)
+        except NotShown as reason:
+            said.append(f"{name}: {reason}")
+            continue
+        parts.append(Part(mesh, shape.X_LS))
+        said += [note] if note else []
+    return tuple(parts), said
 
 
 def joint_points(mech: Mechanism, name: str) -> Array:

@@ -12,6 +12,7 @@ import numpy as np
 
 from mbplugin.report.picture import solids
 from mbplugin.report.picture.mesh import Mesh, limited
+from mbplugin.sources.meshes import read_mesh
 from mbplugin.sources.paths import find
 from mbplugin.sources.scene import Request, Scene, Shape
 
@@ -19,6 +20,8 @@ from mbplugin.sources.scene import Request, Scene, Shape
 FACES = 120_000
 #: A larger file takes longer to read than the picture is worth, bytes.
 _LARGEST_FILE = 60_000_000
+#: Packages by which trimesh reads some formats.
+_READERS = {".dae": "a reader of COLLADA files: pip install pycollada"}
 #: Edge of a plane without end, m.
 _PLANE = 10.0
 
@@ -27,15 +30,16 @@ class NotShown(Exception):
     """A shape that cannot be shown; its text says why."""
 
 
-def chosen(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
-    """Return the shapes to be seen: the visual ones, else those for collisions."""
+def chosen(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], ...]:
+    """Return the shapes to be seen: the visual ones, and those for collisions if these fail."""
     known = tuple(shapes)
-    return tuple(s for s in known if s.role == "visual") or known
+    by_role = (tuple(s for s in known if s.role == role) for role in ("visual", "collision"))
+    return tuple(filter(None, by_role))
 
 
 def share_of_faces(shapes: Mapping[str, tuple[Shape, ...]]) -> int:
     """Return how many triangles each mesh file may have."""
-    files = {s.mesh for own in shapes.values() for s in chosen(own) if s.kind == "mesh"}
+    files = {s.mesh for own in shapes.values() for some in chosen(own) for s in some if s.kind == "mesh"}
     return FACES // max(1, len(files))
 
 
@@ -95,12 +99,12 @@ def _of_file(shape: Shape, requests: tuple[Request, ...], most: int) -> tuple[Me
 
 @lru_cache(maxsize=256)
 def _read(path: str, name: str, scale: tuple[float, ...], most: int) -> tuple[Mesh, str]:
-    import trimesh
-
     try:
-        read: Any = trimesh.load(path, force="mesh")
+        read: Any = read_mesh(path, (1.0, 1.0, 1.0))
         vertices = np.array(read.vertices, dtype=float) * scale
         faces = np.array(read.faces, dtype=np.int64)
+    except ImportError as error:
+        raise NotShown(f"mesh {name!r} needs {_READERS.get(Path(path).suffix.lower(), error)}") from None
     # mesh readers fail in as many ways as there are formats; the picture says so and goes on
     except Exception as error:
         raise NotShown(f"mesh {name!r} cannot be read ({type(error).__name__})") from None

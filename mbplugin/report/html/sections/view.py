@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from mbplugin.report.html.markup import Html, element
+from mbplugin.report.html.markup import Html, element, joined
 from mbplugin.report.picture import LegendEntry, Picture
 from mbplugin.report.picture.palette import legend_of
 
+#: Notes that stand open below the view.
+_MOST = 4
 _SWITCHES = (
     ("bodies", "bodies", True),
     ("joints", "joints", True),
@@ -52,10 +54,17 @@ def view_section(seen: Picture, identifier: str, *, film: bool, ghosts: set[str]
         ),
         element("ul", [_legend_line(entry) for entry in (*seen.legend, *more)], class_="legend"),
         element("p", words, class_="fine"),
-        [element("p", note, class_="fine") for note in seen.notes],
+        _notes(seen.notes),
         class_="view",
         data_drawing=identifier,
     )
+
+
+def _notes(notes: tuple[str, ...]) -> Html:
+    lines = [element("p", note, class_="fine") for note in notes]
+    rest = lines[_MOST:]
+    more = element("summary", f"{len(rest)} more notes", class_="fine")
+    return joined([lines[:_MOST], element("details", more, rest) if rest else None])
 
 
 def _legend_line(entry: LegendEntry) -> Html:

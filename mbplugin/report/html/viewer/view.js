@@ -24,6 +24,9 @@ import { floats } from "./decode.js";
 import { arrow, geometry, material, place } from "./solids.js";
 
 const FADED = 0.07;
+// where the view is taken from at first, and how much of the frame is filled then
+const FROM = new Vector3(1.35, -2.5, 1.35).normalize();
+const FILLED = 0.85;
 
 export function openView(frame, data) {
   const canvas = frame.querySelector("canvas");
@@ -266,11 +269,33 @@ class View {
   }
 
   reset() {
-    const { center, radius } = this.data;
-    this.controls.target.set(...center);
-    this.camera.position.set(...center).add(new Vector3(1.35, -2.5, 1.35).multiplyScalar(0.92 * radius));
+    const center = new Vector3(...this.data.center);
+    this.controls.target.copy(center);
+    this.camera.position.copy(center).addScaledVector(FROM, this.#distance());
     this.controls.update();
     this.ask();
+  }
+
+  // from how far all that moves is seen
+  #distance() {
+    const { center, radius } = this.data;
+    const box = new Box3();
+    for (const object of this.bodies) if (object.userData.told.verdict !== "ground") box.expandByObject(object);
+    box.expandByObject(this.layers.forces);
+    const all = new Box3().setFromCenterAndSize(new Vector3(...center), new Vector3(1, 1, 1).multiplyScalar(2.8 * radius));
+    if (box.isEmpty()) box.copy(all);
+    box.intersect(all);
+    const across = new Vector3().crossVectors(this.camera.up, FROM).normalize();
+    const upwards = new Vector3().crossVectors(FROM, across);
+    const height = FILLED * Math.tan((0.5 * this.camera.fov * Math.PI) / 180);
+    const width = (height * (this.canvas.clientWidth || 800)) / (this.canvas.clientHeight || 500);
+    let needed = 0.5 * radius;
+    for (let k = 0; k < 8; k++) {
+      const at = new Vector3(...[0, 1, 2].map((i) => (k & (1 << i) ? box.max : box.min).getComponent(i) - center[i]));
+      const wanted = Math.max(Math.abs(at.dot(across)) / width, Math.abs(at.dot(upwards)) / height);
+      needed = Math.max(needed, at.dot(FROM) + wanted);
+    }
+    return needed;
   }
 
   ask() {
