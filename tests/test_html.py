@@ -117,14 +117,19 @@ def test_markup_escapes_all_but_markup() -> None:
         "b", "<i>&\"'", Html("<i>x</i>"), [1, None, "<"], title='"><script>', hidden=True, open=None
     )
     assert made == '<b title="&quot;&gt;&lt;script&gt;" hidden>&lt;i&gt;&amp;&quot;&#x27;<i>x</i>1&lt;</b>'
-    document = {"a": "</script><!--\u2028", "b": float("inf"), "c": np.arange(2)}
+    document = {"a": "</script><!--", "b": float("inf"), "c": np.arange(2)}
     text = json_script("d", document)
     assert text.count("<") == 2
     assert json.loads(text[text.index(">") + 1 : text.rindex("<")]) == {**document, "b": None, "c": [0, 1]}
 
 
 def test_names_that_are_no_text() -> None:
-    assert element("p", "a\udcff\0b") == "<p>a\\udcff\\0b</p>"
+    made = element("p", "a\udcff\0b\u202ec\nd")
+    assert made.isprintable() is False and made.replace("\n", "").isprintable()
+    assert element("p", "x\u202e", title="x\u202e") == '<p title="x\\u202e">x\\u202e</p>'
+    # the view finds by its name what a table names
+    assert "x\\\\u202e" in json_script("d", {"name": "x\u202e"})
+    assert made.count("\n") == 1 and made.startswith("<p>a\\udcff") and made.endswith("d</p>")
 
 
 def test_several_files_are_one_page(tmp_path: Path) -> None:

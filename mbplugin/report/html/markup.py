@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 from mbplugin.report.json import plain
+from mbplugin.visible import visible
 
 _EMPTY = frozenset({"br", "img", "input", "meta"})
 
@@ -52,8 +53,17 @@ def _text(child: Child) -> str:
 
 
 def readable(text: str) -> str:
-    """Return a text as a page can hold it: what is no character (a broken file name) is shown as such."""
-    return text.encode("utf-8", errors="backslashreplace").decode().replace("\0", "\\0")
+    """Return a text as a page can hold it: whatever does not print is shown as an escape."""
+    return "\n".join(visible(line) for line in text.split("\n"))
+
+
+def _readable(value: Any) -> Any:
+    """Return plain data in which names are as they stand on the page."""
+    if isinstance(value, dict):
+        return {key: _readable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_readable(item) for item in value]
+    return readable(value) if isinstance(value, str) else value
 
 
 def _attribute(name: str, value: str | float | bool | None) -> str:
@@ -65,7 +75,7 @@ def _attribute(name: str, value: str | float | bool | None) -> str:
 
 def json_script(identifier: str, document: Any) -> Html:
     """Return data for the scripts of the page; no text in it can end or open a script."""
-    text = json.dumps(plain(document), allow_nan=False, separators=(",", ":"))
+    text = json.dumps(_readable(plain(document)), allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Html(f'<script type="application/json" id="{escape(identifier)}">{text}</script>')
