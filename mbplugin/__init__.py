@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
+    from mbplugin.bullet.agreement import Agreement
+    from mbplugin.bullet.crosscheck import crosscheck
     from mbplugin.constraints.matrix import ConstraintMatrix
     from mbplugin.entry import analyze, constraint_matrix, load
     from mbplugin.errors import MbPluginError
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Agreement",
     "Analysis",
     "ConstraintMatrix",
     "Hold",
@@ -37,6 +40,7 @@ __all__ = [
     "Trajectory",
     "analyze",
     "constraint_matrix",
+    "crosscheck",
     "estop",
     "lint",
     "load",
@@ -48,6 +52,7 @@ __all__ = [
 #: Rooms that are public functions themselves.
 _ROOMS = ("estop", "lint", "reactions")
 _HOME = {
+    "Agreement": "mbplugin.bullet.agreement",
     "Analysis": "mbplugin.analysis",
     "ConstraintMatrix": "mbplugin.constraints.matrix",
     "Hold": "mbplugin.simulation.locking",
@@ -61,6 +66,7 @@ _HOME = {
     "Trajectory": "mbplugin.simulation.trajectory",
     "analyze": "mbplugin.entry",
     "constraint_matrix": "mbplugin.entry",
+    "crosscheck": "mbplugin.bullet.crosscheck",
     "load": "mbplugin.entry",
     "simulate": "mbplugin.simulation.run",
     "stopping_table": "mbplugin.estop.table",

@@ -14,6 +14,7 @@ from command_line import ROOT
 import mbplugin as mb
 
 NAMES = {
+    "Agreement",
     "Analysis",
     "ConstraintMatrix",
     "Hold",
@@ -27,6 +28,7 @@ NAMES = {
     "Trajectory",
     "analyze",
     "constraint_matrix",
+    "crosscheck",
     "estop",
     "lint",
     "load",

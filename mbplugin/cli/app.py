@@ -9,7 +9,19 @@ from typing import Annotated, Any
 import typer
 
 import mbplugin
-from mbplugin.cli import config, estop, lint, matrix, reactions, rule, schema, simulate, stop_table, sweep
+from mbplugin.cli import (
+    config,
+    crosscheck,
+    estop,
+    lint,
+    matrix,
+    reactions,
+    rule,
+    schema,
+    simulate,
+    stop_table,
+    sweep,
+)
 from mbplugin.cli.output import complain, emit
 from mbplugin.errors import MbPluginError
 
@@ -37,6 +49,7 @@ app.command("simulate")(simulate.simulate_command)
 app.command("estop")(estop.estop_command)
 app.command("stop-table")(stop_table.stop_table_command)
 app.command("sweep")(sweep.sweep_command)
+app.command("crosscheck")(crosscheck.crosscheck_command)
 
 
 def _print_version(asked: bool) -> None:

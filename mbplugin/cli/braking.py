@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mbplugin.cli.acting import parse_payload
 from mbplugin.errors import BadUsage
+
+if TYPE_CHECKING:
+    from mbplugin.mechanism.coupling import Lock
 
 BrakeOption = Annotated[
     list[str] | None,
@@ -21,6 +24,14 @@ DecelerationOption = Annotated[
     list[str] | None,
     typer.Option("--deceleration", metavar="NAME=VALUE,…", help="Ramps of category 1 and 2 (rad/s², m/s²)."),
 ]
+LockOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--lock",
+        metavar="JOINT[@S[:UNTIL]]",
+        help="A joint that locks, at a time, and opens again; repeatable.",
+    ),
+]
 StopQdOption = Annotated[
     list[str] | None, typer.Option("--qd", metavar="NAME=VALUE,…", help="Joint rates (rad/s, m/s).")
 ]
@@ -31,6 +42,20 @@ StopPayloadOption = Annotated[
     ),
 ]
 ToolOption = Annotated[str | None, typer.Option(metavar="BODY", help="The tool; default: farthest out.")]
+
+
+def parse_lock(text: str) -> Lock:
+    """Return the lock that ``--lock`` describes."""
+    from mbplugin.mechanism.coupling import Lock
+
+    joint, at, times = text.rpartition("@")
+    if not at:
+        return Lock(text)
+    start, colon, until = times.partition(":")
+    try:
+        return Lock(joint, float(start), until=float(until) if colon else None)
+    except ValueError:
+        raise BadUsage(f"--lock has {text!r}", expected="JOINT[@S[:UNTIL]]") from None
 
 
 def parse_brake(text: str) -> dict[str, Any]:

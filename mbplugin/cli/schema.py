@@ -23,6 +23,7 @@ class Document(str, Enum):
     estop = "estop"
     stop_table = "stop-table"
     sweep = "sweep"
+    crosscheck = "crosscheck"
     config = "config"
     settings = "settings"
 

@@ -10,14 +10,13 @@ import typer
 
 from mbplugin.cli import options as opt
 from mbplugin.cli.acting import LoadOption, PayloadOption, parse_load, parse_payload
-from mbplugin.cli.braking import BrakeOption, parse_brake
+from mbplugin.cli.braking import BrakeOption, LockOption, parse_brake, parse_lock
 from mbplugin.cli.output import emit
 from mbplugin.cli.progress import time_bar
-from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.errors import UnknownName, suggestion
 from mbplugin.files import require_folder
 
 if TYPE_CHECKING:
-    from mbplugin.mechanism.coupling import Lock
     from mbplugin.simulation.trajectory import Trajectory
     from mbplugin.sources.scene import Scene
 
@@ -32,14 +31,6 @@ Qd = Annotated[
 Torque = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=VALUE,…", help="Constant forces on joint rates (N·m, N)."),
-]
-LockOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--lock",
-        metavar="JOINT[@S[:UNTIL]]",
-        help="A joint that locks, at a time, and opens again; repeatable.",
-    ),
 ]
 Signal = Annotated[
     float | None,
@@ -132,7 +123,7 @@ def simulate_command(
         "damping": damping,
         "friction": friction,
     }
-    locks = [_lock(value) for value in lock or ()]
+    locks = [parse_lock(value) for value in lock or ()]
     from mbplugin.simulation.run import simulate
 
     with time_bar() as progress:
@@ -210,16 +201,3 @@ def _require_pairs(scene: Scene, pairs: tuple[str, ...]) -> None:
     for name in pairs:
         if name not in known:
             raise UnknownName(f"--reactions names an unknown pair {name!r}", remedy=suggestion(name, known))
-
-
-def _lock(text: str) -> Lock:
-    from mbplugin.mechanism.coupling import Lock
-
-    joint, at, times = text.rpartition("@")
-    if not at:
-        return Lock(text)
-    start, colon, until = times.partition(":")
-    try:
-        return Lock(joint, float(start), until=float(until) if colon else None)
-    except ValueError:
-        raise BadUsage(f"--lock has {text!r}", expected="JOINT[@S[:UNTIL]]") from None

@@ -51,6 +51,10 @@ def schema_of(document: str) -> Schema:
         from mbplugin.report.sweep_schema import sweep_schema
 
         return {"$schema": _DRAFT, "title": "mbplugin sweep", **sweep_schema()}
+    if document == "crosscheck":
+        from mbplugin.report.crosscheck_schema import crosscheck_schema
+
+        return {"$schema": _DRAFT, "title": "mbplugin crosscheck", **crosscheck_schema()}
     built = {"lint": _lint, "rule": _rules, "matrix": _matrix, "config": _config}[document]()
     return {"$schema": _DRAFT, "title": f"mbplugin {document}", **built}
 

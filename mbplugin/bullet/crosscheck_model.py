@@ -1,0 +1,127 @@
+"""The parameters of two models side by side: what PyBullet reads from a file, or holds, against ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from mbplugin.bullet.agreement import Row
+from mbplugin.bullet.reader import read_client
+from mbplugin.bullet.session import quiet, session
+from mbplugin.errors import BrokenModel
+from mbplugin.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.sources.scene import Scene
+from mbplugin.spatial import cross, vector_from_rotation
+
+#: Relative error of masses and inertias, and error of places (m) and directions (rad), that reading may
+#: cause.
+_READ = 1e-6
+
+
+def own_file(scene: Scene) -> str | None:
+    """Return the one URDF from which a scene comes and that PyBullet can read."""
+    request = scene.request
+    if request is None or request.text is not None or request.snap_angles:
+        return None
+    files = [file for file in scene.files if file.endswith(".urdf")]
+    return files[0] if len(files) == 1 and Path(files[0]).is_file() else None
+
+
+def read_in_pybullet(path: str) -> Mechanism:
+    """Return what PyBullet reads from a URDF; to be called in a process of its own.
+
+    Raises
+    ------
+    BrokenModel
+        PyBullet refuses it.
+    """
+    with session() as (bullet, client):
+        bullet.setAdditionalSearchPath(str(Path(path).parent), physicsClientId=client)
+        with quiet():
+            try:
+                body = bullet.loadURDF(path, flags=bullet.URDF_USE_INERTIA_FROM_FILE, physicsClientId=client)
+            except bullet.error:
+                body = -1
+        if body < 0:
+            raise BrokenModel("PyBullet refuses to load it", where=path)
+        return read_client(client).mechanism
+
+
+def model_rows(ours: Mechanism, theirs: Mechanism) -> tuple[list[Row], tuple[str, ...]]:
+    """Return one row per parameter of all bodies and joints that both have, and notes on the others.
+
+    What PyBullet never reads as it is written is a note: links without an inertia, inertias that no body
+    can have, the masses of what stands still.
+    """
+    rows: list[Row] = []
+    notes: list[str] = []
+    others = {body.name: body for body in theirs.bodies}
+    still = _standing(ours) | _standing(theirs)
+    for body in ours.bodies:
+        if body.name not in others:
+            notes.append(f"PyBullet has no body {body.name!r}")
+        elif body.name in still:
+            continue
+        elif note := _misread(body, others[body.name]):
+            notes.append(note)
+        else:
+            rows += _body_rows(body, others[body.name])
+    pairs = {pair.name: pair for pair in theirs.pairs}
+    inner = {joint.inner for joint in ours.tree.joints}
+    idle = {body.name for body in ours.bodies if body.massless and body.name not in inner}
+    for pair in ours.pairs:
+        if pair.name in pairs:
+            found = list(_pair_rows(pair, pairs[pair.name]))
+            if pair.body_b in idle and not all(row.agrees for row in found):
+                notes.append(f"PyBullet places {pair.body_b!r} otherwise, which carries no mass")
+            else:
+                rows += found
+        elif pair.body_a != WORLD and not pair.closure:
+            notes.append(f"PyBullet has no joint {pair.name!r}")
+    return rows, tuple(notes)
+
+
+def _standing(mech: Mechanism) -> set[str]:
+    """Return bodies that are fixed to the ground."""
+    found = {WORLD}
+    for joint in mech.tree.joints:
+        if joint.inner in found and joint.pair is not None and not joint.pair.kind.free:
+            found.add(joint.outer)
+    return found
+
+
+def _misread(ours: Body, theirs: Body) -> str:
+    """Return what PyBullet is known to make of a body, or nothing."""
+    unit = theirs.mass == 1.0 and np.array_equal(theirs.I_C, np.eye(3))
+    if ours.massless and unit:
+        return f"PyBullet gives {ours.name!r}, which states no inertia, 1 kg and 1 kg·m²"
+    a, b, c = np.linalg.eigvalsh(ours.I_C)
+    if not theirs.I_C.any() and ours.I_C.any() and (a < 0 or a + b < c):
+        return f"PyBullet sets the inertia of {ours.name!r} to zero, since no body can have it"
+    return ""
+
+
+def _body_rows(ours: Body, theirs: Body) -> Iterator[Row]:
+    mass = max(ours.mass, 1e-300)
+    yield Row("mass", ours.name, "kg", abs(theirs.mass - ours.mass), _READ * mass)
+    shift = float(np.linalg.norm(theirs.p_LC - ours.p_LC))
+    yield Row("centre of mass", ours.name, "m", shift, _READ * max(1.0, float(np.abs(ours.p_LC).max())))
+    size = max(float(np.abs(ours.I_C).max()), 1e-300)
+    yield Row("inertia", ours.name, "kg·m²", float(np.abs(theirs.I_C - ours.I_C).max()), _READ * size)
+
+
+def _pair_rows(ours: Pair, theirs: Pair) -> Iterator[Row]:
+    """Yield how far axis and place of a joint are off, both in the link frame of the predecessor."""
+    if ours.body_a == WORLD or len(ours.kind.free) > 1 or ours.kind.free != theirs.kind.free:
+        return
+    if ours.kind.free:
+        a, b = ours.X_AP.R[:, 2], theirs.X_AP.R[:, 2]
+        angle = float(np.arctan2(np.linalg.norm(cross(a, b)), a @ b))
+        yield Row("joint axis", ours.name, "rad", angle, _READ)
+    X, Y = (p.X_AP @ p.X_SB for p in (ours, theirs))
+    bound = _READ * max(1.0, float(np.abs(X.p).max()))
+    yield Row("joint place", ours.name, "m", float(np.linalg.norm(Y.p - X.p)), bound)
+    turn = float(np.linalg.norm(vector_from_rotation(Y.R @ X.R.T)))
+    yield Row("joint orientation", ours.name, "rad", turn, _READ)

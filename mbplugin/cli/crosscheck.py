@@ -1,0 +1,176 @@
+"""``mbplugin crosscheck``: whether PyBullet converges to our motion as its step shrinks."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mbplugin.cli import options as opt
+from mbplugin.cli.acting import LoadOption, parse_load
+from mbplugin.cli.braking import (
+    BrakeOption,
+    LockOption,
+    StopPayloadOption,
+    StopQdOption,
+    parse_brake,
+    parse_lock,
+    parse_payloads,
+)
+from mbplugin.cli.output import emit
+from mbplugin.errors import BadUsage
+from mbplugin.files import require_folder
+
+if TYPE_CHECKING:
+    from mbplugin.bullet.agreement import Agreement
+    from mbplugin.sources.scene import Scene
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
+Duration = Annotated[
+    float | None,
+    typer.Option(metavar="S", help="How long, s; default: 0.5, longer where something locks later."),
+]
+Torque = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE,…", help="Constant forces on joint rates (N·m, N)."),
+]
+Signal = Annotated[float | None, typer.Option(metavar="S", help="When the brakes are told to close, s.")]
+Stop = Annotated[
+    int | None, typer.Option(metavar="CATEGORY", help="Compare a stop of this category instead: 0, 1 or 2.")
+]
+Damping = Annotated[bool, typer.Option("--damping/--no-damping", help="The file's joint damping.")]
+Friction = Annotated[bool, typer.Option("--friction/--no-friction", help="The file's dry friction.")]
+Against = Annotated[
+    Path | None, typer.Option(metavar="URDF", help="PyBullet's model; default: the scene's own URDF.")
+]
+Step = Annotated[float | None, typer.Option(metavar="S", help="PyBullet's coarsest step, s; default: found.")]
+Iterations = Annotated[int, typer.Option(metavar="N", help="Of PyBullet's solver.")]
+Snap = Annotated[
+    bool, typer.Option("--snap-angles", help="Read rounded angles as the fractions of π they stand for.")
+]
+Picture = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Also draw errors and both motions, .png, .svg or .pdf.")
+]
+
+
+def crosscheck_command(
+    file: File,
+    duration: Duration = None,
+    q: opt.QOption = None,
+    qd: StopQdOption = None,
+    lock: LockOption = None,
+    brake: BrakeOption = None,
+    signal: Signal = None,
+    stop: Stop = None,
+    load: LoadOption = None,
+    payload: StopPayloadOption = None,
+    torque: Torque = None,
+    damping: Damping = True,
+    friction: Friction = True,
+    against: Against = None,
+    step: Step = None,
+    iterations: Iterations = 500,
+    snap_angles: Snap = False,
+    picture: Picture = None,
+    base: opt.BaseOption = None,
+    output_format: opt.FormatOption = opt.Format.text,
+    output: opt.OutputOption = None,
+    package_dir: opt.PackageDirOption = None,
+) -> None:
+    """Print whether PyBullet converges to our motion as its step shrinks, and what is farthest off.
+
+    Exit code: 0 where it agrees, 1 where it does not or nothing can be compared, 2 for unusable input or
+    usage.
+    """
+    from mbplugin import sources
+
+    _require_files(picture, output)
+    if stop is not None and (duration or lock or torque or signal is not None):
+        raise BadUsage("--stop was given with --duration, --lock, --torque or --signal", expected="neither")
+    name, text = opt.read_source(file)
+    scene = sources.load(
+        name,
+        text=text,
+        package_dirs=tuple(package_dir or ()),
+        base=base.value if base else None,
+        snap_angles=snap_angles,
+    )
+    brakes = [parse_brake(value) for value in brake or ()]
+    loads = [parse_load(value) for value in load or ()]
+    payloads = parse_payloads(payload)
+    from mbplugin.bullet.crosscheck import crosscheck
+
+    common: dict[str, Any] = {
+        "against": None if against is None else str(against),
+        "step": step,
+        "iterations": iterations,
+    }
+    if stop is not None:
+        from mbplugin.estop.run import estop
+
+        report = estop(
+            scene,
+            opt.parse_q(q),
+            opt.parse_q(qd, "--qd"),
+            category=stop,
+            payload=payloads,
+            brakes=brakes,
+            loads=loads,
+            damping=damping,
+            friction=friction,
+        )
+        found = crosscheck(report, **common)
+    else:
+        if isinstance(payloads, float):
+            raise BadUsage("--payload names no body", expected="BODY:MASS[@X,Y,Z]")
+        found = crosscheck(
+            scene,
+            duration,
+            q=opt.parse_q(q),
+            qd=opt.parse_q(qd, "--qd"),
+            locks=[parse_lock(value) for value in lock or ()],
+            brakes=brakes or None,
+            signal=signal,
+            loads=loads,
+            payloads=payloads or (),
+            torques=opt.parse_q(torque, "--torque"),
+            damping=damping,
+            friction=friction,
+            **common,
+        )
+    if picture is not None:
+        found.plot(picture)
+    _report(found, scene, file, output_format, output)
+    if not found.agrees:
+        raise typer.Exit(1)
+
+
+def _require_files(picture: Path | None, output: Path | None) -> None:
+    """Refuse before anything is computed what could not be written after it."""
+    for path in (picture, output):
+        require_folder(path)
+    if picture is not None:
+        from mbplugin.simulation.plotting import require_picture
+
+        require_picture(picture)
+
+
+def _report(
+    found: Agreement, scene: Scene, file: str, output_format: opt.Format, output: Path | None
+) -> None:
+    if output_format is opt.Format.json:
+        from mbplugin.report.crosscheck_json import crosscheck_document
+        from mbplugin.report.json import dumps
+
+        emit(dumps(crosscheck_document(found, file, scene.files)), output)
+        return
+    from mbplugin.report.crosscheck_text import crosscheck_lines
+    from mbplugin.report.layout import plain_text, print_lines, terminal_width
+
+    name = scene.mechanism.name
+    if output is None and opt.on_terminal(sys.stdout):
+        print_lines(crosscheck_lines(found, name, terminal_width()))
+    else:
+        emit(plain_text(crosscheck_lines(found, name)), output)
