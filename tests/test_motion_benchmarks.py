@@ -22,8 +22,8 @@ import mbplugin as mb
 from mbplugin.constraints.velocity import body_twists
 from mbplugin.dynamics.actions import NOTHING
 from mbplugin.mechanism.kinematics import forward
+from mbplugin.simulation.act import CONFIGURE, do
 from mbplugin.simulation.choose import choose_rows
-from mbplugin.simulation.machine import CONFIGURE, do
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import pose_problem
 from mbplugin.simulation.run import simulate

@@ -13,8 +13,9 @@ from mbplugin.dynamics.kernels.tree import solid_records
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.estop.loop import BROKEN, LIMIT, STOPPED, STOPPING, compiled_loop
 from mbplugin.estop.scenario import Scenario
+from mbplugin.simulation.act import ACCELERATE, CONFIGURE, compiled_act, do
 from mbplugin.simulation.brakes import JointBrake
-from mbplugin.simulation.machine import ACCELERATE, CONFIGURE, STRETCH, Machine, compiled_act, machine_of
+from mbplugin.simulation.machine import STRETCH, Machine, machine_of
 from mbplugin.sources.scene import Payload
 from mbplugin.spatial import AnyArray, Array, Pose
 
@@ -146,13 +147,13 @@ class StopMachine:
         m = self._machine
         m.resistances["sense"] = 0.0
         m.chosen[:] = m.resistances["row"]
-        compiled_act()(m, ACCELERATE, 0.0, 0.0, np.array(q, dtype=float), np.zeros(len(self.model.rates)))
+        do(m, ACCELERATE, 0.0, np.array(q, dtype=float), np.zeros(len(self.model.rates)))
         return np.array(m.multipliers[self._own])
 
     def inertias(self, q: Array) -> Array:
         """Return the diagonal of the mass matrix (nv,) at a pose, kg·m² and kg."""
         nv = len(self.model.rates)
-        compiled_act()(self._machine, CONFIGURE, 0.0, 0.0, np.array(q, dtype=float), np.zeros(nv))
+        do(self._machine, CONFIGURE, 0.0, np.array(q, dtype=float), np.zeros(nv))
         M = np.zeros((nv, nv))
         mass_matrix(self.model.solids, self.model.rates, M)
         return np.array(np.diag(M))

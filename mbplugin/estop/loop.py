@@ -17,7 +17,8 @@ from numba import types
 from scipy.integrate import RK45
 
 from mbplugin.dynamics.kernels.jit import Records, compiled, kernel
-from mbplugin.simulation.machine import ACCELERATE, ACT, INDICES, MACHINE, VECTOR, Act, Machine
+from mbplugin.simulation.act import ACCELERATE, ACT, Act
+from mbplugin.simulation.machine import INDICES, MACHINE, VECTOR, Machine, lend
 from mbplugin.spatial import AnyArray, Array
 
 #: One resistance in a stop. ``base`` and ``brake`` parts: sliding, static, viscous. ``leaves``, ``grips``:
@@ -89,10 +90,10 @@ def stop_loop(
         if t >= end:
             return MOVING, t, count
         goal = _next(s, t, end)
-        old[0, :], old[1, :] = q, qd
         for n in range(len(s)):
             f0[n] = s[n].force
         for j in range(nv):
+            old[0, j], old[1, j] = q[j], qd[j]
             a0[j] = m.rates[j].qdd
             k[0, 0, j], k[0, 1, j] = qd[j], a0[j]
         step, grown, evaluations = _step(act, m, room, s, k, old, q, qd, min(h, goal - t), rtol, atol)
@@ -228,7 +229,7 @@ def _accelerate(act: Act, m: Machine, room: AnyArray, s: Records, q: Array, qd: 
         m.power,
         m.health,
     )
-    act(part, ACCELERATE, 0.0, 0.0, q, qd)
+    act(lend(part), ACCELERATE, 0.0, 0.0, q, qd)
     r = 0
     for n in range(len(s)):
         s[n].force = 0.0

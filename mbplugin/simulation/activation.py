@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from mbplugin.dynamics.kernels.rows import RATE
+from mbplugin.simulation.act import ACCELERATE, CONFIGURE, do
 from mbplugin.simulation.choose import choose_rows, trusted_share
 from mbplugin.simulation.event import Event, passing
 from mbplugin.simulation.friction import AT_REST, decide, rates_of
 from mbplugin.simulation.integrators.contract import Step
 from mbplugin.simulation.locking.instant import all_impulses, contradict, grip, gripped, is_singular
-from mbplugin.simulation.machine import ACCELERATE, CONFIGURE, Machine, compiled_act, do, machine_of
+from mbplugin.simulation.machine import Machine, machine_of
 from mbplugin.simulation.march import March, State
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import Problem
@@ -309,4 +310,4 @@ class Activation:
         do(self.machine, CONFIGURE, state.t, state.q, state.qd)
 
     def _evaluate(self, t: float, begun: float, q: Array, qd: Array) -> None:
-        compiled_act()(self.machine, ACCELERATE, t, begun, q, qd)
+        do(self.machine, ACCELERATE, t, q, qd, begun)

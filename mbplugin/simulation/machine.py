@@ -1,27 +1,24 @@
-"""What the compiled step loops work on, and the one function through which they reach the recursions.
+"""What the compiled step loops work on, and how they hand it on.
 
-A loop that the compiler could see through would be compiled together with all recursions below it, once
-for every loop. They are compiled once, behind ``act``; loops call it through a pointer.
+A loop lends its machine: it hands on the place in memory, one number instead of a hundred, and whoever
+reads it there counts no references.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-from math import sqrt
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 from numba import types
+from numba.core import cgutils as _cgutils
+from numba.extending import intrinsic
 
-from mbplugin.dynamics.kernels.articulated import factor, inward, outward
-from mbplugin.dynamics.kernels.closing import update_rows
-from mbplugin.dynamics.kernels.forces import LOAD, SPRING, gather
-from mbplugin.dynamics.kernels.jit import Records, compiled, kernel
-from mbplugin.dynamics.kernels.motion import move
-from mbplugin.dynamics.kernels.resistance import RESISTANCE, resist
+from mbplugin.dynamics.kernels.forces import LOAD, SPRING
+from mbplugin.dynamics.kernels.jit import Records
+from mbplugin.dynamics.kernels.resistance import RESISTANCE
 from mbplugin.dynamics.kernels.rows import END, ROW, TERM
-from mbplugin.dynamics.kernels.solve import constrain, decompose, jump
 from mbplugin.dynamics.kernels.tree import RATE, SOLID
 from mbplugin.dynamics.tree_model import TreeModel
 from mbplugin.spatial import AnyArray, Array
@@ -73,14 +70,6 @@ class Machine(NamedTuple):
     health: Array
 
 
-#: What ``act`` does, in this order; the numbers add up.
-CONFIGURE, SPLIT, PUSH, LEAP = 1, 2, 4, 8
-ACCELERATE = CONFIGURE | SPLIT | PUSH
-
-#: ``act`` as the loops get it: called with (machine, what, t, begun, q, qd).
-Act = Any
-
-
 def machine_of(model: TreeModel, stretches: AnyArray, chosen: AnyArray) -> Machine:
     """Return the machine of a model with the given rows holding."""
     r, nv = len(chosen), len(model.rates)
@@ -105,86 +94,14 @@ def machine_of(model: TreeModel, stretches: AnyArray, chosen: AnyArray) -> Machi
     )
 
 
-def act(m: Machine, what: int, t: float, begun: float, q: Array, qd: Array) -> bool:
-    """Do what is asked at a state; return whether every rate moves mass.
-
-    CONFIGURE fills poses, twists, inertias and rows; SPLIT decomposes the chosen rows; PUSH fills
-    accelerations, multipliers and power (mueller2026 (7)); LEAP fills ``qdd`` with the smallest change of
-    rates that closes ``gap``, and multipliers with the impulses.
-    """
-    regular = True
-    if what & CONFIGURE:
-        move(m.solids, m.rates, q, qd)
-        regular = factor(m.solids, m.rates)
-        if len(m.rows):
-            prescribe(m.stretches, m.drive, t, begun)
-            update_rows(m.solids, m.ends, m.rows, m.terms, m.drive, q)
-    if what & SPLIT and len(m.chosen):
-        m.health[0] = decompose(m.solids, m.rates, m.rows, m.terms, m.chosen, m.Q, m.R)
-    if what & PUSH:
-        push(m, q, qd)
-    if what & LEAP:
-        leap(m)
-    return regular
-
-
-@kernel
-def push(m: Machine, q: Array, qd: Array) -> None:
-    """Fill accelerations and multipliers from what acts; the rows must be decomposed."""
-    m.power[:] = 0.0
-    gather(m.solids, m.rates, m.loads, m.springs, q, qd, m.power)
-    resist(m.solids, m.rates, m.rows, m.terms, m.resistances, qd, m.power)
-    inward(m.solids, m.rates, True)
-    outward(m.solids, m.rates, True)
-    if len(m.chosen):
-        constrain(m.solids, m.rates, m.rows, m.terms, m.chosen, m.Q, m.R, m.multipliers)
-        for i in range(len(m.chosen)):
-            # Cᵀλ works with vᵀCᵀλ = −bᵀλ
-            m.power[2] -= m.multipliers[i] * m.rows[m.chosen[i]].bias
-
-
-@kernel
-def leap(m: Machine) -> None:
-    """Fill ``qdd`` with the change of rates that closes ``gap``; rows that are too weak are left alone."""
-    R, largest = m.R.copy(), 0.0
-    for i in range(len(m.chosen)):
-        size = 0.0
-        for k in range(i + 1):
-            size += R[k, i] * R[k, i]
-        largest = max(largest, sqrt(size))
-        if R[i, i] < m.health[1] * largest:
-            R[i, i] = 0.0
-    jump(m.solids, m.rates, m.Q, R, m.gap, m.multipliers)
-    for i in range(len(m.chosen)):
-        m.multipliers[i] *= m.rows[m.chosen[i]].unit
-
-
-@kernel
-def prescribe(stretches: Records, drive: Array, t: float, begun: float) -> None:
-    """Fill ``drive`` at time t with the stretches in force at the time the step has begun."""
-    for n in range(len(stretches)):
-        one = stretches[n]
-        first = n == 0 or stretches[n - 1].drive != one.drive
-        if not first and one.start > begun + 1e-12 * (1.0 + abs(begun)):
-            continue
-        s = t - one.start
-        value, rate, acceleration = 0.0, 0.0, 0.0
-        for k in range(5, -1, -1):
-            acceleration = acceleration * s + 2.0 * rate
-            rate = rate * s + value
-            value = value * s + one.c[k]
-        drive[one.drive, 0] = value
-        drive[one.drive, 1] = rate
-        drive[one.drive, 2] = acceleration
-
-
 def _records(dtype: np.dtype[Any]) -> Any:
     record: Any = numba.from_dtype(dtype)
     return record[::1]
 
 
-_named_tuple: Any = types.NamedTuple
-
+_named_tuple: Any = types.NamedTuple  # the stubs leave these untyped
+_intrinsic: Any = intrinsic
+cgutils: Any = _cgutils
 
 VECTOR, MATRIX, INDICES = types.float64[::1], types.float64[:, ::1], types.int64[::1]
 #: The machine as the compiler knows it.
@@ -193,18 +110,33 @@ MACHINE = _named_tuple(
     + [MATRIX, INDICES, MATRIX, MATRIX, VECTOR, VECTOR, VECTOR, VECTOR],
     Machine,
 )
-#: How ``act`` is called.
-SIGNATURE = types.boolean(MACHINE, types.int64, types.float64, types.float64, VECTOR, VECTOR)
-#: ``act`` as the compiler knows it: a pointer.
-ACT = types.FunctionType(SIGNATURE)
 
 
-@lru_cache(maxsize=1)
-def compiled_act() -> Act:
-    """Return ``act``, compiled or from the cache."""
-    return compiled(act, SIGNATURE)
+def _lend(_: Any, machine: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        arrays = []
+        for n, kind in enumerate(signature.args[0].types):
+            array = context.make_array(kind)(context, builder, builder.extract_value(args[0], n))
+            # whoever borrows it counts no references
+            array.meminfo = cgutils.get_null_value(array.meminfo.type)
+            array.parent = cgutils.get_null_value(array.parent.type)
+            arrays.append(array._getvalue())
+        struct = context.make_tuple(builder, signature.args[0], arrays)
+        place = cgutils.alloca_once_value(builder, struct)
+        return builder.ptrtoint(place, context.get_value_type(types.intp))
+
+    return types.intp(machine), code
 
 
-def do(m: Machine, what: int, t: float, q: Array, qd: Array) -> bool:
-    """Let ``act`` do something at a state, from Python."""
-    return bool(compiled_act()(m, what, t, t, q, qd))
+def _lent(_: Any, place: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = context.get_value_type(signature.return_type).as_pointer()
+        return builder.load(builder.inttoptr(args[0], pointer))
+
+    return MACHINE(place), code
+
+
+#: In a loop: the place of a machine, good until the function that asks for it returns.
+lend: Callable[[Machine], int] = _intrinsic(_lend)
+#: In a kernel: the machine at a place.
+lent: Callable[[int], Machine] = _intrinsic(_lent)

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from mbplugin.simulation.act import ACCELERATE, compiled_act, do
 from mbplugin.simulation.integrators.contract import Chunk, make_chunk
 from mbplugin.simulation.integrators.dop853 import DEGREE as DOP853_DEGREE
 from mbplugin.simulation.integrators.dop853 import dop853_loop
@@ -15,15 +16,15 @@ from mbplugin.simulation.integrators.rk4 import rk4_loop
 from mbplugin.simulation.integrators.variational import DEGREE as VARIATIONAL_DEGREE
 from mbplugin.simulation.integrators.variational import variational_loop
 from mbplugin.simulation.integrators.variational_step import compiled_impel, compiled_step, make_room
-from mbplugin.simulation.machine import ACCELERATE, Machine, compiled_act, do
+from mbplugin.simulation.machine import Machine
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.projection import project_state
 from mbplugin.spatial import AnyArray, Array
 
 #: A rejected step may be due to a singular pose when a row has lost this much towards being chosen anew.
 NEAR_SINGULAR = 5.0
-#: Steps that a compiled loop takes before it comes back to show progress and let itself be interrupted.
-_CHUNK = {"dop853": 32, "rk4": 512, "variational": 128}
+#: Evaluations of a model without rows and rates after which a loop comes back, and of a stage of a step.
+_WORK, _STAGES = 80_000, {"dop853": 12, "rk4": 4, "variational": 8}
 _DEGREE = {"dop853": DOP853_DEGREE, "rk4": RK4_DEGREE, "variational": VARIATIONAL_DEGREE}
 
 
@@ -85,14 +86,14 @@ class CompiledMarch:
     ) -> tuple[int, Chunk, int]:
         """Take steps in place until ``end``, or a chunk; return status, samples and their number."""
         o = self._options
-        room = steps or _CHUNK[o.integrator]
+        room = steps or _room(machine, o.integrator)
         chunk = make_chunk(room, len(state.q), len(state.qd), _DEGREE[o.integrator], self._dense)
         projected = o.stabilization == "projection"
         common = (state.q, state.qd, state.qdd, state.work)
         out = (chunk.time, chunk.q, chunk.qd, chunk.qdd, chunk.work, chunk.dense)
         if o.integrator == "rk4":
             control = (state.t, end, state.h, trusted)
-            result = rk4_loop()(compiled_act(), machine, marks, *control, projected, *common, *out, 1)
+            result = rk4_loop()(compiled_act(), machine, marks, *control, projected, *common, *out)
         elif o.integrator == "variational":
             code = (compiled_act(), compiled_impel(), compiled_step())
             working = (machine, make_room(len(machine.chosen), len(state.q), len(state.qd)), marks)
@@ -117,3 +118,9 @@ class CompiledMarch:
         if o.integrator == "rk4":
             self.counts[0] += 4 * kept
         return int(status), chunk, int(kept)
+
+
+def _room(machine: Machine, integrator: str) -> int:
+    """Return after how many steps, some 50 ms, a loop comes back to show progress or be interrupted."""
+    cost = 1 + len(machine.rates) + len(machine.chosen) ** 2
+    return min(max(_WORK // (cost * _STAGES[integrator]), 16), 4096)

@@ -10,7 +10,8 @@ from numba import types
 
 from mbplugin.dynamics.kernels.inverse import energies
 from mbplugin.dynamics.kernels.jit import compiled
-from mbplugin.simulation.machine import ACT, CONFIGURE, MACHINE, MATRIX, VECTOR, Act, Machine, compiled_act
+from mbplugin.simulation.act import ACT, CONFIGURE, Act, compiled_act
+from mbplugin.simulation.machine import MACHINE, MATRIX, VECTOR, Machine, lend
 from mbplugin.spatial import Array
 
 
@@ -24,8 +25,9 @@ def _measure(
     potential: Array,
     largest: Array,
 ) -> None:
+    place = lend(m)
     for n in range(len(time)):
-        act(m, CONFIGURE, time[n], time[n], q[n], qd[n])
+        act(place, CONFIGURE, time[n], time[n], q[n], qd[n])
         kinetic[n], potential[n] = energies(m.solids, m.rates, m.springs, q[n], qd[n])
         for i in range(len(largest)):
             if m.rows[i].holonomic:

@@ -13,8 +13,9 @@ from mbplugin.dynamics.tree_model import TreeModel, massless_joint, tree_model
 from mbplugin.errors import BadUsage
 from mbplugin.mechanism.coupling import Lock
 from mbplugin.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.simulation.act import CONFIGURE, do
 from mbplugin.simulation.choose import choose_rows, generic_redundancy
-from mbplugin.simulation.machine import CONFIGURE, STRETCH, Machine, do, machine_of
+from mbplugin.simulation.machine import STRETCH, Machine, machine_of
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.projection import project_state
 from mbplugin.simulation.schedule import TimedDrive

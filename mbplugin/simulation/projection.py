@@ -11,17 +11,8 @@ from numba import types
 from mbplugin.dynamics.kernels.group import displace
 from mbplugin.dynamics.kernels.jit import compiled, kernel
 from mbplugin.dynamics.kernels.solve import row_rate
-from mbplugin.simulation.machine import (
-    ACT,
-    CONFIGURE,
-    LEAP,
-    MACHINE,
-    SPLIT,
-    VECTOR,
-    Act,
-    Machine,
-    compiled_act,
-)
+from mbplugin.simulation.act import ACT, CONFIGURE, LEAP, SPLIT, Act, compiled_act
+from mbplugin.simulation.machine import MACHINE, VECTOR, Machine, lend, lent
 from mbplugin.spatial import Array
 
 #: Scaled position residual that is left alone.
@@ -30,28 +21,29 @@ _ITERATIONS = 8
 
 
 @kernel
-def project(act: Act, m: Machine, t: float, begun: float, q: Array, qd: Array) -> bool:
+def project(act: Act, place: int, t: float, begun: float, q: Array, qd: Array) -> bool:
     """Correct q and qd in place so that Φ = 0 and C v + b = 0; return whether M is regular.
 
     Poses, rows and their decomposition are those of the corrected state afterwards.
     """
-    if not act(m, CONFIGURE | SPLIT, t, begun, q, qd):
+    m = lent(place)
+    if not act(place, CONFIGURE | SPLIT, t, begun, q, qd):
         return False
     if len(m.chosen) == 0:
         return True
     # near a singular pose a weak row would fling the mechanism about
     m.health[1] = m.health[2]
-    if project_position(act, m, t, begun, q, qd):
-        act(m, SPLIT, t, begun, q, qd)
-    project_velocity(act, m, t, begun, q, qd)
+    if project_position(act, place, t, begun, q, qd):
+        act(place, SPLIT, t, begun, q, qd)
+    project_velocity(act, place, t, begun, q, qd)
     m.health[1] = 0.0
     return True
 
 
 @kernel
-def project_position(act: Act, m: Machine, t: float, begun: float, q: Array, qd: Array) -> bool:
+def project_position(act: Act, place: int, t: float, begun: float, q: Array, qd: Array) -> bool:
     """Take Newton steps with the decomposition at hand; return whether q has moved."""
-    moved, last = False, np.inf
+    m, moved, last = lent(place), False, np.inf
     step, new = np.empty(len(qd)), np.empty(len(q))
     for _ in range(_ITERATIONS):
         worst = 0.0
@@ -62,33 +54,36 @@ def project_position(act: Act, m: Machine, t: float, begun: float, q: Array, qd:
         if worst <= CLOSED or worst > 0.5 * last:
             break
         last, moved = worst, True
-        act(m, LEAP, t, begun, q, qd)
+        act(place, LEAP, t, begun, q, qd)
         for j in range(len(qd)):
             step[j] = m.rates[j].qdd
         displace(m.solids, q, step, new)
-        q[:] = new
-        act(m, CONFIGURE, t, begun, q, qd)
+        for i in range(len(q)):
+            q[i] = new[i]
+        act(place, CONFIGURE, t, begun, q, qd)
     return moved
 
 
 @kernel
-def project_velocity(act: Act, m: Machine, t: float, begun: float, q: Array, qd: Array) -> None:
+def project_velocity(act: Act, place: int, t: float, begun: float, q: Array, qd: Array) -> None:
     """Correct qd in place at a decomposed state; impulses stay in ``multipliers``."""
+    m = lent(place)
     for i in range(len(m.chosen)):
         row = m.rows[m.chosen[i]]
         m.gap[i] = -row.unit * (row_rate(m.solids, m.rows, m.terms, m.chosen[i], qd) + row.bias)
-    act(m, LEAP, t, begun, q, qd)
+    act(place, LEAP, t, begun, q, qd)
     for j in range(len(qd)):
         qd[j] += m.rates[j].qdd
-    act(m, CONFIGURE, t, begun, q, qd)
+    act(place, CONFIGURE, t, begun, q, qd)
 
 
 def _project_alone(act: Act, m: Machine, t: float, position: bool, q: Array, qd: Array) -> bool:
+    place = lend(m)
     if position:
-        return project(act, m, t, t, q, qd)
-    regular = act(m, CONFIGURE | SPLIT, t, t, q, qd)
+        return project(act, place, t, t, q, qd)
+    regular = act(place, CONFIGURE | SPLIT, t, t, q, qd)
     if len(m.chosen):
-        project_velocity(act, m, t, t, q, qd)
+        project_velocity(act, place, t, t, q, qd)
     return bool(regular)
 
 

@@ -28,23 +28,13 @@ from mbplugin.dynamics.kernels.solve import constrain, row_rate
 from mbplugin.errors import BadUsage
 from mbplugin.mechanism.kinematics import forward
 from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.simulation.act import CONFIGURE, SPLIT, do
 from mbplugin.simulation.integrators.contract import Chunk, make_chunk
 from mbplugin.simulation.integrators.dop853 import DEGREE as DOP853_DEGREE
 from mbplugin.simulation.integrators.dop853 import dop853_dense, dop853_error, dop853_step
 from mbplugin.simulation.integrators.rk4 import DEGREE as RK4_DEGREE
 from mbplugin.simulation.integrators.rk4 import cubic, rk4_step
-from mbplugin.simulation.machine import (
-    CONFIGURE,
-    DONE,
-    LOOK,
-    NOT_FINITE,
-    RESELECT,
-    SPLIT,
-    TOO_SMALL,
-    WEAK,
-    Machine,
-    compiled_act,
-)
+from mbplugin.simulation.machine import DONE, LOOK, NOT_FINITE, RESELECT, TOO_SMALL, WEAK, Machine
 from mbplugin.simulation.march import NEAR_SINGULAR, State
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import Problem
@@ -211,7 +201,7 @@ class ReadableMarch:
         o = self._options
         if o.formulation == "projected" and o.redundancy == "eliminate" and o.coordinates == "joint":
             return self._projected(machine, t, begun, q, qd)
-        compiled_act()(machine, CONFIGURE, t, begun, q, qd)
+        do(machine, CONFIGURE, t, q, qd, begun)
         self._model.power[:] = 0.0
         if o.coordinates == "absolute":
             return self._absolute(machine, t, q, qd)
@@ -243,7 +233,7 @@ class ReadableMarch:
     def _projected(self, machine: Machine, t: float, begun: float, q: Array, qd: Array) -> Array:
         """As the compiled piece does it, with the controller's forces."""
         m = machine
-        compiled_act()(m, CONFIGURE | SPLIT, t, begun, q, qd)
+        do(m, CONFIGURE | SPLIT, t, q, qd, begun)
         m.power[:] = 0.0
         gather(m.solids, m.rates, m.loads, m.springs, q, qd, m.power)
         resist(m.solids, m.rates, m.rows, m.terms, m.resistances, qd, m.power)

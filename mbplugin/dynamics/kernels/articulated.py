@@ -27,7 +27,8 @@ def factor(solids: Records, rates: Records) -> bool:
                 me.I_A[i, 3 + j] = 0.0
                 me.I_A[3 + i, j] = 0.0
                 me.I_A[3 + i, 3 + j] = me.J[i, j]
-    regular, T = True, np.empty((6, 6))
+    # the ground carries nothing, its record has room
+    regular, T = True, solids[0].I_A
     for k in range(len(solids) - 1, 0, -1):
         me = solids[k]
         for j in range(me.qd_start + me.freedoms - 1, me.qd_start - 1, -1):
@@ -53,22 +54,28 @@ def _turn_inertia(me: Records) -> None:
 @kernel
 def _take_rate(me: Records, one: Records) -> bool:
     """Reduce the inertia of a solid by one of its rates; return whether the rate carried any."""
-    own = 0.0
-    for i in range(6):
-        total = 0.0
-        for m in range(6):
-            total += me.I_A[i, m] * one.s[m]
-        one.U[i] = total
-        own += one.s[i] * total
-    one.D = own + one.armature
+    x = (one.s[0], one.s[1], one.s[2], one.s[3], one.s[4], one.s[5])
+    # held apart from the records, which the compiler must suspect of being one
+    U = (_row(me, 0, x), _row(me, 1, x), _row(me, 2, x), _row(me, 3, x), _row(me, 4, x), _row(me, 5, x))
+    one.D = one.armature + U[0] * x[0] + U[1] * x[1] + U[2] * x[2] + U[3] * x[3] + U[4] * x[4] + U[5] * x[5]
     one.root = sqrt(one.D)
+    for i in range(6):
+        one.U[i] = U[i]
     if not one.D > 0.0:
         return False
+    share = 1.0 / one.D
     for i in range(6):
-        share = one.U[i] / one.D
         for m in range(6):
-            me.I_A[i, m] -= share * one.U[m]
+            me.I_A[i, m] -= share * U[i] * U[m]
     return True
+
+
+@kernel
+def _row(me: Records, i: int, x: tuple[float, float, float, float, float, float]) -> float:
+    I_A = me.I_A
+    total: float = I_A[i, 0] * x[0] + I_A[i, 1] * x[1] + I_A[i, 2] * x[2]
+    total += I_A[i, 3] * x[3] + I_A[i, 4] * x[4] + I_A[i, 5] * x[5]
+    return total
 
 
 @kernel

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from math import atan2, pi, sqrt
-
-import numpy as np
+from math import atan2, floor, pi, sqrt
 
 from mbplugin.dynamics.kernels.forces import point_position, point_velocity
 from mbplugin.dynamics.kernels.jit import Records, kernel
@@ -49,7 +47,7 @@ def update_rows(
             row.bias = -drive[row.drive, 1]
             row.gamma += drive[row.drive, 2]
         if row.angles == MEASURED and 3 <= row.kind < 10:
-            row.phi -= 2 * pi * np.round(row.phi / (2 * pi))
+            row.phi -= 2 * pi * floor(row.phi / (2 * pi) + 0.5)
 
 
 @kernel
@@ -154,7 +152,7 @@ def _pair_residual(end: Records, row: Records) -> float:
         if kind < 3:
             return float(travel)
         angle = atan2(_element(end, 1, 0), _element(end, 0, 0))
-        turns = np.round((travel / end.pitch - angle) / (2 * pi)) if end.pitch != 0.0 else 0.0
+        turns = floor((travel / end.pitch - angle) / (2 * pi) + 0.5) if end.pitch != 0.0 else 0.0
         return float(travel - end.pitch * (angle + 2 * pi * turns))
     if kind == UNIVERSAL:
         return float(-_element(end, 0, 1))

@@ -39,7 +39,8 @@ def kinetic_slopes(solids: Records, rates: Records, qd: Array) -> None:
     for k in range(1, len(solids)):
         me, on = solids[k], solids[solids[k].parent]
         x, y, z = me.c[0] - on.c[0], me.c[1] - on.c[1], me.c[2] - on.c[2]
-        V[:] = on.v
+        for i in range(6):
+            V[i] = on.v[i]
         V[0] += on.v[4] * z - on.v[5] * y
         V[1] += on.v[5] * x - on.v[3] * z
         V[2] += on.v[3] * y - on.v[4] * x

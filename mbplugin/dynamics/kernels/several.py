@@ -48,28 +48,32 @@ def relative_pose(me: Records, q: Array, R_PS: Array, d: Array) -> None:
             d[component] += value
         else:
             turn_matrix(component - 3, value, turn)
-            R_PS[:] = _product(R_PS, turn)
+            _turn_further(R_PS, turn)
     if me.quaternion:
         rotation_of_quaternion(q, me.q_start + travels, R_PS)
 
 
 @kernel
-def _product(A: Array, B: Array) -> Array:
-    out = np.empty((3, 3))
+def _turn_further(R: Array, turn: Array) -> None:
+    """Replace R (3, 3) by R times another turn."""
     for i in range(3):
+        a, b, c = R[i, 0], R[i, 1], R[i, 2]
         for j in range(3):
-            out[i, j] = A[i, 0] * B[0, j] + A[i, 1] * B[1, j] + A[i, 2] * B[2, j]
-    return out
+            R[i, j] = a * turn[0, j] + b * turn[1, j] + c * turn[2, j]
 
 
 @kernel
 def several_pose(solids: Records, k: int, q: Array) -> None:
     """Fill the frame of solid k, whose R and joint hold the inner joint frame."""
     me = solids[k]
-    R_PS, d = np.empty((3, 3)), np.empty(3)
+    R_PS, R_in, d = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     relative_pose(me, q, R_PS, d)
-    R_in = me.R.copy()
-    me.R[:] = _product(R_in, R_PS if me.sign > 0 else R_PS.T.copy())
+    for i in range(3):
+        for j in range(3):
+            R_in[i, j] = me.R[i, j]
+            if me.sign < 0 and j > i:
+                R_PS[i, j], R_PS[j, i] = R_PS[j, i], R_PS[i, j]
+    _turn_further(me.R, R_PS)
     for i in range(3):
         if me.sign > 0:
             me.joint[i] += R_in[i, 0] * d[0] + R_in[i, 1] * d[1] + R_in[i, 2] * d[2]

@@ -17,10 +17,10 @@ from scipy.integrate import DOP853
 
 from mbplugin.dynamics.kernels.group import displace
 from mbplugin.dynamics.kernels.jit import Records, compiled, kernel
+from mbplugin.simulation.act import ACT, Act
 from mbplugin.simulation.integrators.contract import Derivative
-from mbplugin.simulation.integrators.stage import settle, stage
+from mbplugin.simulation.integrators.stage import keep, put, settle, stage
 from mbplugin.simulation.machine import (
-    ACT,
     DONE,
     LOOK,
     MACHINE,
@@ -29,8 +29,9 @@ from mbplugin.simulation.machine import (
     TOO_SMALL,
     VECTOR,
     WEAK,
-    Act,
     Machine,
+    lend,
+    lent,
 )
 from mbplugin.simulation.watch import WATCH, look_out
 from mbplugin.spatial import Array
@@ -78,13 +79,14 @@ def march_dop853(
     rejected steps. Near a singular pose — a row has less than ``weak`` of its own — a rejected step is not
     tried again here: smaller and smaller ones would only home in on the pose.
     """
-    nv, kept, status = len(qd), 0, DONE
+    place = lend(m)
+    m, nv, kept, status = lent(place), len(qd), 0, DONE
     kx, kv, kw = np.empty((_EXTENDED, nv)), np.empty((_EXTENDED, nv)), np.empty((_EXTENDED, 3))
     x, v, at = np.empty(nv), np.empty(nv), np.empty(len(q))
-    kw[0, :] = m.power
+    put(m.power, kw[0])
     while kept < len(out_t) and end - t > 1e-14 * (1.0 + abs(end)):
-        kx[0, :] = qd
-        kv[0, :] = qdd
+        put(qd, kx[0])
+        put(qdd, kv[0])
         grown, healthy = _LARGEST, m.health[0] >= weak
         while True:
             h = min(h, largest)
@@ -94,12 +96,12 @@ def march_dop853(
                 return TOO_SMALL, kept, t, h
             for s in range(1, _STAGES):
                 _combine(step, s, _A[s], kx, kv, qd, x, v)
-                stage(act, m, t + _C[s] * step, t, q, x, v, at, kx[s], kv[s], kw[s])
+                stage(act, place, t + _C[s] * step, t, q, x, v, at, kx[s], kv[s], kw[s])
             _combine(step, _STAGES, _B, kx, kv, qd, x, v)
             displace(m.solids, q, x, at)
-            stage(act, m, t + step, t, q, x, v, at, kx[_STAGES], kv[_STAGES], kw[_STAGES])
+            stage(act, place, t + step, t, q, x, v, at, kx[_STAGES], kv[_STAGES], kw[_STAGES])
             counts[0] += _STAGES
-            error = _error(step, kx, kv, q, qd, at, x, v, m, rtol, atol)
+            error = _error(step, kx, kv, q, qd, at, x, v, m.rates, rtol, atol)
             if error < 1.0:
                 break
             counts[1] += 1
@@ -114,24 +116,21 @@ def march_dop853(
         if len(dense):
             for s in range(_STAGES + 1, _EXTENDED):
                 _combine(step, s, _A[s], kx, kv, qd, out_qd[kept], out_qdd[kept])
-                stage(act, m, t + _C[s] * step, t, q, out_qd[kept], out_qdd[kept], at, kx[s], kv[s], kw[s])
+                now = t + _C[s] * step
+                stage(act, place, now, t, q, out_qd[kept], out_qdd[kept], at, kx[s], kv[s], kw[s])
             counts[0] += _EXTENDED - _STAGES - 1
             _polynomial(step, kx, kv, qd, x, v, dense[kept])
             displace(m.solids, q, x, at)
-        q[:] = at
-        qd[:] = v
+        put(at, q)
+        put(v, qd)
         begun = t
         t = end if last else t + step
-        status = settle(act, m, t, begun, projected, q, qd, qdd)
-        kw[0, :] = m.power
+        status = settle(act, place, t, begun, projected, q, qd, qdd)
+        put(m.power, kw[0])
         counts[0] += 1
         # a step cut short by the end says nothing about the next one
         h = max(h, step * grown) if last else step * grown
-        out_t[kept] = t
-        out_q[kept] = q
-        out_qd[kept] = qd
-        out_qdd[kept] = qdd
-        out_work[kept] = work
+        keep(kept, t, q, qd, qdd, work, out_t, out_q, out_qd, out_qdd, out_work)
         kept += 1
         if status != DONE:
             break
@@ -181,7 +180,7 @@ def _error(
     q_new: Array,
     x: Array,
     v: Array,
-    m: Machine,
+    rates: Records,
     rtol: float,
     atol: float,
 ) -> float:
@@ -194,7 +193,7 @@ def _error(
             a3 += _E3[s] * kx[s, j]
             b5 += _E5[s] * kv[s, j]
             b3 += _E3[s] * kv[s, j]
-        i = m.rates[j].coordinate
+        i = rates[j].coordinate
         size = max(abs(q[i]), abs(q_new[i])) if i >= 0 else max(1.0, abs(x[j]))
         scale_x = atol + rtol * size
         scale_v = atol + rtol * max(abs(qd[j]), abs(v[j]))

@@ -11,9 +11,10 @@ from numba import types
 
 from mbplugin.dynamics.kernels.group import displace, increment_rate
 from mbplugin.dynamics.kernels.jit import Records, compiled, kernel
+from mbplugin.simulation.act import ACT, Act
 from mbplugin.simulation.integrators.contract import Derivative
-from mbplugin.simulation.integrators.stage import settle, stage
-from mbplugin.simulation.machine import ACT, DONE, LOOK, MACHINE, MATRIX, RESELECT, VECTOR, Act, Machine
+from mbplugin.simulation.integrators.stage import keep, put, settle, stage
+from mbplugin.simulation.machine import DONE, LOOK, MACHINE, MATRIX, RESELECT, VECTOR, Machine, lend, lent
 from mbplugin.simulation.watch import WATCH, look_out
 from mbplugin.spatial import Array
 
@@ -40,12 +41,13 @@ def march_rk4(
     out_qdd: Array,
     out_work: Array,
     dense: Array,
-    every: int,
 ) -> tuple[int, int, float, float]:
     """Take steps of h from (q, qd, qdd), all changed in place, until ``end`` or until the chunk is full.
 
-    One of ``every`` steps is kept. Returns status, samples kept, time, and h.
+    Returns status, samples kept, time, and h.
     """
+    place = lend(m)
+    m = lent(place)
     nv, kept, taken, status = len(qd), 0, 0, DONE
     k1x, k2x, k3x, k4x = np.empty(nv), np.empty(nv), np.empty(nv), np.empty(nv)
     k1v, k2v, k3v, k4v = np.empty(nv), np.empty(nv), np.empty(nv), np.empty(nv)
@@ -61,13 +63,13 @@ def march_rk4(
         for j in range(nv):
             k1x[j], k1v[j] = qd[j], qdd[j]
             x[j], v[j] = 0.5 * step * k1x[j], qd[j] + 0.5 * step * k1v[j]
-        stage(act, m, now + 0.5 * step, now, q, x, v, at, k2x, k2v, k2w)
+        stage(act, place, now + 0.5 * step, now, q, x, v, at, k2x, k2v, k2w)
         for j in range(nv):
             x[j], v[j] = 0.5 * step * k2x[j], qd[j] + 0.5 * step * k2v[j]
-        stage(act, m, now + 0.5 * step, now, q, x, v, at, k3x, k3v, k3w)
+        stage(act, place, now + 0.5 * step, now, q, x, v, at, k3x, k3v, k3w)
         for j in range(nv):
             x[j], v[j] = step * k3x[j], qd[j] + step * k3v[j]
-        stage(act, m, now + step, now, q, x, v, at, k4x, k4v, k4w)
+        stage(act, place, now + step, now, q, x, v, at, k4x, k4v, k4w)
         for j in range(nv):
             x[j] = step / 6.0 * (k1x[j] + 2.0 * k2x[j] + 2.0 * k3x[j] + k4x[j])
             v[j] = qd[j] + step / 6.0 * (k1v[j] + 2.0 * k2v[j] + 2.0 * k3v[j] + k4v[j])
@@ -75,28 +77,22 @@ def march_rk4(
             work[i] += step / 6.0 * (k1w[i] + 2.0 * k2w[i] + 2.0 * k3w[i] + k4w[i])
         displace(m.solids, q, x, at)
         if len(dense):
-            k1v[:] = qdd
-            k2v[:] = qd
+            put(qdd, k1v)
+            put(qd, k2v)
             increment_rate(m.solids, x, v, k4x)
-        q[:] = at
-        qd[:] = v
+        put(at, q)
+        put(v, qd)
         taken += 1
         t = now + step
-        status = settle(act, m, t, now, projected, q, qd, qdd)
-        k1w[:] = m.power
+        status = settle(act, place, t, now, projected, q, qd, qdd)
+        put(m.power, k1w)
         if len(dense):
             cubic(step, x, k2v, k4x, k2v, qd, k1v, qdd, dense[kept])
-        looked = look_out(m, marks, step, q, qd) if len(marks) else False
-        if taken % every == 0 or end - t <= 1e-9 * h or status != DONE or looked:
-            out_t[kept] = t
-            out_q[kept] = q
-            out_qd[kept] = qd
-            out_qdd[kept] = qdd
-            out_work[kept] = work
-            kept += 1
+        keep(kept, t, q, qd, qdd, work, out_t, out_q, out_qd, out_qdd, out_work)
+        kept += 1
         if status != DONE:
             break
-        if looked:
+        if len(marks) and look_out(m, marks, step, q, qd):
             status = LOOK
             break
         if m.health[0] < trusted:
@@ -114,7 +110,7 @@ def rk4_loop() -> Any:
     result: Any = types.Tuple  # the stubs leave it untyped
     result = result((types.int64, types.int64, types.float64, types.float64))
     marks = numba.from_dtype(WATCH)[::1]
-    return compiled(march_rk4, result(ACT, MACHINE, marks, *numbers, types.boolean, *state, types.int64))
+    return compiled(march_rk4, result(ACT, MACHINE, marks, *numbers, types.boolean, *state))
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Pieces that the compiled integrators share: one stage, the end of a step, a cubic dense output."""
+"""Pieces that the compiled integrators share: one stage, the end of a step, and what is kept of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from math import isfinite
 
 from mbplugin.dynamics.kernels.group import displace, increment_rate
 from mbplugin.dynamics.kernels.jit import kernel
-from mbplugin.simulation.machine import ACCELERATE, DONE, MASSLESS, NOT_FINITE, PUSH, Act, Machine
+from mbplugin.simulation.act import ACCELERATE, PUSH, Act
+from mbplugin.simulation.machine import DONE, MASSLESS, NOT_FINITE, lent
 from mbplugin.simulation.projection import project
 from mbplugin.spatial import Array
 
@@ -14,7 +15,7 @@ from mbplugin.spatial import Array
 @kernel
 def stage(
     act: Act,
-    m: Machine,
+    place: int,
     t: float,
     begun: float,
     q: Array,
@@ -26,8 +27,9 @@ def stage(
     kw: Array,
 ) -> bool:
     """Fill the derivatives of increment, rates and works; ``at`` (nq,) is room for q ∘ x."""
+    m = lent(place)
     displace(m.solids, q, x, at)
-    regular: bool = act(m, ACCELERATE, t, begun, at, qd)
+    regular: bool = act(place, ACCELERATE, t, begun, at, qd)
     increment_rate(m.solids, x, qd, kx)
     for j in range(len(qd)):
         kv[j] = m.rates[j].qdd
@@ -38,17 +40,47 @@ def stage(
 
 @kernel
 def settle(
-    act: Act, m: Machine, t: float, begun: float, projected: bool, q: Array, qd: Array, qdd: Array
+    act: Act, place: int, t: float, begun: float, projected: bool, q: Array, qd: Array, qdd: Array
 ) -> int:
     """End a step at (q, qd): project in place, and fill the accelerations there."""
-    if projected:
-        if not project(act, m, t, begun, q, qd):
+    m = lent(place)
+    if projected and len(m.chosen):
+        if not project(act, place, t, begun, q, qd):
             return MASSLESS
-        act(m, PUSH, t, begun, q, qd)
-    elif not act(m, ACCELERATE, t, begun, q, qd):
+        act(place, PUSH, t, begun, q, qd)
+    elif not act(place, ACCELERATE, t, begun, q, qd):
         return MASSLESS
     total = 0.0
     for j in range(len(qd)):
         qdd[j] = m.rates[j].qdd
         total += qdd[j] + qd[j]
     return DONE if isfinite(total) else NOT_FINITE
+
+
+@kernel
+def put(values: Array, out: Array) -> None:
+    """Copy an array; ``out[:] = values`` would have the compiler prepare a message for every way to fail."""
+    for i in range(len(out)):
+        out[i] = values[i]
+
+
+@kernel
+def keep(
+    kept: int,
+    t: float,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    work: Array,
+    out_t: Array,
+    out_q: Array,
+    out_qd: Array,
+    out_qdd: Array,
+    out_work: Array,
+) -> None:
+    """Keep a sample."""
+    out_t[kept] = t
+    put(q, out_q[kept])
+    put(qd, out_qd[kept])
+    put(qdd, out_qdd[kept])
+    put(work, out_work[kept])

@@ -19,11 +19,11 @@ from numba import types
 
 from mbplugin.dynamics.kernels.group import increment_rate
 from mbplugin.dynamics.kernels.jit import Records, compiled
+from mbplugin.simulation.act import ACT, Act
 from mbplugin.simulation.integrators.rk4 import cubic
-from mbplugin.simulation.integrators.stage import settle
+from mbplugin.simulation.integrators.stage import keep, settle
 from mbplugin.simulation.integrators.variational_step import ROOM, STEP, Room
 from mbplugin.simulation.machine import (
-    ACT,
     DONE,
     LOOK,
     MACHINE,
@@ -31,8 +31,9 @@ from mbplugin.simulation.machine import (
     RESELECT,
     TOO_SMALL,
     VECTOR,
-    Act,
     Machine,
+    lend,
+    lent,
 )
 from mbplugin.simulation.watch import WATCH, look_out
 from mbplugin.spatial import Array
@@ -71,7 +72,8 @@ def march_variational(
     A step that is too long for its equations to be solved is taken in parts. Returns status, samples kept,
     time, and h. ``counts`` (2,) adds up evaluations and steps that were tried in vain.
     """
-    kept, taken, part, status, begun = 0, 0, 1.0, DONE, t
+    place = lend(m)
+    m, kept, taken, part, status, begun = lent(place), 0, 0, 1.0, DONE, t
     nv, driven = len(qd), m.power[2]
     old_qd, old_qdd, slope = np.empty(nv), np.empty(nv), np.empty(nv)
     while kept < len(out_t) and end - t > 1e-9 * h:
@@ -82,7 +84,7 @@ def march_variational(
             step = end - now
         for j in range(nv):
             old_qd[j], old_qdd[j] = qd[j], qdd[j]
-        tries = take_step(act, impel, m, now, step, q, qd, qdd, room)
+        tries = take_step(act, impel, place, now, step, q, qd, qdd, room)
         if tries == 0:
             counts[1] += 1
             part *= 0.5
@@ -96,17 +98,13 @@ def march_variational(
         taken += 1
         if part < 1.0:
             begun, taken, part = t, 0, 2.0 * part
-        status = settle(act, m, t, now, True, q, qd, qdd)
+        status = settle(act, place, t, now, True, q, qd, qdd)
         work[2] += 0.5 * step * (driven + m.power[2])
         driven = m.power[2]
         if len(dense):
             increment_rate(m.solids, room.x, qd, slope)
             cubic(step, room.x, old_qd, slope, old_qd, qd, old_qdd, qdd, dense[kept])
-        out_t[kept] = t
-        out_q[kept] = q
-        out_qd[kept] = qd
-        out_qdd[kept] = qdd
-        out_work[kept] = work
+        keep(kept, t, q, qd, qdd, work, out_t, out_q, out_qd, out_qdd, out_work)
         kept += 1
         if status != DONE:
             break

@@ -27,18 +27,8 @@ from mbplugin.dynamics.kernels.momenta import collect_forces, kinetic_slopes, mo
 from mbplugin.dynamics.kernels.resistance import resist
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import row_acceleration, row_in_rates, row_rate
-from mbplugin.simulation.machine import (
-    ACT,
-    CONFIGURE,
-    LEAP,
-    MACHINE,
-    MATRIX,
-    SIGNATURE,
-    SPLIT,
-    VECTOR,
-    Act,
-    Machine,
-)
+from mbplugin.simulation.act import ACT, CONFIGURE, LEAP, SIGNATURE, SPLIT, Act
+from mbplugin.simulation.machine import MATRIX, VECTOR, Machine, lent
 from mbplugin.spatial import Array
 
 _ITERATIONS = 60
@@ -86,12 +76,13 @@ def make_room(r: int, nq: int, nv: int) -> Room:
     return Room(np.zeros((r, nv)), p, x, P, g, v, step, np.zeros(nq), np.zeros(r), np.zeros(r))
 
 
-def impel(m: Machine, what: int, t: float, begun: float, q: Array, qd: Array) -> bool:
+def impel(place: int, what: int, t: float, begun: float, q: Array, qd: Array) -> bool:
     """Do what is asked at a configured state.
 
     MOMENTA fills ``u`` of the rates with ∂L/∂q̇; SLOPES, after it, ``tau`` with ∂L/∂q plus what acts
     besides; FREE fills ``qdd`` with M⁻¹ ``tau`` and ``a`` of the solids with what follows from it.
     """
+    m = lent(place)
     if what & MOMENTA:
         momenta(m.solids, m.rates, qd)
     if what & SLOPES:
@@ -121,20 +112,21 @@ def compiled_impel() -> Act:
 _named_tuple: Any = types.NamedTuple  # the stubs leave it untyped
 #: The room as the compiler knows it, and how the step is called.
 ROOM = _named_tuple([MATRIX, *[VECTOR] * 9], Room)
-_STEP = types.int64(ACT, ACT, MACHINE, types.float64, types.float64, VECTOR, VECTOR, VECTOR, ROOM)
+_STEP = types.int64(ACT, ACT, types.intp, types.float64, types.float64, VECTOR, VECTOR, VECTOR, ROOM)
 #: The step as the loop gets it: a pointer.
 STEP = types.FunctionType(_STEP)
 
 
 def variational_step(
-    act: Act, impel: Act, m: Machine, t: float, h: float, q: Array, qd: Array, qdd: Array, room: Room
+    act: Act, impel: Act, place: int, t: float, h: float, q: Array, qd: Array, qdd: Array, room: Room
 ) -> int:
     """Take a step in place; return the number of corrections, or zero where the equations are not solved.
 
     ``power`` is that at the midpoint; without a solution q and qd stay as they are.
     """
-    act(m, CONFIGURE, t, t, q, qd)
-    impel(m, MOMENTA, t, t, q, qd)
+    m = lent(place)
+    act(place, CONFIGURE, t, t, q, qd)
+    impel(place, MOMENTA, t, t, q, qd)
     for i in range(len(m.chosen)):
         for j in range(len(qd)):
             room.J[i, j] = 0.0
@@ -145,8 +137,8 @@ def variational_step(
         room.x[j] = h * (qd[j] + 0.5 * h * qdd[j])
     best, since = np.inf, 0
     for n in range(1, _ITERATIONS + 1):
-        _look_ahead(act, impel, m, t, h, q, room, n == 1)
-        _correct(act, impel, m, t, h, room)
+        _look_ahead(act, impel, place, t, h, q, room, n == 1)
+        _correct(act, impel, place, t, h, room)
         size, change = 0.0, 0.0
         for j in range(len(qd)):
             room.x[j] += room.step[j]
@@ -156,7 +148,7 @@ def variational_step(
         best = min(best, change)
         stalled = since >= _PATIENCE[0] and change <= _STALLED[0] * size + _STALLED[1]
         if stalled or change <= _SOLVED[0] * size + _SOLVED[1]:
-            _end(act, impel, m, t, h, q, qd, room)
+            _end(act, impel, place, t, h, q, qd, room)
             return n
         if since >= _PATIENCE[1]:
             return 0
@@ -171,37 +163,39 @@ def compiled_step() -> Any:
 
 @kernel
 def _look_ahead(
-    act: Act, impel: Act, m: Machine, t: float, h: float, q: Array, room: Room, first: bool
+    act: Act, impel: Act, place: int, t: float, h: float, q: Array, room: Room, first: bool
 ) -> None:
     """Fill residuals of the rows, and momenta and what changes them at the midpoint."""
+    m = lent(place)
     for j in range(len(room.x)):
         room.v[j] = room.x[j] / h
         room.step[j] = 0.5 * room.x[j]
     if len(m.chosen):
         displace(m.solids, q, room.x, room.at)
-        act(m, CONFIGURE, t + h, t, room.at, room.v)
+        act(place, CONFIGURE, t + h, t, room.at, room.v)
         for i in range(len(m.chosen)):
             room.phi[i] = m.rows[m.chosen[i]].phi
     displace(m.solids, q, room.step, room.at)
-    act(m, CONFIGURE | SPLIT if first else CONFIGURE, t + 0.5 * h, t, room.at, room.v)
+    act(place, CONFIGURE | SPLIT if first else CONFIGURE, t + 0.5 * h, t, room.at, room.v)
     for i in range(len(m.chosen)):
         row = m.rows[m.chosen[i]]
         if not row.holonomic or (row.kind == RATE and row.coordinate < 0):
             room.phi[i] = h * (row_rate(m.solids, m.rows, m.terms, m.chosen[i], room.v) + row.bias)
-    impel(m, MOMENTA | SLOPES, t, t, room.at, room.v)
+    impel(place, MOMENTA | SLOPES, t, t, room.at, room.v)
     for j in range(len(room.x)):
         room.P[j] = m.rates[j].u
         room.g[j] = m.rates[j].tau
 
 
 @kernel
-def _correct(act: Act, impel: Act, m: Machine, t: float, h: float, room: Room) -> None:
+def _correct(act: Act, impel: Act, place: int, t: float, h: float, room: Room) -> None:
     """Correct λ, and fill the correction δ of x:  M δ − h Cᵀδλ = h · residual,  C δ = −Φ."""
+    m = lent(place)
     increment_rate(m.solids, room.x, room.P, room.step)
     for j in range(len(room.x)):
         m.rates[j].tau = h * (room.p[j] - room.step[j] + 0.5 * h * room.g[j] + _pulled(room, j))
     _add_cross(m, room.x, room.g, True, -0.5 * h * h)
-    impel(m, FREE, t, t, room.at, room.v)
+    impel(place, FREE, t, t, room.at, room.v)
     for j in range(len(room.x)):
         room.step[j] = m.rates[j].qdd
     if len(m.chosen) == 0:
@@ -209,7 +203,7 @@ def _correct(act: Act, impel: Act, m: Machine, t: float, h: float, room: Room) -
     for i in range(len(m.chosen)):
         gap = room.phi[i] + row_acceleration(m.solids, m.rates, m.rows, m.terms, m.chosen[i])
         m.gap[i] = -m.rows[m.chosen[i]].unit * gap
-    act(m, LEAP, t, t, room.at, room.v)
+    act(place, LEAP, t, t, room.at, room.v)
     for j in range(len(room.x)):
         room.step[j] += m.rates[j].qdd
     for i in range(len(m.chosen)):
@@ -217,16 +211,17 @@ def _correct(act: Act, impel: Act, m: Machine, t: float, h: float, room: Room) -
 
 
 @kernel
-def _end(act: Act, impel: Act, m: Machine, t: float, h: float, q: Array, qd: Array, room: Room) -> None:
+def _end(act: Act, impel: Act, place: int, t: float, h: float, q: Array, qd: Array, room: Room) -> None:
     """Put q to the end, and qd to the rates that follow from the momenta there."""
+    m = lent(place)
     displace(m.solids, q, room.x, room.at)
     for i in range(len(q)):
         q[i] = room.at[i]
-    act(m, CONFIGURE, t + h, t, q, room.v)
+    act(place, CONFIGURE, t + h, t, q, room.v)
     for j in range(len(qd)):
         m.rates[j].tau = room.p[j] + h * room.g[j] + _pulled(room, j)
     _add_cross(m, room.x, room.P, False, 1.0)
-    impel(m, FREE, t, t, q, qd)
+    impel(place, FREE, t, t, q, qd)
     for j in range(len(qd)):
         qd[j] = m.rates[j].qdd
 

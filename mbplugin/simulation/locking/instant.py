@@ -13,10 +13,11 @@ from mbplugin.dynamics.kernels.rows import DISTANCE, MEASURED, RATE
 from mbplugin.dynamics.kernels.solve import row_rate
 from mbplugin.dynamics.tree_model import TreeModel
 from mbplugin.mechanism import Constraint, Pair
+from mbplugin.simulation.act import CONFIGURE, do
 from mbplugin.simulation.choose import rank_of
 from mbplugin.simulation.locking.activate import activate
 from mbplugin.simulation.locking.holds import put_in
-from mbplugin.simulation.machine import CONFIGURE, Machine, do
+from mbplugin.simulation.machine import Machine
 from mbplugin.spatial import Array, Pose
 
 #: Poses at which a rank may prove to be higher.
