@@ -63,30 +63,47 @@ def fitted(inertia: float, angle: float, time: float) -> tuple[float, float]:
     return inertia * SPEED * decay / np.expm1(decay * t), inertia * decay
 
 
+def brakes_of(scene: Scene, robot: str) -> tuple[float, list[Brake]]:
+    """Inertia about joint 1, kg·m², and the brakes that its published row suggests."""
+    rows, payload = PUBLISHED[robot]
+    inertia = inertia_of_joint_1(scene, payload)
+    dry, viscous = fitted(inertia, *rows[0])
+    effort = {name: scene.mechanism.pair_by_name[name].freedoms[0].effort for name in AXES}
+    scale = {name: effort[name] / effort[AXES[0]] for name in AXES}
+    brakes = [
+        Brake(name, dry * scale[name], viscous=viscous * scale[name], delay=DELAY, static_torque=1e4)
+        for name in AXES
+    ]
+    return inertia, brakes
+
+
+def computed(robot: str) -> list[str]:
+    """What becomes of joints 1, 2, 3."""
+    scene = load(robot)
+    inertia, brakes = brakes_of(scene, robot)
+    print(
+        f"{robot}: {inertia:.2f} kg·m² about joint 1;"
+        f" its brake {brakes[0].torque:.1f} N·m + {brakes[0].viscous:.1f} N·m·s/rad"
+    )
+    speeds = dict.fromkeys(AXES, SPEED)
+    payload = PUBLISHED[robot][1]
+    table = mb.stopping_table(scene, payload=payload, speeds=speeds, categories=[0], brakes=brakes)
+    return [
+        f"{row['distance']:.2f} rad, {1e3 * row['time']:.0f} ms"
+        if row["outcome"] == "stopped"
+        else "does not stop"
+        for row in table.rows
+    ]
+
+
 def main() -> None:
     print(f"delay {1e3 * DELAY:g} ms (stated), {np.degrees(SPEED):.0f} °/s, computed, not measured")
-    for robot, (rows, payload) in PUBLISHED.items():
-        scene = load(robot)
-        inertia = inertia_of_joint_1(scene, payload)
-        dry, viscous = fitted(inertia, *rows[0])
-        effort = {name: scene.mechanism.pair_by_name[name].freedoms[0].effort for name in AXES}
-        scale = {name: effort[name] / effort[AXES[0]] for name in AXES}
-        print(
-            f"{robot}: {inertia:.2f} kg·m² about joint 1; its brake {dry:.1f} N·m + {viscous:.1f} N·m·s/rad"
-        )
-        brakes = [
-            Brake(name, dry * scale[name], viscous=viscous * scale[name], delay=DELAY, static_torque=1e4)
-            for name in AXES
-        ]
-        table = mb.stopping_table(
-            scene, payload=payload, speeds=dict.fromkeys(AXES, SPEED), categories=[0], brakes=brakes
-        )
+    for robot, (rows, _) in PUBLISHED.items():
+        told = computed(robot)
         print("  joint                published        computed")
-        for row, (angle, time) in zip(table.rows, rows, strict=True):
-            told = f"{row['distance']:.2f} rad {1e3 * row['time']:3.0f} ms"
-            if row["outcome"] != "stopped":
-                told = "does not stop: gravity is stronger than such a brake"
-            print(f"  {row['joint']:<20} {angle:.2f} rad {1e3 * time:3.0f} ms  {told}")
+        for name, (angle, time), text in zip(AXES, rows, told, strict=True):
+            print(f"  {name:<20} {angle:.2f} rad, {1e3 * time:.0f} ms  {text}")
+    print("does not stop: gravity is stronger than such a brake")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ OUTCOME_WORDS = {
 }
 _KINDS = ("stick", "slip", "limit", "lock")
 _MOST = 40
+_COLUMN = 13
 
 
 def estop_lines(report: StopReport, width: int = PLAIN_WIDTH) -> Iterator[Line]:
@@ -55,9 +56,9 @@ def table_lines(
     """Yield a table: names on the left, cells below their heads."""
     yield Line()
     wide = max([len(title), *(len(name) for name, _ in rows)])
-    yield Line(f"  {title:<{wide}}" + "".join(f"{head:>12}" for head in heads), "bold cyan")
+    yield Line(f"  {title:<{wide}}" + "".join(f"{head:>{_COLUMN}}" for head in heads), "bold cyan")
     for name, cells in rows:
-        yield Line((f"  {name:<{wide}}" + "".join(f"{cell:>12}" for cell in cells)).rstrip())
+        yield Line((f"  {name:<{wide}}" + "".join(f"{cell:>{_COLUMN}}" for cell in cells)).rstrip())
 
 
 def _joints(report: StopReport) -> Iterator[Line]:
