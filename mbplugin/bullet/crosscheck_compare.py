@@ -13,13 +13,13 @@ accelerations jump; that too is granted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mbplugin.bullet.agreement import Curves, Row
 from mbplugin.bullet.crosscheck_motion import Sampled
-from mbplugin.bullet.crosscheck_task import Task
+from mbplugin.bullet.crosscheck_task import SAME, Task
 from mbplugin.mechanism import Mechanism
 from mbplugin.mechanism.kinematics import forward
 from mbplugin.simulation.trajectory import Trajectory
@@ -53,9 +53,8 @@ class Deviations:
 def deviations(task: Task, ours: Trajectory, runs: Sequence[Sampled], step: float) -> list[Deviations]:
     """Return all deviations of the motion; ``step`` is the smallest one, s."""
     mech, time = task.mech, runs[0].time
-    at = ours.resample(_before(task, time))
-    keep = _kept(task, time)
-    q, qd = at.q[keep], at.qd[keep]
+    at = _samples(task, ours, time)
+    q, qd = at.q, at.qd
     rate_units = tuple(_units(mech))
     units = tuple(unit.removesuffix("/s") for unit in rate_units)
     own = [forward(mech, x) for x in q]
@@ -143,8 +142,7 @@ def curves_of(task: Task, ours: Trajectory, run: Sampled) -> Curves:
         for k in range(joint.q.start, joint.q.stop if plain else joint.q.stop - 4):
             names.append(mech.q_names[k])
             columns.append(k)
-    at = ours.resample(_before(task, run.time))
-    own = at.q[_kept(task, run.time)]
+    own = _samples(task, ours, run.time).q
     start = np.concatenate(([0.0], run.time))
     first = task.q[None, columns]
     return Curves(
@@ -155,27 +153,26 @@ def curves_of(task: Task, ours: Trajectory, run: Sampled) -> Curves:
     )
 
 
-def _before(task: Task, time: Array) -> Array:
-    """Return the sample times, those at instants twice: before and after what changes there."""
-    inner = task.instants[1:-1]
-    return np.sort(np.concatenate((time, [t for t in time if _near(t, inner)])))
-
-
-def _near(time: float, instants: Sequence[float]) -> bool:
-    return any(abs(time - instant) < 1e-12 for instant in instants)
-
-
-def _kept(task: Task, time: Array) -> Array:
-    """Return the indices of the samples before, where one stands twice."""
-    at = _before(task, time)
-    return np.asarray(np.flatnonzero(np.append(True, np.diff(at) > 1e-12)))
+def _samples(task: Task, ours: Trajectory, time: Array) -> Trajectory:
+    """Return our motion at PyBullet's sample times, at instants before what changes there."""
+    at = [(t, False) for t in time.tolist()]
+    for instant in task.instants[1:-1]:
+        # the time of our event is that of the instant but for the rounding of our own steps
+        own = float(ours.time[np.argmin(np.abs(ours.time - instant))])
+        if abs(own - instant) < SAME:
+            at = [(own, extra) if abs(t - instant) < SAME else (t, extra) for t, extra in at]
+            at += [(own, True)] if any(t == own for t, _ in at) else []
+    at.sort(key=lambda entry: entry[0])
+    kept = np.array([not extra for _, extra in at])
+    found = ours.resample([t for t, _ in at])
+    return replace(found, time=found.time[kept], q=found.q[kept], qd=found.qd[kept])
 
 
 def _uneven(ours: Trajectory, step: float) -> float:
     """Return what joints that come to rest or slip within a step do to the extrapolated value."""
     total = 0.0
     for event in ours.events:
-        at = np.flatnonzero(np.abs(ours.time - event.time) < 1e-12)
+        at = np.flatnonzero(np.abs(ours.time - event.time) < SAME)
         if event.kind in ("stick", "slip") and len(at) > 1:
             total += float(np.abs(ours.qdd[at[-1]] - ours.qdd[at[0]]).max())
     return total * (2 * step**2 + (2 * step) ** 2) / 8
@@ -185,7 +182,7 @@ def _jumps(task: Task, ours: Trajectory, runs: Sequence[Sampled], units: tuple[s
     """Return the deviations of the jumps at instants at which our rates jump."""
     found = []
     for k, instant in enumerate(task.instants[1:-1]):
-        events = [event for event in ours.events if abs(event.time - instant) < 1e-12]
+        events = [event for event in ours.events if abs(event.time - instant) < SAME]
         if not events:
             continue
         jump = events[-1].velocity_after - events[0].velocity_before

@@ -10,7 +10,7 @@ from mbplugin.bullet.build import build
 from mbplugin.bullet.build_ties import UNLIMITED, drive
 from mbplugin.bullet.built import Built, Motor
 from mbplugin.bullet.crosscheck_push import axes, push
-from mbplugin.bullet.crosscheck_task import Solver, Task
+from mbplugin.bullet.crosscheck_task import SAME, Solver, Task
 from mbplugin.bullet.session import session
 from mbplugin.spatial import Array
 
@@ -72,7 +72,7 @@ def _run(task: Task, step: float, refinement: int, solver: Solver) -> Sampled:
             fine = count * refinement
             h = (end - begin) / fine
             bullet.setTimeStep(h, physicsClientId=client)
-            led = _set_motors(task, built, begin)
+            led = _set_motors(task, built, begin + SAME)
             every = refinement * max(1, -(-count // _SAMPLES))
             for k in range(1, fine + 1):
                 for motor, rate in led:
@@ -82,7 +82,9 @@ def _run(task: Task, step: float, refinement: int, solver: Solver) -> Sampled:
                 if k == 1 and begin > 0:
                     changed.append(built.state()[1])
                 if k % every == 0 or k == fine:
-                    samples.append((begin + k * h, *built.state(), *_poses(built)))
+                    # rounding must not put an instant behind itself
+                    time = end if k == fine else begin + k * h
+                    samples.append((time, *built.state(), *_poses(built)))
         columns = [np.array(column) for column in zip(*samples, strict=True)]
         return Sampled(columns[0], columns[1], columns[2], columns[3], columns[4], tuple(changed))
 

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from mbplugin.simulation.schedule import TimedDrive
 
 
+#: Times that differ by less are the same, s.
+SAME = 1e-9
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """One motion, as PyBullet and we compute it.
@@ -66,7 +70,11 @@ class Task:
         for drive in self.drives:
             times |= {start for start, _ in drive.stretches}
             times |= set() if drive.until is None else {drive.until}
-        return tuple(sorted(time for time in times if 0 <= time <= self.duration))
+        inner = [0.0]
+        for time in sorted(times):
+            if inner[-1] + SAME < time < self.duration - SAME:
+                inner.append(time)
+        return (*inner, self.duration)
 
     @property
     def constrained(self) -> bool:
