@@ -48,7 +48,7 @@ lint: $(VENV)/test.stamp
 
 schemas: $(VENV)/core.stamp
 	@mkdir -p docs
-	@for document in lint scene matrix rule reactions simulate estop stop-table sweep config settings; do \
+	@for document in lint scene matrix rule reactions simulate estop stop-table sweep crosscheck config settings; do \
 	  $(BIN)/mbplugin schema $$document --output docs/$$document.schema.json || exit; \
 	done
 
@@ -67,6 +67,7 @@ viewer:
 	@cd out/viewer && { \
 	  echo "/* three.js $$(node -p 'require("./node_modules/three/package.json").version'), bundled with viewer/main.js of mbplugin."; \
 	  echo; cat node_modules/three/LICENSE; echo "*/"; cat bundle.js; } > viewer.min.js
+	@cd $(PAGE)/viewer && echo "/* made of $$(LC_ALL=C; cat *.js package-lock.json | sha256sum | cut -c 1-64) */" >> ../../../../out/viewer/viewer.min.js
 	@mv out/viewer/viewer.min.js $(PAGE) && rm -rf out/viewer
 	@echo "$(PAGE)/viewer.min.js"
 

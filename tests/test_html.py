@@ -8,7 +8,6 @@ import json
 import re
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ from command_line import ASSETS, DOOR_1, DOOR_2, FOUR_BAR, ROOT, call
 from html_pages import HOSTILE, drawing, floats, hostile_model, page_of, parsed
 
 import mbplugin as mb
+from mbplugin.bullet.agreement import Agreement, Curves, Row
 from mbplugin.mechanism.kinematics import forward
 from mbplugin.report.html import Chapter, html_page
 from mbplugin.report.html.chart import Chart, Curve, figure, most_moving, ticks
@@ -192,37 +192,37 @@ def test_a_stop_shows_its_ghosts_and_its_path() -> None:
 
 
 def test_an_agreement_is_told_row_by_row() -> None:
-    row = SimpleNamespace(
-        quantity="coordinate",
-        element="<j1>",
-        unit="rad",
-        deviation=2e-5,
-        bound=1e-5,
-        errors=(4e-3, 2e-3),
-        orders=(1.0,),
-        time=0.25,
-        agrees=False,
+    rows = (
+        Row("mass", "<link>", "kg", 0.0, 1e-6),
+        Row("coordinate", "<j2>", "rad", 1e-6, 1e-5, (2e-3, 1e-3), (1.0,), 0.5),
+        Row("coordinate", "<j1>", "rad", 2e-5, 1e-5, (4e-3, 2e-3), (1.0,), 0.25),
     )
-    found = SimpleNamespace(
-        verdict="disagrees",
-        agrees=False,
-        reason="<j1> parts.",
-        rows=(row,),
-        steps=(1e-3, 5e-4),
-        orders=(1.01,),
-        duration=1.0,
-        settings={"iterations": 500.0},
-        notes=("nothing",),
-        curves=SimpleNamespace(
-            names=("<j1>",), time=np.arange(3.0), ours=np.ones((3, 1)), bullet=np.zeros((3, 1))
-        ),
+    curves = Curves(("<j1>",), np.arange(3.0), np.ones((3, 1)), np.zeros((3, 1)))
+    found = Agreement(
+        "disagrees",
+        "<j1> parts",
+        rows,
+        (1e-3, 5e-4),
+        (1.01,),
+        1.0,
+        {"iterations": 500.0},
+        ("nothing",),
+        curves,
     )
     page = parsed(html_page(Chapter(title="check", agreement=found)))
     text = page.text_content()
-    assert "PyBullet disagrees" in text and "<j1> parts." in text and "iterations 500" in text
-    (line,) = page.xpath("//tr[@class='warn']")
-    assert [cell.text for cell in line][:5] == ["coordinate", "<j1>", "2e-05", "1e-05", "rad"]
-    assert len(page.xpath("//figure")) == 1
+    assert "PyBullet disagrees" in text and "Disagrees: <j1> parts." in text and "iterations 500" in text
+    told = [[cell.text for cell in line][:5] for line in page.xpath("//tbody/tr")]
+    # what disagrees comes first, what only stands comes last
+    assert told[0] == ["coordinate", "<j1>", "2e-05", "1e-05", "rad"]
+    assert [row[1] for row in told] == ["<j1>", "<j2>", "<link>"]
+    assert [row.get("class") for row in page.xpath("//tbody/tr")] == ["warn", None, None]
+    by_step, _ = page.xpath("//figure")
+    first, second = by_step.xpath(".//polyline/@points")
+    (x0, y0), (x1, y1) = (tuple(map(float, point.split(","))) for point in first.split())
+    (_, z0), (_, z1) = (tuple(map(float, point.split(","))) for point in second.split())
+    # both halve with the step: parallel lines on paper of powers of ten, the larger error above
+    assert y1 - y0 == pytest.approx(z1 - z0, abs=0.11) and y0 < z0 and x1 != x0
 
 
 def test_curves_are_where_their_values_are() -> None:

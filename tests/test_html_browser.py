@@ -285,7 +285,7 @@ def test_on_paper_the_view_is_an_image(visit: Any, minitaur: str) -> None:
     seen.until("document.querySelector('.still').naturalWidth > 100")
     assert not seen.page.locator("canvas").is_visible() and not seen.page.locator(".filter").is_visible()
     assert near(seen.pixels(".still"), "#e69f00") > 2000
-    assert seen.page.locator("td details:not([open])").count() == 0
+    assert seen.page.locator("section > details:not([open])").count() == 0
     quiet(seen)
 
 

@@ -75,7 +75,7 @@ def crosscheck_command(
     snap_angles: Snap = False,
     picture: Picture = None,
     base: opt.BaseOption = None,
-    output_format: opt.FormatOption = opt.Format.text,
+    output_format: opt.PageFormatOption = opt.PageFormat.text,
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
 ) -> None:
@@ -158,9 +158,15 @@ def _require_files(picture: Path | None, output: Path | None) -> None:
 
 
 def _report(
-    found: Agreement, scene: Scene, file: str, output_format: opt.Format, output: Path | None
+    found: Agreement, scene: Scene, file: str, output_format: opt.PageFormat, output: Path | None
 ) -> None:
-    if output_format is opt.Format.json:
+    if output_format is opt.PageFormat.html:
+        from mbplugin.report.html import html_page
+        from mbplugin.report.html.chapters import agreement_chapter
+
+        emit(html_page(agreement_chapter(scene, found)), output)
+        return
+    if output_format is opt.PageFormat.json:
         from mbplugin.report.crosscheck_json import crosscheck_document
         from mbplugin.report.json import dumps
 

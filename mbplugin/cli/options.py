@@ -60,7 +60,7 @@ PackageDirOption = Annotated[
 ]
 FormatOption = Annotated[Format, typer.Option("--output-format", help="The format of the output.")]
 PageFormatOption = Annotated[
-    PageFormat, typer.Option("--output-format", help="The format of the output; html is a page with a film.")
+    PageFormat, typer.Option("--output-format", help="The format of the output; html is a page to mail.")
 ]
 OutputOption = Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write to this file.")]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
+    from mbplugin.bullet.agreement import Agreement
     from mbplugin.estop.table_values import StoppingTable
     from mbplugin.estop.values import StopReport
     from mbplugin.lint.run import Report
@@ -38,7 +39,7 @@ class Chapter:
     stop : StopReport, optional
     table : StoppingTable, optional
     agreement : Agreement, optional
-        The comparison with PyBullet: ``agrees``, ``order`` and ``rows``.
+        The comparison with PyBullet.
     notes : tuple of str
         What is missing, and why.
     """
@@ -52,7 +53,7 @@ class Chapter:
     pairs: tuple[str, ...] = ()
     stop: StopReport | None = None
     table: StoppingTable | None = None
-    agreement: Any | None = None
+    agreement: Agreement | None = None
     notes: tuple[str, ...] = ()
 
     @property

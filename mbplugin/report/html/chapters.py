@@ -9,6 +9,7 @@ from mbplugin.report.html.chapter import Chapter
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
+    from mbplugin.bullet.agreement import Agreement
     from mbplugin.estop.table_values import StoppingTable
     from mbplugin.estop.values import StopReport
     from mbplugin.lint.run import Report
@@ -82,3 +83,15 @@ def stop_chapter(scene: Scene, stop: StopReport) -> Chapter:
 def table_chapter(table: StoppingTable) -> Chapter:
     """Return the chapter of a stopping table."""
     return Chapter(title=f"Stopping table of {table.model}", table=table)
+
+
+def agreement_chapter(scene: Scene, agreement: Agreement) -> Chapter:
+    """Return the chapter of a comparison with PyBullet; judged at the scene's pose."""
+    analysis, note = judged(scene, scene.state.q)
+    return Chapter(
+        title=f"{scene.mechanism.name} beside PyBullet",
+        model=scene,
+        analysis=analysis,
+        agreement=agreement,
+        notes=note,
+    )

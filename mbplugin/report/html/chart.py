@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, floor, log10
+from typing import Literal
 
 import numpy as np
 
@@ -23,11 +24,12 @@ _POINTS = 600
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One line: its name, and values over the abscissa, (n,) each."""
+    """One line: its name, and values over the abscissa, (n,) each; dashed where it lies on another."""
 
     name: str
     x: Array
     y: Array
+    dashed: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,8 @@ class Chart:
         Lines across at some abscissae, and what happened there.
     steps : bool
         The values hold from one point to the next.
-    powers : bool
-        The abscissa is a power of ten.
+    powers : "", "x" or "xy"
+        Which values are exponents of ten.
     clock : bool
         The abscissa is the time of the film, s.
     """
@@ -55,7 +57,7 @@ class Chart:
     curves: tuple[Curve, ...]
     marks: tuple[tuple[float, str], ...] = ()
     steps: bool = False
-    powers: bool = False
+    powers: Literal["", "x", "xy"] = ""
     clock: bool = False
 
 
@@ -84,7 +86,9 @@ def figure(chart: Chart, note: str = "") -> Html:
         role="img",
         aria_label=chart.title,
     )
-    names = [element("span", _swatch(k), curve.name, class_="key") for k, curve in enumerate(chart.curves)]
+    names = [
+        element("span", _swatch(curve, k), curve.name, class_="key") for k, curve in enumerate(chart.curves)
+    ]
     said = element("p", note, class_="fine") if note else None
     caption = element("figcaption", element("strong", chart.title), element("div", names), said)
     return element("figure", caption, drawn, class_="chart")
@@ -134,11 +138,12 @@ def _axes(chart: Chart, frame: _Frame) -> Iterator[Html]:
     for value in ticks(frame.low, frame.high):
         y = frame.y(value)
         yield element("path", d=f"M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}", class_="grid")
-        yield element("text", f"{value:.6g}", x=_LEFT - 6, y=f"{y + 4:.1f}", class_="tick end")
+        label = f"{10.0**value:.2g}" if chart.powers == "xy" else f"{value:.6g}"
+        yield element("text", label, x=_LEFT - 6, y=f"{y + 4:.1f}", class_="tick end")
     for value in ticks(frame.left, frame.right, 6):
         x = frame.x(value)
         yield element("path", d=f"M{x:.1f} {bottom}v5", class_="axis")
-        label = f"1e{value:.4g}" if chart.powers else f"{value:.6g}"
+        label = f"{10.0**value:.2g}" if chart.powers else f"{value:.6g}"
         yield element("text", label, x=f"{x:.1f}", y=bottom + 17, class_="tick middle")
     yield element("path", d=f"M{_LEFT} {_TOP}V{bottom}H{_WIDTH - _RIGHT}", class_="axis")
     yield element("text", chart.x_label, x=_WIDTH - _RIGHT, y=_HEIGHT - 6, class_="label end")
@@ -154,12 +159,16 @@ def _line(frame: _Frame, curve: Curve, k: int, steps: bool) -> Html:
         "polyline",
         points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points),
         stroke=_COLOURS[k % len(_COLOURS)],
-        stroke_dasharray=_DASHES[k // len(_COLOURS) % len(_DASHES)] or None,
+        stroke_dasharray=_dash(curve, k),
         class_="curve",
     )
 
 
-def _swatch(k: int) -> Html:
+def _dash(curve: Curve, k: int) -> str | None:
+    return _DASHES[1] if curve.dashed else _DASHES[k // len(_COLOURS) % len(_DASHES)] or None
+
+
+def _swatch(curve: Curve, k: int) -> Html:
     line = element(
         "line",
         x1=0,
@@ -168,7 +177,7 @@ def _swatch(k: int) -> Html:
         y2=5,
         stroke=_COLOURS[k % len(_COLOURS)],
         stroke_width=2,
-        stroke_dasharray=_DASHES[k // len(_COLOURS) % len(_DASHES)] or None,
+        stroke_dasharray=_dash(curve, k),
     )
     return element("svg", line, width=22, height=10, aria_hidden="true")
 

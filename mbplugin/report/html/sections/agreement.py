@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.chart import Chart, Curve, figure
-from mbplugin.report.html.markup import Html, element, section, table
+from mbplugin.report.html.markup import Html, element, joined, section, table
 
 if TYPE_CHECKING:
     from mbplugin.bullet.agreement import Agreement, Row
@@ -25,22 +25,42 @@ def agreement_section(chapter: Chapter) -> Html | None:
     found = chapter.agreement
     if found is None:
         return None
-    steps = ", ".join(f"{step:.3g}" for step in found.steps)
-    orders = ", ".join(f"{order:.2f}" for order in found.orders)
-    told = [
-        f"Duration {found.duration:.4g} s." if found.duration else "",
-        f"Steps of PyBullet: {steps} s." if steps else "",
-        f"Observed orders of convergence: {orders}." if orders else "",
-        " ".join(f"{name.replace('_', ' ')} {value:g};" for name, value in found.settings.items()),
-    ]
+    # what has moved comes before what only stands, what disagrees before what agrees
+    rows = sorted(found.rows, key=lambda row: (row.agrees, not row.errors))
+    parted = [row for row in rows if row.errors or not row.agrees]
+    still = [row for row in rows if not row.errors and row.agrees]
     return section(
         "PyBullet's answer",
-        element("ul", [element("li", one) for one in told if one]),
+        element("ul", [element("li", sentence) for sentence in _settings(found)]),
         element("div", [figure(chart) for chart in _charts(found)], class_="charts"),
-        table(_HEADS, [_row(row) for row in found.rows[:_MOST]], numbers=(2, 3, 7)),
+        _table(parted) if parted else None,
+        _folded(still) if still else None,
         [element("p", f"Note: {note}", class_="fine") for note in found.notes],
-        lead=f"PyBullet {found.verdict}: {found.reason}" if found.reason else f"PyBullet {found.verdict}.",
+        lead=f"{found.verdict[:1].upper()}{found.verdict[1:]}: {found.reason}.",
     )
+
+
+def _folded(rows: Sequence[Row]) -> Html:
+    words = f"{len(rows)} values that need no motion, all agree"
+    return element("details", element("summary", words), _table(rows))
+
+
+def _settings(found: Agreement) -> Iterator[str]:
+    if found.duration:
+        yield f"Duration {found.duration:.4g} s."
+    if found.steps:
+        yield f"Steps of PyBullet: {', '.join(f'{1e3 * step:.4g}' for step in found.steps)} ms."
+    if found.orders:
+        yield f"Observed orders of convergence: {', '.join(f'{order:.2f}' for order in found.orders)}."
+    if found.settings:
+        told = [f"{name.replace('_', ' ')} {value:g}" for name, value in found.settings.items()]
+        yield f"Solver: {', '.join(told)}."
+
+
+def _table(rows: Sequence[Row]) -> Html:
+    rest = len(rows) - _MOST
+    more = element("p", f"and {rest} more, all in the JSON", class_="fine") if rest > 0 else None
+    return joined([table(_HEADS, [_row(row) for row in rows[:_MOST]], numbers=(2, 3, 7)), more])
 
 
 def _row(row: Row) -> Html:
@@ -64,7 +84,9 @@ def _row(row: Row) -> Html:
 
 
 def _charts(found: Agreement) -> Iterator[Chart]:
-    """Yield the coordinates that move most, ours and PyBullet's at its smallest step."""
+    """Yield the errors by step, then the coordinates that move most, ours and PyBullet's."""
+    if len(found.steps) > 1 and (errors := tuple(_errors(found))):
+        yield Chart("PyBullet's error by its step", "step [s]", "[rad or m]", errors, powers="xy")
     curves = found.curves
     if curves is None or not len(curves.names):
         return
@@ -72,6 +94,13 @@ def _charts(found: Agreement) -> Iterator[Chart]:
     for k in sorted(moving.tolist()):
         pair = (
             Curve("mbplugin", curves.time, curves.ours[:, k]),
-            Curve("PyBullet", curves.time, curves.bullet[:, k]),
+            Curve("PyBullet at its smallest step", curves.time, curves.bullet[:, k], dashed=True),
         )
         yield Chart(curves.names[k], "time [s]", "[rad or m]", pair)
+
+
+def _errors(found: Agreement) -> Iterator[Curve]:
+    coordinates = [r for r in found.rows if r.quantity == "coordinate" and len(r.errors) == len(found.steps)]
+    for row in sorted(coordinates, key=lambda r: -r.errors[0])[:_DRAWN]:
+        if all(row.errors):
+            yield Curve(row.element, np.log10(found.steps), np.log10(row.errors))

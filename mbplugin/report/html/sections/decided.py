@@ -44,5 +44,5 @@ def _plateaus(analysis: Analysis) -> Chart | None:
         (curve,),
         (used,),
         steps=True,
-        powers=True,
+        powers="x",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
 from mbplugin.lint.finding import SEVERITIES, Finding
@@ -79,12 +79,18 @@ def _row(finding: Finding, chapter: Chapter) -> Html:
             element("p", finding.message),
             element("p", sentence, class_="help") if sentence else None,
             element("pre", "\n".join(to_paste)) if to_paste else None,
-            element("details", element("summary", "numbers"), element("dl", evidence)) if evidence else None,
+            _folded(evidence),
         ),
         element("td", where, class_="where", title=finding.file or None),
         data_severity=finding.severity,
         data_code=finding.code,
     )
+
+
+def _folded(evidence: Sequence[Html]) -> Html | None:
+    if not evidence:
+        return None
+    return element("details", element("summary", "numbers"), element("dl", evidence), class_="numbers")
 
 
 def _known(name: str, chapter: Chapter) -> bool:
@@ -98,6 +104,17 @@ def _known(name: str, chapter: Chapter) -> bool:
 def _value(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
+    if isinstance(value, Mapping):
+        return " ".join(_value(item) for item in _placed(value).values())
     if isinstance(value, list | tuple):
-        return ", ".join(_value(item) for item in value)
+        apart = "; " if any(isinstance(item, Mapping) for item in value) else ", "
+        return apart.join(_value(item) for item in value)
     return str(value)
+
+
+def _placed(item: Mapping[str, object]) -> dict[str, object]:
+    """Return an entry whose file and line are one word: a page is read where the file is not."""
+    rest = {key: value for key, value in item.items() if key not in ("file", "line")}
+    return rest | (
+        {"at": f"({PurePath(str(item['file'])).name}:{item.get('line', 0)})"} if "file" in item else {}
+    )

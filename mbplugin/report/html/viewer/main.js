@@ -58,7 +58,7 @@ window.addEventListener("beforeprint", () => {
   for (const one of runs) {
     // open side by side: of details with one name the browser keeps but one open
     one.article.removeAttribute("name");
-    one.article.querySelectorAll("details").forEach((part) => (part.open = true));
+    one.article.querySelectorAll("details:not(.numbers)").forEach((part) => (part.open = true));
     one.still();
     if (one.article.tagName === "DETAILS") one.article.open = true;
   }
