@@ -17,7 +17,7 @@ from mbplugin.bullet.crosscheck_setup import Setup
 from mbplugin.bullet.crosscheck_statics import statics_rows
 from mbplugin.bullet.crosscheck_task import Solver
 from mbplugin.bullet.reader import read_client
-from mbplugin.errors import BrokenModel
+from mbplugin.errors import MbPluginError
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.sources.scene import Scene
 
@@ -42,7 +42,7 @@ def models(scene: Scene | None, mech: Mechanism, against: int | str | None) -> M
         return [], ()
     try:
         return model_rows(mech, in_child(read_in_pybullet, str(file)))
-    except BrokenModel as error:
+    except MbPluginError as error:
         if against is not None:
             raise
         return [], (f"the parameters of the file are not compared: {error.what}",)
@@ -87,6 +87,8 @@ def _unmoved(setup: Setup) -> str:
     """Return why there is no motion to compare, or nothing."""
     if setup.ours.outcome not in ("completed", "stopped"):
         return f"our motion ended as {setup.ours.outcome!r} at {setup.ours.time[-1]:.6g} s"
+    if setup.ours.planar and any(joint.pair is None for joint in setup.task.mech.tree.joints):
+        return f"our motion keeps free bodies in the {setup.ours.planar} plane, and PyBullet's does not"
     return "" if setup.task.mech.qd_names else "nothing can move"
 
 

@@ -73,8 +73,9 @@ def of_motion(
     closed = tuple(lock for lock in later if lock.for_good)
     held = replace(mech, drivers=(), locks=(*mech.locks, *closed))
     drives = tuple(_drive(ours, driver) for driver in mech.drivers)
-    has_armature = scene is not None and any(actuator.armature for actuator in scene.actuators)
-    return Setup(_task(held, ours, duration, timed, drives), ours, _NO_ARMATURE if has_armature else ())
+    geared = scene is not None and any(actuator.armature for actuator in scene.actuators)
+    task = _task(held, ours, duration, timed, drives)
+    return Setup(task, ours, _notes(geared, task))
 
 
 def of_stop(report: StopReport) -> Setup:
@@ -102,10 +103,17 @@ def of_stop(report: StopReport) -> Setup:
         drives=drives,
     )
     task = _task(scenario.mech, ours, duration, (), drives)
-    return Setup(task, ours, _NO_ARMATURE if any(own.actions.armature.values()) else ())
+    return Setup(task, ours, _notes(any(own.actions.armature.values()), task))
 
 
-_NO_ARMATURE = ("rotor inertias are left out of both motions, for PyBullet has none",)
+def _notes(geared: bool, task: Task) -> tuple[str, ...]:
+    """Return what both motions leave out, or PyBullet does its own way."""
+    notes = []
+    if geared:
+        notes.append("rotor inertias are left out of both motions, for PyBullet has none")
+    if stronger := [brake.pair for brake in task.brakes if brake.static > brake.sliding]:
+        notes.append(f"in PyBullet the brake of {stronger[0]!r} holds no more than it slides with")
+    return tuple(notes)
 
 
 def _task(

@@ -125,7 +125,8 @@ def _of_tree(task: Task, built: Built) -> tuple[Array | None, Array | None]:
 def _sensors(task: Task, built: Built) -> dict[str, Array] | None:
     """Return the wrenches of all joints that move, from one very short step.
 
-    At rest: of what moves, PyBullet's sensors leave out a part of the centrifugal forces.
+    At rest: in motion PyBullet's sensors miss a part of the velocity-dependent forces, and do not fit the
+    accelerations of its own motion.
     """
     mech = task.mech
     if mech.tree.cut or mech.couplings or mech.pfaffians or built.ties:
