@@ -10,6 +10,7 @@ from typing import Any
 from mbplugin.errors import MissingDependency
 from mbplugin.estop.batch import StopMachine
 from mbplugin.estop.sweep_plan import SweepPlan
+from mbplugin.simulation.interrupt import ctrl_c_waits
 
 _MACHINES: dict[str, StopMachine] = {}
 
@@ -65,7 +66,8 @@ def part_columns(plan: SweepPlan, part: int) -> dict[str, Any]:
         q, qd, brakes, payloads = plan.draw(k)
         machine.set_brakes(brakes)
         machine.set_payloads(payloads)
-        stop = machine.stop(q, qd)
+        with ctrl_c_waits():
+            stop = machine.stop(q, qd)
         columns["outcome"].append(stop.outcome)
         columns["time"].append(stop.time)
         columns["tool_distance"].append(stop.tool_distance)

@@ -13,6 +13,7 @@ from mbplugin.simulation.crossing import Crossed
 from mbplugin.simulation.event import passing
 from mbplugin.simulation.grid import Grid
 from mbplugin.simulation.integrators.contract import Chunk, Step
+from mbplugin.simulation.interrupt import ctrl_c_waits
 from mbplugin.simulation.machine import LOOK, MASSLESS, NOT_FINITE, RESELECT, TOO_SMALL, WEAK
 from mbplugin.simulation.march import March, State
 from mbplugin.simulation.options import Options
@@ -107,18 +108,22 @@ class Runner:
     def _advance_to(self, end: float, progress: Progress | None) -> str:
         """Take steps to a scheduled instant; return an outcome that ends the motion, or nothing."""
         while self.state.t < end - 1e-13 * (1.0 + end):
-            before = self.state.copy()
-            act = self.activation
-            status, chunk, kept = self.march.advance(
-                act.machine, act.marks, self.state, end, act.trusted, 0 if act.trusted > 0 else _CAUTIOUS
-            )
-            outcome = self._take(before, chunk, kept, status)
-            self._follow()
-            if outcome or (outcome := self._answer(status, end)):
+            with ctrl_c_waits():
+                outcome = self._advance_a_chunk(end)
+            if outcome:
                 return outcome
             if progress is not None:
                 progress(self.state.t, self.options.duration)
         return ""
+
+    def _advance_a_chunk(self, end: float) -> str:
+        before, act = self.state.copy(), self.activation
+        status, chunk, kept = self.march.advance(
+            act.machine, act.marks, self.state, end, act.trusted, 0 if act.trusted > 0 else _CAUTIOUS
+        )
+        outcome = self._take(before, chunk, kept, status)
+        self._follow()
+        return outcome or self._answer(status, end)
 
     def _take(self, before: State, chunk: Chunk, kept: int, status: int) -> str:
         """Keep the samples of a chunk, up to what ends the motion or changes it."""

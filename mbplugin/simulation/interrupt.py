@@ -1,0 +1,31 @@
+"""Ctrl-C waits for compiled code, which it would leave with what was computed lost or its error garbled."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def ctrl_c_waits() -> Iterator[None]:
+    """Let a Ctrl-C wait for the end of a block; a second one does not."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    asked: list[int] = []
+
+    def wait(number: int, frame: object) -> None:
+        if asked:
+            before(number, frame)  # type: ignore[arg-type]
+        asked.append(number)
+
+    signal.signal(signal.SIGINT, wait)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if asked:
+        before(asked[0], None)
