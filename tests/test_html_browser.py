@@ -187,7 +187,14 @@ def test_a_chosen_self_stress_shows_whom_it_loads(visit: Any, minitaur: str) -> 
     assert shown == {name for name in stress["joints"] if not name.startswith("lock ")}
     assert near(seen.pixels("canvas"), "#e69f00", strong=90) < 0.6 * whole
     assert seen.page.get_attribute("[data-stress='2']", "aria-pressed") == "true"
-    seen.page.click("[data-stress='2']")
+    # a second one joins the first
+    other = drawing(minitaur)["stresses"][0]
+    seen.page.click("[data-stress='0']")
+    seen.settle()
+    both = {name for name in (*stress["joints"], *other["joints"]) if not name.startswith("lock ")}
+    assert set(seen.page.locator(".labels span:visible").all_text_contents()) == both
+    for k in (0, 2):
+        seen.page.click(f"[data-stress='{k}']")
     seen.settle()
     assert seen.page.locator(".labels span:visible").count() == 0
     assert near(seen.pixels("canvas"), "#e69f00", strong=90) == pytest.approx(whole, rel=0.02)

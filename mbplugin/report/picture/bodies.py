@@ -15,6 +15,9 @@ from mbplugin.report.picture.shapes import NotShown, chosen, requests_of, shape_
 from mbplugin.sources.scene import Scene, Shape
 from mbplugin.spatial import Array, Pose
 
+#: Sides of the bars of a stick figure: there may be thousands of them.
+_SIDES = 10
+
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -101,13 +104,14 @@ def stick_figure(mech: Mechanism, name: str, radius: float) -> tuple[Part, ...]:
     """Return bars from a body's centre of mass to its joints, and a ball at it."""
     points = joint_points(mech, name)
     if name == WORLD:
-        centers = [solids.box(4 * radius, 4 * radius, 4 * radius)]
-        return tuple(Part(centers[0], Pose(np.eye(3), point)) for point in points)
+        block = solids.box(4 * radius, 4 * radius, 4 * radius)
+        return tuple(Part(block, Pose(np.eye(3), point)) for point in points)
     body = mech.bodies[mech.body_index[name]]
     middle = points.mean(axis=0) if body.massless and len(points) else body.p_LC
-    meshes = [moved(solids.ball(1.8 * radius), Pose(np.eye(3), middle))]
-    meshes += [solids.bar(middle, p, radius) for p in points if np.linalg.norm(p - middle) > 1e-3 * radius]
-    return (Part(merged(meshes), Pose.identity()),)
+    far = [p for p in points if np.linalg.norm(p - middle) > 1e-3 * radius]
+    knob = Part(solids.ball(1.8 * radius), Pose(np.eye(3), middle))
+    bars = [solids.bar(middle, p, radius, _SIDES) for p in far]
+    return (knob, Part(merged(bars), Pose.identity())) if bars else (knob,)
 
 
 def grounded(mech: Mechanism) -> frozenset[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -107,8 +108,9 @@ def _of_pfaffian(mech: Mechanism, made: Pfaffian, poses: BodyPoses, verdict: str
     )
 
 
+@lru_cache(maxsize=64)
 def glyph_mesh(kind: str, size: float) -> Mesh:
-    """Return the glyph of a pair type in its joint frame; its axis is z.
+    """Return the glyph of a pair type in its joint frame; its axis is z, and equal ones are one object.
 
     Bars show axes of turning, boxes travel, balls three turnings, plates a plane.
     """

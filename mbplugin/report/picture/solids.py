@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,18 +21,19 @@ def box(x: float, y: float, z: float) -> Mesh:
     return _mesh(trimesh.creation.box((x, y, z)))
 
 
+@lru_cache(maxsize=64)
 def ball(radius: float) -> Mesh:
-    """Return a ball about the origin."""
+    """Return a ball about the origin; equal balls are one object."""
     import trimesh
 
     return _mesh(trimesh.creation.icosphere(subdivisions=2, radius=radius))
 
 
-def cylinder(radius: float, length: float) -> Mesh:
+def cylinder(radius: float, length: float, sides: int = _SIDES) -> Mesh:
     """Return a cylinder about the origin, along z."""
     import trimesh
 
-    return _mesh(trimesh.creation.cylinder(radius, length, sections=_SIDES))
+    return _mesh(trimesh.creation.cylinder(radius, length, sections=sides))
 
 
 def capsule(radius: float, length: float) -> Mesh:
@@ -43,11 +45,11 @@ def capsule(radius: float, length: float) -> Mesh:
     return moved(made, Pose(np.eye(3), -middle))
 
 
-def bar(start: Array, end: Array, radius: float) -> Mesh:
+def bar(start: Array, end: Array, radius: float, sides: int = _SIDES) -> Mesh:
     """Return a round bar between two points."""
     along = end - start
     X = Pose(align_z(along), 0.5 * (start + end))
-    return moved(cylinder(radius, float(np.linalg.norm(along))), X)
+    return moved(cylinder(radius, float(np.linalg.norm(along)), sides), X)
 
 
 def arrow(vector: Array, radius: float, heads: int = 1) -> Mesh:

@@ -19,7 +19,7 @@ def stresses_section(chapter: Chapter) -> Html | None:
     told, p = len(analysis.self_stresses), analysis.degree_of_redundancy
     lead = (
         "Internal forces that load the mechanism and move nothing: one for each redundant constraint."
-        " Choose one to see whom it loads."
+        " Choose one or several to see whom they load."
     )
     if told < p:
         lead += f" {told} of {p} are told here."

@@ -42,12 +42,14 @@ function choose(article, button, current) {
   if (!button) return;
   const view = current();
   if (button.dataset.pick && view) {
+    article.querySelectorAll("[data-stress]").forEach((one) => one.setAttribute("aria-pressed", "false"));
     view.pick(button.dataset.pick, button.dataset.name);
     article.querySelector(".stage").scrollIntoView({ block: "nearest", behavior: "smooth" });
   } else if (button.dataset.stress !== undefined && view) {
     const on = button.getAttribute("aria-pressed") !== "true";
-    article.querySelectorAll("[data-stress]").forEach((one) => one.setAttribute("aria-pressed", String(on && one === button)));
-    view.stress(on ? Number(button.dataset.stress) : -1);
+    button.setAttribute("aria-pressed", String(on));
+    const pressed = [...article.querySelectorAll("[data-stress][aria-pressed=true]")];
+    view.stress(pressed.map((one) => Number(one.dataset.stress)));
     if (on) article.querySelector(".stage").scrollIntoView({ block: "nearest", behavior: "smooth" });
   }
 }

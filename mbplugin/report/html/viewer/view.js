@@ -49,6 +49,7 @@ class View {
     this.camera.up.set(0, 0, 1);
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.addEventListener("change", () => this.ask());
+    this.controls.listenToKeyEvents(canvas);
     this.layers = Object.fromEntries(
       ["bodies", "joints", "forces", "moments", "ghosts", "path"].map((name) => [name, new Group()]),
     );
@@ -216,20 +217,19 @@ class View {
     return [`${told.name}: ${told.type} ${told.kind}, ${told.ends.join(" – ")}; ${verdict}`, ...carried].join("\n");
   }
 
-  // shows whom a self-stress loads; −1 shows all again
-  stress(k) {
-    const chosen = this.data.stresses[k];
-    this.chosen = new Set();
+  // shows whom some self-stresses load; none of them shows all again
+  stress(chosen) {
+    const stresses = chosen.map((k) => this.data.stresses[k]);
+    const names = {
+      body: new Set(stresses.flatMap((stress) => stress.bodies)),
+      joint: new Set(stresses.flatMap((stress) => stress.joints)),
+    };
+    const loaded = ({ userData }) => names[userData.kind].has(userData.told.name);
     this.frame.querySelector(".picked").textContent = "";
-    if (!chosen) {
-      this.#paint(() => "own");
-    } else {
-      const names = { body: new Set(chosen.bodies), joint: new Set(chosen.joints) };
-      this.#paint(({ userData }) => (names[userData.kind].has(userData.told.name) ? "loaded" : "faded"));
-      this.chosen = new Set(this.joints.filter((object) => names.joint.has(object.userData.told.name)));
-    }
+    this.#paint((object) => (!stresses.length ? "own" : loaded(object) ? "loaded" : "faded"));
+    this.chosen = new Set(this.joints.filter(loaded));
     // other joints' arrows would hide the loop
-    for (const made of this.arrows) made.visible = !chosen || chosen.joints.includes(made.userData.told.joint);
+    for (const made of this.arrows) made.visible = !stresses.length || names.joint.has(made.userData.told.joint);
     this.ask();
   }
 
