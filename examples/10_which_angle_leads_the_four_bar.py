@@ -3,7 +3,7 @@
 Geometry says where an angle fails; masses say which of the others is the best (Blajer, Schiehlen and Schirm
 1994, figure 3). Leaves out/criterion.png.
 
-Run it from anywhere: python examples/05_which_angle_leads_the_four_bar.py
+Run it from anywhere: python examples/10_which_angle_leads_the_four_bar.py
 """
 
 from __future__ import annotations

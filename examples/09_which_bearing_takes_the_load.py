@@ -1,6 +1,6 @@
 """Which bearing takes the load? A door, a shaft and a robot's platform, with what decides it in each.
 
-Run it from anywhere: python examples/04_which_bearing_takes_the_load.py
+Run it from anywhere: python examples/09_which_bearing_takes_the_load.py
 """
 
 from __future__ import annotations

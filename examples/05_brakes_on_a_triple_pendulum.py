@@ -4,7 +4,7 @@ A pendulum of three links falls from rest; its second joint locks at 0.8 s, its 
 impact: the rates of all joints jump, so that the momenta of the free ones go on (mueller2026 §6). Setting the
 locked rate to zero by hand is another motion. Draws both to out/locks.png where matplotlib is installed.
 
-Run it from anywhere: python examples/07_brakes_on_a_triple_pendulum.py
+Run it from anywhere: python examples/05_brakes_on_a_triple_pendulum.py
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A closed loop leaves one joint free; the others follow from it in closed form, s
 drift. At some poses the free joint stands still while the others move: there another one has to lead.
 Draws both to out/four_bar.png where matplotlib is installed.
 
-Run it from anywhere: python examples/06_a_four_bar_without_violation.py
+Run it from anywhere: python examples/11_a_four_bar_without_violation.py
 """
 
 from __future__ import annotations

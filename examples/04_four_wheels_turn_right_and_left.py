@@ -4,7 +4,7 @@ One motion, whichever two of its 22 planar constraint rows are left out; but the
 on that choice, except where the rigid model determines them. After Wojtyra and Frączek (2013), section 4.
 Leaves out/four_wheels.png.
 
-Run it from anywhere: python examples/09_four_wheels_turn_right_and_left.py
+Run it from anywhere: python examples/04_four_wheels_turn_right_and_left.py
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ are still free; a simulator that only sets the locked rate to zero puts the tool
 by the square of their gear ratio. Draws angles, rates and momenta of the motors to out/arm_stop.png where
 matplotlib is installed.
 
-Run it from anywhere: python examples/08_stopping_an_arm_joint_by_joint.py
+Run it from anywhere: python examples/12_stopping_an_arm_joint_by_joint.py
 """
 
 from __future__ import annotations
