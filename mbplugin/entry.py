@@ -133,11 +133,12 @@ def with_coordinates(scene: Scene, values: Mapping[str, float]) -> Scene:
 
 
 def _state(model: Model) -> tuple[Mechanism, Array | None, Array | None]:
-    from mbplugin.sources.scene import Scene
+    from mbplugin.sources.scene import Scene, mechanism_of
 
+    mechanism = mechanism_of(model)
     if isinstance(model, Scene):
-        return model.mechanism, model.state.q, model.state.qd
-    return model, None, None
+        return mechanism, model.state.q, model.state.qd
+    return mechanism, None, None
 
 
 def _option(model: Model, name: str, default: Any) -> Any:

@@ -7,6 +7,7 @@ import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 from command_line import ROOT
@@ -133,3 +134,15 @@ def test_each_error_has_its_code() -> None:
     assert all(code.startswith("MB9") for code in codes)
     error = errors.BadNumber("the mass is 'x'", where="r.urdf:3", expected="a number", remedy="correct it")
     assert str(error) == "r.urdf:3: the mass is 'x'; expected a number; correct it."
+
+
+@pytest.mark.parametrize("function", [mb.analyze, mb.constraint_matrix, mb.reactions, mb.estop])
+@pytest.mark.parametrize("unread", [7, "robot.urdf"])
+def test_what_was_not_loaded_is_no_model(function: Callable[..., object], unread: object) -> None:
+    with pytest.raises(mb.MbPluginError, match=re.escape(repr(unread)) + r" is no model.*mbplugin\.load"):
+        function(unread)
+
+
+def test_what_was_not_loaded_does_not_move() -> None:
+    with pytest.raises(mb.MbPluginError, match=r"7 is no model.*mbplugin\.load"):
+        mb.simulate(7, 1.0)  # type: ignore[arg-type]

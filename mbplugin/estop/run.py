@@ -20,7 +20,7 @@ from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.reactions.loads import LoadLike, PayloadLike, read_loads, read_payloads
 from mbplugin.simulation.brakes import BrakeLike, JointBrake, read_brakes, robot_brakes
 from mbplugin.simulation.runner import Progress
-from mbplugin.sources.scene import Payload, Scene
+from mbplugin.sources.scene import Payload, Scene, mechanism_of
 from mbplugin.spatial import Array
 
 #: A payload of a mass alone sits at the tool.
@@ -130,8 +130,7 @@ def make_scenario(
 ) -> Scenario:
     """Return the scenario of a stop; arguments as for :func:`estop`."""
     scene = mech if isinstance(mech, Scene) else None
-    mechanism = scene.mechanism if scene else mech
-    assert isinstance(mechanism, Mechanism)
+    mechanism = mechanism_of(mech)
     notes = ["the drivers of the model are left out"] if mechanism.drivers else []
     if scene and scene.locks:
         notes.append("the locks that the scene closes at a time are left out: a stop has brakes")

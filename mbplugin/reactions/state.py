@@ -14,7 +14,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.mechanism.kinematics import JointValues, forward, joint_vector, rate_vector
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.reactions.motion import JointMotion
-from mbplugin.sources.scene import Scene
+from mbplugin.sources.scene import Scene, mechanism_of
 from mbplugin.spatial import Array
 
 Model = Scene | Mechanism
@@ -46,8 +46,7 @@ def closed_state(
 ) -> ClosedState:
     """Close the loops and make rates and accelerations agree with the constraints."""
     scene = model if isinstance(model, Scene) else None
-    mech = scene.mechanism if scene else model
-    assert isinstance(mech, Mechanism)
+    mech = mechanism_of(model)
     if scene:
         tolerance = scene.options.tolerance if tolerance is None else tolerance
         planar = planar or scene.options.planar

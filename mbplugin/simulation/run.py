@@ -28,7 +28,7 @@ from mbplugin.simulation.readable import ReadableMarch
 from mbplugin.simulation.runner import Progress, Runner
 from mbplugin.simulation.schedule import TimedDrive, schedule_of
 from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.sources.scene import Scene
+from mbplugin.sources.scene import Scene, mechanism_of
 from mbplugin.sources.spring import JointSpring, Spring
 from mbplugin.spatial import Array
 
@@ -148,8 +148,7 @@ def simulate(
         A joint that moves no mass.
     """
     scene = mech if isinstance(mech, Scene) else None
-    mechanism = scene.mechanism if scene else mech
-    assert isinstance(mechanism, Mechanism)
+    mechanism = mechanism_of(mech)
     holds = tuple(holds)
     mechanism, held = take_out(mechanism, holds)
     start = scene_state(scene, mechanism)

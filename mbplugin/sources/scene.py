@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mbplugin.errors import BadUsage
 from mbplugin.mechanism.coupling import Lock
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.sources.spring import JointSpring, Spring
@@ -209,6 +210,25 @@ class Scene:
     springs: tuple[Spring | JointSpring, ...] = ()
     options: LintOptions = LintOptions()
     request: Request | None = None
+
+
+def mechanism_of(model: Scene | Mechanism) -> Mechanism:
+    """Return the mechanism of a scene, or the mechanism itself.
+
+    Raises
+    ------
+    BadUsage
+        Neither of them: a path or a client id that was not loaded.
+    """
+    if isinstance(model, Scene):
+        return model.mechanism
+    if not isinstance(model, Mechanism):
+        raise BadUsage(
+            f"{model!r} is no model",
+            expected="a Scene or a Mechanism",
+            remedy="mbplugin.load reads files and live PyBullet clients",
+        )
+    return model
 
 
 def state_at_home(mech: Mechanism) -> State:
