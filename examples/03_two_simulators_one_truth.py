@@ -1,7 +1,8 @@
 """Two simulators, two answers, one truth: who carries 1000 N sideways on a four-bar?
 
 The loop has to be cut somewhere, and a rigid simulator's joint forces depend on where. Every simulator
-that is installed is asked, with the loop cut at either end of the coupler; then mbplugin, cut anywhere.
+that is installed is asked, with the loop cut at either end of the coupler; then mbplugin, cut anywhere. Draws
+the answers to out/one_truth.png where matplotlib is installed.
 
 Run it from anywhere: python examples/03_two_simulators_one_truth.py
 """
@@ -179,23 +180,27 @@ def ask_mbplugin(cut: str, stiffness: dict[str, list[float]]) -> Reactions:
     return mb.reactions(closed_scene(cut), loads=[push], stiffness=stiffness)
 
 
-def answer(ask: Callable[[str], list[float]], cut: str) -> str:
-    """What a simulator says, in newtons at the left and at the right ground hinge."""
+def answer(ask: Callable[[str], list[float]], cut: str) -> list[float] | None:
+    """What a simulator says, in newtons at the left and at the right ground hinge; None: not installed."""
     try:
         # whichever sign its convention has
-        left, right = (abs(force) for force in ask(cut))
+        return [abs(force) for force in ask(cut)]
     except ImportError:
-        return "not installed"
-    return f"{left:7.1f} N {right:7.1f} N"
+        return None
 
 
 print(f"{PUSH:.0f} N sideways at mid-coupler; the force along the axis in the two ground hinges\n")
 print(f"{'':12}{'cut right: left, right':>28}{'cut left: left, right':>28}")
 simulators = {"PyBullet": ask_pybullet, "MuJoCo": ask_mujoco, "Drake": ask_drake, "Pinocchio": ask_pinocchio}
+bars: dict[str, list[float]] = {}
 for name, ask in simulators.items():
-    answers = [answer(ask, cut) for cut in ("right", "left")]
-    if answers[0] != "not installed":
-        print(f"{name:12}{answers[0]:>28}{answers[1]:>28}")
+    line = f"{name:12}"
+    for cut in ("right", "left"):
+        found = answer(ask, cut)
+        line += f"{'not installed':>28}" if found is None else f"{found[0]:16.1f} N {found[1]:7.1f} N"
+        if found is not None:
+            bars[f"{name},\ncut {cut}"] = found
+    print(line)
 
 print("\nmbplugin, rigid bodies, with either cut:")
 for cut in ("right", "left"):
@@ -222,3 +227,28 @@ for title, left in (("equal hinges", 1.0), ("left ones twice as stiff", 2.0)):
         real = ask_mbplugin(cut, stated)
         shares = [abs(real.value(hinge, "tz")) for hinge in ("left_hinge", "right_hinge")]
         print(f"  {title:26} cut {cut:5}  {shares[0]:.4f} N and {shares[1]:.4f} N")
+        if title == "equal hinges":
+            bars[f"mbplugin,\ncut {cut}"] = shares
+
+try:
+    import matplotlib
+except ImportError:
+    print("no figure: pip install matplotlib")
+else:
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(10, 4), layout="constrained")
+    places = np.arange(len(bars))
+    for k, (side, colour) in enumerate(zip(GROUND, ("#0072b2", "#e69f00"), strict=True)):
+        axes.bar(places + 0.4 * k - 0.2, [both[k] for both in bars.values()], 0.4, label=side, color=colour)
+    axes.axhline(0.5 * PUSH, color="grey", linestyle=":")
+    axes.set_xticks(places, list(bars))
+    axes.set(
+        ylabel="force along the axis, N", title="1000 N sideways on a symmetric four-bar: who carries it?"
+    )
+    axes.legend(title="ground hinge")
+    out = Path(__file__).resolve().parent.parent / "out"
+    out.mkdir(exist_ok=True)
+    figure.savefig(out / "one_truth.png", dpi=120)
+    print("drawn to out/one_truth.png")
