@@ -11,7 +11,7 @@ import pytest
 from command_line import ROOT
 
 PAGE = ROOT / "docs" / "estop.md"
-EXAMPLE = ROOT / "examples" / "13_stopping_distances_beside_published_ones.py"
+(EXAMPLE,) = (ROOT / "examples").glob("*_stopping_distances_beside_published_ones.py")
 ROW = re.compile(r"^\| (UR\d) \| (\d) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 
 
