@@ -6,6 +6,8 @@ import base64
 import hashlib
 import json
 import re
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -140,6 +142,16 @@ def test_several_files_are_one_page(tmp_path: Path) -> None:
     assert [run.get("open") is not None for run in runs] == [True, False, False]
     assert "MB902" in runs[2].text_content() and not runs[2].xpath(".//canvas")
     assert len(page.xpath("//canvas")) == 2
+
+
+def test_a_page_needs_no_engine() -> None:
+    code = (
+        "import sys, mbplugin as mb; from mbplugin.report.formats import rendered;"
+        f"rendered('html', [mb.lint({MINITAUR!r})]);"
+        "print(sorted({'pybullet', 'numba', 'matplotlib', 'mujoco'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_reports_beside_the_page(tmp_path: Path) -> None:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbplugin.lint.rigid import rigid_groups
 from mbplugin.mechanism.body import WORLD
 from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.mechanism.pfaffian import Rolling
 from mbplugin.report.picture import solids
 from mbplugin.report.picture.mesh import Mesh, merged, moved
 from mbplugin.report.picture.shapes import NotShown, chosen, requests_of, shape_mesh, share_of_faces
@@ -90,19 +92,20 @@ def _parts(
     return tuple(parts), said
 
 
-def joint_points(mech: Mechanism, name: str) -> Array:
-    """Return where the joints of a body are, in its link frame, (n, 3), m."""
-    points = [pair.X_AP.p for pair in mech.pairs if pair.body_a == name]
-    points += [pair.X_BS.p for pair in mech.pairs if pair.body_b == name]
+def joint_points(mech: Mechanism) -> dict[str, Array]:
+    """Return where the joints of each body are, in its link frame, (n, 3), m."""
+    points: dict[str, list[Array]] = {name: [] for name in mech.body_index}
+    for pair in mech.pairs:
+        points[pair.body_a].append(pair.X_AP.p)
+        points[pair.body_b].append(pair.X_BS.p)
     for pfaffian in mech.pfaffians:
-        if pfaffian.body == name:
-            points.append(getattr(pfaffian, "center", getattr(pfaffian, "point", np.zeros(3))))
-    return np.array(points, dtype=float).reshape(-1, 3)
+        contact = pfaffian.center if isinstance(pfaffian, Rolling) else pfaffian.point
+        points[pfaffian.body].append(contact)
+    return {name: np.array(own, dtype=float).reshape(-1, 3) for name, own in points.items()}
 
 
-def stick_figure(mech: Mechanism, name: str, radius: float) -> tuple[Part, ...]:
-    """Return bars from a body's centre of mass to its joints, and a ball at it."""
-    points = joint_points(mech, name)
+def stick_figure(mech: Mechanism, name: str, points: Array, radius: float) -> tuple[Part, ...]:
+    """Return bars from a body's centre of mass to its joints (n, 3), and a ball at it."""
     if name == WORLD:
         block = solids.box(4 * radius, 4 * radius, 4 * radius)
         return tuple(Part(block, Pose(np.eye(3), point)) for point in points)
@@ -114,18 +117,6 @@ def stick_figure(mech: Mechanism, name: str, radius: float) -> tuple[Part, ...]:
     return (knob, Part(merged(bars), Pose.identity())) if bars else (knob,)
 
 
-def grounded(mech: Mechanism) -> frozenset[str]:
-    """Return the ground and the bodies that are fixed to it."""
-    found = {WORLD}
-    fixed = [pair for pair in mech.pairs if pair.type == "fixed"]
-    grown = True
-    while grown:
-        near = {b for pair in fixed for b in (pair.body_a, pair.body_b) if {pair.body_a, pair.body_b} & found}
-        grown = not near <= found
-        found |= near
-    return frozenset(found)
-
-
 def drawings(
     mech: Mechanism,
     parts: Mapping[str, tuple[Part, ...]],
@@ -133,7 +124,7 @@ def drawings(
     radius: float,
 ) -> Iterator[BodyDrawing]:
     """Yield the ground, then the bodies in the order of the mechanism."""
-    still = grounded(mech)
+    still, points = rigid_groups(mech)[WORLD], joint_points(mech)
     for name in (WORLD, *(body.name for body in mech.bodies)):
         own = parts.get(name, ())
         if name == WORLD or (name in still and may_stay_rigid.get(name, True)):
@@ -142,4 +133,4 @@ def drawings(
             verdict = "rigid" if may_stay_rigid[name] else "flexible"
         else:
             verdict = "unjudged"
-        yield BodyDrawing(name, verdict, own or stick_figure(mech, name, radius), not own)
+        yield BodyDrawing(name, verdict, own or stick_figure(mech, name, points[name], radius), not own)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbplugin.lint.rigid import rigid_groups
 from mbplugin.mechanism.body import WORLD
 from mbplugin.mechanism.kinematics import BodyPoses, forward
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.report.picture.arrows import ReactionArrow, reaction_arrows
-from mbplugin.report.picture.bodies import BodyDrawing, Part, drawings, grounded, joint_points, shown_parts
+from mbplugin.report.picture.bodies import BodyDrawing, Part, drawings, joint_points, shown_parts
 from mbplugin.report.picture.glyphs import JointGlyph, glyphs
 from mbplugin.report.picture.palette import LegendEntry, legend_of
 from mbplugin.sources.scene import Scene
@@ -110,11 +111,11 @@ def picture(
 
 def _extent(mech: Mechanism, poses: BodyPoses, parts: Mapping[str, tuple[Part, ...]]) -> tuple[Array, float]:
     """Return the middle and the radius of joints, centres of mass and shapes of what moves."""
-    still = grounded(mech)
+    still, joints = rigid_groups(mech)[WORLD], joint_points(mech)
     points = [poses.p_WC, np.zeros((0, 3))]
     for name, index in mech.body_index.items():
         X_WL = poses.of(index)
-        own = [joint_points(mech, name)]
+        own = [joints[name]]
         if name not in still:
             own += [part.mesh.vertices @ part.X_LM.R.T + part.X_LM.p for part in parts.get(name, ())]
         points += [some @ X_WL.R.T + X_WL.p for some in own]

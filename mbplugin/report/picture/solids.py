@@ -31,9 +31,15 @@ def ball(radius: float) -> Mesh:
 
 def cylinder(radius: float, length: float, sides: int = _SIDES) -> Mesh:
     """Return a cylinder about the origin, along z."""
+    unit = _unit_cylinder(sides)
+    return Mesh(unit.vertices * (radius, radius, length), unit.faces)
+
+
+@lru_cache(maxsize=8)
+def _unit_cylinder(sides: int) -> Mesh:
     import trimesh
 
-    return _mesh(trimesh.creation.cylinder(radius, length, sections=sides))
+    return _mesh(trimesh.creation.cylinder(1.0, 1.0, sections=sides))
 
 
 def capsule(radius: float, length: float) -> Mesh:
