@@ -61,15 +61,16 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return sdist, build("wheel", unpacked, folder / "dist")
 
 
-def modules_of_the_checkout() -> set[str]:
-    files = (ROOT / "mbplugin").rglob("*.py")
+def package_of_the_checkout() -> set[str]:
+    """Return modules, and what the page of a report is made of."""
+    files = [file for file in (ROOT / "mbplugin").rglob("*") if file.is_file()]
     return {str(file.relative_to(ROOT)) for file in files if "__pycache__" not in file.parts}
 
 
 def test_the_sdist_is_complete(archives: tuple[Path, Path]) -> None:
     with tarfile.open(archives[0]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert modules_of_the_checkout() | {"mbplugin/py.typed", "LICENSE", "README.md"} <= names
+    assert package_of_the_checkout() | {"LICENSE", "README.md"} <= names
 
 
 def test_the_wheel_is_complete_and_nothing_else(archives: tuple[Path, Path]) -> None:
@@ -78,7 +79,7 @@ def test_the_wheel_is_complete_and_nothing_else(archives: tuple[Path, Path]) -> 
         metadata = next(name for name in names if name.endswith("METADATA"))
         text = archive.read(metadata).decode()
     package = {name for name in names if ".dist-info/" not in name}
-    assert package == modules_of_the_checkout() | {"mbplugin/py.typed"}
+    assert package == package_of_the_checkout()
     assert any(name.endswith("LICENSE") for name in names)
     assert "Requires-Dist: numpy" in text and "License-Expression: MIT" in text
 
@@ -104,6 +105,8 @@ def test_the_wheel_works_in_an_empty_environment(installed: Path, tmp_path: Path
         run(installed / "mbplugin", "lint", "r.urdf", "--output-format", "json", cwd=tmp_path)
     )
     assert document["mobility"]["dof"] == 6
+    page = run(installed / "mbplugin", "lint", "r.urdf", "--output-format", "html", cwd=tmp_path)
+    assert "/* three.js" in page and "<canvas" in page
     assert "MB201" in run(installed / "mbplugin", "rule", cwd=tmp_path)
     assert json.loads(run(installed / "mbplugin", "schema", "scene", cwd=tmp_path))["properties"]["closure"]
 
