@@ -20,6 +20,7 @@ from mbplugin.bullet.crosscheck_compare import Deviations, orders_of, rows_of
 from mbplugin.bullet.session import quiet, session
 from mbplugin.mechanism import WORLD, Mechanism, Pair
 from mbplugin.mechanism.pair import Freedom
+from mbplugin.mechanism.pfaffian import KnifeEdge
 from mbplugin.report.crosscheck_json import crosscheck_document
 from mbplugin.report.crosscheck_text import crosscheck_lines
 from mbplugin.report.layout import plain_text
@@ -90,9 +91,12 @@ def test_a_live_client_is_compared_as_it_is() -> None:
 
 
 def test_what_pybullet_cannot_hold_is_a_sentence() -> None:
-    husky = mb.crosscheck(mb.load(ROOT / "assets" / "husky.scene.toml"))
-    assert husky.verdict == "not comparable" and not husky.agrees
-    assert "no constraint for" in husky.reason and "rolling" in husky.reason
+    flat = mb.crosscheck(mb.load(ROOT / "assets" / "four_wheel_robot.scene.toml"))
+    assert flat.verdict == "not comparable" and not flat.agrees
+    assert "in the xy plane" in flat.reason
+    skate = KnifeEdge("blade", "b", np.zeros(3), np.array([0.0, 1.0, 0.0]))
+    edge = mb.crosscheck(Mechanism("m", (body_at("b"),), pfaffians=(skate,)), 0.1)
+    assert edge.reason == "PyBullet has no constraint for 'blade' (knife_edge)"
     ends = Pose.identity()
     ball = Pair("ball", "spherical", WORLD, "b", ends, ends, freedoms=(Freedom(friction=0.1),) * 3)
     rubbing = mb.crosscheck(Mechanism("m", (body_at("b"),), (ball,)), 0.1)

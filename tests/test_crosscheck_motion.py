@@ -15,10 +15,12 @@ from states import random_states
 import mbplugin as mb
 from mbplugin.bullet.agreement import Agreement
 from mbplugin.dynamics.joint import joint_equations
-from mbplugin.mechanism import Coupling, Driver, Mechanism, Term
+from mbplugin.mechanism import Body, Coupling, Driver, Mechanism, Term
 from mbplugin.mechanism.pair import Freedom
+from mbplugin.mechanism.pfaffian import Rolling
 from mbplugin.sources import load
 from mbplugin.sources.spring import JointSpring, Spring
+from mbplugin.spatial import quaternion_from_rotation, rotation_from_vector
 
 pytestmark = pytest.mark.slow
 
@@ -175,6 +177,27 @@ def test_an_mjcf_with_equalities(tmp_path: Path, more: str) -> None:
     assert [p for p in scene.mechanism.pairs if p.closure]
     scene = replace(scene, mechanism=replace(scene.mechanism, gravity=np.array([3.0, -9.81, 0.0])))
     require(mb.crosscheck(scene, 0.3, qd={"a": 1.0}))
+
+
+def test_a_coin_that_rolls_and_wobbles() -> None:
+    """Its rim touches a plane without sinking or slipping: PyBullet holds the lowest point at every step."""
+    radius, R = 0.2, rotation_from_vector(np.array([0.3, 0.0, 0.0]))
+    coin = Body("coin", 1.0, np.zeros(3), np.diag([0.01, 0.02, 0.01]))
+    rim = Rolling("rim", "coin", np.zeros(3), np.array([0.0, 1.0, 0.0]), radius)
+    mech = Mechanism("coin", (coin,), (), pfaffians=(rim,))
+    down = -R[:, 2]
+    omega = R @ np.array([0.5, 8.0, 1.0])
+    q = np.concatenate(([0.0, 0.0, -radius * down[2]], quaternion_from_rotation(R)))
+    found = mb.crosscheck(mech, 0.6, q=q, qd=np.concatenate((-radius * np.cross(omega, down), omega)))
+    require(found)
+    assert found.curves is not None and np.ptp(found.curves.ours[:, 2]) > 0.02
+
+
+def test_husky_is_pushed_on_its_four_wheels() -> None:
+    push = {"body": "base_link", "force": [60, 0, 0], "torque": [0, 0, 0], "point": [0, 0, 0]}
+    found = mb.crosscheck(mb.load(ROOT / "assets" / "husky.scene.toml"), 0.3, loads=[push])
+    require(found)
+    assert found.curves is not None and found.curves.ours[-1, 0] > 0.02
 
 
 def test_a_motion_that_differs_is_found_where_and_when(monkeypatch: pytest.MonkeyPatch) -> None:

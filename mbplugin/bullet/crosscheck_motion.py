@@ -11,6 +11,7 @@ from mbplugin.bullet.build_ties import UNLIMITED, drive
 from mbplugin.bullet.built import Built, Motor
 from mbplugin.bullet.crosscheck_push import axes, push
 from mbplugin.bullet.crosscheck_task import SAME, Solver, Task
+from mbplugin.bullet.crosscheck_wheels import touch
 from mbplugin.bullet.session import session
 from mbplugin.spatial import Array
 
@@ -67,6 +68,7 @@ def _run(task: Task, step: float, refinement: int, solver: Solver) -> Sampled:
         )
         samples: list[tuple[float, Array, Array, Array, Array]] = []
         changed = []
+        held: list[int] = []
         instants = task.instants
         for begin, end, count in zip(instants[:-1], instants[1:], task.counts(step), strict=True):
             fine = count * refinement
@@ -78,6 +80,7 @@ def _run(task: Task, step: float, refinement: int, solver: Solver) -> Sampled:
                 for motor, rate in led:
                     drive(built, motor, rate(begin + k * h), UNLIMITED)
                 push(task, built)
+                held = touch(built, task.mech, held)
                 bullet.stepSimulation(physicsClientId=client)
                 if k == 1 and begin > 0:
                     changed.append(built.state()[1])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbplugin.bullet.crosscheck_wheels import off_wheels
 from mbplugin.dynamics.actions import Actions, BrakeForce
 from mbplugin.mechanism import Mechanism
 from mbplugin.mechanism.coupling import Lock
@@ -81,19 +82,28 @@ class Task:
         """Whether PyBullet's iterations have anything to solve."""
         mech = self.mech
         resisted = self.friction and any(f.friction for pair in mech.pairs for f in pair.freedoms)
-        ties = (mech.tree.cut, mech.couplings, mech.locks, self.locks, self.brakes, self.drives, resisted)
+        ties = (
+            mech.tree.cut,
+            mech.pfaffians,
+            mech.couplings,
+            mech.locks,
+            self.locks,
+            self.brakes,
+            self.drives,
+            resisted,
+        )
         return any(ties) or any(pair.type == "screw" for pair in mech.pairs)
 
     @property
     def rows(self) -> int:
         """How many rows of closures and couplings PyBullet iterates over, about."""
         closed = sum(len(pair.kind.constrained) for pair in self.mech.tree.cut)
-        return closed + len(self.mech.couplings)
+        return closed + len(self.mech.couplings) + 3 * len(self.mech.pfaffians)
 
     @property
     def scene(self) -> Scene:
-        """The mechanism with its payloads and its state, without dampers where they do not count."""
-        mech = self.mech
+        """What is built: with payloads, without dampers that do not count and without wheels."""
+        mech = off_wheels(self.mech)
         if not self.damping:
             pairs = (
                 replace(p, freedoms=tuple(replace(f, damping=0.0) for f in p.freedoms)) for p in mech.pairs
