@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.bullet.agreement import Agreement
     from mbplugin.bullet.crosscheck import crosscheck
+    from mbplugin.bullet.gui import replay, show
     from mbplugin.constraints.matrix import ConstraintMatrix
     from mbplugin.entry import analyze, constraint_matrix, load
     from mbplugin.errors import MbPluginError
@@ -45,6 +46,8 @@ __all__ = [
     "lint",
     "load",
     "reactions",
+    "replay",
+    "show",
     "simulate",
     "stopping_table",
 ]
@@ -68,6 +71,8 @@ _HOME = {
     "constraint_matrix": "mbplugin.entry",
     "crosscheck": "mbplugin.bullet.crosscheck",
     "load": "mbplugin.entry",
+    "replay": "mbplugin.bullet.gui",
+    "show": "mbplugin.bullet.gui",
     "simulate": "mbplugin.simulation.run",
     "stopping_table": "mbplugin.estop.table",
 }

@@ -34,6 +34,8 @@ NAMES = {
     "lint",
     "load",
     "reactions",
+    "replay",
+    "show",
     "simulate",
     "stopping_table",
 }

@@ -156,7 +156,7 @@ def _visuals(shapes: Sequence[Visual], X_LS: Pose, stem: Path) -> str:
     parts = []
     for k, shape in enumerate(shapes):
         mesh = stem.with_name(f"{stem.name}_{k}.obj")
-        mesh.write_text(_wavefront(shape), encoding="ascii")
+        mesh.write_text(wavefront(shape), encoding="ascii")
         colour = f'<material name="{stem.name}_{k}"><color rgba="{_numbers(shape.rgba)}"/></material>'
         parts.append(
             f"<visual>{_origin(X_LS.inverse())}"
@@ -165,7 +165,7 @@ def _visuals(shapes: Sequence[Visual], X_LS: Pose, stem: Path) -> str:
     return "\n".join(parts)
 
 
-def _wavefront(shape: Visual) -> str:
+def wavefront(shape: Visual) -> str:
     """Return triangles as OBJ text with a normal for each face, which is what lights them."""
     v, faces = np.asarray(shape.vertices, dtype=float), np.asarray(shape.faces, dtype=int)
     normals = np.cross(v[faces[:, 1]] - v[faces[:, 0]], v[faces[:, 2]] - v[faces[:, 0]])

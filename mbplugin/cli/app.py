@@ -21,6 +21,7 @@ from mbplugin.cli import (
     simulate,
     stop_table,
     sweep,
+    view,
 )
 from mbplugin.cli.output import complain, emit
 from mbplugin.errors import MbPluginError
@@ -50,6 +51,7 @@ app.command("estop")(estop.estop_command)
 app.command("stop-table")(stop_table.stop_table_command)
 app.command("sweep")(sweep.sweep_command)
 app.command("crosscheck")(crosscheck.crosscheck_command)
+app.command("view")(view.view_command)
 
 
 def _print_version(asked: bool) -> None:

@@ -1,0 +1,118 @@
+"""Words in the window: PyBullet knows text only at points of the world, so it is moved with the camera."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+
+import numpy as np
+
+from mbplugin.bullet.render_labels import labelled, shortened
+from mbplugin.report.picture import Picture
+from mbplugin.report.picture.palette import PALETTE
+from mbplugin.spatial import Array
+from mbplugin.visible import visible
+
+_INK = (0.1, 0.12, 0.15)
+#: Upper left corner of what the panels leave free, and the height of a line, pixels.
+_LEFT, _TOP, _LINE = 262, 52, 21
+#: How far before the camera texts hang, beside the distance to the robot.
+_BEFORE = 0.25
+_SIZE, _LABEL_SIZE = 1.1, 1.0
+#: Where the blocks stand, from above.
+_BLOCKS = ("title", "status", "legend")
+
+
+class Board:
+    """Texts in a window.
+
+    Parameters
+    ----------
+    bullet : module
+        pybullet.
+    client : int
+    seen : Picture
+    bodies : mapping of int to int
+        Ids of what is drawn, by index of the body that they move with.
+    """
+
+    def __init__(self, bullet: ModuleType, client: int, seen: Picture, bodies: Mapping[int, int]) -> None:
+        self.bullet, self.client, self.seen, self.bodies = bullet, client, seen, bodies
+        self._lines: dict[str, list[tuple[str, str]]] = {name: [] for name in _BLOCKS}
+        self._ids: list[int] = []
+        self._shown: list[tuple[str, str]] = []
+        self._camera: tuple[float, ...] = ()
+        self._placed: tuple[float, ...] = ()
+
+    def label(self) -> None:
+        """Write names beside joints; they move with them."""
+        for joint in labelled(self.seen):
+            index = self.seen.mechanism.body_index[joint.body]
+            parent = {"parentObjectUniqueId": self.bodies[index]} if index in self.bodies else {}
+            self.bullet.addUserDebugText(
+                _plain(shortened(joint.name)),
+                joint.X_LJ.p.tolist() if parent else joint.X_WJ.p.tolist(),
+                PALETTE[joint.verdict].rgba[:3],
+                textSize=_LABEL_SIZE,
+                physicsClientId=self.client,
+                **parent,
+            )
+
+    def write(self, block: str, lines: Sequence[tuple[str, str]]) -> None:
+        """Write a block, each line with the key of its colour (empty: ink)."""
+        self._lines[block] = [(_plain(text), key) for text, key in lines]
+        self._place(self._now())
+
+    def follow(self) -> None:
+        """Move the texts when the camera has come to rest somewhere else."""
+        now = self._now()
+        if now == self._camera and now != self._placed:
+            self._place(now)
+        self._camera = now
+
+    def _now(self) -> tuple[float, ...]:
+        state = self.bullet.getDebugVisualizerCamera(physicsClientId=self.client)
+        return (state[0], state[1], *state[2], *state[3], state[10], *state[11])
+
+    def _place(self, camera: tuple[float, ...]) -> None:
+        moved = camera != self._placed
+        self._placed = camera
+        lines = [line for name in _BLOCKS for line in (*self._lines[name], ("", ""))]
+        for k, (text, key) in enumerate(lines):
+            if not moved and self._shown[k : k + 1] == [(text, key)]:
+                continue
+            replaced = {"replaceItemUniqueId": self._ids[k]} if k < len(self._ids) else {}
+            id = self.bullet.addUserDebugText(
+                text or " ",
+                _at(camera, _LEFT, _TOP + k * _LINE).tolist(),
+                PALETTE[key].rgba[:3] if key else _INK,
+                textSize=_SIZE,
+                physicsClientId=self.client,
+                **replaced,
+            )
+            self._ids[k : k + 1] = [int(id)]
+        for id in self._ids[len(lines) :]:
+            self.bullet.removeUserDebugItem(id, physicsClientId=self.client)
+        self._ids, self._shown = self._ids[: len(lines)], lines
+
+
+def _at(camera: tuple[float, ...], x: float, y: float) -> Array:
+    """Return the point of the world that is seen at a pixel, before everything else."""
+    width, height = camera[:2]
+    view = np.array(camera[2:18]).reshape(4, 4).T
+    projection = np.array(camera[18:34]).reshape(4, 4).T
+    depth = _BEFORE * camera[34]
+    p_K = np.array(
+        [
+            (2 * x / width - 1) * depth / projection[0, 0],
+            (1 - 2 * y / height) * depth / projection[1, 1],
+            -depth,
+        ]
+    )
+    return np.asarray(view[:3, :3].T @ (p_K - view[:3, 3]))
+
+
+def _plain(text: str) -> str:
+    """Return a text in the letters that PyBullet's font has."""
+    known = visible(text).replace("×", "x").replace("·", ".").replace("–", "-").replace("…", "...")
+    return known.encode("ascii", errors="replace").decode()

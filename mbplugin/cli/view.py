@@ -1,0 +1,155 @@
+"""``mbplugin view``: the robot coloured by verdict, in a window, a picture or a film."""
+
+from __future__ import annotations
+
+import math
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mbplugin.cli import options as opt
+from mbplugin.cli.braking import StopQdOption
+from mbplugin.cli.output import emit
+from mbplugin.cli.progress import count_bar
+from mbplugin.errors import BadUsage
+
+if TYPE_CHECKING:
+    from mbplugin.bullet.replay import Replay
+    from mbplugin.sources.scene import Scene
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
+Motion = Annotated[
+    Path | None,
+    typer.Option(metavar="CSV|NPZ", help="Replay a recorded motion, such as simulate --save writes."),
+]
+Stop = Annotated[bool, typer.Option("--stop", help="Replay the stop after a signal at --q and --qd.")]
+Category = Annotated[int, typer.Option(help="Of the stop: 0, 1 or 2.")]
+Speed = Annotated[
+    float | None, typer.Option(metavar="X", help="Of real time; default: a replay lasts 3 to 30 s.")
+]
+Loop = Annotated[bool, typer.Option("--loop/--once", help="Begin a replay again at its end.")]
+PictureOption = Annotated[
+    Path | None, typer.Option("--picture", metavar="FILE", help="No window: draw it, .png or .jpg.")
+]
+Film = Annotated[Path | None, typer.Option(metavar="FILE", help="No window: film a replay, .gif or .mp4.")]
+Size = Annotated[str | None, typer.Option(metavar="WxH", help="Pixels; default 1280x720, of a film 640x360.")]
+CameraOption = Annotated[
+    str | None,
+    typer.Option(
+        "--camera", metavar="YAW,PITCH,DISTANCE", help="Degrees and m; the distance may be left out."
+    ),
+]
+Labels = Annotated[bool, typer.Option("--labels/--no-labels", help="Names of joints in a picture.")]
+Tolerance = Annotated[float | None, typer.Option(help="Relative rank tolerance; default 1e-4.")]
+
+
+def view_command(
+    file: File,
+    q: opt.QOption = None,
+    motion: Motion = None,
+    stop: Stop = False,
+    qd: StopQdOption = None,
+    category: Category = 0,
+    speed: Speed = None,
+    loop: Loop = True,
+    picture: PictureOption = None,
+    film: Film = None,
+    size: Size = None,
+    camera: CameraOption = None,
+    labels: Labels = True,
+    base: opt.BaseOption = None,
+    planar: opt.PlanarOption = None,
+    tolerance: Tolerance = None,
+    package_dir: opt.PackageDirOption = None,
+) -> None:
+    """Open a window with the robot coloured by verdict, or draw the same into a file.
+
+    Sliders move the robot along its constraint manifold. Exit code: 0, also when the window is closed;
+    2 for unusable input, usage, or where no window can be opened.
+    """
+    from mbplugin import sources
+    from mbplugin.bullet.render_film import check_files
+
+    _check(motion, stop, bool(qd), film)
+    check_files(picture, film)
+    pixels, angles = _size(size), _camera(camera)
+    name, text = opt.read_source(file)
+    scene = sources.load(
+        name, text=text, package_dirs=tuple(package_dir or ()), base=base.value if base else None
+    )
+    replayed = _replay(scene, opt.parse_q(q), opt.parse_q(qd, "--qd"), motion, category, speed, stop)
+    from mbplugin.bullet.gui import open_or_draw
+
+    with count_bar("pictures") if film is not None else nullcontext() as progress:
+        sentence = open_or_draw(
+            scene,
+            q=opt.parse_q(q),
+            tolerance=tolerance,
+            planar=planar.value if planar else None,
+            replay=replayed,
+            loop=loop,
+            picture=picture,
+            film=film,
+            size=pixels,
+            camera=angles,
+            labels=labels,
+            progress=progress,
+        )
+    emit(f"{sentence}\n")
+
+
+def _replay(
+    scene: Scene,
+    q: dict[str, float],
+    qd: dict[str, float],
+    motion: Path | None,
+    category: int,
+    speed: float | None,
+    stop: bool,
+) -> Replay | None:
+    from mbplugin.bullet.replay import replay_of
+
+    if motion is not None:
+        return replay_of(scene, motion, speed)
+    if not stop:
+        return None
+    from mbplugin.estop.run import estop
+
+    return replay_of(scene, estop(scene, q, qd, category=category), speed)
+
+
+def _check(motion: Path | None, stop: bool, rates: bool, film: Path | None) -> None:
+    if motion is not None and stop:
+        raise BadUsage("--motion and --stop were both given", expected="one of them")
+    if film is not None and motion is None and not stop:
+        raise BadUsage("a film shows a motion, and there is none", remedy="add --motion FILE or --stop")
+    if rates and not stop:
+        raise BadUsage("--qd says how fast a robot stops, and there is no stop", remedy="add --stop")
+
+
+def _size(text: str | None) -> tuple[int, int] | None:
+    """Return the pixels that ``--size`` gives."""
+    if text is None:
+        return None
+    width, times, height = text.partition("x")
+    if not (times and width.isdecimal() and height.isdecimal()):
+        raise BadUsage(f"--size has {text!r}", expected="WIDTHxHEIGHT in pixels, such as 1280x720")
+    return int(width), int(height)
+
+
+def _camera(text: str | None) -> tuple[float, ...]:
+    """Return the angles and the distance that ``--camera`` gives."""
+    if text is None:
+        return ()
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        values = ()
+    usable = len(values) in (2, 3) and all(map(math.isfinite, values))
+    if not usable or min(values[2:], default=1.0) <= 0:
+        raise BadUsage(
+            f"--camera has {text!r}", expected="YAW,PITCH or YAW,PITCH,DISTANCE, degrees and m above 0"
+        )
+    return values
