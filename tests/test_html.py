@@ -90,6 +90,18 @@ def test_bodies_stand_where_the_analysis_closed_them(minitaur: str) -> None:
         assert sum(name.startswith("lower_leg") for name in stress["bodies"]) == 2
 
 
+def test_groups_and_the_steps_of_divide_and_conquer_are_told() -> None:
+    page = parsed(page_of("lint", FOUR_BAR, "--explain-dca", "--group", "j0,j3"))
+    result = mb.analyze(mb.load(FOUR_BAR), method="dca", groups=[("j0", "j3")])
+    assert result.dca is not None
+    (trace,) = page.xpath("//section[h2='Divide and conquer']//pre/text()")
+    assert trace == result.dca.trace
+    (row,) = page.xpath("//section[h2='Groups']//tbody/tr")
+    group = result.groups[0]
+    assert [cell.text for cell in row][:2] == ["j0, j3", group.reaction]
+    assert row[3].text == ("unique" if group.resultant_unique else "non-unique")
+
+
 def test_geometries_are_told_once_and_can_be_read_back(minitaur: str) -> None:
     data = drawing(minitaur)
     used = [part[0] for body in data["bodies"] for part in body["parts"]] + [

@@ -23,6 +23,7 @@ from mbplugin.report.html.sections.agreement import agreement_section
 from mbplugin.report.html.sections.assumptions import assumptions_section
 from mbplugin.report.html.sections.decided import decided_section
 from mbplugin.report.html.sections.findings import findings_section
+from mbplugin.report.html.sections.groups import dca_section, groups_section
 from mbplugin.report.html.sections.motion import motion_section
 from mbplugin.report.html.sections.reactions import reactions_section, uniqueness_section
 from mbplugin.report.html.sections.stop import stop_section
@@ -41,8 +42,10 @@ _SECTIONS: tuple[Callable[[Chapter], Html | None], ...] = (
     remedies_section,
     stresses_section,
     uniqueness_section,
+    groups_section,
     reactions_section,
     decided_section,
+    dca_section,
     assumptions_section,
 )
 

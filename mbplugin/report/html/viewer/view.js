@@ -1,27 +1,8 @@
 // One 3D view: bodies, joints, arrows, ghosts and labels; turned by the mouse, drawn when something changed.
-import {
-  AmbientLight,
-  Box3,
-  BufferAttribute,
-  BufferGeometry,
-  DirectionalLight,
-  GridHelper,
-  Group,
-  HemisphereLight,
-  Line,
-  LineBasicMaterial,
-  Mesh,
-  PerspectiveCamera,
-  Quaternion,
-  Raycaster,
-  Scene,
-  Vector2,
-  Vector3,
-  WebGLRenderer,
-} from "three";
+import { Box3, PerspectiveCamera, Quaternion, Raycaster, Vector2, Vector3, WebGLRenderer } from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
-import { floats } from "./decode.js";
-import { arrow, geometry, material, place } from "./solids.js";
+import { place } from "./solids.js";
+import { setStage } from "./stage.js";
 
 const FADED = 0.07;
 // where the view is taken from at first, and how much of the frame is filled then
@@ -44,106 +25,16 @@ export function openView(frame, data) {
 class View {
   constructor(frame, canvas, renderer, data) {
     Object.assign(this, { frame, canvas, renderer, data, closed: false, waiting: false });
-    this.scene = new Scene();
+    Object.assign(this, setStage(data));
     this.camera = new PerspectiveCamera(35, 1, data.radius / 100, data.radius * 100);
     this.camera.up.set(0, 0, 1);
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.addEventListener("change", () => this.ask());
     this.controls.listenToKeyEvents(canvas);
-    this.layers = Object.fromEntries(
-      ["bodies", "joints", "forces", "moments", "ghosts", "path"].map((name) => [name, new Group()]),
-    );
-    this.scene.add(...Object.values(this.layers));
-    this.#light();
-    this.#fill();
-    this.#ground();
+    this.#carryJoints();
     this.#labels();
     this.#listen();
     this.reset();
-  }
-
-  #light() {
-    this.scene.add(new AmbientLight("#ffffff", 1.1), new HemisphereLight("#ffffff", "#8d97a1", 1.7));
-    const sun = new DirectionalLight("#ffffff", 1.6);
-    sun.position.set(2, -3, 5);
-    this.scene.add(sun);
-  }
-
-  #fill() {
-    const { data } = this;
-    const shapes = data.geometries.map(geometry);
-    const still = floats(data.poses);
-    const body = (told, paint) => {
-      const group = new Group();
-      for (const [shape, seven] of told.parts) {
-        const part = new Mesh(shapes[shape], paint);
-        place(part, seven);
-        group.add(part);
-      }
-      return group;
-    };
-    this.bodies = data.bodies.map((told, k) => {
-      const group = body(told, material(data.palette[told.verdict]));
-      Object.assign(group.userData, { kind: "body", told });
-      if (k) place(group, still.subarray(7 * k - 7, 7 * k));
-      this.layers.bodies.add(group);
-      return group;
-    });
-    this.joints = data.joints.map((told) => {
-      const group = new Group();
-      const part = new Mesh(shapes[told.mesh], material(data.palette[told.verdict]));
-      place(part, told.place);
-      group.add(part);
-      Object.assign(group.userData, { kind: "joint", told });
-      group.position.copy(this.bodies[told.body].position);
-      group.quaternion.copy(this.bodies[told.body].quaternion);
-      this.layers.joints.add(group);
-      return group;
-    });
-    for (const told of data.ghosts) {
-      const poses = floats(told.poses);
-      const paint = material(data.palette[told.key]);
-      data.bodies.forEach((one, k) => {
-        if (!k || one.verdict === "ground") return;
-        const ghost = body(one, paint);
-        place(ghost, poses.subarray(7 * k - 7, 7 * k));
-        this.layers.ghosts.add(ghost);
-      });
-    }
-    if (data.path) {
-      const line = new BufferGeometry();
-      line.setAttribute("position", new BufferAttribute(floats(data.path), 3));
-      this.layers.path.add(new Line(line, new LineBasicMaterial({ color: data.palette.path[0] })));
-    }
-    this.arrows = data.arrows.flatMap((told) => this.#arrow(told));
-  }
-
-  #arrow(told) {
-    const { palette, radius } = this.data;
-    const heads = told.quantity === "force" ? 1 : 2;
-    const layer = this.layers[told.quantity === "force" ? "forces" : "moments"];
-    const add = (vector, key, thick) => {
-      const made = arrow(vector, thick * radius, palette[key], heads);
-      made.position.set(...told.point);
-      Object.assign(made.userData, { kind: "arrow", told });
-      layer.add(made);
-      return made;
-    };
-    return [
-      ...[told.known].filter(Boolean).map((vector) => add(vector, "known", 0.008)),
-      ...[told.resolved].filter(Boolean).map((vector) => add(vector, "resolved", 0.006)),
-      ...told.fan.map((vector) => add(vector, "open", 0.005)),
-    ];
-  }
-
-  #ground() {
-    const { radius, center } = this.data;
-    const box = new Box3().setFromObject(this.layers.bodies);
-    const low = box.isEmpty() ? center[2] - radius : Math.max(box.min.z, center[2] - 1.5 * radius);
-    const grid = new GridHelper(4 * radius, 16, "#c3ccd5", "#dbe1e7");
-    grid.rotation.x = Math.PI / 2;
-    grid.position.set(center[0], center[1], low - 0.002 * radius);
-    this.scene.add(grid);
   }
 
   #labels() {
@@ -261,11 +152,15 @@ class View {
       object.position.lerp(new Vector3(after[at], after[at + 1], after[at + 2]), share);
       object.quaternion.slerp(turn.set(after[at + 3], after[at + 4], after[at + 5], after[at + 6]), share);
     });
+    this.#carryJoints();
+    this.ask();
+  }
+
+  #carryJoints() {
     for (const joint of this.joints) {
       joint.position.copy(this.bodies[joint.userData.told.body].position);
       joint.quaternion.copy(this.bodies[joint.userData.told.body].quaternion);
     }
-    this.ask();
   }
 
   reset() {

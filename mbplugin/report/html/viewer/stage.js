@@ -1,0 +1,104 @@
+// What is to be seen as objects of three, in layers that can be hidden: bodies, joints, arrows, ghosts, a path.
+import {
+  AmbientLight,
+  Box3,
+  BufferAttribute,
+  BufferGeometry,
+  DirectionalLight,
+  GridHelper,
+  Group,
+  HemisphereLight,
+  Line,
+  LineBasicMaterial,
+  Mesh,
+  Scene,
+} from "three";
+import { floats } from "./decode.js";
+import { arrow, geometry, material, place } from "./solids.js";
+
+const LAYERS = ["bodies", "joints", "forces", "moments", "ghosts", "path"];
+// thickness of arrows beside the radius of the picture
+const THICK = { known: 0.008, resolved: 0.006, open: 0.005 };
+
+export function setStage(data) {
+  const layers = Object.fromEntries(LAYERS.map((name) => [name, new Group()]));
+  const shapes = data.geometries.map(geometry);
+  const bodies = data.bodies.map((told) => body(shapes, told, material(data.palette[told.verdict])));
+  putAt(bodies, floats(data.poses));
+  const joints = data.joints.map((told) => joint(shapes, told, material(data.palette[told.verdict])));
+  layers.bodies.add(...bodies);
+  if (joints.length) layers.joints.add(...joints);
+  for (const ghost of data.ghosts) addGhost(layers.ghosts, shapes, data, ghost);
+  if (data.path) layers.path.add(path(data));
+  const arrows = data.arrows.flatMap((told) => arrowsOf(data, told));
+  for (const made of arrows) layers[`${made.userData.told.quantity}s`].add(made);
+  const scene = new Scene();
+  scene.add(...Object.values(layers), ...lights(), grid(data, layers.bodies));
+  return { scene, layers, bodies, joints, arrows };
+}
+
+function body(shapes, told, paint) {
+  const group = new Group();
+  for (const [shape, seven] of told.parts) {
+    const part = new Mesh(shapes[shape], paint);
+    place(part, seven);
+    group.add(part);
+  }
+  Object.assign(group.userData, { kind: "body", told });
+  return group;
+}
+
+function joint(shapes, told, paint) {
+  const group = new Group();
+  const part = new Mesh(shapes[told.mesh], paint);
+  place(part, told.place);
+  group.add(part);
+  Object.assign(group.userData, { kind: "joint", told });
+  return group;
+}
+
+// the ground, first of all bodies, stays where it is
+function putAt(bodies, poses) {
+  bodies.slice(1).forEach((one, k) => place(one, poses.subarray(7 * k, 7 * k + 7)));
+}
+
+function addGhost(layer, shapes, data, ghost) {
+  const paint = material(data.palette[ghost.key]);
+  const bodies = data.bodies.map((told) => body(shapes, told, paint));
+  putAt(bodies, floats(ghost.poses));
+  for (const one of bodies) if (one.userData.told.verdict !== "ground") layer.add(one);
+}
+
+function path(data) {
+  const line = new BufferGeometry();
+  line.setAttribute("position", new BufferAttribute(floats(data.path), 3));
+  return new Line(line, new LineBasicMaterial({ color: data.palette.path[0] }));
+}
+
+function arrowsOf(data, told) {
+  const vectors = { known: [told.known], resolved: [told.resolved], open: told.fan };
+  const heads = told.quantity === "force" ? 1 : 2;
+  return Object.entries(vectors).flatMap(([key, all]) =>
+    all.filter(Boolean).map((vector) => {
+      const made = arrow(vector, THICK[key] * data.radius, data.palette[key], heads);
+      made.position.set(...told.point);
+      Object.assign(made.userData, { kind: "arrow", told });
+      return made;
+    }),
+  );
+}
+
+function lights() {
+  const sun = new DirectionalLight("#ffffff", 1.6);
+  sun.position.set(2, -3, 5);
+  return [new AmbientLight("#ffffff", 1.1), new HemisphereLight("#ffffff", "#8d97a1", 1.7), sun];
+}
+
+function grid({ radius, center }, bodies) {
+  const box = new Box3().setFromObject(bodies);
+  const low = box.isEmpty() ? center[2] - radius : Math.max(box.min.z, center[2] - 1.5 * radius);
+  const made = new GridHelper(4 * radius, 16, "#c3ccd5", "#dbe1e7");
+  made.rotation.x = Math.PI / 2;
+  made.position.set(center[0], center[1], low - 0.002 * radius);
+  return made;
+}
