@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 from itertools import pairwise
@@ -164,6 +165,23 @@ def test_a_page_needs_no_engine() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_make_says_what_the_browser_tests_need(tmp_path: Path) -> None:
+    for tool in ("make", "sh"):
+        found = shutil.which(tool)
+        assert found
+        (tmp_path / tool).symlink_to(found)
+    done = subprocess.run(
+        ["make", "browser"],
+        cwd=ROOT,
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2 and done.stdout.count("\n") == 1
+    assert "apt-get install chromium xvfb" in done.stdout
 
 
 def test_reports_beside_the_page(tmp_path: Path) -> None:

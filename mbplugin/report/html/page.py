@@ -29,9 +29,10 @@ from mbplugin.report.html.sections.reactions import reactions_section, uniquenes
 from mbplugin.report.html.sections.stop import stop_section
 from mbplugin.report.html.sections.stopping_table import stopping_table_section
 from mbplugin.report.html.sections.stresses import remedies_section, stresses_section
-from mbplugin.report.html.sections.verdict import grade, verdict_section
+from mbplugin.report.html.sections.verdict import grade, sentence, verdict_section
 from mbplugin.report.html.sections.view import view_section
 from mbplugin.report.picture import picture
+from mbplugin.report.summary import runs_summary
 
 _SECTIONS: tuple[Callable[[Chapter], Html | None], ...] = (
     findings_section,
@@ -95,16 +96,14 @@ def _own(name: str) -> str:
 
 
 def _index(chapters: tuple[Chapter, ...]) -> Html:
+    """Return a line for each model: its verdict, which leads to its chapter."""
+    reports = [one.report for one in chapters if one.report is not None]
     lines = [
-        element(
-            "li",
-            element("a", one.title, href=f"#run-{k}"),
-            " ",
-            element("span", grade(one), class_=f"badge {grade(one)}"),
-        )
+        element("li", element("a", sentence(one) or one.title, href=f"#run-{k}", class_=f"mark {grade(one)}"))
         for k, one in enumerate(chapters)
     ]
-    return element("nav", element("ol", lines), aria_label="models")
+    summary = element("p", runs_summary(reports), class_="lead") if len(reports) == len(chapters) else None
+    return element("nav", summary, element("ol", lines), aria_label="models")
 
 
 def _chapter(k: int, chapter: Chapter, count: int) -> Html:

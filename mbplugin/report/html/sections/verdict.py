@@ -12,10 +12,10 @@ from mbplugin.report.text import analysis_verdict, verdict
 
 def verdict_section(chapter: Chapter) -> Html:
     """Return the first lines of a chapter."""
-    sentence = _sentence(chapter)
+    said = sentence(chapter)
     return joined(
         [
-            element("p", sentence, class_=f"verdict {grade(chapter)}") if sentence else None,
+            element("p", said, class_=f"verdict {grade(chapter)}") if said else None,
             element("dl", [_tile(*tile) for tile in _tiles(chapter)], class_="tiles"),
         ]
     )
@@ -34,7 +34,8 @@ def grade(chapter: Chapter) -> str:
     return "fair" if redundant or found else "good"
 
 
-def _sentence(chapter: Chapter) -> str:
+def sentence(chapter: Chapter) -> str:
+    """Return the verdict in one line."""
     if chapter.stop is not None:
         stop = chapter.stop
         return (

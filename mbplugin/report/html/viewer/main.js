@@ -56,6 +56,10 @@ function choose(article, button, current) {
 
 const runs = [...document.querySelectorAll(".run")].map(run);
 
+for (const link of document.querySelectorAll("nav a")) {
+  link.addEventListener("click", () => (document.querySelector(link.hash).open = true));
+}
+
 window.addEventListener("beforeprint", () => {
   for (const one of runs) {
     // open side by side: of details with one name the browser keeps but one open
