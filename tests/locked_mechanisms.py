@@ -31,7 +31,7 @@ def pendulum_3r() -> tuple[Mechanism, Array]:
     return mech, np.full(3, np.pi / 6)
 
 
-def _heavy(mech: Mechanism, seed: int) -> Mechanism:
+def heavy(mech: Mechanism, seed: int) -> Mechanism:
     """The same mechanism with bodies of different mass, inertia and centre of mass."""
     rng = np.random.default_rng(seed)
 
@@ -70,7 +70,7 @@ def spatial_four_bar_with_pendulum() -> tuple[Mechanism, Array]:
         ("at_rocker", "spherical", "coupler", "link3", pose_at(C)),
     ]
     mech, q = from_world_frames("four-bar with pendulum", bodies, joints)
-    return _heavy(replace(mech, gravity=np.array([0.0, -9.81, 0.0])), 7), q
+    return heavy(replace(mech, gravity=np.array([0.0, -9.81, 0.0])), 7), q
 
 
 def two_arms_one_part() -> tuple[Mechanism, Array]:
@@ -98,4 +98,4 @@ def two_arms_one_part() -> tuple[Mechanism, Array]:
     joints.append(("grip_r", "fixed", "r2", "part", pose_at(np.array([0.1, 0.87, 0.05]))))
     mech, q = from_world_frames("two arms", bodies, joints)
     closed = tuple(replace(p, closure=p.name == "grip_r") for p in mech.pairs)
-    return _heavy(replace(mech, pairs=closed, gravity=np.array([0.0, -9.81, 0.0])), 3), q
+    return heavy(replace(mech, pairs=closed, gravity=np.array([0.0, -9.81, 0.0])), 3), q

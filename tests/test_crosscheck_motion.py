@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pybullet_data
 import pytest
+from locked_mechanisms import heavy
 from models import chain
+from random_mechanisms import loop_mechanism
 from states import random_states
 
 import mbplugin as mb
@@ -177,6 +179,24 @@ def test_an_mjcf_with_equalities(tmp_path: Path, more: str) -> None:
     assert [p for p in scene.mechanism.pairs if p.closure]
     scene = replace(scene, mechanism=replace(scene.mechanism, gravity=np.array([3.0, -9.81, 0.0])))
     require(mb.crosscheck(scene, 0.3, qd={"a": 1.0}))
+
+
+@pytest.mark.parametrize("kind", ["planar", "spherical", "generic"])
+@pytest.mark.parametrize("seed", [50, 51])
+def test_random_mechanisms_with_loops(kind: str, seed: int) -> None:
+    """Any pairs in the tree, any that PyBullet has or has in halves as closures, bodies of any inertia."""
+    mech, q = loop_mechanism(seed, 1 + seed % 2, kind)
+    mech = replace(heavy(mech, seed), gravity=np.array([2.0, -3.0, -6.0]))
+    p = joint_equations(mech, q, np.zeros(len(mech.qd_names))).degree_of_redundancy
+    ((q, qd),) = random_states(mech, q, 1, redundancy=p, seed=seed)
+    require(mb.crosscheck(mech, 0.2, q=q, qd=qd))
+
+
+@pytest.mark.parametrize("file", ["humanoid/humanoid.urdf", "laikago/laikago.urdf", "a1/a1.urdf"])
+def test_robots_of_pybullet(file: str) -> None:
+    scene = mb.load(IIWA.parent.parent / file)
+    rates = 0.5 * np.random.default_rng(1).normal(size=len(scene.mechanism.qd_names))
+    require(mb.crosscheck(scene, 0.1, qd=rates))
 
 
 def test_a_coin_that_rolls_and_wobbles() -> None:

@@ -20,7 +20,7 @@ from mbplugin.simulation.options import Options
 from mbplugin.simulation.run import move, simulate
 from mbplugin.simulation.schedule import TimedDrive
 from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.sources.scene import Scene
+from mbplugin.sources.scene import Scene, mechanism_of
 
 #: How long a motion is compared where nobody says, s.
 _DURATION = 0.5
@@ -48,8 +48,7 @@ def of_motion(
 ) -> Setup:
     """Return the setup of a motion; ``request`` is what ``simulate`` takes besides."""
     scene = model if isinstance(model, Scene) else None
-    mech = scene.mechanism if scene else model
-    assert isinstance(mech, Mechanism)
+    mech = mechanism_of(model)
     given = None if brakes is None else tuple(brakes)
     later = (*(scene.locks if scene else ()), *locks)
     times = [b.closes for b in brake_forces(mech, scene.brakes if scene else (), given, signal)]
