@@ -164,7 +164,7 @@ def test_files(table: StoppingTable, tmp_path: Path) -> None:
     document = json.loads((tmp_path / "table.json").read_text())
     assert document["rows"][0]["joint"] == "lbr_iiwa_joint_1" and document["computed_not_measured"] is True
     page = (tmp_path / "table.html").read_text()
-    assert page.count("<figure") == 12 and page.count("<tr") == 67 and "computed, not measured" in page
+    assert page.count("<figure") == 6 and page.count("<tr") == 67 and "computed, not measured" in page
     with pytest.raises(BadUsage, match=r"cannot be written as \.pdf"):
         table.save(tmp_path / "table.pdf")
 

@@ -52,7 +52,8 @@ def _charts(made: StoppingTable) -> Iterator[Chart]:
                 for r in made.rows
                 if r["axis"] == k and r["category"] == category and r["payload_percent"] == full
             ]
-            if rows:
+            # of one speed there is no curve
+            if len({row["speed"] for row in rows}) > 1:
                 yield from _of_axis(rows, f"Axis {k}, {joint}: category {category}, payload {full} %")
 
 
