@@ -1,4 +1,4 @@
-"""What is wrong with PyBullet's own Minitaur: from its scene file, and from a live client.
+"""What is wrong with PyBullet's own Minitaur? Draws the robot by its verdict to out/minitaur.png.
 
 Run it from anywhere: python examples/01_lint_minitaur.py
 """
@@ -9,9 +9,10 @@ from pathlib import Path
 
 import mbplugin as mb
 
-ASSETS = Path(__file__).resolve().parent.parent / "assets"
+ROOT = Path(__file__).resolve().parent.parent
+SCENE = ROOT / "assets" / "minitaur.scene.toml"
 
-report = mb.lint(ASSETS / "minitaur.scene.toml")
+report = mb.lint(SCENE)
 result = report.analysis
 assert result is not None
 
@@ -21,7 +22,7 @@ print(f"mobility: {result.dof}, while Grübler's formula says {result.gruebler}"
 print("\nIs that a matter of the tolerance? The file has rounded angles:")
 for plateau in result.plateaus:
     print(f"  from {plateau.start:.1e} to {plateau.stop:.1e}: {plateau.degree_of_redundancy} redundant")
-snapped = mb.lint(ASSETS / "minitaur.scene.toml", snap_angles=True).analysis
+snapped = mb.lint(SCENE, snap_angles=True).analysis
 assert snapped is not None
 print(f"with the angles that were meant: {[p.degree_of_redundancy for p in snapped.plateaus]} redundant")
 
@@ -33,3 +34,11 @@ for constraint in result.constraints:
 
 print("\nOne thing to do about it, to paste into the scene:\n")
 print(result.remedies[0].toml)
+
+(ROOT / "out").mkdir(exist_ok=True)
+try:
+    mb.show(mb.load(SCENE), result, picture=ROOT / "out" / "minitaur.png")
+except mb.MbPluginError as error:
+    print(f"no picture: {error}")
+else:
+    print("drawn to out/minitaur.png")

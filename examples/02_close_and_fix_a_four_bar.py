@@ -1,5 +1,7 @@
 """Close a four-bar, see why it is overconstrained, take the proposed remedy, and see that it helped.
 
+Draws the closed four-bar by its verdict to out/closed_four_bar.png.
+
 Run it from anywhere: python examples/02_close_and_fix_a_four_bar.py
 """
 
@@ -10,7 +12,8 @@ from pathlib import Path
 
 import mbplugin as mb
 
-ASSETS = Path(__file__).resolve().parent.parent / "assets"
+ROOT = Path(__file__).resolve().parent.parent
+ASSETS = ROOT / "assets"
 
 # the URDF alone is an open chain: nothing in it says that the rocker is hinged to the ground
 chain = mb.analyze(mb.load(ASSETS / "four_bar.urdf", base="fixed"))
@@ -37,3 +40,11 @@ for remedy in closed.remedies:
     changes = ", ".join(f"{change.constraint} {change.new}" for change in remedy.changes)
     print(f"with {changes}: {fixed.degree_of_redundancy} redundant constraints, mobility {fixed.dof}")
     assert all(constraint.unique for constraint in fixed.constraints)
+
+(ROOT / "out").mkdir(exist_ok=True)
+try:
+    mb.show(scene, closed, picture=ROOT / "out" / "closed_four_bar.png")
+except mb.MbPluginError as error:
+    print(f"no picture: {error}")
+else:
+    print("drawn to out/closed_four_bar.png")

@@ -1,7 +1,8 @@
 """Inside your own PyBullet script: three lines tell what the simulation at hand cannot.
 
 The script is anybody's: PyBullet's Minitaur with its legs closed, some steps into a simulation. The client is
-only asked, so the simulation goes on bit for bit as it would have without these lines.
+only asked, so the simulation goes on bit for bit as it would have without these lines. Draws what it holds to
+out/live_scene.png.
 
 Run it from anywhere: python examples/08_live_scene.py
 """
@@ -9,6 +10,7 @@ Run it from anywhere: python examples/08_live_scene.py
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pybullet as p
 import pybullet_data
@@ -36,6 +38,14 @@ import mbplugin as mb  # noqa: E402
 result = mb.analyze(mb.load(client))
 print(f"{result.degree_of_redundancy} redundant constraints, mobility {result.dof}")
 print("reactions that mean nothing:", *(c.name for c in result.constraints if not c.unique))
+
+# and a picture of what the client holds
+out = Path(__file__).resolve().parent.parent / "out"
+out.mkdir(exist_ok=True)
+try:
+    mb.show(mb.load(client), picture=out / "live_scene.png")
+except mb.MbPluginError as error:
+    print(f"no picture: {error}")
 
 # the user's script goes on
 for _ in range(10):
