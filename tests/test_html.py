@@ -205,6 +205,9 @@ def test_a_motion_has_curves_and_a_film() -> None:
     assert (film["time"][0], film["time"][-1]) == (0.0, 0.5)
     for k, q in ((0, motion.q[0]), (-1, motion.q[-1])):
         assert poses[k, :, :3] == pytest.approx(forward(motion.mechanism, q).p_WL, abs=1e-5)
+    assert np.array(film["reach"]) == pytest.approx(
+        np.array([poses[..., :3].min(axis=(0, 1)), poses[..., :3].max(axis=(0, 1))]), abs=1e-6
+    )
     titles = parsed(page).xpath("//figcaption/strong/text()")
     assert "Angles" in titles and "Energy and work" in titles
     assert any("force on its successor" in title for title in titles)

@@ -70,7 +70,9 @@ def film_data(motion: Trajectory) -> dict[str, Any]:
     times = np.linspace(start, end, count)
     frames = motion.resample(times)
     poses = np.stack([_poses(forward(motion.mechanism, q)) for q in frames.q])
-    return {"time": frames.time, "poses": _base64(poses), "bodies": bodies}
+    places = poses[:, :, :3].reshape(-1, 3)
+    reach = [places.min(axis=0), places.max(axis=0)]
+    return {"time": frames.time, "poses": _base64(poses), "bodies": bodies, "reach": reach}
 
 
 def ghost_data(mech: Mechanism, key: str, q: Array) -> dict[str, Any]:

@@ -2,16 +2,15 @@
 import {
   AmbientLight,
   Box3,
-  BufferAttribute,
-  BufferGeometry,
+  CatmullRomCurve3,
   DirectionalLight,
   GridHelper,
   Group,
   HemisphereLight,
-  Line,
-  LineBasicMaterial,
   Mesh,
   Scene,
+  TubeGeometry,
+  Vector3,
 } from "three";
 import { floats } from "./decode.js";
 import { arrow, geometry, material, place } from "./solids.js";
@@ -70,9 +69,16 @@ function addGhost(layer, shapes, data, ghost) {
 }
 
 function path(data) {
-  const line = new BufferGeometry();
-  line.setAttribute("position", new BufferAttribute(floats(data.path), 3));
-  return new Line(line, new LineBasicMaterial({ color: data.palette.path[0] }));
+  const at = floats(data.path);
+  const points = [];
+  for (let k = 0; k < at.length; k += 3) {
+    const point = new Vector3(at[k], at[k + 1], at[k + 2]);
+    // at an event there are two samples in one place
+    if (!points.length || point.distanceTo(points[points.length - 1]) > 1e-5 * data.radius) points.push(point);
+  }
+  if (points.length < 2) return new Group();
+  const tube = new TubeGeometry(new CatmullRomCurve3(points), Math.min(4 * points.length, 400), 0.004 * data.radius, 6);
+  return new Mesh(tube, material(data.palette.path));
 }
 
 function arrowsOf(data, told) {

@@ -177,6 +177,7 @@ class View {
     const box = new Box3();
     for (const object of this.bodies) if (object.userData.told.verdict !== "ground") box.expandByObject(object);
     box.expandByObject(this.layers.forces);
+    for (const corner of this.data.film.reach || []) box.expandByPoint(new Vector3(...corner));
     const all = new Box3().setFromCenterAndSize(new Vector3(...center), new Vector3(1, 1, 1).multiplyScalar(2.8 * radius));
     if (box.isEmpty()) box.copy(all);
     box.intersect(all);
