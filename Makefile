@@ -96,7 +96,7 @@ $(VENV)/test.stamp: $(VENV)/core.stamp
 
 $(VENV)/all.stamp: $(VENV)/test.stamp
 	@echo "Installing the big extras …"
-	@$(PIP) -e '.[test,mjcf,robots,xacro,ray]'
+	@$(PIP) -e '.[test,mjcf,robots,xacro,ray,browser]'
 	@touch $@
 
 # PyBullet has wheels for 3.10 and 3.11; for later ones pip compiles it

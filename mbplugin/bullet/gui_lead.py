@@ -22,7 +22,7 @@ def lead(shown: Shown, analysis: Analysis) -> None:
     values = [slider.start for slider in manifold.sliders]
     handles = [shown.slider(s.name, s.lower, s.upper, s.start) for s in manifold.sliders]
     asked = [shown.read(handle) for handle in handles]
-    shown.board.write("status", told(manifold.judge(q)))
+    shown.board.write(status=told(manifold.judge(q)))
     while True:
         shown.tick()
         for k, handle in enumerate(handles):
@@ -37,7 +37,7 @@ def lead(shown: Shown, analysis: Analysis) -> None:
             shown.arrows = ()
             name = manifold.sliders[k].name
             why = f"{name} stays at {values[k]:.4g}: {followed.stopped}" if followed.stopped else ""
-            shown.board.write("status", told(manifold.judge(q), why))
+            shown.board.write(status=told(manifold.judge(q), why))
 
 
 def told(judged: Judged, why: str = "") -> list[tuple[str, str]]:

@@ -39,7 +39,7 @@ def play(shown: Shown, replay: Replay, loop: bool) -> None:
             shown.stage.pose(replay.q[frame])
         if time.monotonic() - written > _CLOCK or clock.at_end:
             written = time.monotonic()
-            shown.board.write("status", [(line, "") for line in replay.said(frame, round(rate, 4))])
+            shown.board.write(status=[(line, "") for line in replay.said(frame, round(rate, 4))])
         if clock.at_end and not clock.paused:
             if not loop:
                 _rest(shown)

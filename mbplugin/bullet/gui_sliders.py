@@ -24,7 +24,7 @@ _JUMP = 0.8
 _NULL = 1e-4
 _SAMPLES = 4
 #: Which coordinates lead first: those of motors, of other joints, turns of balls.
-_MOTOR, _JOINT, _BALL = 1.0, 0.6, 0.05
+_MOTOR, _JOINT, _BALL = 1.0, 0.2, 0.02
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ _LEFT, _TOP, _LINE = 262, 52, 21
 #: How far before the camera texts hang, beside the distance to the robot.
 _BEFORE = 0.25
 _SIZE, _LABEL_SIZE = 1.1, 1.0
+#: Of labels over joints, beside the radius of the robot.
+_ABOVE = 0.07
 #: Where the blocks stand, from above.
 _BLOCKS = ("title", "status", "legend")
 
@@ -48,19 +50,23 @@ class Board:
         """Write names beside joints; they move with them."""
         for joint in labelled(self.seen):
             index = self.seen.mechanism.body_index[joint.body]
+            # above the glyph, which would hide it
+            up_W = np.array([0.0, 0.0, _ABOVE * self.seen.radius])
+            point_L = joint.X_LJ.p + self.seen.poses.of(index).R.T @ up_W
             parent = {"parentObjectUniqueId": self.bodies[index]} if index in self.bodies else {}
             self.bullet.addUserDebugText(
                 _plain(shortened(joint.name)),
-                joint.X_LJ.p.tolist() if parent else joint.X_WJ.p.tolist(),
+                (point_L if parent else joint.X_WJ.p + up_W).tolist(),
                 PALETTE[joint.verdict].rgba[:3],
                 textSize=_LABEL_SIZE,
                 physicsClientId=self.client,
                 **parent,
             )
 
-    def write(self, block: str, lines: Sequence[tuple[str, str]]) -> None:
-        """Write a block, each line with the key of its colour (empty: ink)."""
-        self._lines[block] = [(_plain(text), key) for text, key in lines]
+    def write(self, **blocks: Sequence[tuple[str, str]]) -> None:
+        """Write title, status or legend, each line with the key of its colour (empty: ink)."""
+        for block, lines in blocks.items():
+            self._lines[block] = [(_plain(text), key) for text, key in lines]
         self._place(self._now())
 
     def follow(self) -> None:

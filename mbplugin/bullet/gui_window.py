@@ -15,10 +15,12 @@ from mbplugin.bullet.gui_text import Board
 from mbplugin.bullet.render_camera import camera_for
 from mbplugin.bullet.scene_view import (
     Surface,
+    arrow_points,
     arrow_surfaces,
     ghost_surfaces,
     path_surface,
     placed,
+    replay_points,
     robot_surfaces,
 )
 from mbplugin.bullet.stage import Stage
@@ -56,10 +58,10 @@ def _run(window: Window, told: IO[bytes]) -> None:
 
     white = " ".join(f"--background_color_{c}=1" for c in ("red", "green", "blue"))
     client = pybullet.connect(pybullet.GUI, options=f"--width={_SIZE[0]} --height={_SIZE[1]} {white}")
+    told.write(OPENED)
     for name in _OFF:
         pybullet.configureDebugVisualizer(getattr(pybullet, name), 0, physicsClientId=client)
     view = Shown(pybullet, client, window)
-    told.write(OPENED)
     if window.replay is not None:
         from mbplugin.bullet.gui_replay import play
 
@@ -92,16 +94,21 @@ class Shown:
         self.arrows = self.stage.draw(self._beside())
         self.stage.place(window.seen.poses)
         bullet.configureDebugVisualizer(bullet.COV_ENABLE_RENDERING, 1, physicsClientId=client)
-        camera = camera_for(window.seen, _SIZE)
+        extra = (
+            arrow_points(window.seen) if window.replay is None else replay_points(window.seen, window.replay)
+        )
+        camera = camera_for(window.seen, _SIZE, cloud_W=extra)
         bullet.resetDebugVisualizerCamera(
-            1.25 * camera.distance, camera.yaw, camera.pitch, camera.target_W.tolist(), physicsClientId=client
+            camera.distance, camera.yaw, camera.pitch, camera.target_W.tolist(), physicsClientId=client
         )
         bodies = {surface.body: id for surface, id in zip(robot, ids, strict=True)}
         self.board = Board(bullet, client, window.seen, bodies)
         self.board.label()
         keys = self._keys()
-        self.board.write("legend", [(entry.text, entry.key) for entry in LEGEND if entry.key in keys])
-        self.board.write("title", [(line, "") for line in window.title])
+        self.board.write(
+            title=[(line, "") for line in window.title],
+            legend=[(entry.text, entry.key) for entry in LEGEND if entry.key in keys],
+        )
 
     def tick(self) -> None:
         """Wait a little; texts follow the camera."""

@@ -112,12 +112,11 @@ def replay_points(seen: Picture, replay: Replay) -> Array:
 
 def path_surface(path_W: Array, radius: float) -> Surface | None:
     """Return the path of a point (n, 3), m, as a line that can be seen; none where it does not move."""
-    steps = np.linalg.norm(np.diff(path_W, axis=0), axis=1)
-    kept = [path_W[0]]
+    kept = list(path_W[:1])
     for point in path_W[1:]:
         if np.linalg.norm(point - kept[-1]) > 0.01 * radius:
             kept.append(point)
-    if len(kept) < 2 or not steps.any():
+    if len(kept) < 2:
         return None
     bars = [solids.bar(a, b, _LINE * radius) for a, b in pairwise(kept)]
     return Surface("path", merged(bars))
