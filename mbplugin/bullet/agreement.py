@@ -80,8 +80,8 @@ class Agreement:
     Parameters
     ----------
     verdict : str
-        ``agrees``, ``disagrees``, ``not asymptotic`` (PyBullet's error does not yet shrink with its step
-        as that of a first-order method, so nothing can be extrapolated) or ``not comparable`` (PyBullet
+        ``agrees``, ``disagrees``, ``not asymptotic`` (PyBullet's values do not yet change with its
+        step as those of a first-order method, so nothing can be extrapolated) or ``not comparable`` (PyBullet
         cannot hold the mechanism, or the motion has none).
     reason : str
         One sentence.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 
 from mbplugin.bullet.agreement import Agreement
@@ -36,6 +36,7 @@ def crosscheck(
     against: int | str | None = None,
     step: float | None = None,
     iterations: int = 500,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Agreement:
     """Return how a motion of ours compares with PyBullet's at a step, a half, a quarter and an eighth.
 
@@ -63,6 +64,8 @@ def crosscheck(
         first-order method.
     iterations : int
         Of PyBullet's solver.
+    progress : callable, optional
+        Told how many motions of PyBullet are computed, and how many there will be at least.
 
     Returns
     -------
@@ -95,4 +98,4 @@ def crosscheck(
             friction=friction,
         )
     scene = mech if isinstance(mech, Scene) else None
-    return check(setup, models(scene, setup.task.mech, against), Solver(iterations), step)
+    return check(setup, models(scene, setup.task.mech, against), Solver(iterations), step, progress)

@@ -88,6 +88,13 @@ def orders_of(all_deviations: Sequence[Deviations]) -> tuple[float, ...]:
     return _orders(errors, _FLOOR["coordinate"])
 
 
+def own_orders(all_deviations: Sequence[Deviations]) -> tuple[float, ...]:
+    """Return the orders by which PyBullet's coordinates change with its step, whatever ours are."""
+    values = all_deviations[0].values[:4]
+    changes = np.diff(values, axis=0)
+    return _orders(np.sqrt((changes**2).mean(axis=(1, 2))), _FLOOR["coordinate"])
+
+
 def rows_of(found: Deviations) -> list[Row]:
     """Return one row for each element."""
     values = found.values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,14 @@ import numpy as np
 from mbplugin.bullet.agreement import FIRST_ORDER, Agreement, Row
 from mbplugin.bullet.child import in_child
 from mbplugin.bullet.crosscheck_begin import begin
-from mbplugin.bullet.crosscheck_compare import Deviations, curves_of, deviations, orders_of, rows_of
+from mbplugin.bullet.crosscheck_compare import (
+    Deviations,
+    curves_of,
+    deviations,
+    orders_of,
+    own_orders,
+    rows_of,
+)
 from mbplugin.bullet.crosscheck_model import model_rows, own_file, read_in_pybullet
 from mbplugin.bullet.crosscheck_motion import Sampled, run_motion
 from mbplugin.bullet.crosscheck_reason import not_asymptotic, open_loops, parted
@@ -29,6 +37,8 @@ _PRECISE = 1e-3
 #: Travel that is none, rad or m.
 _AT_REST = 1e-6
 
+#: Told how many motions are computed, and how many there will be at least.
+Progress = Callable[[int, int], None]
 #: Rows of the parameters of both models, and notes.
 Models = tuple[list[Row], tuple[str, ...]]
 
@@ -39,7 +49,8 @@ def models(scene: Scene | None, mech: Mechanism, against: int | str | None) -> M
         return model_rows(mech, read_client(against).mechanism)
     file = against if against is not None else (own_file(scene) if scene else None)
     if file is None:
-        return [], ()
+        several = scene is not None and sum(name.endswith(".urdf") for name in scene.files) > 1
+        return [], ("the scene has several URDFs, whose parameters are not compared",) if several else ()
     try:
         return model_rows(mech, in_child(read_in_pybullet, str(file)))
     except MbPluginError as error:
@@ -48,7 +59,9 @@ def models(scene: Scene | None, mech: Mechanism, against: int | str | None) -> M
         return [], (f"the parameters of the file are not compared: {error.what}",)
 
 
-def check(setup: Setup, compared: Models, solver: Solver, step: float | None) -> Agreement:
+def check(
+    setup: Setup, compared: Models, solver: Solver, step: float | None, progress: Progress | None = None
+) -> Agreement:
     """Return the agreement of a motion with PyBullet's."""
     rows, notes = compared
     notes = (*setup.notes, *notes)
@@ -71,7 +84,7 @@ def check(setup: Setup, compared: Models, solver: Solver, step: float | None) ->
     base = replace(base, rows=(*rows, *statics_rows(task, begun.statics)))
     if wrong := [row for row in base.rows if not row.agrees]:
         return replace(base, reason=parted(setup, wrong))
-    return _motions(setup, base, solver, h, begun.runs, adapt=step is None)
+    return _motions(setup, base, solver, h, begun.runs, progress, adapt=step is None)
 
 
 def _models_differ(wrong: list[Row]) -> str:
@@ -93,48 +106,68 @@ def _unmoved(setup: Setup) -> str:
 
 
 def _motions(
-    setup: Setup, base: Agreement, solver: Solver, h: float, first: tuple[Sampled, ...], *, adapt: bool
+    setup: Setup,
+    base: Agreement,
+    solver: Solver,
+    h: float,
+    first: tuple[Sampled, ...],
+    progress: Progress | None,
+    *,
+    adapt: bool,
 ) -> Agreement:
     """Compare four motions; unless the step was chosen, halve it until they tell something."""
     task, runs = setup.task, list(first)
     most = _MOST // max(1, task.rows)
     while True:
         k = len(runs) - 4
-        last = runs[k:]
-        found = deviations(task, setup.ours, last, h / 2 ** (k + 3)) if _finite(last) else []
-        orders = orders_of(found) if found else (np.nan,) * 3
-        first_order = all(FIRST_ORDER[0] <= order <= FIRST_ORDER[1] for order in orders)
-        if (
-            not adapt
-            or sum(task.counts(h)) * 2 ** (k + 4) > most
-            or (first_order and _tells(setup, found[0]))
-        ):
+        if progress is not None:
+            progress(len(runs), len(runs) + 1)
+        last, finest = runs[k:], 2 ** (k + 3)
+        found = deviations(task, setup.ours, last, h / finest) if _finite(last) else []
+        if (_settled(found) and _tells(setup, found)) or not adapt or 2 * finest * sum(task.counts(h)) > most:
             break
-        runs += in_child(run_motion, task, h, (2 ** (k + 4),), solver)
-    if first_order and task.constrained:
+        runs += in_child(run_motion, task, h, (2 * finest,), solver)
+    if _settled(found) and task.constrained:
         more = replace(solver, iterations=2 * solver.iterations)
-        last += in_child(run_motion, task, h, (2 ** (k + 3),), more)
-        found = deviations(task, setup.ours, last, h / 2 ** (k + 3))
-    rows = (*base.rows, *(row for d in found for row in rows_of(d)))
+        last += in_child(run_motion, task, h, (finest,), more)
+        found = deviations(task, setup.ours, last, h / finest)
     out = replace(
         base,
-        rows=rows,
+        rows=(*base.rows, *(row for d in found for row in rows_of(d))),
         steps=tuple(h / 2**i for i in range(k, k + 4)),
-        orders=orders,
+        orders=orders_of(found) if found else (np.nan,) * 3,
         notes=(*base.notes, *open_loops(task, last[3])),
         curves=curves_of(task, setup.ours, last[3]) if found else None,
     )
-    if not first_order:
-        return replace(out, verdict="not asymptotic", reason=not_asymptotic(setup, orders, not adapt))
-    if wrong := [row for row in rows if not row.agrees]:
+    return _judged(setup, out, _settled(found), chosen=not adapt)
+
+
+def _judged(setup: Setup, out: Agreement, settled: bool, *, chosen: bool) -> Agreement:
+    """Return the agreement with its verdict; ``settled`` is whether PyBullet converges, to whatever."""
+    wrong = [row for row in out.rows if not row.agrees]
+    if settled and wrong:
         return replace(out, reason=parted(setup, wrong))
-    return replace(out, verdict="agrees", reason=_agreed(setup, out))
+    if settled and _first_order(out.orders):
+        return replace(out, verdict="agrees", reason=_agreed(setup, out))
+    return replace(out, verdict="not asymptotic", reason=not_asymptotic(setup, out.orders, chosen))
 
 
-def _tells(setup: Setup, coordinates: Deviations) -> bool:
-    """Whether the bounds are small beside the motion, or there is none."""
-    travel = _travel(setup)
-    return travel < _AT_REST or max(row.bound for row in rows_of(coordinates)) < _PRECISE * travel
+def _settled(found: list[Deviations]) -> bool:
+    """Whether PyBullet converges with first order: its error against us, or else to something of its own."""
+    return bool(found) and (_first_order(orders_of(found)) or _first_order(own_orders(found)))
+
+
+def _first_order(orders: Sequence[float]) -> bool:
+    return all(FIRST_ORDER[0] <= order <= FIRST_ORDER[1] for order in orders)
+
+
+def _tells(setup: Setup, found: list[Deviations]) -> bool:
+    """Whether the bounds are small beside the motion, and the errors those of first order or too large."""
+    if _travel(setup) < _AT_REST:
+        return True
+    rows = [row for d in found for row in rows_of(d)]
+    small = max(row.bound for row in rows if row.quantity == "coordinate") < _PRECISE * _travel(setup)
+    return small and (_first_order(orders_of(found)) or not all(row.agrees for row in rows))
 
 
 def _travel(setup: Setup) -> float:

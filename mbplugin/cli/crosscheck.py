@@ -20,6 +20,7 @@ from mbplugin.cli.braking import (
     parse_payloads,
 )
 from mbplugin.cli.output import emit
+from mbplugin.cli.progress import count_bar
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 
@@ -107,39 +108,41 @@ def crosscheck_command(
         "step": step,
         "iterations": iterations,
     }
-    if stop is not None:
-        from mbplugin.estop.run import estop
+    state = opt.parse_q(q), opt.parse_q(qd, "--qd")
+    with count_bar("motions of PyBullet") as progress:
+        if stop is not None:
+            from mbplugin.estop.run import estop
 
-        report = estop(
-            scene,
-            opt.parse_q(q),
-            opt.parse_q(qd, "--qd"),
-            category=stop,
-            payload=payloads,
-            brakes=brakes,
-            loads=loads,
-            damping=damping,
-            friction=friction,
-        )
-        found = crosscheck(report, **common)
-    else:
-        if isinstance(payloads, float):
+            report = estop(
+                scene,
+                *state,
+                category=stop,
+                payload=payloads,
+                brakes=brakes,
+                loads=loads,
+                damping=damping,
+                friction=friction,
+            )
+            found = crosscheck(report, **common, progress=progress)
+        elif isinstance(payloads, float):
             raise BadUsage("--payload names no body", expected="BODY:MASS[@X,Y,Z]")
-        found = crosscheck(
-            scene,
-            duration,
-            q=opt.parse_q(q),
-            qd=opt.parse_q(qd, "--qd"),
-            locks=[parse_lock(value) for value in lock or ()],
-            brakes=brakes or None,
-            signal=signal,
-            loads=loads,
-            payloads=payloads or (),
-            torques=opt.parse_q(torque, "--torque"),
-            damping=damping,
-            friction=friction,
-            **common,
-        )
+        else:
+            found = crosscheck(
+                scene,
+                duration,
+                q=state[0],
+                qd=state[1],
+                locks=[parse_lock(value) for value in lock or ()],
+                brakes=brakes or None,
+                signal=signal,
+                loads=loads,
+                payloads=payloads or (),
+                torques=opt.parse_q(torque, "--torque"),
+                damping=damping,
+                friction=friction,
+                **common,
+                progress=progress,
+            )
     if picture is not None:
         found.plot(picture)
     _report(found, scene, file, output_format, output)
