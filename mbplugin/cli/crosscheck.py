@@ -89,7 +89,7 @@ def crosscheck_command(
 
     _require_files(picture, output)
     if stop is not None and (duration or lock or torque or signal is not None):
-        raise BadUsage("--stop was given with --duration, --lock, --torque or --signal", expected="neither")
+        raise BadUsage("--stop was given with --duration, --lock, --torque or --signal", expected="it alone")
     name, text = opt.read_source(file)
     scene = sources.load(
         name,

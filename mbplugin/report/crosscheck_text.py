@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from mbplugin.bullet.agreement import Agreement, Row
 
 _COLUMN = 12
-_WIDEST_NAME = 34
+#: Widths of the first column: beside errors at every step, and where there is no step.
+_NARROW, _WIDE = 34, 56
 _STYLES = {"agrees": "bold green", "disagrees": "bold red"}
 #: Rows of elements that are printed for a quantity; all are in the JSON.
 _MOST = 3
@@ -55,8 +56,7 @@ def _steps(found: Agreement) -> str:
 
 def _still(rows: Sequence[Row]) -> Iterator[Line]:
     yield Line(
-        f"  {'without motion':<{_WIDEST_NAME}}{'compared':>{_COLUMN}}{'deviation':>{_COLUMN}}"
-        f"{'bound':>{_COLUMN}}",
+        f"  {'without motion':<{_WIDE}}{'compared':>{_COLUMN}}{'deviation':>{_COLUMN}}{'bound':>{_COLUMN}}",
         "bold cyan",
     )
     for quantity, own in _by_quantity(rows):
@@ -64,26 +64,26 @@ def _still(rows: Sequence[Row]) -> Iterator[Line]:
         for row in [row for row in worst if not row.agrees] or worst[:1]:
             label = f"{quantity} of {row.element} [{row.unit}]" if row.unit != "1" else quantity
             count = f"{len(own)}"
-            yield _cells(label, (count, f"{row.deviation:.3g}", f"{row.bound:.3g}"), row.agrees)
+            yield _cells(label, (count, f"{row.deviation:.3g}", f"{row.bound:.3g}"), row.agrees, _WIDE)
 
 
 def _moved(found: Agreement, rows: Sequence[Row]) -> Iterator[Line]:
     heads = [f"{1e3 * step:.4g} ms" for step in found.steps]
     title = "largest deviation"
     columns = (*heads, "step → 0", "bound")
-    yield Line(f"  {title:<{_WIDEST_NAME}}" + "".join(f"{head:>{_COLUMN}}" for head in columns), "bold cyan")
+    yield Line(f"  {title:<{_NARROW}}" + "".join(f"{head:>{_COLUMN}}" for head in columns), "bold cyan")
     for quantity, own in _by_quantity(rows):
         worst = _worst(own)
         for row in worst[:_MOST]:
             cells = (*(f"{e:.3g}" for e in row.errors), f"{row.deviation:.3g}", f"{row.bound:.3g}")
-            yield _cells(f"{quantity} of {row.element} [{row.unit}]", cells, row.agrees)
+            yield _cells(f"{quantity} of {row.element} [{row.unit}]", cells, row.agrees, _NARROW)
         if len(own) > _MOST:
             yield Line(f"    and {counted(len(own) - _MOST, 'row')} of {quantity} that are closer")
 
 
-def _cells(label: str, cells: Sequence[str], agrees: bool) -> Line:
-    short = label if len(label) <= _WIDEST_NAME else label[: _WIDEST_NAME - 1] + "…"
-    text = f"  {short:<{_WIDEST_NAME}}" + "".join(f"{cell:>{_COLUMN}}" for cell in cells)
+def _cells(label: str, cells: Sequence[str], agrees: bool, wide: int) -> Line:
+    short = label if len(label) <= wide else label[: wide - 1] + "…"
+    text = f"  {short:<{wide}}" + "".join(f"{cell:>{_COLUMN}}" for cell in cells)
     return Line(text if agrees else text + "  ✗", "" if agrees else "red")
 
 
