@@ -56,8 +56,7 @@ class Layer:
 
     Parameters
     ----------
-    rgb : (h, w, 3) array
-        0 to 255.
+    rgb : (h, w, 3) array of uint8
     depth : (h, w) array
         Distance from the camera along its axis, m; very large where nothing is.
     """
@@ -120,7 +119,7 @@ class Renderer:
         """Return a picture (``PIL.Image``) at a pose, with labels, legend and lines of text."""
         if q is not None:
             self._stage.pose(q)
-        image = _smooth(self._composed(), self.size)
+        image = _smooth(self._composed())
         paper = Paper(image, self.seen, self.camera)
         if labels and q is None:
             paper.label()
@@ -155,7 +154,8 @@ class Renderer:
         solid = self._layer(self._stage)
         for alpha, layer in self._clear:
             before = layer.depth < solid.depth
-            solid.rgb[before] = (1 - alpha) * solid.rgb[before] + alpha * layer.rgb[before]
+            mixed = (1 - alpha) * solid.rgb[before] + alpha * layer.rgb[before]
+            solid.rgb[before] = np.rint(mixed)
         return solid.rgb
 
     def _layer(self, stage: Stage) -> Layer:
@@ -174,7 +174,7 @@ class Renderer:
                 lightDistance=10 * self.camera.distance,
                 **_LIGHT,
             )
-        rgb = np.asarray(rgba, dtype=np.float32).reshape(height, width, 4)[..., :3]
+        rgb = np.asarray(rgba, dtype=np.uint8).reshape(height, width, 4)[..., :3]
         mask = np.asarray(mask).reshape(height, width)
         z = np.asarray(z, dtype=np.float32).reshape(height, width)
         depth = far * near / (far - (far - near) * z)
@@ -184,8 +184,8 @@ class Renderer:
 
 def _outlined(rgb: AnyArray, mask: AnyArray, depth: AnyArray) -> AnyArray:
     """Return colours before a soft background, with the edges of bodies drawn darker."""
-    slope = np.linspace(0.0, 1.0, mask.shape[0], dtype=np.float32)[:, None]
-    ground = (1 - slope) * np.array(_TOP, dtype=np.float32) + slope * np.array(_BOTTOM, dtype=np.float32)
+    slope = np.linspace(0.0, 1.0, mask.shape[0])[:, None]
+    ground = np.rint((1 - slope) * np.array(_TOP) + slope * np.array(_BOTTOM)).astype(np.uint8)
     edge = np.zeros(mask.shape, dtype=bool)
     for first, second in (
         (np.s_[1:, :], np.s_[:-1, :]),
@@ -196,14 +196,11 @@ def _outlined(rgb: AnyArray, mask: AnyArray, depth: AnyArray) -> AnyArray:
         # the line is drawn on what is in front
         edge[first] |= differ & (a <= b)
         edge[second] |= differ & (b < a)
-    nothing = mask < 0
-    out = rgb.copy()
-    out[nothing] = np.broadcast_to(ground[:, None], out.shape)[nothing]
-    out[edge & ~nothing] *= np.float32(_OUTLINE)
-    return np.asarray(out)
+    edge &= mask >= 0
+    out = np.where((mask >= 0)[..., None], rgb, ground[:, None])
+    out[edge] = _OUTLINE * out[edge]
+    return out
 
 
-def _smooth(rgb: AnyArray, size: tuple[int, int]) -> Any:
-    width, height = size
-    mean = rgb.reshape(height, _FINE, width, _FINE, 3).mean(axis=(1, 3))
-    return pillow().Image.fromarray(np.clip(mean, 0, 255).astype(np.uint8))
+def _smooth(rgb: AnyArray) -> Any:
+    return pillow().Image.fromarray(np.ascontiguousarray(rgb)).reduce(_FINE)
