@@ -9,6 +9,7 @@ from mbplugin.errors import BadScene, BrokenModel, MbPluginError, UnknownName
 from mbplugin.mechanism import KnifeEdge, Rolling
 from mbplugin.mechanism.kinematics import forward, relative_pose
 from mbplugin.sources import load
+from mbplugin.sources.meshes import mesh_bounds
 from mbplugin.sources.scene import Request, Scene
 from mbplugin.sources.scene_toml import read_scene
 
@@ -389,3 +390,28 @@ def test_bad_scenes_are_told_with_their_line(text: str, line: int, words: str):
 def test_scenes_without_a_body_or_without_end_are_refused(text: str):
     with pytest.raises(BadScene):
         read(text)
+
+
+def test_meshes_lie_beside_the_model_that_names_them(tmp_path: Path) -> None:
+    import trimesh
+
+    models = {}
+    for name, edge in (("small", 0.1), ("large", 0.3)):
+        folder = tmp_path / name
+        folder.mkdir()
+        trimesh.creation.box([edge] * 3).export(folder / "part.stl")
+        (folder / f"{name}.urdf").write_text(
+            f'<robot name="{name}"><link name="part"><collision><geometry><mesh filename="part.stl"/>'
+            "</geometry></collision></link></robot>"
+        )
+        models[name] = folder / f"{name}.urdf"
+    path = tmp_path / "scenes" / "two.scene.toml"
+    path.parent.mkdir()
+    path.write_text("".join(f'[[model]]\nfile = "../{name}/{name}.urdf"\n' for name in models))
+    scene = load(path)
+    for name, model in models.items():
+        (alone,) = load(model).shapes["part"]
+        (joined,) = scene.shapes[f"{name}/part"]
+        edges = [mesh_bounds(shape, at.request) for shape, at in ((alone, load(model)), (joined, scene))]
+        assert edges[0] is not None and edges[1] == pytest.approx(edges[0])
+        assert np.ptp(edges[0], axis=0) == pytest.approx({"small": 0.1, "large": 0.3}[name])

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.reactions.beams import Layout, Section, beam_axes
-from mbplugin.sources.paths import find
+from mbplugin.sources.meshes import mesh_path
 from mbplugin.sources.scene import Request, Shape
 from mbplugin.spatial import Array, Pose
 
@@ -98,7 +98,7 @@ def _placed(shape: Shape, request: Request | None, X_WL: Pose) -> tuple[Array, A
 
 def _mesh_of(shape: Shape, request: Request | None) -> tuple[Array, Array] | None:
     if shape.kind == "mesh":
-        path = find(shape.mesh, request) if request is not None and shape.mesh else None
+        path = mesh_path(shape, request)
         return None if path is None else _read(path, tuple(shape.size))
     import trimesh
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,16 @@ from mbplugin.spatial import Array
 _LARGEST_FILE = 8_000_000
 
 
-def mesh_file(shape: Shape, request: Request | None) -> str | None:
-    """Return the file of a mesh, or None where there is none that can be read in reasonable time."""
+def mesh_path(shape: Shape, request: Request | None) -> str | None:
+    """Return the file of a mesh, or None where it is not found."""
     if request is None or not shape.mesh:
         return None
-    path = find(shape.mesh, request)
+    return find(shape.mesh, replace(request, path=shape.beside, text=None) if shape.beside else request)
+
+
+def mesh_file(shape: Shape, request: Request | None) -> str | None:
+    """Return the file of a mesh, or None where there is none that can be read in reasonable time."""
+    path = mesh_path(shape, request)
     return path if path is not None and Path(path).stat().st_size <= _LARGEST_FILE else None
 
 

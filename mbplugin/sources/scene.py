@@ -90,6 +90,8 @@ class Shape:
         Shape frame in the link frame.
     mesh : str
         The mesh's file as written.
+    beside : str
+        The model file next to which it is looked up, in a scene; empty: the file that was asked for.
     """
 
     role: str
@@ -97,6 +99,7 @@ class Shape:
     size: tuple[float, ...]
     X_LS: Pose
     mesh: str = ""
+    beside: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,14 +53,24 @@ def _read_model(source: SceneSource, index: int, table: ModelTable, request: Req
         raise BadScene(
             f"model {table.file!r} is a scene", where=where, expected="a model file", remedy="name its models"
         )
+    file = resolve(table.file, request, where)
     scene: Scene = load(
-        resolve(table.file, request, where),
+        file,
         package_dirs=request.package_dirs,
         base=request.base or table.base,
         snap_angles=request.snap_angles,
     )
     X_WM = source.pose("model", index, table.xyz, table.rpy, "rpy")
-    return table.name or scene.mechanism.name, placed(scene, X_WM)
+    return table.name or scene.mechanism.name, placed(_with_meshes_beside(scene, file), X_WM)
+
+
+def _with_meshes_beside(scene: Scene, file: str) -> Scene:
+    """Note next to which file the meshes of a model are looked up."""
+    shapes = {
+        body: tuple(replace(shape, beside=file) if shape.mesh else shape for shape in own)
+        for body, own in scene.shapes.items()
+    }
+    return replace(scene, shapes=shapes)
 
 
 def _with_origin(scene: Scene, source: SceneSource, index: int, model: str) -> Scene:

@@ -13,7 +13,7 @@ from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.mechanism.pfaffian import Rolling
 from mbplugin.report.picture import solids
 from mbplugin.report.picture.mesh import Mesh, merged, moved
-from mbplugin.report.picture.shapes import NotShown, chosen, requests_of, shape_mesh, share_of_faces
+from mbplugin.report.picture.shapes import NotShown, chosen, shape_mesh, share_of_faces
 from mbplugin.sources.scene import Scene, Shape
 from mbplugin.spatial import Array, Pose
 
@@ -83,7 +83,7 @@ def _parts(
     parts, said = [], []
     for shape in shapes:
         try:
-            mesh, note = shape_mesh(shape, requests_of(scene, name), most)
+            mesh, note = shape_mesh(shape, scene.request, most)
         except NotShown as reason:
             said.append(f"{name}: {reason}")
             continue

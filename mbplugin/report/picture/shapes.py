@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,8 @@ import numpy as np
 
 from mbplugin.report.picture import solids
 from mbplugin.report.picture.mesh import Mesh, limited
-from mbplugin.sources.meshes import read_mesh
-from mbplugin.sources.paths import find
-from mbplugin.sources.scene import Request, Scene, Shape
+from mbplugin.sources.meshes import mesh_path, read_mesh
+from mbplugin.sources.scene import Request, Shape
 
 #: Triangles of all mesh files of a picture together; each file may have its share.
 FACES = 120_000
@@ -43,17 +41,7 @@ def share_of_faces(shapes: Mapping[str, tuple[Shape, ...]]) -> int:
     return FACES // max(1, len(files))
 
 
-def requests_of(scene: Scene, body: str) -> tuple[Request, ...]:
-    """Return where the files of a body's shapes are looked up: beside its own model, then the scene's."""
-    if scene.request is None:
-        return ()
-    own = scene.origin.get(("body", body, ""))
-    if own is None or not Path(own.file).is_file():
-        return (scene.request,)
-    return replace(scene.request, path=own.file, text=None), scene.request
-
-
-def shape_mesh(shape: Shape, requests: tuple[Request, ...], most: int) -> tuple[Mesh, str]:
+def shape_mesh(shape: Shape, request: Request | None, most: int) -> tuple[Mesh, str]:
     """Return a shape in its own axes, and what was changed about it.
 
     Raises
@@ -65,7 +53,7 @@ def shape_mesh(shape: Shape, requests: tuple[Request, ...], most: int) -> tuple[
     if not np.isfinite(size).all() or (shape.kind != "plane" and not all(size)):
         raise NotShown(f"{shape.kind} of size {' '.join(f'{x:g}' for x in size)} has no surface")
     if shape.kind == "mesh":
-        return _of_file(shape, requests, most)
+        return _of_file(shape, request, most)
     return _primitive(shape.kind, tuple(abs(x) for x in size)), ""
 
 
@@ -86,10 +74,10 @@ def _primitive(kind: str, size: tuple[float, ...]) -> Mesh:
     raise NotShown(f"{kind} of {len(size)} sizes is unknown")
 
 
-def _of_file(shape: Shape, requests: tuple[Request, ...], most: int) -> tuple[Mesh, str]:
+def _of_file(shape: Shape, request: Request | None, most: int) -> tuple[Mesh, str]:
     if not shape.mesh:
         raise NotShown("a mesh without a file")
-    path = next(filter(None, (find(shape.mesh, request) for request in requests)), None)
+    path = mesh_path(shape, request)
     if path is None:
         raise NotShown(f"mesh {shape.mesh!r} cannot be found")
     if Path(path).stat().st_size > _LARGEST_FILE:
