@@ -141,6 +141,17 @@ def test_a_moved_and_turned_shape_is_cut_where_it_is() -> None:
     )
 
 
+def test_a_cut_that_only_grazes_an_edge_does_not_count() -> None:
+    layout = Layout(np.array([[0.0, 0, 0], [1.0, 0, 0]]), ((0, 1, 0),))
+    half = 0.1 * np.sqrt(2)
+    # a square on its corner: the cut at 0.5 m meets 1e-10 m of it, the one at 0.7 m what is left to its right
+    on_edge = Pose.from_xyz_rpy((0.5 + half - 1e-10, 0, 0), (0, 0, np.pi / 4))
+    box = Shape("visual", "box", (0.2, 0.2, 0.1), on_edge)
+    (e,) = estimated_sections("b", [box], None, layout, Pose.identity(), "steel") or ()
+    assert e.stations == 1
+    assert e.section.A == pytest.approx(0.1 * 2 * (2 * half - 0.2))
+
+
 def test_stiffness_from_the_scene(door: Any) -> None:
     rows = "".join(f'[[stiffness]]\npair = "h{k}"\nk = [1e6, 1e6, 1e6, 1e4, 1e4, 0]\n' for k in range(2))
     found = document(door(rows))

@@ -20,6 +20,8 @@ from mbplugin.spatial import Array, Pose
 MATERIALS = {"steel": (210e9, 0.30), "aluminium": (70e9, 0.33)}
 #: Where a beam is sliced, as fractions of its length: a joint's housing at the end says little.
 STATIONS = (0.1, 0.3, 0.5, 0.7, 0.9)
+#: A cut smaller than this part of the bounding box only grazes the end of a shape.
+_GRAZED = 1e-6
 #: A mesh larger than this is left out: reading it would cost more time than an estimate is worth.
 _LARGEST_FILE = 20_000_000
 
@@ -78,8 +80,10 @@ def estimated_sections(
     for number, (i, j, _) in enumerate(layout.beams):
         start, along = layout.nodes[i], layout.nodes[j] - layout.nodes[i]
         axes = beam_axes(along, X_WL.R)
-        slices = [s for t in STATIONS if (s := _slice(meshes, start + t * along, axes)) is not None]
-        means = 1 / np.mean(1 / np.array(slices), axis=0) if slices else np.array(_box(meshes, axes))
+        box = _box(meshes, axes)
+        cuts = [s for t in STATIONS if (s := _slice(meshes, start + t * along, axes)) is not None]
+        slices = [s for s in cuts if s[0] > _GRAZED * box[0]]
+        means = 1 / np.mean(1 / np.array(slices), axis=0) if slices else np.array(box)
         A, Iy, Iz = means.tolist()
         section = Section(E, A, Iy, Iz, A**4 / (4 * pi**2 * (Iy + Iz)), nu)
         length = float(np.linalg.norm(along))
