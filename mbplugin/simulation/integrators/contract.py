@@ -8,7 +8,9 @@
    accelerations there are those with which the next step begins.
 4. It is compiled, ``march_NAME(machine, …)``, and written a second time in readable Python,
    ``NAME_step(derivative, …)``, for models with Python callables; both give the same trajectory. The
-   variational one, whose steps are no function of accelerations (clause 2), is compiled only.
+   variational one, whose steps are no function of accelerations (clause 2), solves the equations of a
+   step instead: ``variational_step(machine, …)`` and ``VariationalStep``, to which callables add what
+   acts at the midpoint. A step that cannot be solved is taken in parts.
 5. A loop returns after a chunk of steps, at the end time, after a step that may hold a watched mark, or
    when the chosen rows have become badly conditioned; a status tells which.
 6. Between two samples a polynomial in the fraction of the step gives x and q̇ (dense output).
