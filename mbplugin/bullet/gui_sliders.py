@@ -191,9 +191,8 @@ def _slider(mech: Mechanism, q: Array, rate: int, length: float) -> Slider:
     reach = length if rate_units(mech)[rate] == "m/s" else np.pi
     lower, upper = start - reach, start + reach
     limits = joint.pair.freedoms[0] if len(joint.pair.freedoms) == 1 else None
-    if limits is not None and limits.lower <= limits.upper:
-        lower = min(start, max(limits.lower, lower - reach))
-        upper = max(start, min(limits.upper, upper + reach))
+    if limits is not None and -np.inf < limits.lower <= limits.upper < np.inf:
+        lower, upper = min(start, limits.lower), max(start, limits.upper)
     return Slider(mech.qd_names[rate], rate, start, float(lower), float(upper))
 
 

@@ -14,15 +14,15 @@ from mbplugin.spatial import Array
 from mbplugin.visible import visible
 
 _INK = (0.1, 0.12, 0.15)
-#: Upper left corner of what the panels leave free, and the height of a line, pixels.
-_LEFT, _TOP, _LINE = 262, 52, 21
+#: What the panels leave free: from the left, from above, from below; and the height of a line, pixels.
+_LEFT, _TOP, _BOTTOM, _LINE = 262, 52, 142, 21
 #: How far before the camera texts hang, beside the distance to the robot.
 _BEFORE = 0.25
 _SIZE, _LABEL_SIZE = 1.1, 1.0
 #: Of labels over joints, beside the radius of the robot.
 _ABOVE = 0.07
-#: Where the blocks stand, from above.
-_BLOCKS = ("title", "status", "legend")
+#: Title and status stand above, the legend below.
+_ABOVE_ALL, _BELOW_ALL = ("title", "status"), "legend"
 
 
 class Board:
@@ -40,9 +40,9 @@ class Board:
 
     def __init__(self, bullet: ModuleType, client: int, seen: Picture, bodies: Mapping[int, int]) -> None:
         self.bullet, self.client, self.seen, self.bodies = bullet, client, seen, bodies
-        self._lines: dict[str, list[tuple[str, str]]] = {name: [] for name in _BLOCKS}
+        self._lines: dict[str, list[tuple[str, str]]] = {}
         self._ids: list[int] = []
-        self._shown: list[tuple[str, str]] = []
+        self._shown: list[tuple[float, str, str]] = []
         self._camera: tuple[float, ...] = ()
         self._placed: tuple[float, ...] = ()
 
@@ -83,14 +83,14 @@ class Board:
     def _place(self, camera: tuple[float, ...]) -> None:
         moved = camera != self._placed
         self._placed = camera
-        lines = [line for name in _BLOCKS for line in (*self._lines[name], ("", ""))]
-        for k, (text, key) in enumerate(lines):
-            if not moved and self._shown[k : k + 1] == [(text, key)]:
+        lines = self._rows(camera[1])
+        for k, (y, text, key) in enumerate(lines):
+            if not moved and self._shown[k : k + 1] == [(y, text, key)]:
                 continue
             replaced = {"replaceItemUniqueId": self._ids[k]} if k < len(self._ids) else {}
             id = self.bullet.addUserDebugText(
-                text or " ",
-                _at(camera, _LEFT, _TOP + k * _LINE).tolist(),
+                text,
+                _at(camera, _LEFT, y).tolist(),
                 PALETTE[key].rgba[:3] if key else _INK,
                 textSize=_SIZE,
                 physicsClientId=self.client,
@@ -100,6 +100,15 @@ class Board:
         for id in self._ids[len(lines) :]:
             self.bullet.removeUserDebugItem(id, physicsClientId=self.client)
         self._ids, self._shown = self._ids[: len(lines)], lines
+
+    def _rows(self, height: float) -> list[tuple[float, str, str]]:
+        """Return all lines with where they stand, pixels from above."""
+        below = self._lines.get(_BELOW_ALL, [])
+        above = [line for name in _ABOVE_ALL for line in (*self._lines.get(name, []), ("", ""))]
+        ys = [height - _BOTTOM - k * _LINE for k in reversed(range(len(below)))]
+        ys += [_TOP + k * _LINE for k in range(len(above))]
+        rows = zip(ys, (*below, *above), strict=True)
+        return [(y, *line) for y, line in rows if line[0]]
 
 
 def _at(camera: tuple[float, ...], x: float, y: float) -> Array:

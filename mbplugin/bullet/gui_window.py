@@ -101,6 +101,8 @@ class Shown:
         bullet.resetDebugVisualizerCamera(
             camera.distance, camera.yaw, camera.pitch, camera.target_W.tolist(), physicsClientId=client
         )
+        light = camera.eye_W + 2 * camera.distance * camera.R_WK[:, 1]
+        bullet.configureDebugVisualizer(lightPosition=light.tolist(), physicsClientId=client)
         bodies = {surface.body: id for surface, id in zip(robot, ids, strict=True)}
         self.board = Board(bullet, client, window.seen, bodies)
         self.board.label()
