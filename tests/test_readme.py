@@ -13,11 +13,18 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pages
 import pytest
 from pages import PAGES, README, ROOT
+from PIL import Image
+
+from mbplugin.spatial import Array
 
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
+#: Where the pictures of the README lie; an example draws each into out/.
+PICTURES = "docs/readme"
+SHOWN = re.findall(rf"\]\({PICTURES}/([\w-]+\.png)\)", README.read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -118,6 +125,24 @@ def test_example(script: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout
     assert list(tmp_path.iterdir()) == []
+    for name in SHOWN:
+        if f'"{name}"' in script.read_text(encoding="utf-8"):
+            sizes, colours = zip(*(_seen(ROOT / folder / name) for folder in (PICTURES, "out")), strict=True)
+            assert sizes[0] == sizes[1]
+            # fonts and rounding may differ a little from machine to machine
+            assert np.abs(colours[0] - colours[1]).mean() < 0.01
+
+
+def test_the_readme_shows_two_pictures() -> None:
+    assert len(SHOWN) == 2
+    for name in SHOWN:
+        assert sum(f'"{name}"' in script.read_text(encoding="utf-8") for script in EXAMPLES) == 1
+
+
+def _seen(file: Path) -> tuple[tuple[int, int], Array]:
+    """Size in pixels, and colours (h, w, 3) from 0 to 1 of a picture made small."""
+    with Image.open(file) as picture:
+        return picture.size, np.asarray(picture.convert("RGB").resize((160, 90)), dtype=float) / 255.0
 
 
 def test_examples_are_numbered() -> None:
