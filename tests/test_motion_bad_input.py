@@ -37,6 +37,11 @@ def arm() -> Mechanism:
         ({"integrator": "euler"}, "there is no integrator 'euler'"),
         ({"limits": "bounce"}, "there is no limits 'bounce'"),
         ({"tolerance": 2.0}, "the tolerance is 2"),
+        ({"stabilization": "baumgarte", "formulation": "kkt"}, "Baumgarte's terms are for closing rows"),
+        (
+            {"stabilization": "baumgarte", "redundancy": "minimum-norm"},
+            "with elimination in joint coordinates",
+        ),
         ({"qd0": {"j7": 1.0}}, "no joint coordinate is called 'j7'"),
         ({"qd0": [np.nan, 0.0]}, "a joint value is not finite"),
     ],

@@ -247,7 +247,12 @@ def test_rest_stays_rest() -> None:
 
 @pytest.mark.parametrize(
     "wish",
-    [{"coordinates": "absolute"}, {"formulation": "voronets"}, {"stabilization": "baumgarte"}],
+    [
+        {"coordinates": "absolute"},
+        {"formulation": "voronets"},
+        {"redundancy": "minimum-norm"},
+        {"stabilization": "baumgarte"},
+    ],
 )
 def test_what_it_refuses(wish: dict[str, str]) -> None:
     with pytest.raises(BadUsage, match="variational integrator steps by momenta"):

@@ -11,12 +11,15 @@ from closed_mechanisms import paper_four_bar
 from models import four_bar
 from test_variational import exact, floating_chain, momentum, pendulum, run, sled
 
+from mbplugin.dynamics.actions import Actions
 from mbplugin.mechanism import Driver, Freedom, Lock, Mechanism
+from mbplugin.simulation.options import Options
+from mbplugin.simulation.run import move
+from mbplugin.simulation.schedule import TimedDrive
 from mbplugin.simulation.trajectory import Trajectory
 from mbplugin.sources.spring import JointSpring
 from mbplugin.spatial import Array
 
-MOTOR = Driver("motor", "a1", (), None, 2.0)
 BALLS = [1.0, 0.5, -1.0, 0.3, 2.0, 1.0]
 
 
@@ -44,7 +47,7 @@ def cases() -> dict[str, tuple[Mechanism, dict[str, Any]]]:
         "floating": (floating_chain(3), {"qd0": np.linspace(-1, 1, 12)}),
         "loop": (paper_four_bar(), {}),
         "redundant loop": (bar, {"q0": q_bar, "qd0": {"j0": 1.0}}),
-        "driver": (replace(paper_four_bar(), drivers=(MOTOR,)), {}),
+        "driver": (replace(paper_four_bar(), drivers=(Driver("motor", "a1", (), None, 2.0),)), {}),
         "knife edge": (sled(), {"qd0": [1.0, 0.0, 2.0]}),
         "lock": (pendulum(3), start | {"locks": [Lock("j1", at=0.104, until=0.163)]}),
         "lock of a ball": (pendulum(2, "spherical"), {"qd0": BALLS, "locks": [Lock("j1", at=0.104)]}),
@@ -136,12 +139,19 @@ def test_order_two_with_a_controller() -> None:
     assert np.log2(np.array(errors[0]) / errors[1]) == pytest.approx([2.0, 2.0], abs=0.15)
 
 
-def test_profile_that_says_what_a_driver_says() -> None:
-    mech = replace(paper_four_bar(), drivers=(MOTOR,))
-    motion = run(mech, 0.25, 0.0125)
-    first = motion.q[0, mech.q_names.index("a1")]
-    led = run(mech, 0.25, 0.0125, profiles={"motor": lambda t: (first + 2.0 * t, 2.0, 0.0)})
-    assert_same(motion, led)
+def test_profile_that_says_what_a_drive_says() -> None:
+    """A quartic of time that the compiled steps know, and readable ones ask for, instant by instant."""
+    mech, q, qd = pendulum(2), np.array([0.4, -0.2]), np.array([2.0, -1.0])
+    value = np.polynomial.Polynomial([0.4, 2.0, 0.0, -40.0, 60.0])
+
+    def profile(t: float) -> tuple[float, float, float]:
+        return float(value(t)), float(value.deriv()(t)), float(value.deriv(2)(t))
+
+    motor = Driver("motor", "j0", (), 0.4, 2.0)
+    led = run(replace(mech, drivers=(motor,)), 0.25, 0.0125, q0=q, qd0=qd, profiles={"motor": profile})
+    drive = TimedDrive(motor, ((0.0, tuple(value.coef)),))
+    options = Options(0.25, integrator="variational", step=0.0125, limits="ignore")
+    assert_same(move(mech, Actions(), q, qd, (), (), options, drives=(drive,)), led)
 
 
 def test_controller_that_fails_or_jumps() -> None:

@@ -45,19 +45,17 @@ class ReadableMarch:
         #: The part of a variational step that is tried next, and the time up to which the last has come.
         self._part, self._reached = 1.0, 0.0
         self.counts = np.zeros(2)
-        if options.integrator == "variational" and not _has_momenta(options):
+        baumgarte = options.stabilization == "baumgarte"
+        if options.integrator == "variational" and (baumgarte or not _projects_chosen_rows(options)):
             raise BadUsage(
                 "the variational integrator steps by momenta, not by accelerations",
                 expected="projected formulation, elimination, joint coordinates, and projection",
                 remedy="use integrator='rk4' or 'dop853' with these",
             )
-        if options.stabilization == "baumgarte" and (options.coordinates, options.formulation) != (
-            "joint",
-            "projected",
-        ):
+        if baumgarte and not _projects_chosen_rows(options):
             raise BadUsage(
                 "Baumgarte's terms are for closing rows",
-                expected="the projected formulation in joint coordinates",
+                expected="the projected formulation with elimination in joint coordinates",
             )
 
     def settle(self, machine: Machine, state: State) -> None:
@@ -217,7 +215,10 @@ class ReadableMarch:
         return f
 
 
-def _has_momenta(options: Options) -> bool:
-    """Whether a variational step can be taken: it knows joint rates and chosen rows, and projects."""
-    way = (options.formulation, options.redundancy, options.coordinates)
-    return way == ("projected", "eliminate", "joint") and options.stabilization != "baumgarte"
+def _projects_chosen_rows(options: Options) -> bool:
+    """Whether the motion is computed as the compiled loops do it, callables aside."""
+    return (options.formulation, options.redundancy, options.coordinates) == (
+        "projected",
+        "eliminate",
+        "joint",
+    )
