@@ -101,6 +101,14 @@ def test_a_loop_ends_where_its_links_are_stretched() -> None:
     assert not back.stopped and back.moved == pytest.approx(0.2)
 
 
+def test_a_step_into_another_assembly_is_none() -> None:
+    """From so far away the solver may close the loop in another way, which no robot could."""
+    mech, q = Linkage((1.0, 1.0, 1.0)).mechanism(0.3)
+    manifold = manifold_of(with_motor(mech, "O1"), q)
+    pose, reason = manifold._followed(manifold.sliders[0], q, 1.2)
+    assert reason == "the loop would have to jump" and pose is q
+
+
 def test_a_joint_stops_at_its_limit() -> None:
     scene = mb.load(ASSETS / "arm_6r.urdf")
     manifold = manifold_of(scene)

@@ -156,6 +156,21 @@ def test_a_ghost_covers_what_is_behind_it_by_its_alpha(stop: Any) -> None:
     assert np.abs(composed - one).max() > 1
 
 
+@pytest.mark.parametrize("lift", [0.06, -0.06])
+def test_a_ghost_behind_is_hidden(lift: float) -> None:
+    """Seen from above, a ghost that is lower changes no pixel of the robot, and a higher one does."""
+    mech = three_balls()
+    q = np.zeros(3)
+    replayed = Replay("lift", np.array([0.0, 1.0]), np.array([q, q]), 1.0, {"naive": q + lift})
+    with Renderer(picture(mech), SIZE, (0.0, -89.0), replayed) as renderer:
+        robot = renderer._layer(renderer._stage).depth < 1e8
+        both = renderer._composed().astype(int)
+        renderer._clear = []
+        changed = np.abs(both - renderer._composed()).max(axis=2) > 0
+    assert robot.sum() > 500
+    assert (changed & robot).any() == (lift > 0)
+
+
 def test_ghosts_and_path_of_a_stop_are_drawn(stop: Any) -> None:
     scene, report = stop
     replayed = replay_of(scene, report)
