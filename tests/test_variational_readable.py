@@ -13,6 +13,7 @@ from test_variational import exact, floating_chain, momentum, pendulum, run, sle
 
 from mbplugin.dynamics.actions import Actions
 from mbplugin.mechanism import Driver, Freedom, Lock, Mechanism
+from mbplugin.mechanism.kinematics import home
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.run import move
 from mbplugin.simulation.schedule import TimedDrive
@@ -139,15 +140,17 @@ def test_order_two_with_a_controller() -> None:
     assert np.log2(np.array(errors[0]) / errors[1]) == pytest.approx([2.0, 2.0], abs=0.15)
 
 
-def test_profile_that_says_what_a_drive_says() -> None:
+@pytest.mark.parametrize(("pair_type", "driven"), [("revolute", ()), ("spherical", ("ry",))])
+def test_profile_that_says_what_a_drive_says(pair_type: str, driven: tuple[str, ...]) -> None:
     """A quartic of time that the compiled steps know, and readable ones ask for, instant by instant."""
-    mech, q, qd = pendulum(2), np.array([0.4, -0.2]), np.array([2.0, -1.0])
-    value = np.polynomial.Polynomial([0.4, 2.0, 0.0, -40.0, 60.0])
+    mech = pendulum(2, pair_type)
+    q, qd = home(mech), np.linspace(2.0, -1.0, len(mech.qd_names))
+    value = np.polynomial.Polynomial([0.0, 2.0, 0.0, -40.0, 60.0])
 
     def profile(t: float) -> tuple[float, float, float]:
         return float(value(t)), float(value.deriv()(t)), float(value.deriv(2)(t))
 
-    motor = Driver("motor", "j0", (), 0.4, 2.0)
+    motor = Driver("motor", "j0", driven, 0.0, 2.0)
     led = run(replace(mech, drivers=(motor,)), 0.25, 0.0125, q0=q, qd0=qd, profiles={"motor": profile})
     drive = TimedDrive(motor, ((0.0, tuple(value.coef)),))
     options = Options(0.25, integrator="variational", step=0.0125, limits="ignore")
