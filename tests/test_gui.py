@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -226,10 +227,20 @@ def test_a_process_that_is_killed_is_told(desk: Desk) -> None:
     process = desk.view(str(FOUR_BAR))
     desk.until(lambda image: near(image, "flexible") > 3000, process)
     child = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=True)
-    os.kill(int(child.stdout), 9)
+    os.kill(int(child.stdout), signal.SIGKILL)
     out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (2, "")
     assert err.startswith("mbplugin: the process with the window ended by signal SIGKILL;")
+
+
+@gui
+def test_an_interrupt_closes_the_window(desk: Desk) -> None:
+    process = desk.view(str(FOUR_BAR))
+    desk.until(lambda image: near(image, "flexible") > 3000, process)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out, err) == (130, "", "")
+    assert not desk.display.screen().root.query_tree().children
 
 
 def test_without_a_display_it_says_what_works() -> None:

@@ -75,8 +75,12 @@ def in_window(window: Window) -> str:
         )
         try:
             told = _talk(process, pickle.dumps(window))
-        finally:
-            _end(process)
+            _wait(process)
+        except BaseException:
+            # whoever interrupts us does not want the window either
+            process.kill()
+            process.wait()
+            raise
         return _sentence(told, process.returncode, printed)
 
 
@@ -96,10 +100,10 @@ def _talk(process: subprocess.Popen[bytes], request: bytes) -> set[bytes]:
     return told
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _wait(process: subprocess.Popen[bytes]) -> None:
     try:
         process.wait(_PATIENCE)
-    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+    except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
 
