@@ -10,6 +10,7 @@ from functools import lru_cache
 from math import sqrt
 from typing import Any
 
+import numpy as np
 from numba import types
 
 from mbplugin.dynamics.kernels.articulated import factor, inward, outward
@@ -19,8 +20,8 @@ from mbplugin.dynamics.kernels.jit import Records, compiled, kernel
 from mbplugin.dynamics.kernels.motion import move
 from mbplugin.dynamics.kernels.resistance import resist
 from mbplugin.dynamics.kernels.solve import constrain, decompose, jump
-from mbplugin.simulation.machine import MACHINE, VECTOR, Machine, lend, lent
-from mbplugin.spatial import Array
+from mbplugin.simulation.machine import INDICES, MACHINE, VECTOR, WORDS, Machine, lay_down, lent
+from mbplugin.spatial import AnyArray, Array
 
 #: What ``act`` does, in this order; the numbers add up.
 CONFIGURE, SPLIT, PUSH, LEAP = 1, 2, 4, 8
@@ -117,13 +118,15 @@ def compiled_act() -> Act:
 
 def do(m: Machine, what: int, t: float, q: Array, qd: Array, begun: float | None = None) -> bool:
     """Let ``act`` do something at a state, from Python."""
-    return bool(_actor()(compiled_act(), m, what, t, t if begun is None else begun, q, qd))
+    place = np.empty(WORDS, dtype=np.int64)
+    _layer()(m, place)
+    return bool(compiled_act()(place.ctypes.data, what, t, t if begun is None else begun, q, qd))
 
 
-def _act_alone(act: Act, m: Machine, what: int, t: float, begun: float, q: Array, qd: Array) -> bool:
-    return bool(act(lend(m), what, t, begun, q, qd))
+def _lay(m: Machine, words: AnyArray) -> None:
+    lay_down(m, words)
 
 
 @lru_cache(maxsize=1)
-def _actor() -> Any:
-    return compiled(_act_alone, types.boolean(ACT, MACHINE, *SIGNATURE.args[1:]))
+def _layer() -> Any:
+    return compiled(_lay, types.void(MACHINE, INDICES))

@@ -112,20 +112,32 @@ MACHINE = _named_tuple(
 )
 
 
+def _ownerless(context: Any, builder: Any, kind: Any, machine: Any) -> Any:
+    """Return a machine whose arrays have no owners: whoever borrows it counts no references."""
+    arrays = []
+    for n, one in enumerate(kind.types):
+        array = context.make_array(one)(context, builder, builder.extract_value(machine, n))
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        array.parent = cgutils.get_null_value(array.parent.type)
+        arrays.append(array._getvalue())
+    return context.make_tuple(builder, kind, arrays)
+
+
 def _lend(_: Any, machine: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        arrays = []
-        for n, kind in enumerate(signature.args[0].types):
-            array = context.make_array(kind)(context, builder, builder.extract_value(args[0], n))
-            # whoever borrows it counts no references
-            array.meminfo = cgutils.get_null_value(array.meminfo.type)
-            array.parent = cgutils.get_null_value(array.parent.type)
-            arrays.append(array._getvalue())
-        struct = context.make_tuple(builder, signature.args[0], arrays)
-        place = cgutils.alloca_once_value(builder, struct)
+        place = cgutils.alloca_once_value(builder, _ownerless(context, builder, machine, args[0]))
         return builder.ptrtoint(place, context.get_value_type(types.intp))
 
     return types.intp(machine), code
+
+
+def _lay_down(_: Any, machine: Any, words: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        laid = _ownerless(context, builder, machine, args[0])
+        room = context.make_array(words)(context, builder, args[1])
+        builder.store(laid, builder.bitcast(room.data, laid.type.as_pointer()))
+
+    return types.void(machine, words), code
 
 
 def _lent(_: Any, place: Any) -> Any:
@@ -138,5 +150,9 @@ def _lent(_: Any, place: Any) -> Any:
 
 #: In a loop: the place of a machine, good until the function that asks for it returns.
 lend: Callable[[Machine], int] = _intrinsic(_lend)
+#: For Python: put a machine into an array of words, which is then its place.
+lay_down: Callable[[Machine, AnyArray], None] = _intrinsic(_lay_down)
+#: Enough words for a machine: nine for an array of two dimensions.
+WORDS = 9 * len(Machine._fields)
 #: In a kernel: the machine at a place.
 lent: Callable[[int], Machine] = _intrinsic(_lent)
