@@ -48,7 +48,7 @@ lint: $(VENV)/test.stamp
 
 schemas: $(VENV)/core.stamp
 	@mkdir -p docs
-	@for document in lint scene matrix rule reactions simulate estop stop-table sweep crosscheck config settings; do \
+	@for document in lint scene matrix rule reactions simulate estop stop-table sweep crosscheck view config settings; do \
 	  $(BIN)/mbplugin schema $$document --output docs/$$document.schema.json || exit; \
 	done
 

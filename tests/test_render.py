@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 from command_line import ASSETS, FOUR_BAR, ORACLES, ROOT, call
@@ -253,6 +255,21 @@ def test_the_command_draws_a_picture(tmp_path: Path) -> None:
     assert (done.code, done.out, done.err) == (0, f"{file} written.\n", "")
     with Image.open(file) as image:
         assert image.size == (320, 180) and near(image, "flexible") > 300
+
+
+def test_the_command_tells_what_it_drew_as_json(tmp_path: Path) -> None:
+    file = tmp_path / "door.png"
+    door = str(ORACLES / "door_2_hinges.sdf")
+    done = call("view", door, "--picture", str(file), "--size", "160x90", "--output-format", "json")
+    found = json.loads(done.out)
+    jsonschema.validate(found, json.loads(call("schema", "view").out))
+    assert (found["outcome"], found["written"], found["source"]) == ("written", [str(file)], door)
+    assert found["notes"] == ["drawn as sticks, since no shape is known: every body"]
+
+
+def test_the_written_schema_is_that_of_the_command() -> None:
+    written = (ROOT / "docs" / "view.schema.json").read_text(encoding="utf-8")
+    assert written == call("schema", "view").out, "make schemas"
 
 
 def test_the_command_draws_a_stop(tmp_path: Path) -> None:

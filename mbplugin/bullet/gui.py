@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbplugin.bullet.gui_process import Window, in_window
+from mbplugin.bullet.gui_process import CLOSED_SENTENCE, ENDED_SENTENCE, Window, in_window
 from mbplugin.errors import MbPluginError
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.report.picture import Picture
@@ -62,7 +63,9 @@ def show(
     MbPluginError
         No window can be opened, no picture be written, or PyBullet has died.
     """
-    return open_or_draw(mech, result=result, reactions=reactions, picture=picture, size=size, camera=camera)
+    return open_or_draw(
+        mech, result=result, reactions=reactions, picture=picture, size=size, camera=camera
+    ).sentence
 
 
 def replay(
@@ -111,7 +114,35 @@ def replay(
     from mbplugin.bullet.replay import replay_of
 
     made = replay_of(mech, motion, speed)
-    return open_or_draw(mech, replay=made, loop=loop, picture=picture, film=film, size=size, camera=camera)
+    return open_or_draw(
+        mech, replay=made, loop=loop, picture=picture, film=film, size=size, camera=camera
+    ).sentence
+
+
+@dataclass(frozen=True)
+class Viewed:
+    """What a view has come to.
+
+    Parameters
+    ----------
+    outcome : "closed", "ended" or "written"
+        The window was closed, a replay has reached its end, or files were written instead.
+    files : tuple of str
+    notes : tuple of str
+        What is not shown as it is.
+    """
+
+    outcome: str
+    files: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The same in words."""
+        if self.outcome != "written":
+            return CLOSED_SENTENCE if self.outcome == "closed" else ENDED_SENTENCE
+        told = f"{' and '.join(self.files)} written"
+        return f"{'; '.join((told, *self.notes))}."
 
 
 def open_or_draw(
@@ -130,7 +161,7 @@ def open_or_draw(
     camera: tuple[float, ...] = (),
     labels: bool = True,
     progress: Callable[[int, int], None] | None = None,
-) -> str:
+) -> Viewed:
     """Return how the window ended in which a scene or a replay was shown, or which files were written.
 
     Parameters are those of :func:`show` and :func:`replay`, and of :func:`mbplugin.entry.analyze`.
@@ -150,13 +181,13 @@ def open_or_draw(
         seen = seen_in_motion(mech, replay, planar)
         title = (seen.mechanism.name,)
     if files == [None, None]:
-        return in_window(Window(seen, title, None if replay else result, replay, loop))
+        sentence = in_window(Window(seen, title, None if replay else result, replay, loop))
+        return Viewed("closed" if sentence == CLOSED_SENTENCE else "ended", notes=seen.notes)
     if files[0] is not None:
         write_picture(files[0], seen, title, size or SIZE, camera, replay, labels)
     if files[1] is not None and replay is not None:
         write_film(files[1], seen, title, replay, size or FILM_SIZE, camera, progress)
-    written = " and ".join(str(path) for path in files if path is not None)
-    return f"{written} written." if not seen.notes else f"{written} written; {'; '.join(seen.notes)}."
+    return Viewed("written", tuple(str(path) for path in files if path is not None), seen.notes)
 
 
 def seen_at_rest(mech: Scene | Mechanism, analysis: Analysis, reactions: Reactions | None = None) -> Picture:

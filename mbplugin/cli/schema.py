@@ -24,6 +24,7 @@ class Document(str, Enum):
     stop_table = "stop-table"
     sweep = "sweep"
     crosscheck = "crosscheck"
+    view = "view"
     config = "config"
     settings = "settings"
 

@@ -14,6 +14,7 @@ from mbplugin.cli.braking import StopQdOption
 from mbplugin.cli.output import emit
 from mbplugin.cli.progress import count_bar
 from mbplugin.errors import BadUsage
+from mbplugin.files import require_folder
 
 if TYPE_CHECKING:
     from mbplugin.bullet.replay import Replay
@@ -62,6 +63,8 @@ def view_command(
     base: opt.BaseOption = None,
     planar: opt.PlanarOption = None,
     tolerance: Tolerance = None,
+    output_format: opt.FormatOption = opt.Format.text,
+    output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
 ) -> None:
     """Open a window with the robot coloured by verdict, or draw the same into a file.
@@ -74,6 +77,7 @@ def view_command(
 
     _check(motion, stop, bool(qd), film)
     check_files(picture, film)
+    require_folder(output)
     pixels, angles = _size(size), _camera(camera)
     name, text = opt.read_source(file)
     scene = sources.load(
@@ -83,7 +87,7 @@ def view_command(
     from mbplugin.bullet.gui import open_or_draw
 
     with count_bar("pictures") if film is not None else nullcontext() as progress:
-        sentence = open_or_draw(
+        viewed = open_or_draw(
             scene,
             q=opt.parse_q(q),
             tolerance=tolerance,
@@ -97,7 +101,13 @@ def view_command(
             labels=labels,
             progress=progress,
         )
-    emit(f"{sentence}\n")
+    if output_format is opt.Format.json:
+        from mbplugin.report.json import dumps
+        from mbplugin.report.view_json import view_document
+
+        emit(dumps(view_document(viewed, file, scene)), output)
+    else:
+        emit(f"{viewed.sentence}\n", output)
 
 
 def _replay(

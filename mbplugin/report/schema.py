@@ -55,6 +55,10 @@ def schema_of(document: str) -> Schema:
         from mbplugin.report.crosscheck_schema import crosscheck_schema
 
         return {"$schema": _DRAFT, "title": "mbplugin crosscheck", **crosscheck_schema()}
+    if document == "view":
+        from mbplugin.report.view_json import view_schema
+
+        return {"$schema": _DRAFT, "title": "mbplugin view", **view_schema()}
     built = {"lint": _lint, "rule": _rules, "matrix": _matrix, "config": _config}[document]()
     return {"$schema": _DRAFT, "title": f"mbplugin {document}", **built}
 
