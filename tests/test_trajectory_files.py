@@ -231,6 +231,15 @@ def test_a_picture(ending: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_picture_of_names_that_are_formulas_or_long(tmp_path: Path) -> None:
+    """Matplotlib warns where a name leaves no room for the axes, and raises at half a formula."""
+    mechanism = replace(pendulum("$a" + 200 * "L$" + "手\u202e"), name="\\frac{ $\\frac{$ 手" + 300 * "M")
+    motion = replace(struck(), mechanism=mechanism)
+    motion.plot(tmp_path / "motion.PNG")
+    assert (tmp_path / "motion.PNG").read_bytes().startswith(b"\x89PNG")
+
+
 def test_a_picture_that_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(BadUsage, match=r"expected \.png"):
         struck().plot(tmp_path / "motion.docx")

@@ -8,11 +8,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.bullet.agreement import Agreement
-from mbplugin.files import replacing
-from mbplugin.simulation.plotting import _matplotlib, require_picture
-
-#: Curves that still fit into a legend.
-_NAMED = 12
+from mbplugin.simulation.plotting import _matplotlib, legend, require_picture, save
 
 
 def plot(found: Agreement, path: str | Path | None = None) -> None:
@@ -34,8 +30,7 @@ def plot(found: Agreement, path: str | Path | None = None) -> None:
     require_picture(path)
     figure = _matplotlib("figure").Figure(figsize=(11, 5), layout="constrained")
     _draw(found, figure)
-    with replacing(path) as temporary:
-        figure.savefig(temporary)
+    save(figure, path)
 
 
 def _draw(found: Agreement, figure: Any) -> None:
@@ -71,8 +66,5 @@ def _draw_curves(found: Agreement, axes: Any) -> None:
     for ours, bullet in zip(found.curves.ours.T, found.curves.bullet.T, strict=True):
         lines += axes.plot(found.curves.time, ours, linewidth=1.2)
         axes.plot(found.curves.time[::4], bullet[::4], ".", color=lines[-1].get_color(), markersize=4)
-    if 0 < len(lines) <= _NAMED:
-        for text in axes.legend(lines, found.curves.names, fontsize="small").get_texts():
-            # a dollar sign in a name is no formula
-            text.set_parse_math(False)
+    legend(axes, lines, found.curves.names)
     axes.set_title("lines: mbplugin, dots: PyBullet at its smallest step", fontsize="small")

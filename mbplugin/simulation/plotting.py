@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbplugin.errors import BadUsage, MissingDependency
 from mbplugin.files import replacing
 from mbplugin.simulation.saving import Column, columns
+from mbplugin.visible import visible
 
 if TYPE_CHECKING:
     from mbplugin.simulation.trajectory import Trajectory
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
 ENDINGS = (".png", ".svg", ".pdf", ".jpg")
 #: Curves that still fit into a legend.
 _NAMED = 12
+#: Letters of a name that leave room for the curves beside them, and of a title for its outcome.
+_LONGEST, _TITLE = 32, 60
 
 
 def plot(trajectory: Trajectory, path: str | Path | None = None) -> None:
@@ -37,15 +42,36 @@ def plot(trajectory: Trajectory, path: str | Path | None = None) -> None:
     require_picture(path)
     figure = _matplotlib("figure").Figure(figsize=(9, 9), layout="constrained")
     _draw(trajectory, figure)
-    with replacing(path) as temporary:
-        figure.savefig(temporary)
+    save(figure, path)
 
 
 def require_picture(path: Path) -> None:
     """Refuse a file name that is no picture's, and a picture where matplotlib is missing."""
-    if path.suffix not in ENDINGS:
-        raise BadUsage(f"cannot draw a trajectory into {path.name!r}", expected=", ".join(ENDINGS))
+    if path.suffix.lower() not in ENDINGS:
+        raise BadUsage(f"cannot draw curves into {path.name!r}", expected=", ".join(ENDINGS))
     _matplotlib("figure")
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a figure in the format of the ending."""
+    with replacing(path) as temporary, warnings.catch_warnings():
+        # a letter that the font lacks is drawn as a box
+        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
+        figure.savefig(temporary)
+
+
+def legend(axes: Any, lines: Sequence[Any], names: Sequence[str], **where: str) -> None:
+    """Name the curves as their file does, where so many fit."""
+    if 0 < len(lines) <= _NAMED:
+        shown = [_shortened(name, _LONGEST) for name in names]
+        for text in axes.legend(lines, shown, fontsize="small", **where).get_texts():
+            # a dollar sign in a name is no formula
+            text.set_parse_math(False)
+
+
+def _shortened(name: str, longest: int) -> str:
+    text = visible(name)
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _matplotlib(module: str) -> Any:
@@ -70,7 +96,8 @@ def _draw(trajectory: Trajectory, figure: Any) -> None:
     for axes, (title, shown) in zip(all_axes, panels.items(), strict=True):
         _panel(axes, trajectory, title, shown)
     all_axes[-1].set_xlabel("time [s]")
-    figure.suptitle(f"{trajectory.mechanism.name}: {trajectory.outcome}")
+    name = _shortened(trajectory.mechanism.name, _TITLE)
+    figure.suptitle(f"{name}: {trajectory.outcome}").set_parse_math(False)
 
 
 def _panel(axes: Any, trajectory: Trajectory, title: str, shown: list[Column]) -> None:
@@ -80,8 +107,4 @@ def _panel(axes: Any, trajectory: Trajectory, title: str, shown: list[Column]) -
     units = dict.fromkeys(c.unit for c in shown if c.unit != "1")
     axes.set_ylabel(f"{title} [{', '.join(units)}]" if units else title)
     axes.grid(alpha=0.3)
-    if 0 < len(shown) <= _NAMED:
-        names = [curve.name or curve.what for curve in shown]
-        for text in axes.legend(lines, names, fontsize="small", loc="upper right").get_texts():
-            # a dollar sign in a name is no formula
-            text.set_parse_math(False)
+    legend(axes, lines, [curve.name or curve.what for curve in shown], loc="upper right")
