@@ -18,6 +18,7 @@ import mbplugin as mb
 from mbplugin.bullet.agreement import Agreement, Curves, Row
 from mbplugin.bullet.crosscheck_compare import Deviations, orders_of, rows_of
 from mbplugin.bullet.session import quiet, session
+from mbplugin.errors import BadUsage
 from mbplugin.mechanism import WORLD, Mechanism, Pair
 from mbplugin.mechanism.pair import Freedom
 from mbplugin.mechanism.pfaffian import KnifeEdge
@@ -90,6 +91,39 @@ def test_a_live_client_is_compared_as_it_is() -> None:
     assert f"mass of {LINK!r}" in found.reason
 
 
+def test_a_client_that_holds_other_models_besides_is_compared_by_the_names_of_ours() -> None:
+    scene = mb.load(IIWA, base="fixed")
+    with session() as (bullet, client):
+        with quiet():
+            flags = bullet.URDF_USE_INERTIA_FROM_FILE
+            bullet.loadURDF(str(Path(IIWA).parents[1] / "plane.urdf"), physicsClientId=client)
+            body = bullet.loadURDF(IIWA, useFixedBase=True, flags=flags, physicsClientId=client)
+        bullet.changeDynamics(body, 3, mass=2.7 * 1.01, physicsClientId=client)
+        found = mb.crosscheck(scene, 0.05, against=client)
+        assert found.reason.startswith(f"the models differ: mass of {LINK!r} by 0.027 kg")
+        with quiet():
+            bullet.loadURDF(IIWA, [1, 0, 0], useFixedBase=True, flags=flags, physicsClientId=client)
+        with pytest.raises(BadUsage, match="either may be 'lbr_iiwa'"):
+            mb.crosscheck(scene, 0.05, against=client)
+
+
+def test_a_model_without_the_names_of_ours_agrees_with_nothing(tmp_path: Path) -> None:
+    arm = mb.load(ROOT / "assets" / "arm_6r.urdf", base="fixed")
+    with pytest.raises(BadUsage, match="no moving body and no joint of 'arm_6r'"):
+        mb.crosscheck(arm, 0.05, against=IIWA)
+    text = (ROOT / "assets" / "arm_6r.urdf").read_text(encoding="utf-8")
+    (tmp_path / "arm.urdf").write_text(text.replace('"forearm"', '"other"'), encoding="utf-8")
+    found = mb.crosscheck(arm, 0.05, against=str(tmp_path / "arm.urdf"))
+    assert found.verdict == "disagrees" and not found.steps
+    assert found.reason.startswith(f"the models differ: mass of 'forearm' by {mass_of(arm, 'forearm'):.3g}")
+    assert "PyBullet has no body 'forearm'" in found.notes
+
+
+def mass_of(scene: mb.Scene, name: str) -> float:
+    (mass,) = [body.mass for body in scene.mechanism.bodies if body.name == name]
+    return mass
+
+
 def test_what_pybullet_cannot_hold_is_a_sentence() -> None:
     flat = mb.crosscheck(mb.load(ROOT / "assets" / "four_wheel_robot.scene.toml"))
     assert flat.verdict == "not comparable" and not flat.agrees
@@ -143,7 +177,10 @@ def test_a_step_that_is_too_long_is_not_asymptotic() -> None:
     ({"q": {"jx": 1.0}}, "jx"),
     ({"locks": [mb.Lock("jx", 0.1)]}, "jx"),
     ({"against": 77}, "no PyBullet client with id 77"),
-    ({"against": "nowhere.urdf"}, "nowhere.urdf"),
+    ({"against": "nowhere.urdf"}, "nowhere.urdf: no such file"),
+    ({"against": str(ROOT / "assets")}, "this is a directory"),
+    ({"against": str(ROOT / "assets" / "four_bar.scene.toml")}, "expected a URDF"),
+    ({"step": 0.6}, "expected at most the duration, 0.5 s"),
 ])  # fmt: skip
 def test_bad_requests(change: dict[str, object], words: str) -> None:
     with pytest.raises(mb.MbPluginError, match=words):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 from mbplugin.bullet.agreement import Row
 from mbplugin.bullet.reader import read_client
 from mbplugin.bullet.session import quiet, session
-from mbplugin.errors import BrokenModel
+from mbplugin.errors import BadUsage, BrokenModel
 from mbplugin.mechanism import WORLD, Body, Mechanism, Pair
 from mbplugin.sources.scene import Scene
 from mbplugin.spatial import cross, vector_from_rotation
@@ -18,6 +19,8 @@ from mbplugin.spatial import cross, vector_from_rotation
 #: Relative error of masses and inertias, and error of places (m) and directions (rad), that reading may
 #: cause.
 _READ = 1e-6
+#: A mass (kg) or an inertia (kg·m²) that is none, beside which there is no relative error.
+_NOTHING = 1e-9
 
 
 def own_file(scene: Scene) -> str | None:
@@ -45,7 +48,7 @@ def read_in_pybullet(path: str) -> Mechanism:
             except bullet.error:
                 body = -1
         if body < 0:
-            raise BrokenModel("PyBullet refuses to load it", where=path)
+            raise BrokenModel("PyBullet refuses to load it", where=path, expected="a URDF")
         return read_client(client).mechanism
 
 
@@ -54,11 +57,17 @@ def model_rows(ours: Mechanism, theirs: Mechanism) -> tuple[list[Row], tuple[str
 
     What PyBullet never reads as it is written is a note: links without an inertia, inertias that no body
     can have, the masses of what stands still.
+
+    Raises
+    ------
+    BadUsage
+        PyBullet holds several models with the names of ours.
     """
     rows: list[Row] = []
     notes: list[str] = []
-    others = {body.name: body for body in theirs.bodies}
-    still = _standing(ours) | _standing(theirs)
+    prefix = _prefix(ours, theirs)
+    others = {body.name.removeprefix(prefix): body for body in theirs.bodies}
+    still = _standing(ours) | {name.removeprefix(prefix) for name in _standing(theirs)}
     for body in ours.bodies:
         if body.name not in others:
             notes.append(f"PyBullet has no body {body.name!r}")
@@ -68,7 +77,7 @@ def model_rows(ours: Mechanism, theirs: Mechanism) -> tuple[list[Row], tuple[str
             notes.append(note)
         else:
             rows += _body_rows(body, others[body.name])
-    pairs = {pair.name: pair for pair in theirs.pairs}
+    pairs = {pair.name.removeprefix(prefix): pair for pair in theirs.pairs}
     inner = {joint.inner for joint in ours.tree.joints}
     idle = {body.name for body in ours.bodies if body.massless and body.name not in inner}
     for pair in ours.pairs:
@@ -81,6 +90,34 @@ def model_rows(ours: Mechanism, theirs: Mechanism) -> tuple[list[Row], tuple[str
         elif pair.body_a != WORLD and not pair.closure:
             notes.append(f"PyBullet has no joint {pair.name!r}")
     return rows, tuple(notes)
+
+
+def lacking(ours: Mechanism, theirs: Mechanism) -> list[Row]:
+    """Return a row for every moving body of ours that PyBullet lacks: its mass there is none."""
+    prefix = _prefix(ours, theirs)
+    held = _standing(ours) | {body.name.removeprefix(prefix) for body in theirs.bodies}
+    gone = [body for body in ours.bodies if body.name not in held and not body.massless]
+    return [Row("mass", body.name, "kg", body.mass, _READ * body.mass) for body in gone]
+
+
+def _prefix(ours: Mechanism, theirs: Mechanism) -> str:
+    """Return what stands before the names of ours where a client holds other models besides."""
+    known = {body.name for body in theirs.bodies}
+    if any(body.name in known for body in ours.bodies):
+        return ""
+    found = Counter(
+        name.removesuffix(body.name)
+        for body in ours.bodies
+        for name in known
+        if name.endswith(f"/{body.name}")
+    )
+    (first, most), (second, next_most) = (*found.most_common(2), ("", 0), ("", 0))[:2]
+    if most and most == next_most:
+        raise BadUsage(
+            f"PyBullet holds {first[:-1]!r} and {second[:-1]!r}, and either may be {ours.name!r}",
+            remedy="leave one in the client",
+        )
+    return first
 
 
 def _standing(mech: Mechanism) -> set[str]:
@@ -104,11 +141,11 @@ def _misread(ours: Body, theirs: Body) -> str:
 
 
 def _body_rows(ours: Body, theirs: Body) -> Iterator[Row]:
-    mass = max(ours.mass, 1e-300)
+    mass = max(ours.mass, _NOTHING)
     yield Row("mass", ours.name, "kg", abs(theirs.mass - ours.mass), _READ * mass)
     shift = float(np.linalg.norm(theirs.p_LC - ours.p_LC))
     yield Row("centre of mass", ours.name, "m", shift, _READ * max(1.0, float(np.abs(ours.p_LC).max())))
-    size = max(float(np.abs(ours.I_C).max()), 1e-300)
+    size = max(float(np.abs(ours.I_C).max()), _NOTHING)
     yield Row("inertia", ours.name, "kg·m²", float(np.abs(theirs.I_C - ours.I_C).max()), _READ * size)
 
 

@@ -18,15 +18,16 @@ from mbplugin.bullet.crosscheck_compare import (
     own_orders,
     rows_of,
 )
-from mbplugin.bullet.crosscheck_model import model_rows, own_file, read_in_pybullet
+from mbplugin.bullet.crosscheck_model import lacking, model_rows, own_file, read_in_pybullet
 from mbplugin.bullet.crosscheck_motion import Sampled, run_motion
 from mbplugin.bullet.crosscheck_reason import not_asymptotic, open_loops, parted
 from mbplugin.bullet.crosscheck_setup import Setup
 from mbplugin.bullet.crosscheck_statics import statics_rows
 from mbplugin.bullet.crosscheck_task import Solver
 from mbplugin.bullet.reader import read_client
-from mbplugin.errors import MbPluginError
+from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.sources import load
 from mbplugin.sources.scene import Scene
 
 #: PyBullet's steps in a whole motion at the coarsest, and how many it may take in the finest, over the
@@ -45,18 +46,33 @@ Models = tuple[list[Row], tuple[str, ...]]
 
 def models(scene: Scene | None, mech: Mechanism, against: int | str | None) -> Models:
     """Return how the model compares with PyBullet's own, where it has one."""
-    if isinstance(against, int):
-        return model_rows(mech, read_client(against).mechanism)
-    file = against if against is not None else (own_file(scene) if scene else None)
+    if against is not None:
+        return _named(mech, against)
+    file = own_file(scene) if scene else None
     if file is None:
         several = scene is not None and sum(name.endswith(".urdf") for name in scene.files) > 1
         return [], ("the scene has several URDFs, whose parameters are not compared",) if several else ()
     try:
-        return model_rows(mech, in_child(read_in_pybullet, str(file)))
+        return model_rows(mech, in_child(read_in_pybullet, file))
     except MbPluginError as error:
-        if against is not None:
-            raise
         return [], (f"the parameters of the file are not compared: {error.what}",)
+
+
+def _named(mech: Mechanism, against: int | str) -> Models:
+    """Return how the model compares with the one that the user names, which has to hold all of it."""
+    if isinstance(against, int):
+        where, theirs = f"PyBullet client {against}", read_client(against).mechanism
+    else:
+        load(against)  # what it says of a file that is none is better than what PyBullet does
+        where, theirs = str(against), in_child(read_in_pybullet, str(against))
+    rows, notes = model_rows(mech, theirs)
+    if not rows:
+        raise BadUsage(
+            f"it holds no moving body and no joint of {mech.name!r}",
+            where=where,
+            expected="a model with the same names",
+        )
+    return [*lacking(mech, theirs), *rows], notes
 
 
 def check(
@@ -66,6 +82,8 @@ def check(
     rows, notes = compared
     notes = (*setup.notes, *notes)
     task = setup.task
+    if step is not None and step > task.duration:
+        raise BadUsage(f"the step is {step:g} s", expected=f"at most the duration, {task.duration:g} s")
     settings = {
         "iterations": float(solver.iterations),
         "residual_threshold": solver.residual_threshold,
