@@ -223,6 +223,12 @@ def massless_joint(model: TreeModel) -> BrokenModel:
     """Return the error for a joint that moves no mass."""
     rate = int(np.flatnonzero(~(model.rates["D"] > 0))[-1])
     name = model.mech.qd_names[rate]
+    joint = next(joint for joint in model.mech.tree.joints if joint.qd.start <= rate < joint.qd.stop)
+    if joint.pair is not None:
+        return BrokenModel(
+            f"joint rate {name!r} moves no mass", remedy="give what it moves a mass or an armature"
+        )
     return BrokenModel(
-        f"joint rate {name!r} moves no mass", remedy="give what it moves a mass or an armature"
+        f"the base {joint.outer!r} is free, and its rate {name!r} moves no mass",
+        remedy="hold the base (--base fixed) or give it a mass",
     )
