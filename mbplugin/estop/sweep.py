@@ -74,10 +74,12 @@ def sweep(
     Raises
     ------
     BadUsage
-        A folder of another sweep.
+        A folder of another sweep, or no processes.
     MissingDependency
         joblib, pyarrow, or what the backend needs is not installed.
     """
+    if jobs == 0:
+        raise BadUsage("0 processes were asked for", expected="at least one, or -1 for all cores")
     joblib = joblib_with(backend)
     arrow()
     folder = Path(folder)
