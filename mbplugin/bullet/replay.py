@@ -133,7 +133,8 @@ def _require_same(model: Scene | Mechanism, moved: Mechanism) -> None:
 def _times(start: float, end: float, speed: float | None) -> Array:
     """Return the times (T,) at which the poses are seen, s."""
     shown = (end - start) / (speed or _chosen(end - start))
-    return np.linspace(start, end, int(np.clip(np.ceil(shown * RATE), 1, _MOST)) + 1)
+    count = int(np.clip(np.ceil(shown * RATE), 1, _MOST)) + 1
+    return np.asarray(np.linspace(start, end, count), dtype=float)
 
 
 def _speed(times: Array, speed: float | None) -> float:

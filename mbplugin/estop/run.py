@@ -148,7 +148,7 @@ def make_scenario(
     fitted = fitted_brakes(mechanism, scene, brakes)
     q0 = joint_vector(mechanism, q, scene.state.q if scene else None)
     qd0 = rate_vector(mechanism, qd, scene.state.qd if scene else None)
-    qdd0 = np.zeros(len(qd0))
+    qdd0: Array = np.zeros(len(qd0))
     if start is not None:
         q0, qd0, qdd0 = start.state(mechanism, q0)
     assumed = assumed_brakes(fitted)

@@ -47,10 +47,10 @@ class Activation:
         driven = {drive.driver.name for drive in problem.drives}
         labels = problem.model.table.labels
         self.locked = tuple(i for i, (name, _) in enumerate(labels) if name in driven)
-        self.held = np.zeros(len(self.model.resistances), dtype=bool)
-        self.in_force = np.ones(len(self.model.resistances), dtype=bool)
+        self.held: AnyArray = np.zeros(len(self.model.resistances), dtype=bool)
+        self.in_force: AnyArray = np.ones(len(self.model.resistances), dtype=bool)
         self.machine = problem.machine
-        self.marks = np.zeros(0, dtype=WATCH)
+        self.marks: AnyArray = np.zeros(0, dtype=WATCH)
         self.trusted = 0.0
         self.missing = 0
         self.segments: list[tuple[str, ...]] = [()]

@@ -68,7 +68,7 @@ class CompiledMarch:
     def __init__(self, options: Options, dense: bool) -> None:
         self._options = options
         self._dense = dense
-        self.counts = np.zeros(2)
+        self.counts: Array = np.zeros(2)
 
     def settle(self, machine: Machine, state: State) -> None:
         """Project a state and fill its accelerations."""

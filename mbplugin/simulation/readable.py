@@ -44,7 +44,7 @@ class ReadableMarch:
         self._trusted = 0.0
         #: The part of a variational step that is tried next, and the time up to which the last has come.
         self._part, self._reached = 1.0, 0.0
-        self.counts = np.zeros(2)
+        self.counts: Array = np.zeros(2)
         baumgarte = options.stabilization == "baumgarte"
         if options.integrator == "variational" and (baumgarte or not _projects_chosen_rows(options)):
             raise BadUsage(

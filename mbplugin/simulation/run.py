@@ -244,9 +244,9 @@ def move(
     )
     plain = options.plain and actions.controller is None
     activation = Activation(problem, options)
-    march: March = (
-        CompiledMarch(options, dense) if plain else ReadableMarch(problem, options, activation.active)
-    )
+    march: March = CompiledMarch(options, dense)
+    if not plain:
+        march = ReadableMarch(problem, options, activation.active)
     grips = [(brake.closes, brake.pair) for brake in actions.brakes]
     schedule = schedule_of((*later, *(hold for hold, _ in holds)), grips, drives, to_rest)
     runner = Runner(problem, march, options, activation, schedule)

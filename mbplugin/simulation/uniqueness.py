@@ -25,7 +25,8 @@ _NO_PART = 1e-12
 
 def determined_components(trajectory: Trajectory) -> dict[str, AnyArray]:
     """Return for every pair whether the rigid model determines each component, (T, 6) of bool."""
-    out = {name: np.ones((len(trajectory.time), 6), dtype=bool) for name in trajectory.pair_names}
+    count = len(trajectory.time)
+    out: dict[str, AnyArray] = {name: np.ones((count, 6), dtype=bool) for name in trajectory.pair_names}
     for held in held_mechanisms(trajectory):
         systems = _generic(trajectory, held)
         for name in out.keys() & held.mech.pair_by_name.keys():

@@ -78,9 +78,9 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
     and the tree beyond it is in balance, which leaves what its tree joint carries.
     """
     count = len(trajectory.time)
-    of_pair = {name: np.zeros((count, 6)) for name in trajectory.pair_names}
+    of_pair: dict[str, Array] = {name: np.zeros((count, 6)) for name in trajectory.pair_names}
     of_rest: dict[str, Array] = {}
-    of_brake = {brake.pair: np.zeros(count) for brake in trajectory.actions.brakes}
+    of_brake: dict[str, Array] = {brake.pair: np.zeros(count) for brake in trajectory.actions.brakes}
     for held, gripped in _stretches(trajectory):
         start = trajectory.q[held.samples[0]]
         model = tree_model(held.mech, trajectory.actions, planar=trajectory.planar, q=start, apart=True)

@@ -42,7 +42,7 @@ def tangents(equations: Equations, constraints: Independent) -> Array:
     and the columns of an independent set are a well conditioned matrix.
     """
     H = partition(constraints, pivoted_coordinates(equations, constraints)).H
-    lower = np.linalg.cholesky(H.T @ equations.M @ H)
+    lower = np.asarray(np.linalg.cholesky(H.T @ equations.M @ H), dtype=float)
     projected = solve_triangular(lower, H.T, lower=True)
     return np.asarray(projected / np.sqrt(_inverse_diagonal(equations)))
 

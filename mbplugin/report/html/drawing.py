@@ -67,7 +67,7 @@ def film_data(motion: Trajectory) -> dict[str, Any]:
     start, end = float(motion.time[0]), float(motion.time[-1])
     if end <= start:
         return {}
-    times = np.linspace(start, end, count)
+    times = np.asarray(np.linspace(start, end, count), dtype=float)
     frames = motion.resample(times)
     poses = np.stack([_poses(forward(motion.mechanism, q)) for q in frames.q])
     places = poses[:, :, :3].reshape(-1, 3)

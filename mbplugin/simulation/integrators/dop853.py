@@ -266,7 +266,7 @@ def dop853_dense(derivative: Derivative, t: float, h: float, y: Array, new: Arra
         k[s] = derivative(t + _C[s] * h, y + h * _A[s, :s] @ k[:s])
     rise = new - y
     F = np.vstack((rise, h * k[0] - rise, 2 * rise - h * (k[_STAGES] + k[0]), h * _D @ k))
-    c = np.zeros((8, len(y)))
+    c: Array = np.zeros((8, len(y)))
     for i in range(7):
         c[0] += F[6 - i]
         shifted = np.vstack((np.zeros(len(y)), c[:-1]))

@@ -159,14 +159,15 @@ class VariationalStep:
         unit, L = m.rows["unit"][m.chosen], np.linalg.cholesky(at.M)
         reach = np.linalg.pinv(np.linalg.solve(L, at.C.T * unit).T, rcond=SINGULAR)
         y = reach @ (-unit * (at.gap + at.C @ free))
-        return free + np.linalg.solve(L.T, y), unit * (reach.T @ y) / h
+        return np.asarray(free + np.linalg.solve(L.T, y), dtype=float), unit * (reach.T @ y) / h
 
     def _end(self, x: Array, impulse: Array, at: _Middle, corrections: int) -> Moved:
         """Return the end, with the rates that follow from p₊ = p + Cᵀλ + Δ × P + h g."""
         q, power = self._moved(x), self._machine.power.copy()
         self._configure(self._t + self._h, q, x / self._h)
         p = self._p + self._J.T @ impulse + self._cross(x, at.P) + self._h * at.g
-        return Moved(x, q, np.linalg.solve(self._mass(), p), power, corrections)
+        rates = np.asarray(np.linalg.solve(self._mass(), p), dtype=float)
+        return Moved(x, q, rates, power, corrections)
 
     def _configure(self, t: float, q: Array, qd: Array) -> bool:
         """Fill poses, inertias and rows; return whether M is regular."""
