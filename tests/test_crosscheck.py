@@ -91,6 +91,15 @@ def test_a_live_client_is_compared_as_it_is() -> None:
     assert f"mass of {LINK!r}" in found.reason
 
 
+def test_a_file_whose_meshes_are_not_found_is_compared_without_them(tmp_path: Path) -> None:
+    text = Path(IIWA).read_text(encoding="utf-8").replace('filename="meshes/', 'filename="package://lost/')
+    assert 'filename="meshes/' in Path(IIWA).read_text(encoding="utf-8") and "package://lost/" in text
+    file = tmp_path / "lost.urdf"
+    file.write_text(text.replace('<mass value="2.7"/>', '<mass value="2.727"/>', 1), encoding="utf-8")
+    found = mb.crosscheck(mb.load(IIWA, base="fixed"), against=str(file))
+    assert found.verdict == "disagrees" and "mass of 'lbr_iiwa_link_4' by 0.027 kg" in found.reason
+
+
 def test_a_client_that_holds_other_models_besides_is_compared_by_the_names_of_ours() -> None:
     scene = mb.load(IIWA, base="fixed")
     with session() as (bullet, client):

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import ModuleType
 
 import numpy as np
+from lxml import etree
 
 from mbplugin.bullet.agreement import Row
 from mbplugin.bullet.reader import read_client
@@ -35,6 +38,9 @@ def own_file(scene: Scene) -> str | None:
 def read_in_pybullet(path: str) -> Mechanism:
     """Return what PyBullet reads from a URDF; to be called in a process of its own.
 
+    It refuses a file whose meshes it does not find; such a file is read without its shapes, which have no
+    part in what is compared.
+
     Raises
     ------
     BrokenModel
@@ -42,14 +48,28 @@ def read_in_pybullet(path: str) -> Mechanism:
     """
     with session() as (bullet, client):
         bullet.setAdditionalSearchPath(str(Path(path).parent), physicsClientId=client)
-        with quiet():
-            try:
-                body = bullet.loadURDF(path, flags=bullet.URDF_USE_INERTIA_FROM_FILE, physicsClientId=client)
-            except bullet.error:
-                body = -1
-        if body < 0:
-            raise BrokenModel("PyBullet refuses to load it", where=path, expected="a URDF")
+        if not _loaded(bullet, client, path):
+            with TemporaryDirectory() as folder:
+                bare = Path(folder) / "bare.urdf"
+                bare.write_bytes(_without_shapes(path))
+                if not _loaded(bullet, client, str(bare)):
+                    raise BrokenModel("PyBullet refuses to load it", where=path, expected="a URDF")
         return read_client(client).mechanism
+
+
+def _loaded(bullet: ModuleType, client: int, path: str) -> bool:
+    with quiet():
+        try:
+            return bullet.loadURDF(path, flags=bullet.URDF_USE_INERTIA_FROM_FILE, physicsClientId=client) >= 0
+        except bullet.error:
+            return False
+
+
+def _without_shapes(path: str) -> bytes:
+    tree = etree.fromstring(Path(path).read_bytes(), etree.XMLParser(resolve_entities=False, recover=True))
+    for shape in list(tree.iter("visual", "collision")):
+        shape.getparent().remove(shape)
+    return bytes(etree.tostring(tree))
 
 
 def model_rows(ours: Mechanism, theirs: Mechanism) -> tuple[list[Row], tuple[str, ...]]:
