@@ -67,8 +67,9 @@ def _loaded(bullet: ModuleType, client: int, path: str) -> bool:
 
 def _without_shapes(path: str) -> bytes:
     tree = etree.fromstring(Path(path).read_bytes(), etree.XMLParser(resolve_entities=False, recover=True))
-    for shape in list(tree.iter("visual", "collision")):
-        shape.getparent().remove(shape)
+    for link in tree.iter("link"):
+        for shape in [*link.iterfind("visual"), *link.iterfind("collision")]:
+            link.remove(shape)
     return bytes(etree.tostring(tree))
 
 
