@@ -58,11 +58,13 @@ def read_in_pybullet(path: str) -> Mechanism:
 
 
 def _loaded(bullet: ModuleType, client: int, path: str) -> bool:
+    flags = bullet.URDF_USE_INERTIA_FROM_FILE
     with quiet():
         try:
-            return bullet.loadURDF(path, flags=bullet.URDF_USE_INERTIA_FROM_FILE, physicsClientId=client) >= 0
+            body: int = bullet.loadURDF(path, flags=flags, physicsClientId=client)
         except bullet.error:
             return False
+    return body >= 0
 
 
 def _without_shapes(path: str) -> bytes:
