@@ -69,6 +69,8 @@ def _loaded(bullet: ModuleType, client: int, path: str) -> bool:
 
 def _without_shapes(path: str) -> bytes:
     tree = etree.fromstring(Path(path).read_bytes(), etree.XMLParser(resolve_entities=False, recover=True))
+    if tree is None or tree.tag != "robot":
+        raise BrokenModel("PyBullet refuses to load it", where=path, expected="a URDF")
     for link in tree.iter("link"):
         for shape in [*link.iterfind("visual"), *link.iterfind("collision")]:
             link.remove(shape)
