@@ -263,6 +263,9 @@ def test_how_a_window_ended(tmp_path: Path) -> None:
             _sentence({OPENED}, -11, printed)
         with pytest.raises(MbPluginError, match="cannot open a window"):
             _sentence(set(), 1, printed)
+        # or while its window is taken away
+        printed.write(b"X connection to :0 broken (explicit kill or server shutdown).\r\n")
+        assert _sentence({OPENED}, -11, printed) == CLOSED_SENTENCE
         with pytest.raises(RuntimeError, match="it broke") as bug:
             _sentence({OPENED}, BUG, printed)
         assert "noise" not in str(bug.value)
