@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mbplugin.bullet.agreement import Agreement
-from mbplugin.simulation.plotting import _matplotlib, legend, require_picture, save
+from mbplugin.simulation.plotting import draw, legend
 
 
 def plot(found: Agreement, path: str | Path | None = None) -> None:
@@ -21,16 +22,7 @@ def plot(found: Agreement, path: str | Path | None = None) -> None:
     BadUsage
         No picture by its ending, or a file that cannot be written.
     """
-    if path is None:
-        pyplot = _matplotlib("pyplot")
-        _draw(found, pyplot.figure(figsize=(11, 5), layout="constrained"))
-        pyplot.show()
-        return
-    path = Path(path)
-    require_picture(path)
-    figure = _matplotlib("figure").Figure(figsize=(11, 5), layout="constrained")
-    _draw(found, figure)
-    save(figure, path)
+    draw(partial(_draw, found), (11.0, 5.0), path)
 
 
 def _draw(found: Agreement, figure: Any) -> None:

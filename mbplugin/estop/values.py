@@ -135,6 +135,20 @@ class Energies:
     losses: float
     residual: float
 
+    @property
+    def told(self) -> tuple[tuple[str, float], ...]:
+        """What a report tells: every part that is not zero, in words, J."""
+        parts = (
+            ("kinetic energy given up", self.kinetic),
+            ("potential energy given up", self.potential),
+            ("done by drives", self.driven),
+            ("done by loads", self.applied),
+            ("taken up by brakes", self.brakes),
+            ("lost in damping and friction", self.losses),
+            ("left open", self.residual),
+        )
+        return tuple((words, value) for words, value in parts if value)
+
 
 @dataclass(frozen=True, eq=False)
 class Naive:

@@ -119,20 +119,7 @@ def _peaks(report: StopReport) -> Iterator[Line]:
 
 
 def _energies(report: StopReport) -> Iterator[Line]:
-    e = report.energies
-    rows = [
-        (text, [f"{value:.4g}"])
-        for text, value in (
-            ("kinetic energy given up", e.kinetic),
-            ("potential energy given up", e.potential),
-            ("done by drives", e.driven),
-            ("done by loads", e.applied),
-            ("taken up by brakes", e.brakes),
-            ("lost in damping and friction", e.losses),
-            ("left open", e.residual),
-        )
-        if value
-    ]
+    rows = [(words, [f"{value:.4g}"]) for words, value in report.energies.told]
     yield from table_lines("energy", ("[J]",), rows)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,15 +34,20 @@ def plot(trajectory: Trajectory, path: str | Path | None = None) -> None:
     BadUsage
         No picture by its ending, or a file that cannot be written.
     """
+    draw(partial(_draw, trajectory), (9.0, 9.0), path)
+
+
+def draw(onto: Callable[[Any], None], size: tuple[float, float], path: str | Path | None) -> None:
+    """Let something be drawn onto a figure (inches) in a file, or in a window where none is named."""
     if path is None:
         pyplot = _matplotlib("pyplot")
-        _draw(trajectory, pyplot.figure(figsize=(9, 9), layout="constrained"))
+        onto(pyplot.figure(figsize=size, layout="constrained"))
         pyplot.show()
         return
     path = Path(path)
     require_picture(path)
-    figure = _matplotlib("figure").Figure(figsize=(9, 9), layout="constrained")
-    _draw(trajectory, figure)
+    figure = _matplotlib("figure").Figure(figsize=size, layout="constrained")
+    onto(figure)
     save(figure, path)
 
 

@@ -98,18 +98,5 @@ def _peaks(stop: StopReport) -> Html:
 
 
 def _energies(stop: StopReport) -> Html:
-    e = stop.energies
-    rows = [
-        (words, f"{value:.4g}")
-        for words, value in (
-            ("kinetic energy given up", e.kinetic),
-            ("potential energy given up", e.potential),
-            ("done by drives", e.driven),
-            ("done by loads", e.applied),
-            ("taken up by brakes", e.brakes),
-            ("lost in damping and friction", e.losses),
-            ("left open", e.residual),
-        )
-        if value
-    ]
+    rows = [(words, f"{value:.4g}") for words, value in stop.energies.told]
     return table(("energy", "[J]"), rows, caption="Energies")
