@@ -208,7 +208,7 @@ def _named_after_brakes(
 def _resistance_records(first_row: int, values: Sequence[tuple[float, float]]) -> AnyArray:
     out = np.zeros(len(values), dtype=RESISTANCE)
     for n, (viscous, dry) in enumerate(values):
-        out[n] = (first_row + n, viscous, dry, dry, 0.0)
+        out[n] = (first_row + n, viscous, dry, dry, 0.0, 0.0)
     return out
 
 

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from mbplugin.dynamics.kernels.rows import RATE
-from mbplugin.simulation.act import ACCELERATE, CONFIGURE, do
+from mbplugin.simulation.act import CONFIGURE, SPLIT, do
 from mbplugin.simulation.choose import choose_rows, trusted_share
 from mbplugin.simulation.event import Event, passing
-from mbplugin.simulation.friction import AT_REST, decide, rates_of
 from mbplugin.simulation.integrators.contract import Step
 from mbplugin.simulation.locking.instant import all_impulses, contradict, grip, gripped, is_singular
-from mbplugin.simulation.machine import Machine, machine_of
+from mbplugin.simulation.machine import machine_of
 from mbplugin.simulation.march import March, State
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import Problem
 from mbplugin.simulation.projection import jump_rates
-from mbplugin.simulation.schedule import BRAKE, LOCK, Change
-from mbplugin.simulation.search import function_zeros
-from mbplugin.simulation.watch import MULTIPLIER, ROW_RATE, WATCH, read_mark
+from mbplugin.simulation.schedule import BRAKE, RELEASE, Change
+from mbplugin.simulation.search import START, function_zeros
+from mbplugin.simulation.stick_slip import AT_REST, StickSlip, own_innovations, rates_of, solve_stick_slip
+from mbplugin.simulation.watch import DRIFT, MULTIPLIER, ROW_RATE, WATCH, read_mark
 from mbplugin.spatial import AnyArray, Array
 
 #: Impulses by row, and the rows whose impulses a rigid model leaves open.
@@ -36,6 +36,9 @@ _STRONGER = 10.0
 _UNSAFE = 1e-4
 #: Accelerations below this are those of a mechanism at rest, rad/s² and m/s².
 _STILL = 1e-6
+#: Rates of rows that stick without a multiplier, in units of rest, that no rounding explains: with
+#: projection, and without.
+_DRIFT, _UNPROJECTED = 4.0, 1e4
 
 
 class Activation:
@@ -47,8 +50,10 @@ class Activation:
         driven = {drive.driver.name for drive in problem.drives}
         labels = problem.model.table.labels
         self.locked = tuple(i for i, (name, _) in enumerate(labels) if name in driven)
-        self.held: AnyArray = np.zeros(len(self.model.resistances), dtype=bool)
-        self.in_force: AnyArray = np.ones(len(self.model.resistances), dtype=bool)
+        self._drift = _DRIFT if options.stabilization == "projection" else _UNPROJECTED
+        #: Which resistances stick, and which of these have a multiplier.
+        self.sticking: AnyArray = np.zeros(len(self.model.resistances), dtype=bool)
+        self.carrying: AnyArray = self.sticking
         self.machine = problem.machine
         self.marks: AnyArray = np.zeros(0, dtype=WATCH)
         self.trusted = 0.0
@@ -71,13 +76,26 @@ class Activation:
         """Decide what friction holds at the start."""
         self._decide(march, state)
 
-    def apply(self, march: March, state: State, change: Change) -> list[Event]:
-        """Make a scheduled change."""
-        if change.kind == LOCK:
-            return self.lock(march, state, change.names)
-        if change.kind == BRAKE:
-            return self.close_brakes(march, state, change.names)
-        return self.release(march, state, change.names)
+    def switch(self, march: March, state: State, changes: Sequence[Change]) -> list[Event]:
+        """Make the changes of one instant, in their order; then decide what sticks."""
+        before, moving = self.sticking, self._moving(state)
+        events: list[Event] = []
+        for change in changes:
+            if change.kind == RELEASE:
+                events += self._release(state, change.names)
+            elif change.kind == BRAKE:
+                events += self._close_brakes(state, change.names)
+            else:
+                events += self._lock(march, state, change.names)
+            if self.outcome:
+                return events
+        self._decide(march, state)
+        return events + self._stick_slip_events(state, before, moving)
+
+    def _moving(self, state: State) -> AnyArray:
+        """Return which resistances move."""
+        self._configure(state)
+        return np.abs(rates_of(self.model, state.qd)) > AT_REST
 
     def at_rest(self, state: State) -> bool:
         """Return whether nothing moves, and nothing starts to."""
@@ -91,7 +109,7 @@ class Activation:
         self._trust()
         self._mark(state)
 
-    def lock(self, march: March, state: State, names: tuple[str, ...]) -> list[Event]:
+    def _lock(self, march: March, state: State, names: tuple[str, ...]) -> list[Event]:
         """Close locks: the rates jump so that they and everything else hold (mueller2026 (22), (24)).
 
         What friction or a brake holds gives way for that instant, as its force is bounded.
@@ -106,14 +124,12 @@ class Activation:
             # a lock keeps the value that it finds
             table.rows["offset"][i] += table.rows["phi"][i]
         before, self.locked = self.locked, self.locked + closing
-        self.held = np.zeros_like(self.held)
-        said = ", ".join(n.removeprefix("lock ") for n in names)
+        self.sticking = self.carrying = np.zeros_like(self.sticking)
+        listed = ", ".join(n.removeprefix("lock ") for n in names)
         if self._is_singular(state, before):
-            return [self._refuse(state, "singular", f"{said}: constraints lose rank where they are to close")]
-        events = self._jump(march, state, said, closing)
-        if not self.outcome:
-            self._decide(march, state)
-        return events
+            text = f"{listed}: constraints lose rank where they are to close"
+            return [self._refuse(state, "singular", text)]
+        return self._jump(march, state, listed, closing)
 
     def _is_singular(self, state: State, before: tuple[int, ...]) -> bool:
         """Whether the constraints before or after a change are singular at this pose."""
@@ -132,25 +148,25 @@ class Activation:
         self.outcome = f"{why}_transition"
         return passing(state.t, why, "", state.qd, text)
 
-    def close_brakes(self, march: March, state: State, pairs: tuple[str, ...]) -> list[Event]:
-        """Let brakes grip; a joint at rest is held where its brake can."""
+    def _close_brakes(self, state: State, pairs: tuple[str, ...]) -> list[Event]:
+        """Let brakes grip."""
         closing = [brake for _, brake in self.model.brakes if brake.pair in pairs]
         for brake in closing:
             self.model.close_brake(brake)
-        self._decide(march, state)
         return [
             passing(state.t, "brake", brake.pair, state.qd, f"the brake of {brake.pair} grips")
             for brake in closing
         ]
 
-    def release(self, march: March, state: State, names: tuple[str, ...]) -> list[Event]:
+    def _release(self, state: State, names: tuple[str, ...]) -> list[Event]:
         """Give up locks or drives; the rates stay, the forces jump."""
         labels = self.model.table.labels
         self.locked = tuple(i for i in self.locked if labels[i][0] not in names)
-        self._decide(march, state)
         return [passing(state.t, "release", name, state.qd, f"{name} is given up") for name in names]
 
-    def first_change(self, step: Step, displace: Callable[[Array, Array], Array]) -> tuple[float, int] | None:
+    def first_change(
+        self, march: March, step: Step, displace: Callable[[Array, Array], Array]
+    ) -> tuple[float, int] | None:
         """Return the fraction of a step at which the first mark is passed, and the mark."""
         found: list[tuple[float, int]] = []
         for n, mark in enumerate(self.marks):
@@ -158,23 +174,31 @@ class Activation:
             def g(fraction: float, mark: Any = mark) -> float:
                 x, qd = step.at(fraction)
                 q, t = displace(step.q, x), step.start + fraction * step.length
-                self._evaluate(t, step.start, q, qd)
+                march.fill(self.machine, State(t, q, qd, np.empty_like(qd)), step.start)
                 return float(read_mark(self.machine, mark, q, qd)[0])
 
-            found += [(f, n) for f in function_zeros(g)[:1]]
+            # a rate that starts to move is zero at the start, others may be soon after
+            starts = mark["kind"] != ROW_RATE or abs(g(0.0)) <= AT_REST
+            found += [(f, n) for f in function_zeros(g, START if starts else 0.0)[:1]]
         return min(found, default=None)
 
     def change(self, march: March, state: State, mark: int) -> list[Event]:
         """Let friction stick or slip at a passed mark, others at rest with it."""
-        before = self.held.copy()
-        row = int(self.marks[mark]["index"])
+        before, at_zero = self.sticking, -1
         if self.marks[mark]["kind"] == ROW_RATE:
-            self._stop(state, row)
-        self._decide(march, state)
+            at_zero = int(self.marks[mark]["index"])
+            self._stop(state, at_zero)
+        self._decide(march, state, at_zero)
+        return self._stick_slip_events(state, before, self.sticking)
+
+    def _stick_slip_events(self, state: State, before: AnyArray, came_to_rest: AnyArray) -> list[Event]:
+        """Return what starts to stick or slip, as against what stuck before."""
         out = []
-        for n in np.flatnonzero(self.held != before).tolist():
-            name = self._name(n)
-            kind = "stick" if self.held[n] else "slip"
+        for n in np.flatnonzero(self.sticking != before).tolist():
+            if self.sticking[n] and not came_to_rest[n]:
+                # its brake holds what has been at rest
+                continue
+            kind, name = "stick" if self.sticking[n] else "slip", self._name(n)
             out.append(passing(state.t, kind, name, state.qd, f"{name} starts to {kind}"))
         return out
 
@@ -183,32 +207,41 @@ class Activation:
         return f"{name.partition(' ')[2]}.{component}"
 
     def _stop(self, state: State, row: int) -> None:
-        """Set the rate of a row to zero where rounding has left something."""
-        self._configure(state)
-        choice = choose_rows(self.model, (*self.active(), row), self.problem.own_rank, self.options.tolerance)
-        machine = machine_of(self.model, self.machine.stretches, choice.rows)
-        jump_rates(machine, state.t, state.q, state.qd)
+        """Set the rate of a row to zero where rounding has left something, unless the pose sees to that."""
+        do(self.machine, CONFIGURE | SPLIT, state.t, state.q, state.qd)
+        _, (share,) = own_innovations(self.model, self.machine, np.array([row]))
+        if share > self.options.tolerance:
+            machine = machine_of(self.model, self.machine.stretches, np.append(self.machine.chosen, row))
+            jump_rates(machine, state.t, state.q, state.qd)
 
-    def _decide(self, march: March, state: State) -> None:
-        """Decide what friction holds, choose rows, and settle the state."""
+    def _decide(self, march: March, state: State, at_zero: int = -1) -> None:
+        """Decide what friction holds, choose rows, and settle the state.
+
+        The rate of row ``at_zero`` has been found to pass zero here.
+        """
         if len(self.model.resistances):
             self._configure(state)
-            rates = rates_of(self.model, state.qd)
-            keep = self.model.table.rows
-
-            def hold(held: AnyArray) -> Machine:
-                self.held = held
-                self._choose(state)
-                march.evaluate(self.machine, state)
-                return self.machine
-
-            self.in_force = self._left_to_friction()
-            held = decide(self.model, hold, rates, self.in_force)
-            for i in self.model.resistances["row"][held & (np.abs(rates) <= AT_REST)]:
-                keep["offset"][i] += keep["phi"][i]
-            self.held = held
+            resistances, rates = self.model.resistances, rates_of(self.model, state.qd)
+            dry = self._left_to_friction() & (resistances["static"] > 0.0)
+            still = (np.abs(rates) <= AT_REST) | self.carrying | (resistances["row"] == at_zero)
+            sense = np.where(dry & ~still, np.sign(rates), 0.0)
+            found = self._stick_slip(march, state, sense, dry & still)
+            resistances["sense"], resistances["stuck"] = found.sense, found.force
+            self.sticking, self.carrying = found.sticking, found.carrying
+            rows = self.model.table.rows
+            for i in resistances["row"][self.sticking]:
+                rows["offset"][i] += rows["phi"][i]
         self.refresh(march, state)
         self._new_segment()
+
+    def _stick_slip(self, march: March, state: State, sense: Array, resting: AnyArray) -> StickSlip:
+        """Return what the resistances do, the constraints and locks holding."""
+        resistances = self.model.resistances
+        resistances["sense"], resistances["stuck"] = sense, 0.0
+        self.carrying = np.zeros_like(resting)
+        self._choose(state)
+        march.fill(self.machine, state)
+        return solve_stick_slip(self.model, self.machine, state.qd, sense, resting, self.options.tolerance)
 
     def _left_to_friction(self) -> AnyArray:
         """Return which resistances act: where a drive or a lock leads a freedom, it takes them over."""
@@ -219,15 +252,18 @@ class Activation:
 
     def active(self) -> tuple[int, ...]:
         """Return all rows in force, redundant ones included."""
-        held = self.model.resistances["row"][self.held].tolist()
-        return (*range(self.model.table.persistent), *self.locked, *(i for i in held if i not in self.locked))
+        sticking = self.model.resistances["row"][self.sticking].tolist()
+        return (*range(self.model.table.persistent), *self.locked, *sticking)
 
     def _choose(self, state: State) -> None:
+        """Choose independent rows of the constraints and locks; those that friction holds come on top."""
         self._configure(state)
+        leading = (*range(self.model.table.persistent), *self.locked)
         choice = choose_rows(
-            self.model, self.active(), self.problem.own_rank, self.options.tolerance, self.problem.dropped
+            self.model, leading, self.problem.own_rank, self.options.tolerance, self.problem.dropped
         )
-        self.machine = machine_of(self.model, self.machine.stretches, choice.rows)
+        carried = self.model.resistances["row"][self.carrying]
+        self.machine = machine_of(self.model, self.machine.stretches, np.append(choice.rows, carried))
         self.missing = choice.missing
 
     def _jump(self, march: March, state: State, name: str, closing: tuple[int, ...]) -> list[Event]:
@@ -267,19 +303,25 @@ class Activation:
         return {}, ()
 
     def _mark(self, state: State) -> None:
-        """Watch the rates that slide and the forces that hold."""
+        """Watch the rates that slide, the forces that hold, and rates that should stay zero."""
         table, place = self.model.table, {int(i): k for k, i in enumerate(self.machine.chosen)}
-        marks = []
+        marks, senses = [], []
+        drift = self._drift * AT_REST * (1.0 + float(np.abs(state.qd).max(initial=0.0)))
         for n, one in enumerate(self.model.resistances):
             row = int(one["row"])
-            if self.held[n] and row in place:
+            if self.carrying[n]:
                 marks.append((MULTIPLIER, place[row], 0, _SLIPS * float(one["static"]), 0.0, 0.0))
+            elif self.sticking[n]:
+                marks.append((DRIFT, row, 0, drift, 0.0, 0.0))
             elif one["sense"] != 0.0:
                 marks.append((ROW_RATE, row, int(table.rows["rate"][row]), 0.0, 0.0, 0.0))
+            else:
+                continue
+            senses.append(float(one["sense"]))
         self.marks = np.array(marks, dtype=WATCH)
-        for mark in self.marks:
+        for mark, sense in zip(self.marks, senses, strict=True):
             mark["value"], mark["slope"] = read_mark(self.machine, mark, state.q, state.qd)
-            if mark["kind"] == ROW_RATE and abs(mark["value"]) < AT_REST:
+            if mark["kind"] == ROW_RATE and mark["value"] * sense < AT_REST:
                 # it has just started to slide: its sense is that of its acceleration
                 mark["value"] = 0.0
 
@@ -289,11 +331,16 @@ class Activation:
         if names != self.segments[-1]:
             self.segments.append(names)
 
-    def reselect(self, march: March, state: State) -> None:
+    def reselect(self, march: March, state: State) -> list[Event]:
         """Choose rows anew where those at hand have become weak, unless no others are stronger.
 
-        Near a singular pose all are weak, and the best by chance are the noise of rows that vanish.
+        Near a singular pose all are weak, and the best by chance are the noise of rows that vanish. Where
+        friction holds, it is decided anew: a row that depends on others by now holds nothing.
         """
+        if self.sticking.any():
+            before = self.sticking
+            self._decide(march, state)
+            return self._stick_slip_events(state, before, self.sticking)
         old, weak, trusted = self.machine, self.health, self.trusted
         self.refresh(march, state)
         if self.health < _STRONGER * weak or len(self.machine.chosen) < len(old.chosen):
@@ -301,6 +348,7 @@ class Activation:
             march.settle(old, state)
             self._mark(state)
             self.trusted = trusted
+        return []
 
     def _trust(self) -> None:
         self.trusted = trusted_share(self.health) if self.health > _SINGULAR else 0.0
@@ -308,6 +356,3 @@ class Activation:
 
     def _configure(self, state: State) -> None:
         do(self.machine, CONFIGURE, state.t, state.q, state.qd)
-
-    def _evaluate(self, t: float, begun: float, q: Array, qd: Array) -> None:
-        do(self.machine, ACCELERATE, t, q, qd, begun)

@@ -9,8 +9,8 @@ import numpy as np
 
 from mbplugin.dynamics.actions import BrakeForce
 from mbplugin.dynamics.tree_model import TreeModel
-from mbplugin.simulation.friction import AT_REST, rates_of
 from mbplugin.simulation.held import Held
+from mbplugin.simulation.stick_slip import AT_REST, rates_of
 from mbplugin.spatial import AnyArray, Array
 
 if TYPE_CHECKING:

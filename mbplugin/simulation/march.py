@@ -55,6 +55,9 @@ class March(Protocol):
     def evaluate(self, machine: Machine, state: State) -> None:
         """Fill the accelerations of a state."""
 
+    def fill(self, machine: Machine, state: State, begun: float | None = None) -> None:
+        """Fill accelerations and multipliers of the machine, whatever formulation moves the mechanism."""
+
     def advance(
         self, machine: Machine, marks: AnyArray, state: State, end: float, trusted: float, steps: int = 0
     ) -> tuple[int, Chunk, int]:
@@ -78,8 +81,12 @@ class CompiledMarch:
 
     def evaluate(self, machine: Machine, state: State) -> None:
         """Fill the accelerations of a state."""
-        do(machine, ACCELERATE, state.t, state.q, state.qd)
+        self.fill(machine, state)
         state.qdd[:] = machine.rates["qdd"]
+
+    def fill(self, machine: Machine, state: State, begun: float | None = None) -> None:
+        """Fill accelerations and multipliers of the machine."""
+        do(machine, ACCELERATE, state.t, state.q, state.qd, begun)
 
     def advance(
         self, machine: Machine, marks: AnyArray, state: State, end: float, trusted: float, steps: int = 0

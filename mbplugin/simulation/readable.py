@@ -66,8 +66,17 @@ class ReadableMarch:
         self.evaluate(machine, state)
 
     def evaluate(self, machine: Machine, state: State) -> None:
-        """Fill the accelerations of a state."""
+        """Fill the accelerations of a state, and where friction is watched the multipliers."""
         state.qdd[:] = self._accelerations.at(machine, state.t, state.t, state.q, state.qd)
+        if len(machine.resistances) and not _projects_chosen_rows(self._options):
+            power = machine.power.copy()
+            self.fill(machine, state)
+            machine.power[:] = power
+
+    def fill(self, machine: Machine, state: State, begun: float | None = None) -> None:
+        """Fill accelerations and multipliers of the machine, by the projected formulation."""
+        begun = state.t if begun is None else begun
+        self._accelerations.fill(machine, state.t, begun, state.q, state.qd)
 
     def advance(
         self, machine: Machine, marks: AnyArray, state: State, end: float, trusted: float, steps: int = 0

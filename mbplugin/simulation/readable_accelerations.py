@@ -75,6 +75,11 @@ class Accelerations:
         self._model.power[2] = -float(solution.multipliers @ equations.b)
         return solution.v_dot
 
+    def fill(self, machine: Machine, t: float, begun: float, q: Array, qd: Array) -> None:
+        """Fill accelerations, multipliers and power of the machine, whatever formulation was asked for."""
+        self.prescribe(machine, t)
+        self._projected(machine, t, begun, q, qd)
+
     def _closed_form(self, equations: Equations, q: Array) -> Array:
         """Accelerations by explicit closing conditions, whose leading joints change near a flat dyad."""
         if self._closing is None:

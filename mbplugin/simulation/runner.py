@@ -72,11 +72,10 @@ class Runner:
             outcome = self._advance_to(time, progress)
             if outcome:
                 return outcome
-            for change in changes:
-                self.record.events += act.apply(self.march, self.state, change)
+            if changes:
+                self.record.events += act.switch(self.march, self.state, changes)
                 if act.outcome:
                     return act.outcome
-            if changes:
                 self._keep()
             else:
                 act.refresh(self.march, self.state)
@@ -166,7 +165,7 @@ class Runner:
 
     def _first_change(self, step: Step) -> tuple[float, int] | None:
         """Return where in a step friction starts or stops to hold first, and the mark that tells."""
-        found = self.activation.first_change(step, self._displace)
+        found = self.activation.first_change(self.march, step, self._displace)
         if found is None:
             # the search has read the model elsewhere
             self.march.evaluate(self.activation.machine, self.state)
@@ -203,7 +202,7 @@ class Runner:
         if status == NOT_FINITE:
             raise BadNumber(f"the motion is no longer finite at t = {self.state.t:.9g} s")
         if status in (RESELECT, TOO_SMALL, WEAK) or self.activation.trusted <= 0:
-            self.activation.reselect(self.march, self.state)
+            self.record.events += self.activation.reselect(self.march, self.state)
             if self.passage.is_weak() or status == WEAK:
                 return self._pass(status, end)
         return "step_too_small" if status == TOO_SMALL else ""

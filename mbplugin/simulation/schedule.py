@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from mbplugin.mechanism.coupling import Driver, Lock
 from mbplugin.simulation.locking.holds import Hold
 
-#: Kinds of changes, in the order in which those of one instant are made.
-LOCK, BRAKE, RELEASE = "lock", "brake", "release"
-_ORDER = (LOCK, BRAKE, RELEASE)
+#: Kinds of changes, in the order in which those of one instant are made: what opens is out before anything
+#: closes (mueller2026 (14), (22)), as if the closing came an instant later.
+RELEASE, LOCK, BRAKE = "release", "lock", "brake"
+_ORDER = (RELEASE, LOCK, BRAKE)
+#: Instants closer than this, relative and in seconds, are one.
+_AT_ONCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -65,10 +68,18 @@ class Schedule:
 
     def instants(self, duration: float) -> list[tuple[float, tuple[Change, ...]]]:
         """Return all instants up to the end, in order, with what changes there."""
-        at: dict[float, list[Change]] = {time: [] for time in (*self.breaks, duration)}
-        for time, change in sorted(self.changes, key=lambda c: (c[0], _ORDER.index(c[1].kind))):
-            at.setdefault(time, []).append(change)
-        return [(time, tuple(at[time])) for time in sorted(at) if time <= duration]
+        at: list[tuple[float, list[Change]]] = []
+        times = [(time, None) for time in (*self.breaks, duration)]
+        for time, change in sorted((*times, *self.changes), key=lambda one: one[0]):
+            if not at or time - at[-1][0] > _AT_ONCE * (1.0 + time):
+                at.append((time, []))
+            if change is not None:
+                at[-1][1].append(change)
+        return [
+            (time, tuple(sorted(changes, key=lambda one: _ORDER.index(one.kind))))
+            for time, changes in at
+            if time <= duration
+        ]
 
 
 def schedule_of(

@@ -31,8 +31,8 @@ def _may_vanish(coefficients: Array) -> bool:
     return bool(abs(coefficients[0]) <= np.abs(coefficients[1:]).sum())
 
 
-def function_zeros(g: Callable[[float], float]) -> list[float]:
-    """Return the fractions in (0, 1] between which g changes sign, refined by bisection."""
+def function_zeros(g: Callable[[float], float], start: float = START) -> list[float]:
+    """Return the fractions in (``start``, 1] between which g changes sign, refined by bisection."""
     looks = np.linspace(0.0, 1.0, _LOOKS + 1)
     values = [g(float(f)) for f in looks]
     found = []
@@ -42,4 +42,4 @@ def function_zeros(g: Callable[[float], float]) -> list[float]:
             found.append(float(looks[k + 1]))
         elif a * b < 0:
             found.append(float(brentq(g, looks[k], looks[k + 1], xtol=1e-14)))
-    return [f for f in found if f > START]
+    return [f for f in found if f > start]

@@ -10,8 +10,8 @@ from mbplugin.simulation.machine import Machine
 from mbplugin.spatial import Array
 
 #: What is watched: a coordinate passing a level, the rate of a row passing zero, a held row's multiplier
-#: passing a size.
-COORDINATE, ROW_RATE, MULTIPLIER = 0, 1, 2
+#: passing a size, and the rate of a row that sticks without a multiplier of its own.
+COORDINATE, ROW_RATE, MULTIPLIER, DRIFT = 0, 1, 2, 3
 
 #: A mark. ``index`` is a coordinate, a row, or a place among the chosen rows; ``rate`` the rate of a
 #: coordinate. ``value`` and ``slope`` are those at the last step.
@@ -52,5 +52,7 @@ def read_mark(m: Machine, mark: Records, q: Array, qd: Array) -> tuple[float, fl
         return q[mark.index] - mark.level, qd[mark.rate]
     if mark.kind == MULTIPLIER:
         return mark.level - abs(m.multipliers[mark.index]), 0.0
+    if mark.kind == DRIFT:
+        return mark.level - abs(row_rate(m.solids, m.rows, m.terms, mark.index, qd)), 0.0
     slope = m.rates[m.rows[mark.index].rate].qdd if m.rows[mark.index].end < 0 else 0.0
     return row_rate(m.solids, m.rows, m.terms, mark.index, qd), slope

@@ -10,7 +10,8 @@ from mbplugin.dynamics.kernels.solve import row_rate
 from mbplugin.spatial import Array
 
 #: A resistance along a row: ``viscous`` part, ``sliding`` and ``static`` dry part, N·m or N. ``sense`` is
-#: the sign of the rate while it slides, zero while it does not act or its row holds it.
+#: the sign of the rate while it slides, else zero. ``stuck`` is the constant force, N·m or N, of one that
+#: sticks and depends on rows that hold: its own row has no multiplier.
 RESISTANCE = np.dtype(
     [
         ("row", np.int64),
@@ -18,6 +19,7 @@ RESISTANCE = np.dtype(
         ("sliding", np.float64),
         ("static", np.float64),
         ("sense", np.float64),
+        ("stuck", np.float64),
     ],
     align=True,
 )
@@ -36,10 +38,10 @@ def resist(
     """Add what resistances do to ``f`` and ``tau``, and their power to ``power[0]``."""
     for n in range(len(resistances)):
         one = resistances[n]
-        if one.viscous == 0.0 and one.sense == 0.0:
+        if one.viscous == 0.0 and one.sense == 0.0 and one.stuck == 0.0:
             continue
         rate = row_rate(solids, rows, terms, one.row, qd)
-        force = -one.viscous * rate - one.sense * one.sliding
+        force = -one.viscous * rate - one.sense * one.sliding + one.stuck
         power[0] += force * rate
         row = rows[one.row]
         if row.kind == RATE:
