@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbplugin.constraints.blocks import find_blocks
 from mbplugin.estop.drives import grip_times
 from mbplugin.estop.scenario import Scenario
 from mbplugin.estop.values import JointStop
@@ -15,6 +16,8 @@ from mbplugin.spatial import Array
 
 #: A joint rests below this rate, rad/s or m/s: what the events of other joints leave of its own.
 _RESTS = 1e-5
+#: While the other joints of its loop are faster than this, rad/s or m/s, a joint turns at a dead centre.
+_TURNS = 1e-3
 
 
 class Course(NamedTuple):
@@ -30,10 +33,27 @@ def joint_stops(scenario: Scenario, motion: Trajectory) -> tuple[JointStop, ...]
     """Return how the joints with a brake stop; those that close a loop have no coordinate and no entry."""
     grips = grip_times(scenario)
     return tuple(
-        _stop(brake, course_of(motion, brake.joint), reaction_time(scenario, brake), grips.get(brake.joint))
+        _stop(
+            brake,
+            course_of(motion, brake.joint),
+            _others_in_loops(motion, brake.joint),
+            reaction_time(scenario, brake),
+            grips.get(brake.joint),
+        )
         for brake in scenario.brakes
         if scenario.rate_of(brake.joint) >= 0
     )
+
+
+def _others_in_loops(motion: Trajectory, joint: str) -> Array:
+    """Return the largest rate (T,) of the other joints in the loops of a joint, rad/s and m/s."""
+    mech = motion.mechanism
+    members = {
+        name for block in find_blocks(mech) if joint in block.constraints for name in block.constraints
+    }
+    places = [place.qd for name, place in mech.tree.joint_of_pair.items() if name in members - {joint}]
+    columns = [k for place in places for k in range(place.start, place.stop)]
+    return np.asarray(np.abs(motion.qd[:, columns]).max(axis=1, initial=0.0))
 
 
 def course_of(motion: Trajectory, joint: str) -> Course:
@@ -48,7 +68,9 @@ def reaction_time(scenario: Scenario, brake: JointBrake) -> float:
     return brake.grips if scenario.category == 0 else brake.delay
 
 
-def _stop(brake: JointBrake, course: Course, reaction: float, grips: float | None) -> JointStop:
+def _stop(
+    brake: JointBrake, course: Course, others: Array, reaction: float, grips: float | None
+) -> JointStop:
     moving = np.flatnonzero(np.abs(course.qd) > _RESTS)
     last = int(moving[-1]) + 1 if moving.size else 0
     stopped = last < len(course.time)
@@ -65,7 +87,7 @@ def _stop(brake: JointBrake, course: Course, reaction: float, grips: float | Non
         end - reaction,
         float(course.q[k] - course.q[0]),
         float(course.q[-1] - course.q[k]),
-        _back(course, k),
+        _back(course, others, k),
         0.0 if grips is None else brake_energy(brake, course, grips),
         stopped,
     )
@@ -76,9 +98,19 @@ def sample_at(time: Array, t: float) -> int:
     return max(0, int(np.searchsorted(time, t + 1e-12, side="right")) - 1)
 
 
-def _back(course: Course, k: int) -> float:
-    """Return how far a joint has come back from where it turned after sample k."""
-    way = np.sign(course.qd[k]) * (course.q[k:] - course.q[k]) if abs(course.qd[k]) > _RESTS else np.zeros(1)
+def _back(course: Course, others: Array, k: int) -> float:
+    """Return how far a joint has come back from where it turned after sample k.
+
+    At a dead centre of its loop a joint turns while the others (T,) move on: that is no way back.
+    """
+    v = np.where(np.abs(course.qd) > _RESTS, course.qd, 0.0)
+    passed = (others > _TURNS) & ((v == 0.0) | (np.append(0.0, v[:-1] * v[1:]) < 0.0))
+    passed[: k + 1] = False
+    if v[k] == 0.0 and not passed.any():
+        return 0.0
+    k = int(np.flatnonzero(passed).max(initial=k))
+    moves = v[k:][v[k:] != 0.0]
+    way = np.sign(moves[:1].sum()) * (course.q[k:] - course.q[k])
     return float(way.max() - way[-1])
 
 

@@ -24,7 +24,7 @@ from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import Problem
 from mbplugin.simulation.projection import project_state
 from mbplugin.simulation.readable_accelerations import Accelerations
-from mbplugin.simulation.watch import look_out
+from mbplugin.simulation.watch import WATCH, look_out, overloaded
 from mbplugin.spatial import AnyArray, Array
 
 #: One step at a time: nothing is lost where a function of the user fails.
@@ -42,6 +42,9 @@ class ReadableMarch:
         self._model, self._options = problem.model, options
         self._accelerations = Accelerations(problem, options, active)
         self._trusted = 0.0
+        #: What is watched, and whether a stage of the step under way has been beyond it.
+        self._watched: AnyArray = np.zeros(0, dtype=WATCH)
+        self._beyond = False
         #: The part of a variational step that is tried next, and the time up to which the last has come.
         self._part, self._reached = 1.0, 0.0
         self.counts: Array = np.zeros(2)
@@ -89,6 +92,7 @@ class ReadableMarch:
         chunk = make_chunk(steps or _CHUNK, len(state.q), len(state.qd), _DEGREE[integrator], True)
         status, kept = DONE, 0
         while kept < len(chunk.time) and end - state.t > 1e-13 * (1.0 + abs(end)):
+            self._watched, self._beyond = marks, False
             taken = step(machine, state, end, chunk.dense[kept])
             if taken <= 0.0:
                 return (TOO_SMALL if taken == 0.0 else WEAK), chunk, kept
@@ -97,7 +101,8 @@ class ReadableMarch:
             kept += 1
             if not np.isfinite(state.qdd).all():
                 return NOT_FINITE, chunk, kept
-            if len(marks) and look_out(machine, marks, taken, state.q, state.qd):
+            beyond = self._beyond
+            if len(marks) and (look_out(machine, marks, taken, state.q, state.qd) or beyond):
                 return LOOK, chunk, kept
             if machine.health[0] < trusted:
                 return RESELECT, chunk, kept
@@ -198,6 +203,14 @@ class ReadableMarch:
             (np.where(place >= 0, own, np.maximum(1.0, x)), np.maximum(np.abs(y[nv:-3]), np.abs(new[nv:-3])))
         )
 
+    def _look(self, machine: Machine, t: float, begun: float, q: Array, qd: Array) -> None:
+        """Note where a stage overloads what friction holds."""
+        if not _projects_chosen_rows(self._options):
+            power = machine.power.copy()
+            self._accelerations.fill(machine, t, begun, q, qd)
+            machine.power[:] = power
+        self._beyond = self._beyond or bool(overloaded(machine, self._watched))
+
     def _finish(self, machine: Machine, state: State, h: float, new: Array) -> Array:
         """Put a state to the end of a step and settle it; return the increment."""
         nv = len(state.qd)
@@ -218,6 +231,8 @@ class ReadableMarch:
             x, qd = np.ascontiguousarray(y[:nv]), np.ascontiguousarray(y[nv : 2 * nv])
             displace(machine.solids, base, x, at)
             qdd = self._accelerations.at(machine, t, begun, at, qd)
+            if len(self._watched):
+                self._look(machine, t, begun, at, qd)
             increment_rate(machine.solids, x, qd, slope)
             return np.concatenate((slope, qdd, machine.power))
 

@@ -9,9 +9,10 @@ from mbplugin.mechanism.coupling import Driver, Lock
 from mbplugin.simulation.locking.holds import Hold
 
 #: Kinds of changes, in the order in which those of one instant are made: what opens is out before anything
-#: closes (mueller2026 (14), (22)), as if the closing came an instant later.
-RELEASE, LOCK, BRAKE = "release", "lock", "brake"
-_ORDER = (RELEASE, LOCK, BRAKE)
+#: closes (mueller2026 (14), (22)), as if the closing came an instant later. Brakes act by bounded forces:
+#: they give no impulse, and come first.
+BRAKE, RELEASE, LOCK = "brake", "release", "lock"
+_ORDER = (BRAKE, RELEASE, LOCK)
 #: Instants closer than this, relative and in seconds, are one.
 _AT_ONCE = 1e-12
 

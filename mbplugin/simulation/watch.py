@@ -46,6 +46,15 @@ def look_out(m: Machine, marks: Records, h: float, q: Array, qd: Array) -> bool:
 
 
 @kernel
+def overloaded(m: Machine, marks: Records) -> bool:
+    """Whether a held row's multiplier is beyond its mark at an evaluated state, that of a stage as well."""
+    for n in range(len(marks)):
+        if marks[n].kind == MULTIPLIER and abs(m.multipliers[marks[n].index]) > marks[n].level:
+            return True
+    return False
+
+
+@kernel
 def read_mark(m: Machine, mark: Records, q: Array, qd: Array) -> tuple[float, float]:
     """Return how far a mark is away, and the rate of that (zero where it is not known)."""
     if mark.kind == COORDINATE:

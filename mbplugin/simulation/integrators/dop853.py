@@ -33,7 +33,7 @@ from mbplugin.simulation.machine import (
     lend,
     lent,
 )
-from mbplugin.simulation.watch import WATCH, look_out
+from mbplugin.simulation.watch import WATCH, look_out, overloaded
 from mbplugin.spatial import Array
 
 #: Degree of the dense output.
@@ -90,13 +90,14 @@ def march_dop853(
         grown, healthy = _LARGEST, m.health[0] >= weak
         while True:
             h = min(h, largest)
-            last = h >= (end - t) * (1.0 - 1e-12)
+            last, beyond = h >= (end - t) * (1.0 - 1e-12), False
             step = end - t if last else h
             if step < 1e-14 * (1.0 + abs(t)):
                 return TOO_SMALL, kept, t, h
             for s in range(1, _STAGES):
                 _combine(step, s, _A[s], kx, kv, qd, x, v)
                 stage(act, place, t + _C[s] * step, t, q, x, v, at, kx[s], kv[s], kw[s])
+                beyond = beyond or overloaded(m, marks)
             _combine(step, _STAGES, _B, kx, kv, qd, x, v)
             displace(m.solids, q, x, at)
             stage(act, place, t + step, t, q, x, v, at, kx[_STAGES], kv[_STAGES], kw[_STAGES])
@@ -134,7 +135,7 @@ def march_dop853(
         kept += 1
         if status != DONE:
             break
-        if len(marks) and look_out(m, marks, step, q, qd):
+        if len(marks) and (look_out(m, marks, step, q, qd) or beyond):
             status = LOOK
             break
         if m.health[0] < trusted:

@@ -15,7 +15,7 @@ from mbplugin.simulation.act import ACT, Act
 from mbplugin.simulation.integrators.contract import Derivative
 from mbplugin.simulation.integrators.stage import keep, put, settle, stage
 from mbplugin.simulation.machine import DONE, LOOK, MACHINE, MATRIX, RESELECT, VECTOR, Machine, lend, lent
-from mbplugin.simulation.watch import WATCH, look_out
+from mbplugin.simulation.watch import WATCH, look_out, overloaded
 from mbplugin.spatial import Array
 
 #: Degree of the dense output: the cubic of each of x and q̇ through both ends and their slopes.
@@ -64,6 +64,7 @@ def march_rk4(
             k1x[j], k1v[j] = qd[j], qdd[j]
             x[j], v[j] = 0.5 * step * k1x[j], qd[j] + 0.5 * step * k1v[j]
         stage(act, place, now + 0.5 * step, now, q, x, v, at, k2x, k2v, k2w)
+        beyond = overloaded(m, marks)
         for j in range(nv):
             x[j], v[j] = 0.5 * step * k2x[j], qd[j] + 0.5 * step * k2v[j]
         stage(act, place, now + 0.5 * step, now, q, x, v, at, k3x, k3v, k3w)
@@ -92,7 +93,7 @@ def march_rk4(
         kept += 1
         if status != DONE:
             break
-        if len(marks) and look_out(m, marks, step, q, qd):
+        if len(marks) and (look_out(m, marks, step, q, qd) or beyond):
             status = LOOK
             break
         if m.health[0] < trusted:
