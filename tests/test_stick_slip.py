@@ -249,3 +249,22 @@ def test_bounded_least_squares_against_the_conditions_of_a_minimum() -> None:
         assert np.allclose(A @ basic, A @ u, atol=1e-8)
         assert np.abs(basic).max() <= 1.0 + 1e-12
         assert np.linalg.matrix_rank(A[:, left], tol=1e-8) == left.sum()
+
+
+@pytest.mark.parametrize("how", [{"coordinates": "absolute"}, {"formulation": "null-space"}])
+def test_friction_sticks_whatever_formulation_moves_the_mechanism(how: dict) -> None:
+    """A slider of 1 kg: 1 N does not move it against 2 N, 5 N do; a brake of 1 N stops it from 1 m/s."""
+    along = Pose(np.eye(3), np.zeros(3))
+    bodies = (Body("slider", 1.0, np.zeros(3), 0.01 * np.eye(3)),)
+    pair = Pair("x", "prismatic", WORLD, "slider", along, along, freedoms=(Freedom(friction=2.0),))
+    mech = Mechanism("slider", bodies, (pair,), gravity=np.zeros(3))
+    held = mb.simulate(mech, 0.5, torques={"x": 1.0}, limits="ignore", **how)
+    assert np.abs(held.q).max() < 1e-12 and held.dissipated[-1] == 0.0
+    moved = mb.simulate(mech, 0.5, torques={"x": 5.0}, limits="ignore", **how)
+    assert moved.q[-1, 0] == pytest.approx(0.5 * 3.0 * 0.25, rel=1e-8)
+    assert moved.dissipated[-1] == pytest.approx(2.0 * moved.q[-1, 0], rel=1e-8)
+    brakes = [{"joint": "x", "torque": 1.0, "viscous": 2.0}]
+    stopped = mb.simulate(mech, 2.0, qd0={"x": 1.0}, brakes=brakes, limits="ignore", **how)
+    # v̇ = −3 − 2 v: at rest after ½ ln(1 + 2/3)
+    sticks = [event.time for event in stopped.events if event.kind == "stick"]
+    assert sticks == pytest.approx([0.5 * np.log(5 / 3)], rel=1e-7)

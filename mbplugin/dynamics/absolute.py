@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import scipy.linalg
@@ -34,6 +34,7 @@ def absolute_equations(
     planar: str | None = None,
     tolerance: float = DEFAULT_TOLERANCE,
     degree_of_redundancy: int | None = None,
+    resisting: Mapping[tuple[str, str], float] | None = None,
 ) -> Equations:
     """Return M v̇ = F + Cᵀλ, C v̇ = Γ in body twists at a closed state (wojtyra2013 (8)–(11)).
 
@@ -52,6 +53,9 @@ def absolute_equations(
         Relative rank tolerance.
     degree_of_redundancy : int, optional
         p where it has been decided before (at the generic pose, say).
+    resisting : mapping of (pair, component) to float, optional
+        Forces along freedoms besides those of ``actions``, N and N·m: brakes, friction that is decided
+        elsewhere.
 
     Raises
     ------
@@ -60,9 +64,14 @@ def absolute_equations(
     """
     columns = plane_columns(planar)
     made = newton_euler(mech, q, qd, loads=actions.loads, payloads=actions.payloads)
+    resisting = resisting or {}
     rows = [planar_rows(r, columns) for r in all_rows(mech, made.poses, q, made.twists)]
     M, F = _block_diagonal(made.M), made.F.ravel().copy()
     _add_joint_forces(mech, made, actions, time, M, F)
+    for (pair, component), force in resisting.items():
+        (row,) = rows_of(mech, (Driver("", pair, (component,)),), made.poses, made.q, made.twists)
+        for body, entry in row.entries:
+            F[6 * body : 6 * body + 6] += entry[0] * force
     for spring in actions.springs:
         for body, wrench in spring_wrenches(mech, spring, made):
             F[6 * body : 6 * body + 6] += wrench

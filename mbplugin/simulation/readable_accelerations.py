@@ -21,6 +21,7 @@ from mbplugin.dynamics.kernels.articulated import inward, outward
 from mbplugin.dynamics.kernels.forces import gather
 from mbplugin.dynamics.kernels.resistance import resist
 from mbplugin.dynamics.kernels.solve import constrain, row_rate
+from mbplugin.mechanism.coupling import Lock
 from mbplugin.mechanism.kinematics import forward
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.simulation.act import CONFIGURE, SPLIT, do
@@ -37,7 +38,7 @@ class Accelerations:
         self._problem, self._model, self._options = problem, problem.model, options
         self._active = active
         self._closing: Closing | None = None
-        self._locked_for: set[str] = set()
+        self._locked_for: set[tuple[str, str]] = set()
         self._with_locks = problem.model.mech
 
     def prescribe(self, machine: Machine, t: float) -> None:
@@ -120,10 +121,12 @@ class Accelerations:
             mech,
             q,
             qd,
-            model.actions,
+            # friction slides and sticks as has been decided, not as the rates of a stage have it
+            replace(model.actions, friction=False),
             time=t,
             planar=o.planar,
             degree_of_redundancy=self._flat_redundancy + len(self._active()) - len(machine.chosen),
+            resisting=self._resisting(qd),
         )
         Gamma, b = equations.Gamma.copy(), equations.b.copy()
         for d, (driver, freedom) in enumerate(model.table.driven):
@@ -139,14 +142,32 @@ class Accelerations:
         kept = [6 * i + c for i in range(len(mech.bodies)) for c in plane_columns(o.planar)]
         return np.asarray(np.linalg.lstsq(S[kept], solution.v_dot - bias[kept], rcond=1e-10)[0])
 
+    def _resisting(self, qd: Array) -> dict[tuple[str, str], float]:
+        """Return what friction and brakes do along freedoms, N and N·m, by (pair, component)."""
+        model, out = self._model, {}
+        rows, terms = model.table.rows, model.table.terms
+        for one in model.resistances:
+            pair, component = _freedom(model.table.labels[one["row"]])
+            viscous = float(one["viscous"])
+            if pair not in model.mech.tree.joint_of_pair and model.actions.damping:
+                # dampers of closures are in the equations already
+                of = model.mech.pair_by_name[pair]
+                viscous -= of.freedoms[of.kind.free.index(component)].damping
+            rate = row_rate(model.solids, rows, terms, one["row"], qd)
+            out[pair, component] = float(one["stuck"] - one["sense"] * one["sliding"] - viscous * rate)
+        return out
+
     @property
     def _mechanism(self) -> Mechanism:
-        """The mechanism with the locks that hold now among its own."""
-        names = {self._model.table.labels[i][0] for i in self._active()}
-        if names != self._locked_for:
-            own = self._model.mech
-            later = tuple(lock for lock in self._problem.locks if lock.name in names)
-            self._locked_for, self._with_locks = names, replace(own, locks=(*own.locks, *later))
+        """The mechanism with what holds now among its own locks: locks, friction and brakes that stick."""
+        labels = {self._model.table.labels[i] for i in self._active()[self._model.table.persistent :]}
+        if labels != self._locked_for:
+            own, names = self._model.mech, {name for name, _ in labels}
+            later = [lock for lock in self._problem.locks if lock.name in names]
+            known = {lock.name for lock in later}
+            sticking = sorted(_freedom(label) for label in labels if label[0] not in known)
+            later += [Lock(pair, freedoms=(component,)) for pair, component in sticking]
+            self._locked_for, self._with_locks = labels, replace(own, locks=(*own.locks, *later))
         return self._with_locks
 
     @cached_property
@@ -157,3 +178,8 @@ class Accelerations:
             return 0
         flat = rank_blocks(mech, forward(mech, q), plane_columns(o.planar), o.tolerance, q)
         return sum(b.redundancy for b in flat) - self._problem.degree_of_redundancy
+
+
+def _freedom(label: tuple[str, str]) -> tuple[str, str]:
+    """Return the pair and component of the row of a resistance."""
+    return label[0].partition(" ")[2], label[1]
