@@ -12,16 +12,13 @@ import numpy as np
 from lxml import etree
 
 from mbplugin.bullet.agreement import Row
+from mbplugin.bullet.crosscheck_joints import READ, pair_rows
 from mbplugin.bullet.reader import read_client
 from mbplugin.bullet.session import quiet, session
 from mbplugin.errors import BadUsage, BrokenModel
-from mbplugin.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.mechanism import WORLD, Body, Mechanism
 from mbplugin.sources.scene import Scene
-from mbplugin.spatial import cross, vector_from_rotation
 
-#: Relative error of masses and inertias, and error of places (m) and directions (rad), that reading may
-#: cause.
-_READ = 1e-6
 #: A mass (kg) or an inertia (kg·m²) that is none, beside which there is no relative error.
 _NOTHING = 1e-9
 
@@ -77,6 +74,22 @@ def _without_shapes(path: str) -> bytes:
     return bytes(etree.tostring(tree))
 
 
+def unread(path: str) -> tuple[str, ...]:
+    """Return what PyBullet ignores in a URDF, one sentence each: rotations written as quaternions."""
+    try:
+        text = Path(path).read_bytes()
+    except OSError:
+        return ()
+    tree = etree.fromstring(text, etree.XMLParser(resolve_entities=False, recover=True))
+    turned = [] if tree is None else tree.xpath("//origin[@quat_xyzw]")
+    if not turned:
+        return ()
+    owners = [origin.xpath("ancestor::*[@name][1]/@name") for origin in turned]
+    names = list(dict.fromkeys(name for found in owners for name in found))
+    where = f" of {names[0]!r}" + (f" and {len(names) - 1} more" if names[1:] else "") if names else ""
+    return (f"PyBullet ignores quat_xyzw in <origin>{where}, and takes rpy or no rotation there",)
+
+
 def model_rows(ours: Mechanism, theirs: Mechanism) -> tuple[list[Row], tuple[str, ...]]:
     """Return one row per parameter of all bodies and joints that both have, and notes on the others.
 
@@ -107,7 +120,7 @@ def model_rows(ours: Mechanism, theirs: Mechanism) -> tuple[list[Row], tuple[str
     idle = {body.name for body in ours.bodies if body.massless and body.name not in inner}
     for pair in ours.pairs:
         if pair.name in pairs:
-            found = list(_pair_rows(pair, pairs[pair.name]))
+            found = list(pair_rows(pair, pairs[pair.name]))
             if pair.body_b in idle and not all(row.agrees for row in found):
                 notes.append(f"PyBullet places {pair.body_b!r} otherwise, which carries no mass")
             else:
@@ -122,7 +135,7 @@ def lacking(ours: Mechanism, theirs: Mechanism) -> list[Row]:
     prefix = _prefix(ours, theirs)
     held = _standing(ours) | {body.name.removeprefix(prefix) for body in theirs.bodies}
     gone = [body for body in ours.bodies if body.name not in held and not body.massless]
-    return [Row("mass", body.name, "kg", body.mass, _READ * body.mass) for body in gone]
+    return [Row("mass", body.name, "kg", body.mass, READ * body.mass) for body in gone]
 
 
 def _prefix(ours: Mechanism, theirs: Mechanism) -> str:
@@ -167,23 +180,8 @@ def _misread(ours: Body, theirs: Body) -> str:
 
 def _body_rows(ours: Body, theirs: Body) -> Iterator[Row]:
     mass = max(ours.mass, _NOTHING)
-    yield Row("mass", ours.name, "kg", abs(theirs.mass - ours.mass), _READ * mass)
+    yield Row("mass", ours.name, "kg", abs(theirs.mass - ours.mass), READ * mass)
     shift = float(np.linalg.norm(theirs.p_LC - ours.p_LC))
-    yield Row("centre of mass", ours.name, "m", shift, _READ * max(1.0, float(np.abs(ours.p_LC).max())))
+    yield Row("centre of mass", ours.name, "m", shift, READ * max(1.0, float(np.abs(ours.p_LC).max())))
     size = max(float(np.abs(ours.I_C).max()), _NOTHING)
-    yield Row("inertia", ours.name, "kg·m²", float(np.abs(theirs.I_C - ours.I_C).max()), _READ * size)
-
-
-def _pair_rows(ours: Pair, theirs: Pair) -> Iterator[Row]:
-    """Yield how far axis and place of a joint are off, both in the link frame of the predecessor."""
-    if ours.body_a == WORLD or len(ours.kind.free) > 1 or ours.kind.free != theirs.kind.free:
-        return
-    if ours.kind.free:
-        a, b = ours.X_AP.R[:, 2], theirs.X_AP.R[:, 2]
-        angle = float(np.arctan2(np.linalg.norm(cross(a, b)), a @ b))
-        yield Row("joint axis", ours.name, "rad", angle, _READ)
-    X, Y = (p.X_AP @ p.X_SB for p in (ours, theirs))
-    bound = _READ * max(1.0, float(np.abs(X.p).max()))
-    yield Row("joint place", ours.name, "m", float(np.linalg.norm(Y.p - X.p)), bound)
-    turn = float(np.linalg.norm(vector_from_rotation(Y.R @ X.R.T)))
-    yield Row("joint orientation", ours.name, "rad", turn, _READ)
+    yield Row("inertia", ours.name, "kg·m²", float(np.abs(theirs.I_C - ours.I_C).max()), READ * size)

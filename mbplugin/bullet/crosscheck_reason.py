@@ -13,6 +13,11 @@ from mbplugin.bullet.crosscheck_task import Task
 from mbplugin.mechanism.kinematics import forward, relative_pose
 
 
+def unit_of(row: Row) -> str:
+    """Return the unit of a row as it follows a number, or nothing where it has none."""
+    return "" if row.unit == "1" else f" {row.unit}"
+
+
 def parted(setup: Setup, wrong: Sequence[Row]) -> str:
     """Return where and when PyBullet and we part, and what is likely to be behind it."""
     dated = [row for row in wrong if row.time is not None]

@@ -18,9 +18,10 @@ from mbplugin.bullet.crosscheck_compare import (
     own_orders,
     rows_of,
 )
-from mbplugin.bullet.crosscheck_model import lacking, model_rows, own_file, read_in_pybullet
+from mbplugin.bullet.crosscheck_joints import without_idle
+from mbplugin.bullet.crosscheck_model import lacking, model_rows, own_file, read_in_pybullet, unread
 from mbplugin.bullet.crosscheck_motion import Sampled, run_motion
-from mbplugin.bullet.crosscheck_reason import not_asymptotic, open_loops, parted
+from mbplugin.bullet.crosscheck_reason import not_asymptotic, open_loops, parted, unit_of
 from mbplugin.bullet.crosscheck_setup import Setup
 from mbplugin.bullet.crosscheck_statics import statics_rows
 from mbplugin.bullet.crosscheck_task import Solver
@@ -52,19 +53,24 @@ def models(scene: Scene | None, mech: Mechanism, against: int | str | None) -> M
     if file is None:
         several = scene is not None and sum(name.endswith(".urdf") for name in scene.files) > 1
         return [], ("the scene has several URDFs, whose parameters are not compared",) if several else ()
+    ignored = unread(file)
     try:
-        return model_rows(mech, in_child(read_in_pybullet, file))
+        rows, notes = model_rows(mech, in_child(read_in_pybullet, file))
     except MbPluginError as error:
-        return [], (f"the parameters of the file are not compared: {error.what}",)
+        return [], (f"the parameters of the file are not compared: {error.what}", *ignored)
+    rows, idle = without_idle(rows)
+    return rows, (*notes, *idle, *ignored)
 
 
 def _named(mech: Mechanism, against: int | str) -> Models:
     """Return how the model compares with the one that the user names, which has to hold all of it."""
+    ignored: tuple[str, ...] = ()
     if isinstance(against, int):
         where, theirs = f"PyBullet client {against}", read_client(against).mechanism
     else:
         load(against)  # what it says of a file that is none is better than what PyBullet does
         where, theirs = str(against), in_child(read_in_pybullet, str(against))
+        ignored = unread(str(against))
     rows, notes = model_rows(mech, theirs)
     if not rows:
         raise BadUsage(
@@ -72,7 +78,7 @@ def _named(mech: Mechanism, against: int | str) -> Models:
             where=where,
             expected="a model with the same names",
         )
-    return [*lacking(mech, theirs), *rows], notes
+    return [*lacking(mech, theirs), *rows], (*notes, *ignored)
 
 
 def check(
@@ -109,7 +115,7 @@ def _models_differ(wrong: list[Row]) -> str:
     row = wrong[0]
     more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
     return (
-        f"the models differ: {row.quantity} of {row.element!r} by {row.deviation:.3g} {row.unit}{more};"
+        f"the models differ: {row.quantity} of {row.element!r} by {row.deviation:.3g}{unit_of(row)}{more};"
         " the motions were not compared"
     )
 
