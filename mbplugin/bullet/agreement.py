@@ -53,6 +53,33 @@ class Row:
         return self.deviation <= self.bound
 
 
+@dataclass(frozen=True)
+class Check:
+    """What one motion, seen for itself, has to satisfy.
+
+    Parameters
+    ----------
+    program : str
+        ``mbplugin`` or ``PyBullet``.
+    name : str
+        What is checked.
+    value, bound : float
+        By how much it is off, and may be.
+    unit : str
+    """
+
+    program: str
+    name: str
+    value: float
+    bound: float
+    unit: str
+
+    @property
+    def passes(self) -> bool:
+        """Whether the value keeps its bound."""
+        return self.value <= self.bound
+
+
 @dataclass(frozen=True, eq=False)
 class Curves:
     """Joint coordinates of both, for a picture.
@@ -99,6 +126,8 @@ class Agreement:
     notes : tuple of str
         What was left out of both models, or is read differently; one sentence each.
     curves : Curves or None
+    checks : tuple of Check
+        Of each motion alone, where the motions do not agree: what there is for and against each.
     """
 
     verdict: Verdict
@@ -110,6 +139,7 @@ class Agreement:
     settings: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     curves: Curves | None = None
+    checks: tuple[Check, ...] = ()
 
     @property
     def agrees(self) -> bool:

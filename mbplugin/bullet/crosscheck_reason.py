@@ -1,4 +1,4 @@
-"""Why two motions part or tell nothing, in one sentence."""
+"""Where two motions part or why they tell nothing, in one sentence that blames neither without evidence."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mbplugin.bullet.agreement import Row
+from mbplugin.bullet.agreement import Check, Row
+from mbplugin.bullet.crosscheck_evidence import opening, verdict_of
 from mbplugin.bullet.crosscheck_motion import Sampled
 from mbplugin.bullet.crosscheck_setup import Setup
 from mbplugin.bullet.crosscheck_task import Task
-from mbplugin.mechanism.kinematics import forward, relative_pose
 
 
 def unit_of(row: Row) -> str:
@@ -18,50 +18,48 @@ def unit_of(row: Row) -> str:
     return "" if row.unit == "1" else f" {row.unit}"
 
 
-def parted(setup: Setup, wrong: Sequence[Row]) -> str:
-    """Return where and when PyBullet and we part, and what is likely to be behind it."""
+def parted(setup: Setup, wrong: Sequence[Row], checks: Sequence[Check] = ()) -> str:
+    """Return where and when the two motions part, what happens then, and what speaks against either."""
     dated = [row for row in wrong if row.time is not None]
     row = min(dated, key=lambda r: (r.time or 0.0, -r.deviation / r.bound)) if dated else wrong[0]
-    what = f"{row.quantity} of {row.element!r} is {row.deviation:.3g} {row.unit} off, bound {row.bound:.2g}"
+    what = (
+        f"{row.quantity} of {row.element!r} is {row.deviation:.3g}{unit_of(row)} apart, bound {row.bound:.2g}"
+    )
     if row.time is None:
-        return f"{what}; PyBullet computes it from another model"
+        return f"{what}; it is compared before anything moves"
     when = [t for t in setup.task.instants[1:-1] if abs(t - row.time) < 0.05 * setup.task.duration]
-    if when:
-        why = f"what changes at {when[0]:.6g} s acts otherwise in PyBullet"
-    elif setup.task.mech.tree.cut:
-        why = "PyBullet's iterations may not have converged in the loops: ask for more"
-    else:
-        why = "forces or inertias differ"
-    return f"they part at {row.time:.6g} s: {what}; likely, {why}"
+    near = f", near the change at {when[0]:.6g} s" if when else ""
+    seen = verdict_of(checks)
+    return f"they part at {row.time:.6g} s{near}: {what}" + (f"; {seen}" if seen else "")
 
 
-def not_asymptotic(setup: Setup, orders: Sequence[float], chosen: bool) -> str:
-    """Return why PyBullet's errors do not shrink as those of a first-order method."""
+def not_asymptotic(
+    setup: Setup, orders: Sequence[float], checks: Sequence[Check] = (), *, chosen: bool = False
+) -> str:
+    """Return that the deviation does not shrink as that of a first-order method, and what may help."""
     if np.isnan(orders).any():
         return "PyBullet's motion leaves all bounds; choose a smaller step or a shorter duration"
     seen = ", ".join(f"{order:.2f}" for order in orders)
     if setup.task.mech.tree.cut or setup.task.mech.couplings:
-        why = "the loops are badly conditioned for PyBullet's iterations, or the motion is very sensitive"
+        why = "loops that are badly conditioned for iterations, or a very sensitive motion"
     elif setup.task.brakes:
-        why = "joints come to rest or slip at instants that its steps do not meet"
+        why = "joints that come to rest or slip at instants that the steps do not meet"
     else:
-        why = "the motion is too sensitive"
+        why = "a motion that is too sensitive"
     remedy = "choose a smaller step" if chosen else "choose a shorter duration"
-    return f"PyBullet's error shrinks with orders {seen} instead of 1: {why}; {remedy}"
+    failed = verdict_of(checks) if any(not check.passes for check in checks) else ""
+    return (
+        f"the deviation shrinks with orders {seen} of PyBullet's step instead of 1, so nothing can be"
+        f" extrapolated; possible reasons are {why}; {remedy}" + (f"; {failed}" if failed else "")
+    )
 
 
 def open_loops(task: Task, run: Sampled) -> tuple[str, ...]:
     """Return how far PyBullet lets loops open at its smallest step, as a note."""
-    mech = task.mech
-    held = [pair for pair in mech.tree.cut if "tx" in pair.kind.constrained]
-    if not held or not np.isfinite(run.q).all():
+    if not np.isfinite(run.q).all():
         return ()
-    gaps = {pair.name: 0.0 for pair in held}
-    for q in run.q:
-        poses = forward(mech, q)
-        for pair in held:
-            p = relative_pose(mech, pair, poses).p
-            fixed = [abs(p["xyz".index(c[1])]) for c in pair.kind.constrained if c[0] == "t"]
-            gaps[pair.name] = max(gaps[pair.name], float(np.linalg.norm(fixed)))
+    gaps = opening(task.mech, run.q)
+    if not gaps:
+        return ()
     worst = max(gaps, key=lambda name: gaps[name])
     return (f"at its smallest step PyBullet lets {worst!r} open by {gaps[worst]:.2g} m",)

@@ -18,6 +18,7 @@ from mbplugin.bullet.crosscheck_compare import (
     own_orders,
     rows_of,
 )
+from mbplugin.bullet.crosscheck_evidence import checks_of
 from mbplugin.bullet.crosscheck_joints import without_idle
 from mbplugin.bullet.crosscheck_model import lacking, model_rows, own_file, read_in_pybullet, unread
 from mbplugin.bullet.crosscheck_motion import Sampled, run_motion
@@ -163,6 +164,8 @@ def _motions(
         notes=(*base.notes, *open_loops(task, last[3])),
         curves=curves_of(task, setup.ours, last[3]) if found else None,
     )
+    if found and not (_settled(found) and _first_order(out.orders) and all(r.agrees for r in out.rows)):
+        out = replace(out, checks=checks_of(task, setup.ours, last, own_orders(found)))
     return _judged(setup, out, _settled(found), chosen=not adapt)
 
 
@@ -170,10 +173,11 @@ def _judged(setup: Setup, out: Agreement, settled: bool, *, chosen: bool) -> Agr
     """Return the agreement with its verdict; ``settled`` is whether PyBullet converges, to whatever."""
     wrong = [row for row in out.rows if not row.agrees]
     if settled and wrong:
-        return replace(out, reason=parted(setup, wrong))
+        return replace(out, reason=parted(setup, wrong, out.checks))
     if settled and _first_order(out.orders):
         return replace(out, verdict="agrees", reason=_agreed(setup, out))
-    return replace(out, verdict="not asymptotic", reason=not_asymptotic(setup, out.orders, chosen))
+    reason = not_asymptotic(setup, out.orders, out.checks, chosen=chosen)
+    return replace(out, verdict="not asymptotic", reason=reason)
 
 
 def _settled(found: list[Deviations]) -> bool:

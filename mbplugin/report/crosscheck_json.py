@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mbplugin.report.json import SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    from mbplugin.bullet.agreement import Agreement, Row
+    from mbplugin.bullet.agreement import Agreement, Check, Row
 
 
 def crosscheck_document(found: Agreement, source: str, files: Sequence[str]) -> dict[str, Any]:
@@ -32,8 +32,20 @@ def crosscheck_document(found: Agreement, source: str, files: Sequence[str]) -> 
         "orders": list(found.orders),
         "solver": found.settings,
         "rows": [_row(row) for row in found.rows],
+        "checks": [_check(check) for check in found.checks],
         "curves": curves,
         "notes": list(found.notes),
+    }
+
+
+def _check(check: Check) -> dict[str, Any]:
+    return {
+        "program": check.program,
+        "name": check.name,
+        "value": check.value,
+        "bound": check.bound,
+        "unit": check.unit,
+        "passes": check.passes,
     }
 
 

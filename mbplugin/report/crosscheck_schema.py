@@ -35,8 +35,23 @@ def crosscheck_schema() -> s.Schema:
             erp=s._described(s._SIZE, "error reduction parameter"),
         ),
         rows=s._described(s._list(_row()), "the model first, then what needs no step, then the motion"),
+        checks=s._described(
+            s._list(_check()),
+            "of each motion alone, where the motions do not agree: what there is for and against each",
+        ),
         curves=s._or_null(curves),
         notes=s._list(s._TEXT),
+    )
+
+
+def _check() -> s.Schema:
+    return s._object(
+        program={"enum": ["mbplugin", "PyBullet"]},
+        name=s._TEXT,
+        value=s._described(s._SIZE, "by how much it is off"),
+        bound=s._described(s._SIZE, "by how much it may be off"),
+        unit=s._TEXT,
+        passes=s._FLAG,
     )
 
 
@@ -46,7 +61,8 @@ def _row() -> s.Schema:
         element=s._described(s._TEXT, "a body, joint or coordinate"),
         unit=s._TEXT,
         deviation=s._described(
-            s._SIZE, "of PyBullet from us; of what depends on the step, PyBullet extrapolated to step zero"
+            s._SIZE,
+            "between PyBullet and us; of what depends on the step, PyBullet extrapolated to step zero",
         ),
         bound=s._described(s._SIZE, "what the deviation may be"),
         agrees=s._FLAG,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mbplugin.report.layout import PLAIN_WIDTH, Line, counted, wrapped
 
 if TYPE_CHECKING:
-    from mbplugin.bullet.agreement import Agreement, Row
+    from mbplugin.bullet.agreement import Agreement, Check, Row
 
 _COLUMN = 12
 #: Widths of the first column: beside errors at every step, and where there is no step.
@@ -33,6 +33,9 @@ def crosscheck_lines(found: Agreement, name: str, width: int = PLAIN_WIDTH) -> I
     if moved:
         yield Line()
         yield from _moved(found, moved)
+    if found.checks:
+        yield Line()
+        yield from _checks(found.checks)
     if found.notes:
         yield Line()
         for note in found.notes:
@@ -79,6 +82,15 @@ def _moved(found: Agreement, rows: Sequence[Row]) -> Iterator[Line]:
             yield _cells(f"{quantity} of {row.element} [{row.unit}]", cells, row.agrees, _NARROW)
         if len(own) > _MOST:
             yield Line(f"    and {counted(len(own) - _MOST, 'row')} of {quantity} that are closer")
+
+
+def _checks(checks: Sequence[Check]) -> Iterator[Line]:
+    head = f"{'off by':>{_COLUMN}}{'bound':>{_COLUMN}}"
+    yield Line(f"  {'checks of each motion alone':<{_WIDE}}{head}", "bold cyan")
+    for check in checks:
+        unit = f" [{check.unit}]" if check.unit != "1" else ""
+        cells = (f"{check.value:.3g}", f"{check.bound:.3g}")
+        yield _cells(f"{check.program}: {check.name}{unit}", cells, check.passes, _WIDE)
 
 
 def _cells(label: str, cells: Sequence[str], agrees: bool, wide: int) -> Line:

@@ -35,8 +35,31 @@ def agreement_section(chapter: Chapter) -> Html | None:
         element("div", [figure(chart) for chart in _charts(found)], class_="charts"),
         _table(parted) if parted else None,
         _folded(still) if still else None,
+        _checks(found) if found.checks else None,
         [element("p", f"Note: {note}", class_="fine") for note in found.notes],
         lead=f"{found.verdict[:1].upper()}{found.verdict[1:]}: {found.reason}.",
+    )
+
+
+def _checks(found: Agreement) -> Html:
+    """Return what speaks for and against each motion, seen for itself."""
+    rows = [
+        element(
+            "tr",
+            [
+                element("td", check.program),
+                element("td", check.name),
+                element("td", f"{check.value:.3g}", class_="n"),
+                element("td", f"{check.bound:.3g}", class_="n"),
+                element("td", check.unit),
+                element("td", "passes" if check.passes else "fails"),
+            ],
+            class_=None if check.passes else "warn",
+        )
+        for check in found.checks
+    ]
+    return table(
+        ("motion of", "check of this motion alone", "off by", "bound", "unit", ""), rows, numbers=(2, 3)
     )
 
 
