@@ -129,7 +129,7 @@ def test_friction_in_the_rocker_outlives_the_dead_centres(options: dict[str, obj
     """1 N·m in the rocker's bearing takes 5.449 J out of 26.21 J in 2 s, past 6 dead centres."""
     ours = require_same(UPRIGHT, 32, **options)
     ends = [UPRIGHT.second(n).work[-1, 0] for n in (64, 128)]
-    assert 2 * ends[1] - ends[0] == pytest.approx(5.44897, abs=2e-5)
+    assert 2 * ends[1] - ends[0] == pytest.approx(5.44897, abs=5e-5)
     assert ours.dissipated[-1] == pytest.approx(2 * ends[1] - ends[0], rel=1e-4)
 
 

@@ -24,6 +24,8 @@ from mbplugin.simulation.trajectory import Trajectory
 from mbplugin.spatial import Array
 
 OURS, THEIRS = "mbplugin", "PyBullet"
+#: The check that a shorter step may pass, and that therefore speaks against no motion.
+CONVERGENCE = "order of its own convergence, from 1"
 #: Error of an energy beside what is turned over, for ours and for PyBullet extrapolated to step zero.
 _OF_OURS, _OF_THEIRS = 1e-4, 1e-3
 #: Opening of a loop beside the reach of the mechanism, of ours and of PyBullet's at its smallest step.
@@ -64,7 +66,7 @@ def checks_of(
     found.append(_closed(task, theirs[-1].q, THEIRS, _NEARLY_CLOSED))
     if len(orders):
         off = abs(orders[-1] - 1.0)
-        found.append(Check(THEIRS, "order of its own convergence, from 1", off, FIRST_ORDER[1] - 1.0, "1"))
+        found.append(Check(THEIRS, CONVERGENCE, off, FIRST_ORDER[1] - 1.0, "1"))
     return tuple(check for check in found if check is not None)
 
 
