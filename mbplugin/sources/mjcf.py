@@ -17,6 +17,7 @@ from mbplugin.sources.mjcf_compile import compile_mjcf, documents, mujoco_module
 from mbplugin.sources.mjcf_equality import read_equalities
 from mbplugin.sources.mjcf_names import Names
 from mbplugin.sources.mjcf_shapes import read_shapes
+from mbplugin.sources.mjcf_springs import read_springs
 from mbplugin.sources.mjcf_tree import Tree, read_tree
 from mbplugin.sources.scene import Request, Scene, State
 
@@ -56,6 +57,7 @@ def read_mjcf(text: str, request: Request) -> Scene:
         gravity=np.array(model.opt.gravity, dtype=float),
     )
     mech = _with_base(mech, tree, request)
+    springs = read_springs(mujoco, model, names, tree)
     return Scene(
         mechanism=mech,
         state=_state(mech, tree),
@@ -64,6 +66,7 @@ def read_mjcf(text: str, request: Request) -> Scene:
         defects=tuple(names.defects),
         shapes=read_shapes(mujoco, model, names),
         actuators=tuple(tree.actuators),
+        springs=springs,
         request=request,
     )
 

@@ -28,6 +28,7 @@ _ARRAYS = (
     *("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia"),
     *("jnt_pos", "jnt_axis", "qpos0", "eq_data", "site_pos", "site_quat"),
     *("dof_damping", "dof_armature", "dof_frictionloss", "geom_pos", "geom_quat", "geom_size"),
+    *("jnt_stiffness", "qpos_spring"),
 )
 
 #: Those of which none is zero.

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from mbplugin.errors import BadScene
 from mbplugin.mechanism import Mechanism
 from mbplugin.mechanism.body import WORLD
+from mbplugin.sources.scene import Defect, Origin, Scene
 from mbplugin.sources.scene_actions import one_freedom
 from mbplugin.sources.scene_joints import require_known
-from mbplugin.sources.scene_schema import SceneFile, SpringTable
+from mbplugin.sources.scene_schema import PairTable, SceneFile, SpringTable
 from mbplugin.sources.scene_source import SceneSource
 from mbplugin.sources.spring import JointSpring, Spring
 
@@ -73,3 +77,37 @@ def _on_joint(source: SceneSource, index: int, table: SpringTable, mech: Mechani
             remedy="put a spring between two bodies",
         )
     return JointSpring(name, table.stiffness, table.rest or 0.0)
+
+
+def carried_springs(
+    models: Scene, mech: Mechanism, source: SceneSource, tables: SceneFile
+) -> tuple[tuple[Spring | JointSpring, ...], tuple[Defect, ...]]:
+    """Return the springs of the models' files on the scene's mechanism, and those left out as defects.
+
+    A joint that a ``[[pair]]`` retypes keeps the spring of a freedom that it keeps.
+    """
+    found: list[Spring | JointSpring] = []
+    defects = []
+    for spring in models.springs:
+        if not isinstance(spring, JointSpring) or spring.joint in mech.q_names:
+            found.append(spring)
+            continue
+        old = models.mechanism.pair_by_name
+        joint, _, freedom = (spring.joint, "", "") if spring.joint in old else spring.joint.rpartition(".")
+        names = [joint, f"{joint}.{freedom or old[joint].kind.free[0]}"]
+        renamed = [n for n in names if n in mech.q_names and n in mech.qd_names]
+        if renamed and (freedom or old[joint].kind.free[0]) in mech.pair_by_name[joint].kind.free:
+            found.append(replace(spring, joint=renamed[0]))
+            continue
+        message = (
+            f"joint {joint!r} is {mech.pair_by_name[joint].type} in the scene; the spring of its file "
+            f"(stiffness {spring.stiffness:g}, rest {spring.rest:g}) has no coordinate and is not read"
+        )
+        defects.append(Defect("MB113", joint, message, _retyping(source, tables.pair, joint)))
+    return tuple(found), tuple(defects)
+
+
+def _retyping(source: SceneSource, tables: Sequence[PairTable], joint: str) -> Origin:
+    """Return where a joint changes its type."""
+    index = next((i for i, table in enumerate(tables) if table.name == joint), 0)
+    return source.origin("pair", index, "type")

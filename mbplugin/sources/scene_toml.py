@@ -16,7 +16,7 @@ from mbplugin.sources.scene_errors import validate
 from mbplugin.sources.scene_models import read_models
 from mbplugin.sources.scene_schema import ClosureTable, PairTable, SceneFile
 from mbplugin.sources.scene_source import SceneSource, located, parse_scene
-from mbplugin.sources.scene_springs import springs
+from mbplugin.sources.scene_springs import carried_springs, springs
 from mbplugin.sources.scene_stage import Stage, add_pairs, held_names, place_bodies, retype_pairs
 
 
@@ -50,12 +50,15 @@ def read_scene(text: str, request: Request) -> Scene:
     last = add_pairs(retype_pairs(first, source, tables), source, tables)
     _check_state(first, last, source, tables)
     mech = _with_constraints(last.mechanism, source, tables)
+    kept, left_out = carried_springs(models, mech, source, tables)
     scene = replace(
         models,
         mechanism=mech,
         state=replace(last.state, given=models.state.given | held_names(models.mechanism, mech, tables)),
         origin={**models.origin, **_origins(mech.name, source, tables)},
         files=tuple(dict.fromkeys((request.path, *models.files))),
+        defects=(*models.defects, *left_out),
+        springs=kept,
         options=LintOptions(**{**tables.lint.model_dump(), "ignore": tuple(tables.lint.ignore)}),
         request=request,
     )

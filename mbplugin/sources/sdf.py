@@ -17,9 +17,17 @@ from mbplugin.sources.sdf_couplings import read_ball_constraint, read_gearbox, r
 from mbplugin.sources.sdf_document import Reading, Scope
 from mbplugin.sources.sdf_frames import Frames, Node
 from mbplugin.sources.sdf_includes import read_document
-from mbplugin.sources.sdf_joints import GEARBOX, ReadJoint, joint_type, mark_closures, read_joint
+from mbplugin.sources.sdf_joints import (
+    GEARBOX,
+    AxisSpring,
+    ReadJoint,
+    joint_type,
+    mark_closures,
+    read_joint,
+)
 from mbplugin.sources.sdf_links import link_origins, read_body, read_shapes
 from mbplugin.sources.sdf_values import number_of, part, vector_of
+from mbplugin.sources.spring import JointSpring
 from mbplugin.sources.xml import local_name, origin, where
 from mbplugin.spatial import Pose
 
@@ -61,6 +69,7 @@ def read_sdf(text: str, request: Request) -> Scene:
     elif request.base == "free":
         require_free_root(mech, request.path)
     _add_origins(joints.origin, links, mech)
+    springs = _on_coordinates(joints.springs, mech, reading)
     return Scene(
         mechanism=mech,
         state=_state(mech, poses, joints.start),
@@ -69,6 +78,7 @@ def read_sdf(text: str, request: Request) -> Scene:
         defects=tuple(reading.defects),
         shapes={n: read_shapes(node, frames, snap=request.snap_angles) for n, node in links.items()},
         actuators=tuple(joints.actuators),
+        springs=springs,
         request=request,
     )
 
@@ -107,6 +117,7 @@ class _Joints:
     actuators: list[Actuator] = field(default_factory=list)
     start: dict[str, tuple[float, ...]] = field(default_factory=dict)
     origin: dict[OriginKey, Origin] = field(default_factory=dict)
+    springs: list[AxisSpring] = field(default_factory=list)
 
 
 def _read_joints(frames: Frames, static: Sequence[Pair], reading: Reading) -> _Joints:
@@ -131,6 +142,7 @@ def _read_joints(frames: Frames, static: Sequence[Pair], reading: Reading) -> _J
         out.start[name] = joint.start
         out.origin.update(joint.origin)
         out.actuators += _actuator(node, name)
+        out.springs += joint.springs
     for node in frames.constraints:
         assert node.member is not None
         ball = read_ball_constraint(node, frames)
@@ -177,6 +189,23 @@ def _actuator(node: Node, name: str) -> list[Actuator]:
     if part(element, "rotor_inertia") is None:
         return []
     return [Actuator(name, number_of(element, "rotor_inertia", 0.0), number_of(element, "gear_ratio", 1.0))]
+
+
+def _on_coordinates(
+    springs: Sequence[AxisSpring], mech: Mechanism, reading: Reading
+) -> tuple[JointSpring, ...]:
+    """Return the springs that act on a coordinate; joints that close a loop have none, and are noted."""
+    found = []
+    for spring in springs:
+        if spring.name in mech.q_names:
+            found.append(JointSpring(spring.name, spring.stiffness, spring.reference))
+            continue
+        message = (
+            f"joint {spring.name!r} closes a loop; its spring (spring_stiffness {spring.stiffness:g}, "
+            f"spring_reference {spring.reference:g}) is not read"
+        )
+        reading.not_read(spring.place, spring.name, message)
+    return tuple(found)
 
 
 def _static_pairs(frames: Frames, links: Mapping[str, Node], request: Request) -> list[Pair]:

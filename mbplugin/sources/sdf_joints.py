@@ -37,6 +37,28 @@ _PERPENDICULAR = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
+class AxisSpring:
+    """What ``<dynamics>`` states about the spring of one axis: torque −stiffness · (q − reference).
+
+    Parameters
+    ----------
+    name : str
+        The joint coordinate, ``joint`` or ``joint.freedom``.
+    stiffness : float
+        N·m/rad or N/m.
+    reference : float
+        rad or m.
+    place : Element
+        The ``<dynamics>``.
+    """
+
+    name: str
+    stiffness: float
+    reference: float
+    place: Element
+
+
+@dataclass(frozen=True, eq=False)
 class ReadJoint:
     """A pair, where its axes point in the world, and where it starts."""
 
@@ -44,6 +66,7 @@ class ReadJoint:
     axes_W: tuple[Array, ...]
     start: tuple[float, ...]
     origin: dict[OriginKey, Origin] = field(default_factory=dict)
+    springs: tuple[AxisSpring, ...] = ()
 
 
 def joint_type(node: Node) -> str:
@@ -129,7 +152,7 @@ def read_joint(node: Node, name: str, frames: Frames, reading: Reading) -> ReadJ
         freedoms=freedoms if len(freedoms) == len(PAIR_TYPES[type].free) else (),
     )
     start = tuple(0.0 if axis is None else number_of(axis, "initial_position", 0.0) for axis in elements)
-    return ReadJoint(pair, axes, start, _origins(node, name))
+    return ReadJoint(pair, axes, start, _origins(node, name), _springs(elements, pair))
 
 
 def link_pose(link: Node, frames: Frames) -> Pose:
@@ -224,6 +247,19 @@ def _freedom(axis: Element | None, kind: str) -> Freedom:
         damping=0.0 if dynamics is None else number_of(dynamics, "damping", 0.0),
         friction=0.0 if dynamics is None else number_of(dynamics, "friction", 0.0),
     )
+
+
+def _springs(elements: Sequence[Element | None], pair: Pair) -> tuple[AxisSpring, ...]:
+    """Return the springs of a joint's axes that have a stiffness."""
+    free, found = pair.kind.free, []
+    for freedom, axis in zip(free, elements, strict=False):
+        dynamics = None if axis is None else child(axis, "dynamics")
+        if dynamics is None or not (stiffness := number_of(dynamics, "spring_stiffness", 0.0)):
+            continue
+        name = pair.name if len(free) == 1 else f"{pair.name}.{freedom}"
+        reference = number_of(dynamics, "spring_reference", 0.0)
+        found.append(AxisSpring(name, stiffness, reference, dynamics))
+    return tuple(found)
 
 
 def _lead(element: Element) -> float:
