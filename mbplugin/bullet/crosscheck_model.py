@@ -74,22 +74,6 @@ def _without_shapes(path: str) -> bytes:
     return bytes(etree.tostring(tree))
 
 
-def unread(path: str) -> tuple[str, ...]:
-    """Return what PyBullet ignores in a URDF, one sentence each: rotations written as quaternions."""
-    try:
-        text = Path(path).read_bytes()
-    except OSError:
-        return ()
-    tree = etree.fromstring(text, etree.XMLParser(resolve_entities=False, recover=True))
-    turned = [] if tree is None else tree.xpath("//origin[@quat_xyzw]")
-    if not turned:
-        return ()
-    owners = [origin.xpath("ancestor::*[@name][1]/@name") for origin in turned]
-    names = list(dict.fromkeys(name for found in owners for name in found))
-    where = f" of {names[0]!r}" + (f" and {len(names) - 1} more" if names[1:] else "") if names else ""
-    return (f"PyBullet ignores quat_xyzw in <origin>{where}, and takes rpy or no rotation there",)
-
-
 def model_rows(ours: Mechanism, theirs: Mechanism) -> tuple[list[Row], tuple[str, ...]]:
     """Return one row per parameter of all bodies and joints that both have, and notes on the others.
 

@@ -20,8 +20,9 @@ from mbplugin.bullet.crosscheck_compare import (
 )
 from mbplugin.bullet.crosscheck_evidence import checks_of
 from mbplugin.bullet.crosscheck_joints import without_idle
-from mbplugin.bullet.crosscheck_model import lacking, model_rows, own_file, read_in_pybullet, unread
+from mbplugin.bullet.crosscheck_model import lacking, model_rows, own_file, read_in_pybullet
 from mbplugin.bullet.crosscheck_motion import Sampled, run_motion
+from mbplugin.bullet.crosscheck_quaternions import ignored_quaternions
 from mbplugin.bullet.crosscheck_reason import not_asymptotic, open_loops, parted, unit_of
 from mbplugin.bullet.crosscheck_setup import Setup
 from mbplugin.bullet.crosscheck_statics import statics_rows
@@ -54,7 +55,7 @@ def models(scene: Scene | None, mech: Mechanism, against: int | str | None) -> M
     if file is None:
         several = scene is not None and sum(name.endswith(".urdf") for name in scene.files) > 1
         return [], ("the scene has several URDFs, whose parameters are not compared",) if several else ()
-    ignored = unread(file)
+    ignored = ignored_quaternions(scene)
     try:
         rows, notes = model_rows(mech, in_child(read_in_pybullet, file))
     except MbPluginError as error:
@@ -69,9 +70,9 @@ def _named(mech: Mechanism, against: int | str) -> Models:
     if isinstance(against, int):
         where, theirs = f"PyBullet client {against}", read_client(against).mechanism
     else:
-        load(against)  # what it says of a file that is none is better than what PyBullet does
+        # what it says of a file that is none is better than what PyBullet does
+        ignored = ignored_quaternions(load(against))
         where, theirs = str(against), in_child(read_in_pybullet, str(against))
-        ignored = unread(str(against))
     rows, notes = model_rows(mech, theirs)
     if not rows:
         raise BadUsage(

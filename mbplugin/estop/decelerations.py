@@ -23,7 +23,10 @@ def decelerations_at(
     actuators: Sequence[Actuator] = (),
     given: Mapping[str, float] | None = None,
 ) -> tuple[dict[str, float], tuple[str, ...]]:
-    """Return the deceleration of every joint (rad/s², m/s²), and sentences on those that are assumed.
+    """Return the deceleration of every joint (rad/s², m/s²), and sentences on those nobody gave.
+
+    A given one comes first, then that of an ``[[actuator]]``, then the limit that the robot's file states,
+    then the effort limit over the inertia of the pose; the last two are reported.
 
     Raises
     ------
@@ -34,11 +37,16 @@ def decelerations_at(
     """
     stated = {a.joint: a.deceleration for a in actuators if a.deceleration is not None}
     stated.update(_checked(joints, given or {}))
+    limits = {joint: value for joint, value in file_limits(mech, joints).items() if joint not in stated}
+    assumed = [
+        f"{joint}: deceleration {value:.4g} {_unit(mech, joint)}, the limit that the file states"
+        for joint, value in limits.items()
+    ]
+    stated.update(limits)
     missing = [joint for joint in joints if joint not in stated]
     if not missing:
-        return stated, ()
+        return stated, tuple(assumed)
     inertia = np.diag(joint_equations(mech, q, np.zeros(len(mech.qd_names)), actions).M)
-    assumed = []
     for joint in missing:
         pair = mech.pair_by_name[joint]
         effort = pair.freedoms[0].effort
@@ -49,9 +57,25 @@ def decelerations_at(
             )
         value = effort / float(inertia[mech.tree.joint_of_pair[joint].qd.start])
         stated[joint] = value
-        unit = "m/s²" if pair.kind.free[0][0] == "t" else "rad/s²"
+        unit = _unit(mech, joint)
         assumed.append(f"{joint}: deceleration {value:.4g} {unit}, effort limit over the inertia of the pose")
     return stated, tuple(assumed)
+
+
+def file_limits(mech: Mechanism, joints: Sequence[str]) -> dict[str, float]:
+    """Return the deceleration limits (rad/s², m/s²) that the file states for joints of one freedom."""
+    found = {}
+    for joint in joints:
+        pair = mech.pair_by_name.get(joint)
+        if pair is not None and len(pair.freedoms) == 1:
+            value = pair.freedoms[0].deceleration
+            if isfinite(value) and value > 0:
+                found[joint] = value
+    return found
+
+
+def _unit(mech: Mechanism, joint: str) -> str:
+    return "m/s²" if mech.pair_by_name[joint].kind.free[0][0] == "t" else "rad/s²"
 
 
 def _checked(joints: Sequence[str], given: Mapping[str, float]) -> dict[str, float]:

@@ -11,6 +11,7 @@ import numpy as np
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.estop.axes import table_axes
 from mbplugin.estop.batch import QuickStop, StopMachine, is_quick
+from mbplugin.estop.decelerations import file_limits
 from mbplugin.estop.extension import ExtensionPose, Poser
 from mbplugin.estop.run import assumed_brakes, make_scenario
 from mbplugin.estop.scenario import Scenario
@@ -138,6 +139,11 @@ class _Maker:
     def _deceleration(self, axis: str, q: Array, ramps: Mapping[str, float]) -> float:
         if axis in ramps:
             return ramps[axis]
+        if limits := file_limits(self.machine.scenario.mech, [axis]):
+            told = f"{axis}: category 1 decelerates with the limit that the file states, {limits[axis]:g}"
+            if told not in self.assumed:
+                self.assumed.append(told)
+            return limits[axis]
         effort = self.machine.scenario.mech.pair_by_name[axis].freedoms[0].effort
         if not (isfinite(effort) and effort > 0):
             raise BadUsage(

@@ -61,7 +61,11 @@ PAIR_TYPES: dict[str, PairType] = {
 
 @dataclass(frozen=True)
 class Freedom:
-    """What a file says about one freedom of a pair (rad or m, N·m or N, rad/s or m/s)."""
+    """What a file says about one freedom of a pair (rad or m, N·m or N, and their time derivatives).
+
+    ``velocity``, ``acceleration``, ``deceleration`` and ``jerk`` are magnitudes that a drive may ask for;
+    infinite where the file states none.
+    """
 
     lower: float = -inf
     upper: float = inf
@@ -69,6 +73,9 @@ class Freedom:
     velocity: float = inf
     damping: float = 0.0
     friction: float = 0.0
+    acceleration: float = inf
+    deceleration: float = inf
+    jerk: float = inf
 
 
 @dataclass(frozen=True, eq=False)

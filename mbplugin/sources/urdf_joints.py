@@ -86,8 +86,9 @@ def _read_joint(element: Element, draft: Draft) -> str:
         freedoms=_freedoms(element, kind),
     )
     literals = {}
-    if place is not None and place.get("rpy") is not None:
-        literals["rpy"] = (place, str(place.get("rpy")))
+    for part in ("rpy", "quat_xyzw"):
+        if place is not None and place.get(part) is not None:
+            literals[part] = (place, str(place.get(part)))
     axis = child(element, "axis")
     if axis is not None:
         literals["axis"] = (axis, str(axis.get("xyz", "")))
@@ -152,6 +153,7 @@ def _freedoms(element: Element, kind: str) -> tuple[Freedom, ...]:
         [_cap(limit, "velocity")] * count,
         _per_freedom(dynamics, "damping", count, "0"),
         _per_freedom(dynamics, "friction", count, "0"),
+        *([_cap(limit, name)] * count for name in ("acceleration", "deceleration", "jerk")),
     )
     return tuple(Freedom(lower, upper, *values) for values in zip(*columns, strict=True))
 

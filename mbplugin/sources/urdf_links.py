@@ -57,7 +57,10 @@ def _body(name: str, link: Element, draft: Draft) -> Body:
     if inertial is None:
         return Body(name)
     # snapping is for joint geometry; a rounded inertial frame moves nothing
-    X_LC = pose_of_origin(child(inertial, "origin"), snap=False)
+    place = child(inertial, "origin")
+    X_LC = pose_of_origin(place, snap=False)
+    if place is not None and place.get("quat_xyzw") is not None:
+        draft.origin[("body", name, "quat_xyzw")] = origin(place, str(place.get("quat_xyzw")))
     draft.origin[("body", name, "inertial")] = origin(inertial)
     mass, moments = child(inertial, "mass"), child(inertial, "inertia")
     value = 0.0

@@ -10,7 +10,10 @@ from mbplugin.sources.xml import Element, local_name, origin
 #: A number with a full stop or a C suffix behind it, as in ``-1.57.``
 _TRAILING = re.compile(r"([+-]?(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?)[.f]|([+-]?\d+)f")
 _VECTORS = ("xyz", "rpy", "scale", "size")
-_SCALARS = ("lower", "upper", "effort", "velocity", "damping", "friction", "value", "radius", "length")
+_SCALARS = (
+    *("lower", "upper", "effort", "velocity", "acceleration", "deceleration", "jerk"),
+    *("damping", "friction", "value", "radius", "length"),
+)
 
 
 def repair_numbers(robot: Element) -> list[Defect]:

@@ -11,10 +11,10 @@ from math import inf
 
 from lxml import etree
 
-from mbplugin.errors import BrokenXml, UnreadableFile
+from mbplugin.errors import BadNumber, BrokenModel, BrokenXml, UnreadableFile
 from mbplugin.sources.numbers import LARGEST, angles, limit, numbers
 from mbplugin.sources.scene import Origin
-from mbplugin.spatial import Array, Pose
+from mbplugin.spatial import Array, Pose, rotation_from_quaternion
 
 _PREFIX = re.compile(r"[<\s/]([A-Za-z_][\w.-]*):[A-Za-z_][\w.-]*")
 _DECLARED = re.compile(r"\sxmlns:([\w.-]+)\s*=")
@@ -191,11 +191,39 @@ def attribute_limit(element: Element, name: str, default: str) -> float:
 
 
 def pose_of_origin(element: Element | None, *, snap: bool) -> Pose:
-    """Return the pose of an element with ``xyz`` and ``rpy``; none means identity."""
+    """Return the pose of an element with ``xyz`` and ``rpy`` or ``quat_xyzw``; none means identity.
+
+    Raises
+    ------
+    BrokenModel
+        Both ``rpy`` and ``quat_xyzw``: urdfdom refuses that too.
+    BadNumber
+        A quaternion of length zero.
+    """
     if element is None:
         return Pose.identity()
     xyz = attribute_numbers(element, "xyz", 3, "0 0 0")
+    if element.get("quat_xyzw") is not None:
+        return Pose(_quaternion_rotation(element), xyz)
     rpy = angles(
         str(element.get("rpy", "0 0 0")), where(element), f"rpy of <{local_name(element)}>", snap=snap
     )
     return Pose.from_xyz_rpy(xyz, rpy)
+
+
+def _quaternion_rotation(element: Element) -> Array:
+    """Return the rotation of ``quat_xyzw`` (URDF 1.1), normalised as urdfdom does."""
+    tag = f"<{local_name(element)}>"
+    if element.get("rpy") is not None:
+        raise BrokenModel(
+            f"{tag} has both rpy and quat_xyzw",
+            where=where(element),
+            expected="one of them; urdfdom refuses both",
+            remedy="remove one",
+        )
+    quaternion = attribute_numbers(element, "quat_xyzw", 4, "")
+    if not quaternion.any():
+        raise BadNumber(
+            f"quat_xyzw of {tag} is zero", where=where(element), expected="a unit quaternion x y z w"
+        )
+    return rotation_from_quaternion(quaternion)
