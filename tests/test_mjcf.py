@@ -262,7 +262,7 @@ def test_a_tendon_equality_is_noted():
     text = with_equality('<tendon name="k" tendon1="t"/>').replace(
         "</mujoco>", '<tendon><fixed name="t"><joint joint="ja" coef="1"/></fixed></tendon></mujoco>'
     )
-    assert [(d.code, d.element) for d in load(text).defects] == [("MB113", "k")]
+    assert [(d.code, d.element) for d in load(text).defects] == [("MB113", "k"), ("MB113", "t")]
 
 
 def test_an_equality_may_have_the_name_of_a_joint():

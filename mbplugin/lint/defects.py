@@ -24,7 +24,7 @@ def reported_defects(module_name: str, severity: Severity, scene: Scene, help: s
             toml = evidence.get("toml")
             yield make_finding(
                 module_name,
-                severity,
+                defect.severity or severity,
                 defect.message,
                 element=defect.element,
                 origin=defect.origin,

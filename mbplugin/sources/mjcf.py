@@ -1,11 +1,12 @@
 """MJCF as a scene, compiled by the mujoco package: tree, equalities, sites.
 
-Contacts, actuators and tendons are no part of a mechanism and are not read.
+Contacts, actuators and tendons are no part of a mechanism; what a file says of them is named in findings.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,11 @@ from mbplugin.sources.mjcf_names import Names
 from mbplugin.sources.mjcf_shapes import read_shapes
 from mbplugin.sources.mjcf_springs import read_springs
 from mbplugin.sources.mjcf_tree import Tree, read_tree
+from mbplugin.sources.mjcf_vocabulary import MJCF
 from mbplugin.sources.scene import Request, Scene, State
+from mbplugin.sources.vocabulary import unread_defects
+from mbplugin.sources.xml import Element, local_name
+from mbplugin.spatial import Array
 
 
 def read_mjcf(text: str, request: Request) -> Scene:
@@ -54,10 +59,11 @@ def read_mjcf(text: str, request: Request) -> Scene:
         bodies=tuple(tree.bodies),
         pairs=(*tree.pairs, *equalities.pairs),
         couplings=tuple(equalities.couplings),
-        gravity=np.array(model.opt.gravity, dtype=float),
+        gravity=_gravity(mujoco, model),
     )
     mech = _with_base(mech, tree, request)
     springs = read_springs(mujoco, model, names, tree)
+    names.defects += (defect for root in roots for defect in unread_defects(root, MJCF, _entry_of(root)))
     return Scene(
         mechanism=mech,
         state=_state(mech, tree),
@@ -69,6 +75,16 @@ def read_mjcf(text: str, request: Request) -> Scene:
         springs=springs,
         request=request,
     )
+
+
+def _gravity(mujoco: Any, model: Any) -> Array:
+    """Return gravity, m/s²; none where a ``<flag>`` switches it off."""
+    off = int(model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
+    return np.zeros(3) if off else np.array(model.opt.gravity, dtype=float)
+
+
+def _entry_of(root: Element) -> str:
+    return "mujoco" if local_name(root) == "mujoco" else "mujocoinclude"
 
 
 def _with_base(mech: Mechanism, tree: Tree, request: Request) -> Mechanism:

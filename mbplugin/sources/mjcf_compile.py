@@ -18,6 +18,7 @@ from mbplugin.errors import (
     MissingDependency,
     UnresolvedPath,
 )
+from mbplugin.sources.mjcf_spelling import meant
 from mbplugin.sources.numbers import LARGEST
 from mbplugin.sources.paths import may_read, read_text
 from mbplugin.sources.scene import Request
@@ -120,7 +121,7 @@ def compile_mjcf(roots: list[Element], text: str, request: Request) -> Any:
             else:
                 model = mujoco.MjModel.from_xml_string(text)
         except ValueError as error:
-            raise _told(str(error), request) from None
+            raise _told(str(error), request, meant(mujoco, str(error))) from None
     if any("NaN" in warning for warning in warnings) or not _usable(model):
         raise BadNumber(
             "a number is not finite, or too large",
@@ -166,7 +167,7 @@ def _quiet(mujoco: Any) -> Iterator[list[str]]:
         mujoco.set_mju_user_warning(before)
 
 
-def _told(message: str, request: Request) -> MbPluginError:
+def _told(message: str, request: Request, remedy: str = "") -> MbPluginError:
     """Turn a compiler message of several lines into one error of ours."""
     missing = _MISSING_FILE.search(message)
     line = _LINE.search(message)
@@ -185,7 +186,7 @@ def _told(message: str, request: Request) -> MbPluginError:
     return BrokenModel(
         f"MuJoCo cannot compile the model: {reason or 'no reason given'}",
         where=place,
-        remedy="correct the file there",
+        remedy=remedy or "correct the file there",
     )
 
 

@@ -12,7 +12,7 @@ from mbplugin.mechanism import WORLD, Coupling, Pair, Term
 from mbplugin.sources.mjcf_names import Names
 from mbplugin.sources.mjcf_tree import Tree, pose_wxyz
 from mbplugin.sources.scene import Origin, OriginKey
-from mbplugin.spatial import Pose
+from mbplugin.spatial import Array, Pose
 
 
 @dataclass(eq=False)
@@ -25,7 +25,7 @@ class Equalities:
 
 
 def read_equalities(mujoco: Any, model: Any, names: Names, tree: Tree) -> Equalities:
-    """Return what the active equalities constrain; the others are noted.
+    """Return what the active equalities constrain; inactive ones are noted.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def read_equalities(mujoco: Any, model: Any, names: Names, tree: Tree) -> Equali
             names.not_read("equality", shown, f"equality {shown!r} is not active and not read")
             continue
         if kind not in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD, kinds.mjEQ_JOINT):
-            names.not_read("equality", shown, f"equality {shown!r} is of type {label}, which is not read")
+            # the table of the format's words has a finding for its element
             continue
         name = names.unique("constraint", shown)
         out.origin["constraint", name, ""] = names.origin("equality", written)
@@ -96,7 +96,12 @@ def _coupling(model: Any, i: int, name: str, names: Names, tree: Tree) -> Coupli
         offset -= a1 * tree.start[x.name]
         if any(higher):
             message = (
-                f"joint equality {name!r} is not linear; only its slope {a1:g} at the file's pose is read"
+                f"joint equality {name!r} is not linear (polycoef {_shown(model.eq_data[i][:5])}); only its "
+                f"slope {a1:g} at the file's pose is read"
             )
             names.not_read("equality", name, message)
     return Coupling(name, "mimic", tuple(terms), offset)
+
+
+def _shown(values: Array) -> str:
+    return " ".join(f"{value:g}" for value in values)

@@ -65,13 +65,17 @@ OriginKey = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Defect:
-    """Something a reader saw and could read past; a rule of the same code reports it."""
+    """Something a reader saw and could read past; a rule of the same code reports it.
+
+    ``severity`` is "note" where it weighs less than the rule says; empty: as the rule says.
+    """
 
     code: str
     element: str
     message: str
     origin: Origin | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
+    severity: Literal["", "note", "warning"] = ""
 
 
 @dataclass(frozen=True, eq=False)

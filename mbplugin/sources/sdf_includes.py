@@ -11,6 +11,8 @@ from mbplugin.sources.paths import find, read_text
 from mbplugin.sources.scene import Defect, Request
 from mbplugin.sources.sdf_document import MODEL_FRAME, Member, Reading, Scope
 from mbplugin.sources.sdf_values import Version, WrittenPose, flag_of, pose_of, text_of, version_of
+from mbplugin.sources.sdf_vocabulary import SDF
+from mbplugin.sources.vocabulary import unread_defects
 from mbplugin.sources.xml import Element, child, children, local_name, origin, parse_xml, where
 
 #: Elements of a model that become members, by tag.
@@ -36,6 +38,7 @@ def read_document(text: str, reading: Reading) -> Scope:
     request = reading.request
     reading.files.append(request.path)
     root = _sdf_root(text, request.path)
+    reading.defects += unread_defects(root, SDF, "sdf")
     worlds = children(root, "world")
     for extra in worlds[1:]:
         name = str(extra.get("name", "world"))
@@ -168,6 +171,7 @@ def _included_model(
         if child(root, "light") is not None or child(root, "actor") is not None:
             return None
         raise BrokenModel("the included file has no <model>", where=f"{file}:{root.sourceline}")
+    reading.defects += unread_defects(root, SDF, "sdf")
     model = _scope(element, version_of(root), reading, inner_request, (*stack, _identity(file)))
     return replace(
         model,

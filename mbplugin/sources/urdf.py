@@ -18,6 +18,8 @@ from mbplugin.sources.urdf_joints import couplings, read_joints
 from mbplugin.sources.urdf_links import read_links
 from mbplugin.sources.urdf_repairs import repair_numbers
 from mbplugin.sources.urdf_tree import hold_base, mark_closures
+from mbplugin.sources.urdf_vocabulary import URDF
+from mbplugin.sources.vocabulary import unread_defects
 from mbplugin.sources.xml import Element, local_name, origin, parse_xml, where
 
 
@@ -66,6 +68,7 @@ def _scene(robot: Element, request: Request) -> Scene:
     note_open_closures(draft)
     hold_base(draft)
     coupled = couplings(mimics, draft)
+    draft.defects += unread_defects(robot, URDF, "robot")
     name = str(robot.get("name") or Path(request.path).stem)
     draft.origin[("model", name, "")] = origin(robot)
     mech = Mechanism(name, tuple(draft.bodies), tuple(draft.pairs.values()), coupled)
