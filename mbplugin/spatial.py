@@ -51,6 +51,14 @@ def rotation_from_rpy(rpy: Array | tuple[float, float, float]) -> Array:
     )
 
 
+def rpy_from_rotation(R: Array) -> Array:
+    """Return roll, pitch and yaw of a rotation matrix, rad, shape (3,); in gimbal lock the roll is zero."""
+    pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
+    if np.hypot(R[0, 0], R[1, 0]) < 1e-12:
+        return np.array([0.0, pitch, np.arctan2(-R[0, 1], R[1, 1])])
+    return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
+
+
 def unit(vector: Array | tuple[float, ...]) -> Array:
     """Return a vector over its length; the squares of what is written very small would vanish."""
     sized = np.asarray(vector, dtype=float) / np.abs(vector).max()

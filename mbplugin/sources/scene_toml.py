@@ -15,6 +15,7 @@ from mbplugin.sources.scene import LintOptions, Origin, OriginKey, Request, Scen
 from mbplugin.sources.scene_errors import validate
 from mbplugin.sources.scene_models import read_models
 from mbplugin.sources.scene_schema import ClosureTable, PairTable, SceneFile
+from mbplugin.sources.scene_sides import sides_from_pose
 from mbplugin.sources.scene_source import SceneSource, located, parse_scene
 from mbplugin.sources.scene_springs import carried_springs, springs
 from mbplugin.sources.scene_stage import Stage, add_pairs, held_names, place_bodies, retype_pairs
@@ -57,7 +58,7 @@ def read_scene(text: str, request: Request) -> Scene:
         state=replace(last.state, given=models.state.given | held_names(models.mechanism, mech, tables)),
         origin={**models.origin, **_origins(mech.name, source, tables)},
         files=tuple(dict.fromkeys((request.path, *models.files))),
-        defects=(*models.defects, *left_out),
+        defects=(*models.defects, *left_out, *sides_from_pose(source, tables, mech)),
         springs=kept,
         options=LintOptions(**{**tables.lint.model_dump(), "ignore": tuple(tables.lint.ignore)}),
         request=request,

@@ -81,6 +81,7 @@ _MECHANICAL: dict[str, Use | str] = {
     "mimic": "mimic",
     "calibration": "calibration",
     "safety_controller": "safety_controller",
+    "joint_properties": "joint_properties",
     "drake:screw_thread_pitch": "value",
     "drake:controller_gains": _CONTROL,
     "drake:mimic": Unread("write <mimic>"),
@@ -100,6 +101,7 @@ _JOINT: dict[str, Entry] = {
         "",
         dict.fromkeys(("rising", "falling", "reference_position"), Idle("where a reference switch sits")),
     ),
+    "joint_properties": entry("", each("damping friction", Unread("write <dynamics>", default="0"))),
     "safety_controller": entry(
         "",
         each(

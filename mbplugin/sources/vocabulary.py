@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from lxml import etree
+
 from mbplugin.errors import suggestion
 from mbplugin.sources.scene import Defect
 from mbplugin.sources.xml import Element, local_name, origin
@@ -18,6 +20,8 @@ from mbplugin.sources.xml import Element, local_name, origin
 TEXT = ""
 #: How many names a message lists, and how much of a value.
 _NAMED, _SHOWN = 4, 60
+#: Misspelt attributes of one element that are named one by one.
+_MOST = 20
 
 
 @dataclass(frozen=True)
@@ -107,18 +111,18 @@ def entry(
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """One thing that is not read: where, what it says, and whose it is."""
+    """One thing that is not read: where, what it says, whose it is; misspelt, which word and the known."""
 
     what: str
     use: Unread
     element: Element
     owner: str
     value: str
-    remedy: str = ""
+    misspelt: tuple[str, tuple[str, ...]] | None = None
 
 
 def unread_defects(root: Element, vocabulary: Vocabulary, key: str) -> tuple[Defect, ...]:
-    """Return what a document says and no reader takes; one defect per kind, misspelt words one each.
+    """Return what a document says and no reader takes, one defect per kind.
 
     Parameters
     ----------
@@ -127,42 +131,65 @@ def unread_defects(root: Element, vocabulary: Vocabulary, key: str) -> tuple[Def
     key : str
         The entry of the root element.
     """
-    groups: dict[tuple[str, str], list[_Seen]] = {}
-    for seen in _scan(root, vocabulary, vocabulary[key], ""):
-        alone = f"{id(seen.element)}" if seen.remedy else ""
-        groups.setdefault((seen.what, alone), []).append(seen)
+    groups: dict[str, list[_Seen]] = {}
+    for seen in _scan(root, vocabulary, key):
+        groups.setdefault(seen.what, []).append(seen)
     return tuple(_defect(group) for group in groups.values())
 
 
-def _scan(element: Element, vocabulary: Vocabulary, known: Entry, owner: str) -> Iterator[_Seen]:
-    """Yield what is not read of an element and all that is in it."""
-    tag = local_name(element)
-    owner = _name(element) or owner
+def _scan(root: Element, vocabulary: Vocabulary, key: str) -> Iterator[_Seen]:
+    """Yield what is not read of a document, in file order; without recursion, files nest deeply."""
+    todo = [(root, vocabulary[key], "")]
+    while todo:
+        element, known, owner = todo.pop()
+        owner = _name(element) or owner
+        yield from _attributes(element, known, owner)
+        if (text := _text(element)) and (TEXT in known.attributes or not len(element)):
+            yield from _value(element, TEXT, text, known, owner)
+        inner: list[tuple[Element, Entry, str]] = []
+        seen: set[str] = set()
+        for child in element:
+            if not isinstance(child.tag, str):
+                continue
+            name = local_name(child)
+            use = known.children.get(name, known.foreign)
+            repeated = name in seen and name not in known.many
+            seen.add(name)
+            if isinstance(use, str) and not repeated:
+                inner.append((child, vocabulary[use], owner))
+            else:
+                yield from _child(element, child, use, known, owner, repeated=repeated)
+        todo += reversed(inner)
+
+
+def _attributes(element: Element, known: Entry, owner: str) -> Iterator[_Seen]:
+    """Yield the attributes of an element that are not read; of many misspelt ones just the first."""
+    misspelt = 0
     for name, value in element.attrib.items():
         # names with a namespace belong to other programs, as xsi:schemaLocation does
-        if not str(name).startswith("{"):
-            yield from _value(element, str(name), str(value), known, owner)
-    if (text := _text(element)) and (TEXT in known.attributes or not len(element)):
-        yield from _value(element, TEXT, text, known, owner)
-    seen: set[str] = set()
-    for child in element:
-        if not isinstance(child.tag, str):
+        if str(name).startswith("{"):
             continue
-        name = local_name(child)
-        use = known.children.get(name, known.foreign)
-        own = _name(child) or owner
-        if use is None:
-            remedy = suggestion(name, list(known.children))
-            what = f"<{name}> in <{tag}> is no element of the format"
-            yield _Seen(what, Unread(), child, own, content(child), remedy)
-        elif name in seen and name not in known.many and not isinstance(use, Idle):
-            what = f"a second <{name}> in <{tag}>"
-            yield _Seen(what, Unread("the first one counts"), child, own, content(child))
-        elif isinstance(use, str):
-            yield from _scan(child, vocabulary, vocabulary[use], owner)
-        elif isinstance(use, Unread) and not (use.default is not None and _same(content(child), use.default)):
-            yield _Seen(f"<{name}> in <{tag}>", use, child, own, content(child))
-        seen.add(name)
+        for seen in _value(element, str(name), str(value), known, owner):
+            misspelt += seen.misspelt is not None
+            if misspelt <= _MOST or seen.misspelt is None:
+                yield seen
+    if misspelt > _MOST:
+        what = f"{misspelt - _MOST} more words of <{local_name(element)}>"
+        yield _Seen(what, Unread("they are not part of the format"), element, owner, "")
+
+
+def _child(
+    element: Element, child: Element, use: Use | str | None, known: Entry, owner: str, *, repeated: bool
+) -> Iterator[_Seen]:
+    """Yield an element that is not looked into, where it is not read."""
+    name = local_name(child)
+    what, own = f"<{name}> in <{local_name(element)}>", _name(child) or owner
+    if use is None:
+        yield _Seen(what, Unread(), child, own, content(child), (name, tuple(known.children)))
+    elif repeated and not isinstance(use, Idle):
+        yield _Seen(f"a second {what}", Unread("the first one counts"), child, own, content(child))
+    elif isinstance(use, Unread) and not (use.default is not None and _same(content(child), use.default)):
+        yield _Seen(what, use, child, own, content(child))
 
 
 def _value(element: Element, name: str, value: str, known: Entry, owner: str) -> Iterator[_Seen]:
@@ -170,10 +197,8 @@ def _value(element: Element, name: str, value: str, known: Entry, owner: str) ->
     tag, use = local_name(element), known.attributes.get(name, known.rest)
     if use is None:
         what = f"{name} of <{tag}>" if name else f"the text of <{tag}>"
-        remedy = suggestion(name, [word for word in known.attributes if word]) if name else ""
-        yield _Seen(
-            f"{what} is no word of the format", Unread(), element, owner, value, remedy or "remove it"
-        )
+        words = tuple(word for word in known.attributes if word)
+        yield _Seen(what, Unread(), element, owner, value, (name, words))
     elif isinstance(use, Unread) and not (use.default is not None and _same(value, use.default)):
         yield _Seen(f"{name} of <{tag}>" if name else f"<{tag}>", use, element, owner, value)
 
@@ -199,12 +224,17 @@ def _same(value: str, default: str) -> bool:
 
 def content(element: Element) -> str:
     """Return everything that an element says, its text, attributes and elements, in one line."""
-    parts = [_text(element)] if _text(element) else []
-    parts += [f"{name}={value}" for name, value in element.attrib.items()]
-    for child in element:
-        if isinstance(child.tag, str):
-            parts.append(f"{local_name(child)}({content(child)})")
-    return " ".join(parts)
+    parts: list[str] = []
+    for event, part in etree.iterwalk(element, events=("start", "end")):
+        if not isinstance(part.tag, str):
+            continue
+        if event == "end":
+            parts += [")"] * (part is not element)
+            continue
+        parts += [f"{local_name(part)}("] * (part is not element)
+        parts += [_text(part)] * bool(_text(part))
+        parts += [f"{name}={value}" for name, value in part.attrib.items()]
+    return " ".join(parts).replace("( ", "(").replace(" )", ")")
 
 
 def _defect(group: list[_Seen]) -> Defect:
@@ -216,7 +246,11 @@ def _defect(group: list[_Seen]) -> Defect:
     said = f" ({value})" if value else ""
     whose = f" of {shown}{more}" if owners else ""
     why = f": {first.use.why}" if first.use.why else ""
-    end = f" and is not read; {first.remedy}" if first.remedy else f" is not read{why}"
+    end = f" is not read{why}"
+    if first.misspelt:
+        word, known = first.misspelt
+        hint = suggestion(word, known) if word else "remove it"
+        end = f" is not part of the format and is not read; {hint}"
     lines = [int(seen.element.sourceline or 0) for seen in group]
     return Defect(
         "MB113",
