@@ -2,7 +2,8 @@
 
 What it does
 ------------
-Reports elements that have no place in the mechanism.
+Reports elements and attributes that have no place in the mechanism, and words that the format does not
+have. All of one kind are one finding; it is a note where it says how a simulator solves or controls.
 
 Why it matters
 --------------
@@ -10,7 +11,8 @@ What the file says and what is analyzed differ.
 
 Example
 -------
-An inactive ``<equality>`` in MJCF, a tendon equality, an SDF ``<state>``.
+An inactive ``<equality>``, a tendon or a position actuator in MJCF, an SDF ``<state>``, ``<dynamic>`` for
+``<dynamics>`` in a URDF.
 
 Remedy
 ------
