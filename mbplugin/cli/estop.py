@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
 Category = Annotated[int, typer.Option(help="0: without power at once; 1: led, then braked; 2: led.")]
+PayloadShare = Annotated[
+    float, typer.Option("--payload-share", metavar="S", help="Factor of the scene's payloads; 0: none.")
+]
 Trajectory = Annotated[
     Path | None, typer.Option(metavar="CSV|NPZ", help="Start on a recorded motion: time and joint columns.")
 ]
@@ -47,6 +50,7 @@ def estop_command(
     qd: StopQdOption = None,
     category: Category = 0,
     payload: StopPayloadOption = None,
+    payload_share: PayloadShare = 1.0,
     brake: BrakeOption = None,
     deceleration: DecelerationOption = None,
     load: LoadOption = None,
@@ -81,6 +85,7 @@ def estop_command(
             opt.parse_q(qd, "--qd"),
             category=category,
             payload=parse_payloads(payload),
+            payload_share=payload_share,
             brakes=[parse_brake(value) for value in brake or ()],
             decelerations=opt.parse_q(deceleration, "--deceleration"),
             loads=[parse_load(value) for value in load or ()],

@@ -42,6 +42,9 @@ Speed = Annotated[
 Category = Annotated[
     list[str] | None, typer.Option("--category", metavar="0,1", help="Which categories; default: both.")
 ]
+Commands = Annotated[
+    bool, typer.Option("--commands", help="In text, print the estop command that computes each row again.")
+]
 FormatOption = Annotated[TableFormat, typer.Option("--output-format", help="The format of the output.")]
 
 
@@ -54,6 +57,7 @@ def stop_table_command(
     brake: BrakeOption = None,
     deceleration: DecelerationOption = None,
     tool: ToolOption = None,
+    commands: Commands = False,
     base: opt.BaseOption = None,
     output_format: FormatOption = TableFormat.text,
     output: opt.OutputOption = None,
@@ -89,9 +93,9 @@ def stop_table_command(
     from mbplugin.report.stop_table_text import stop_table_lines
 
     if output is None and opt.on_terminal(sys.stdout):
-        print_lines(stop_table_lines(table, terminal_width()))
+        print_lines(stop_table_lines(table, terminal_width(), commands=commands))
     else:
-        emit(plain_text(stop_table_lines(table)), output)
+        emit(plain_text(stop_table_lines(table, commands=commands)), output)
 
 
 def _categories(texts: list[str] | None) -> tuple[int, ...]:

@@ -11,8 +11,10 @@ from mbplugin.dynamics.kernels.motion import move
 from mbplugin.dynamics.kernels.solids import find_solids
 from mbplugin.dynamics.kernels.tree import solid_records
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
-from mbplugin.estop.loop import BROKEN, LIMIT, STOPPED, STOPPING, compiled_loop
+from mbplugin.estop.loop import BROKEN, LIMIT, MOVING, STEPS, STOPPED, STOPPING, compiled_loop
+from mbplugin.estop.ramps import Ramps
 from mbplugin.estop.scenario import Scenario
+from mbplugin.estop.tool_path import path_length
 from mbplugin.simulation.act import ACCELERATE, CONFIGURE, compiled_act, do
 from mbplugin.simulation.brakes import JointBrake
 from mbplugin.simulation.machine import STRETCH, Machine, machine_of
@@ -36,6 +38,8 @@ class QuickStop:
     times, travels, reaction_travels, back : (n,) array
         s from the signal; rad or m.
     tool_distance : float
+        Length of the tool's path from the signal to rest, m.
+    tool_displacement : float
         Straight, between the tool's places at the signal and at rest, m.
     evaluations : int
     """
@@ -47,6 +51,7 @@ class QuickStop:
     reaction_travels: Array
     back: Array
     tool_distance: float
+    tool_displacement: float
     evaluations: int
 
 
@@ -71,6 +76,8 @@ class StopMachine:
         self._room = np.zeros(max(n, 1), dtype=np.int64)
         self._rest = np.zeros(nv)
         self._rates = self._s["rate"][self._own]
+        self._order = np.argsort(self._rates)
+        self._pieces = np.zeros((STEPS + 2, 7, nv))
         self._tool = self.model.solids_of.frame(
             scenario.mech, scenario.tool, Pose(np.eye(3), scenario.tool_point)
         )
@@ -91,56 +98,86 @@ class StopMachine:
             self.model.solids[name] = fresh[name]
 
     def stop(self, q: Array, qd: Array) -> QuickStop:
-        """Return how a stop from a state comes out."""
+        """Return how a stop of category 0 from a state comes out."""
         start, q, qd = np.array(q, dtype=float), np.array(q, dtype=float), np.array(qd, dtype=float)
-        before = self.tool_at(start)
-        status, time, count = compiled_loop()(
-            compiled_act(),
-            self._machine,
-            self._room,
-            self._s,
-            q,
-            qd,
-            self.scenario.duration,
-            self.rtol,
-            self.atol,
-        )
-        own = self._s[self._own]
-        travels = q[self._rates] - start[self._rates]
-        reaction = np.where(own["way"] != 0.0, own["mark"], q[self._rates]) - start[self._rates]
-        back = np.where(
-            np.abs(own["way"]) == 1.0, own["far"] - own["way"] * (q[self._rates] - own["mark"]), 0
-        )
-        outcome = _OUTCOMES.get(status, "not_stopped")
-        if status != LIMIT and (back > np.maximum(BACK, SHARE * np.abs(travels))).any():
-            outcome = "slipped_back"
-        distance = float(np.linalg.norm(self.tool_at(q) - before))
-        rest = float(own["rest"].max(initial=0.0)) if outcome == "stopped" else float(time)
-        return QuickStop(outcome, rest, own["rest"].copy(), travels, reaction, back, distance, int(count))
+        ended = self._run(q, qd, self.scenario.duration)
+        own, rates = self._s[self._own], self._rates
+        reaction = np.where(own["way"] != 0.0, own["mark"], q[rates]) - start[rates]
+        back = np.where(np.abs(own["way"]) == 1.0, own["far"] - own["way"] * (q[rates] - own["mark"]), 0)
+        return self._stopped(ended, (start, q), own["rest"].copy(), reaction, back, self._pieces)
 
     def led_stop(self, q: Array, qd: Array, decelerations: Array) -> QuickStop:
-        """Return how a stop of category 1 comes out: ramps in closed form, then brakes that hold or not.
+        """Return how a stop of category 1 comes out: ramps in closed form, then the brakes alone.
 
         Parameters
         ----------
         decelerations : (n,) array
             Of the joints with brakes, rad/s² or m/s², positive.
         """
-        s, rates = self._s[self._own], self._rates
-        v, delay = np.asarray(qd)[rates], s["leaves"]
-        ramps = np.abs(v) / decelerations
-        reaction = v * delay
-        travels = reaction + 0.5 * v * ramps
-        end = np.array(q, dtype=float)
-        end[rates] += travels
-        within = (end[rates] <= s["upper"] + 1e-12) & (end[rates] >= s["lower"] - 1e-12)
-        outcome = "stopped" if within.all() else "limit_hit"
-        if within.all() and (np.abs(self.holding(end)) > s["base"][:, 1] + s["brake"][:, 1]).any():
-            outcome = "not_stopped"
-        times = np.where(v != 0.0, delay + ramps, 0.0)
-        distance = float(np.linalg.norm(self.tool_at(end) - self.tool_at(q)))
-        most = float(times.max(initial=0.0))
-        return QuickStop(outcome, most, times, travels, reaction, np.zeros(len(v)), distance, 1)
+        start, rates, own = np.array(q, dtype=float), self._rates, self._s[self._own]
+        v, delay = np.asarray(qd, dtype=float)[rates], own["leaves"]
+        ramps = Ramps(start[rates], v, delay, np.asarray(decelerations, dtype=float))
+        rest = float(ramps.ends.max(initial=0.0))
+        limit = ramps.limit_time(own["lower"], own["upper"])
+        end = min(rest, limit, self.scenario.duration)
+        q = start.copy()
+        q[rates] = ramps.at(end)[0]
+        times = np.minimum(ramps.ends, end)
+        led = np.ascontiguousarray(ramps.pieces(end)[:, :, self._order])
+        reaction = v * np.minimum(delay, end)
+        if end < rest:
+            ended = (LIMIT if end == limit else MOVING, end, 0)
+            return self._stopped(ended, (start, q), times, reaction, np.zeros(len(v)), led)
+        status, time, count = self._braked(q, self.scenario.duration - end)
+        slipped = self._s[self._own]["rest"]
+        times = np.where(slipped > 0.0, end + slipped, times)
+        slipping = self._pieces[: int((self._pieces[:, 0, 0] <= 0.0).argmax())]
+        pieces = np.concatenate((led[led[:, 0, 0] > 0.0], slipping))
+        # a braked joint turns at the end of a piece
+        back = (np.sign(v) * (pieces[:, 4, rates] - q[rates])).max(axis=0, initial=0.0)
+        return self._stopped((status, end + time, count), (start, q), times, reaction, back, pieces)
+
+    def _braked(self, q: Array, duration: float) -> tuple[int, float, int]:
+        """Move q in place from rest: brakes are told to close, power goes off when the last has gripped."""
+        delays, grips = self._s["leaves"].copy(), self._s["grips"].copy()
+        engagement = (grips - delays)[self._own]
+        self._s["leaves"][self._own] = engagement.max(initial=0.0)
+        self._s["grips"][self._own] = engagement
+        try:
+            return self._run(q, np.zeros(len(q)), duration)
+        finally:
+            self._s["leaves"], self._s["grips"] = delays, grips
+
+    def _run(self, q: Array, qd: Array, duration: float) -> tuple[int, float, int]:
+        """Move q and qd in place to rest; return how it ends, when (s), and the number of evaluations."""
+        room, s = self._room, self._s
+        status, time, count = compiled_loop()(
+            compiled_act(), self._machine, room, s, q, qd, duration, self.rtol, self.atol, self._pieces
+        )
+        return int(status), float(time), int(count)
+
+    def _stopped(
+        self,
+        ended: tuple[int, float, int],
+        poses: tuple[Array, Array],
+        times: Array,
+        reaction: Array,
+        back: Array,
+        pieces: Array,
+    ) -> QuickStop:
+        """Return the value of a stop from how it ended (status, time, count), first and last pose, motion."""
+        (status, time, count), (start, end) = ended, poses
+        travels = end[self._rates] - start[self._rates]
+        outcome = _OUTCOMES.get(status, "not_stopped")
+        if status != LIMIT and (back > np.maximum(BACK, SHARE * np.abs(travels))).any():
+            outcome = "slipped_back"
+        carrier, X = self._tool
+        length = path_length(self.model.solids, self.model.rates, carrier, X.p, pieces)
+        displacement = float(np.linalg.norm(self.tool_at(end) - self.tool_at(start)))
+        last = float(times.max(initial=0.0)) if status == STOPPED else time
+        # a straight path may come out shorter than its chord by rounding
+        length = max(float(length), displacement)
+        return QuickStop(outcome, last, times, travels, reaction, back, length, displacement, count)
 
     def holding(self, q: Array) -> Array:
         """Return the forces (n,) that the brakes need to hold a pose, N·m and N."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from mbplugin.constraints.velocity import body_twists
 from mbplugin.estop.corridor import swept
 from mbplugin.estop.impact import impact_at_end
 from mbplugin.estop.joints import course_of, joint_stops, reaction_time, sample_at
 from mbplugin.estop.scenario import Scenario
 from mbplugin.estop.values import Energies, JointStop, Naive, StopReport, ToolStop
-from mbplugin.mechanism.kinematics import displace, forward
-from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.mechanism.kinematics import BodyPoses, displace, forward
 from mbplugin.simulation.trajectory import Trajectory
 from mbplugin.sources.scene import Request, Shape
 from mbplugin.spatial import Array
@@ -32,9 +32,10 @@ def evaluate(
     """Return the report of a stop."""
     joints = joint_stops(scenario, motion)
     dense = motion.resample(np.sort(np.concatenate((motion.time, np.linspace(0, motion.time[-1], _PATH)))))
-    R, p = _frames(scenario.mech, dense.q)
+    poses = [forward(scenario.mech, row) for row in dense.q]
+    R, p = np.array([one.R_WL for one in poses]), np.array([one.p_WL for one in poses])
     reaction = min((j.reaction_time for j in joints if j.time > 0), default=0.0)
-    tool = _tool(scenario, dense.time, R, p, reaction)
+    tool = _tool(scenario, dense, poses, reaction)
     impact = impact_at_end(motion, scenario.actions)
     return StopReport(
         outcome_of(motion, joints),
@@ -61,16 +62,13 @@ def outcome_of(motion: Trajectory, joints: tuple[JointStop, ...]) -> str:
     return "stopped" if motion.outcome == "stopped" else "not_stopped"
 
 
-def _frames(mech: Mechanism, q: Array) -> tuple[Array, Array]:
-    poses = [forward(mech, row) for row in q]
-    return np.array([one.R_WL for one in poses]), np.array([one.p_WL for one in poses])
-
-
-def _tool(scenario: Scenario, time: Array, R: Array, p: Array, reaction: float) -> ToolStop:
-    i = scenario.mech.body_index[scenario.tool]
-    path = p[:, i] + R[:, i] @ scenario.tool_point
-    lengths = np.linalg.norm(np.diff(path, axis=0), axis=1)
-    k = sample_at(time, reaction)
+def _tool(scenario: Scenario, dense: Trajectory, poses: Sequence[BodyPoses], reaction: float) -> ToolStop:
+    mech, i = scenario.mech, scenario.mech.body_index[scenario.tool]
+    path = np.array([one.of(i).apply(scenario.tool_point) for one in poses])
+    twists = np.array([body_twists(mech, one, qd)[i] for one, qd in zip(poses, dense.qd, strict=True)])
+    arms = path - np.array([one.p_WC[i] for one in poses])
+    lengths = arc_lengths(dense.time, path, twists[:, :3] + np.cross(twists[:, 3:], arms))
+    k = sample_at(dense.time, reaction)
     path.setflags(write=False)
     return ToolStop(
         scenario.tool,
@@ -79,6 +77,15 @@ def _tool(scenario: Scenario, time: Array, R: Array, p: Array, reaction: float) 
         float(lengths[:k].sum()),
         float(lengths[k:].sum()),
     )
+
+
+def arc_lengths(time: Array, path: Array, velocity: Array) -> Array:
+    """Return the lengths (T − 1,) of cubic arcs through points (T, 3) with velocities (T, 3), m and m/s."""
+    h, chord = np.diff(time), np.diff(path, axis=0)
+    middle = 1.5 * chord - 0.25 * h[:, None] * (velocity[1:] + velocity[:-1])
+    speed = np.linalg.norm(velocity, axis=1)
+    arcs = (h * (speed[1:] + speed[:-1]) + 4 * np.linalg.norm(middle, axis=1)) / 6
+    return np.asarray(np.maximum(arcs, np.linalg.norm(chord, axis=1)))
 
 
 def _speed(scenario: Scenario) -> float:
@@ -107,19 +114,22 @@ def _naive(scenario: Scenario, motion: Trajectory, tool: ToolStop) -> Naive:
     times = {brake.joint: reaction_time(scenario, brake) for brake in scenario.brakes}
     end = min(max(times.values(), default=0.0), float(motion.time[-1]))
     k = sample_at(motion.time, end)
-    q = motion.q[k].copy()
+    dense = motion.resample(np.unique(np.concatenate((motion.time[: k + 1], np.linspace(0, end, _PATH)))))
+    q = dense.q.copy()
     for joint, time in times.items():
         if scenario.rate_of(joint) >= 0:
-            course = course_of(motion, joint)
             place = scenario.mech.tree.joint_of_pair[joint].q.start
-            q[place] = course.q[sample_at(motion.time, time)]
-    poses = forward(scenario.mech, q).of(scenario.mech.body_index[scenario.tool])
-    there = poses.apply(scenario.tool_point)
+            frozen = sample_at(dense.time, time)
+            q[frozen:, place] = course_of(motion, joint).q[sample_at(motion.time, time)]
+    i = scenario.mech.body_index[scenario.tool]
+    path = np.array([forward(scenario.mech, row).of(i).apply(scenario.tool_point) for row in q])
+    q = q[-1].copy()
     q.setflags(write=False)
     return Naive(
         q,
         end,
-        float(np.linalg.norm(there - tool.path[0])),
-        float(np.linalg.norm(there - tool.path[-1])),
+        float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum()),
+        float(np.linalg.norm(path[-1] - path[0])),
+        float(np.linalg.norm(path[-1] - tool.path[-1])),
         float(motion.kinetic[k]),
     )

@@ -47,6 +47,8 @@ STOPPING = np.dtype(
 
 #: How a stop ends.
 STOPPED, LIMIT, MOVING, BROKEN = range(4)
+#: The most steps of a stop.
+STEPS = 4000
 _RATE, _FORCE, _BOUND = 0, 1, 2
 #: A brake holds up to this share of its static part; it is watched up to a little more, where it no
 #: longer holds for certain.
@@ -67,11 +69,12 @@ def stop_loop(
     end: float,
     rtol: float,
     atol: float,
+    pieces: Array,
 ) -> tuple[int, float, int]:
     """Move (q, qd) in place to rest; return how it ends, when, and how many evaluations it took.
 
     ``room`` (n,) is for the rows that hold; the machine's own chosen rows, Q, R and multipliers have
-    room for n.
+    room for n. ``pieces`` (STEPS + 2, 7, nv) takes the motion, one piece per step; see :func:`_keep`.
     """
     nv = len(qd)
     k, old = np.zeros((7, 2, nv)), np.zeros((2, nv))
@@ -80,11 +83,15 @@ def stop_loop(
     _reset(m, s, q, qd)
     t = _all_led(s, end)
     for j in range(nv):
+        old[0, j], old[1, j] = q[j], qd[j]
         q[j] += t * qd[j]
+        m.rates[j].qdd = 0.0
+    kept = _keep(pieces, 0, t, old, a0, m, q, qd)
+    old[:] = 0.0
     _switch(s, m, t, q, qd)
     _follow(s, t, old, q, qd)
     count += _decide(act, m, room, s, q, qd)
-    for _ in range(4000):
+    for _ in range(STEPS):
         if _rests(m, s, t, qd):
             return STOPPED, t, count
         if t >= end:
@@ -117,6 +124,7 @@ def stop_loop(
                 if other < 0 or before == n:
                     break
                 kind, n, length = other, before, min(sooner, 0.999 * step)
+        kept = _keep(pieces, kept, step, old, a0, m, q, qd)
         whole = kind < 0 and step >= goal - t
         t = goal if whole else t + step
         # a step cut short says nothing about the next one
@@ -130,6 +138,26 @@ def stop_loop(
         if kind >= 0 or changed:
             count += _decide(act, m, room, s, q, qd)
     return BROKEN, t, count
+
+
+@kernel
+def _keep(
+    pieces: Array, k: int, length: float, old: Array, a0: Array, m: Machine, q: Array, qd: Array
+) -> int:
+    """Keep a step as piece k; return the number of pieces.
+
+    A piece (7, nv) has its length (s) in [0, 0], then q, q̇, q̈ at its start and q, q̇, q̈ at its end; behind
+    the last piece stands one of length 0.
+    """
+    if length > 0.0:
+        piece = pieces[k]
+        piece[0, 0] = length
+        for j in range(len(q)):
+            piece[1, j], piece[2, j], piece[3, j] = old[0, j], old[1, j], a0[j]
+            piece[4, j], piece[5, j], piece[6, j] = q[j], qd[j], m.rates[j].qdd
+        k += 1
+    pieces[k, 0, 0] = 0.0
+    return k
 
 
 @kernel
@@ -406,4 +434,5 @@ def compiled_loop() -> Any:
     result: Any = types.Tuple
     result = result((types.int64, types.float64, types.int64))
     numbers = [types.float64] * 3
-    return compiled(stop_loop, result(ACT, MACHINE, INDICES, record[::1], VECTOR, VECTOR, *numbers))
+    pieces = types.float64[:, :, ::1]
+    return compiled(stop_loop, result(ACT, MACHINE, INDICES, record[::1], VECTOR, VECTOR, *numbers, pieces))

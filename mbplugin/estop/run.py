@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from math import isfinite
 
 import numpy as np
 
@@ -34,6 +35,7 @@ def estop(
     *,
     category: int = 0,
     payload: PayloadValue = None,
+    payload_share: float = 1.0,
     brakes: Iterable[BrakeLike] | None = None,
     decelerations: Mapping[str, float] | None = None,
     armature: Mapping[str, float] | None = None,
@@ -64,6 +66,8 @@ def estop(
     category : 0, 1 or 2
     payload : float, Payload or mapping, or an iterable of these, optional
         On top of the scene's; a number is a mass (kg) at the tool.
+    payload_share : float
+        Factor of masses and inertias of the scene's payloads; 0 leaves them out.
     brakes : iterable of Brake or mapping, optional
         In place of the scene's brakes on the same joints. A joint with neither and an effort limit gets
         a brake that slides with that effort, and this is told.
@@ -96,6 +100,7 @@ def estop(
         qd,
         category=category,
         payload=payload,
+        payload_share=payload_share,
         brakes=brakes,
         decelerations=decelerations,
         armature=armature,
@@ -118,6 +123,7 @@ def make_scenario(
     *,
     category: int = 0,
     payload: PayloadValue = None,
+    payload_share: float = 1.0,
     brakes: Iterable[BrakeLike] | None = None,
     decelerations: Mapping[str, float] | None = None,
     armature: Mapping[str, float] | None = None,
@@ -140,7 +146,7 @@ def make_scenario(
     actions = replace(
         base,
         loads=(*base.loads, *read_loads(mechanism, loads)),
-        payloads=(*base.payloads, *payloads_of(mechanism, payload, tool)),
+        payloads=(*_scaled(base.payloads, payload_share), *payloads_of(mechanism, payload, tool)),
         armature={**base.armature, **(armature or {})},
         damping=damping,
         friction=friction,
@@ -172,6 +178,15 @@ def make_scenario(
         assumed=assumed,
         notes=tuple(notes),
     )
+
+
+def _scaled(payloads: tuple[Payload, ...], share: float) -> tuple[Payload, ...]:
+    """Return payloads with masses and inertias multiplied."""
+    if not (isfinite(share) and share >= 0):
+        raise BadNumber(f"the share of the scene's payloads is {share:g}", expected="not negative")
+    if share == 0.0:
+        return ()
+    return tuple(replace(one, mass=share * one.mass, inertia=share * one.inertia) for one in payloads)
 
 
 def fitted_brakes(

@@ -31,7 +31,8 @@ class SweepReport:
     count : int
     outcomes : dict of str to int
     quantiles : dict of str to dict of float to float
-        Of the stops that come to rest: time (s), tool_distance (m), and of every joint the time and the
+        Of the stops that come to rest: time (s), tool_distance along its path and
+        tool_displacement, straight (m), and of every joint the time and the
         size of the travel (rad, m).
     worst : dict of str to int
         The number of the stop with the largest value.
@@ -106,7 +107,8 @@ def report_of(plan: SweepPlan, folder: Path) -> SweepReport:
     rested = np.array([outcome == "stopped" for outcome in outcomes])
     quantiles, worst = {}, {}
     names = [brake.joint for brake in plan.scenario.brakes]
-    for key in ("time", "tool_distance", *(f"{w} {name}" for name in names for w in ("time", "travel"))):
+    joints = (f"{w} {name}" for name in names for w in ("time", "travel"))
+    for key in ("time", "tool_distance", "tool_displacement", *joints):
         values = np.abs(table.column(key).to_numpy())
         if rested.any():
             quantiles[key] = {p: float(np.quantile(values[rested], p)) for p in QUANTILES}

@@ -57,8 +57,8 @@ def part_columns(plan: SweepPlan, part: int) -> dict[str, Any]:
     machine = _machine(plan)
     names = [brake.joint for brake in plan.scenario.brakes]
     own = range(part * plan.part, min((part + 1) * plan.part, plan.count))
-    columns: dict[str, list[Any]] = {"stop": list(own), "outcome": [], "time": [], "tool_distance": []}
-    columns["payload"] = []
+    columns: dict[str, list[Any]] = {"stop": list(own), "outcome": [], "time": []}
+    columns |= {"tool_distance": [], "tool_displacement": [], "payload": []}
     for name in names:
         columns |= {f"time {name}": [], f"travel {name}": [], f"rate {name}": []}
     rates = [plan.scenario.rate_of(name) for name in names]
@@ -71,6 +71,7 @@ def part_columns(plan: SweepPlan, part: int) -> dict[str, Any]:
         columns["outcome"].append(stop.outcome)
         columns["time"].append(stop.time)
         columns["tool_distance"].append(stop.tool_distance)
+        columns["tool_displacement"].append(stop.tool_displacement)
         columns["payload"].append(sum(payload.mass for payload in payloads))
         for n, name in enumerate(names):
             columns[f"time {name}"].append(float(stop.times[n]))

@@ -18,6 +18,10 @@ from mbplugin.sources.scene import Payload
 from mbplugin.sources.spring import JointSpring, Spring
 from mbplugin.spatial import Array
 
+#: Changes whenever the part files get other columns, or a column another meaning: such a folder is another
+#: sweep's.
+_COLUMNS = 2
+
 
 @dataclass(frozen=True, eq=False)
 class SweepPlan:
@@ -92,6 +96,7 @@ class SweepPlan:
         """What tells this plan from others."""
         s = self.scenario
         told = (
+            _COLUMNS,
             s.mech.name,
             [(b.name, b.mass, b.p_LC.tolist(), b.I_C.tolist()) for b in s.mech.bodies],
             [(p.name, p.type, p.X_AP.p.tolist(), p.X_AP.R.tolist(), repr(p.freedoms)) for p in s.mech.pairs],

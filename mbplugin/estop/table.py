@@ -10,11 +10,13 @@ import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.estop.axes import table_axes
-from mbplugin.estop.batch import QuickStop, StopMachine, is_quick
+from mbplugin.estop.batch import StopMachine, is_quick
 from mbplugin.estop.decelerations import file_limits
 from mbplugin.estop.extension import ExtensionPose, Poser
 from mbplugin.estop.run import assumed_brakes, make_scenario
 from mbplugin.estop.scenario import Scenario
+from mbplugin.estop.table_command import StopCommand, stop_command
+from mbplugin.estop.table_row import RowCase, row_values
 from mbplugin.estop.table_values import StoppingTable
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.simulation.brakes import BrakeLike
@@ -61,6 +63,7 @@ def stopping_table(
     BadUsage
         A mechanism with loops, an axis of unknown speed, no brake and no ramp to be had.
     """
+    scene, brakes = mech if isinstance(mech, Scene) else None, tuple(brakes or ())
     scenario = make_scenario(mech, brakes=brakes, tool=tool)
     rated = _rated(scenario, payload)
     scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
@@ -71,10 +74,13 @@ def stopping_table(
         )
     if not set(categories) <= {0, 1}:
         raise BadUsage(f"categories {tuple(categories)} were asked for", expected="0 and 1")
-    machine = StopMachine(scenario)
     names = table_axes(scenario.mech, scenario.tool, axes)
-    maker = _Maker(machine, names, rated, _speeds(scenario.mech, names, speeds))
-    ramps = _stated_ramps(scenario, mech if isinstance(mech, Scene) else None, decelerations)
+    ramps = _stated_ramps(scenario, scene, decelerations)
+    rampless = _without_ramp(scenario, _stated_ramps(scenario, scene, None))
+    command = stop_command(scene, scenario.tool, brakes, rampless, payload is not None)
+    # as accurate as estop: a table has few rows
+    machine = StopMachine(scenario, rtol=scenario.rtol, atol=scenario.atol)
+    maker = _Maker(machine, names, rated, _speeds(scenario.mech, names, speeds), payload is None, command)
     rows = [row for category in categories for row in maker.rows(category, ramps)]
     return StoppingTable(
         scenario.mech.name,
@@ -89,9 +95,16 @@ class _Maker:
     """Runs the stops of a table."""
 
     def __init__(
-        self, machine: StopMachine, axes: tuple[str, ...], rated: Payload, speeds: Mapping[str, float]
+        self,
+        machine: StopMachine,
+        axes: tuple[str, ...],
+        rated: Payload,
+        speeds: Mapping[str, float],
+        of_scene: bool,
+        command: StopCommand | None,
     ) -> None:
         self.machine, self.axes, self.rated, self.speeds = machine, axes, rated, speeds
+        self.of_scene, self.command = of_scene, command
         machine.set_payloads(_share(rated, 100))
         self._poser = Poser(machine, axes)
         shares = {axis: SHARES if k < 2 else (100,) for k, axis in enumerate(axes)}
@@ -123,18 +136,27 @@ class _Maker:
         ramps: Mapping[str, float],
     ) -> dict[str, object]:
         scenario = self.machine.scenario
-        joints = [brake.joint for brake in scenario.brakes]
-        n, rate = joints.index(axis), scenario.rate_of(axis)
+        q, speed = pose.q, self.speeds[axis] * shares[0] / 100
         qd = np.zeros(len(scenario.qd))
-        qd[rate] = pose.sense * self.speeds[axis] * shares[0] / 100
+        qd[scenario.rate_of(axis)] = pose.sense * speed
         deceleration = None
         if category == 0:
-            stop = self.machine.stop(pose.q, qd)
+            stop = self.machine.stop(q, qd)
         else:
-            deceleration = self._deceleration(axis, pose.q, ramps)
-            all_of_them = np.full(len(joints), deceleration)
-            stop = self.machine.led_stop(pose.q, qd, all_of_them)
-        return _values(category, k, axis, shares, pose, abs(qd[rate]), deceleration, stop, n, scenario)
+            deceleration = self._deceleration(axis, q, ramps)
+            stop = self.machine.led_stop(q, qd, np.full(len(scenario.brakes), deceleration))
+        case = RowCase(category, k + 1, axis, shares, pose, speed, deceleration)
+        carried = self.rated.mass * shares[2] / 100
+        return row_values(case, stop, scenario, carried) | {"command": self._command_of(case)}
+
+    def _command_of(self, case: RowCase) -> str | None:
+        """Return the command that computes a row again."""
+        if self.command is None:
+            return None
+        q = dict(zip(self.machine.scenario.mech.q_names, case.pose.q.tolist(), strict=True))
+        qd = {case.axis: case.pose.sense * case.speed}
+        carried = _payload_options(self.rated, case.shares[2], self.of_scene)
+        return self.command.text(case.category, q, qd, carried, case.deceleration)
 
     def _deceleration(self, axis: str, q: Array, ramps: Mapping[str, float]) -> float:
         if axis in ramps:
@@ -159,39 +181,20 @@ class _Maker:
 _ORDER = ("category", "axis", "extension_percent", "payload_percent", "speed_percent")
 
 
-def _values(
-    category: int,
-    k: int,
-    axis: str,
-    shares: tuple[int, int, int],
-    pose: ExtensionPose,
-    speed: float,
-    deceleration: float | None,
-    stop: QuickStop,
-    n: int,
-    scenario: Scenario,
-) -> dict[str, object]:
-    unit = "m" if scenario.brakes[n].freedom[0] == "t" else "rad"
-    reaction = scenario.brakes[n].grips if category == 0 else scenario.brakes[n].delay
-    return {
-        "category": category,
-        "axis": k + 1,
-        "joint": axis,
-        "unit": unit,
-        "speed_percent": shares[0],
-        "extension_percent": shares[1],
-        "payload_percent": shares[2],
-        "speed": speed,
-        "extension": pose.extension,
-        "deceleration": deceleration,
-        "time": float(stop.times[n]),
-        "distance": abs(float(stop.travels[n])),
-        "reaction_time": min(reaction, float(stop.times[n])),
-        "reaction_distance": abs(float(stop.reaction_travels[n])),
-        "rest_time": stop.time,
-        "tool_distance": stop.tool_distance,
-        "outcome": stop.outcome,
-    }
+def _payload_options(rated: Payload, percent: int, of_scene: bool) -> tuple[str, ...]:
+    """Return the options of ``mbplugin estop`` for a share of the rated payload."""
+    if not rated.mass or (of_scene and percent == 100):
+        return ()
+    if of_scene:
+        return "--payload-share", repr(percent / 100)
+    return "--payload", f"{rated.body}:{percent / 100 * rated.mass!r}"
+
+
+def _without_ramp(scenario: Scenario, stated: Mapping[str, float]) -> list[str]:
+    """Return the braked joints with neither a deceleration nor an effort limit."""
+    known = {*stated, *file_limits(scenario.mech, [brake.joint for brake in scenario.brakes])}
+    efforts = {b.joint: scenario.mech.pair_by_name[b.joint].freedoms[0].effort for b in scenario.brakes}
+    return [j for j, effort in efforts.items() if j not in known and not (isfinite(effort) and effort > 0)]
 
 
 def _rated(scenario: Scenario, payload: float | None) -> Payload:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,12 @@ class StoppingTable:
         The joints that are stopped.
     rows : tuple of dict
         category, axis (1 …), joint, unit (rad or m), speed_percent, extension_percent, payload_percent,
-        speed (unit/s), extension (m), deceleration (unit/s², category 1), time (s), distance (unit),
-        reaction_time (s), reaction_distance (unit), rest_time of all joints (s), tool_distance (m),
-        outcome.
+        speed (unit/s), sense (+1 or −1), extension (m), payload (kg), deceleration (unit/s², category 1),
+        time until the axis rests (s), distance (unit), reaction_time (s), reaction_distance (unit),
+        rest_time of all joints (s), tool_distance along its path and tool_displacement, straight (m),
+        outcome, slips (other joints that move: joint, unit, travel, time), q (the pose at the signal,
+        by coordinate), command (``mbplugin estop …`` that computes the row again; None for a model
+        that was not read from a file).
     assumptions : tuple of str
         One sentence each.
     """
@@ -75,7 +79,24 @@ class StoppingTable:
         out = io.StringIO()
         for sentence in (f"stopping table of {self.model}, tool {self.tool}", *self.assumptions):
             out.write(f"# {' '.join(sentence.split())}\n")
-        writer = csv.DictWriter(out, list(self.rows[0]) if self.rows else [])
+        rows = [_flat(row) for row in self.rows]
+        writer = csv.DictWriter(out, list(rows[0]) if rows else [])
         writer.writeheader()
-        writer.writerows(self.rows)
+        writer.writerows(rows)
         return out.getvalue()
+
+
+def slip_words(row: Mapping[str, Any]) -> list[str]:
+    """Return how far other joints of a row move, one phrase each."""
+    return [
+        f"{slip['joint']} slips {slip['travel']:+.4g} {slip['unit']}, at rest after"
+        f" {1e3 * slip['time']:.1f} ms"
+        for slip in row["slips"]
+    ]
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of cells: slips in words, one column for each coordinate."""
+    cells = {key: value for key, value in row.items() if key not in ("slips", "q", "command")}
+    pose = {f"q {name}": value for name, value in row["q"].items()}
+    return {**cells, "slips": "; ".join(slip_words(row)), **pose, "command": row["command"]}

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from mbplugin.estop.scenario import Scenario
 from mbplugin.simulation.event import Event
 from mbplugin.simulation.trajectory import Trajectory
@@ -89,6 +91,11 @@ class ToolStop:
         """Length of the path from the signal to rest, m."""
         return self.reaction_distance + self.braking_distance
 
+    @property
+    def displacement(self) -> float:
+        """Straight, between the places at the signal and at rest, m."""
+        return float(np.linalg.norm(self.path[-1] - self.path[0]))
+
 
 @dataclass(frozen=True, eq=False)
 class Corridor:
@@ -158,8 +165,10 @@ class Naive:
     ----------
     q : (nq,) array
         Where the joints would stand.
-    time, distance : float
-        To rest, s; of the tool, m.
+    time : float
+        To rest, s.
+    distance, displacement : float
+        Of the tool, along its path and straight, m.
     tool_error : float
         Distance between the tool's places in both answers, m.
     energy_ignored : float
@@ -169,6 +178,7 @@ class Naive:
     q: Array
     time: float
     distance: float
+    displacement: float
     tool_error: float
     energy_ignored: float
 

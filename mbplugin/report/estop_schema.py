@@ -45,7 +45,8 @@ def estop_schema() -> s.Schema:
         naive=s._object(
             q=values,
             time=s._described(s._SIZE, "s"),
-            tool_distance=s._described(s._SIZE, "m"),
+            tool_distance=s._described(s._SIZE, "along the path, m"),
+            tool_displacement=s._described(s._SIZE, "straight, m"),
             tool_error=s._described(s._SIZE, "m"),
             energy_ignored=s._described(s._NUMBER, "J"),
         ),
@@ -65,6 +66,12 @@ def estop_schema() -> s.Schema:
 
 def stop_table_schema() -> s.Schema:
     """Return the schema of a stopping table without its header."""
+    slip = s._object(
+        joint=s._TEXT,
+        unit={"enum": ["rad", "m"]},
+        travel=s._described(s._NUMBER, "unit"),
+        time=s._described(s._SIZE, "from the signal to rest, s"),
+    )
     row = s._object(
         category={"enum": [0, 1]},
         axis=s._COUNT,
@@ -74,15 +81,21 @@ def stop_table_schema() -> s.Schema:
         extension_percent=s._COUNT,
         payload_percent=s._COUNT,
         speed=s._described(s._SIZE, "unit/s"),
+        sense=s._described({"enum": [-1, 1]}, "in which the axis moves"),
         extension=s._described(s._SIZE, "distance of the tool from the axis, m"),
+        payload=s._described(s._SIZE, "kg"),
         deceleration=s._described(s._or_null(s._SIZE), "unit/s²"),
         time=s._described(s._SIZE, "from the signal until the axis rests, s"),
         distance=s._described(s._SIZE, "unit"),
         reaction_time=s._described(s._SIZE, "s"),
         reaction_distance=s._described(s._SIZE, "unit"),
         rest_time=s._described(s._SIZE, "until all joints rest, s"),
-        tool_distance=s._described(s._SIZE, "m"),
+        tool_distance=s._described(s._SIZE, "along the path, m"),
+        tool_displacement=s._described(s._SIZE, "straight, m"),
         outcome=_OUTCOME,
+        slips=s._described(s._list(slip), "other joints that move"),
+        q=s._described({"type": "object", "additionalProperties": s._NUMBER}, "at the signal, rad, m"),
+        command=s._described(s._or_null(s._TEXT), "computes the row again; null without a file"),
     )
     return s._object(
         schema_version=s._VERSION,
@@ -128,6 +141,7 @@ def _tool() -> s.Schema:
         body=s._TEXT,
         speed=s._described(s._SIZE, "at the signal, m/s"),
         distance=s._described(s._SIZE, "along the path, m"),
+        displacement=s._described(s._SIZE, "straight, m"),
         reaction_distance=s._SIZE,
         braking_distance=s._SIZE,
         path=s._described(s._list(_vector(3)), "world, m"),

@@ -90,8 +90,9 @@ def _tool(report: StopReport, width: int) -> Iterator[Line]:
     box = " × ".join(f"{high - low:.3g}" for low, high in zip(corridor.lower, corridor.upper, strict=True))
     yield Line()
     for sentence in (
-        f"tool {tool.body}: {tool.speed:.4g} m/s at the signal, {tool.distance:.4g} m to rest"
-        f" ({tool.reaction_distance:.4g} m before braking, {tool.braking_distance:.4g} m braking)",
+        f"tool {tool.body}: {tool.speed:.4g} m/s at the signal, {tool.distance:.4g} m along its path to rest"
+        f" ({tool.reaction_distance:.4g} m before braking, {tool.braking_distance:.4g} m braking),"
+        f" {tool.displacement:.4g} m straight",
         f"swept corridor: a box of {box} m",
         f"rates just set to zero would say {naive.time:.4g} s and a tool {naive.tool_error:.4g} m off,"
         f" with {naive.energy_ignored:.4g} J unaccounted for",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.estop.table_values import StoppingTable
+from mbplugin.estop.table_values import StoppingTable, slip_words
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.chart import Chart, Curve, figure
 from mbplugin.report.html.markup import Html, element, section, table
@@ -18,15 +18,19 @@ _HEADS = (
     "joint",
     "speed %",
     "extension %",
-    "payload %",
-    "time [ms]",
+    "payload [kg]",
+    "axis at rest [ms]",
+    "arm at rest [ms]",
     "distance",
     "of it reaction",
-    "tool [m]",
+    "tool path [m]",
+    "tool, straight [m]",
     "outcome",
+    "other joints",
+    "again",
 )
 #: Columns that hold numbers.
-_NUMBERS = (0, 1, 3, 4, 5, 6, 7, 8, 9)
+_NUMBERS = (0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11)
 
 
 def stopping_table_section(chapter: Chapter) -> Html | None:
@@ -38,7 +42,8 @@ def stopping_table_section(chapter: Chapter) -> Html | None:
         "Stopping table",
         element("div", [figure(chart) for chart in _charts(made)], class_="charts"),
         table(_HEADS, [_row(row) for row in made.rows], numbers=_NUMBERS),
-        lead=f"Tool: {made.tool}. Computed, not measured.",
+        lead=f"Tool: {made.tool}. Computed, not measured. Rows in which the arm does not stop, or another"
+        " joint slips, are marked.",
     )
 
 
@@ -59,7 +64,7 @@ def _charts(made: StoppingTable) -> Iterator[Chart]:
 
 def _of_axis(rows: list[dict[str, Any]], title: str) -> Iterator[Chart]:
     unit = rows[0]["unit"]
-    for key, factor, label in (("distance", 1.0, f"distance [{unit}]"), ("time", 1e3, "time [ms]")):
+    for key, factor, label in (("distance", 1.0, f"distance [{unit}]"), ("time", 1e3, "axis at rest [ms]")):
         curves = []
         for share in sorted({row["extension_percent"] for row in rows}):
             own = sorted((r["speed"], factor * r[key]) for r in rows if r["extension_percent"] == share)
@@ -75,15 +80,31 @@ def _row(row: dict[str, Any]) -> Html:
         row["joint"],
         row["speed_percent"],
         row["extension_percent"],
-        row["payload_percent"],
+        f"{row['payload']:.4g} ({row['payload_percent']} %)",
         f"{1e3 * row['time']:.1f}",
+        f"{1e3 * row['rest_time']:.1f}",
         f"{row['distance']:.4f} {row['unit']}",
         f"{row['reaction_distance']:.4f}",
         f"{row['tool_distance']:.4f}",
+        f"{row['tool_displacement']:.4f}",
         row["outcome"].replace("_", " "),
+        "; ".join(slip_words(row)),
+        _again(row),
     )
     return element(
         "tr",
         [element("td", cell, class_="n" if k in _NUMBERS else None) for k, cell in enumerate(cells)],
-        class_=None if row["outcome"] == "stopped" else "warn",
+        class_=None if row["outcome"] == "stopped" and not row["slips"] else "warn",
+    )
+
+
+def _again(row: dict[str, Any]) -> Html:
+    """Return the pose at the signal and the command that computes the row again, folded up."""
+    sense = "positive" if row["sense"] > 0 else "negative"
+    pose = ", ".join(f"{name} {value:.6g}" for name, value in row["q"].items())
+    return element(
+        "details",
+        element("summary", "pose, command"),
+        element("p", f"{row['joint']} in its {sense} sense from {pose}"),
+        element("code", row["command"]) if row["command"] else None,
     )
