@@ -19,7 +19,7 @@ from mbplugin.estop.values import StopReport
 from mbplugin.mechanism.kinematics import JointValues, joint_vector, rate_vector
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.reactions.loads import LoadLike, PayloadLike, read_loads, read_payloads
-from mbplugin.simulation.brakes import BrakeLike, JointBrake, read_brakes, robot_brakes
+from mbplugin.simulation.brakes import BrakeLike, JointBrake, brakeless, read_brakes, robot_brakes
 from mbplugin.simulation.runner import Progress
 from mbplugin.sources.scene import Payload, Scene, mechanism_of
 from mbplugin.spatial import Array
@@ -152,6 +152,7 @@ def make_scenario(
         friction=friction,
     )
     fitted = fitted_brakes(mechanism, scene, brakes)
+    notes += brakeless(mechanism, fitted)
     q0 = joint_vector(mechanism, q, scene.state.q if scene else None)
     qd0 = rate_vector(mechanism, qd, scene.state.qd if scene else None)
     qdd0: Array = np.zeros(len(qd0))

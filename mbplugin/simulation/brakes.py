@@ -11,6 +11,7 @@ from mbplugin.dynamics.actions import BrakeForce
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.mechanism.pair import Pair
+from mbplugin.mechanism.undriven import follows, unbraked_joints
 from mbplugin.sources.scene import Brake
 
 BrakeLike = Brake | Mapping[str, Any]
@@ -116,7 +117,7 @@ def robot_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBra
     assumed = (
         Brake(pair.name, delay=ASSUMED_DELAY)
         for pair in mech.pairs
-        if pair.name not in led and len(pair.kind.free) == 1 and _effort(pair) and not _follows(mech, pair)
+        if pair.name not in led and len(pair.kind.free) == 1 and _effort(pair) and not follows(mech, pair)
     )
     found = (*stated, *(_filled(mech.pair_by_name[b.joint], b, ("no brake is stated",)) for b in assumed))
     if not found:
@@ -128,9 +129,13 @@ def robot_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBra
     return tuple(sorted(found, key=lambda brake: order[brake.joint]))
 
 
-def _follows(mech: Mechanism, pair: Pair) -> bool:
-    """Whether a coupling moves a joint with another one: it has no drive of its own."""
-    return any(coupling.terms[0].pair == pair.name for coupling in mech.couplings)
+def brakeless(mech: Mechanism, brakes: Iterable[JointBrake]) -> tuple[str, ...]:
+    """Return one sentence for each joint that a stop finds without a brake, and why."""
+    zero, unstated = unbraked_joints(mech, {brake.joint for brake in brakes})
+    return (
+        *(f"joint {joint} has no brake: its effort limit is 0" for joint in zero),
+        *(f"joint {joint} has no brake: it states neither a brake nor an effort limit" for joint in unstated),
+    )
 
 
 def _effort(pair: Pair) -> float:
