@@ -12,6 +12,7 @@ from mbplugin.dynamics.kernels.solids import find_solids
 from mbplugin.dynamics.kernels.tree import solid_records
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.estop.loop import BROKEN, LIMIT, MOVING, STEPS, STOPPED, STOPPING, compiled_loop
+from mbplugin.estop.outcome import StopOutcome
 from mbplugin.estop.ramps import Ramps
 from mbplugin.estop.scenario import Scenario
 from mbplugin.estop.tool_path import path_length
@@ -21,7 +22,12 @@ from mbplugin.simulation.machine import STRETCH, Machine, machine_of
 from mbplugin.sources.scene import Payload
 from mbplugin.spatial import AnyArray, Array, Pose
 
-_OUTCOMES = {STOPPED: "stopped", LIMIT: "limit_hit", BROKEN: "not_stopped"}
+_OUTCOMES: dict[int, StopOutcome] = {
+    STOPPED: "stopped",
+    LIMIT: "limit_hit",
+    MOVING: "not_stopped",
+    BROKEN: "not_stopped",
+}
 #: A joint has slipped back when it has come back this far (rad, m), and by this share of its travel.
 BACK, SHARE = 1e-3, 0.05
 
@@ -32,7 +38,7 @@ class QuickStop:
 
     Parameters
     ----------
-    outcome : str
+    outcome : StopOutcome
     time : float
         To rest, s.
     times, travels, reaction_travels, back : (n,) array
@@ -44,7 +50,7 @@ class QuickStop:
     evaluations : int
     """
 
-    outcome: str
+    outcome: StopOutcome
     time: float
     times: Array
     travels: Array
@@ -168,7 +174,7 @@ class StopMachine:
         """Return the value of a stop from how it ended (status, time, count), first and last pose, motion."""
         (status, time, count), (start, end) = ended, poses
         travels = end[self._rates] - start[self._rates]
-        outcome = _OUTCOMES.get(status, "not_stopped")
+        outcome = _OUTCOMES[status]
         if status != LIMIT and (back > np.maximum(BACK, SHARE * np.abs(travels))).any():
             outcome = "slipped_back"
         carrier, X = self._tool

@@ -10,6 +10,7 @@ from mbplugin.constraints.velocity import body_twists
 from mbplugin.estop.corridor import swept
 from mbplugin.estop.impact import impact_at_end
 from mbplugin.estop.joints import course_of, joint_stops, reaction_time, sample_at
+from mbplugin.estop.outcome import StopOutcome
 from mbplugin.estop.scenario import Scenario
 from mbplugin.estop.values import Energies, JointStop, Naive, StopReport, ToolStop
 from mbplugin.mechanism.kinematics import BodyPoses, displace, forward
@@ -53,7 +54,7 @@ def evaluate(
     )
 
 
-def outcome_of(motion: Trajectory, joints: tuple[JointStop, ...]) -> str:
+def outcome_of(motion: Trajectory, joints: tuple[JointStop, ...]) -> StopOutcome:
     """Return how a stop ends."""
     if motion.outcome == "limit_hit":
         return "limit_hit"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbplugin.estop.outcome import StopOutcome
 from mbplugin.estop.scenario import Scenario
 from mbplugin.simulation.event import Event
 from mbplugin.simulation.trajectory import Trajectory
@@ -15,8 +16,6 @@ from mbplugin.spatial import Array
 
 if TYPE_CHECKING:
     from mbplugin.estop.peaks import PeakWrench
-
-OUTCOMES = ("stopped", "limit_hit", "not_stopped", "slipped_back")
 
 
 @dataclass(frozen=True)
@@ -226,7 +225,7 @@ class StopReport:
         Where the outcome is ``limit_hit``.
     """
 
-    outcome: str
+    outcome: StopOutcome
     scenario: Scenario
     trajectory: Trajectory
     time: float

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from mbplugin.estop.outcome import OUTCOMES
 from mbplugin.report import schema as s
+from mbplugin.simulation.event import EVENT_KINDS
 
-_OUTCOME = {"enum": ["stopped", "limit_hit", "not_stopped", "slipped_back"]}
+_OUTCOME = {"enum": list(OUTCOMES)}
 _TRUE = {"const": True}
 
 
@@ -163,7 +165,8 @@ def _peak() -> s.Schema:
 
 def _event() -> s.Schema:
     impulse = s._object(constraint=s._TEXT, component=s._TEXT, value=s._NUMBER)
-    return s._object(time=s._SIZE, kind=s._TEXT, joint=s._TEXT, impulse=s._list(impulse), text=s._TEXT)
+    kind = {"enum": list(EVENT_KINDS)}
+    return s._object(time=s._SIZE, kind=kind, joint=s._TEXT, impulse=s._list(impulse), text=s._TEXT)
 
 
 def _brake() -> s.Schema:

@@ -3,20 +3,8 @@
 from __future__ import annotations
 
 from mbplugin.report import schema as s
-
-_KINDS = ("lock", "brake", "release", "stick", "slip", "limit", "user", "singular", "partition")
-_OUTCOMES = (
-    "completed",
-    "stopped",
-    "limit_hit",
-    "event",
-    "interrupted",
-    "singular",
-    "step_too_small",
-    "singular_transition",
-    "contradictory_transition",
-    "failed",
-)
+from mbplugin.simulation.event import EVENT_KINDS
+from mbplugin.simulation.outcome import OUTCOMES
 
 
 def simulate_schema() -> s.Schema:
@@ -28,7 +16,7 @@ def simulate_schema() -> s.Schema:
         source=s._described(s._TEXT, "the FILE as it was given"),
         model=s._object(name=s._TEXT, files=s._list(s._TEXT), planar=s._PLANAR),
         request=_request(),
-        outcome={"enum": list(_OUTCOMES)},
+        outcome={"enum": list(OUTCOMES)},
         degree_of_redundancy=s._COUNT,
         time=s._described(series, "s; an event has two samples, before and after it"),
         q=s._described(by_name, "rad, m and components of quaternions xyzw, by coordinate"),
@@ -83,7 +71,7 @@ def _event() -> s.Schema:
     rates = s._list(s._NUMBER)
     return s._object(
         time=s._described(s._SIZE, "s"),
-        kind={"enum": list(_KINDS)},
+        kind={"enum": list(EVENT_KINDS)},
         joint=s._TEXT,
         velocity_before=s._described(rates, "rad/s and m/s, as the keys of qd"),
         velocity_after=rates,

@@ -10,7 +10,7 @@ import numpy as np
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.simulation.act import CONFIGURE, SPLIT, do
 from mbplugin.simulation.choose import choose_rows, trusted_share
-from mbplugin.simulation.event import Event, passing
+from mbplugin.simulation.event import Event, EventKind, passing
 from mbplugin.simulation.integrators.contract import Step
 from mbplugin.simulation.locking.instant import all_impulses, contradict, grip, gripped, is_singular
 from mbplugin.simulation.machine import machine_of
@@ -144,7 +144,7 @@ class Activation:
         self._configure(state)
         return found
 
-    def _refuse(self, state: State, why: str, text: str) -> Event:
+    def _refuse(self, state: State, why: EventKind, text: str) -> Event:
         self.outcome = f"{why}_transition"
         return passing(state.t, why, "", state.qd, text)
 
@@ -198,7 +198,8 @@ class Activation:
             if self.sticking[n] and not came_to_rest[n]:
                 # its brake holds what has been at rest
                 continue
-            kind, name = "stick" if self.sticking[n] else "slip", self._name(n)
+            name = self._name(n)
+            kind: EventKind = "stick" if self.sticking[n] else "slip"
             out.append(passing(state.t, kind, name, state.qd, f"{name} starts to {kind}"))
         return out
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 import numpy as np
 
 from mbplugin.spatial import Array
+
+#: Declared once, for what makes events and the schemas that promise their kinds.
+EventKind = Literal["lock", "brake", "release", "stick", "slip", "limit", "user", "singular", "contradictory"]
+EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,9 +22,9 @@ class Event:
     ----------
     time : float
         s.
-    kind : str
+    kind : EventKind
         ``lock``, ``brake`` (one grips), ``release``, ``stick``, ``slip``, ``limit``, ``user``,
-        ``singular`` or ``partition``.
+        ``singular`` (constraints lose rank) or ``contradictory`` (no rates satisfy what is to hold).
     joint : str
         The joint, constraint or function concerned.
     velocity_before, velocity_after : (nv,) array
@@ -33,7 +38,7 @@ class Event:
     """
 
     time: float
-    kind: str
+    kind: EventKind
     joint: str
     velocity_before: Array
     velocity_after: Array
@@ -42,7 +47,7 @@ class Event:
     open_impulses: tuple[tuple[str, str], ...] = ()
 
 
-def passing(time: float, kind: str, joint: str, qd: Array, text: str = "") -> Event:
+def passing(time: float, kind: EventKind, joint: str, qd: Array, text: str = "") -> Event:
     """Return an event that leaves the rates as they are."""
     rates = np.array(qd, dtype=float)
     rates.setflags(write=False)

@@ -9,6 +9,7 @@ import numpy as np
 
 from mbplugin.errors import BadNumber
 from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.simulation.event import EventKind
 from mbplugin.simulation.integrators.contract import Step
 from mbplugin.simulation.options import Options, UserEvent
 from mbplugin.simulation.search import function_zeros, polynomial_zeros
@@ -33,7 +34,7 @@ class Passing:
     """Something passed at a fraction of a step."""
 
     fraction: float
-    kind: str
+    kind: EventKind
     name: str
     terminal: bool
     text: str

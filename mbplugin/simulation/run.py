@@ -23,6 +23,7 @@ from mbplugin.simulation.locking.instant import gripped
 from mbplugin.simulation.march import CompiledMarch, March
 from mbplugin.simulation.measure import measure
 from mbplugin.simulation.options import Options, Profile, UserEvent
+from mbplugin.simulation.outcome import declared
 from mbplugin.simulation.problem import Problem, pose_problem
 from mbplugin.simulation.readable import ReadableMarch
 from mbplugin.simulation.runner import Progress, Runner
@@ -292,7 +293,7 @@ def _trajectory(
         record.segment(),
         residuals,
         tuple(runner.record.events),
-        outcome,
+        declared(outcome),
         (*problem.notes, *([runner.failure] if runner.failure else [])),
         options.planar,
         options.redundancy,

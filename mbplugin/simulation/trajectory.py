@@ -13,6 +13,7 @@ from mbplugin.errors import UnknownName, suggestion
 from mbplugin.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.mechanism.pair import Pair
 from mbplugin.simulation.event import Event
+from mbplugin.simulation.outcome import Outcome
 from mbplugin.spatial import AnyArray, Array
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class Trajectory:
     segment: Array
     residuals: dict[str, float]
     events: tuple[Event, ...] = ()
-    outcome: str = "completed"
+    outcome: Outcome = "completed"
     notes: tuple[str, ...] = ()
     planar: str | None = None
     redundancy: str = "eliminate"

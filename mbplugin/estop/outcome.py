@@ -1,0 +1,8 @@
+"""How a stop may end: declared once, for what computes stops and the schemas that promise it."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+StopOutcome = Literal["stopped", "limit_hit", "not_stopped", "slipped_back"]
+OUTCOMES: tuple[StopOutcome, ...] = get_args(StopOutcome)

@@ -1,0 +1,31 @@
+"""How a motion may end: declared once, for the runner that says it and the schema that promises it."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+Outcome = Literal[
+    "completed",
+    "stopped",
+    "limit_hit",
+    "event",
+    "interrupted",
+    "singular",
+    "step_too_small",
+    "singular_transition",
+    "contradictory_transition",
+    "failed",
+]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+
+
+def declared(outcome: str) -> Outcome:
+    """Return an outcome; one that is not declared here is a bug of the program.
+
+    Raises
+    ------
+    AssertionError
+        It is not declared.
+    """
+    assert outcome in OUTCOMES, f"outcome {outcome!r} is not declared"
+    return outcome
