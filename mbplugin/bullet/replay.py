@@ -149,12 +149,12 @@ def _chosen(lasts: float) -> float:
 
 
 def _path(mech: Mechanism, q: Array) -> Array:
-    """Return where the body farthest out has been, (T, 3), m."""
-    from mbplugin.estop.scenario import tool_body
+    """Return where the tool has been, (T, 3), m."""
+    from mbplugin.estop.default_tool import default_tool
 
     if not mech.bodies:
         return np.zeros((0, 3))
-    index = mech.body_index[tool_body(mech)]
+    index = mech.body_index[default_tool(mech).body]
     return np.array([forward(mech, one).p_WC[index] for one in q])
 
 

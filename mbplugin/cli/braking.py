@@ -41,7 +41,9 @@ StopPayloadOption = Annotated[
         "--payload", metavar="MASS|BODY:MASS[@X,Y,Z]", help="kg, at the tool or a point (m); repeatable."
     ),
 ]
-ToolOption = Annotated[str | None, typer.Option(metavar="BODY", help="The tool; default: farthest out.")]
+ToolOption = Annotated[
+    str | None, typer.Option(metavar="BODY", help="The tool; default: farthest out, before a gripper.")
+]
 
 
 def parse_lock(text: str) -> Lock:

@@ -11,8 +11,9 @@ import numpy as np
 from mbplugin.dynamics.actions import Actions, scene_actions
 from mbplugin.errors import BadNumber, UnknownName, suggestion
 from mbplugin.estop.decelerations import decelerations_at
+from mbplugin.estop.default_tool import default_tool
 from mbplugin.estop.evaluate import evaluate
-from mbplugin.estop.scenario import Scenario, tool_body, vector_of
+from mbplugin.estop.scenario import Scenario, vector_of
 from mbplugin.estop.start import Start
 from mbplugin.estop.stop import run_stop
 from mbplugin.estop.values import StopReport
@@ -80,7 +81,7 @@ def estop(
         A moment in a motion, in place of q and qd.
     tool, tool_point : str, (3,) array, optional
         The body, and the point in its link frame (m), whose path is told; by default the body farthest
-        out.
+        out, in front of a gripper.
     damping, friction : bool
         Whether the file's joint damping and dry friction count.
     limits : "stop" or "ignore"
@@ -141,6 +142,8 @@ def make_scenario(
     if scene and scene.locks:
         notes.append("the locks that the scene closes at a time are left out: a stop has brakes")
     mechanism = replace(mechanism, drivers=())
+    if tool is None:
+        notes.append(default_tool(mechanism).sentence)
     tool = tool_name(mechanism, tool)
     base = scene_actions(scene) if scene else Actions()
     actions = replace(
@@ -218,7 +221,7 @@ def payloads_of(mech: Mechanism, payload: PayloadValue, tool: str) -> tuple[Payl
 def tool_name(mech: Mechanism, tool: str | None) -> str:
     """Return the body that is the tool."""
     if tool is None:
-        return tool_body(mech)
+        return default_tool(mech).body
     if tool not in mech.body_index or tool == "world":
         raise UnknownName(
             f"the tool is {tool!r}, which is no body of {mech.name!r}",

@@ -88,16 +88,6 @@ class Scenario:
         return of_pair[joint].qd.start if joint in of_pair else -1
 
 
-def tool_body(mech: Mechanism) -> str:
-    """Return the body with most joints between it and the ground, the last of the file among equals."""
-    depth = {"world": 0}
-    for joint in mech.tree.joints:
-        moving = joint.pair is None or bool(joint.pair.kind.free)
-        depth[joint.outer] = depth.get(joint.inner, 0) + (100 if moving else 1)
-    best = max(mech.bodies, key=lambda body: (depth.get(body.name, 0), mech.body_index[body.name]))
-    return best.name
-
-
 def vector_of(values: Array | None, size: int) -> Array:
     """Return values, or zeros where there are none."""
     return np.zeros(size) if values is None else np.array(values, dtype=float)
