@@ -115,26 +115,48 @@ def _accelerations(model: TreeModel) -> Array:
 
 
 def _within_bounds(
-    model: TreeModel, G: Array, a0: Array, at: AnyArray, sense: Array
+    model: TreeModel, G: Array, a0: Array, within: AnyArray, sense: Array
 ) -> tuple[AnyArray, Array]:
-    """Set the sense of those of the resistances ``at`` that break away; return which carry, and forces."""
+    """Set the sense of those of the resistances ``within`` that break away; return which carry, and forces.
+
+    One that slides is weaker than it was at its static bound: the most loaded one goes first, and the
+    others are decided anew. Should its sense then be wrong, it sticks after all.
+    """
     static, kinetic = model.resistances["static"], model.resistances["sliding"]
     carrying, force = np.zeros(len(static), dtype=bool), np.zeros(len(static))
-    c = np.asarray(np.linalg.lstsq(G[at], a0[at], rcond=1e-10)[0], dtype=float)
-    while at.size:
+    c = np.asarray(np.linalg.lstsq(G[within], a0[within], rcond=1e-10)[0], dtype=float)
+    sliding: dict[int, float] = {}
+    back: set[int] = set()
+    while within.size:
+        at = np.array([n for n in within.tolist() if n not in sliding], dtype=np.int64)
+        pushed = c + sum((G[n] * f for n, f in sliding.items()), np.zeros_like(c))
         A = G[at].T * static[at]
-        u, free = bounded_least_squares(A, -c)
-        moves = np.abs(G[at] @ (A @ u + c)) > _BREAKS_AWAY * static[at] * (G[at] ** 2).sum(axis=1)
-        broken = moves & ~free
-        sense[at[broken]] = -np.sign(u[broken])
-        weaker = broken & (kinetic[at] < static[at])
-        if not weaker.any():
-            u, free = basic_solution(A, u, free)
-            carrying[at[free]] = True
-            stuck = ~free & ~broken
-            force[at[stuck]] = static[at[stuck]] * u[stuck]
-            break
-        # those that slide are weaker than they were at their bounds: the others decide anew
-        c += G[at[broken]].T @ (kinetic[at[broken]] * u[broken])
-        at = at[~broken]
+        u, free = bounded_least_squares(A, -pushed)
+        v_dot = A @ u + pushed
+        broken = at[~free & (np.abs(G[at] @ v_dot) > _BREAKS_AWAY * static[at] * _mobility(G, at, at[free]))]
+        if weaker := [n for n in broken.tolist() if kinetic[n] < static[n]]:
+            loads = dict(zip(at.tolist(), np.abs(np.linalg.lstsq(A, -pushed, rcond=1e-10)[0]), strict=True))
+            first = max(weaker, key=lambda n: float(loads[n]))
+            sliding[first] = float(kinetic[first] * u[at == first][0])
+            continue
+        own = _BREAKS_AWAY * static * _mobility(G, np.arange(len(G)), at[free])
+        wrong = [n for n, f in sliding.items() if n not in back and float(G[n] @ v_dot) * f > own[n] * abs(f)]
+        if wrong:
+            back.add(wrong[0])
+            del sliding[wrong[0]]
+            continue
+        sense[broken] = -np.sign(u[np.isin(at, broken)])
+        u, free = basic_solution(A, u, free)
+        carrying[at[free]] = True
+        stuck = ~free & ~np.isin(at, broken)
+        force[at[stuck]] = static[at[stuck]] * u[stuck]
+        break
+    for n, f in sliding.items():
+        sense[n] = -np.sign(f)
     return carrying, force
+
+
+def _mobility(G: Array, rows: AnyArray, holding: AnyArray) -> Array:
+    """Return how much a unit of force along each of some rows accelerates it while others hold."""
+    taken = np.linalg.lstsq(G[holding].T, G[rows].T, rcond=1e-9)[0]
+    return np.asarray(((G[rows].T - G[holding].T @ taken) ** 2).sum(axis=0))
