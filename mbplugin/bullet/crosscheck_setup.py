@@ -90,7 +90,14 @@ def of_stop(report: StopReport) -> Setup:
     drives = timed_drives(scenario)
     rough = run_stop(scenario)
     duration = float(rough.time[-1])
-    options = Options(duration, limits="ignore", rtol=_RTOL, atol=_ATOL, step=duration * _STEP)
+    options = Options(
+        duration,
+        limits="ignore",
+        rtol=_RTOL,
+        atol=_ATOL,
+        step=duration * _STEP,
+        tolerance=scenario.tolerance,
+    )
     ours = move(
         scenario.mech,
         rough.actions,

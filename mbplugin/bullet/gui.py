@@ -178,7 +178,7 @@ def open_or_draw(
         seen = seen_at_rest(mech, result, reactions)
         title = title_of(seen, result)
     else:
-        seen = seen_in_motion(mech, replay, planar)
+        seen = seen_in_motion(mech, replay, planar, tolerance)
         title = (seen.mechanism.name,)
     if files == [None, None]:
         sentence = in_window(Window(seen, title, None if replay else result, replay, loop))
@@ -203,12 +203,15 @@ def seen_at_rest(mech: Scene | Mechanism, analysis: Analysis, reactions: Reactio
     return whole_picture(mech, analysis=analysis, reactions=reactions, q=analysis.q)
 
 
-def seen_in_motion(mech: Scene | Mechanism, made: Replay, planar: str | None = None) -> Picture:
+def seen_in_motion(
+    mech: Scene | Mechanism, made: Replay, planar: str | None = None, tolerance: float | None = None
+) -> Picture:
     """Return what is to be seen where a replay starts, judged there where that can be done."""
     from mbplugin.entry import analyze
 
     try:
-        analysis = analyze(mech, made.q[0], planar=planar)
+        tolerance = made.tolerance if tolerance is None else tolerance
+        analysis = analyze(mech, made.q[0], planar=planar, tolerance=tolerance)
     except MbPluginError:
         analysis = None
     return whole_picture(mech, analysis=analysis, q=made.q[0])

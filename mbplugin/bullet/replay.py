@@ -46,6 +46,8 @@ class Replay:
         Path of the tool, m.
     events : tuple of (float, str)
         When something happens, s, and what.
+    tolerance : float or None
+        The relative rank tolerance of the motion, where it is known.
     """
 
     title: str
@@ -55,6 +57,7 @@ class Replay:
     ghosts: Mapping[str, Array] = field(default_factory=dict)
     path_W: Array = field(default_factory=lambda: np.zeros((0, 3)))
     events: tuple[tuple[float, str], ...] = ()
+    tolerance: float | None = None
 
     def said(self, frame: int, speed: float) -> tuple[str, ...]:
         """Return what is to be said beside a pose: the time, and what has happened last."""
@@ -98,6 +101,7 @@ def replay_of(
         _speed(times, speed),
         path_W=_path(motion.mechanism, motion.resample(times).q),
         events=_events(motion),
+        tolerance=motion.tolerance,
     )
 
 
@@ -108,7 +112,8 @@ def _of_stop(model: Scene | Mechanism, stop: StopReport, speed: float | None) ->
     ghosts = {"signal": motion.q[0], "naive": stop.naive.q}
     title = f"stop, category {stop.scenario.category}"
     q = motion.resample(times).q
-    return Replay(title, times, q, _speed(times, speed), ghosts, stop.tool.path, _events(motion))
+    pace, path = _speed(times, speed), stop.tool.path
+    return Replay(title, times, q, pace, ghosts, path, _events(motion), motion.tolerance)
 
 
 def _of_file(model: Scene | Mechanism, file: Path, speed: float | None) -> Replay:

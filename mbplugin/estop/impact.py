@@ -25,7 +25,8 @@ def impact_at_end(motion: Trajectory, actions: Actions) -> Impact | None:
         if joint.pair is not None and joint.qd.start <= k < joint.qd.stop
     )
     lock = Lock(pair.name, freedoms=(freedom,))
-    equations = joint_equations(replace(mech, locks=(*mech.locks, lock)), q, qd, actions)
+    held = replace(mech, locks=(*mech.locks, lock))
+    equations = joint_equations(held, q, qd, actions, tolerance=motion.tolerance)
     change = activate(equations, qd, [lock.name])
     impulse = change.impulse[lock.name, f"{freedom}_lock"]
     return Impact(hit.joint, float(qd[k]), abs(impulse), change.loss)

@@ -20,6 +20,7 @@ from mbplugin.estop.values import StopReport
 from mbplugin.mechanism.kinematics import JointValues, joint_vector, rate_vector
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.reactions.loads import LoadLike, PayloadLike, read_loads, read_payloads
+from mbplugin.simulation.asked import rank_tolerance
 from mbplugin.simulation.brakes import BrakeLike, JointBrake, brakeless, read_brakes, robot_brakes
 from mbplugin.simulation.runner import Progress
 from mbplugin.sources.scene import Payload, Scene, mechanism_of
@@ -50,6 +51,7 @@ def estop(
     duration: float = 10.0,
     rtol: float = 1e-8,
     atol: float = 1e-10,
+    tolerance: float | None = None,
     progress: Progress | None = None,
 ) -> StopReport:
     """Return how a moving robot stops after a signal at t = 0.
@@ -88,6 +90,8 @@ def estop(
     duration : float
         Longest time to rest, s.
     rtol, atol : float
+    tolerance : float, optional
+        Relative rank tolerance; the scene's, else 1e-4.
 
     Raises
     ------
@@ -111,6 +115,7 @@ def estop(
         tool_point=tool_point,
         damping=damping,
         friction=friction,
+        tolerance=tolerance,
     )
     scenario = replace(scenario, limits=limits, duration=duration, rtol=rtol, atol=atol)
     shapes, request = (scene.shapes, scene.request) if scene else (None, None)
@@ -134,6 +139,7 @@ def make_scenario(
     tool_point: Array | None = None,
     damping: bool = True,
     friction: bool = True,
+    tolerance: float | None = None,
 ) -> Scenario:
     """Return the scenario of a stop; arguments as for :func:`estop`."""
     scene = mech if isinstance(mech, Scene) else None
@@ -181,6 +187,7 @@ def make_scenario(
         point_of(tool_point),
         assumed=assumed,
         notes=tuple(notes),
+        tolerance=rank_tolerance(scene, tolerance),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
 from mbplugin.dynamics.actions import Actions
 from mbplugin.errors import BadUsage
 from mbplugin.mechanism.mechanism import Mechanism
@@ -45,6 +46,8 @@ class Scenario:
         Longest time to rest, s.
     assumed, notes : tuple of str
         What was assumed and changed, one sentence each.
+    tolerance : float
+        Relative rank tolerance.
     """
 
     mech: Mechanism
@@ -63,6 +66,7 @@ class Scenario:
     atol: float = 1e-10
     assumed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    tolerance: float = DEFAULT_TOLERANCE
 
     def __post_init__(self) -> None:
         if self.category not in CATEGORIES:

@@ -18,7 +18,13 @@ def run_stop(scenario: Scenario, progress: Progress | None = None) -> Trajectory
     """Return the motion of a stop; it ends at rest, at an end stop, or when the time is over."""
     times = grip_times(scenario)
     brakes = tuple(_force(brake, times[brake.joint]) for brake in scenario.brakes if brake.joint in times)
-    options = Options(scenario.duration, rtol=scenario.rtol, atol=scenario.atol, limits=scenario.limits)
+    options = Options(
+        scenario.duration,
+        rtol=scenario.rtol,
+        atol=scenario.atol,
+        limits=scenario.limits,
+        tolerance=scenario.tolerance,
+    )
     return move(
         scenario.mech,
         replace(scenario.actions, brakes=brakes),

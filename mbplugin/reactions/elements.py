@@ -10,7 +10,8 @@ import numpy as np
 from mbplugin.constraints.rows import Rows
 from mbplugin.dynamics.newton_euler import NewtonEuler, load_wrench, payload_terms
 from mbplugin.mechanism.coupling import Coupling, Driver, Lock
-from mbplugin.mechanism.mechanism import Constraint
+from mbplugin.mechanism.kinematics import BodyPoses
+from mbplugin.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.mechanism.pair import Pair
 from mbplugin.mechanism.pfaffian import Rolling
 from mbplugin.reactions.beams import Layout, Section, carry_twist, deflections, lay_out, move_wrench
@@ -100,17 +101,26 @@ def pair_element(system: System, pair: Pair, flexibility: Array) -> Element | No
 
 def joint_rows(system: System, pair: Pair, rows: Rows) -> Array:
     """Return the rows (k, 6) of a pair on the relative twist at the origin of S, axes of P."""
-    index, poses = system.mech.body_index, system.poses
+    return rows_at_joint(system.mech, system.poses, pair, rows)
+
+
+def rows_at_joint(mech: Mechanism, poses: BodyPoses, pair: Pair, rows: Rows) -> Array:
+    """Return the rows (k, 6) of a pair at some poses on the relative twist at the origin of S, axes of P."""
+    index = mech.body_index
     R_WP = (poses.of(index[pair.body_a]) @ pair.X_AP).R
     body, sign = (index[pair.body_b], 1.0) if index[pair.body_b] >= 0 else (index[pair.body_a], -1.0)
     entry = sign * dict(rows.entries)[body]
-    at_S = shift_rows(entry, poses.p_WC[body] - joint_point(system, pair))
+    at_S = shift_rows(entry, poses.p_WC[body] - _origin_of_S(mech, poses, pair))
     return np.asarray(at_S @ np.kron(np.eye(2), R_WP))
 
 
 def joint_point(system: System, pair: Pair) -> Array:
     """Return the origin of S in the world, m."""
-    return system.poses.of(system.mech.body_index[pair.body_b]).apply(pair.X_BS.p)
+    return _origin_of_S(system.mech, system.poses, pair)
+
+
+def _origin_of_S(mech: Mechanism, poses: BodyPoses, pair: Pair) -> Array:
+    return poses.of(mech.body_index[pair.body_b]).apply(pair.X_BS.p)
 
 
 @dataclass(frozen=True, eq=False)

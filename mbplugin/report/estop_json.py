@@ -22,6 +22,7 @@ def estop_document(report: StopReport, source: str, files: Sequence[str]) -> dic
         "model": {"name": mech.name, "files": list(files)},
         "computed_not_measured": True,
         "category": report.scenario.category,
+        "tolerance": report.scenario.tolerance,
         "outcome": report.outcome,
         "time": report.time,
         "reaction_time": report.reaction_time,

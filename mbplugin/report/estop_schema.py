@@ -19,6 +19,7 @@ def estop_schema() -> s.Schema:
         model=s._object(name=s._TEXT, files=s._list(s._TEXT)),
         computed_not_measured=_TRUE,
         category={"enum": [0, 1, 2]},
+        tolerance=s._described(s._SIZE, "relative rank tolerance"),
         outcome=_OUTCOME,
         time=s._described(s._SIZE, "from the signal to rest, s"),
         reaction_time=s._described(s._SIZE, "until the first brake grips or drive leads, s"),

@@ -25,6 +25,7 @@ def simulate_document(
         "request": dict(request),
         "outcome": motion.outcome,
         "degree_of_redundancy": motion.degree_of_redundancy,
+        "tolerance": motion.tolerance,
         "time": motion.time,
         "q": dict(zip(mech.q_names, motion.q.T, strict=True)),
         "qd": dict(zip(mech.qd_names, motion.qd.T, strict=True)),

@@ -18,6 +18,7 @@ def simulate_schema() -> s.Schema:
         request=_request(),
         outcome={"enum": list(OUTCOMES)},
         degree_of_redundancy=s._COUNT,
+        tolerance=s._described(s._SIZE, "relative rank tolerance"),
         time=s._described(series, "s; an event has two samples, before and after it"),
         q=s._described(by_name, "rad, m and components of quaternions xyzw, by coordinate"),
         qd=s._described(by_name, "rad/s and m/s, by joint rate"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.mechanism.coupling import Lock
 from mbplugin.mechanism.mechanism import Constraint, Mechanism
@@ -70,3 +71,10 @@ def _check_times(what: str, at: float, until: float | None, duration: float) -> 
         )
     if until is not None and not until > at:
         raise BadUsage(f"{what} closes at {at:g} s and opens at {until:g} s", expected="a later time")
+
+
+def rank_tolerance(scene: Scene | None, asked: float | None) -> float:
+    """Return the relative rank tolerance: what was asked for, else the scene's, else the default."""
+    if asked is None:
+        asked = scene.options.tolerance if scene else None
+    return DEFAULT_TOLERANCE if asked is None else asked

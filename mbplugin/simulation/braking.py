@@ -56,11 +56,16 @@ def set_senses(model: TreeModel, qd: Array, qdd: Array) -> None:
     model.resistances["sense"] = np.sign(moving)
 
 
+def holding_row(model: TreeModel, held: Held, brake: BrakeForce) -> tuple[str, str] | None:
+    """Return the (constraint, component) of the lock that stands for a brake while it holds."""
+    label = (f"lock {brake.pair}", f"{brake.freedom}_lock")
+    return label if f"brake {brake.pair}" in held.active and label in model.table.labels else None
+
+
 def brake_force(model: TreeModel, held: Held, brake: BrakeForce, qd: Array, multipliers: Array) -> float:
     """Return what a gripped brake does to its joint at the state, along its freedom, N·m or N."""
     n = next(n for n, other in model.brakes if other is brake)
-    label = (f"lock {brake.pair}", f"{brake.freedom}_lock")
-    if f"brake {brake.pair}" in held.active and label in model.table.labels:
+    if label := holding_row(model, held, brake):
         return float(multipliers[model.table.labels.index(label)])
     one = model.resistances[n]
     rate = float(rates_of(model, qd)[n])

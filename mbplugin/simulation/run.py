@@ -15,7 +15,7 @@ from mbplugin.mechanism.kinematics import JointValues, joint_vector, rate_vector
 from mbplugin.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.reactions.loads import LoadLike, PayloadLike, read_loads, read_payloads
 from mbplugin.simulation.activation import Activation
-from mbplugin.simulation.asked import checked_locks, each_once, scene_state, timed_holds
+from mbplugin.simulation.asked import checked_locks, each_once, rank_tolerance, scene_state, timed_holds
 from mbplugin.simulation.brakes import BrakeLike, brake_forces
 from mbplugin.simulation.callables import guarded
 from mbplugin.simulation.locking.holds import Hold, take_out
@@ -166,8 +166,6 @@ def simulate(
         brakes=brake_forces(mechanism, scene.brakes if scene else (), brakes, signal),
     )
     planar = planar or (scene.options.planar if scene else None)
-    if tolerance is None:
-        tolerance = (scene.options.tolerance if scene else None) or Options(1.0).tolerance
     options = Options(
         duration,
         integrator,
@@ -180,7 +178,7 @@ def simulate(
         step,
         rtol,
         atol,
-        tolerance,
+        rank_tolerance(scene, tolerance),
         planar,
         tuple(events),
         samples,
@@ -304,4 +302,7 @@ def _trajectory(
             "seconds": seconds,
         },
         tuple(gripped(model, constraint) for constraint in problem.held),
+        options.coordinates,
+        options.dropped,
+        options.tolerance,
     )

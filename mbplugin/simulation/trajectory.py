@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
 from mbplugin.dynamics.actions import Actions
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.mechanism.mechanism import Constraint, Mechanism
@@ -62,6 +63,12 @@ class Trajectory:
     degree_of_redundancy : int
     held : tuple of Constraint
         What held for a while besides locks, closures as they have gripped.
+    coordinates : "joint" or "absolute"
+        Whose rows ``redundancy`` spreads the reactions over: closing rows only, or those of every pair.
+    dropped : tuple of (constraint, component)
+        Redundant rows that carry nothing.
+    tolerance : float
+        The relative rank tolerance that the motion was computed with.
     """
 
     mechanism: Mechanism
@@ -86,6 +93,9 @@ class Trajectory:
     degree_of_redundancy: int = 0
     statistics: dict[str, float] = field(default_factory=dict)
     held: tuple[Constraint, ...] = ()
+    coordinates: str = "joint"
+    dropped: tuple[tuple[str, str], ...] = ()
+    tolerance: float = DEFAULT_TOLERANCE
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -100,8 +110,9 @@ class Trajectory:
     def reactions(self, pair: str) -> Array:
         """Return what a pair carries at every sample.
 
-        Where a reaction is not unique this is one of the possible ones, as ``redundancy`` chooses it in
-        joint coordinates; :meth:`uniqueness` tells. A controller is asked again at every sample.
+        Where a reaction is not unique this is one of the possible ones, as ``redundancy`` and ``dropped``
+        choose it among the rows of ``coordinates``; :meth:`uniqueness` tells. A controller is asked again at
+        every sample.
 
         Returns
         -------

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
 from mbplugin.constraints.planar import plane_columns
 from mbplugin.mechanism.kinematics import forward
 from mbplugin.reactions.elements import joint_rows
@@ -40,7 +39,9 @@ def _generic(trajectory: Trajectory, held: Held) -> list[System]:
     """Return the systems at the judged poses that are not singular: those of the least redundancy."""
     columns = plane_columns(trajectory.planar)
     poses = [trajectory.q[k] for k in held.spread(_POSES)]
-    systems = [build_system(held.mech, q, forward(held.mech, q), columns, DEFAULT_TOLERANCE) for q in poses]
+    systems = [
+        build_system(held.mech, q, forward(held.mech, q), columns, trajectory.tolerance) for q in poses
+    ]
     least = min(system.Z.shape[1] for system in systems)
     return [system for system in systems if system.Z.shape[1] == least]
 

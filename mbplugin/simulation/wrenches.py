@@ -16,7 +16,8 @@ from mbplugin.dynamics.kernels.rows import COMBINED
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.mechanism.joint import travel_per_radian
 from mbplugin.mechanism.pair import Pair
-from mbplugin.simulation.braking import brake_force, by_brakes, close, set_senses
+from mbplugin.simulation.absolute_spread import spread_over_all_rows
+from mbplugin.simulation.braking import brake_force, by_brakes, close, holding_row, set_senses
 from mbplugin.simulation.held import Held, held_mechanisms
 from mbplugin.simulation.multipliers import Handling
 from mbplugin.spatial import COMPONENTS, Array, cross
@@ -97,6 +98,13 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
         for pair in held.mech.pairs:
             if pair.name in of_pair:
                 of_pair[pair.name][held.samples] = _wrench(model, pair, carried)
+        if trajectory.coordinates == "absolute":
+            rest = {n: [model.table.labels[i][1] for i in at] for n, at in _rows_by_constraint(model).items()}
+            spread_over_all_rows(trajectory, held, rest, of_pair, of_rest)
+            for brake in gripped:
+                if label := holding_row(model, held, brake):
+                    k = rest[label[0]].index(label[1])
+                    of_brake[brake.pair][held.samples] = of_rest[label[0]][held.samples, k]
     for array in (*of_pair.values(), *of_rest.values(), *of_brake.values()):
         array.setflags(write=False)
     return JointWrenches(of_pair, of_rest, of_brake)
@@ -112,7 +120,8 @@ def _stretches(trajectory: Trajectory) -> Iterator[tuple[Held, tuple[BrakeForce,
 def _carried(
     trajectory: Trajectory, held: Held, model: TreeModel, gripped: tuple[BrakeForce, ...]
 ) -> _Carried:
-    handling = Handling(trajectory.redundancy)
+    apart = trajectory.dropped if trajectory.coordinates == "joint" else ()
+    handling = Handling(trajectory.redundancy, apart)
     p = trajectory.degree_of_redundancy if not held.active else _redundancy(trajectory, held)
     count, solids, rows = len(held.samples), len(model.solids), model.table.persistent
     out = _Carried(
@@ -143,12 +152,11 @@ def _carried(
 
 
 def _redundancy(trajectory: Trajectory, held: Held) -> int:
-    from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
     from mbplugin.dynamics.joint import redundancy
 
     # more at single poses is singular, not redundant
     poses = (trajectory.q[k] for k in held.spread(3))
-    return min(redundancy(held.mech, q, trajectory.planar, DEFAULT_TOLERANCE) for q in poses)
+    return min(redundancy(held.mech, q, trajectory.planar, trajectory.tolerance) for q in poses)
 
 
 def _pull(model: TreeModel, multipliers: Array) -> None:

@@ -49,19 +49,21 @@ def _reactions(scene: Scene, analysis: Analysis) -> tuple[Reactions | None, tupl
     return found, ()
 
 
-def judged(scene: Scene, q: Array, planar: str | None = None) -> tuple[Analysis | None, tuple[str, ...]]:
+def judged(
+    scene: Scene, q: Array, planar: str | None = None, tolerance: float | None = None
+) -> tuple[Analysis | None, tuple[str, ...]]:
     """Return the verdicts at a pose, or a sentence that says why there are none."""
     from mbplugin.entry import analyze
 
     try:
-        return analyze(scene, q, planar=planar), ()
+        return analyze(scene, q, planar=planar, tolerance=tolerance), ()
     except MbPluginError as error:
         return None, (f"Bodies and joints are not judged: {error.sentence()}",)
 
 
 def motion_chapter(scene: Scene, motion: Trajectory, pairs: tuple[str, ...] = ()) -> Chapter:
     """Return the chapter of a motion, with the reactions of some pairs; judged where it starts."""
-    analysis, note = judged(scene, motion.q[0], motion.planar)
+    analysis, note = judged(scene, motion.q[0], motion.planar, motion.tolerance)
     return Chapter(
         title=f"Motion of {scene.mechanism.name}",
         model=scene,
@@ -74,7 +76,7 @@ def motion_chapter(scene: Scene, motion: Trajectory, pairs: tuple[str, ...] = ()
 
 def stop_chapter(scene: Scene, stop: StopReport) -> Chapter:
     """Return the chapter of a stop; judged at the pose of the signal."""
-    analysis, note = judged(scene, stop.trajectory.q[0])
+    analysis, note = judged(scene, stop.trajectory.q[0], tolerance=stop.trajectory.tolerance)
     return Chapter(
         title=f"Stop of {scene.mechanism.name}", model=scene, analysis=analysis, stop=stop, notes=note
     )
