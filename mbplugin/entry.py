@@ -100,6 +100,7 @@ def analyze(
     from mbplugin.analysis.analysis import DEFAULT_SAMPLES, DEFAULT_TOLERANCE, analyze_mechanism
     from mbplugin.errors import BadUsage
     from mbplugin.mechanism.kinematics import joint_vector
+    from mbplugin.sources.duties import duties
     from mbplugin.sources.scene import Scene
 
     if snap_angles:
@@ -121,6 +122,7 @@ def analyze(
         planar=planar or _option(mech, "planar", None),
         samples=_option(mech, "samples", DEFAULT_SAMPLES) if samples is None else samples,
         groups=groups,
+        kept={name: tuple(duty.text for duty in own) for name, own in duties(mech).items()},
     )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mbplugin.analysis.flexibility import body_verdicts
 from mbplugin.analysis.generic import generic_pose
 from mbplugin.analysis.groups import group_verdict
-from mbplugin.analysis.proof import proved_remedies
+from mbplugin.analysis.proof import Cures, proved_cures
 from mbplugin.analysis.rank import pfaffian_rank, plateaus
 from mbplugin.analysis.result import Analysis
 from mbplugin.analysis.self_stress import self_stresses
@@ -46,6 +46,7 @@ def analyze_mechanism(
     samples: int = DEFAULT_SAMPLES,
     groups: Sequence[Sequence[str]] = (),
     seed: int = 0,
+    kept: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Analysis:
     """Close the pose and analyze the mechanism there.
 
@@ -68,6 +69,8 @@ def analyze_mechanism(
     groups : sequence of sequences of constraint names
     seed : int
         Of restarts and samples.
+    kept : mapping of pair name to phrases, optional
+        What the joints do that are not passive; no remedy changes these.
 
     Raises
     ------
@@ -89,6 +92,7 @@ def analyze_mechanism(
     if method == "dca":
         verdicts, dca = _by_dca(verdicts, view, planar, samples, seed)
     holonomic_rows, rank_holonomic = _holonomic(view, labels, p)
+    cures = proved_cures(view.at(generic_q), view, kept or {}) if structural else Cures()
     return Analysis(
         mechanism=mech,
         q=view.q,
@@ -109,7 +113,8 @@ def analyze_mechanism(
         groups=tuple(group_verdict(mech, view.poses, stressed, members) for members in groups),
         bodies=body_verdicts(mech, verdicts),
         self_stresses=self_stresses(mech, stressed),
-        remedies=proved_remedies(view.at(generic_q)) if structural else (),
+        remedies=cures.remedies,
+        obstacles=cures.obstacles,
         blocks=blocks,
         dca=dca,
     )

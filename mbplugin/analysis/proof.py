@@ -1,31 +1,134 @@
-"""Remedies that re-analysis confirms: nothing is redundant any more and the mobility is as before."""
+"""Remedies that re-analysis confirms: no redundancy any more, mobility and drives as before."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 
-from mbplugin.analysis.remedies import Remedy, apply_changes, candidate_remedies
-from mbplugin.analysis.uniqueness import stress
+from mbplugin.analysis.rank import RankedBlock
+from mbplugin.analysis.remedies import (
+    OFFERED,
+    Change,
+    Obstacle,
+    Remedy,
+    apply_changes,
+    candidate_changes,
+    changeable,
+    single_closures,
+)
+from mbplugin.analysis.uniqueness import StressedBlock, stress
 from mbplugin.analysis.view import View
+from mbplugin.constraints.null_space import spectrum
+from mbplugin.constraints.reduction import reduce_block
+from mbplugin.mechanism.coupling import Lock
 from mbplugin.mechanism.kinematics import coordinates_of
 
+#: Ways that are tried for one block.
+_TRIED = 30
+_IN_SPACE = 6
 
-def proved_remedies(view: View) -> tuple[Remedy, ...]:
-    """Return the proved remedies at a generic pose; none for large blocks."""
+
+@dataclass(frozen=True)
+class Cures:
+    """What to change, and what stands in the way where nothing can be changed."""
+
+    remedies: tuple[Remedy, ...] = ()
+    obstacles: tuple[Obstacle, ...] = ()
+
+
+def proved_cures(view: View, here: View, kept: Mapping[str, tuple[str, ...]]) -> Cures:
+    """Return the proved remedies of a mechanism; none for large blocks.
+
+    After the changes nothing is redundant any more at the generic pose, as many rows fewer as were redundant
+    before (so the mobility is what it was), also with all joints held that have something to do; and the
+    given pose has not become singular.
+
+    Parameters
+    ----------
+    view, here : View
+        At the generic pose and at the given one.
+    kept : mapping of pair name to phrases
+        What the joints do that are not passive: driven, braked, limited or locked, they stay as they are.
+    """
     if not view.redundancy or any(b.elimination for b in view.blocks):
-        return ()
-    rows = _rows(view)
-    proved = []
-    for changes in candidate_remedies(view.mech, view.poses, stress(view.blocks)):
-        changed = apply_changes(view.mech, changes)
-        # the changed pairs have other coordinates for the same body poses
-        after = replace(view, mech=changed, q=coordinates_of(changed, view.poses))
+        return Cures()
+    ways: list[list[tuple[Change, ...]]] = []
+    left: list[RankedBlock] = []
+    obstacles: list[Obstacle] = []
+    for s in stress(view.blocks):
+        if s.ranked.redundancy:
+            if own := list(islice(_of_block(view, s, kept), OFFERED)):
+                ways.append(own)
+            else:
+                left.append(s.ranked)
+                obstacles += _obstacles(view, s, kept)
+    remedies = tuple(_proved(view, here, ways, sum(b.redundancy for b in left), kept)) if ways else ()
+    return Cures(remedies, tuple(obstacles))
+
+
+def _of_block(view: View, s: StressedBlock, kept: Container[str]) -> Iterator[tuple[Change, ...]]:
+    """Yield the changes that cure a block for itself."""
+    candidates = candidate_changes(view.mech, view.poses, s, kept)
+    if len(view.columns) < _IN_SPACE:
+        candidates = chain(candidates, single_closures(view.mech, view.poses, s, kept))
+    for changes in islice(candidates, _TRIED):
+        if _cures(view, s.ranked, changes):
+            yield changes
+
+
+def _cures(view: View, ranked: RankedBlock, changes: Sequence[Change]) -> bool:
+    """Return whether changes take the redundancy of a block and leave its mobility."""
+    after = reduce_block(apply_changes(view.mech, changes), view.poses, ranked.block, view.columns)
+    released = len(ranked.reduced.labels) - len(after.labels)
+    return released == ranked.redundancy and spectrum(after.J).redundancy(view.tolerance) == 0
+
+
+def _obstacles(view: View, s: StressedBlock, kept: Mapping[str, tuple[str, ...]]) -> Iterator[Obstacle]:
+    """Yield the joints without whose duties a block could be cured."""
+    if kept and next(_of_block(view, s, ()), None) is not None:
+        for name in changeable(view.mech, view.poses, s, kept):
+            yield Obstacle(name, kept[name])
+
+
+def _proved(
+    view: View,
+    here: View,
+    ways: Sequence[Sequence[tuple[Change, ...]]],
+    left: int,
+    kept: Mapping[str, tuple[str, ...]],
+) -> Iterator[Remedy]:
+    """Yield the ways of all blocks together that pass the proof."""
+    rows, mobility = _rows(view), _held_mobility(view, kept)
+    bound = here.redundancy - view.redundancy + left
+    for k in range(min(OFFERED, max(len(own) for own in ways))):
+        changes = tuple(chain.from_iterable(own[min(k, len(own) - 1)] for own in ways))
+        after = _changed(view, changes)
         released = rows - _rows(after)
         # as many rows fewer as were redundant: rank, and with it the mobility, is what it was
-        if after.redundancy == 0 and released == view.redundancy:
+        if after.redundancy != left or released != view.redundancy - left:
+            continue
+        if _held_mobility(after, kept) == mobility and _changed(here, changes).redundancy <= bound:
             columns = len(view.columns) * len(view.mech.bodies)
-            proved.append(Remedy(changes, after.redundancy, columns - rows + released))
-    return tuple(proved)
+            yield Remedy(changes, after.redundancy, columns - rows + released + after.redundancy)
+
+
+def _changed(view: View, changes: Sequence[Change]) -> View:
+    """Return the view of a changed mechanism: its pairs have other coordinates for the same body poses."""
+    mech = apply_changes(view.mech, changes)
+    return replace(view, mech=mech, q=coordinates_of(mech, view.poses))
+
+
+def _held_mobility(view: View, kept: Mapping[str, tuple[str, ...]]) -> int:
+    """Return the mobility with all joints held that have something to do: what no drive or brake decides."""
+    mech, taken = view.mech, {c.name for c in view.mech.constraints()}
+    locks = tuple(
+        Lock(pair.name)
+        for pair in mech.pairs
+        if pair.name in kept and pair.kind.free and Lock(pair.name).name not in taken
+    )
+    held = replace(view, mech=replace(mech, locks=(*mech.locks, *locks)))
+    return len(view.columns) * len(mech.bodies) - _rows(held) + held.redundancy
 
 
 def _rows(view: View) -> int:

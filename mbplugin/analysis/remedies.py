@@ -6,8 +6,7 @@ Releasing p rows removes all redundancy exactly when these rows of Z form a nons
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,7 +23,8 @@ from mbplugin.spatial import Array
 _WELL_CONDITIONED = 1e-3
 #: First choices that are tried, times p: larger blocks get fewer.
 _EFFORT = 360
-_OFFERED = 3
+#: Ways that are offered.
+OFFERED = 3
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Remedy:
-    """Changes after which nothing is redundant and the mobility is as before (proved by analysis)."""
+    """Changes after which less is redundant and the mobility is as before (proved by analysis).
+
+    Only blocks that no change of passive pairs can cure stay redundant.
+    """
 
     changes: tuple[Change, ...]
     degree_of_redundancy: int
@@ -58,18 +61,56 @@ class Remedy:
         return "\n\n".join(change.toml() for change in self.changes)
 
 
-def candidate_remedies(
-    mech: Mechanism, poses: BodyPoses, stressed: Sequence[StressedBlock]
+@dataclass(frozen=True)
+class Obstacle:
+    """A pair that could be made weaker, but for what it does: one phrase each."""
+
+    constraint: str
+    duties: tuple[str, ...]
+
+
+def no_remedy(obstacles: Sequence[Obstacle]) -> str:
+    """Return why there is no remedy, without a full stop."""
+    names = "; ".join(f"{o.constraint!r} has {' and '.join(o.duties)}" for o in obstacles)
+    return f"no change of passive joints and closures alone removes the redundancy: {names}"
+
+
+def candidate_changes(
+    mech: Mechanism, poses: BodyPoses, s: StressedBlock, kept: Container[str]
 ) -> Iterator[tuple[Change, ...]]:
-    """Yield sets of changes that release every redundancy, the simplest first."""
+    """Yield sets of changes that may release one block: fewest pairs first, then closures, then simple ones.
+
+    Parameters
+    ----------
+    kept : container of str
+        Pairs that stay as they are.
+    """
     turns = {p.name: _turn(mech, p, poses) for p in mech.pairs if p.kind.free[-1:] == ("rz",)}
-    per_block = [list(_of_block(mech, s, turns)) for s in stressed if s.ranked.redundancy]
-    # a large block has too many self-stresses to choose from
-    if not per_block or not all(per_block):
-        return
-    for k in range(min(_OFFERED, max(len(options) for options in per_block))):
-        chosen = (options[min(k, len(options) - 1)] for options in per_block)
-        yield tuple(itertools.chain.from_iterable(chosen))
+    yield from _of_block(mech, s, turns, kept)
+
+
+def single_closures(
+    mech: Mechanism, poses: BodyPoses, s: StressedBlock, kept: Container[str]
+) -> Iterator[tuple[Change, ...]]:
+    """Yield every weaker type of every closure of a block, the simplest first.
+
+    In a plane some rows have vanished, so that what a catalogue pair would release is found by trial.
+    """
+    closures = [
+        pair
+        for name in s.ranked.block.constraints
+        if (pair := mech.pair_by_name.get(name)) is not None and pair.closure and name not in kept
+    ]
+    options = [option for pair in closures for option in replacements(pair, _turn(mech, pair, poses))]
+    for option in sorted(options, key=lambda option: option.cost):
+        yield (_change(mech, option),)
+
+
+def changeable(mech: Mechanism, poses: BodyPoses, s: StressedBlock, names: Container[str]) -> tuple[str, ...]:
+    """Return which of some pairs of a block could release self-stresses by a weaker type."""
+    turns = {p.name: _turn(mech, p, poses) for p in mech.pairs if p.kind.free[-1:] == ("rz",)}
+    found = (option.replacement.pair for option in _options(mech, s, turns, ()))
+    return tuple(dict.fromkeys(name for name in found if name in names))
 
 
 def apply_changes(mech: Mechanism, changes: Sequence[Change]) -> Mechanism:
@@ -102,16 +143,24 @@ class _Option:
         return -len(self.rows), self.replacement.cost, -round(self.conditioning, 6)
 
 
-def _of_block(mech: Mechanism, s: StressedBlock, turns: Mapping[str, float]) -> Iterator[tuple[Change, ...]]:
-    """Yield up to three ways to release one block: fewest pairs first, then the most ordinary ones."""
+def _of_block(
+    mech: Mechanism, s: StressedBlock, turns: Mapping[str, float], kept: Container[str]
+) -> Iterator[tuple[Change, ...]]:
+    """Yield ways to release one block: three that differ in kind where possible, then all others."""
     if not s.complete:
         return
-    options = sorted(_options(mech, s, turns), key=lambda option: option.order)
+    options = sorted(_options(mech, s, turns, kept), key=lambda option: option.order)
     p = s.Z.shape[1]
-    found = [way for start in options[: max(_OFFERED, _EFFORT // p)] if (way := _complete(p, start, options))]
-    found.sort(key=lambda way: (len(way), sum(option.cost for option in way)))
-    for way in _varied(found):
+    found = [way for start in options[: max(OFFERED, _EFFORT // p)] if (way := _complete(p, start, options))]
+    found.sort(key=lambda way: (len(way), _of_tree(mech, way), sum(option.cost for option in way)))
+    first = _varied(found)
+    for way in (*first, *(way for way in found if all(way is not other for other in first))):
         yield tuple(_change(mech, option) for option in way)
+
+
+def _of_tree(mech: Mechanism, way: Sequence[Replacement]) -> int:
+    """Return how many pairs of a way are no stated closures: the tree had better stay as it was drawn."""
+    return sum(not mech.pair_by_name[option.pair].closure for option in way)
 
 
 def _varied(ways: Sequence[tuple[Replacement, ...]]) -> list[tuple[Replacement, ...]]:
@@ -122,15 +171,17 @@ def _varied(ways: Sequence[tuple[Replacement, ...]]) -> list[tuple[Replacement, 
         kinds.setdefault(tuple(sorted({option.type for option in way})), way)
         places.setdefault(tuple(sorted(f"{option.pair} {option.type}" for option in way)), way)
     others = [way for way in places.values() if all(way is not kind for kind in kinds.values())]
-    return [*kinds.values(), *others][:_OFFERED]
+    return [*kinds.values(), *others][:OFFERED]
 
 
-def _options(mech: Mechanism, s: StressedBlock, turns: Mapping[str, float]) -> Iterator[_Option]:
+def _options(
+    mech: Mechanism, s: StressedBlock, turns: Mapping[str, float], kept: Container[str]
+) -> Iterator[_Option]:
     Z, measured = _largest_one(s), mech.measured_pairs
     for rows in s.ranked.reduced.rows:
         pair = mech.pair_by_name.get(rows.constraint)
         # a coupling, driver or lock counts on the freedoms its pair has now
-        if rows.constraint in measured:
+        if rows.constraint in measured or rows.constraint in kept:
             continue
         # in a plane some rows have vanished, and with them what a catalogue pair would release
         if pair is None or rows.components != pair.kind.constrained:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mbplugin.analysis.flexibility import BodyVerdict
 from mbplugin.analysis.groups import GroupVerdict
 from mbplugin.analysis.rank import Plateau, RankedBlock
-from mbplugin.analysis.remedies import Remedy
+from mbplugin.analysis.remedies import Obstacle, Remedy
 from mbplugin.analysis.self_stress import SelfStress
 from mbplugin.analysis.uniqueness import ConstraintVerdict
 from mbplugin.constraints.assembly import Assembly
@@ -51,6 +51,8 @@ class Analysis:
     blocks : tuple of RankedBlock
     dca : DcaResult or None
         The divide-and-conquer test, where it was the method.
+    obstacles : tuple of Obstacle
+        Joints that could be made weaker, but for what they do, where no remedy leaves them as they are.
     """
 
     mechanism: Mechanism
@@ -75,6 +77,7 @@ class Analysis:
     remedies: tuple[Remedy, ...]
     blocks: tuple[RankedBlock, ...]
     dca: DcaResult | None = None
+    obstacles: tuple[Obstacle, ...] = ()
 
     @property
     def pfaffian_rows(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from mbplugin.analysis import Analysis
 from mbplugin.analysis.rank import RankedBlock
+from mbplugin.analysis.remedies import Change, Obstacle
 from mbplugin.analysis.uniqueness import ConstraintVerdict
 from mbplugin.sources.scene import Origin, Scene
 
@@ -34,6 +35,20 @@ def non_unique(analysis: Analysis, ranked: RankedBlock) -> list[ConstraintVerdic
         for verdict in analysis.constraints
         if verdict.name in members and verdict.reaction == "non-unique"
     ]
+
+
+def proposed_changes(analysis: Analysis, ranked: RankedBlock) -> tuple[Change, ...]:
+    """Return what the first proved remedy changes in a block: the one recommendation of all rules."""
+    members = set(ranked.block.constraints)
+    return tuple(
+        change for r in analysis.remedies[:1] for change in r.changes if change.constraint in members
+    )
+
+
+def obstacles_to(analysis: Analysis, ranked: RankedBlock) -> tuple[Obstacle, ...]:
+    """Return the joints of a block that stay as they are for what they do, where it has no remedy."""
+    members = set(ranked.block.constraints)
+    return tuple(obstacle for obstacle in analysis.obstacles if obstacle.constraint in members)
 
 
 def block_place(scene: Scene, constraints: Sequence[str]) -> tuple[str, Origin | None]:

@@ -37,6 +37,11 @@ def _turn(axis: int, angle: float) -> Array:
     return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
+def has_quaternion(pair_type: str) -> bool:
+    """Return whether the rotations of a pair are one quaternion, not angles."""
+    return pair_type in _TRAVELS
+
+
 def zero_coordinates(pair_type: str, free: tuple[str, ...]) -> Array:
     """Return the coordinates at which the joint frames coincide."""
     if pair_type in _TRAVELS:

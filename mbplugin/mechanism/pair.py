@@ -32,6 +32,9 @@ class PairType:
 
 _ALL = ("tx", "ty", "tz", "rx", "ry", "rz")
 
+#: Directions with a cosine nearer to one are the same.
+_PARALLEL = 1e-9
+
 
 def _without(*free: str) -> tuple[str, ...]:
     return tuple(component for component in _ALL if component not in free)
@@ -130,7 +133,7 @@ class Pair:
         return PAIR_TYPES[self.type]
 
     def retyped(self, type: str, axis: Array | None = None) -> Pair:
-        """Return the pair with another type; limits of kept freedoms stay.
+        """Return the pair with another type; limits of freedoms whose direction is kept stay.
 
         Parameters
         ----------
@@ -140,14 +143,23 @@ class Pair:
             In axes of P: the new joint axis, or for a universal joint its second cross axis (the first
             is the old joint axis, the default second one is x of P).
         """
-        old = dict(zip(self.kind.free, self.freedoms, strict=True))
-        freedoms = tuple(old.get(c, Freedom()) for c in PAIR_TYPES[type].free)
         if type == "universal":
             turn = _cross_axes(np.array([1.0, 0.0, 0.0]) if axis is None else axis)
         else:
             turn = np.eye(3) if axis is None else align_z(axis)
+        freedoms = tuple(self._along(c[0], turn[:, "xyz".index(c[1])]) for c in PAIR_TYPES[type].free)
         X_new = Pose(turn, np.zeros(3))
         return replace(self, type=type, freedoms=freedoms, X_AP=self.X_AP @ X_new, X_BS=self.X_BS @ X_new)
+
+    def _along(self, kind: str, direction: Array) -> Freedom:
+        """Return the freedom of a kind (t, r) along a direction in axes of P, or one without limits."""
+        for name, freedom in zip(self.kind.free, self.freedoms, strict=True):
+            cosine = direction["xyz".index(name[1])] if name[0] == kind else 0.0
+            if cosine > 1 - _PARALLEL:
+                return freedom
+            if cosine < _PARALLEL - 1:
+                return replace(freedom, lower=-freedom.upper, upper=-freedom.lower)
+        return Freedom()
 
 
 def _cross_axes(second: Array) -> Array:

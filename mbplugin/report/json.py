@@ -58,6 +58,7 @@ def run_document(report: Report) -> dict[str, Any]:
         "bodies": [] if analysis is None else [asdict(body) for body in analysis.bodies],
         "self_stresses": [] if analysis is None else [asdict(s) for s in analysis.self_stresses],
         "remedies": [] if analysis is None else _remedies(analysis),
+        "obstacles": [] if analysis is None else [asdict(obstacle) for obstacle in analysis.obstacles],
         "findings": [asdict(finding) for finding in report.findings],
         "suppressed": [
             {"finding": asdict(suppressed.finding), "reason": suppressed.ignore.reason}

@@ -100,6 +100,10 @@ def _run() -> Schema:
         bodies=_list(_object(name=_TEXT, may_stay_rigid=_FLAG)),
         self_stresses=_list(_self_stress()),
         remedies=_list(_remedy()),
+        obstacles=_described(
+            _list(_object(constraint=_TEXT, duties=_list(_TEXT))),
+            "joints that could be made weaker, but for what they do, where no remedy leaves them alone",
+        ),
         findings=_list({"$ref": "#/$defs/finding"}),
         suppressed=_described(
             _list(_object(finding={"$ref": "#/$defs/finding"}, reason=_TEXT)),

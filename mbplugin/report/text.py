@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mbplugin.analysis.remedies import no_remedy
 from mbplugin.report.layout import PLAIN_WIDTH, Line, counted, listed, plain_text, wrapped
 from mbplugin.report.summary import findings_summary, ignored_lines, runs_summary
 
@@ -192,7 +193,10 @@ def _flexible(analysis: Analysis, width: int) -> Iterator[Line]:
 
 
 def _remedies(analysis: Analysis, width: int) -> Iterator[Line]:
-    """Yield the first remedy as lines to paste, the others in words."""
+    """Yield the first remedy as lines to paste, the others in words; or what stands in the way."""
+    if analysis.obstacles:
+        yield from _section("Why nothing is proposed" if not analysis.remedies else "What stays", width)
+        yield from (Line(line) for line in wrapped(no_remedy(analysis.obstacles), width, "  "))
     if not analysis.remedies:
         return
     first, *others = analysis.remedies

@@ -82,6 +82,7 @@ def joined(parts: Sequence[tuple[str, Scene]], name: str) -> Scene:
         locks=tuple(chain.from_iterable(scene.locks for scene in scenes)),
         springs=tuple(chain.from_iterable(scene.springs for scene in scenes)),
         options=first.options,
+        actuated=tuple(chain.from_iterable(scene.actuated for scene in scenes)),
     )
 
 
@@ -140,6 +141,7 @@ def prefixed(scene: Scene, prefix: str) -> Scene:
             else replace(s, body_a=body(s.body_a), body_b=body(s.body_b))
             for s in scene.springs
         ),
+        actuated=tuple(named(joint) for joint in scene.actuated),
     )
 
 

@@ -15,6 +15,7 @@ from mbplugin.mechanism import WORLD, Mechanism
 from mbplugin.mechanism.kinematics import BodyPoses, coordinates_of
 from mbplugin.sources.grounding import require_free_root, with_fixed_roots
 from mbplugin.sources.mjcf_compile import compile_mjcf, documents, mujoco_module
+from mbplugin.sources.mjcf_drives import driven_joints
 from mbplugin.sources.mjcf_equality import read_equalities
 from mbplugin.sources.mjcf_names import Names
 from mbplugin.sources.mjcf_shapes import read_shapes
@@ -74,6 +75,7 @@ def read_mjcf(text: str, request: Request) -> Scene:
         actuators=tuple(tree.actuators),
         springs=springs,
         request=request,
+        actuated=driven_joints(mujoco, model, tree.joint_pairs),
     )
 
 

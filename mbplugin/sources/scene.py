@@ -200,6 +200,9 @@ class Scene:
     options : LintOptions
     request : Request or None
         None for a live client.
+    actuated : tuple of str
+        Joints to which a file gives a drive in so many words: a transmission, a command interface, an
+        actuator.
     """
 
     mechanism: Mechanism
@@ -217,6 +220,7 @@ class Scene:
     springs: tuple[Spring | JointSpring, ...] = ()
     options: LintOptions = LintOptions()
     request: Request | None = None
+    actuated: tuple[str, ...] = ()
 
 
 def mechanism_of(model: Scene | Mechanism) -> Mechanism:

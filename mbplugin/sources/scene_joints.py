@@ -25,6 +25,12 @@ def require_known(name: str, known: Mapping[str, object], kind: str, where: str)
 def declares_new_pair(source: SceneSource, index: int, table: PairTable, known: Mapping[str, Pair]) -> bool:
     """Return whether a ``[[pair]]`` declares a pair (bodies and frames) or retypes one (neither)."""
     if table.body_a is not None and table.body_b is not None:
+        if table.passive:
+            raise BadScene(
+                f"[[pair]] {table.name!r} is a new one and called passive",
+                where=source.where("pair", index, "passive"),
+                expected="passive for a joint that a file describes",
+            )
         return True
     where = source.where("pair", index)
     if table.body_a is not None or table.body_b is not None:

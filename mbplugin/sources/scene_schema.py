@@ -84,10 +84,14 @@ class JointTable(Table):
 
 
 class PairTable(JointTable):
-    """``[[pair]]``: with bodies a new pair; with name, type and axis the new type of a pair."""
+    """``[[pair]]``: with bodies a new pair; with name, type and axis the new type of a pair.
+
+    ``passive``: whatever the file says, this joint has no drive, brake or end stop.
+    """
 
     name: Name
     type: PairTypeName
+    passive: bool = False
 
 
 class ClosureTable(JointTable):

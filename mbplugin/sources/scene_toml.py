@@ -14,6 +14,7 @@ from mbplugin.sources import scene_actions as actions
 from mbplugin.sources.scene import LintOptions, Origin, OriginKey, Request, Scene
 from mbplugin.sources.scene_errors import validate
 from mbplugin.sources.scene_models import read_models
+from mbplugin.sources.scene_retyped import check_acting, settle_duties
 from mbplugin.sources.scene_schema import ClosureTable, PairTable, SceneFile
 from mbplugin.sources.scene_sides import sides_from_pose
 from mbplugin.sources.scene_source import SceneSource, located, parse_scene
@@ -46,7 +47,7 @@ def read_scene(text: str, request: Request) -> Scene:
         raise BadScene(
             "the scene has no body", where=request.path, remedy="add a [[model]] with a file, or a [[body]]"
         )
-    models = read_models(source, tables, request)
+    models = settle_duties(read_models(source, tables, request), source, tables)
     first = place_bodies(models, source, tables)
     last = add_pairs(retype_pairs(first, source, tables), source, tables)
     _check_state(first, last, source, tables)
@@ -104,14 +105,17 @@ def _with_actions(scene: Scene, source: SceneSource, tables: SceneFile) -> Scene
     """Add the loads, stiffness, brakes, payloads, actuators, springs and later locks."""
     pairs, bodies = scene.mechanism.pair_by_name, dict.fromkeys(scene.mechanism.body_index)
     bodies.pop("world")
+    with_brakes = (*scene.brakes, *actions.brakes(source, tables, pairs))
+    with_actuators = (*scene.actuators, *actions.actuators(source, tables, pairs))
+    check_acting(source, tables, pairs)
     later = tuple(lock for lock in actions.locks(source, tables, pairs) if not lock.for_good)
     return replace(
         scene,
         loads=(*scene.loads, *actions.loads(source, tables, bodies)),
         stiffness=(*scene.stiffness, *actions.stiffness(source, tables, pairs, bodies)),
-        brakes=(*scene.brakes, *actions.brakes(source, tables, pairs)),
+        brakes=with_brakes,
         payloads=(*scene.payloads, *actions.payloads(source, tables, bodies)),
-        actuators=(*scene.actuators, *actions.actuators(source, tables, pairs)),
+        actuators=with_actuators,
         locks=(*scene.locks, *later),
         springs=(*scene.springs, *springs(source, tables, scene.mechanism)),
     )

@@ -14,6 +14,7 @@ from mbplugin.sources.scene import Request, Scene, state_at_home
 from mbplugin.sources.substitutions import expand
 from mbplugin.sources.urdf_closures import note_open_closures, read_closures
 from mbplugin.sources.urdf_draft import Draft
+from mbplugin.sources.urdf_drives import driven_joints
 from mbplugin.sources.urdf_joints import couplings, read_joints
 from mbplugin.sources.urdf_links import read_links
 from mbplugin.sources.urdf_repairs import repair_numbers
@@ -80,4 +81,5 @@ def _scene(robot: Element, request: Request) -> Scene:
         defects=tuple(draft.defects),
         shapes=draft.shapes,
         request=request,
+        actuated=driven_joints(robot, draft),
     )

@@ -18,8 +18,9 @@ A planar four-bar whose four hinges are all revolute: 20 rows of rank 17, so p =
 
 Remedy
 ------
-Replace pairs by weaker ones as the finding proposes, declare the value in the scene file when it is
-intended (``[lint] degree_of_redundancy``), or model the listed bodies as flexible.
+Replace passive pairs by weaker ones as the finding proposes (a joint that is driven, braked, limited or
+locked stays as it is; where those stand in the way, the finding names them), declare the value in the
+scene file when it is intended (``[lint] degree_of_redundancy``), or model the listed bodies as flexible.
 
 References
 ----------
@@ -28,12 +29,11 @@ wojtyra2013 (6), (7).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from mbplugin.analysis import Analysis
-from mbplugin.analysis.rank import RankedBlock
-from mbplugin.analysis.remedies import Change
-from mbplugin.lint.blocks import block_place, undeclared_blocks
+from mbplugin.analysis.remedies import Change, Obstacle, no_remedy
+from mbplugin.lint.blocks import block_place, obstacles_to, proposed_changes, undeclared_blocks
 from mbplugin.lint.finding import Finding, Severity
 from mbplugin.lint.places import counted
 from mbplugin.lint.registry import make_finding
@@ -49,7 +49,7 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         members = ranked.block.constraints
         stresses = [s for s in analysis.self_stresses if s.constraints[0] in members]
         loaded = {name for s in stresses for name in s.constraints}
-        changes = _proposed(analysis, ranked)
+        changes, obstacles = proposed_changes(analysis, ranked), obstacles_to(analysis, ranked)
         element, origin = block_place(scene, [name for name in members if name in loaded])
         yield make_finding(
             __name__,
@@ -63,14 +63,18 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
                 "sigma_r": ranked.sigma_r if ranked.rank else None,
                 "sigma_r_plus_1": ranked.sigma_next,
                 "toml": "\n\n".join(change.toml() for change in changes),
+                "obstacles": {obstacle.constraint: list(obstacle.duties) for obstacle in obstacles},
             },
-            help="make " + " and ".join(f"{c.constraint} {c.new} instead of {c.old}" for c in changes)
-            if changes
-            else "release one of the constraints named",
+            help=_help(changes, obstacles),
         )
 
 
-def _proposed(analysis: Analysis, ranked: RankedBlock) -> list[Change]:
-    """Return what the first proved remedy changes in a block."""
-    members = set(ranked.block.constraints)
-    return [change for r in analysis.remedies[:1] for change in r.changes if change.constraint in members]
+def _help(changes: Sequence[Change], obstacles: Sequence[Obstacle]) -> str:
+    if changes:
+        return "make " + " and ".join(f"{c.constraint} {c.new} instead of {c.old}" for c in changes)
+    if not obstacles:
+        return "release one of the constraints named"
+    return (
+        f"{no_remedy(obstacles)}; declare the redundancy, model the bodies as flexible, or say passive = true"
+        " in a [[pair]] of a joint that has no drive, brake or end stop"
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mbplugin.analysis.remedies import Remedy
+from mbplugin.analysis.remedies import Remedy, no_remedy
 from mbplugin.analysis.self_stress import SelfStress
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, choice, element, section, table
@@ -50,12 +50,15 @@ def _stress(k: int, stress: SelfStress) -> Html:
 def remedies_section(chapter: Chapter) -> Html | None:
     """Return what to change, each way with its proof and lines to paste."""
     analysis = chapter.verdicts
-    if analysis is None or not analysis.remedies:
+    if analysis is None or not (analysis.remedies or analysis.obstacles):
         return None
+    why_not = [element("p", f"{no_remedy(analysis.obstacles)}.")] if analysis.obstacles else []
     return section(
         "What to change",
-        [_remedy(k, remedy) for k, remedy in enumerate(analysis.remedies)],
-        lead="Each way is proved by analysing the changed mechanism. Paste its lines into the scene.",
+        [*why_not, *(_remedy(k, remedy) for k, remedy in enumerate(analysis.remedies))],
+        lead="Each way is proved by analysing the changed mechanism. Paste its lines into the scene."
+        if analysis.remedies
+        else "",
     )
 
 
