@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -222,3 +223,35 @@ def test_freedoms_of_a_retyped_pair_keep_their_direction() -> None:
     ball = pair.retyped("point-on-line", np.array([1.0, 0.0, 0.0]))
     by_name = dict(zip(ball.kind.free, ball.freedoms, strict=True))
     assert (by_name["rx"].lower, by_name["rx"].upper) == (-own.upper, -own.lower)
+
+
+def test_a_stop_tells_of_an_effort_limit_that_gives_no_brake(tmp_path: Path) -> None:
+    """A mechanism that a program has retyped."""
+    scene = mb.load(palletiser.write(tmp_path))
+    pairs = tuple(p.retyped("cylindrical") if p.name == "elbow" else p for p in scene.mechanism.pairs)
+    stop = mb.estop(replace(scene.mechanism, pairs=pairs), qd={"swing": 1.0}, duration=0.02)
+    assert "elbow: an effort limit, but 2 freedoms: no brake is assumed" in stop.notes
+
+
+def test_an_actuator_of_mjcf_is_a_drive(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    file = tmp_path / "arm.xml"
+    body = (
+        '<body><joint name="{0}" axis="0 1 0"/><geom size="0.1 0.2" type="capsule"/>'
+        '<body pos="1 0 0"><joint name="{1}" axis="0 1 0"/><geom size="0.1 0.2" type="capsule"/>'
+        "</body></body>"
+    )
+    file.write_text(
+        f"<mujoco><worldbody>{body.format('a', 'b')}{body.format('c', 'd')}</worldbody>"
+        '<tendon><fixed name="t"><joint joint="c" coef="1"/><joint joint="d" coef="1"/></fixed></tendon>'
+        '<actuator><motor joint="b"/><motor tendon="t"/></actuator></mujoco>'
+    )
+    scene = mb.load(file)
+    assert scene.actuated == ("b", "c", "d")
+    assert {name: [duty.kind for duty in own] for name, own in duties(scene).items()} == {
+        name: ["drive"] for name in "bcd"
+    }
+    # of two models in a scene the names get prefixes
+    both = tmp_path / "both.scene.toml"
+    both.write_text("".join(f'[[model]]\nfile = "arm.xml"\nname = "{n}"\n' for n in ("l", "r")))
+    assert mb.load(both).actuated == ("l/b", "l/c", "l/d", "r/b", "r/c", "r/d")

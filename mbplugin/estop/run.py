@@ -21,7 +21,14 @@ from mbplugin.mechanism.kinematics import JointValues, joint_vector, rate_vector
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.reactions.loads import LoadLike, PayloadLike, read_loads, read_payloads
 from mbplugin.simulation.asked import rank_tolerance
-from mbplugin.simulation.brakes import BrakeLike, JointBrake, brakeless, read_brakes, robot_brakes
+from mbplugin.simulation.brakes import (
+    BrakeLike,
+    JointBrake,
+    brakeless,
+    read_brakes,
+    robot_brakes,
+    unbraked_for_freedoms,
+)
 from mbplugin.simulation.runner import Progress
 from mbplugin.sources.scene import Payload, Scene, mechanism_of
 from mbplugin.spatial import Array
@@ -161,7 +168,7 @@ def make_scenario(
         friction=friction,
     )
     fitted = fitted_brakes(mechanism, scene, brakes)
-    notes += brakeless(mechanism, fitted)
+    notes += [*brakeless(mechanism, fitted), *unbraked_for_freedoms(mechanism)]
     q0 = joint_vector(mechanism, q, scene.state.q if scene else None)
     qd0 = rate_vector(mechanism, qd, scene.state.qd if scene else None)
     qdd0: Array = np.zeros(len(qd0))

@@ -138,6 +138,15 @@ def brakeless(mech: Mechanism, brakes: Iterable[JointBrake]) -> tuple[str, ...]:
     )
 
 
+def unbraked_for_freedoms(mech: Mechanism) -> tuple[str, ...]:
+    """Return a sentence on every joint that gets no brake for its effort limit: it has several freedoms."""
+    return tuple(
+        f"{pair.name}: an effort limit, but {len(pair.kind.free)} freedoms: no brake is assumed"
+        for pair in mech.pairs
+        if len(pair.kind.free) > 1 and any(isfinite(f.effort) and f.effort > 0 for f in pair.freedoms)
+    )
+
+
 def _effort(pair: Pair) -> float:
     effort = pair.freedoms[0].effort
     return effort if isfinite(effort) else 0.0
