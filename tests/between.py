@@ -1,0 +1,84 @@
+"""The state of a motion between its samples, by Hermite polynomials through up to four of them.
+
+The product's own interpolation is not used for rates: what is checked must not check itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.spatial import AnyArray, Array
+
+#: Nodes of a Gauss rule in an interval.
+GAUSS, WEIGHTS = (0.5 * v for v in np.polynomial.legendre.leggauss(6))
+GAUSS = GAUSS + 0.5
+#: A neighbouring interval this much longer or shorter is not used.
+_UNLIKE = 5.0
+
+
+def rates_between(motion: Trajectory, intervals: AnyArray, s: Array) -> Array:
+    """Rates (k, g, nv) at parts ``s`` (g,) of some intervals (k,), each given by its first sample."""
+    time, qd, qdd = motion.time, motion.qd, motion.qdd
+    h = np.diff(time)
+    out = np.empty((len(intervals), len(s), qd.shape[1]))
+    left, right = (_smooth(motion, h, intervals, side) for side in (-1, 1))
+    for before in (False, True):
+        for after in (False, True):
+            mine = np.flatnonzero((left == before) & (right == after))
+            if mine.size:
+                k = intervals[mine]
+                points = [k + n for n in (-1, 0, 1, 2) if (n >= 0 or before) and (n < 2 or after)]
+                out[mine] = _hermite(time, qd, qdd, k, points, h[k], s)
+                if len(points) == 2:
+                    _of_coordinates(motion, out, mine, k, h[k], s)
+    return out
+
+
+def _of_coordinates(
+    motion: Trajectory, out: Array, mine: AnyArray, k: AnyArray, h: Array, s: Array
+) -> None:
+    """Rates of an interval alone: the derivative of the quintic of a coordinate, where there is one."""
+    mech = motion.mechanism
+    for n, name in enumerate(mech.qd_names):
+        if name not in mech.q_names:
+            continue
+        q, v, a = motion.q[:, mech.q_names.index(name)], motion.qd[:, n], motion.qdd[:, n]
+        rise, v0, v1 = (q[k + 1] - q[k]) / h, v[k], v[k + 1]
+        a0, a1 = h * a[k], h * a[k + 1]
+        x, y = s[None, :], 1.0 - s[None, :]
+        bumps = 30.0 * x**2 * y**2
+        # ∫ of the cubic through rates and accelerations is what the first part lacks of the rise
+        cubic = (
+            v0[:, None] * (1 + 2 * x) * y**2
+            + a0[:, None] * x * y**2
+            + v1[:, None] * (3 - 2 * x) * x**2
+            - a1[:, None] * x**2 * y
+        )
+        mean = 0.5 * (v0 + v1) + (a0 - a1) / 12.0
+        out[mine, :, n] = cubic + (rise - mean)[:, None] * bumps
+
+
+def _smooth(motion: Trajectory, h: Array, k: AnyArray, side: int) -> AnyArray:
+    """Whether the neighbour of an interval continues it smoothly, and is of like length."""
+    n = k + side
+    inside = (n >= 0) & (n < len(h))
+    n = np.clip(n, 0, len(h) - 1)
+    same = motion.segment[n] == motion.segment[k + 1]
+    like = (h[n] > h[k] / _UNLIKE) & (h[n] < h[k] * _UNLIKE)
+    return np.asarray(inside & same & like)
+
+
+def _hermite(
+    time: Array, v: Array, a: Array, k: AnyArray, points: list[AnyArray], h: Array, s: Array
+) -> Array:
+    """The polynomial through rates v and accelerations a at some samples, in units of the interval."""
+    degree = 2 * len(points)
+    powers = np.arange(degree)
+    matrix, values = [], []
+    for at in points:
+        x = ((time[at] - time[k]) / h)[:, None]
+        matrix += [x**powers, powers * x ** np.maximum(powers - 1, 0)]
+        values += [v[at], h[:, None] * a[at]]
+    coefficients = np.linalg.solve(np.stack(matrix, axis=1), np.stack(values, axis=1))
+    return np.einsum("gp,kpv->kgv", s[:, None] ** powers, coefficients)

@@ -1,0 +1,81 @@
+"""Every motion and every stop that a test computes is checked for what always holds.
+
+All motions come out of one function of the product; it is wrapped here, once per session. A test that
+computes something for which an invariant cannot hold says so, with the physical reason:
+``@pytest.mark.no_invariants("…")``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+_suspended: list[str] = []
+_broken: list[AssertionError] = []
+
+
+@contextmanager
+def _kept() -> Iterator[None]:
+    """Keep what is broken until the test ends: commands turn any error into a sentence and an exit code."""
+    if _suspended:
+        with suppress(AssertionError):
+            yield
+        return
+    try:
+        yield
+    except AssertionError as error:
+        _broken.append(error)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _invariants() -> Iterator[None]:
+    """Check what the product's runs return, from any path to them."""
+    from invariants import check_motion, check_stop
+
+    import mbplugin.estop.run as stopping
+    import mbplugin.simulation.run as running
+
+    made, evaluated = running._trajectory, stopping.evaluate
+
+    def trajectory(problem: Any, runner: Any, options: Any, *rest: Any) -> Any:
+        motion = made(problem, runner, options, *rest)
+        with _kept():
+            if runner.grid is None:
+                check_motion(motion, options)
+            else:
+                check_motion(motion, options, by_steps=False)
+                grid, runner.grid = runner.grid, None
+                check_motion(made(problem, runner, replace(options, samples=None), *rest), options)
+                runner.grid = grid
+        return motion
+
+    def evaluate(*arguments: Any, **named: Any) -> Any:
+        report = evaluated(*arguments, **named)
+        with _kept():
+            check_stop(report)
+        return report
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running, "_trajectory", trajectory)
+        patch.setattr(stopping, "evaluate", evaluate)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _without_invariants(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Leave out the checks in a test that says why."""
+    mark = request.node.get_closest_marker("no_invariants")
+    if mark is not None:
+        if not (mark.args and mark.args[0]):
+            raise pytest.UsageError(f"{request.node.nodeid}: no_invariants without a reason")
+        _suspended.append(str(mark.args[0]))
+    _broken.clear()
+    yield
+    if mark is not None:
+        _suspended.pop()
+    if _broken:
+        pytest.fail(f"{len(_broken)} motions break an invariant; the first: {_broken[0]}", pytrace=False)
