@@ -22,6 +22,8 @@ from mbplugin.spatial import Array
 
 #: A rate or an acceleration is zero up to this share of the largest one, and absolutely.
 _REST, _STILL = 1e-9, 1e-7
+#: The same for a rate that comes to rest at an instant, found to the accuracy of a search.
+_ENDS = 1e-6
 #: Forces may miss by this share of the largest ones, static parts be exceeded by this share.
 _FORCE, _HOLDS = 1e-6, 1e-5
 
@@ -109,7 +111,7 @@ class Balance:
             if i in free:
                 dry = static = 0.0
             viscous = float(one.viscous(here)[0]) - one.damping
-            if abs(rate) > max(2e-9, _REST * fastest):
+            if abs(rate) > max(2e-9, (_ENDS if self._ends(k) else _REST) * fastest):
                 given.append(i)
                 values.append(-np.sign(rate) * dry - viscous * rate)
             elif holds or abs(slope) <= _STILL * (1.0 + steepest) or self._ends(k):
