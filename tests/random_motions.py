@@ -225,16 +225,16 @@ def three_legs(rng: Rng) -> Mechanism:
 
 def spatial_four_bar(rng: Rng) -> Mechanism:
     """RSSR, or RSUR: crank and rocker about skew axes, a coupler with two ball joints or one and a cross."""
-    D, axis = np.array([0.6, 0.1, 0.2]), np.array([0.9, 0.1, 0.4]) / np.linalg.norm([0.9, 0.1, 0.4])
+    D, axis = np.array([0.6, 0.1, 0.2]), np.array([0.4, -0.2, 0.8]) / np.linalg.norm([0.4, -0.2, 0.8])
     across = np.cross(axis, [0.0, 0.0, 1.0]) / np.linalg.norm(np.cross(axis, [0.0, 0.0, 1.0]))
     tips = D + 0.5 * (np.outer(np.cos(_TURN), across) + np.outer(np.sin(_TURN), np.cross(axis, across)))
     B = tips[int(rng.integers(len(tips)))]
     angle = rng.uniform(-np.pi, np.pi)
-    A = 0.12 * np.array([np.cos(angle), np.sin(angle), 0.0])
-    circle = 0.12 * np.column_stack((np.cos(_TURN), np.sin(_TURN), 0 * _TURN))
+    A = 0.08 * np.array([np.cos(angle), np.sin(angle), 0.0])
+    circle = 0.08 * np.column_stack((np.cos(_TURN), np.sin(_TURN), 0 * _TURN))
     reach = np.linalg.norm(circle[:, None] - tips, axis=2)
     length = np.linalg.norm(B - A)
-    if not reach.min(axis=1).max() + 0.05 < length < reach.max(axis=1).min() - 0.05:
+    if not reach.min(axis=1).max() + 0.02 < length < reach.max(axis=1).min() - 0.02:
         # the crank would not turn fully
         return spatial_four_bar(rng)
     cross = str(rng.choice(["spherical", "universal"]))
