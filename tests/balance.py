@@ -78,7 +78,7 @@ class Balance:
         size = max(np.abs(inertial).max(initial=0.0), np.abs(e.F).max(initial=0.0), _largest(e, rows), 1e-9)
         gap, excess, forces = _admissible(e, rows, needed)
         loads = {" ".join(e.labels[i]): f"{v:.6g}" for i, v in zip(rows.bounded, forces, strict=True)}
-        assert gap <= _FORCE * size, (
+        assert gap <= _FORCE * size + 1e-12, (
             f"at t = {m.time[k]:.9g} s (sample {k}) no admissible forces make the accelerations: "
             f"M q̈ − F − Cᵀλ is {gap:.3g}, more than {_FORCE:g} of {size:.3g} (N·m, N); active "
             f"{m.active[m.segment[k]]}; what rests takes {loads}, exceeding its static part by {excess:.3g}"

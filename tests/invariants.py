@@ -23,6 +23,7 @@ from mbplugin.report.json import dumps
 from mbplugin.report.schema import schema_of
 from mbplugin.report.simulate_json import simulate_document
 from mbplugin.simulation.options import Options
+from mbplugin.simulation.resampling import _coordinates
 from mbplugin.simulation.trajectory import Trajectory
 from mbplugin.spatial import AnyArray, Array
 
@@ -87,7 +88,8 @@ class Looked:
         o = self.options
         if o.integrator == "dop853":
             return max(_ENERGY, 300 * o.rtol, 300 * o.atol)
-        return 1e-4 if o.integrator == "rk4" else np.inf
+        # the error of a fixed step is the user's choice; that of the default one, 1 ms, is small
+        return 1e-4 if o.integrator == "rk4" and (o.step or 1e-3) <= 1e-3 else np.inf
 
     @property
     def smooth(self) -> bool:
@@ -273,7 +275,8 @@ def _integrate(look: Looked, power: Any) -> Array:
     segment = np.repeat(m.segment[k + 1], nodes)
     poses = np.broadcast_to(m.q[0], (len(time), m.q.shape[1]))
     if not moved_by_tree_rates_alone(m):
-        poses = m.resample(time).q
+        first = np.repeat(k, nodes)
+        poses = _coordinates(m, first, first + 1, np.repeat(h, nodes), np.tile(GAUSS, count))
     here = _Lazy(m.mechanism, poses, rates.reshape(-1, nv))
     values = power(m, here, time, segment).reshape(count, nodes)
     return np.asarray(h * (values @ WEIGHTS))

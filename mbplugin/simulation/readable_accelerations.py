@@ -58,6 +58,7 @@ class Accelerations:
         do(machine, CONFIGURE, t, q, qd, begun)
         self._model.power[:] = 0.0
         if o.coordinates == "absolute":
+            self._count_power(machine, t, q, qd)
             return self._absolute(machine, t, q, qd)
         rows = self._active()
         equations = equations_of(
@@ -81,6 +82,12 @@ class Accelerations:
         self.prescribe(machine, t)
         self._projected(machine, t, begun, q, qd)
 
+    def _count_power(self, m: Machine, t: float, q: Array, qd: Array) -> None:
+        """Fill the power of dampers, friction and applied forces; no coordinates change it."""
+        gather(m.solids, m.rates, m.loads, m.springs, q, qd, m.power)
+        resist(m.solids, m.rates, m.rows, m.terms, m.resistances, qd, m.power)
+        self._model.control(t, q, qd)
+
     def _closed_form(self, equations: Equations, q: Array) -> Array:
         """Accelerations by explicit closing conditions, whose leading joints change near a flat dyad."""
         if self._closing is None:
@@ -94,9 +101,7 @@ class Accelerations:
         m = machine
         do(m, CONFIGURE | SPLIT, t, q, qd, begun)
         m.power[:] = 0.0
-        gather(m.solids, m.rates, m.loads, m.springs, q, qd, m.power)
-        resist(m.solids, m.rates, m.rows, m.terms, m.resistances, qd, m.power)
-        self._model.control(t, q, qd)
+        self._count_power(m, t, q, qd)
         inward(m.solids, m.rates, True)
         outward(m.solids, m.rates, True)
         if len(m.chosen):
