@@ -35,9 +35,7 @@ def rates_between(motion: Trajectory, intervals: AnyArray, s: Array) -> Array:
     return out
 
 
-def _of_coordinates(
-    motion: Trajectory, out: Array, mine: AnyArray, k: AnyArray, h: Array, s: Array
-) -> None:
+def _of_coordinates(motion: Trajectory, out: Array, mine: AnyArray, k: AnyArray, h: Array, s: Array) -> None:
     """Rates of an interval alone: the derivative of the quintic of a coordinate, where there is one."""
     mech = motion.mechanism
     for n, name in enumerate(mech.qd_names):

@@ -14,7 +14,7 @@ from models import from_world_frames, pose_at
 
 import mbplugin as mb
 from mbplugin.estop.values import StopReport
-from mbplugin.mechanism import WORLD, Body, Driver, Freedom, Lock, Mechanism, Pair
+from mbplugin.mechanism import WORLD, Body, Driver, Lock, Mechanism, Pair
 from mbplugin.simulation.trajectory import Trajectory
 from mbplugin.sources.scene import Load
 from mbplugin.sources.spring import JointSpring, Spring
@@ -70,9 +70,7 @@ def _tree(rng: Rng, n: int, *, branched: bool, types: tuple[str, ...]) -> Mechan
     pairs = []
     for k in range(n):
         inner = WORLD if k == 0 else f"b{int(rng.integers(k)) if branched else k - 1}"
-        frames = [
-            Pose(rotation_from_vector(rng.normal(size=3)), rng.uniform(-0.4, 0.4, 3)) for _ in range(2)
-        ]
+        frames = [Pose(rotation_from_vector(rng.normal(size=3)), rng.uniform(-0.4, 0.4, 3)) for _ in range(2)]
         pairs.append(Pair(f"j{k}", str(rng.choice(types)), inner, f"b{k}", *frames, lead=0.05))
     mech = Mechanism("tree", tuple(Body(f"b{k}") for k in range(n)), tuple(pairs))
     return _solids(mech, rng)
@@ -109,7 +107,10 @@ def _brakes(rng: Rng, names: list[str], torque: float) -> list[dict[str, object]
 
 def _chain_with_friction(rng: Rng) -> Callable[[], Trajectory]:
     mech = _tree(rng, int(rng.integers(1, 6)), branched=False, types=("revolute", "revolute", "prismatic"))
-    own = {n: (float(rng.choice([0.0, 0.3])), float(rng.uniform(0.1, 4.0))) for n in _some(rng, _one_freedom(mech))}
+    own = {
+        n: (float(rng.choice([0.0, 0.3])), float(rng.uniform(0.1, 4.0)))
+        for n in _some(rng, _one_freedom(mech))
+    }
     mech = _resisted(mech, own)
     springs = [JointSpring(mech.pairs[-1].name, float(rng.uniform(5, 40)), float(rng.normal()))]
     qd = _rates(rng, mech)
@@ -131,9 +132,15 @@ def _free_body_with_loads(rng: Rng) -> Callable[[], Trajectory]:
     mech = _tree(rng, int(rng.integers(2, 5)), branched=True, types=("revolute", "spherical", "prismatic"))
     free = rng.random() < 0.6
     mech = replace(mech, pairs=mech.pairs[1:]) if free else mech
-    mech = _resisted(mech, {p.name: (0.2, 0.3) for p in mech.pairs})
+    mech = _resisted(mech, dict.fromkeys((p.name for p in mech.pairs), (0.2, 0.3)))
     loads = [
-        Load("b0", rng.normal(size=3), rng.normal(size=3), rng.normal(size=3) * 0.1, str(rng.choice(["world", "body"])))
+        Load(
+            "b0",
+            rng.normal(size=3),
+            rng.normal(size=3),
+            rng.normal(size=3) * 0.1,
+            str(rng.choice(["world", "body"])),
+        )
     ]
     a, b = rng.uniform(-0.2, 0.2, 3), rng.uniform(-0.2, 0.2, 3) + 0.5
     springs = [Spring(WORLD, mech.bodies[-1].name, b, a, 30.0, 0.2, 2.0)]
@@ -216,7 +223,13 @@ def three_legs(rng: Rng) -> Mechanism:
         joints += [
             (f"base{k}", "revolute", WORLD, f"low{k}", pose_at(points[0])),
             (f"elbow{k}", "revolute", f"low{k}", f"high{k}", pose_at(points[1])),
-            (f"top{k}" if k else "top", "revolute" if k == 0 else closing, f"high{k}", "platform", pose_at(points[2])),
+            (
+                f"top{k}" if k else "top",
+                "revolute" if k == 0 else closing,
+                f"high{k}",
+                "platform",
+                pose_at(points[2]),
+            ),
         ]
     mech = _in_space(rng, bodies, joints, "top1")
     pairs = tuple(replace(p, closure=p.name in ("top1", "top2")) for p in mech.pairs)
@@ -317,10 +330,12 @@ def _limitless(mech: Mechanism) -> Mechanism:
 
 
 def _stop_of_a_tree(rng: Rng) -> Callable[[], StopReport]:
-    mech = _limitless(_tree(rng, int(rng.integers(2, 5)), branched=rng.random() < 0.3, types=("revolute", "prismatic")))
+    mech = _limitless(
+        _tree(rng, int(rng.integers(2, 5)), branched=rng.random() < 0.3, types=("revolute", "prismatic"))
+    )
     mech = replace(mech, gravity=0.4 * mech.gravity)
     if rng.random() < 0.5:
-        mech = _resisted(mech, {n: (0.1, 0.3) for n in _some(rng, _one_freedom(mech))})
+        mech = _resisted(mech, dict.fromkeys(_some(rng, _one_freedom(mech)), (0.1, 0.3)))
     category = int(rng.integers(3))
     same = float(rng.uniform(5, 20))
     slow = {n: same if rng.random() < 0.5 else float(rng.uniform(5, 20)) for n in _one_freedom(mech)}
@@ -360,14 +375,16 @@ def _switches(rng: Rng, names: list[str]) -> tuple[list[Lock], list[dict[str, ob
         elif what == 2:
             locks.append(Lock(name, until=instants[int(rng.integers(2))]))
         else:
-            brakes.append({"joint": name, "torque": float(rng.uniform(0.5, 6)), "delay": float(rng.choice(instants))})
+            brakes.append(
+                {"joint": name, "torque": float(rng.uniform(0.5, 6)), "delay": float(rng.choice(instants))}
+            )
     return locks, brakes
 
 
 def _switches_of_a_tree(rng: Rng) -> Callable[[], Trajectory]:
     mech = _tree(rng, int(rng.integers(2, 6)), branched=rng.random() < 0.5, types=("revolute", "prismatic"))
     if rng.random() < 0.5:
-        mech = _resisted(mech, {n: (0.1, 1.0) for n in _some(rng, _one_freedom(mech))})
+        mech = _resisted(mech, dict.fromkeys(_some(rng, _one_freedom(mech)), (0.1, 1.0)))
     locks, brakes = _switches(rng, _one_freedom(mech))
     qd = _rates(rng, mech)
     return lambda: mb.simulate(mech, 0.35, qd0=qd, locks=locks, brakes=brakes or None)

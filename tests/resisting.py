@@ -1,4 +1,4 @@
-"""What resists a motion, from its stated laws: joint damping, Coulomb friction, brakes, dampers of springs."""
+"""What resists a motion, by its stated law: joint damping, Coulomb friction, brakes, dampers of springs."""
 
 from __future__ import annotations
 

@@ -25,7 +25,9 @@ def slider(damping: float) -> Mechanism:
     """2 kg on a line along x, no gravity."""
     X = Pose.from_xyz_rpy([0.0, 0.0, 0.0], [0.0, np.pi / 2, 0.0])
     pair = Pair("slide", "prismatic", WORLD, "block", X, X, freedoms=(Freedom(damping=damping),))
-    return Mechanism("slider", (Body("block", 2.0, np.zeros(3), 0.01 * np.eye(3)),), (pair,), gravity=np.zeros(3))
+    return Mechanism(
+        "slider", (Body("block", 2.0, np.zeros(3), 0.01 * np.eye(3)),), (pair,), gravity=np.zeros(3)
+    )
 
 
 @pytest.mark.parametrize(("coordinates", "formulation"), WAYS)
