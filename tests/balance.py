@@ -90,7 +90,7 @@ class Balance:
         names = m.active[m.segment[k]]
         own = {lock.name for lock in m.mechanism.locks}
         rates, slopes = e.C @ m.qd[k], e.C @ m.qdd[k] - _bias_part(e)
-        fastest, steepest = np.abs(m.qd[k]).max(initial=0.0), np.abs(m.qdd[k]).max(initial=0.0)
+        fastest, steepest = np.abs(m.qd).max(initial=0.0), np.abs(m.qdd[k]).max(initial=0.0)
         for i, (name, component) in enumerate(e.labels):
             pair, freedom = name.removeprefix("lock "), component.removesuffix("_lock")
             if not component.endswith("_lock") or name in own:

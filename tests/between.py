@@ -17,11 +17,11 @@ GAUSS = GAUSS + 0.5
 _UNLIKE = 5.0
 
 
-def rates_between(motion: Trajectory, intervals: AnyArray, s: Array) -> Array:
-    """Rates (k, g, nv) at parts ``s`` (g,) of some intervals (k,), each given by its first sample."""
+def rates_between(motion: Trajectory, intervals: AnyArray) -> Array:
+    """Rates (k, g, nv) at the nodes of some intervals (k,), each given by its first sample."""
     time, qd, qdd = motion.time, motion.qd, motion.qdd
     h = np.diff(time)
-    out = np.empty((len(intervals), len(s), qd.shape[1]))
+    out = np.empty((len(intervals), len(GAUSS), qd.shape[1]))
     left, right = (_smooth(motion, h, intervals, side) for side in (-1, 1))
     for before in (False, True):
         for after in (False, True):
@@ -29,32 +29,23 @@ def rates_between(motion: Trajectory, intervals: AnyArray, s: Array) -> Array:
             if mine.size:
                 k = intervals[mine]
                 points = [k + n for n in (-1, 0, 1, 2) if (n >= 0 or before) and (n < 2 or after)]
-                out[mine] = _hermite(time, qd, qdd, k, points, h[k], s)
-                if len(points) == 2:
-                    _of_coordinates(motion, out, mine, k, h[k], s)
+                out[mine] = _hermite(time, qd, qdd, k, points, h[k], GAUSS)
+    _let_coordinates_agree(motion, out, intervals, h[intervals])
     return out
 
 
-def _of_coordinates(motion: Trajectory, out: Array, mine: AnyArray, k: AnyArray, h: Array, s: Array) -> None:
-    """Rates of an interval alone: the derivative of the quintic of a coordinate, where there is one."""
+def _let_coordinates_agree(motion: Trajectory, out: Array, k: AnyArray, h: Array) -> None:
+    """Add x² (1 − x)² to rates so that over each interval they add up to what their coordinate changes.
+
+    Where an interval stands alone this is the derivative of the quintic of the coordinate.
+    """
     mech = motion.mechanism
+    bump = 30.0 * GAUSS**2 * (1.0 - GAUSS) ** 2
     for n, name in enumerate(mech.qd_names):
-        if name not in mech.q_names:
-            continue
-        q, v, a = motion.q[:, mech.q_names.index(name)], motion.qd[:, n], motion.qdd[:, n]
-        rise, v0, v1 = (q[k + 1] - q[k]) / h, v[k], v[k + 1]
-        a0, a1 = h * a[k], h * a[k + 1]
-        x, y = s[None, :], 1.0 - s[None, :]
-        bumps = 30.0 * x**2 * y**2
-        # ∫ of the cubic through rates and accelerations is what the first part lacks of the rise
-        cubic = (
-            v0[:, None] * (1 + 2 * x) * y**2
-            + a0[:, None] * x * y**2
-            + v1[:, None] * (3 - 2 * x) * x**2
-            - a1[:, None] * x**2 * y
-        )
-        mean = 0.5 * (v0 + v1) + (a0 - a1) / 12.0
-        out[mine, :, n] = cubic + (rise - mean)[:, None] * bumps
+        if name in mech.q_names:
+            q = motion.q[:, mech.q_names.index(name)]
+            missing = (q[k + 1] - q[k]) / h - out[:, :, n] @ WEIGHTS
+            out[:, :, n] += missing[:, None] * bump
 
 
 def _smooth(motion: Trajectory, h: Array, k: AnyArray, side: int) -> AnyArray:

@@ -16,6 +16,9 @@ from mbplugin.report.schema import schema_of
 from mbplugin.report.simulate_json import simulate_document
 from mbplugin.simulation.trajectory import Trajectory
 
+#: Outcomes and kinds of events that have been found valid together.
+_valid: set[tuple[str | None, ...]] = set()
+
 
 def document_of_motion_is_valid(motion: Trajectory) -> None:
     """The JSON document of a motion, with all its events and its outcome, follows its published schema."""
@@ -26,6 +29,9 @@ def document_of_motion_is_valid(motion: Trajectory) -> None:
     for event in motion.events:
         kinds.setdefault(event.kind, event)
     short = replace(short, events=tuple(kinds.values()))
+    shape = (motion.outcome, motion.planar, motion.redundancy, *sorted(kinds))
+    if shape in _valid:
+        return
     request = {
         "duration": 1.0,
         "integrator": "dop853",
@@ -41,6 +47,7 @@ def document_of_motion_is_valid(motion: Trajectory) -> None:
         "friction": True,
     }
     _require_valid("simulate", simulate_document(short, request, (), "file", ()))
+    _valid.add(shape)
 
 
 def document_of_stop_is_valid(report: StopReport, *, peaks: bool = False) -> None:

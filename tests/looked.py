@@ -16,7 +16,7 @@ from mbplugin.spatial import AnyArray, Array
 #: Share of the energies at stake by which works and balances may be off (the error of the integrator).
 ENERGY = 1e-6
 #: Intervals, samples and instants that are looked at in a motion of any length.
-_INTERVALS, _SAMPLES, INSTANTS = 300, 300, 12
+_INTERVALS, _SAMPLES, INSTANTS = 300, 300, 8
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from along import loop_gaps
 from between import GAUSS, WEIGHTS
-from looked import Looked, hold_below, spread
+from looked import INSTANTS, Looked, hold_below, spread
 from state_invariants import energies_are_those_of_the_states, forces_are_admissible, what_holds_stands_still
 
 
 def samples_are_returned(look: Looked) -> None:
     """``resample`` at a sample returns the sample: both of an instant that has two."""
     m = look.motion
-    at = spread(len(m.time), 24, look.beside_events[:12])
+    at = spread(len(m.time), INSTANTS, look.beside_events[:INSTANTS])
     # a time names both of two samples, and of more the first and the last
     _, place, counts = np.unique(m.time, return_inverse=True, return_counts=True)
     at = at[counts[place[at]] <= 2]

@@ -49,7 +49,9 @@ def loads_do_their_work(look: Looked) -> None:
     m, k = look.motion, look.intervals
     if not k.size or m.actions.controller is not None or look.options.integrator == "variational":
         return
-    own = _integrate(look, lambda motion, here, time, segment: load_power(motion, here))
+    own = np.zeros(len(k))
+    if m.actions.loads or m.actions.torques:
+        own = _integrate(look, lambda motion, here, time, segment: load_power(motion, here))
     _agree(look, np.diff(m.applied)[k], own, _work_size(look), "applied", "∫ (f·v + m·ω + τ q̇) dt")
 
 
@@ -103,7 +105,7 @@ def _integrate(look: Looked, power: Any) -> Array:
     """Work (k,) of a power in every interval."""
     m, k = look.motion, look.intervals
     h = m.time[k + 1] - m.time[k]
-    rates = rates_between(m, k, GAUSS)
+    rates = rates_between(m, k)
     count, nodes, nv = rates.shape
     time = (m.time[k][:, None] + h[:, None] * GAUSS).reshape(-1)
     segment = np.repeat(m.segment[k + 1], nodes)
