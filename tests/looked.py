@@ -71,7 +71,7 @@ class Looked:
         """Share of the energy at stake by which this integrator may be off."""
         o = self.options
         if o.integrator == "dop853":
-            return max(ENERGY, 300 * o.rtol, 300 * o.atol)
+            return max(ENERGY, 100 * o.rtol)
         # the error of a fixed step is the user's choice; that of the default one, 1 ms, is small
         return 1e-4 if o.integrator == "rk4" and (o.step or 1e-3) <= 1e-3 else np.inf
 

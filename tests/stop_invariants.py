@@ -15,7 +15,7 @@ def energies_of_stop_are_balanced(report: StopReport) -> None:
     """Brakes take up something, together no more than is dissipated, each ∫ (c |q̇| + μ) |q̇| dt."""
     e, motion = report.energies, report.trajectory
     look = Looked(motion, Options(1.0, rtol=report.scenario.rtol, atol=report.scenario.atol))
-    size = max(ENERGY, 300 * report.scenario.rtol) * look.at_stake + 1e-12
+    size = max(ENERGY, 100 * report.scenario.rtol) * look.at_stake + 1e-12
     for joint in report.joints:
         assert joint.brake_energy >= 0.0, f"the brake of {joint.name} takes up {joint.brake_energy:.6g} J"
     taken, lost = sum(j.brake_energy for j in report.joints), float(motion.dissipated[-1])

@@ -86,7 +86,7 @@ def energy_is_balanced(look: Looked) -> None:
 
 def _work_size(look: Looked) -> float:
     loose = 1.0 if look.smooth else np.inf
-    return loose * max(ENERGY, 300 * look.options.rtol) * look.at_stake + 1e-12
+    return loose * max(ENERGY, 100 * look.options.rtol) * look.at_stake + 1e-12
 
 
 def _agree(look: Looked, told: Array, own: Array, size: float, what: str, how: str) -> None:
