@@ -13,8 +13,8 @@ from mbplugin.spatial import AnyArray, Array
 #: Nodes of a Gauss rule in an interval.
 GAUSS, WEIGHTS = (0.5 * v for v in np.polynomial.legendre.leggauss(6))
 GAUSS = GAUSS + 0.5
-#: A neighbouring interval this much longer or shorter is not used.
-_UNLIKE = 5.0
+#: A neighbouring interval this much longer, or this much shorter, is not used.
+_LONGER, _SHORTER = 5.0, 12.0
 
 
 def rates_between(motion: Trajectory, intervals: AnyArray) -> Array:
@@ -54,7 +54,7 @@ def _smooth(motion: Trajectory, h: Array, k: AnyArray, side: int) -> AnyArray:
     inside = (n >= 0) & (n < len(h))
     n = np.clip(n, 0, len(h) - 1)
     same = motion.segment[n] == motion.segment[k + 1]
-    like = (h[n] > h[k] / _UNLIKE) & (h[n] < h[k] * _UNLIKE)
+    like = (h[n] > h[k] / _SHORTER) & (h[n] < h[k] * _LONGER)
     return np.asarray(inside & same & like)
 
 
