@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mbplugin.dynamics.actions import Actions
 from mbplugin.errors import BadNumber, BadUsage, MbPluginError
-from mbplugin.simulation.options import Options, Profile
+from mbplugin.simulation.options import Options, Profile, breaks_of
 from mbplugin.visible import one_line
 
 
@@ -37,16 +37,26 @@ def _told(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _profile(name: str, profile: Profile) -> Profile:
-    watched = _told(f"the profile of {name!r}", profile)
+@dataclass(frozen=True, eq=False)
+class _WatchedProfile:
+    """A prescribed motion of the user, watched."""
 
-    def call(time: float) -> tuple[float, float, float]:
-        values = np.asarray(watched(time), dtype=float).reshape(-1)
+    name: str
+    profile: Callable[..., Any]
+    breaks: tuple[float, ...]
+
+    def __call__(self, time: float) -> tuple[float, float, float]:
+        values = np.asarray(self.profile(time), dtype=float).reshape(-1)
         if values.shape != (3,) or not np.isfinite(values).all():
             raise BadNumber(
-                f"the profile of {name!r} returned {values} at t = {time:.9g} s",
+                f"the profile of {self.name!r} returned {values} at t = {time:.9g} s",
                 expected="value, rate and acceleration, three finite numbers",
             )
         return float(values[0]), float(values[1]), float(values[2])
 
-    return call
+
+def _profile(name: str, profile: Profile) -> Profile:
+    breaks = breaks_of(profile)
+    if not np.isfinite(breaks).all():
+        raise BadNumber(f"the profile of {name!r} breaks at {breaks}", expected="times in s")
+    return _WatchedProfile(name, _told(f"the profile of {name!r}", profile), breaks)

@@ -51,10 +51,10 @@ class Grid:
         part = min((time - step.start) / step.length, 1.0)
         power = np.zeros(3)
         for node, weight in zip(_NODES, _WEIGHTS, strict=True):
-            march.evaluate(machine, self._at(step, 0.5 * part * (1.0 + node)))
+            march.evaluate(machine, self._at(step, 0.5 * part * (1.0 + node)), step.start)
             power += 0.5 * weight * machine.power
         state = self._at(step, part)
-        march.settle(machine, state)
+        march.settle(machine, state, step.start)
         state.work[:] += part * step.length * power
         return state
 

@@ -49,11 +49,11 @@ class March(Protocol):
 
     counts: Array
 
-    def settle(self, machine: Machine, state: State) -> None:
-        """Project a state and fill its accelerations."""
+    def settle(self, machine: Machine, state: State, begun: float | None = None) -> None:
+        """Project a state and fill its accelerations, those of a step that has begun at a time, s."""
 
-    def evaluate(self, machine: Machine, state: State) -> None:
-        """Fill the accelerations of a state."""
+    def evaluate(self, machine: Machine, state: State, begun: float | None = None) -> None:
+        """Fill the accelerations of a state, of a step that has begun at a time (s), or begins here."""
 
     def fill(self, machine: Machine, state: State, begun: float | None = None) -> None:
         """Fill accelerations and multipliers of the machine, whatever formulation moves the mechanism."""
@@ -73,15 +73,15 @@ class CompiledMarch:
         self._dense = dense
         self.counts: Array = np.zeros(2)
 
-    def settle(self, machine: Machine, state: State) -> None:
-        """Project a state and fill its accelerations."""
+    def settle(self, machine: Machine, state: State, begun: float | None = None) -> None:
+        """Project a state and fill its accelerations, those of a step that has begun at a time, s."""
         if self._options.stabilization == "projection":
             project_state(machine, state.t, state.q, state.qd)
-        self.evaluate(machine, state)
+        self.evaluate(machine, state, begun)
 
-    def evaluate(self, machine: Machine, state: State) -> None:
-        """Fill the accelerations of a state."""
-        self.fill(machine, state)
+    def evaluate(self, machine: Machine, state: State, begun: float | None = None) -> None:
+        """Fill the accelerations of a state, of a step that has begun at a time (s), or begins here."""
+        self.fill(machine, state, begun)
         state.qdd[:] = machine.rates["qdd"]
 
     def fill(self, machine: Machine, state: State, begun: float | None = None) -> None:

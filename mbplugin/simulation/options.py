@@ -16,7 +16,8 @@ LIMITS = ("record", "stop", "ignore")
 TRANSITIONS = ("consistent", "naive")
 STABILIZATIONS = ("projection", "baumgarte", "none")
 
-#: A prescribed motion: value, rate and acceleration at a time, rad and s or m and s.
+#: A prescribed motion: value, rate and acceleration at a time, rad and s or m and s. Where its acceleration
+#: jumps it says so by an attribute ``breaks``, times in s: no step runs across one.
 Profile = Callable[[float], tuple[float, float, float]]
 
 
@@ -38,6 +39,11 @@ class UserEvent:
     name: str = "event"
     terminal: bool = False
     direction: float = 0.0
+
+
+def breaks_of(profile: Profile) -> tuple[float, ...]:
+    """Return where the acceleration of a prescribed motion jumps, s, as far as it says so."""
+    return tuple(sorted(float(time) for time in getattr(profile, "breaks", ())))
 
 
 @dataclass(frozen=True)

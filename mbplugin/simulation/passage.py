@@ -31,6 +31,8 @@ class Passage:
     def __init__(self, march: March, activation: Activation) -> None:
         self._march, self._activation = march, activation
         self.best = 0.0
+        #: The last instant at which something has changed, s: nothing before it is taken up again.
+        self.since = 0.0
 
     def note(self) -> None:
         """Remember how clear the rows are that have just been chosen."""
@@ -128,7 +130,7 @@ class Passage:
     def _clear_sample(self, record: Record) -> tuple[State | None, float]:
         """Return the last state of this segment at which the rows were clear, and their share there."""
         for state, segment in islice(record.backwards(), _BACK):
-            if segment != self._activation.segment:
+            if segment != self._activation.segment or state.t < self.since:
                 break
             share = self._share(state)
             if share > _CLEAR * self.best:

@@ -61,19 +61,23 @@ class ReadableMarch:
                 expected="the projected formulation with elimination in joint coordinates",
             )
 
-    def settle(self, machine: Machine, state: State) -> None:
-        """Project a state and fill its accelerations."""
-        self._accelerations.prescribe(machine, state.t)
+    def settle(self, machine: Machine, state: State, begun: float | None = None) -> None:
+        """Project a state and fill its accelerations, those of a step that has begun at a time, s."""
+        self._accelerations.prescribe(machine, state.t, state.t if begun is None else begun)
         if self._options.stabilization == "projection":
             project_state(machine, state.t, state.q, state.qd)
-        self.evaluate(machine, state)
+        self.evaluate(machine, state, begun)
 
-    def evaluate(self, machine: Machine, state: State) -> None:
-        """Fill the accelerations of a state, and where friction is watched the multipliers."""
-        state.qdd[:] = self._accelerations.at(machine, state.t, state.t, state.q, state.qd)
+    def evaluate(self, machine: Machine, state: State, begun: float | None = None) -> None:
+        """Fill the accelerations of a state, of a step that has begun at a time (s), or begins here.
+
+        Where friction is watched, the multipliers as well.
+        """
+        begun = state.t if begun is None else begun
+        state.qdd[:] = self._accelerations.at(machine, state.t, begun, state.q, state.qd)
         if len(machine.resistances) and not _projects_chosen_rows(self._options):
             power = machine.power.copy()
-            self.fill(machine, state)
+            self.fill(machine, state, begun)
             machine.power[:] = power
 
     def fill(self, machine: Machine, state: State, begun: float | None = None) -> None:
@@ -169,13 +173,13 @@ class ReadableMarch:
             if self._part < _SMALLEST_PART:
                 return 0.0
         qd, qdd, slope = state.qd.copy(), state.qdd.copy(), np.empty_like(state.qd)
-        state.t = end if last else state.t + h
+        begun, state.t = state.t, end if last else state.t + h
         state.q[:], state.qd[:] = moved.q, moved.qd
         self._part, self._reached = min(1.0, 2.0 * self._part), state.t
-        self._accelerations.prescribe(machine, state.t)
+        self._accelerations.prescribe(machine, state.t, begun)
         # whatever else is asked for, the impulses at the end are part of the step
         project_state(machine, state.t, state.q, state.qd)
-        self.evaluate(machine, state)
+        self.evaluate(machine, state, begun)
         state.work[:2] += h * moved.power[:2]
         state.work[2] += 0.5 * h * (driven + machine.power[2])
         increment_rate(machine.solids, moved.x, state.qd, slope)
@@ -185,8 +189,10 @@ class ReadableMarch:
     def _solved(self, machine: Machine, state: State, h: float) -> Moved | None:
         """Return where a variational step ends, or None where its equations are not solved."""
 
+        begun = state.t
+
         def prescribe(t: float) -> None:
-            self._accelerations.prescribe(machine, t)
+            self._accelerations.prescribe(machine, t, begun)
 
         step = VariationalStep(machine, prescribe, self._model.control, state.t, h, state.q, state.qd)
         moved = step.solve(state.qdd)
@@ -218,8 +224,9 @@ class ReadableMarch:
         q = np.empty_like(state.q)
         displace(machine.solids, state.q, x, q)
         state.q[:], state.qd[:], state.work[:] = q, new[nv : 2 * nv], new[2 * nv :]
+        begun = state.t
         state.t += h
-        self.settle(machine, state)
+        self.settle(machine, state, begun)
         return x
 
     def _derivative(self, machine: Machine, state: State) -> Callable[[float, Array], Array]:

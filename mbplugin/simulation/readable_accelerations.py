@@ -26,9 +26,12 @@ from mbplugin.mechanism.kinematics import forward
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.simulation.act import CONFIGURE, SPLIT, do
 from mbplugin.simulation.machine import Machine
-from mbplugin.simulation.options import Options
+from mbplugin.simulation.options import Options, breaks_of
 from mbplugin.simulation.problem import Problem
 from mbplugin.spatial import Array
+
+#: How far beside a break a prescribed motion is asked, relative to 1 s and the time.
+_BESIDE = 1e-12
 
 
 class Accelerations:
@@ -41,17 +44,21 @@ class Accelerations:
         self._locked_for: set[tuple[str, str]] = set()
         self._with_locks = problem.model.mech
 
-    def prescribe(self, machine: Machine, t: float) -> None:
-        """Let prescribed motions given as callables be polynomials about this instant."""
+    def prescribe(self, machine: Machine, t: float, begun: float) -> None:
+        """Let prescribed motions given as callables be polynomials about this instant of a step.
+
+        At a break it is those of the side on which the step has begun.
+        """
         for d, (driver, _) in enumerate(self._model.table.driven):
             profile = self._options.profiles.get(driver.name)
             if profile is not None:
-                value, rate, acceleration = profile(t)
-                machine.stretches[d] = (d, t, (value, rate, 0.5 * acceleration, 0.0, 0.0, 0.0))
+                at = _on_one_side(breaks_of(profile), t, begun)
+                value, rate, acceleration = profile(at)
+                machine.stretches[d] = (d, at, (value, rate, 0.5 * acceleration, 0.0, 0.0, 0.0))
 
     def at(self, machine: Machine, t: float, begun: float, q: Array, qd: Array) -> Array:
         """Return q̈ (nv,) at a state of a step that has begun at a time; fill multipliers and power."""
-        self.prescribe(machine, t)
+        self.prescribe(machine, t, begun)
         o = self._options
         if o.formulation == "projected" and o.redundancy == "eliminate" and o.coordinates == "joint":
             return self._projected(machine, t, begun, q, qd)
@@ -188,3 +195,13 @@ class Accelerations:
 def _freedom(label: tuple[str, str]) -> tuple[str, str]:
     """Return the pair and component of the row of a resistance."""
     return label[0].partition(" ")[2], label[1]
+
+
+def _on_one_side(breaks: tuple[float, ...], t: float, begun: float) -> float:
+    """Return an instant between the same breaks as the start of a step, at t or just beside it."""
+    for time in breaks:
+        beside = _BESIDE * (1.0 + abs(time))
+        if time > begun + beside:
+            return min(t, time - beside)
+        t = max(t, time + beside)
+    return t

@@ -1,11 +1,14 @@
-"""A trajectory at other times: Hermite interpolation between samples, never across an event."""
+"""A trajectory at other times: followed again between samples, or interpolated where only samples are known.
+
+Neither goes across an event.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.interpolate import PchipInterpolator
@@ -16,16 +19,18 @@ from mbplugin.simulation import turns
 from mbplugin.spatial import AnyArray, Array
 
 if TYPE_CHECKING:
+    from mbplugin.simulation.playback import Playback
     from mbplugin.simulation.trajectory import Trajectory
 
 
 def resample(trajectory: Trajectory, times: Sequence[float] | Array) -> Trajectory:
     """Return the motion at given times.
 
-    Coordinates are quintic between two samples, from q, q̇ and q̈ at both (turns on the group, less than
-    half a turn between samples); rates are cubic and accelerations their derivatives. Energies are
-    those of the state. At an event the state after it is taken; where a time is given twice, first
-    the one before.
+    A motion that was computed is followed again from the sample before. One that was made of samples is
+    interpolated: coordinates are quintic between two samples, from q, q̇ and q̈ at both (turns on the
+    group, less than half a turn between samples); rates are cubic and accelerations their derivatives.
+    Energies are those of the state. At a sample it is that sample; at a jump the state after it; where a
+    time is given twice, first the one before.
 
     Parameters
     ----------
@@ -38,30 +43,59 @@ def resample(trajectory: Trajectory, times: Sequence[float] | Array) -> Trajecto
         Times that are not finite, decrease or leave the motion.
     """
     at = _checked(trajectory, times)
+    arrays = (
+        _interpolated(trajectory, at)
+        if trajectory.playback is None
+        else _played(trajectory, trajectory.playback, at)
+    )
+    kinetic, potential = _energies(trajectory, arrays["q"], arrays["qd"])
+    arrays.update(time=at, kinetic=kinetic, potential=potential)
+    for array in arrays.values():
+        array.setflags(write=False)
+    changed: dict[str, Any] = arrays
+    return replace(trajectory, **changed)
+
+
+def _played(trajectory: Trajectory, playback: Playback, at: Array) -> dict[str, AnyArray]:
+    """Return the arrays of a motion that is followed again; at a sample those of the sample."""
+    out: dict[str, AnyArray] = {
+        name: np.empty((len(at), *getattr(trajectory, name).shape[1:]))
+        for name in ("q", "qd", "qdd", "dissipated", "applied", "driven")
+    }
+    out["segment"] = np.empty(len(at), dtype=int)
+    first, last = (np.searchsorted(trajectory.time, at, side=side) for side in ("left", "right"))
+    own = np.where(_first_of_two(at), first, last - 1)
+    for n, time in enumerate(at.tolist()):
+        if first[n] < last[n]:
+            for name, values in out.items():
+                values[n] = getattr(trajectory, name)[own[n]]
+            continue
+        state, out["segment"][n] = playback.at(time)
+        out["q"][n], out["qd"][n], out["qdd"][n] = state.q, state.qd, state.qdd
+        out["dissipated"][n] = -state.work[0]
+        out["applied"][n], out["driven"][n] = state.work[1:]
+    return out
+
+
+def _first_of_two(at: Array) -> AnyArray:
+    return np.append(np.diff(at) == 0, False) if at.size else np.zeros(0, dtype=bool)
+
+
+def _interpolated(trajectory: Trajectory, at: Array) -> dict[str, AnyArray]:
+    """Return the arrays of a motion of which only samples are known."""
     first = _intervals(trajectory.time, at)
     last = np.minimum(first + 1, len(trajectory.time) - 1)
     h = trajectory.time[last] - trajectory.time[first]
     s = np.where(h > 0, (at - trajectory.time[first]) / np.where(h > 0, h, 1.0), 1.0)
     q = _coordinates(trajectory, first, last, h, s)
     qd, qdd = _rates(trajectory, first, last, h, s)
-    kinetic, potential = _energies(trajectory, q, qd)
     works = (trajectory.dissipated, trajectory.applied, trajectory.driven)
     dissipated, applied, driven = (_work(trajectory.time, work, at, first) for work in works)
-    for array in (at, q, qd, qdd, kinetic, potential, dissipated, applied, driven):
-        array.setflags(write=False)
-    return replace(
-        trajectory,
-        time=at,
-        q=q,
-        qd=qd,
-        qdd=qdd,
-        kinetic=kinetic,
-        potential=potential,
-        dissipated=dissipated,
-        applied=applied,
-        driven=driven,
-        segment=np.where(s < 1, trajectory.segment[first], trajectory.segment[last]),
-    )
+    segment = np.where(s < 1, trajectory.segment[first], trajectory.segment[last])
+    return {
+        "q": q, "qd": qd, "qdd": qdd, "segment": segment,
+        "dissipated": dissipated, "applied": applied, "driven": driven,
+    }  # fmt: skip
 
 
 def _checked(trajectory: Trajectory, times: Sequence[float] | Array) -> Array:
@@ -82,7 +116,7 @@ def _intervals(time: Array, at: Array) -> AnyArray:
     after = np.searchsorted(time, at, side="right") - 1
     before = np.searchsorted(time, at, side="left") - 1
     # the first of two equal times is the end of what came before
-    first_of_two = np.append(np.diff(at) == 0, False) & (before >= 0)
+    first_of_two = _first_of_two(at) & (before >= 0)
     return np.where(first_of_two, before, np.minimum(after, max(len(time) - 2, 0)))
 
 

@@ -22,8 +22,9 @@ from mbplugin.simulation.locking.holds import Hold, take_out
 from mbplugin.simulation.locking.instant import gripped
 from mbplugin.simulation.march import CompiledMarch, March
 from mbplugin.simulation.measure import measure
-from mbplugin.simulation.options import Options, Profile, UserEvent
+from mbplugin.simulation.options import Options, Profile, UserEvent, breaks_of
 from mbplugin.simulation.outcome import declared
+from mbplugin.simulation.playback import Playback
 from mbplugin.simulation.problem import Problem, pose_problem
 from mbplugin.simulation.readable import ReadableMarch
 from mbplugin.simulation.runner import Progress, Runner
@@ -104,7 +105,8 @@ def simulate(
     controller : callable, optional
         Forces (nv,) on the joint rates at (t, q, qd).
     profiles : mapping of driver name to callable, optional
-        Value, rate and acceleration of a driver at a time.
+        Value, rate and acceleration of a driver at a time. One whose acceleration jumps has an attribute
+        ``breaks``, the times (s) at which it does: the motion has a sample before and after each.
     damping, friction : bool
         Whether the file's joint damping and dry friction count.
     formulation, redundancy, coordinates : str
@@ -247,7 +249,8 @@ def move(
     if not plain:
         march = ReadableMarch(problem, options, activation.active)
     grips = [(brake.closes, brake.pair) for brake in actions.brakes]
-    schedule = schedule_of((*later, *(hold for hold, _ in holds)), grips, drives, to_rest)
+    breaks = [time for profile in options.profiles.values() for time in breaks_of(profile)]
+    schedule = schedule_of((*later, *(hold for hold, _ in holds)), grips, drives, to_rest, breaks)
     runner = Runner(problem, march, options, activation, schedule)
     outcome = runner.run(progress)
     return _trajectory(problem, runner, options, outcome, perf_counter() - begun)
@@ -305,4 +308,5 @@ def _trajectory(
         options.coordinates,
         options.dropped,
         options.tolerance,
+        Playback(runner.phases, runner.march, options, runner.record),
     )

@@ -19,6 +19,7 @@ from mbplugin.simulation.march import March, State
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.passage import Passage, stays
 from mbplugin.simulation.passing_marks import joint_limits, passings
+from mbplugin.simulation.playback import Phases
 from mbplugin.simulation.problem import Problem
 from mbplugin.simulation.record import Record, make_step, sample
 from mbplugin.simulation.schedule import Schedule
@@ -45,6 +46,7 @@ class Runner:
         self.activation = activation
         self.schedule = schedule
         self.passage = Passage(march, activation)
+        self.phases = Phases(activation)
         #: What ended the motion before its time, in a sentence.
         self.failure = ""
         self.grid = Grid(options.duration / options.samples, self._displace) if options.samples else None
@@ -72,13 +74,18 @@ class Runner:
             outcome = self._advance_to(time, progress)
             if outcome:
                 return outcome
+            jumps = bool(changes) or time in self.schedule.breaks
+            if jumps:
+                self._keep_last()
             if changes:
                 self.record.events += act.switch(self.march, self.state, changes)
                 if act.outcome:
                     return act.outcome
-                self._keep()
             else:
                 act.refresh(self.march, self.state)
+            if jumps:
+                # the sample before has the accelerations of before
+                self._keep()
             if self._rests():
                 return "stopped"
         return "completed"
@@ -86,6 +93,7 @@ class Runner:
     def _keep(self) -> None:
         self.record.add(self.state, self.activation.segment)
         self.passage.note()
+        self.passage.since = self.state.t
         if self.grid is not None:
             self._follow()
             self.grid.record.add(self.state, self.activation.segment)
@@ -117,6 +125,7 @@ class Runner:
 
     def _advance_a_chunk(self, end: float) -> str:
         before, act = self.state.copy(), self.activation
+        self.phases.note(before.t)
         status, chunk, kept = self.march.advance(
             act.machine, act.marks, self.state, end, act.trusted, 0 if act.trusted > 0 else _CAUTIOUS
         )
@@ -237,6 +246,7 @@ class Runner:
         text = f"a pose with dependent constraints is crossed in one step of {crossed.step.length:.3g} s"
         self.record.events.append(passing(self.state.t, "singular", "", self.state.qd, text))
         self.record.steps.append(crossed.step)
+        self.phases.crossings[crossed.step.start] = crossed.step
         self.activation.refresh(self.march, self.state)
         self._keep()
         return ""

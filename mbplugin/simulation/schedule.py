@@ -88,8 +88,12 @@ def schedule_of(
     brakes: Sequence[tuple[float, str]],
     drives: Sequence[TimedDrive],
     to_rest: bool = False,
+    breaks: Sequence[float] = (),
 ) -> Schedule:
-    """Return the schedule of locks and what else holds for a while, brakes (time, pair) and drives."""
+    """Return the schedule of locks and what else holds for a while, brakes (time, pair) and drives.
+
+    ``breaks`` (s) are those of prescribed motions besides the drives'.
+    """
     found: dict[tuple[float, str], list[str]] = {}
     for lock in locks:
         found.setdefault((float(lock.at or 0.0), LOCK), []).append(lock.name)
@@ -101,5 +105,5 @@ def schedule_of(
         if drive.until is not None:
             found.setdefault((drive.until, RELEASE), []).append(drive.driver.name)
     changes = tuple((time, Change(kind, tuple(names))) for (time, kind), names in found.items())
-    breaks = {start for drive in drives for start, _ in drive.stretches if start > 0}
-    return Schedule(changes, tuple(sorted(breaks)), to_rest)
+    all_breaks = {*breaks, *(start for drive in drives for start, _ in drive.stretches)}
+    return Schedule(changes, tuple(sorted(time for time in all_breaks if time > 0)), to_rest)

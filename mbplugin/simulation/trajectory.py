@@ -18,6 +18,7 @@ from mbplugin.simulation.outcome import Outcome
 from mbplugin.spatial import AnyArray, Array
 
 if TYPE_CHECKING:
+    from mbplugin.simulation.playback import Playback
     from mbplugin.simulation.wrenches import JointWrenches
 
 
@@ -69,6 +70,8 @@ class Trajectory:
         Redundant rows that carry nothing.
     tolerance : float
         The relative rank tolerance that the motion was computed with.
+    playback : Playback or None
+        What follows the motion again between its samples; None where only samples are known.
     """
 
     mechanism: Mechanism
@@ -96,6 +99,7 @@ class Trajectory:
     coordinates: str = "joint"
     dropped: tuple[tuple[str, str], ...] = ()
     tolerance: float = DEFAULT_TOLERANCE
+    playback: Playback | None = field(default=None, repr=False)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -164,7 +168,13 @@ class Trajectory:
         return self._determined[pair]
 
     def resample(self, times: Sequence[float] | Array) -> Trajectory:
-        """Return the motion at other times (s, in order); nothing is interpolated across an event."""
+        """Return the motion at other times (s, in order).
+
+        At a sample's time it is that sample: where there are several, at a jump, the last one, or
+        the first and the last where the time is given twice. Between samples the equations of
+        motion are solved again from the sample before, to the tolerance of the run; a controller
+        is asked again. A trajectory made of samples alone is interpolated, never across a jump.
+        """
         from mbplugin.simulation.resampling import resample
 
         return resample(self, times)
