@@ -10,13 +10,47 @@ import numpy as np
 from mbplugin.mechanism.body import WORLD
 from mbplugin.mechanism.pair import Pair
 from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.spatial import COMPONENTS, Array
+from mbplugin.spatial import Array
 
 if TYPE_CHECKING:
     from mbplugin.estop.values import StopReport
 
 #: Instants looked at besides the steps of the motion.
 _BETWEEN = 60
+
+
+@dataclass(frozen=True)
+class PeakLoad:
+    """The largest size of something that acts along an axis, N·m or N, and when, s from the signal."""
+
+    value: float
+    time: float
+
+
+@dataclass(frozen=True)
+class AxisPeaks:
+    """What acts about the axis of a joint (or along it) at most.
+
+    Parameters
+    ----------
+    freedom : str
+        ``rz`` or ``tz``.
+    unit : "N·m" or "N"
+    total : PeakLoad
+        All that passes from one body to the next.
+    drive : PeakLoad
+        While the drive leads the joint; with what accelerates the drive's own inertia.
+    brake : PeakLoad
+    friction : PeakLoad
+        Dry and viscous.
+    """
+
+    freedom: str
+    unit: str
+    total: PeakLoad
+    drive: PeakLoad
+    brake: PeakLoad
+    friction: PeakLoad
 
 
 @dataclass(frozen=True)
@@ -28,13 +62,19 @@ class PeakWrench:
     pair : str
     role : "base", "flange" or "joint"
     force, moment : float
-        Largest sizes, N and N·m, with what its brake does along its freedom.
+        Largest sizes of all that passes through it, N and N·m: structure, drive, brake and friction.
     force_time, moment_time : float
         When, s from the signal.
     components : tuple of float
         Largest size of each of tx ty tz rx ry rz at the origin of S, axes of P.
+    structural_force, structural_moment : float
+        Largest sizes of what the bearing carries, N and N·m: without the part along the freedoms.
+    structural_force_time, structural_moment_time : float
+        When, s from the signal.
+    axis : AxisPeaks or None
+        About or along the axis; None for a pair that has not exactly one freedom.
     unique : bool
-        Whether a rigid model determines all of them.
+        Whether a rigid model determines all that the bearing carries.
     """
 
     pair: str
@@ -44,6 +84,11 @@ class PeakWrench:
     force_time: float
     moment_time: float
     components: tuple[float, ...]
+    structural_force: float
+    structural_moment: float
+    structural_force_time: float
+    structural_moment_time: float
+    axis: AxisPeaks | None
     unique: bool
 
 
@@ -59,26 +104,44 @@ def peak_wrenches(report: StopReport) -> tuple[PeakWrench, ...]:
         role = "base" if WORLD in (pair.body_a, pair.body_b) else "joint"
         if role == "joint" and carrier is not None and pair.name == carrier.name:
             role = "flange"
-        unique = bool(dense.uniqueness(pair.name).all()) if motion.degree_of_redundancy else True
-        found.append(_peak(pair.name, role, dense.time, _carried(dense, pair), unique))
+        found.append(_peak(pair, role, dense))
     order = ("base", "joint", "flange")
     return tuple(sorted(found, key=lambda one: order.index(one.role)))
 
 
-def _carried(motion: Trajectory, pair: Pair) -> Array:
-    """Return what a pair takes (T, 6): its reaction, and its brake about the axis."""
-    wrench: Array = motion.reactions(pair.name).copy()
-    for brake in motion.actions.brakes:
-        if brake.pair == pair.name:
-            wrench[:, COMPONENTS.index(brake.freedom)] += motion.braking(pair.name)
-    return wrench
-
-
-def _peak(pair: str, role: str, time: Array, wrench: Array, unique: bool) -> PeakWrench:
-    force = np.sqrt((wrench[:, :3] ** 2).sum(axis=1))
-    moment = np.sqrt((wrench[:, 3:] ** 2).sum(axis=1))
-    f, m = int(force.argmax()), int(moment.argmax())
-    largest = tuple(float(value) for value in np.abs(wrench).max(axis=0))
+def _peak(pair: Pair, role: str, motion: Trajectory) -> PeakWrench:
+    time, whole, bearing = motion.time, motion.transmitted(pair.name), motion.reactions(pair.name)
+    force, moment = (_largest(time, _size(half)) for half in (whole[:, :3], whole[:, 3:]))
+    carried, bent = (_largest(time, _size(half)) for half in (bearing[:, :3], bearing[:, 3:]))
     return PeakWrench(
-        pair, role, float(force[f]), float(moment[m]), float(time[f]), float(time[m]), largest, unique
+        pair.name,
+        role,
+        force.value,
+        moment.value,
+        force.time,
+        moment.time,
+        tuple(float(value) for value in np.abs(whole).max(axis=0)),
+        carried.value,
+        bent.value,
+        carried.time,
+        bent.time,
+        _axis(pair, motion),
+        bool(motion.uniqueness(pair.name).all()) if motion.degree_of_redundancy else True,
     )
+
+
+def _axis(pair: Pair, motion: Trajectory) -> AxisPeaks | None:
+    along = motion.axis_forces(pair.name)
+    if along is None:
+        return None
+    parts = (along.total, along.drive, along.brake, along.friction)
+    return AxisPeaks(along.freedom, along.unit, *(_largest(motion.time, np.abs(part)) for part in parts))
+
+
+def _size(vectors: Array) -> Array:
+    return np.asarray(np.sqrt((vectors**2).sum(axis=1)))
+
+
+def _largest(time: Array, sizes: Array) -> PeakLoad:
+    k = int(sizes.argmax())
+    return PeakLoad(float(sizes[k]), float(time[k]))

@@ -155,13 +155,34 @@ def _peak() -> s.Schema:
     return s._object(
         pair=s._TEXT,
         role={"enum": ["base", "joint", "flange"]},
-        force=s._described(s._SIZE, "N"),
-        moment=s._described(s._SIZE, "N·m"),
+        force=s._described(s._SIZE, "N; all that passes through the pair: bearing, drive, brake, friction"),
+        moment=s._described(s._SIZE, "N·m; all that passes through the pair"),
         force_time=s._NUMBER,
         moment_time=s._NUMBER,
         components=s._described(_vector(6), "largest sizes of tx ty tz rx ry rz, N and N·m"),
+        structural_force=s._described(s._SIZE, "N; what the bearing carries, nothing along the freedoms"),
+        structural_moment=s._described(s._SIZE, "N·m; what the bearing carries"),
+        structural_force_time=s._NUMBER,
+        structural_moment_time=s._NUMBER,
+        axis=s._described(
+            s._or_null(
+                s._object(
+                    freedom={"enum": ["rz", "tz"]},
+                    unit={"enum": ["N·m", "N"]},
+                    total=_load(),
+                    drive=_load(),
+                    brake=_load(),
+                    friction=_load(),
+                )
+            ),
+            "about or along the axis of a pair with one freedom",
+        ),
         unique=s._FLAG,
     )
+
+
+def _load() -> s.Schema:
+    return s._object(value=s._described(s._SIZE, "N·m, N"), time=s._described(s._NUMBER, "s"))
 
 
 def _event() -> s.Schema:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mbplugin.report.layout import PLAIN_WIDTH, Line, wrapped
 
 if TYPE_CHECKING:
+    from mbplugin.estop.peaks import PeakWrench
     from mbplugin.estop.values import StopReport
 
 OUTCOME_WORDS = {
@@ -117,6 +118,20 @@ def _peaks(report: StopReport) -> Iterator[Line]:
         for p in report.peaks
     ]
     yield from table_lines("largest loads", ("force [N]", "at [s]", "moment [N·m]", "at [s]"), rows)
+    rows = [(p.pair, axis_cells(p)) for p in report.peaks if p.axis is not None]
+    if rows:
+        heads = ("force [N]", "moment [N·m]", "along axis", "drive", "brake", "friction")
+        yield from table_lines("bearing and axis", heads, rows)
+
+
+def axis_cells(peak: PeakWrench) -> list[str]:
+    """Return what the bearing of a joint carries at most, and what acts along its axis, as cells."""
+    cells = [f"{peak.structural_force:.4g}", f"{peak.structural_moment:.4g}"]
+    if peak.axis is not None:
+        axis = peak.axis
+        cells.append(f"{axis.total.value:.4g} {axis.unit}")
+        cells += [f"{one.value:.4g}" for one in (axis.drive, axis.brake, axis.friction)]
+    return cells
 
 
 def _energies(report: StopReport) -> Iterator[Line]:

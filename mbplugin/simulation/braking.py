@@ -16,6 +16,9 @@ from mbplugin.spatial import AnyArray, Array
 if TYPE_CHECKING:
     from mbplugin.simulation.trajectory import Trajectory
 
+#: Where sliding ends the rate is zero to this, rad/s and m/s: as exactly as the instant is found.
+_HARDLY = 1e-6
+
 
 def by_brakes(trajectory: Trajectory, samples: AnyArray) -> Iterator[tuple[AnyArray, tuple[BrakeForce, ...]]]:
     """Yield samples of a segment with the brakes that have gripped there, in the order of time."""
@@ -46,14 +49,36 @@ def close(model: TreeModel, held: Held, gripped: tuple[BrakeForce, ...]) -> None
                 one["static"] += brake.static
 
 
-def set_senses(model: TreeModel, qd: Array, qdd: Array) -> None:
-    """Let every resistance slide in the sense of its rate, where that is zero in that of its acceleration.
+def set_senses(model: TreeModel, qd: Array, qdd: Array, before: tuple[Array, Array] | None = None) -> None:
+    """Let every resistance slide in the sense of its rate.
 
-    The model is at the state already.
+    Where the rate is zero, that is the sense in which it starts to slide, that of its acceleration; where
+    sliding has just come to its end, it is that of the rate before. The model is at the state already.
+
+    Parameters
+    ----------
+    before : (qd, qdd), optional
+        Of the sample before, where the state is the last one before a jump.
     """
-    rates = rates_of(model, qd)
-    moving = np.where(np.abs(rates) > AT_REST, rates, rates_of(model, qdd))
-    model.resistances["sense"] = np.sign(moving)
+    rates, at_rest = rates_of(model, qd), AT_REST
+    beside = rates_of(model, qdd)
+    if before is not None:
+        earlier, at_rest = rates_of(model, before[0]), _HARDLY
+        beside = np.where(np.abs(earlier) > AT_REST, earlier, rates_of(model, before[1]))
+    model.resistances["sense"] = np.sign(np.where(np.abs(rates) > at_rest, rates, beside))
+
+
+def before_jumps(time: Array) -> AnyArray:
+    """Return which samples are those before a jump, (T,) of bool: others of the same time follow, none is
+    earlier."""
+    twice = np.diff(time) == 0
+    return np.asarray(np.append(twice, False) & ~np.insert(twice, 0, False))
+
+
+def resistance_forces(model: TreeModel, qd: Array) -> Array:
+    """Return what every resistance does along its freedom at the state while it slides, N·m or N."""
+    one = model.resistances
+    return np.asarray(-one["sense"] * one["sliding"] - one["viscous"] * rates_of(model, qd))
 
 
 def holding_row(model: TreeModel, held: Held, brake: BrakeForce) -> tuple[str, str] | None:

@@ -18,6 +18,7 @@ from mbplugin.simulation.outcome import Outcome
 from mbplugin.spatial import AnyArray, Array
 
 if TYPE_CHECKING:
+    from mbplugin.simulation.axis import AxisForces
     from mbplugin.simulation.playback import Playback
     from mbplugin.simulation.wrenches import JointWrenches
 
@@ -131,6 +132,33 @@ class Trajectory:
         """
         self._require(pair, self.pair_names, "pair")
         return self._wrenches.of_pair[pair]
+
+    def transmitted(self, pair: str) -> Array:
+        """Return all that passes through a pair at every sample, (T, 6): as :meth:`reactions`, with drives,
+        brakes, friction and springs along its freedoms.
+
+        Raises
+        ------
+        UnknownName
+            No pair of the mechanism.
+        """
+        self._require(pair, self.pair_names, "pair")
+        return self._wrenches.transmitted[pair]
+
+    def axis_forces(self, joint: str) -> AxisForces | None:
+        """Return what acts along the freedom of a joint: all of it, the drive, the brake, friction.
+
+        None for a joint that has not exactly one freedom.
+
+        Raises
+        ------
+        UnknownName
+            No pair of the mechanism.
+        """
+        from mbplugin.simulation.axis import axis_forces
+
+        self._require(joint, tuple(self.mechanism.pair_by_name), "pair")
+        return axis_forces(self, joint)
 
     def multipliers(self, constraint: str) -> Array:
         """Return the multipliers (T, k) of a driver, lock, coupling or wheel, N and N·m, row by row.

@@ -17,7 +17,15 @@ from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.mechanism.joint import travel_per_radian
 from mbplugin.mechanism.pair import Pair
 from mbplugin.simulation.absolute_spread import spread_over_all_rows
-from mbplugin.simulation.braking import brake_force, by_brakes, close, holding_row, set_senses
+from mbplugin.simulation.braking import (
+    before_jumps,
+    brake_force,
+    by_brakes,
+    close,
+    holding_row,
+    resistance_forces,
+    set_senses,
+)
 from mbplugin.simulation.held import Held, held_mechanisms
 from mbplugin.simulation.multipliers import Handling
 from mbplugin.spatial import COMPONENTS, Array, cross
@@ -38,11 +46,18 @@ class JointWrenches:
         Multipliers of all other constraints, row by row, N and N·m; zero while one does not hold.
     of_brake : dict of str to (T,) array
         What the brake of a joint does along its freedom, N·m or N; zero before it grips.
+    of_resistance : dict of (str, str) to (T,) array
+        What dry friction, a sliding brake, and a damper in a cut pair do along a freedom, N·m or N; not what
+        holds.
+    transmitted : dict of str to (T, 6) array
+        As ``of_pair``, with all that acts along the freedoms: drives, brakes, friction, springs.
     """
 
     of_pair: dict[str, Array]
     of_rest: dict[str, Array]
     of_brake: dict[str, Array]
+    of_resistance: dict[tuple[str, str], Array]
+    transmitted: dict[str, Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +76,8 @@ class _Carried:
         Wrench of each closing row on its successor, at the centre of mass.
     brakes : (s, b) array
         Forces of the brakes that have gripped, N·m or N.
+    resisted : (s, r) array
+        Forces of all resistances that slide, N·m or N.
     """
 
     R: Array
@@ -70,6 +87,7 @@ class _Carried:
     multipliers: Array
     cut: Array
     brakes: Array
+    resisted: Array
 
 
 def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
@@ -82,6 +100,8 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
     of_pair: dict[str, Array] = {name: np.zeros((count, 6)) for name in trajectory.pair_names}
     of_rest: dict[str, Array] = {}
     of_brake: dict[str, Array] = {brake.pair: np.zeros(count) for brake in trajectory.actions.brakes}
+    of_resistance: dict[tuple[str, str], Array] = {}
+    transmitted: dict[str, Array] = {name: np.zeros((count, 6)) for name in trajectory.pair_names}
     for held, gripped in _stretches(trajectory):
         start = trajectory.q[held.samples[0]]
         model = tree_model(held.mech, trajectory.actions, planar=trajectory.planar, q=start, apart=True)
@@ -89,6 +109,10 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
         carried = _carried(trajectory, held, model, gripped)
         for brake, forces in zip(gripped, carried.brakes.T, strict=True):
             of_brake[brake.pair][held.samples] = forces
+        freedoms = model.table.labels[len(model.table.labels) - len(model.resistances) :]
+        along = {(name.partition(" ")[2], freedom): n for n, (name, freedom) in enumerate(freedoms)}
+        for freedom, n in along.items():
+            of_resistance.setdefault(freedom, np.zeros(count))[held.samples] = carried.resisted[:, n]
         for name, at in _rows_by_constraint(model).items():
             if name not in of_pair:
                 # of a wheel that begins to roll there are more rows than before
@@ -97,17 +121,24 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
                 of_rest[name][held.samples, : len(at)] = carried.multipliers[:, at]
         for pair in held.mech.pairs:
             if pair.name in of_pair:
-                of_pair[pair.name][held.samples] = _wrench(model, pair, carried)
+                whole, constrained = _wrench(model, pair, carried)
+                transmitted[pair.name][held.samples] = whole
+                of_pair[pair.name][held.samples] = constrained
         if trajectory.coordinates == "absolute":
             rest = {n: [model.table.labels[i][1] for i in at] for n, at in _rows_by_constraint(model).items()}
+            before = {name: wrenches[held.samples] for name, wrenches in of_pair.items()}
             spread_over_all_rows(trajectory, held, rest, of_pair, of_rest)
+            for name, wrenches in of_pair.items():
+                transmitted[name][held.samples] += wrenches[held.samples] - before[name]
             for brake in gripped:
                 if label := holding_row(model, held, brake):
                     k = rest[label[0]].index(label[1])
                     of_brake[brake.pair][held.samples] = of_rest[label[0]][held.samples, k]
-    for array in (*of_pair.values(), *of_rest.values(), *of_brake.values()):
-        array.setflags(write=False)
-    return JointWrenches(of_pair, of_rest, of_brake)
+    out = JointWrenches(of_pair, of_rest, of_brake, of_resistance, transmitted)
+    for held_by in (of_pair, of_rest, of_brake, of_resistance, transmitted):
+        for array in held_by.values():
+            array.setflags(write=False)
+    return out
 
 
 def _stretches(trajectory: Trajectory) -> Iterator[tuple[Held, tuple[BrakeForce, ...]]]:
@@ -132,11 +163,14 @@ def _carried(
         np.empty((count, rows)),
         np.empty((count, rows, 6)),
         np.empty((count, len(gripped))),
+        np.empty((count, len(model.resistances))),
     )
+    ends = before_jumps(trajectory.time)
     for n, k in enumerate(held.samples):
         t, q, qd, qdd = (getattr(trajectory, name)[k] for name in ("time", "q", "qd", "qdd"))
         model.evaluate(q, qd, t)
-        set_senses(model, qd, qdd)
+        before = (trajectory.qd[k - 1], trajectory.qdd[k - 1]) if k and ends[k] else None
+        set_senses(model, qd, qdd, before)
         equations = equations_of(model, q, qd, time=t, degree_of_redundancy=p, decided=True)
         multipliers = handling.multipliers(equations, qdd)
         model.evaluate(q, qd, t)
@@ -147,6 +181,7 @@ def _carried(
             field[n] = model.solids[name]
         out.multipliers[n] = multipliers
         out.brakes[n] = [brake_force(model, held, brake, qd, multipliers) for brake in gripped]
+        out.resisted[n] = resistance_forces(model, qd)
         out.cut[n] = multipliers[:, None] * model.table.rows["on_b"][:rows]
     return out
 
@@ -179,8 +214,9 @@ def _rows_by_constraint(model: TreeModel) -> dict[str, list[int]]:
     return found
 
 
-def _wrench(model: TreeModel, pair: Pair, carried: _Carried) -> Array:
-    """Return the wrench (s, 6) of a pair on its successor at the origin of S, axes of P."""
+def _wrench(model: TreeModel, pair: Pair, carried: _Carried) -> tuple[Array, Array]:
+    """Return all of the wrench (s, 6) of a pair on its successor at the origin of S, axes of P, and the part
+    that its rows carry."""
     mech = model.mech
     a, X_aP = model.solids_of.frame(mech, pair.body_a, pair.X_AP)
     b, X_bS = model.solids_of.frame(mech, pair.body_b, pair.X_BS)
@@ -198,7 +234,26 @@ def _wrench(model: TreeModel, pair: Pair, carried: _Carried) -> Array:
     R_PW = np.swapaxes(carried.R[:, a] @ X_aP.R, 1, 2)
     turned = [np.einsum("nij,nj->ni", R_PW, half) for half in (force * seen[:3], moment * seen[3:])]
     wrench = np.concatenate(turned, axis=1)
-    return wrench if joint is None else constrained_part(pair, wrench, R_PW @ carried.R[:, b] @ X_bS.R)
+    if joint is not None:
+        return wrench, constrained_part(pair, wrench, R_PW @ carried.R[:, b] @ X_bS.R)
+    return wrench + _along_freedoms(model, pair, carried), wrench
+
+
+def _along_freedoms(model: TreeModel, pair: Pair, carried: _Carried) -> Array:
+    """Return what acts along the freedoms of a cut pair (s, 6): what slides, and what holds."""
+    out: Array = np.zeros((len(carried.resisted), 6))
+    labels = model.table.labels
+    first = len(labels) - len(model.resistances)
+    for freedom in pair.kind.free:
+        k = COMPONENTS.index(freedom)
+        for i, (name, component) in enumerate(labels):
+            if name.partition(" ")[2] != pair.name:
+                continue
+            if i >= first and component == freedom:
+                out[:, k] += carried.resisted[:, i - first]
+            elif name == f"lock {pair.name}" and component == f"{freedom}_lock":
+                out[:, k] += carried.multipliers[:, i]
+    return out
 
 
 def constrained_part(pair: Pair, wrench: Array, R_PS: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mbplugin.estop.values import StopReport
+from mbplugin.report.estop_text import axis_cells
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, choice, element, section, table
 
@@ -17,6 +18,7 @@ def stop_section(chapter: Chapter) -> Html | None:
         _joints(stop),
         element("ul", [element("li", sentence) for sentence in _sentences(stop)]),
         _peaks(stop),
+        _axes(stop),
         _energies(stop),
         lead="Computed, not measured. The ghosts in the view are the pose at the signal, and where the usual"
         " shortcut ends: every rate just set to zero when its brake grips.",
@@ -96,6 +98,12 @@ def _peaks(stop: StopReport) -> Html:
     ]
     heads = ("joint", "role", "force [N]", "at [s]", "moment [N·m]", "at [s]", "")
     return table(heads, rows, caption="Largest loads")
+
+
+def _axes(stop: StopReport) -> Html:
+    rows = [(choice(p.pair, "joint"), p.axis.unit, *axis_cells(p)) for p in stop.peaks if p.axis is not None]
+    heads = ("joint", "axis in", "bearing [N]", "bearing [N·m]", "along axis", "drive", "brake", "friction")
+    return table(heads, rows, caption="Largest loads of bearings, and along their axes")
 
 
 def _energies(stop: StopReport) -> Html:
