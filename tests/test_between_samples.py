@@ -328,6 +328,28 @@ def _twists(mech: Mechanism, q: Array, qd: Array) -> Array:
     return np.asarray(velocity_transformation(mech, forward(mech, q)) @ qd)
 
 
+@pytest.mark.parametrize("integrator", ["dop853", "rk4", "variational"])
+@pytest.mark.parametrize("make", [tumbling, free_loop, braked_arm, profiled])
+def test_samples_are_the_motion_between_steps(make: Made, integrator: str) -> None:
+    """``samples=`` and ``resample`` are one thing, and no worse than the steps themselves."""
+    options: dict[str, object] = {} if integrator == "dop853" else {"integrator": integrator, "step": 4e-3}
+    sampled, stepped = make(samples=23, duration=0.3, **options), make(duration=0.3, **options)
+    alone = np.abs(sampled.time[:, None] - stepped.time).min(axis=1) > 1e-6
+    assert alone.sum() > 8
+    between = stepped.resample(sampled.time[alone])
+    for name in ("q", "qd", "qdd", "kinetic", "dissipated", "applied", "driven"):
+        ours = getattr(sampled, name)[alone]
+        assert ours == pytest.approx(getattr(between, name), abs=1e-9 * (1 + np.abs(ours).max()))
+    if make is tumbling:
+        exact = tumbling(duration=0.3, rtol=1e-11, atol=1e-12)
+        at_steps = np.abs(exact.resample(stepped.time).qd - stepped.qd).max()
+        assert np.abs(exact.resample(sampled.time[alone]).qd - between.qd).max() < 1.5 * at_steps + 1e-7
+    if make is profiled:
+        # jumps have both sides although they are at no multiple of the interval
+        assert (sampled.time == 0.13).sum() == (sampled.time == 0.3).sum() == 2
+        assert max(sampled.residuals.values()) < 1e-12
+
+
 def test_a_profile_is_followed_between_samples() -> None:
     profile, motion = Jerky(), motion_of("profile, rk4")
     at = between(motion, 1e-6)

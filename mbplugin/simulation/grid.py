@@ -1,29 +1,37 @@
-"""Samples at equal intervals, from the dense output of the steps."""
+"""Samples at equal intervals, inside the steps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from math import floor
 
 import numpy as np
 
+from mbplugin.errors import BadUsage
+from mbplugin.simulation.follow import follow, inside
 from mbplugin.simulation.integrators.contract import Step
 from mbplugin.simulation.machine import Machine
 from mbplugin.simulation.march import March, State
 from mbplugin.simulation.record import Record
-from mbplugin.spatial import Array
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 #: Instants nearer to each other than this part of an interval are the same.
 _SAME = 1e-9
 
 
 class Grid:
-    """A record at equal intervals beside that of the steps; what happens at events is kept in both."""
+    """A record at equal intervals beside that of the steps; what happens at events is kept in both.
 
-    def __init__(self, interval: float, displace: Callable[[Array, Array], Array]) -> None:
+    Parameters
+    ----------
+    interval : float
+        s.
+    crossings : mapping
+        Steps across singular poses, by their start, s.
+    """
+
+    def __init__(self, interval: float, crossings: Mapping[float, Step]) -> None:
         self.record = Record()
-        self._interval, self._displace = interval, displace
+        self._interval, self._crossings = interval, crossings
         self._done = 0
 
     def follow(self, march: March, machine: Machine, steps: list[Step], segment: int) -> bool:
@@ -47,18 +55,15 @@ class Grid:
         return [k * self._interval for k in range(first, last + 1)]
 
     def _state(self, march: March, machine: Machine, step: Step, time: float) -> State:
-        """Return the settled state at an instant of a step; works by quadrature from its start."""
-        part = min((time - step.start) / step.length, 1.0)
-        power = np.zeros(3)
-        for node, weight in zip(_NODES, _WEIGHTS, strict=True):
-            march.evaluate(machine, self._at(step, 0.5 * part * (1.0 + node)), step.start)
-            power += 0.5 * weight * machine.power
-        state = self._at(step, part)
-        march.settle(machine, state, step.start)
-        state.work[:] += part * step.length * power
+        """Return the state at an instant of a step."""
+        if self._crossings.get(step.start) is step:
+            return inside(machine, step, time)
+        qd = step.qd.copy()
+        state = State(step.start, step.q.copy(), qd, np.zeros_like(qd), step.work[0].copy())
+        if not follow(march, machine, state, min(time, step.start + step.length)):
+            raise BadUsage(
+                f"the motion cannot be followed again to t = {time:.9g} s",
+                expected="a controller or profile that returns the same at the same state",
+            )
+        state.t = time
         return state
-
-    def _at(self, step: Step, part: float) -> State:
-        x, qd = step.at(part)
-        time = step.start + part * step.length
-        return State(time, self._displace(step.q, x), qd, np.zeros_like(qd), step.work[0].copy())

@@ -12,20 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.dynamics.kernels.group import displace
 from mbplugin.errors import BadUsage
 from mbplugin.simulation.activation import Activation
+from mbplugin.simulation.follow import follow, inside, is_same
 from mbplugin.simulation.integrators.contract import Step
 from mbplugin.simulation.machine import Machine
 from mbplugin.simulation.march import CompiledMarch, March, State
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.record import Record
-from mbplugin.spatial import AnyArray, Array
-
-#: Room for the steps that lead to an instant, and how often there may be more.
-_STEPS, _TIMES = 64, 16
-#: Instants nearer to each other than this, relative to 1 s and the time, are the same.
-_SAME = 1e-13
+from mbplugin.spatial import AnyArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,32 +113,15 @@ class Playback:
         k = int(np.clip(np.searchsorted(times, time, side="right") - 1, 0, len(times) - 1))
         state = State(float(times[k]), *(values[k].copy() for values in self._samples[1:]))
         segment = int(self._segment[k])
-        if time - state.t <= _SAME * (1.0 + abs(time)):
+        if is_same(state.t, time):
             return state, segment
         machine = self._phases.take_up(state.t)
         step = self._phases.crossings.get(state.t)
         if step is not None:
-            return _within(machine, step, time), segment
-        self._march.evaluate(machine, state)
-        none = self._phases.activation.marks[:0]
-        for _ in range(_TIMES):
-            state.h = time - state.t
-            self._march.advance(machine, none, state, time, 0.0, _STEPS)
-            if time - state.t <= _SAME * (1.0 + abs(time)):
-                return state, segment
-        raise BadUsage(
-            f"the motion cannot be followed again to t = {time:.9g} s",
-            expected="a controller or profile that returns the same at the same state",
-        )
-
-
-def _within(machine: Machine, step: Step, time: float) -> State:
-    """Return the state inside a step across a singular pose, of its polynomial; works grow evenly."""
-    part = (time - step.start) / step.length
-    x, qd = step.at(part)
-    powers = np.arange(1, len(step.polynomial))
-    slope = np.tensordot(powers * part ** (powers - 1), step.polynomial[1:, 1], axes=1)
-    q: Array = np.empty_like(step.q)
-    displace(machine.solids, step.q, x, q)
-    work = step.work[0] + part * (step.work[1] - step.work[0])
-    return State(time, q, qd, slope / step.length, work)
+            return inside(machine, step, time), segment
+        if not follow(self._march, machine, state, time):
+            raise BadUsage(
+                f"the motion cannot be followed again to t = {time:.9g} s",
+                expected="a controller or profile that returns the same at the same state",
+            )
+        return state, segment

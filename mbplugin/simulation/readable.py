@@ -61,6 +61,10 @@ class ReadableMarch:
                 expected="the projected formulation with elimination in joint coordinates",
             )
 
+    def prescribe(self, machine: Machine, t: float) -> None:
+        """Set the prescribed motions that are callables at a time, s."""
+        self._accelerations.prescribe(machine, t, t)
+
     def settle(self, machine: Machine, state: State, begun: float | None = None) -> None:
         """Project a state and fill its accelerations, those of a step that has begun at a time, s."""
         self._accelerations.prescribe(machine, state.t, state.t if begun is None else begun)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 
+import numpy as np
+
 from mbplugin.constraints.matrix import constraint_matrix
 from mbplugin.dynamics.actions import Actions, Controller, scene_actions, with_springs
 from mbplugin.dynamics.first_run import announce_compilation
@@ -279,7 +281,7 @@ def _trajectory(
     record, model = runner.grid.record if runner.grid else runner.record, problem.model
     time, q, qd, qdd, work = record.arrays()
     persistent = model.table.persistent
-    kinetic, potential, largest = measure(runner.activation.machine, persistent, time, q, qd)
+    kinetic, potential, largest = _measured(runner, options, persistent, (time, q, qd))
     residuals: dict[str, float] = {}
     for (name, _), value in zip(model.table.labels[:persistent], largest, strict=True):
         residuals[name] = max(residuals.get(name, 0.0), float(value))
@@ -310,3 +312,18 @@ def _trajectory(
         options.tolerance,
         Playback(runner.phases, runner.march, options, runner.record),
     )
+
+
+def _measured(
+    runner: Runner, options: Options, rows: int, states: tuple[Array, Array, Array]
+) -> tuple[Array, Array, Array]:
+    """Return kinetic and potential energy (T,), J, and the largest |Φ| of the first rows, m or rad."""
+    machine, march = runner.activation.machine, runner.march
+    if not options.profiles or not isinstance(march, ReadableMarch):
+        return measure(machine, rows, *states)
+    found = []
+    for k, time in enumerate(states[0].tolist()):
+        march.prescribe(machine, time)
+        found.append(measure(machine, rows, *(values[k : k + 1] for values in states)))
+    kinetic, potential, residuals = (np.array(parts) for parts in zip(*found, strict=True))
+    return kinetic[:, 0], potential[:, 0], residuals.max(axis=0)

@@ -49,7 +49,8 @@ class Runner:
         self.phases = Phases(activation)
         #: What ended the motion before its time, in a sentence.
         self.failure = ""
-        self.grid = Grid(options.duration / options.samples, self._displace) if options.samples else None
+        crossings = self.phases.crossings
+        self.grid = Grid(options.duration / options.samples, crossings) if options.samples else None
         nv = len(problem.qd)
         self.state = State(0.0, problem.q.copy(), problem.qd.copy(), np.zeros(nv), h=_first_step(options))
 
