@@ -9,7 +9,7 @@ import numpy as np
 
 from mbplugin.mechanism.joint import travel_per_radian
 from mbplugin.mechanism.pair import Pair
-from mbplugin.simulation.friction import AT_REST
+from mbplugin.simulation.stick_slip import AT_REST
 from mbplugin.spatial import COMPONENTS, AnyArray, Array
 
 if TYPE_CHECKING:

@@ -86,7 +86,7 @@ class Accelerations:
 
     def fill(self, machine: Machine, t: float, begun: float, q: Array, qd: Array) -> None:
         """Fill accelerations, multipliers and power of the machine, whatever formulation was asked for."""
-        self.prescribe(machine, t)
+        self.prescribe(machine, t, begun)
         self._projected(machine, t, begun, q, qd)
 
     def _count_power(self, m: Machine, t: float, q: Array, qd: Array) -> None:
