@@ -108,7 +108,7 @@ def jumps_are_made_by_what_holds_afterwards(look: Looked) -> None:
     if look.options.transition != "consistent" or m.planar or look.options.stabilization != "projection":
         return
     for k in np.flatnonzero(np.diff(m.time) == 0)[:INSTANTS].tolist():
-        if np.abs(m.qd[k + 1] - m.qd[k]).max(initial=0.0) > 1e-6 * look.fastest:
+        if np.abs(m.qd[k + 1] - m.qd[k]).max(initial=0.0) > 1e-6 * look.fastest + 1e-9:
             look.balance.require_jump(k)
 
 

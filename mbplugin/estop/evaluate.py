@@ -22,6 +22,8 @@ from mbplugin.spatial import Array
 _PATH = 200
 #: A joint has slipped back when it has come back this far (rad, m), and by this share of its travel.
 _BACK, _SHARE = 1e-3, 0.05
+#: Share of the dissipated energy that quadratures of the same motion may differ by.
+_ROUNDING = 1e-7
 
 
 def evaluate(
@@ -106,8 +108,10 @@ def _energies(motion: Trajectory, joints: tuple[JointStop, ...]) -> Energies:
     potential = float(motion.potential[0] - motion.potential[-1])
     driven, applied = float(motion.driven[-1]), float(motion.applied[-1])
     brakes, lost = sum(joint.brake_energy for joint in joints), float(motion.dissipated[-1])
-    residual = kinetic + potential + driven + applied - lost
-    return Energies(kinetic, potential, driven, applied, brakes, lost - brakes, residual)
+    # what only brakes take up is theirs: a difference of rounding is no loss
+    losses = lost - brakes if lost - brakes > _ROUNDING * lost else 0.0
+    residual = kinetic + potential + driven + applied - brakes - losses
+    return Energies(kinetic, potential, driven, applied, brakes, losses, residual)
 
 
 def _naive(scenario: Scenario, motion: Trajectory, tool: ToolStop) -> Naive:

@@ -19,9 +19,9 @@ from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import Problem
 from mbplugin.simulation.projection import jump_rates
 from mbplugin.simulation.schedule import BRAKE, RELEASE, Change
-from mbplugin.simulation.search import START, function_zeros
+from mbplugin.simulation.search import START, early_zero, function_zeros
 from mbplugin.simulation.stick_slip import AT_REST, StickSlip, own_innovations, rates_of, solve_stick_slip
-from mbplugin.simulation.watch import DRIFT, MULTIPLIER, ROW_RATE, WATCH, read_mark
+from mbplugin.simulation.watch import DRIFT, MULTIPLIER, ROW_RATE, WATCH, WRONG, read_mark
 from mbplugin.spatial import AnyArray, Array
 
 #: Impulses by row, and the rows whose impulses a rigid model leaves open.
@@ -178,8 +178,11 @@ class Activation:
                 return float(read_mark(self.machine, mark, q, qd)[0])
 
             # a rate that starts to move is zero at the start, others may be soon after
-            starts = mark["kind"] != ROW_RATE or abs(g(0.0)) <= AT_REST
-            found += [(f, n) for f in function_zeros(g, START if starts else 0.0)[:1]]
+            slides = mark["kind"] == ROW_RATE
+            zeros = function_zeros(g, START if not slides or abs(g(0.0)) <= AT_REST else 0.0)
+            if slides and not zeros and g(1.0) * mark["sense"] < -WRONG:
+                zeros = [early_zero(g, float(mark["sense"]))]
+            found += [(f, n) for f in zeros[:1]]
         return min(found, default=None)
 
     def change(self, march: March, state: State, mark: int) -> list[Event]:
@@ -306,23 +309,22 @@ class Activation:
     def _mark(self, state: State) -> None:
         """Watch the rates that slide, the forces that hold, and rates that should stay zero."""
         table, place = self.model.table, {int(i): k for k, i in enumerate(self.machine.chosen)}
-        marks, senses = [], []
+        marks = []
         drift = self._drift * AT_REST * (1.0 + float(np.abs(state.qd).max(initial=0.0)))
         for n, one in enumerate(self.model.resistances):
             row = int(one["row"])
             if self.carrying[n]:
-                marks.append((MULTIPLIER, place[row], 0, _SLIPS * float(one["static"]), 0.0, 0.0))
+                marks.append((MULTIPLIER, place[row], 0, _SLIPS * float(one["static"]), 0.0, 0.0, 0.0))
             elif self.sticking[n]:
-                marks.append((DRIFT, row, 0, drift, 0.0, 0.0))
+                marks.append((DRIFT, row, 0, drift, 0.0, 0.0, 0.0))
             elif one["sense"] != 0.0:
-                marks.append((ROW_RATE, row, int(table.rows["rate"][row]), 0.0, 0.0, 0.0))
-            else:
-                continue
-            senses.append(float(one["sense"]))
+                marks.append(
+                    (ROW_RATE, row, int(table.rows["rate"][row]), 0.0, float(one["sense"]), 0.0, 0.0)
+                )
         self.marks = np.array(marks, dtype=WATCH)
-        for mark, sense in zip(self.marks, senses, strict=True):
+        for mark in self.marks:
             mark["value"], mark["slope"] = read_mark(self.machine, mark, state.q, state.qd)
-            if mark["kind"] == ROW_RATE and mark["value"] * sense < AT_REST:
+            if mark["kind"] == ROW_RATE and mark["value"] * mark["sense"] < AT_REST:
                 # it has just started to slide: its sense is that of its acceleration
                 mark["value"] = 0.0
 

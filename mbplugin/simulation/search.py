@@ -43,3 +43,14 @@ def function_zeros(g: Callable[[float], float], start: float = START) -> list[fl
         elif a * b < 0:
             found.append(float(brentq(g, looks[k], looks[k + 1], xtol=1e-14)))
     return [f for f in found if f > start]
+
+
+def early_zero(g: Callable[[float], float], sense: float) -> float:
+    """Return the fraction at which g, zero at first, turns from its sense to the other, before all looks."""
+    high = 1.0 / _LOOKS
+    while high > START:
+        low = 0.25 * high
+        if g(low) * sense > 0.0:
+            return float(brentq(g, low, high, xtol=1e-14))
+        high = low
+    return high

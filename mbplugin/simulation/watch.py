@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbplugin.dynamics.kernels.jit import Records, kernel
-from mbplugin.dynamics.kernels.solve import row_rate
+from mbplugin.dynamics.kernels.solve import row_acceleration, row_rate
 from mbplugin.simulation.machine import Machine
 from mbplugin.spatial import Array
 
@@ -13,14 +13,19 @@ from mbplugin.spatial import Array
 #: passing a size, and the rate of a row that sticks without a multiplier of its own.
 COORDINATE, ROW_RATE, MULTIPLIER, DRIFT = 0, 1, 2, 3
 
+#: A rate against its sense beyond this is no rounding, rad/s and m/s.
+WRONG = 1e-9
+
 #: A mark. ``index`` is a coordinate, a row, or a place among the chosen rows; ``rate`` the rate of a
-#: coordinate. ``value`` and ``slope`` are those at the last step.
+#: coordinate. ``sense`` is the sign that the rate of a row has while nothing changes. ``value`` and
+#: ``slope`` are those at the last step.
 WATCH = np.dtype(
     [
         ("kind", np.int64),
         ("index", np.int64),
         ("rate", np.int64),
         ("level", np.float64),
+        ("sense", np.float64),
         ("value", np.float64),
         ("slope", np.float64),
     ],
@@ -36,6 +41,9 @@ def look_out(m: Machine, marks: Records, h: float, q: Array, qd: Array) -> bool:
         mark = marks[n]
         value, slope = read_mark(m, mark, q, qd)
         if mark.value * value <= 0.0 and mark.value != 0.0:
+            suspicious = True
+        # a rate that was zero at the last step
+        if mark.kind == ROW_RATE and mark.sense * value < -WRONG:
             suspicious = True
         # in and out again within one step needs a turn in between
         nearest = min(abs(mark.value), abs(value))
@@ -63,5 +71,5 @@ def read_mark(m: Machine, mark: Records, q: Array, qd: Array) -> tuple[float, fl
         return mark.level - abs(m.multipliers[mark.index]), 0.0
     if mark.kind == DRIFT:
         return mark.level - abs(row_rate(m.solids, m.rows, m.terms, mark.index, qd)), 0.0
-    slope = m.rates[m.rows[mark.index].rate].qdd if m.rows[mark.index].end < 0 else 0.0
+    slope = row_acceleration(m.solids, m.rates, m.rows, m.terms, mark.index) - m.rows[mark.index].gamma
     return row_rate(m.solids, m.rows, m.terms, mark.index, qd), slope
