@@ -58,6 +58,7 @@ def test_a_soft_and_a_hard_pair_differ_by_any_factor() -> None:
     assert axial(result) == pytest.approx([0, 0, 1000, 1000], abs=1e-3)
     # one self-stress bends only what is softest, the others only what is hardest
     apart = {"j0": [1e-9, 1e-9, 1e-9, INF, INF, 0.0], "j1": [INF, INF, INF, 1e18, 1e18, 0.0]}
+    apart |= {name: [1e18, 1e18, 1e18, INF, INF, 0.0] for name in ("j2", "j3")}
     result = side_loaded(apart)
     assert result.unresolved == ()
     assert result.value("j0", "tz") == pytest.approx(0, abs=1e-6)

@@ -288,7 +288,10 @@ class TestAnyConnection:
         assert result.order[0] == Decision(2, 0, "ground", weld, True)
         assert {n for n, r in result.reactions.items() if r == "non-unique"} == {"j0", "j1", "j2", "j3"}
         assert result.G.shape == (10, 10)
-        assert result.flexible_bodies == tuple(body.name for body in scene.mechanism.bodies)
+        assert result.flexible_bodies == ("crank", "coupler", "rocker")
+        # the other method says the same: what is welded to the world is never to be flexible
+        bodies = mb.analyze(scene).bodies
+        assert [b.name for b in bodies if not b.may_stay_rigid] == ["crank", "coupler", "rocker"]
         assert f"Body ground is welded by {weld} and counts as ground." in result.trace
         with pytest.raises(BadUsage, match="between the assembly and the ground"):
             result.test_group([weld])

@@ -100,14 +100,17 @@ def test_estimates_are_marked_with_their_inputs() -> None:
     assert aluminium == pytest.approx(steel, rel=0.02)
 
 
-def test_whoever_states_stiffness_means_the_rest_to_be_rigid() -> None:
+def test_a_loop_with_some_stated_stiffness_stays_open_unless_asked(tmp_path: Path) -> None:
     scene = mb.load(FOUR_BAR)
     stated = {"j0": [1e6, 1e6, 1e6, np.inf, np.inf, 0]}
     result = mb.reactions(scene, stiffness=stated)
-    assert result.estimated == () and result["j0"]["tz"].source == "stated"
-    assert result.unresolved and {c for _, c in result.unresolved} == {"rx", "ry"}
+    assert result.estimated == () and result["j0"]["tz"].value is None
+    assert {c for _, c in result.unresolved} == {"tz", "rx", "ry"}
+    # j0 has a stiffness of its own; the link "ground" is welded to the world
+    assert result.missing.bodies == ("crank", "coupler", "rocker") and result.missing.pairs == ()
     asked = mb.reactions(scene, stiffness=stated, estimate=True)
     assert asked.unresolved == () and asked["j0"]["tz"].source == "estimated"
+    assert not asked.missing
 
 
 def test_an_estimated_box_is_that_box() -> None:

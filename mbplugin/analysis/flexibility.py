@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from mbplugin.analysis.uniqueness import ConstraintVerdict
 from mbplugin.mechanism.body import WORLD
+from mbplugin.mechanism.ground import welded_bodies
 from mbplugin.mechanism.mechanism import Mechanism
 
 
@@ -19,8 +20,10 @@ class BodyVerdict:
 
 
 def body_verdicts(mech: Mechanism, verdicts: Sequence[ConstraintVerdict]) -> tuple[BodyVerdict, ...]:
-    """Return the verdict of every body."""
-    flexible = {body for v in verdicts if not v.unique for body in _touched(mech, v)} - {WORLD}
+    """Return the verdict of every body; what is welded to the world is ground, not a body."""
+    tying = {v.name for v in verdicts if v.components and v.name in mech.pair_by_name}
+    flexible = {body for v in verdicts if not v.unique for body in _touched(mech, v)}
+    flexible -= {WORLD, *welded_bodies(mech, tying)}
     return tuple(BodyVerdict(body.name, body.name not in flexible) for body in mech.bodies)
 
 

@@ -10,6 +10,7 @@ from mbplugin.analysis.uniqueness import ConstraintVerdict
 from mbplugin.constraints.rows import Rows
 from mbplugin.mechanism.coupling import Lock
 from mbplugin.reactions.compliance import Resolution
+from mbplugin.reactions.coverage import MissingStiffness
 from mbplugin.reactions.elements import Element, joint_point, joint_rows
 from mbplugin.reactions.estimate import Estimate
 from mbplugin.reactions.estimating import estimated_rows
@@ -30,6 +31,7 @@ def collect(
     held: Sequence[Lock],
     found: Balance,
     resolution: Resolution,
+    missing: MissingStiffness,
     stated: Sequence[Element],
     added: Sequence[Element],
     estimates: tuple[Estimate, ...],
@@ -65,6 +67,7 @@ def collect(
         unresolved=tuple(label for label, s in zip(system.labels, source, strict=True) if s is None),
         stated=tuple(e.name for e in stated),
         estimated=estimates,
+        missing=missing,
         notes=tuple(notes),
     )
 

@@ -32,14 +32,22 @@ class Resolution:
         Scaled; of those that are not determined only the relations to others mean anything.
     determined : (m,) bool array
         Whether compliance, or the rigid model, determines each.
+    open : (m, k) array
+        Orthonormal changes of the multipliers, scaled, that neither determines.
     """
 
     multipliers: Array
     determined: AnyArray
+    open: Array
 
 
-def resolve(system: System, multipliers: Array, elements: Sequence[Element], misfit: Array) -> Resolution:
+def resolve(
+    system: System, multipliers: Array, elements: Sequence[Element], misfit: Array, uncovered: AnyArray
+) -> Resolution:
     """Return the reactions of least elastic energy.
+
+    A self-stress that loads an uncovered row stays open, whatever part of it bends something: what it
+    also loads and nobody stated would decide. Others that bend the same elements depend on it.
 
     Parameters
     ----------
@@ -49,23 +57,43 @@ def resolve(system: System, multipliers: Array, elements: Sequence[Element], mis
         Everything that gives way; what is not among them is rigid.
     misfit : (m,) array
         Gaps open before assembly, scaled (with the rows).
+    uncovered : (m,) bool array
+        Rows of reactions on bodies without stiffness (pekal2024 §1).
     """
     Z, factors = system.Z, [(e.rows, _factor(e.A)) for e in elements]
-    seen = np.vstack([np.zeros((0, Z.shape[1])), *(_unit_rows(B) @ Z[rows] for rows, B in factors)])
-    _, sigma, Vt = np.linalg.svd(np.linalg.qr(seen, mode="r"))
-    rank = int((sigma > _SEEN).sum())
-    basis, unseen = Vt[:rank].T, Vt[rank:].T
     limit = np.maximum(system.zero, 1e-8)
-    determined = system.unique | (np.linalg.norm(Z @ unseen, axis=1) <= limit)
-    if not rank:
-        return Resolution(multipliers, determined)
+    avoiding, loading = _split(Z[uncovered & ~system.unique], float(limit.max(initial=1e-8)))
+    seen = np.vstack([np.zeros((0, Z.shape[1])), *(_unit_rows(B) @ Z[rows] for rows, B in factors)])
+    unseen, basis = _split(seen @ avoiding, _SEEN)
+    unseen, basis = avoiding @ unseen, avoiding @ basis
+    if not basis.shape[1]:
+        return _resolution(system, multipliers, np.hstack((unseen, loading)), limit)
     gaps = misfit.copy()
     for e in elements:
         gaps[e.rows] += e.d
     bent = np.vstack([B @ (Z[rows] @ basis) for rows, B in factors])
     loaded = np.concatenate([B @ multipliers[rows] for rows, B in factors])
     y = basis @ _least_energy(bent, loaded, basis.T @ (Z.T @ gaps))
-    return Resolution(multipliers - Z @ y, determined)
+    followed = [
+        basis
+        @ _least_energy(bent, np.concatenate([B @ (Z[r] @ c) for r, B in factors]), np.zeros(len(basis.T)))
+        for c in loading.T
+    ]
+    following = loading - np.array(followed).reshape(-1, len(Z.T)).T
+    return _resolution(system, multipliers - Z @ y, np.hstack((unseen, following)), limit)
+
+
+def _resolution(system: System, multipliers: Array, free: Array, limit: Array) -> Resolution:
+    """Return what is determined beside the self-stresses ``free`` (p, k)."""
+    changes = system.Z @ np.linalg.qr(free)[0]
+    return Resolution(multipliers, system.unique | (np.linalg.norm(changes, axis=1) <= limit), changes)
+
+
+def _split(rows: Array, limit: float) -> tuple[Array, Array]:
+    """Return orthonormal bases of what rows (k, p) map to zero, (p, p − r), and of the rest, (p, r)."""
+    _, sigma, Vt = np.linalg.svd(np.linalg.qr(rows, mode="r"))
+    rank = int((sigma > limit).sum())
+    return np.asarray(Vt[rank:].T), np.asarray(Vt[:rank].T)
 
 
 def _factor(A: Array) -> Array:

@@ -34,6 +34,7 @@ class Element:
     d : (k,) array
         Gap opened by loads on the element itself, scaled.
     source : "stated" or "estimated"
+    kind : "pair" or "body"
     """
 
     name: str
@@ -41,6 +42,7 @@ class Element:
     A: Array
     d: Array
     source: str
+    kind: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +98,7 @@ def pair_element(system: System, pair: Pair, flexibility: Array) -> Element | No
                 L[k] = np.eye(6)[5]
     scale = system.scale[at]
     A = scale[:, None] * (L @ flexibility @ L.T) * scale
-    return Element(pair.name, np.arange(at.start, at.stop), A, np.zeros(len(A)), "stated")
+    return Element(pair.name, np.arange(at.start, at.stop), A, np.zeros(len(A)), "stated", "pair")
 
 
 def joint_rows(system: System, pair: Pair, rows: Rows) -> Array:
@@ -209,7 +211,7 @@ def body_element(
     scale = system.scale[at.rows]
     A = scale[:, None] * (E @ flexibility @ E.T) * scale
     name = system.mech.bodies[body].name
-    return Element(name, at.rows, A, scale * (E @ displaced), source)
+    return Element(name, at.rows, A, scale * (E @ displaced), source, "body")
 
 
 def _loaded(

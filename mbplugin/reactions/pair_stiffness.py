@@ -17,7 +17,11 @@ from mbplugin.spatial import COMPONENTS, Array
 #: Relative size below which an asymmetry or a negative eigenvalue is rounding.
 _ROUNDING = 1e-9
 
-StiffnessLike = Iterable[Stiffness] | Mapping[str, Any]
+#: Values, tables with the keys of a scene, or a mapping by the name of the pair or body.
+StiffnessLike = Iterable[Stiffness | Mapping[str, Any]] | Mapping[str, Any]
+
+_KEYS = ("pair", "k", "body", "section")
+_TABLE = "pair and k, or body and section"
 
 
 def read_stiffness(mech: Mechanism, stated: StiffnessLike) -> tuple[dict[str, Array], dict[str, Section]]:
@@ -25,9 +29,11 @@ def read_stiffness(mech: Mechanism, stated: StiffnessLike) -> tuple[dict[str, Ar
 
     Parameters
     ----------
-    stated : iterable of Stiffness, or mapping
-        A mapping gives, by name, six numbers or a 6 × 6 matrix for a pair (N/m and N·m/rad in the axes
-        of P at the origin of S; ``inf`` is rigid) or a table E, A, Iy, Iz, J, nu for a body.
+    stated : iterable of Stiffness or mapping, or mapping
+        In an iterable a mapping has the keys of a scene's ``[[stiffness]]``: pair and k, or body and
+        section. A mapping alone gives, by name, six numbers or a 6 × 6 matrix for a pair (N/m and
+        N·m/rad in the axes of P at the origin of S; ``inf`` is rigid) or a table E, A, Iy, Iz, J, nu
+        for a body.
 
     Raises
     ------
@@ -59,16 +65,38 @@ def read_stiffness(mech: Mechanism, stated: StiffnessLike) -> tuple[dict[str, Ar
 
 def _items(stated: StiffnessLike) -> Iterable[Stiffness]:
     if not isinstance(stated, Mapping):
-        return stated
+        return [item if isinstance(item, Stiffness) else _from_table(item) for item in stated]
     return [
         Stiffness(body=name, section=value) if isinstance(value, Mapping) else Stiffness(name, value)
         for name, value in stated.items()
     ]
 
 
+def _from_table(table: Any) -> Stiffness:
+    """Return a stiffness of a mapping with the keys of a scene's table."""
+    if not isinstance(table, Mapping):
+        raise BadUsage(f"a stiffness is {table!r}", expected=_TABLE)
+    for key in table:
+        if key not in _KEYS:
+            raise UnknownName(f"a stiffness has an unknown key {key!r}", remedy=suggestion(str(key), _KEYS))
+    if set(table) == {"pair", "k"}:
+        return Stiffness(pair=str(table["pair"]), matrix=table["k"])
+    if set(table) == {"body", "section"}:
+        if not isinstance(table["section"], Mapping):
+            raise BadUsage(
+                f"the section of body {table['body']!r} is {table['section']!r}",
+                expected="a table of E, A, Iy, Iz, J and optionally nu",
+            )
+        return Stiffness(body=str(table["body"]), section=table["section"])
+    raise BadUsage(f"a stiffness has the keys {', '.join(map(str, table)) or 'none'}", expected=_TABLE)
+
+
 def _matrix(pair: Pair, value: Any) -> Array:
     """Return the checked 6 × 6 stiffness of a pair; rigid directions are inf on its diagonal."""
-    K = np.array(value, dtype=float)
+    try:
+        K = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        K = np.zeros(0)
     K = _diagonal(K) if K.shape == (6,) else K
     if K.shape != (6, 6) or np.isnan(K).any():
         raise _bad(pair, "is not six numbers and no 6 × 6 matrix")
@@ -120,7 +148,7 @@ def pair_flexibility(pair: Pair, K: Array) -> Array:
     free = [k for k, c in enumerate(COMPONENTS) if c not in names and np.isfinite(K[k].max())]
     K_cf, K_ff = K[np.ix_(constrained, free)], K[np.ix_(free, free)]
     stiff = K[np.ix_(constrained, constrained)] - K_cf @ np.linalg.pinv(K_ff) @ K_cf.T
-    if _lowest(stiff) <= _ROUNDING or (np.diag(stiff) <= 0).any():
+    if constrained and (_lowest(stiff) <= _ROUNDING or (np.diag(stiff) <= 0).any()):
         soft = [COMPONENTS[c] for c, k in zip(constrained, np.diag(stiff), strict=True) if k <= 0]
         raise BadUsage(
             f"the stiffness of pair {pair.name!r} is zero in"

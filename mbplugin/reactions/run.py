@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from mbplugin.mechanism.kinematics import JointValues
 from mbplugin.reactions.beams import Section
 from mbplugin.reactions.collect import collect
 from mbplugin.reactions.compliance import Resolution, resolve
+from mbplugin.reactions.coverage import coverage, missing_stiffness
 from mbplugin.reactions.elements import Applied, Element, stated_elements
 from mbplugin.reactions.estimate import MATERIALS, Estimate
 from mbplugin.reactions.estimating import estimated_elements
@@ -104,7 +106,8 @@ def reactions(
     pairs, sections = _stated(model, stiffness)
     gaps = system.scale * read_misfit(system.labels, misfit or {})
     elements = stated_elements(system, pairs, sections, applied)
-    resolution = resolve(system, found.multipliers, elements, gaps)
+    covered = coverage(system, elements)
+    resolution = resolve(system, found.multipliers, elements, gaps, covered.uncovered)
     added: list[Element] = []
     estimates: tuple[Estimate, ...] = ()
     if isinstance(model, Scene) and estimate is not False and not resolution.determined.all():
@@ -112,8 +115,10 @@ def reactions(
             system, model, sections, elements, resolution, applied, material, everywhere=bool(estimate)
         )
         if added:
-            resolution = resolve(system, found.multipliers, [*elements, *added], gaps)
-    return collect(state, system, held, found, _clean(resolution), elements, added, estimates)
+            covered = coverage(system, [*elements, *added])
+            resolution = resolve(system, found.multipliers, [*elements, *added], gaps, covered.uncovered)
+    missing = missing_stiffness(system, covered, resolution.determined)
+    return collect(state, system, held, found, _clean(resolution), missing, elements, added, estimates)
 
 
 def applied_to(
@@ -146,4 +151,4 @@ def _clean(resolution: Resolution) -> Resolution:
     """Return the multipliers without what is rounding beside the largest."""
     values = resolution.multipliers.copy()
     values[np.abs(values) < 1e-13 * np.abs(values).max(initial=0.0)] = 0.0
-    return Resolution(values, resolution.determined)
+    return replace(resolution, multipliers=values)

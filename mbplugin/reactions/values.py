@@ -8,6 +8,7 @@ import numpy as np
 
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.reactions.coverage import NOTHING_MISSING, MissingStiffness
 from mbplugin.reactions.estimate import Estimate
 from mbplugin.reactions.family import Family, NullDirection
 from mbplugin.spatial import Array
@@ -117,6 +118,8 @@ class Reactions:
         What neither the rigid model nor the compliance determines.
     stated, estimated : tuple
         Names of pairs and bodies whose stiffness was used, and the estimates that were.
+    missing : MissingStiffness
+        Bodies (and pairs) that need a stiffness before the unresolved components have values.
     notes : tuple of str
     """
 
@@ -134,6 +137,7 @@ class Reactions:
     unresolved: tuple[tuple[str, str], ...] = ()
     stated: tuple[str, ...] = ()
     estimated: tuple[Estimate, ...] = ()
+    missing: MissingStiffness = NOTHING_MISSING
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> ConstraintReaction:

@@ -33,6 +33,7 @@ def reactions_document(result: Reactions, source: str, files: Sequence[str]) -> 
         "stated": list(result.stated),
         "estimated": [asdict(e) for e in result.estimated],
         "unresolved": [{"constraint": n, "component": c} for n, c in result.unresolved],
+        "stiffness_missing": {"bodies": list(result.missing.bodies), "pairs": list(result.missing.pairs)},
         "notes": list(result.notes),
     }
 

@@ -26,6 +26,10 @@ def reactions_schema() -> s.Schema:
         stated=s._described(s._list(s._TEXT), "pairs and bodies whose stated stiffness was used"),
         estimated=s._list(_estimate()),
         unresolved=s._described(s._list(where), "components that nothing determines"),
+        stiffness_missing=s._described(
+            s._object(bodies=s._list(s._TEXT), pairs=s._list(s._TEXT)),
+            "what needs a stiffness before the unresolved components have values; never the ground",
+        ),
         notes=s._list(s._TEXT),
     )
 

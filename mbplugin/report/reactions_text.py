@@ -9,6 +9,7 @@ from mbplugin.report.layout import PLAIN_WIDTH, Line, counted, listed, wrapped
 from mbplugin.spatial import COMPONENTS
 
 if TYPE_CHECKING:
+    from mbplugin.reactions.coverage import MissingStiffness
     from mbplugin.reactions.family import Relation, Weight
     from mbplugin.reactions.values import ComponentReaction, ConstraintReaction, Reactions
 
@@ -98,10 +99,24 @@ def _legend(result: Reactions) -> Iterator[str]:
     if "estimated" in sources:
         yield f"{_MARKS['estimated']} not determined by the rigid model; by an estimate of stiffness (below)"
     if None in sources:
-        yield (
-            f"{_OPEN} not determined: the model is rigid there and any value is possible; state a"
-            " [[stiffness]] for these joints or bodies"
-        )
+        yield f"{_OPEN} {undetermined(result)}"
+
+
+def undetermined(result: Reactions) -> str:
+    """Return what it means that a component has no value, and what still needs a stiffness."""
+    missing = result.missing
+    needed = [f"{kind} {listed(names)}" for kind, names in _kinds(missing) if names]
+    touched = result.stated or result.estimated
+    why = "some of what it acts on has no stiffness" if touched else "the model is rigid there"
+    remedy = f": state a [[stiffness]] for {' and '.join(needed)}" if needed else ""
+    return f"not determined, any value is possible, since {why}{remedy}"
+
+
+def _kinds(missing: MissingStiffness) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return (
+        ("body" if len(missing.bodies) == 1 else "bodies", missing.bodies),
+        ("joint" if len(missing.pairs) == 1 else "joints", missing.pairs),
+    )
 
 
 def _families(result: Reactions, width: int) -> Iterator[Line]:

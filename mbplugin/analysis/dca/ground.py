@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mbplugin.constraints.rows import Rows
+from mbplugin.mechanism.ground import ground_welds
 from mbplugin.mechanism.mechanism import Mechanism
 
 
@@ -23,36 +24,7 @@ def welds(mech: Mechanism, rows: Sequence[Rows]) -> dict[str, int]:
     rows : sequence of Rows
         Of the pairs; those without rows tie nothing.
     """
-    ends = {
-        r.constraint: (mech.body_index[pair.body_a], mech.body_index[pair.body_b])
-        for r in rows
-        if r.components
-        for pair in (mech.pair_by_name[r.constraint],)
-    }
-    ground, found = {-1}, dict[str, int]()
-    while True:
-        held = _held(ends, ground)
-        new = next(
-            (
-                (names[0], body)
-                for body, names in held.items()
-                if len(names) == 1 and mech.pair_by_name[names[0]].type == "fixed"
-            ),
-            None,
-        )
-        if new is None:
-            return found
-        found[new[0]] = new[1]
-        ground.add(new[1])
-
-
-def _held(ends: dict[str, tuple[int, int]], ground: set[int]) -> dict[int, list[str]]:
-    """Return, per body off the ground, the pairs that tie it to the ground."""
-    held: dict[int, list[str]] = {}
-    for name, (a, b) in ends.items():
-        if (a in ground) != (b in ground):
-            held.setdefault(b if a in ground else a, []).append(name)
-    return held
+    return ground_welds(mech, {r.constraint for r in rows if r.components})
 
 
 def only_ties(mech: Mechanism, rows: Sequence[Rows]) -> frozenset[str]:

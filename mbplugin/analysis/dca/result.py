@@ -175,11 +175,13 @@ class DcaResult:
             )
 
     def _bodies_with(self, reaction: str) -> tuple[str, ...]:
+        welded = set(self.model.welded.values())
         touched = {
             body
             for joint in self.model.joint.values()
             if self.reactions[joint.name] == reaction
-            for body in joint.touched
+            for body in joint.moving
+            if body not in welded
         }
         return tuple(body.name for k, body in enumerate(self.mechanism.bodies) if k in touched)
 

@@ -16,6 +16,7 @@ from mbplugin.dynamics.newton_euler import newton_euler
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.reactions.compliance import resolve
+from mbplugin.reactions.coverage import coverage
 from mbplugin.reactions.elements import Applied, stated_elements
 from mbplugin.reactions.pair_stiffness import StiffnessLike, read_stiffness
 from mbplugin.reactions.statics import balance
@@ -114,7 +115,8 @@ def shares(
     found = balance(system, missing)
     pairs, sections = read_stiffness(mech, stiffness)
     elements = stated_elements(system, pairs, sections, Applied(made, change, (), tuple(payloads)))
-    resolution = resolve(system, found.multipliers, elements, np.zeros(len(system.scale)))
+    uncovered = coverage(system, elements).uncovered
+    resolution = resolve(system, found.multipliers, elements, np.zeros(len(system.scale)), uncovered)
     values = np.where(resolution.determined, system.scale * resolution.multipliers, np.nan)
     for array in (values, resolution.determined):
         array.setflags(write=False)

@@ -9,6 +9,7 @@ from mbplugin.reactions.values import ComponentReaction, ConstraintReaction, Rea
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Child, Html, choice, element, section, table
 from mbplugin.report.layout import counted
+from mbplugin.report.reactions_text import undetermined
 from mbplugin.spatial import COMPONENTS
 
 #: Rows that somebody reads; all are in the JSON.
@@ -17,7 +18,6 @@ _MARKS = {"rigid": "", "stated": " *", "estimated": " ~"}
 _WORDS = {
     "stated": "* not determined by the rigid model; by the stated stiffness",
     "estimated": "~ not determined by the rigid model; by an estimate of stiffness",
-    None: "? not determined: any value is possible; state a [[stiffness]] for these joints or bodies",
 }
 
 
@@ -99,6 +99,8 @@ def _others(result: Reactions) -> Iterator[list[Child]]:
 def _legend(result: Reactions) -> Iterator[str]:
     sources = {component.source for c in result.constraints for component in c.components}
     yield from (words for source, words in _WORDS.items() if source in sources)
+    if None in sources:
+        yield f"? {undetermined(result)}"
     if result.estimated:
         bodies = counted(len({e.body for e in result.estimated}), "body", "bodies")
         yield f"Estimated: beam sections of {bodies}, of {result.estimated[0].material}."
