@@ -206,7 +206,7 @@ def test_a_category_the_robot_has_no_ramp_for() -> None:
 
 @pytest.mark.parametrize("viscous", [0.0, 7.0])
 def test_a_brake_takes_up_the_whole_energy_and_nothing_is_lost_beside_it(viscous: float) -> None:
-    """Two joints about the vertical, no friction: all kinetic energy ends in the brakes, no loss below zero."""
+    """Two joints about the vertical, no friction: all kinetic energy ends in the brakes."""
     mech = arm((1.0, 0.7), gravity=0.0)
     brakes = [Brake("j0", 20.0, viscous=viscous), Brake("j1", 10.0, viscous=0.5 * viscous)]
     stop = estop(mech, [0.1, 0.4], [2.0, -3.0], brakes=brakes)

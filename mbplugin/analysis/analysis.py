@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mbplugin.analysis.directions import with_open_directions
 from mbplugin.analysis.flexibility import body_verdicts
 from mbplugin.analysis.generic import generic_pose
 from mbplugin.analysis.groups import group_verdict
@@ -89,6 +90,7 @@ def analyze_mechanism(
         samples = 0
     structural, generic_q, taken = generic_pose(view, blocks, samples, seed)
     verdicts, dca = constraint_verdicts(mech, stressed, labels, method), None
+    verdicts = with_open_directions(mech, view.poses, stressed, verdicts)
     if method == "dca":
         verdicts, dca = _by_dca(verdicts, view, planar, samples, seed)
     holonomic_rows, rank_holonomic = _holonomic(view, labels, p)
@@ -134,12 +136,16 @@ def _by_dca(
         view.mech, view.q, tolerance=view.tolerance, planar=planar, samples=samples, seed=seed
     )
     found = {v.name: v for v in result.verdicts}
+    same = {v.name: v.reaction == found[v.name].reaction for v in verdicts}
     decided = tuple(
         replace(
             verdict,
             reaction=found[verdict.name].reaction,
             indeterminate_dim=found[verdict.name].indeterminate_dim,
             components=tuple(ComponentVerdict(*c) for c in found[verdict.name].components),
+            # the directions are those of the other tools
+            open_force=verdict.open_force if same[verdict.name] else None,
+            open_moment=verdict.open_moment if same[verdict.name] else None,
         )
         for verdict in verdicts
     )

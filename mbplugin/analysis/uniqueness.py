@@ -40,6 +40,11 @@ class ConstraintVerdict:
     indeterminate_dim : int or None
         Dimension of the family of possible reactions; None where the method does not tell.
     components : tuple of ComponentVerdict
+    open_force, open_moment : tuple of (x, y, z) or None
+        Orthonormal directions, world axes, that span the open forces, and the open moments at the
+        joint's point (the origin of S); none where the reaction is unique. They do not depend on how
+        the joint frame is turned about a free axis, as the components do. None for what is no pair,
+        and where the method does not tell.
     """
 
     name: str
@@ -50,6 +55,8 @@ class ConstraintVerdict:
     reaction: str
     indeterminate_dim: int | None
     components: tuple[ComponentVerdict, ...]
+    open_force: tuple[tuple[float, float, float], ...] | None = None
+    open_moment: tuple[tuple[float, float, float], ...] | None = None
 
     @property
     def unique(self) -> bool:

@@ -20,6 +20,13 @@ class Material(str, Enum):
     aluminium = "aluminium"
 
 
+class Axes(str, Enum):
+    """Axes of the printed wrenches."""
+
+    joint = "joint"
+    world = "world"
+
+
 File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
 Qd = Annotated[
     list[str] | None, typer.Option("--qd", metavar="NAME=VALUE,…", help="Joint rates (rad/s, m/s).")
@@ -43,6 +50,10 @@ EstimateOption = Annotated[
         help="Estimate stiffness from the links' shapes; default: in loops where none is stated.",
     ),
 ]
+AxesOption = Annotated[
+    Axes, typer.Option(help="Of the printed wrenches: each joint's own frame, or the world's.")
+]
+FramesOption = Annotated[bool, typer.Option("--frames", help="Print where every joint frame is.")]
 MaterialOption = Annotated[Material, typer.Option(help="The material of estimated sections.")]
 Tolerance = Annotated[float | None, typer.Option(help="Relative rank tolerance; default 1e-4.")]
 
@@ -58,6 +69,8 @@ def reactions_command(
     misfit: Misfit = None,
     estimate: EstimateOption = None,
     material: MaterialOption = Material.steel,
+    axes: AxesOption = Axes.joint,
+    frames: FramesOption = False,
     base: opt.BaseOption = None,
     planar: opt.PlanarOption = None,
     tolerance: Tolerance = None,
@@ -67,8 +80,9 @@ def reactions_command(
 ) -> None:
     """Print the force and moment that every joint carries, and what determines it.
 
-    Stiffness comes from the scene. Exit code: 0, or 2 for unusable input, usage, or a mechanism that
-    moves under the load.
+    A wrench acts on the successor, at the origin of its joint frame; the predecessor gets the opposite.
+    The JSON has both axes and every frame. Stiffness comes from the scene. Exit code: 0, or 2 for
+    unusable input, usage, or a mechanism that moves under the load.
     """
     from mbplugin import sources
     from mbplugin.reactions.run import reactions
@@ -101,6 +115,6 @@ def reactions_command(
     from mbplugin.report.reactions_text import reactions_lines
 
     if output is None and opt.on_terminal(sys.stdout):
-        print_lines(reactions_lines(result, terminal_width()))
+        print_lines(reactions_lines(result, terminal_width(), axes.value, frames))
     else:
-        emit(plain_text(reactions_lines(result)), output)
+        emit(plain_text(reactions_lines(result, axes=axes.value, frames=frames)), output)

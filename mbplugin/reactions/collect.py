@@ -15,6 +15,7 @@ from mbplugin.reactions.elements import Element, joint_point, joint_rows
 from mbplugin.reactions.estimate import Estimate
 from mbplugin.reactions.estimating import estimated_rows
 from mbplugin.reactions.family import families, null_directions, sharing, units
+from mbplugin.reactions.frames import joint_axes, open_in, world_wrench
 from mbplugin.reactions.state import ClosedState
 from mbplugin.reactions.statics import Balance
 from mbplugin.reactions.system import System
@@ -96,6 +97,8 @@ def _constraint(
     )
     pair = system.mech.pair_by_name.get(verdict.name)
     known = np.where([s is None for s in sources], np.nan, values)
+    constraint = system.constraint_by_name[verdict.name]
+    open_force, open_moment = open_in(system, constraint, rows)
     return ConstraintReaction(
         name=verdict.name,
         kind="hold" if held else verdict.kind,
@@ -110,6 +113,10 @@ def _constraint(
         components=components,
         directions=null_directions(system, verdict.name),
         shared_with=sharing(system, verdict.name),
+        R_WJ=joint_axes(system, constraint),
+        world=world_wrench(system, constraint, rows, resolution, sources),
+        open_force=open_force,
+        open_moment=open_moment,
     )
 
 

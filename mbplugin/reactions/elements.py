@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbplugin.analysis.directions import joint_place, rows_in_world
 from mbplugin.constraints.rows import Rows
 from mbplugin.dynamics.newton_euler import NewtonEuler, load_wrench, payload_terms
 from mbplugin.mechanism.coupling import Coupling, Driver, Lock
@@ -108,21 +109,13 @@ def joint_rows(system: System, pair: Pair, rows: Rows) -> Array:
 
 def rows_at_joint(mech: Mechanism, poses: BodyPoses, pair: Pair, rows: Rows) -> Array:
     """Return the rows (k, 6) of a pair at some poses on the relative twist at the origin of S, axes of P."""
-    index = mech.body_index
-    R_WP = (poses.of(index[pair.body_a]) @ pair.X_AP).R
-    body, sign = (index[pair.body_b], 1.0) if index[pair.body_b] >= 0 else (index[pair.body_a], -1.0)
-    entry = sign * dict(rows.entries)[body]
-    at_S = shift_rows(entry, poses.p_WC[body] - _origin_of_S(mech, poses, pair))
-    return np.asarray(at_S @ np.kron(np.eye(2), R_WP))
+    _, R_WP = joint_place(mech, poses, pair)
+    return np.asarray(rows_in_world(mech, poses, pair, rows) @ np.kron(np.eye(2), R_WP))
 
 
 def joint_point(system: System, pair: Pair) -> Array:
     """Return the origin of S in the world, m."""
-    return _origin_of_S(system.mech, system.poses, pair)
-
-
-def _origin_of_S(mech: Mechanism, poses: BodyPoses, pair: Pair) -> Array:
-    return poses.of(mech.body_index[pair.body_b]).apply(pair.X_BS.p)
+    return joint_place(system.mech, system.poses, pair)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +147,7 @@ def attachments(system: System, body: int) -> Attachments:
         entry = dict(r.entries).get(body)
         if entry is None or not r.components:
             continue
-        point = _point(system, constraints[r.constraint], body)
+        point = acting_point(system, constraints[r.constraint], body)
         at = system.slices[r.constraint]
         rows.extend(range(at.start, at.stop))
         W.append(shift_rows(entry, system.poses.p_WC[body] - point))
@@ -162,7 +155,7 @@ def attachments(system: System, body: int) -> Attachments:
     return Attachments(np.array(rows, dtype=int), np.vstack(W), np.array(points).reshape(-1, 3))
 
 
-def _point(system: System, constraint: Constraint, body: int) -> Array:
+def acting_point(system: System, constraint: Constraint, body: int) -> Array:
     """Return where a constraint acts on a body; what acts on rates acts where its pair is."""
     pairs = system.mech.pair_by_name
     name = system.mech.bodies[body].name

@@ -21,7 +21,7 @@ from mbplugin.constraints.planar import planar_rows
 from mbplugin.constraints.rows import Rows
 from mbplugin.constraints.scaling import characteristic_length, row_scale
 from mbplugin.mechanism.kinematics import BodyPoses
-from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.spatial import AnyArray, Array
 
 
@@ -72,6 +72,11 @@ class System:
             found[r.constraint] = slice(start, start + len(r.components))
             start += len(r.components)
         return found
+
+    @cached_property
+    def constraint_by_name(self) -> dict[str, Constraint]:
+        """Every constraint."""
+        return {c.name: c for c in self.mech.constraints()}
 
     @cached_property
     def unique(self) -> AnyArray:

@@ -6,12 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.errors import UnknownName, suggestion
+from mbplugin.analysis.directions import Directions
+from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.reactions.coverage import NOTHING_MISSING, MissingStiffness
 from mbplugin.reactions.estimate import Estimate
 from mbplugin.reactions.family import Family, NullDirection
 from mbplugin.spatial import Array
+
+AXES = ("joint", "world")
+
+
+def require_axes(axes: str) -> None:
+    """Refuse axes that are not known."""
+    if axes not in AXES:
+        raise BadUsage(f"the axes are {axes!r}", expected=f"one of {', '.join(AXES)}")
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,29 @@ class ComponentReaction:
 
 
 @dataclass(frozen=True, eq=False)
+class WorldWrench:
+    """A reaction in world axes.
+
+    Parameters
+    ----------
+    body : str
+        On which it acts: the successor (a wheel's own body). The predecessor gets the opposite.
+    point : (3,) array
+        In the world, m: the origin of S, or where a wheel touches.
+    wrench : (6,) array
+        [f; m] at that point, N and N·m; NaN where not determined. A direction may be determined
+        although no component in the joint's axes is, and the other way round.
+    sources : tuple of "rigid", "stated", "estimated" or None
+        What determines each of the six.
+    """
+
+    body: str
+    point: Array
+    wrench: Array
+    sources: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class ConstraintReaction:
     """The reaction of one constraint, acting on its successor body.
 
@@ -53,12 +85,21 @@ class ConstraintReaction:
         Where the wrench acts: the origin of S in the world, m; None for what is no pair.
     wrench : (6,) array or None
         [f; m] on the successor at the origin of S, axes of P, N and N·m; NaN where not determined.
-        Forces of drives and locks are constraints of their own.
+        Forces of drives and locks are constraints of their own. What the joint leaves free is 0.
     components : tuple of ComponentReaction
     directions : tuple of NullDirection
         Along which the rigid model leaves the reaction open.
     shared_with : tuple of str
         The constraints that change with it.
+    R_WJ : (3, 3) array or None
+        Axes of P in the world, by column, in which the components are; of a drive or lock those of
+        its joint; None for couplings and wheels.
+    world : WorldWrench or None
+        The reaction in world axes; None for a coupling, which acts at several places.
+    open_force, open_moment : tuple of (x, y, z) or None
+        Orthonormal directions, world axes, in which the rigid model leaves the force, and the moment at
+        ``point``, open; the same however the joint frame is turned about a free axis. None for what is
+        no pair.
     """
 
     name: str
@@ -73,6 +114,10 @@ class ConstraintReaction:
     components: tuple[ComponentReaction, ...]
     directions: tuple[NullDirection, ...]
     shared_with: tuple[str, ...]
+    R_WJ: Array | None = None
+    world: WorldWrench | None = None
+    open_force: Directions | None = None
+    open_moment: Directions | None = None
 
     @property
     def unique(self) -> bool:
@@ -83,6 +128,19 @@ class ConstraintReaction:
     def determined(self) -> bool:
         """Whether every component has a value, by whatever source."""
         return all(component.value is not None for component in self.components)
+
+    def wrench_in(self, axes: str) -> Array | None:
+        """Return the wrench (6,) on the successor at ``point`` in the axes of P ("joint") or "world".
+
+        Raises
+        ------
+        BadUsage
+            Other axes.
+        """
+        require_axes(axes)
+        if axes == "joint":
+            return self.wrench
+        return None if self.world is None else self.world.wrench
 
     def __getitem__(self, component: str) -> ComponentReaction:
         for candidate in self.components:

@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from mbplugin.analysis.directions import joint_place
+from mbplugin.mechanism.kinematics import forward
+
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.constraints.matrix import ConstraintMatrix
@@ -53,7 +56,7 @@ def run_document(report: Report) -> dict[str, Any]:
         "exit_code": report.exit_code,
         "model": None if analysis is None else _model(report, analysis),
         "mobility": None if analysis is None else _mobility(analysis),
-        "constraints": [] if analysis is None else [asdict(c) for c in analysis.constraints],
+        "constraints": [] if analysis is None else _constraints(analysis),
         "groups": [] if analysis is None else [asdict(group) for group in analysis.groups],
         "bodies": [] if analysis is None else [asdict(body) for body in analysis.bodies],
         "self_stresses": [] if analysis is None else [asdict(s) for s in analysis.self_stresses],
@@ -66,6 +69,18 @@ def run_document(report: Report) -> dict[str, Any]:
         ],
         **_dca(analysis),
     }
+
+
+def _constraints(analysis: Analysis) -> list[dict[str, Any]]:
+    """Return the verdicts with the place and axes of each joint."""
+    mech = analysis.mechanism
+    poses = forward(mech, analysis.q)
+    found = []
+    for verdict in analysis.constraints:
+        pair = mech.pair_by_name.get(verdict.name)
+        point, R_WJ = (None, None) if pair is None else joint_place(mech, poses, pair)
+        found.append({**asdict(verdict), "point": point, "R_WJ": R_WJ})
+    return found
 
 
 def _dca(analysis: Analysis | None) -> dict[str, Any]:

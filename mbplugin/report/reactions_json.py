@@ -52,6 +52,10 @@ def _constraint(c: ConstraintReaction) -> dict[str, Any]:
         "components": [asdict(component) for component in c.components],
         "null_directions": [[asdict(w) for w in direction.components] for direction in c.directions],
         "shared_with": list(c.shared_with),
+        "R_WJ": c.R_WJ,
+        "world": None if c.world is None else asdict(c.world),
+        "open_force": c.open_force,
+        "open_moment": c.open_moment,
     }
 
 

@@ -74,6 +74,25 @@ def _constraint() -> s.Schema:
             s._list(s._list(_weight())), "changes, N and N·m, that the rigid model does not notice"
         ),
         shared_with=s._described(s._list(s._TEXT), "constraints that change with it"),
+        R_WJ=s._described(
+            s._or_null(_vector(3, _vector(3))),
+            "rows of the rotation whose columns are the axes of P in the world; a drive's or lock's joint",
+        ),
+        world=s._described(s._or_null(_world()), "in world axes; null for a coupling"),
+        open_force=s.directions("force"),
+        open_moment=s.directions("moment at the point"),
+    )
+
+
+def _world() -> s.Schema:
+    sources = {"enum": ["rigid", "stated", "estimated", None]}
+    return s._object(
+        body=s._described(s._TEXT, "on which it acts"),
+        point=s._described(_vector(3), "where it acts, world, m"),
+        wrench=s._described(
+            _vector(6, s._or_null(s._NUMBER)), "force (N) and moment (N·m) there; null where not determined"
+        ),
+        sources=s._described(_vector(6, sources), "what determines each of the six"),
     )
 
 

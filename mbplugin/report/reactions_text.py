@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mbplugin.report.frames_text import COLUMN, MARKS, OPEN, frame_lines, open_lines, world_table
 from mbplugin.report.layout import PLAIN_WIDTH, Line, counted, listed, wrapped
 from mbplugin.spatial import COMPONENTS
 
@@ -13,26 +14,32 @@ if TYPE_CHECKING:
     from mbplugin.reactions.family import Relation, Weight
     from mbplugin.reactions.values import ComponentReaction, ConstraintReaction, Reactions
 
-#: What follows a value, by its source.
-_MARKS = {"rigid": " ", "stated": "*", "estimated": "~", None: " "}
-_OPEN = "?"
-_COLUMN = 11
 #: Relations of a family that are printed.
 _MOST = 40
 
 
-def reactions_lines(result: Reactions, width: int = PLAIN_WIDTH) -> Iterator[Line]:
+def reactions_lines(
+    result: Reactions, width: int = PLAIN_WIDTH, axes: str = "joint", frames: bool = False
+) -> Iterator[Line]:
     """Yield the report of one result.
 
     Parameters
     ----------
     width : int
         Of the sentences; the table is as wide as it has to be.
+    axes : "joint" or "world"
+        In which the wrenches are printed.
+    frames : bool
+        Whether to print the point and the axes of every joint frame.
     """
     yield from (Line(text, "bold") for text in wrapped(_headline(result), width, "", "  "))
-    yield from _table(result)
+    yield from world_table(result) if axes == "world" else _table(result)
     yield from _others(result)
-    yield from (Line(text) for sentence in _legend(result) for text in wrapped(sentence, width, "  ", "    "))
+    legend = _legend(result, axes)
+    yield from (Line(text) for sentence in legend for text in wrapped(sentence, width, "  ", "    "))
+    yield from open_lines(result, width)
+    if frames:
+        yield from frame_lines(result)
     yield from _families(result, width)
     yield from _estimates(result, width)
     if result.notes:
@@ -56,9 +63,9 @@ def _table(result: Reactions) -> Iterator[Line]:
     names = [f"{c.name} ({c.type})" for c in pairs]
     wide = min(max(map(len, names)), 44)
     heads = [f"{name} {'N' if name[0] == 't' else 'N·m'}" for name in COMPONENTS]
-    yield Line(f"  {'':<{wide}}" + "".join(f"{head:>{_COLUMN}} " for head in heads), "bold cyan")
+    yield Line(f"  {'':<{wide}}" + "".join(f"{head:>{COLUMN}} " for head in heads), "bold cyan")
     for constraint, name in zip(pairs, names, strict=True):
-        cells = "".join(f"{_cell(constraint, c):>{_COLUMN + 1}}" for c in COMPONENTS)
+        cells = "".join(f"{_cell(constraint, c):>{COLUMN + 1}}" for c in COMPONENTS)
         yield Line(f"  {name[:wide]:<{wide}}{cells}".rstrip())
 
 
@@ -69,8 +76,8 @@ def _cell(constraint: ConstraintReaction, name: str) -> str:
 
 def _value(component: ComponentReaction) -> str:
     if component.value is None:
-        return _OPEN + " "
-    return f"{component.value:.6g}{_MARKS[component.source]}"
+        return OPEN + " "
+    return f"{component.value:.6g}{MARKS[component.source]}"
 
 
 def _others(result: Reactions) -> Iterator[Line]:
@@ -87,19 +94,23 @@ def _others(result: Reactions) -> Iterator[Line]:
     labels = [f"{c.name} {component.name.removesuffix('_lock')}" for c, component in rows]
     wide = max(map(len, labels))
     for (_, component), label in zip(rows, labels, strict=True):
-        yield Line(f"  {label:<{wide}}{_value(component):>{_COLUMN + 1}} {component.unit}")
+        yield Line(f"  {label:<{wide}}{_value(component):>{COLUMN + 1}} {component.unit}")
 
 
-def _legend(result: Reactions) -> Iterator[str]:
+def _legend(result: Reactions, axes: str) -> Iterator[str]:
     sources = {component.source for c in result.constraints for component in c.components}
+    if axes == "world":
+        # a direction may be open in which no component is, and the other way round
+        sources |= {source for c in result.constraints if c.world for source in c.world.sources}
+    told = "the world" if axes == "world" else "the predecessor's joint frame"
     yield ""
-    yield "on the successor, at the origin of its joint frame, in axes of the predecessor's joint frame"
+    yield f"on the successor, at the origin of its joint frame, in axes of {told}"
     if "stated" in sources:
-        yield f"{_MARKS['stated']} not determined by the rigid model; by the stated stiffness"
+        yield f"{MARKS['stated']} not determined by the rigid model; by the stated stiffness"
     if "estimated" in sources:
-        yield f"{_MARKS['estimated']} not determined by the rigid model; by an estimate of stiffness (below)"
+        yield f"{MARKS['estimated']} not determined by the rigid model; by an estimate of stiffness (below)"
     if None in sources:
-        yield f"{_OPEN} {undetermined(result)}"
+        yield f"{OPEN} {undetermined(result)}"
 
 
 def undetermined(result: Reactions) -> str:

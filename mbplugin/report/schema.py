@@ -172,6 +172,26 @@ def _constraint() -> Schema:
         components=_list(
             _object(name=_TEXT, unique=_described(_or_null(_FLAG), "null where the method does not tell"))
         ),
+        open_force=directions("force"),
+        open_moment=directions("moment at the point"),
+        point=_described(_or_null(_three(_NUMBER)), "origin of S in the world, m; null for no pair"),
+        R_WJ=_described(
+            _or_null(_three(_three(_NUMBER))),
+            "rows of the rotation whose columns are the axes of P in the world; null for no pair",
+        ),
+    )
+
+
+def _three(items: Schema) -> Schema:
+    return {"type": "array", "items": items, "minItems": 3, "maxItems": 3}
+
+
+def directions(what: str) -> Schema:
+    """Return the schema of the directions in which a force or moment is open."""
+    return _described(
+        _or_null({"type": "array", "items": _three(_NUMBER), "maxItems": 3}),
+        f"orthonormal directions, world axes, in which the rigid model leaves the {what} open;"
+        " null for no pair, or where the method does not tell",
     )
 
 

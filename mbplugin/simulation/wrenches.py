@@ -234,9 +234,10 @@ def _wrench(model: TreeModel, pair: Pair, carried: _Carried) -> tuple[Array, Arr
     R_PW = np.swapaxes(carried.R[:, a] @ X_aP.R, 1, 2)
     turned = [np.einsum("nij,nj->ni", R_PW, half) for half in (force * seen[:3], moment * seen[3:])]
     wrench = np.concatenate(turned, axis=1)
+    constrained = constrained_part(pair, wrench, R_PW @ carried.R[:, b] @ X_bS.R)
     if joint is not None:
-        return wrench, constrained_part(pair, wrench, R_PW @ carried.R[:, b] @ X_bS.R)
-    return wrench + _along_freedoms(model, pair, carried), wrench
+        return wrench, constrained
+    return constrained + _along_freedoms(model, pair, carried), constrained
 
 
 def _along_freedoms(model: TreeModel, pair: Pair, carried: _Carried) -> Array:

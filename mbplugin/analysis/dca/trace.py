@@ -136,7 +136,9 @@ def _table(c: GroundConnection) -> Iterator[str]:
     columns = [[k for j in g for k in range(c.columns[j].start, c.columns[j].stop)] for g in groups]
     answers = {name: tool(c.G_scaled, c.rank, columns, c.zero_in_G) for name, tool in TOOLS.items()}
     heads = "".join(f"{name:24}" for name in TOOLS).rstrip()
-    yield f"  Tested on G, reaction / components:  {heads}"
+    # of a group that is not what --group calls its reaction, which is told body by body
+    yield "  Tested on G, effect on the assembly / components:"
+    yield f"    {'':<35}{heads}"
     for k, group in enumerate(groups):
         label = textwrap.shorten(" ".join(group), 34, placeholder=" …")
         yield f"    {label:35}" + "".join(f"{_words(answers[name][k]):24}" for name in TOOLS).rstrip()

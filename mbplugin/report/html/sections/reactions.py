@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from mbplugin.analysis.uniqueness import ConstraintVerdict
 from mbplugin.reactions.values import ComponentReaction, ConstraintReaction, Reactions
+from mbplugin.report.directions import open_words
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Child, Html, choice, element, section, table
 from mbplugin.report.layout import counted
@@ -31,7 +32,15 @@ def uniqueness_section(chapter: Chapter) -> Html | None:
     return section(
         "Which reactions mean anything",
         table(
-            ("constraint", "kind", "type", "between", "reaction", "components left open"),
+            (
+                "constraint",
+                "kind",
+                "type",
+                "between",
+                "reaction",
+                "components left open",
+                "in world axes",
+            ),
             [_verdict(one) for one in sorted_ones[:_MOST]],
         ),
         _rest(len(sorted_ones)),
@@ -42,7 +51,8 @@ def _verdict(one: ConstraintVerdict) -> Sequence[Child]:
     left_open = " ".join(c.name for c in one.components if c.unique is False)
     between = [choice(one.body_a, "body"), " – ", choice(one.body_b, "body")]
     badge = element("span", one.reaction, class_=f"badge {one.reaction}")
-    return choice(one.name, "joint"), one.kind, one.type, between, badge, left_open
+    in_space = "" if one.unique else open_words(one.open_force, one.open_moment)
+    return choice(one.name, "joint"), one.kind, one.type, between, badge, left_open, in_space
 
 
 def reactions_section(chapter: Chapter) -> Html | None:
