@@ -1,5 +1,6 @@
 """Answers from the literature and by hand (pekal2024 §4, wojtyra2013 §4, and plain statics)."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -249,7 +250,14 @@ class TestMinitaur:
         written = mb.analyze(scene, moved, samples=0)
         meant = mb.analyze(scene, moved, samples=0, snap_angles=True)
         assert written.degree_of_redundancy == meant.degree_of_redundancy == 4
-        assert written.constraints == meant.constraints
+        for ours, exact in zip(written.constraints, meant.constraints, strict=True):
+            assert replace(ours, open_force=None, open_moment=None) == replace(
+                exact, open_force=None, open_moment=None
+            )
+            # directions in space are tilted by as much as the file is rounded, and are as many
+            for one, other in ((ours.open_force, exact.open_force), (ours.open_moment, exact.open_moment)):
+                assert np.shape(one) == np.shape(other)
+                assert np.array(one) == pytest.approx(np.array(other), abs=1e-4)
 
     def test_a_universal_joint_is_proposed_where_the_knees_are_bent(self, minitaur, tmp_path):
         """Its second axis has turned with the shin, so the released direction is not the file's x or y.

@@ -101,10 +101,14 @@ def words(text: str) -> str:
 
 
 def check_pictures(site: Path, pages: dict[Path, Page]) -> None:
-    """Every picture is drawn by an example that names it."""
+    """Every picture is drawn by an example that names it, or is a drawing that lies beside the pages."""
     examples = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "examples").glob("[0-9]*.py"))
     shown = {name for root in pages.values() for name in root.xpath("//article//img/@src")}
     assert shown
     for name in shown:
+        if name.endswith(".svg"):
+            assert (site / name).read_bytes() == (ROOT / "docs" / name).read_bytes()
+            assert etree.parse(site / name).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+            continue
         assert name.startswith("pictures/") and f'"{Path(name).name}"' in examples
         assert (site / name).read_bytes().startswith(b"\x89PNG")
