@@ -81,7 +81,8 @@ def reactions(
     Returns
     -------
     Reactions
-        Wrenches act on the successor, in axes of P at the origin of S.
+        Wrenches act on the successor, in axes of P at the origin of S, and in world axes there. In
+        M v̇ = F + Cᵀλ; the λ of wojtyra2013 (11) and mueller2026 (5) is minus this one.
 
     Raises
     ------

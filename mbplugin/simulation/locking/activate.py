@@ -38,8 +38,9 @@ def activate(
     """Return what happens to the velocities when constraints close at an instant.
 
     The pose is frozen and the velocities jump, so that all constraints hold and the momentum balance
-    M Δq̇ = U + J₊ᵀΛ is met (mueller2026 (21)). Without rows it is the answer to an impulse alone; rows
-    that open are simply not among those of the equations, and change nothing by themselves.
+    M Δq̇ = U + J₊ᵀΛ is met (mueller2026 (21), whose Λ is minus ours: ours is given to the successor).
+    Without rows it is the answer to an impulse alone; rows that open are simply not among those of the
+    equations, and change nothing by themselves.
 
     Parameters
     ----------
