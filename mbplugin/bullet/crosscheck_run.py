@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -29,6 +30,7 @@ from mbplugin.bullet.crosscheck_statics import statics_rows
 from mbplugin.bullet.crosscheck_task import Solver
 from mbplugin.bullet.reader import read_client
 from mbplugin.errors import BadUsage, MbPluginError
+from mbplugin.foreign import Limits, in_own_child
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.sources import load
 from mbplugin.sources.scene import Scene
@@ -38,6 +40,8 @@ from mbplugin.sources.scene import Scene
 _STEPS, _MOST = 64, 40_000
 #: Bounds beside the motion at which a comparison tells something.
 _PRECISE = 1e-3
+#: What PyBullet may take to read a file; a copy of it without shapes is written.
+_READING = Limits(seconds=60.0, cpu=60, memory=3 << 30, written=1 << 30)
 #: Travel that is none, rad or m.
 _AT_REST = 1e-6
 
@@ -57,7 +61,7 @@ def models(scene: Scene | None, mech: Mechanism, against: int | str | None) -> M
         return [], ("the scene has several URDFs, whose parameters are not compared",) if several else ()
     ignored = ignored_quaternions(scene)
     try:
-        rows, notes = model_rows(mech, in_child(read_in_pybullet, file))
+        rows, notes = model_rows(mech, _read(file))
     except MbPluginError as error:
         return [], (f"the parameters of the file are not compared: {error.what}", *ignored)
     rows, idle = without_idle(rows)
@@ -72,7 +76,7 @@ def _named(mech: Mechanism, against: int | str) -> Models:
     else:
         # what it says of a file that is none is better than what PyBullet does
         ignored = ignored_quaternions(load(against))
-        where, theirs = str(against), in_child(read_in_pybullet, str(against))
+        where, theirs = str(against), _read(str(against))
     rows, notes = model_rows(mech, theirs)
     if not rows:
         raise BadUsage(
@@ -81,6 +85,11 @@ def _named(mech: Mechanism, against: int | str) -> Models:
             expected="a model with the same names",
         )
     return [*lacking(mech, theirs), *rows], (*notes, *ignored)
+
+
+def _read(file: str) -> Mechanism:
+    """Return what PyBullet reads from a URDF, in a process that a file may end or hold up."""
+    return in_own_child("PyBullet", _READING, file, os.environ, read_in_pybullet, file)
 
 
 def check(

@@ -21,7 +21,7 @@ _READERS = {
     "urdf": ("urdf", "read_urdf"),
     "xacro": ("xacro", "read_xacro"),
     "sdf": ("sdf", "read_sdf"),
-    "mjcf": ("mjcf", "read_mjcf"),
+    "mjcf": ("mjcf_apart", "read_mjcf_apart"),
     "scene": ("scene_toml", "read_scene"),
 }
 _ROOTS = {"robot": "urdf", "sdf": "sdf", "mujoco": "mjcf"}

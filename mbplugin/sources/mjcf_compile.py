@@ -18,6 +18,7 @@ from mbplugin.errors import (
     MissingDependency,
     UnresolvedPath,
 )
+from mbplugin.foreign import EngineFailed
 from mbplugin.sources.mjcf_spelling import meant
 from mbplugin.sources.numbers import LARGEST
 from mbplugin.sources.paths import may_read, read_text
@@ -108,6 +109,8 @@ def compile_mjcf(roots: list[Element], text: str, request: Request) -> Any:
         Anything else the compiler refuses.
     BadNumber
         A number that is not finite.
+    EngineFailed
+        MuJoCo failed otherwise, and is of no more use in this process.
     """
     root = roots[0]
     if local_name(root) != "mujoco":
@@ -122,6 +125,14 @@ def compile_mjcf(roots: list[Element], text: str, request: Request) -> Any:
                 model = mujoco.MjModel.from_xml_string(text)
         except ValueError as error:
             raise _told(str(error), request, meant(mujoco, str(error))) from None
+        except Exception as error:
+            # what MuJoCo's own errors do not cover leaves it locked: the next model would wait for ever
+            raise EngineFailed(
+                f"MuJoCo failed while it compiled the model: {error or type(error).__name__}",
+                where=request.path,
+                expected="a model that MuJoCo compiles or refuses",
+                remedy="look for empty or cut-off values in the file",
+            ) from None
     if any("NaN" in warning for warning in warnings) or not _usable(model):
         raise BadNumber(
             "a number is not finite, or too large",
