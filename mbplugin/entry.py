@@ -23,6 +23,7 @@ def load(
     *,
     package_dirs: Sequence[str] = (),
     base: Literal["fixed", "free"] | None = None,
+    xacro_unsafe: bool = False,
 ) -> Scene:
     """Read a model file, a scene file or a live PyBullet client.
 
@@ -34,6 +35,8 @@ def load(
         Folders in which ``package://`` and relative names are looked up.
     base : "fixed" or "free", optional
         Overrides what the file says about root links.
+    xacro_unsafe : bool
+        Expand xacro as the program does, whatever it runs or reads.
 
     Raises
     ------
@@ -46,7 +49,7 @@ def load(
         return read_client(source, base=base)
     from mbplugin.sources import load as load_file
 
-    return load_file(source, package_dirs=tuple(package_dirs), base=base)
+    return load_file(source, package_dirs=tuple(package_dirs), base=base, xacro_unsafe=xacro_unsafe)
 
 
 def constraint_matrix(

@@ -11,6 +11,7 @@ import pytest
 
 if TYPE_CHECKING:
     from mbplugin.lint.run import Report
+    from mbplugin.lint.settings import Settings
 
 #: What an item tells its session, also from another process: [place, sentence] of ignores.
 _USED, _UNUSED = "mbplugin_used_ignores", "mbplugin_unused_ignores"
@@ -18,8 +19,12 @@ _USED, _UNUSED = "mbplugin_used_ignores", "mbplugin_unused_ignores"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--mbplugin``."""
-    parser.getgroup("mbplugin").addoption(
+    group = parser.getgroup("mbplugin")
+    group.addoption(
         "--mbplugin", action="store_true", help="lint robots: *.urdf, *.sdf and *.scene.toml are tests"
+    )
+    group.addoption(
+        "--mbplugin-config", metavar="FILE", help="the configuration of all robots, not the nearest to each"
     )
 
 
@@ -46,15 +51,22 @@ class ModelFile(pytest.File):
 
     def collect(self) -> Iterable[pytest.Item]:
         """Yield its one test, unless the configuration excludes it and nobody named it."""
-        from mbplugin.lint.config import settings_for
         from mbplugin.lint.targets import excluded
 
-        if self.session.isinitpath(self.path) or not excluded(self.path, settings_for(self.path)):
+        if self.session.isinitpath(self.path) or not excluded(self.path, _settings(self)):
             yield ModelItem.from_parent(self, name="lint")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return an error of the configuration in one sentence."""
         return _sentence(excinfo) or super().repr_failure(excinfo)
+
+
+def _settings(node: pytest.File | pytest.Item) -> Settings:
+    """Return what is in force for a model: the configuration that was named, or the nearest."""
+    from mbplugin.lint.config import named_settings, settings_for
+
+    named = node.config.getoption("--mbplugin-config")
+    return named_settings(Path(named)) if named else settings_for(node.path)
 
 
 class LintFailed(Exception):
@@ -71,10 +83,9 @@ class ModelItem(pytest.Item):
     def runtest(self) -> None:
         """Lint, and fail as the lint fails."""
         from mbplugin.lint.batch import lint_target, unused_ignores
-        from mbplugin.lint.config import settings_for
         from mbplugin.lint.targets import target_of
 
-        target = target_of(_seen_from_here(self.path), settings_for(self.path))
+        target = target_of(_seen_from_here(self.path), _settings(self))
         report = lint_target(target, {})
         unused = [[f"{f.file}:{f.line}", f.message] for f in unused_ignores(target, [report])]
         used = [f"{s.ignore.config}:{s.ignore.line}" for s in report.suppressed]

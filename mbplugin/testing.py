@@ -21,6 +21,7 @@ def assert_lints(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     package_dirs: Sequence[str] = (),
+    xacro_unsafe: bool = False,
     **options: Any,
 ) -> Report:
     """Lint a file with the configuration that is nearest to it, and fail the test as the lint fails.
@@ -35,6 +36,8 @@ def assert_lints(
         Overrides what the file says about root links.
     fail_on, select, ignore, package_dirs
         Instead of, or for ``ignore`` and ``package_dirs`` beside, what the configuration says.
+    xacro_unsafe : bool
+        Expand xacro as the program does, whatever it runs or reads.
     **options
         Of ``mbplugin.lint``: ``tolerance``, ``planar``, ``samples``, ``method``, ``groups``,
         ``snap_angles``.
@@ -50,8 +53,8 @@ def assert_lints(
         Findings at or above ``fail_on``, or unusable input; its text is the findings.
     """
     __tracebackhide__ = True
-    asked = {"fail_on": fail_on, "select": tuple(select), "ignore": tuple(ignore)}
-    asked["package_dirs"] = tuple(package_dirs)
+    asked: dict[str, Any] = {"fail_on": fail_on, "select": tuple(select), "ignore": tuple(ignore)}
+    asked |= {"package_dirs": tuple(package_dirs), "xacro_unsafe": xacro_unsafe or None}
     report = lint_as_configured(path, asked, q=q, base=base, **options)
     if report.exit_code:
         from mbplugin.report.text import failure_text

@@ -13,7 +13,8 @@ from mbplugin.errors import BadNumber, BadUsage, BrokenModel, MbPluginError, Mis
 from mbplugin.mechanism import WORLD
 from mbplugin.mechanism.kinematics import forward, joint_vector
 from mbplugin.sources import load, reload
-from mbplugin.sources.scene import Origin, Scene
+from mbplugin.sources.scene import Origin, Request, Scene
+from mbplugin.sources.xacro_expand import expand
 from mbplugin.spatial import rotation_from_rpy
 
 TWO_LINKS = '<link name="a"/><link name="b"/>'
@@ -373,10 +374,10 @@ def test_ordinary_spellings_of_numbers_are_not_noted() -> None:
 
 
 def test_environment_substitutions(monkeypatch) -> None:
-    inner = '<origin xyz="$(optenv ARM_XYZ 0.19 0 0.149)" rpy="0 0 0"/>'
-    monkeypatch.delenv("ARM_XYZ", raising=False)
+    inner = '<origin xyz="$(optenv ROS_ARM_XYZ 0.19 0 0.149)" rpy="0 0 0"/>'
+    monkeypatch.delenv("ROS_ARM_XYZ", raising=False)
     np.testing.assert_allclose(robot(TWO_LINKS + joint(inner)).mechanism.pairs[0].X_AP.p, [0.19, 0, 0.149])
-    monkeypatch.setenv("ARM_XYZ", "1 2 3")
+    monkeypatch.setenv("ROS_ARM_XYZ", "1 2 3")
     np.testing.assert_allclose(robot(TWO_LINKS + joint(inner)).mechanism.pairs[0].X_AP.p, [1, 2, 3])
 
 
@@ -523,7 +524,7 @@ def test_xacro_that_fails_is_one_sentence(tmp_path) -> None:
 def test_xacro_without_a_tool_says_what_to_install(tmp_path, monkeypatch) -> None:
     file = tmp_path / "x.xacro"
     file.write_text(XACRO)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    monkeypatch.setattr("shutil.which", lambda name: None)
+    # the next import raises ImportError
+    monkeypatch.setitem(sys.modules, "xacro", None)
     with pytest.raises(MissingDependency, match=r"pip install mbplugin\[xacro\]"):
-        load(file)
+        expand(Request(str(file)), frozenset())

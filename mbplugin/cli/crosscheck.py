@@ -79,6 +79,7 @@ def crosscheck_command(
     output_format: opt.PageFormatOption = opt.PageFormat.text,
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
+    xacro_unsafe: opt.XacroUnsafeOption = False,
 ) -> None:
     """Print whether PyBullet converges to our motion as its step shrinks, and what is farthest off.
 
@@ -97,6 +98,7 @@ def crosscheck_command(
         package_dirs=tuple(package_dir or ()),
         base=base.value if base else None,
         snap_angles=snap_angles,
+        xacro_unsafe=xacro_unsafe,
     )
     brakes = [parse_brake(value) for value in brake or ()]
     loads = [parse_load(value) for value in load or ()]

@@ -64,6 +64,7 @@ def estop_command(
     output_format: opt.PageFormatOption = opt.PageFormat.text,
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
+    xacro_unsafe: opt.XacroUnsafeOption = False,
 ) -> None:
     """Print how a moving robot stops: times, distances, loads and energies, computed, not measured.
 
@@ -74,7 +75,11 @@ def estop_command(
     require_folder(output)
     name, text = opt.read_source(file)
     scene = sources.load(
-        name, text=text, package_dirs=tuple(package_dir or ()), base=base.value if base else None
+        name,
+        text=text,
+        package_dirs=tuple(package_dir or ()),
+        base=base.value if base else None,
+        xacro_unsafe=xacro_unsafe,
     )
     from mbplugin.estop.run import estop
 

@@ -83,6 +83,10 @@ Baseline = Annotated[
 ]
 Jobs = Annotated[int | None, typer.Option(min=1, help="How many processes; default one per core.")]
 LintFormat = Annotated[Format, typer.Option("--output-format", help="The format of the output.")]
+Config = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="The configuration of every FILE, instead of the nearest to each."),
+]
 Reports = Annotated[
     list[str] | None,
     typer.Option("--report", metavar="FORMAT=FILE", help="Write this format to a file too; repeatable."),
@@ -109,11 +113,13 @@ def lint_command(
     baseline: Baseline = None,
     jobs: Jobs = None,
     package_dir: opt.PackageDirOption = None,
+    xacro_unsafe: opt.XacroUnsafeOption = False,
+    config: Config = None,
 ) -> int:
     """Find redundant constraints, reactions that mean nothing, and what to change.
 
-    Every FILE is a run of its own, with the configuration that is nearest to it. Exit code: 0 clean, 1
-    findings at or above --fail-on, 2 unusable input or usage.
+    Every FILE is a run of its own, with the configuration that is nearest to it, or --config. Exit code:
+    0 clean, 1 findings at or above --fail-on, 2 unusable input or usage.
     """
     from mbplugin.lint.codes import known_codes
 
@@ -123,6 +129,7 @@ def lint_command(
         "ignore": known_codes(opt.split(ignore), "--ignore"),
         "fail_on": fail_on and fail_on.value,
         "package_dirs": tuple(package_dir or ()),
+        "xacro_unsafe": xacro_unsafe or None,
     }
     options: dict[str, Any] = {
         "q": opt.parse_q(q),
@@ -134,7 +141,7 @@ def lint_command(
         "method": "dca" if explain_dca else method.value,
         "groups": [opt.split([members]) for members in group or ()],
     }
-    reports = _lint(files, settings, options, jobs, baseline)
+    reports = _lint(files, settings, options, jobs, baseline, config)
     for kind, file in also:
         emit(rendered(kind.value, reports, explain_dca), file)
     _write(reports, output_format, output, explain_dca)
@@ -147,6 +154,7 @@ def _lint(
     options: dict[str, Any],
     jobs: int | None,
     baseline: Path | None,
+    config: Path | None,
 ) -> list[Report]:
     from mbplugin.lint.baseline import read_baseline, without_known
     from mbplugin.lint.batch import with_unused_ignores
@@ -154,7 +162,7 @@ def _lint(
     from mbplugin.lint.targets import targets
 
     known = None if baseline is None else read_baseline(baseline)
-    chosen = [_with_text(target) for target in targets(files, settings)]
+    chosen = [_with_text(target) for target in targets(files, settings, config)]
     reports = list(_with_progress(lint_targets(chosen, options, jobs), len(chosen)))
     reports = with_unused_ignores(reports, chosen)
     return reports if known is None else without_known(reports, known)

@@ -30,6 +30,7 @@ def matrix_command(
     output_format: opt.FormatOption = opt.Format.text,
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
+    xacro_unsafe: opt.XacroUnsafeOption = False,
 ) -> None:
     """Print the constraint rows  C v + b = 0  in absolute coordinates; loops are not closed first."""
     from mbplugin import sources
@@ -37,7 +38,11 @@ def matrix_command(
 
     name, text = opt.read_source(file)
     scene = sources.load(
-        name, text=text, package_dirs=tuple(package_dir or ()), base=base.value if base else None
+        name,
+        text=text,
+        package_dirs=tuple(package_dir or ()),
+        base=base.value if base else None,
+        xacro_unsafe=xacro_unsafe,
     )
     matrix = constraint_matrix(scene, opt.parse_q(q), planar=planar.value if planar else None)
     if output_format is opt.Format.json:

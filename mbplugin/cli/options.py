@@ -58,6 +58,10 @@ PackageDirOption = Annotated[
     list[str] | None,
     typer.Option("--package-dir", metavar="DIR", help="Where package:// is looked up; repeatable."),
 ]
+XacroUnsafeOption = Annotated[
+    bool,
+    typer.Option("--xacro-unsafe", help="Expand xacro that may run programs and read any file; see MB914."),
+]
 FormatOption = Annotated[Format, typer.Option("--output-format", help="The format of the output.")]
 PageFormatOption = Annotated[
     PageFormat, typer.Option("--output-format", help="The format of the output; html is a page to mail.")

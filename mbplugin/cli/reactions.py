@@ -77,6 +77,7 @@ def reactions_command(
     output_format: opt.FormatOption = opt.Format.text,
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
+    xacro_unsafe: opt.XacroUnsafeOption = False,
 ) -> None:
     """Print the force and moment that every joint carries, and what determines it.
 
@@ -89,7 +90,11 @@ def reactions_command(
 
     name, text = opt.read_source(file)
     scene = sources.load(
-        name, text=text, package_dirs=tuple(package_dir or ()), base=base.value if base else None
+        name,
+        text=text,
+        package_dirs=tuple(package_dir or ()),
+        base=base.value if base else None,
+        xacro_unsafe=xacro_unsafe,
     )
     result = reactions(
         scene,

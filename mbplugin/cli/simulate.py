@@ -93,6 +93,7 @@ def simulate_command(
     output_format: opt.PageFormatOption = opt.PageFormat.text,
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
+    xacro_unsafe: opt.XacroUnsafeOption = False,
 ) -> None:
     """Print the motion that follows from a state: where it ends, its energies, events and reactions.
 
@@ -105,7 +106,11 @@ def simulate_command(
     _require_files(save, plot, output)
     name, text = opt.read_source(file)
     scene = sources.load(
-        name, text=text, package_dirs=tuple(package_dir or ()), base=base.value if base else None
+        name,
+        text=text,
+        package_dirs=tuple(package_dir or ()),
+        base=base.value if base else None,
+        xacro_unsafe=xacro_unsafe,
     )
     pairs = opt.split(reactions)
     _require_pairs(scene, pairs)

@@ -62,6 +62,7 @@ def stop_table_command(
     output_format: FormatOption = TableFormat.text,
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
+    xacro_unsafe: opt.XacroUnsafeOption = False,
 ) -> None:
     """Print a stopping table: computed, not measured; every assumption stands above it.
 
@@ -72,7 +73,11 @@ def stop_table_command(
     require_folder(output)
     name, text = opt.read_source(file)
     scene = sources.load(
-        name, text=text, package_dirs=tuple(package_dir or ()), base=base.value if base else None
+        name,
+        text=text,
+        package_dirs=tuple(package_dir or ()),
+        base=base.value if base else None,
+        xacro_unsafe=xacro_unsafe,
     )
     from mbplugin.estop.table import stopping_table
 

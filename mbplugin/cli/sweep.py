@@ -103,6 +103,7 @@ def sweep_command(
     output_format: opt.FormatOption = opt.Format.text,
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
+    xacro_unsafe: opt.XacroUnsafeOption = False,
 ) -> None:
     """Print quantiles and worst cases of many stops of category 0: computed, not measured.
 
@@ -116,7 +117,11 @@ def sweep_command(
     joblib_with(backend.value)
     name, text = opt.read_source(file)
     scene = sources.load(
-        name, text=text, package_dirs=tuple(package_dir or ()), base=base.value if base else None
+        name,
+        text=text,
+        package_dirs=tuple(package_dir or ()),
+        base=base.value if base else None,
+        xacro_unsafe=xacro_unsafe,
     )
     from mbplugin.estop.run import make_scenario
     from mbplugin.estop.sweep import sweep

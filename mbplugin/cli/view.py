@@ -66,6 +66,7 @@ def view_command(
     output_format: opt.FormatOption = opt.Format.text,
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
+    xacro_unsafe: opt.XacroUnsafeOption = False,
 ) -> None:
     """Open a window with the robot coloured by verdict, or draw the same into a file.
 
@@ -81,7 +82,11 @@ def view_command(
     pixels, angles = _size(size), _camera(camera)
     name, text = opt.read_source(file)
     scene = sources.load(
-        name, text=text, package_dirs=tuple(package_dir or ()), base=base.value if base else None
+        name,
+        text=text,
+        package_dirs=tuple(package_dir or ()),
+        base=base.value if base else None,
+        xacro_unsafe=xacro_unsafe,
     )
     replayed = _replay(scene, opt.parse_q(q), opt.parse_q(qd, "--qd"), motion, category, speed, stop)
     from mbplugin.bullet.gui import open_or_draw

@@ -94,6 +94,7 @@ def stop_command(
     head += ["--base", request.base] if request.base else []
     for folder in request.package_dirs:
         head += ["--package-dir", folder]
+    head += ["--xacro-unsafe"] if request.xacro_unsafe else []
     tail = ["--tool", tool]
     tail += ["--payload-share", "0"] if drops_payloads and scene.payloads else []
     for brake in given:

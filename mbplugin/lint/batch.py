@@ -34,6 +34,7 @@ def lint_target(target: Target, options: Mapping[str, Any]) -> Report:
             ignore=settings.ignore,
             fail_on=settings.fail_on,
             package_dirs=settings.package_dirs,
+            xacro_unsafe=settings.xacro_unsafe,
             default_tolerance=settings.tolerance,
             **options,
         )

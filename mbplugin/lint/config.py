@@ -51,8 +51,24 @@ def settings_finder() -> Callable[[Path], Settings]:
     return of_path
 
 
-def read_config(path: Path) -> Settings | None:
+def named_settings(path: Path) -> Settings:
+    """Return what the configuration that the caller names says.
+
+    Raises
+    ------
+    BadUsage
+        It cannot be read, holds no settings or does not follow the schema.
+    """
+    settings = read_config(path, named=True)
+    if settings is None:
+        raise BadUsage("the configuration holds no settings", where=str(path), expected="[tool.mbplugin]")
+    return settings
+
+
+def read_config(path: Path, *, named: bool = False) -> Settings | None:
     """Return the settings of a configuration; None where a ``pyproject.toml`` holds none.
+
+    ``named`` says that the caller named it; a configuration that was found allows a model nothing.
 
     Raises
     ------
@@ -76,7 +92,7 @@ def read_config(path: Path) -> Settings | None:
     from mbplugin.lint.config_lines import ConfigLines
     from mbplugin.lint.config_values import settings_of
 
-    return settings_of(path, data, ConfigLines.of(text, _TABLE if shared else ()))
+    return settings_of(path, data, ConfigLines.of(text, _TABLE if shared else ()), named=named)
 
 
 def _parsed(text: str, path: Path) -> Any:

@@ -30,6 +30,12 @@ class IgnoreTable(Table):
     file: Annotated[Text, Field(description="only in these files, seen from the configuration")] | None = None
 
 
+class XacroTable(Table):
+    """``[xacro]``: in force only where the configuration is named with ``--config``."""
+
+    unsafe: Annotated[bool, Field(description="expand xacro that may run programs and read any file")] = False
+
+
 def _kind(value: Any) -> str:
     return "table" if isinstance(value, dict | IgnoreTable) else "code"
 
@@ -55,4 +61,7 @@ class ConfigFile(Table):
     ) = None
     package_dirs: Annotated[list[Text], Field(description="where package:// is looked up")] = []
     exclude: Annotated[list[Text], Field(description="patterns passed over in folders")] = []
+    xacro: Annotated[XacroTable, Field(description="read only where the file is named with --config")] = (
+        XacroTable()
+    )
     scenes: Annotated[dict[str, Text], Field(description="robot = scene that is linted in its place")] = {}

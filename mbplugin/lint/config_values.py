@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,17 @@ from mbplugin.lint.ignores import Ignore
 from mbplugin.lint.settings import Settings
 
 
-def settings_of(path: Path, data: Mapping[str, Any], lines: ConfigLines) -> Settings:
+def settings_of(path: Path, data: Mapping[str, Any], lines: ConfigLines, *, named: bool = False) -> Settings:
     """Return the settings that the tables of a configuration state.
+
+    Parameters
+    ----------
+    path : Path
+    data : mapping
+    lines : ConfigLines
+    named : bool
+        Whether the caller named the file. One that is found beside a model comes from where the model
+        comes from, and allows it nothing.
 
     Raises
     ------
@@ -38,6 +47,8 @@ def settings_of(path: Path, data: Mapping[str, Any], lines: ConfigLines) -> Sett
         # the folder may have a name with brackets, which mean something in a pattern
         return f"{glob.escape(folder.as_posix())}/{text}"
 
+    if not named:
+        _require_own_folders(folder, config.package_dirs, where("package-dirs"))
     codes = [entry for entry in config.ignore if isinstance(entry, str)]
     return Settings(
         select=known_codes(config.select, "select", where("select")),
@@ -61,9 +72,38 @@ def settings_of(path: Path, data: Mapping[str, Any], lines: ConfigLines) -> Sett
             for k, entry in enumerate(config.ignore)
             if isinstance(entry, IgnoreTable)
         ),
+        xacro_unsafe=named and config.xacro.unsafe,
         file=str(path),
-        origins={name: where(key) for key, name in _keys().items() if key in data},
+        origins=_origins(data, where, named),
     )
+
+
+def _require_own_folders(folder: Path, names: Sequence[str], where: str) -> None:
+    """Refuse folders outside of the repository: models read files from them.
+
+    Raises
+    ------
+    BadUsage
+        With the first one.
+    """
+    around = (folder, *folder.parents)
+    root = next((candidate for candidate in around if (candidate / ".git").exists()), folder)
+    for name in names:
+        if not (folder / name).resolve().is_relative_to(root.resolve()):
+            raise BadUsage(
+                f"package-dirs names {name!r}, which lies outside {root}",
+                where=where,
+                expected="folders of the repository, in a configuration that is found beside a model",
+                remedy="name the configuration with --config, or the folder with --package-dir",
+            )
+
+
+def _origins(data: Mapping[str, Any], where: Callable[..., str], named: bool) -> dict[str, str]:
+    """Return where each setting is written, by the name of its field."""
+    found = {name: where(key) for key, name in _keys().items() if key in data and key != "xacro"}
+    if named and "xacro" in data:
+        found["xacro_unsafe"] = where("xacro")
+    return found
 
 
 def _keys() -> dict[str, str]:

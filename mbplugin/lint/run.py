@@ -67,6 +67,7 @@ def lint(
     snap_angles: bool = False,
     text: str | None = None,
     default_tolerance: float | None = None,
+    xacro_unsafe: bool = False,
     **options: Any,
 ) -> Report:
     """Lint a file, a live client or a scene; unusable input becomes an MB9xx finding.
@@ -88,6 +89,8 @@ def lint(
         The content of ``source``, when it was not read from a file.
     default_tolerance : float, optional
         The relative rank tolerance where neither the call nor the scene states one.
+    xacro_unsafe : bool
+        Expand xacro as the program does, whatever it runs or reads.
     **options
         ``tolerance``, ``method``, ``planar``, ``samples``, ``groups`` of ``analyze``.
 
@@ -100,7 +103,7 @@ def lint(
         raise BadUsage(f"fail_on is {fail_on!r}", expected=f"one of {', '.join(SEVERITIES)}")
     name, scene, analysis, failure = _name(source), None, None, None
     try:
-        scene = _load(source, base, package_dirs, snap_angles, text)
+        scene = _load(source, base, package_dirs, snap_angles, text, xacro_unsafe)
         if q:
             scene = with_coordinates(scene, q)
         analysis = analyze(_with_tolerance(scene, default_tolerance), **options)
@@ -131,6 +134,7 @@ def _load(
     package_dirs: Sequence[str],
     snap_angles: bool,
     text: str | None,
+    xacro_unsafe: bool,
 ) -> Scene:
     from mbplugin import sources
 
@@ -140,7 +144,12 @@ def _load(
         scene = load(source, base=base)
         return sources.reload(scene, snap_angles=True) if snap_angles else scene
     return sources.load(
-        source, text=text, package_dirs=tuple(package_dirs), base=base, snap_angles=snap_angles
+        source,
+        text=text,
+        package_dirs=tuple(package_dirs),
+        base=base,
+        snap_angles=snap_angles,
+        xacro_unsafe=xacro_unsafe,
     )
 
 

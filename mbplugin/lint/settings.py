@@ -31,6 +31,8 @@ class Settings:
     scenes : mapping of str to str
         Robot to the scene that is linted in its place, both absolute.
     ignores : tuple of Ignore
+    xacro_unsafe : bool
+        Expand xacro as the program does; only a configuration that the caller named can say so.
     file : str
         The configuration; empty where there is none.
     origins : mapping of str to str
@@ -45,16 +47,20 @@ class Settings:
     exclude: tuple[str, ...] = ()
     scenes: Mapping[str, str] = field(default_factory=dict)
     ignores: tuple[Ignore, ...] = ()
+    xacro_unsafe: bool = False
     file: str = ""
     origins: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def values(self) -> dict[str, tuple[Any, str]]:
         """Value and origin of each setting, by the name it has in a configuration."""
-        names = [f.name for f in fields(self) if f.name not in ("file", "origins", "ignores")]
-        return {
+        apart = ("file", "origins", "ignores", "xacro_unsafe")
+        names = [f.name for f in fields(self) if f.name not in apart]
+        found: dict[str, tuple[Any, str]] = {
             name.replace("_", "-"): (getattr(self, name), self.origins.get(name, DEFAULT)) for name in names
         }
+        unsafe = {"unsafe": self.xacro_unsafe}
+        return {**found, "xacro": (unsafe, self.origins.get("xacro_unsafe", DEFAULT))}
 
     def overridden(self, asked: Mapping[str, Any]) -> Settings:
         """Return the settings with those of a command line, where it states any.

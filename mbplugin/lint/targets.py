@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from mbplugin.lint.config import settings_finder
+from mbplugin.lint.config import named_settings, settings_finder
 from mbplugin.lint.settings import Settings
 
 #: What is linted in folders, and collected by pytest.
@@ -26,7 +26,9 @@ class Target:
     text: str | None = None
 
 
-def targets(files: Iterable[str], asked: Mapping[str, Any] | None = None) -> list[Target]:
+def targets(
+    files: Iterable[str], asked: Mapping[str, Any] | None = None, config: Path | None = None
+) -> list[Target]:
     """Return the runs of FILE arguments, in their order; what is found in folders, once.
 
     Parameters
@@ -36,13 +38,15 @@ def targets(files: Iterable[str], asked: Mapping[str, Any] | None = None) -> lis
         nothing stays as it is, so that its run says so.
     asked : mapping, optional
         Settings that go before those of the configuration, as in ``Settings.overridden``.
+    config : Path, optional
+        The configuration of all files, instead of the one that is nearest to each.
 
     Raises
     ------
     BadUsage
         A configuration that does not follow the schema.
     """
-    settings_for = settings_finder()
+    settings_for = settings_finder() if config is None else _always(named_settings(config))
     found: list[Target] = []
     seen: set[str] = set()
     for name in files:
@@ -52,6 +56,10 @@ def targets(files: Iterable[str], asked: Mapping[str, Any] | None = None) -> lis
                 found.append(target)
             seen.add(os.path.normpath(target.file))
     return found
+
+
+def _always(settings: Settings) -> Callable[[Path], Settings]:
+    return lambda path: settings
 
 
 def target_of(file: str, settings: Settings) -> Target:

@@ -58,5 +58,5 @@ def _lines(settings: Settings) -> Iterator[str]:
 
 def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{robot} = {scene}" for robot, scene in value.items())
+        return ", ".join(f"{name} = {entry}" for name, entry in value.items())
     return str(value) if isinstance(value, str | float) else ", ".join(value)

@@ -34,6 +34,7 @@ def load(
     package_dirs: Sequence[str | os.PathLike[str]] = (),
     base: Literal["fixed", "free"] | None = None,
     snap_angles: bool = False,
+    xacro_unsafe: bool = False,
 ) -> Scene:
     """Return the scene of a URDF, xacro, SDF, MJCF or scene file.
 
@@ -49,6 +50,8 @@ def load(
         Overrides what the file says about root links.
     snap_angles : bool
         Read rounded angle literals (1.5707) as the fraction of π they stand for.
+    xacro_unsafe : bool
+        Expand xacro as the program does, whatever it runs or reads; see ``docs/trust.md``.
 
     Raises
     ------
@@ -59,7 +62,7 @@ def load(
     if base not in (None, "fixed", "free"):
         raise BadUsage(f"the base cannot be {base!r}", expected="fixed or free")
     folders = tuple(os.fspath(folder) for folder in package_dirs)
-    return _read(Request(name, text, folders, base, snap_angles))
+    return _read(Request(name, text, folders, base, snap_angles, xacro_unsafe))
 
 
 def reload(scene: Scene, *, snap_angles: bool) -> Scene:

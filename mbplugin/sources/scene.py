@@ -32,6 +32,8 @@ class Request:
         Overrides what the file says about root links.
     snap_angles : bool
         Read rounded angle literals as the fraction of π they stand for.
+    xacro_unsafe : bool
+        Expand xacro as the program does, whatever it runs or reads.
     """
 
     path: str
@@ -39,6 +41,7 @@ class Request:
     package_dirs: tuple[str, ...] = ()
     base: Literal["fixed", "free"] | None = None
     snap_angles: bool = False
+    xacro_unsafe: bool = False
 
     @property
     def folder(self) -> Path:

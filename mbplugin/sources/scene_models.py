@@ -59,6 +59,7 @@ def _read_model(source: SceneSource, index: int, table: ModelTable, request: Req
         package_dirs=request.package_dirs,
         base=request.base or table.base,
         snap_angles=request.snap_angles,
+        xacro_unsafe=request.xacro_unsafe,
     )
     X_WM = source.pose("model", index, table.xyz, table.rpy, "rpy")
     return table.name or scene.mechanism.name, placed(_with_meshes_beside(scene, file), X_WM)

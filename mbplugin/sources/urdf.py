@@ -44,7 +44,7 @@ def read_urdf(text: str, request: Request) -> Scene:
             f"the root element is <{local_name(robot)}>", where=where(robot), expected="a URDF's <robot>"
         )
     if "$" in text or "xacro" in text:
-        expand(robot)
+        expand(robot, every_variable=request.xacro_unsafe)
     return _scene(robot, request)
 
 

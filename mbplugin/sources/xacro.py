@@ -1,17 +1,20 @@
-"""Xacro: expanded by ``xacrodoc`` or by an installed ``xacro``, with all arguments at their defaults."""
+"""Xacro: checked, then expanded in a process of its own, with all arguments at their defaults."""
 
 from __future__ import annotations
 
-import importlib.util
-import re
-import shutil
-import subprocess
+import os
 from dataclasses import replace
 
-from mbplugin.errors import BrokenModel, MissingDependency, UnreadableFile
+from mbplugin.errors import UnreadableFile
+from mbplugin.foreign import Limits, in_own_child
+from mbplugin.sources.environment import is_ros_variable
 from mbplugin.sources.scene import Origin, Request, Scene
 from mbplugin.sources.urdf import read_urdf
+from mbplugin.sources.xacro_expand import expand
 from mbplugin.sources.xml import refuse_entities
+
+#: What the expansion of one file may take.
+LIMITS = Limits(seconds=60.0, cpu=10, memory=1 << 30)
 
 
 def read_xacro(text: str, request: Request) -> Scene:
@@ -22,9 +25,11 @@ def read_xacro(text: str, request: Request) -> Scene:
     Raises
     ------
     MissingDependency
-        Neither ``xacrodoc`` nor ``xacro`` is installed.
+        ``xacro`` is not installed.
+    RefusedXacro
+        The file has expressions that are not evaluated unless they are allowed.
     BrokenModel
-        The expansion failed, or what came out is no URDF.
+        The expansion failed or passed a limit, or what came out is no URDF.
     """
     if request.text is not None:
         raise UnreadableFile(
@@ -50,41 +55,7 @@ def read_xacro(text: str, request: Request) -> Scene:
 
 
 def _expanded(request: Request) -> str:
-    if importlib.util.find_spec("xacrodoc"):
-        return _by_xacrodoc(request)
-    if program := shutil.which("xacro"):
-        return _by_program(program, request)
-    raise MissingDependency(
-        "this is a xacro file, and neither xacrodoc nor xacro is installed",
-        where=request.path,
-        remedy="pip install mbplugin[xacro], or run xacro yourself and pass the URDF",
-    )
-
-
-def _by_xacrodoc(request: Request) -> str:
-    from xacrodoc import XacroDoc, packages
-
-    if request.package_dirs:
-        packages.look_in([str(folder) for folder in request.package_dirs])
-    try:
-        # packages of meshes need not be there, a lint does not open them
-        document = XacroDoc.from_file(request.path, resolve_packages=False)
-        return str(document.to_urdf_string(use_protocols=False, pretty=True))
-    except Exception as error:  # xacro evaluates Python, so anything can come out
-        raise _failed(str(error) or type(error).__name__, request) from None
-
-
-def _by_program(program: str, request: Request) -> str:
-    done = subprocess.run([program, request.path], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise _failed((done.stderr.strip().splitlines() or ["no message"])[-1], request)
-    return done.stdout
-
-
-def _failed(reason: str, request: Request) -> BrokenModel:
-    reason = re.sub(r"\s+", " ", reason).rstrip(". ")
-    return BrokenModel(
-        f"xacro could not expand the file: {reason}",
-        where=request.path,
-        remedy="correct it, or pass --package-dir for packages it names",
-    )
+    environment = {
+        name: value for name, value in os.environ.items() if request.xacro_unsafe or is_ros_variable(name)
+    }
+    return in_own_child("xacro", LIMITS, request.path, environment, expand, request, frozenset(os.environ))
