@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from mbplugin.errors import BrokenModel, MbPluginError
-from mbplugin.isolated import isolated_command
+from mbplugin.isolation import isolated_command
 
 T = TypeVar("T")
 
@@ -354,3 +354,10 @@ def _received(stream: IO[bytes]) -> bytes | None:
     length = int.from_bytes(head, "little")
     data = stream.read(length)
     return data if len(data) == length else None
+
+
+if __name__ == "__main__":
+    # the module under its own name: an error is told by its class, which this one would have twice
+    from mbplugin.foreign import main as answer_calls
+
+    answer_calls()

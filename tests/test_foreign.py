@@ -13,7 +13,7 @@ import pytest
 
 from mbplugin.errors import BrokenModel, UnreadableFile
 from mbplugin.foreign import Limits, in_engine, in_own_child
-from mbplugin.isolated import isolated_command
+from mbplugin.isolation import isolated_command
 from mbplugin.sources import load
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -75,7 +75,7 @@ def test_modules_of_the_working_folder_are_not_run(tmp_path: Path) -> None:
         f"import sys; sys.path[:0] = [{str(ROOT)!r}]\n"
         "import os\nfrom mbplugin.foreign import Limits, in_engine\n"
         "from mbplugin.sources import load\n"
-        f"os.chdir({str(tmp_path)!r}); sys.path[:0] = ['', {str(tmp_path)!r}]\n"
+        f"os.chdir({str(tmp_path)!r}); sys.path[:0] = ['']\n"
         f"print(in_engine('test', Limits(), 'f', load, {str(ROOT / 'tests/oracles/four_bar_4R.sdf')!r})"
         ".mechanism.name)"
     )

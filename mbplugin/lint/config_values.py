@@ -101,8 +101,8 @@ def _require_own_folders(folder: Path, names: Sequence[str], where: str) -> None
 def _origins(data: Mapping[str, Any], where: Callable[..., str], named: bool) -> dict[str, str]:
     """Return where each setting is written, by the name of its field."""
     found = {name: where(key) for key, name in _keys().items() if key in data and key != "xacro"}
-    if named and "xacro" in data:
-        found["xacro_unsafe"] = where("xacro")
+    if "xacro" in data:
+        found["xacro_unsafe"] = where("xacro") + ("" if named else ", in force only with --config")
     return found
 
 
