@@ -10,14 +10,11 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import math
 import os
 import pickle
 import signal
 import subprocess
-import sys
 import threading
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,12 +28,11 @@ T = TypeVar("T")
 #: Bytes of the number that says how long a message is.
 _HEAD = 8
 #: Answers after which a process is not used again.
-_LAST = ("failed", "memory")
+LAST = ("failed", "memory")
 #: What an interpreter needs to start; the rest of the environment comes with each call.
 _SYSTEM = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 #: Threads of linear algebra take addresses, and there is nothing here for them to do.
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-_FIELDS = ("what", "where", "expected", "remedy", "code")
 
 
 @dataclass(frozen=True)
@@ -138,7 +134,7 @@ class Child:
     def __init__(self, engine: str) -> None:
         self.engine, self.owner = engine, os.getpid()
         self.process = subprocess.Popen(
-            isolated_command("mbplugin.foreign"),
+            isolated_command("mbplugin.foreign_child"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -179,8 +175,8 @@ class Child:
         try:
             call = pickle.dumps((limits, str(Path.cwd()), dict(environment), function, args))
             with contextlib.suppress(BrokenPipeError):
-                _send(self.process.stdin, call)
-            answer = _received(self.process.stdout)
+                send(self.process.stdin, call)
+            answer = received(self.process.stdout)
         finally:
             clock.cancel()
             if answer is None:
@@ -188,7 +184,7 @@ class Child:
         if answer is None:
             raise _without_answer(self.engine, limits, where, late.is_set(), self.process.returncode)
         kind, value = pickle.loads(answer)
-        if kind in _LAST:
+        if kind in LAST:
             self.end()
         if kind == "memory":
             raise _too_large(self.engine, limits, where)
@@ -251,102 +247,14 @@ def _too_large(engine: str, limits: Limits, where: str) -> BrokenModel:
     )
 
 
-# ---------------------------------------------------------------- in the child
-
-
-def main() -> None:
-    """Answer calls on standard input until it ends."""
-    answers = os.fdopen(os.dup(1), "wb")
-    # what an engine prints must not get between
-    os.dup2(2, 1)
-    # an interrupt is the parent's business
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    while (call := _received(sys.stdin.buffer)) is not None:
-        answer = _answer(call)
-        _send(answers, pickle.dumps(answer))
-        if answer[0] in _LAST:
-            # an engine in this state may hang where it tidies up
-            os._exit(0)
-
-
-def _answer(call: bytes) -> tuple[str, Any]:
-    try:
-        limits, folder, environment, function, args = pickle.loads(call)
-        os.chdir(folder)
-        os.environ.clear()
-        os.environ.update(environment)
-        _limit(limits)
-        return "value", function(*args)
-    except EngineFailed as error:
-        return "failed", (BrokenModel, _fields(error))
-    except MbPluginError as error:
-        return "error", (type(error), _fields(error))
-    except MemoryError:
-        return "memory", None
-    except Exception:
-        return "bug", traceback.format_exc()
-    finally:
-        _unlimit()
-
-
-def _fields(error: MbPluginError) -> dict[str, str]:
-    return {name: getattr(error, name) for name in _FIELDS}
-
-
-def _limit(limits: Limits) -> None:
-    """Limit this process for a call: what passes a limit is ended by the system."""
-    try:
-        import resource
-    except ImportError:  # Windows: the parent's clock is all there is
-        return
-    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-    _set_soft(resource.RLIMIT_CPU, math.ceil(used) + limits.cpu)
-    _set_soft(resource.RLIMIT_AS, _addresses() + limits.memory)
-    _set_soft(resource.RLIMIT_FSIZE, limits.written)
-    # who waits for a lock uses no processor; should the parent be gone, nobody else ends this process
-    signal.alarm(math.ceil(limits.seconds) + 5)
-
-
-def _unlimit() -> None:
-    with contextlib.suppress(ImportError):
-        import resource
-
-        signal.alarm(0)
-        _set_soft(resource.RLIMIT_AS, resource.RLIM_INFINITY)
-
-
-def _set_soft(kind: int, value: int) -> None:
-    import resource
-
-    hard = resource.getrlimit(kind)[1]
-    if hard != resource.RLIM_INFINITY and (value == resource.RLIM_INFINITY or value > hard):
-        value = hard
-    # some systems refuse limits of addresses
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(kind, (value, hard))
-
-
-def _addresses() -> int:
-    """Return the bytes of addresses that this process has."""
-    import resource
-
-    try:
-        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123
-            return int(file.read().split()[0]) * resource.getpagesize()
-    except (OSError, ValueError):
-        return 1 << 30
-
-
-# ---------------------------------------------------------------- messages between the two
-
-
-def _send(stream: IO[bytes], data: bytes) -> None:
+def send(stream: IO[bytes], data: bytes) -> None:
+    """Send a message to the other side."""
     stream.write(len(data).to_bytes(_HEAD, "little"))
     stream.write(data)
     stream.flush()
 
 
-def _received(stream: IO[bytes]) -> bytes | None:
+def received(stream: IO[bytes]) -> bytes | None:
     """Return the next message, or None where the other side has ended."""
     head = stream.read(_HEAD)
     if len(head) < _HEAD:
@@ -354,10 +262,3 @@ def _received(stream: IO[bytes]) -> bytes | None:
     length = int.from_bytes(head, "little")
     data = stream.read(length)
     return data if len(data) == length else None
-
-
-if __name__ == "__main__":
-    # the module under its own name: an error is told by its class, which this one would have twice
-    from mbplugin.foreign import main as answer_calls
-
-    answer_calls()

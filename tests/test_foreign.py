@@ -85,7 +85,7 @@ def test_modules_of_the_working_folder_are_not_run(tmp_path: Path) -> None:
 
 
 def test_the_command_is_isolated() -> None:
-    assert isolated_command("mbplugin.foreign")[1:3] == ["-I", "-c"]
+    assert isolated_command("mbplugin.foreign_child")[1:3] == ["-I", "-c"]
 
 
 def test_a_model_after_which_mujoco_hangs_does_not_stop_the_next_one() -> None:
