@@ -1,8 +1,8 @@
 """A function run in a process of its own: files can end PyBullet, and PyBullet ends its process.
 
-``multiprocessing`` would import the user's own script once more. Here a fresh interpreter runs
-``python -m mbplugin.bullet.child``: the call arrives pickled on its standard input, the answer leaves
-it pickled on what was its standard output, and whatever else is printed there is lost.
+``multiprocessing`` would import the user's own script once more. Here a fresh interpreter,
+isolated from the working folder, runs this module: the call arrives pickled on its standard input, the
+answer leaves it pickled on what was its standard output, and whatever else is printed there is lost.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from mbplugin.errors import MbPluginError
+from mbplugin.isolation import isolated_command
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,13 +39,8 @@ def in_child(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> 
         Any other exception in the function, with its traceback.
     """
     call = pickle.dumps((function, args, kwargs))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or "." for path in sys.path)}
     done = subprocess.run(
-        [sys.executable, "-m", "mbplugin.bullet.child"],
-        input=call,
-        capture_output=True,
-        env=environment,
-        check=False,
+        isolated_command("mbplugin.bullet.child"), input=call, capture_output=True, check=False
     )
     if done.returncode != 0 or not done.stdout:
         raise MbPluginError(

@@ -10,12 +10,12 @@ import os
 import pickle
 import signal
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from mbplugin.errors import MbPluginError
+from mbplugin.isolation import isolated_command
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
@@ -66,14 +66,12 @@ def in_window(window: Window) -> str:
     RuntimeError
         Any other exception in the process, with its traceback.
     """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or "." for path in sys.path)}
     with tempfile.TemporaryFile() as printed:
         process = subprocess.Popen(
-            [sys.executable, "-m", "mbplugin.bullet.gui_window"],
+            isolated_command("mbplugin.bullet.gui_window"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=printed,
-            env=environment,
         )
         try:
             told = _talk(process, pickle.dumps(window))

@@ -1,4 +1,4 @@
-"""The process of a window: ``python -m mbplugin.bullet.gui_window`` with a pickled request on its input."""
+"""The process of a window: run isolated, with a pickled request on its input."""
 
 from __future__ import annotations
 

@@ -6,9 +6,12 @@ import gc
 import os
 import sys
 
+from mbplugin.isolation import forget_working_folder
+
 
 def main() -> None:
     """Run ``mbplugin`` with the process's arguments and end the process with its exit code."""
+    forget_working_folder()
     # what a short process imports lives until its end: looking for garbage in it costs a tenth of a lint
     gc.set_threshold(50_000)
     # or pydantic looks through every installed distribution for plugins

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from mbplugin.errors import BadUsage, MissingDependency, UnknownName, suggestion
+from mbplugin.isolated_starts import isolated_starts
 
 BACKENDS = ("loky", "dask", "ray")
 #: The module that a cluster needs.
@@ -47,7 +48,7 @@ def working(joblib: Any, backend: str, jobs: int) -> Iterator[None]:
         register_ray()
     elif jobs == 1:
         backend = "sequential"
-    with joblib.parallel_config(backend, n_jobs=jobs):
+    with isolated_starts(), joblib.parallel_config(backend, n_jobs=jobs):
         yield
 
 
@@ -87,7 +88,7 @@ def connected(backend: str, address: str | None, jobs: int) -> Iterator[None]:
             raise BadUsage(f"backend {backend!r} has no address", expected="dask or ray")
         yield
         return
-    with _dask(address, jobs) if backend == "dask" else _ray(address, jobs):
+    with isolated_starts(), _dask(address, jobs) if backend == "dask" else _ray(address, jobs):
         yield
 
 
@@ -116,7 +117,9 @@ def _ray(address: str | None, jobs: int) -> Iterator[None]:
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.WARNING}
     quiet |= {} if address else {"include_dashboard": False}
     try:
-        ray.init(address=address or "local", num_cpus=count, **quiet)
+        # ray lets its processes look for modules where this one stands
+        with isolated_starts(move=True):
+            ray.init(address=address or "local", num_cpus=count, **quiet)
     except (ConnectionError, ValueError, RuntimeError):
         raise BadUsage("no ray cluster answers", where=str(address)) from None
     try:

@@ -9,7 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from mbplugin.isolated_starts import isolated_starts
 
 if TYPE_CHECKING:
     from mbplugin.lint.run import Report
@@ -62,7 +65,7 @@ def _side_by_side(targets: Sequence[Target], options: Mapping[str, Any], workers
     while left:
         done = 0
         with _pool(workers) as pool:
-            with _interrupts_held():
+            with _starting():
                 futures = [pool.submit(_work, target, options) for target in left]
             try:
                 for target, future in zip(left, futures, strict=True):
@@ -93,7 +96,7 @@ def _alone(target: Target, options: Mapping[str, Any]) -> Report:
     from mbplugin.lint.batch import CRASHED, without_verdict
 
     with _pool(1) as pool:
-        with _interrupts_held():
+        with _starting():
             future = pool.submit(_work, target, options)
         try:
             return future.result()
@@ -102,16 +105,28 @@ def _alone(target: Target, options: Mapping[str, Any]) -> Report:
 
 
 def _pool(workers: int) -> ProcessPoolExecutor:
+    here = Path.cwd()
     # forking a process whose linear algebra has threads is not safe everywhere
-    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_start)
+    # its queues start a process, which looks after semaphores
+    with isolated_starts():
+        return ProcessPoolExecutor(
+            workers, mp_context=get_context("spawn"), initializer=_start, initargs=(str(here),)
+        )
+
+
+@contextlib.contextmanager
+def _starting() -> Iterator[None]:
+    """Start processes in this block: isolated from the working folder, and not to be interrupted yet.
+
+    Interrupts are held back here until the block ends, and in a process until it is prepared: one that
+    is interrupted while it starts would print a traceback.
+    """
+    with isolated_starts(), _interrupts_held():
+        yield
 
 
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Hold interrupts back, here until the block ends, in processes that it starts until they are prepared.
-
-    A process that is interrupted while it starts would print a traceback.
-    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -122,8 +137,9 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _start() -> None:
-    """Prepare a process: an interrupt ends it without a word, and it takes one core."""
+def _start(folder: str) -> None:
+    """Prepare a process: it stands in a folder, an interrupt ends it without a word, it takes one core."""
+    os.chdir(folder)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
