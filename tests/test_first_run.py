@@ -24,6 +24,8 @@ def test_announcement(
 ) -> None:
     stream = Terminal() if terminal else io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(first_run, "cache_folder", lambda: tmp_path if kept else tmp_path / "none")
+    monkeypatch.setattr(first_run, "cache_folder", lambda: tmp_path)
+    if kept:
+        (tmp_path / "some.code").touch()
     first_run.announce_compilation()
     assert ("compiling" in stream.getvalue()) is told

@@ -9,7 +9,8 @@ from mbplugin.dynamics.kernels.jit import cache_folder
 
 def announce_compilation() -> None:
     """Tell a user at a terminal that machine code is made now, where none has been kept yet."""
-    if not cache_folder().exists() and sys.stderr.isatty():
+    folder = cache_folder()
+    if (folder is None or not any(folder.iterdir())) and sys.stderr.isatty():
         print(
             "mbplugin: compiling the integrator for this machine, which takes about half a minute once …",
             file=sys.stderr,

@@ -1,0 +1,61 @@
+"""Where machine code is kept between processes: a folder that nobody else can write into, or none."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+
+def cache_root() -> Path | None:
+    """Return the folder of this user's caches, or None where there is none.
+
+    A relative ``XDG_CACHE_HOME`` is ignored, as its specification demands: it would lead into the working
+    folder, whose files are somebody else's. For the same reason numba's own settings do not count.
+    """
+    stated = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if stated.is_absolute():
+        return stated
+    try:
+        return Path.home() / ".cache"
+    except RuntimeError:
+        return None
+
+
+def private_folder(folder: Path) -> bool:
+    """Make a folder for this user alone, and return whether it is one.
+
+    What lies in it is run: a folder that belongs to somebody else, or that others can write into, is
+    not used, and a line on stderr says so.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        told = folder.lstat()
+    except OSError as error:
+        say(f"machine code is not kept: {folder}: {(error.strerror or 'no reason given').lower()}")
+        return False
+    reason = _objection(told)
+    if reason:
+        say(f"machine code is not kept: {folder} {reason}; remove it, or set XDG_CACHE_HOME")
+    return not reason
+
+
+def say(sentence: str) -> None:
+    """Write a line about the kept code on stderr."""
+    print(f"mbplugin: {sentence}.", file=sys.stderr, flush=True)
+
+
+def _objection(told: os.stat_result) -> str:
+    """Return why machine code in a folder is not to be trusted; empty where it is."""
+    if not stat.S_ISDIR(told.st_mode):
+        return "is no folder"
+    # Windows has other means, and keeps a user's folder to the user
+    if not hasattr(os, "getuid"):
+        return ""
+    if told.st_uid != os.getuid():
+        return "belongs to somebody else"
+    if told.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return "can be written by others"
+    return ""
