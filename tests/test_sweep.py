@@ -18,7 +18,7 @@ from test_brakes import arm
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.estop.run import make_scenario
 from mbplugin.estop.sweep import sweep
-from mbplugin.estop.sweep_part import part_file
+from mbplugin.estop.sweep_folder import part_file
 from mbplugin.estop.sweep_plan import SweepPlan
 from mbplugin.sources.scene import Brake
 

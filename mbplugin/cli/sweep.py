@@ -25,6 +25,7 @@ from mbplugin.cli.output import complain, emit
 from mbplugin.cli.progress import count_bar
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
+from mbplugin.visible import visible
 
 if TYPE_CHECKING:
     from mbplugin.estop.sweep import SweepReport
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from mbplugin.sources.scene import Scene
 
 _INTERRUPTED = 130
+#: Files that are named one by one.
+_LINES = 10
 
 
 class Backend(str, Enum):
@@ -159,7 +162,17 @@ def sweep_command(
     except KeyboardInterrupt:
         complain(f"mbplugin: interrupted; the same command goes on in {out}.")
         raise typer.Exit(_INTERRUPTED) from None
+    _tell_replaced(report)
     _report(report, plan, scene, file, out, output_format, output)
+
+
+def _tell_replaced(report: SweepReport) -> None:
+    """Say on stderr which files of the folder were made anew."""
+    lines = [f"{file} was made anew: {reason}" for file, reason in report.replaced.items()]
+    for line in lines[:_LINES]:
+        complain(f"mbplugin: {visible(line)}.")
+    if len(lines) > _LINES:
+        complain(f"mbplugin: {len(lines) - _LINES} more files were made anew.")
 
 
 def _range(option: str, text: str) -> tuple[float, float]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mbplugin.errors import BadUsage
+from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.estop.sweep_backend import finished, joblib_with, working
-from mbplugin.estop.sweep_part import arrow, part_file, run_part
+from mbplugin.estop.sweep_folder import UnfitPart, arrow, claim, part_file, read_part
+from mbplugin.estop.sweep_part import run_part
 from mbplugin.estop.sweep_plan import SweepPlan
-from mbplugin.files import replacing
+from mbplugin.visible import one_line
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
@@ -40,6 +42,8 @@ class SweepReport:
         The number of the first stop with each outcome.
     table : pyarrow.Table
         One row per stop.
+    replaced : dict of str to str
+        Files that the folder held already and that were made anew, each with what was wrong with it.
     """
 
     count: int
@@ -48,6 +52,7 @@ class SweepReport:
     worst: dict[str, int]
     first: dict[str, int]
     table: Any
+    replaced: dict[str, str] = field(default_factory=dict)
 
 
 def sweep(
@@ -64,7 +69,8 @@ def sweep(
     ----------
     plan : SweepPlan
     folder : str or Path
-        For the part files; a folder of the same plan is gone on with.
+        For the part files; a folder of the same plan is gone on with. Files in it that are not what
+        they should be are made anew.
     jobs : int
         Processes; −1 for all cores.
     backend : "loky", "dask" or "ray"
@@ -75,7 +81,7 @@ def sweep(
     Raises
     ------
     BadUsage
-        A folder of another sweep, or no processes.
+        A folder of another sweep, no processes, or a part that cannot be written.
     MissingDependency
         joblib, pyarrow, or what the backend needs is not installed.
     """
@@ -84,25 +90,65 @@ def sweep(
     joblib = joblib_with(backend)
     arrow()
     folder = Path(folder)
-    _claim(plan, folder)
-    missing = [part for part in range(plan.parts) if not part_file(folder, part).exists()]
-    done = plan.count - sum(_size(plan, part) for part in missing)
+    wrong_note = claim(plan, folder)
+    unfit = _unfit_parts(plan, folder)
+    done = plan.count - sum(plan.size_of(part) for part in unfit)
     if told is not None:
         told(done, plan.count)
-    with working(joblib, backend, jobs):
-        work = [joblib.delayed(run_part)(plan, part, str(folder)) for part in missing]
-        for part in finished(joblib, backend, work):
-            done += _size(plan, part)
-            if told is not None:
-                told(done, plan.count)
-    return report_of(plan, folder)
+    for part in _computed(joblib, backend, jobs, plan, list(unfit), folder):
+        done += plan.size_of(part)
+        if told is not None:
+            told(done, plan.count)
+    replaced = {"sweep.json": wrong_note} | {part_file(folder, n).name: why for n, why in unfit.items()}
+    return report_of(plan, folder, {name: why for name, why in replaced.items() if why})
 
 
-def report_of(plan: SweepPlan, folder: Path) -> SweepReport:
-    """Return the report of a finished sweep."""
-    pyarrow = arrow()
-    files = [part_file(folder, part) for part in range(plan.parts)]
-    table = pyarrow.concat_tables([pyarrow.parquet.read_table(file) for file in files])
+def _computed(
+    joblib: Any, backend: str, jobs: int, plan: SweepPlan, parts: Sequence[int], folder: Path
+) -> Iterator[int]:
+    """Compute parts, and yield their numbers as they end."""
+    try:
+        with working(joblib, backend, jobs):
+            # a process may stand elsewhere
+            where = str(folder.absolute())
+            work = [joblib.delayed(run_part)(plan, part, where) for part in parts]
+            yield from finished(joblib, backend, work)
+    except OSError as error:
+        reason = (error.strerror or one_line(error) or "no reason given").lower()
+        raise BadUsage(f"a part of the sweep cannot be written ({reason})", where=str(folder)) from None
+    except BrokenProcessPool:
+        raise MbPluginError(
+            "a process of the sweep was killed",
+            where=str(folder),
+            remedy="give it more memory or fewer jobs; the same command goes on",
+        ) from None
+
+
+def report_of(plan: SweepPlan, folder: Path, replaced: Mapping[str, str]) -> SweepReport:
+    """Return the report of a finished sweep.
+
+    Parameters
+    ----------
+    plan : SweepPlan
+    folder : Path
+    replaced : mapping of str to str
+        As in the report.
+
+    Raises
+    ------
+    BadUsage
+        A part was changed meanwhile.
+    """
+    tables = []
+    for part in range(plan.parts):
+        file = part_file(folder, part)
+        try:
+            tables.append(read_part(plan, part, file))
+        except UnfitPart as error:
+            raise BadUsage(
+                f"the part was changed meanwhile: {error}", where=str(file), remedy="run the sweep again"
+            ) from None
+    table = arrow().concat_tables(tables)
     outcomes = table.column("outcome").to_pylist()
     rested = np.array([outcome == "stopped" for outcome in outcomes])
     quantiles, worst = {}, {}
@@ -115,25 +161,16 @@ def report_of(plan: SweepPlan, folder: Path) -> SweepReport:
             worst[key] = int(np.flatnonzero(rested)[values[rested].argmax()])
     counted = {outcome: outcomes.count(outcome) for outcome in sorted(set(outcomes))}
     first = {outcome: outcomes.index(outcome) for outcome in counted}
-    return SweepReport(len(outcomes), counted, quantiles, worst, first, table)
+    return SweepReport(len(outcomes), counted, quantiles, worst, first, table, dict(replaced))
 
 
-def _size(plan: SweepPlan, part: int) -> int:
-    return min(plan.part, plan.count - part * plan.part)
-
-
-def _claim(plan: SweepPlan, folder: Path) -> None:
-    """Let the folder belong to the plan."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        reason = (error.strerror or "no reason given").lower()
-        raise BadUsage(f"the folder cannot be made ({reason})", where=str(folder)) from None
-    note = folder / "sweep.json"
-    if note.exists():
-        if json.loads(note.read_text(encoding="utf-8")).get("plan") != plan.fingerprint:
-            raise BadUsage("the folder holds another sweep", where=str(folder), remedy="name an empty one")
-        return
-    with replacing(note) as temporary:
-        told = {"plan": plan.fingerprint, "count": plan.count, "seed": plan.seed}
-        temporary.write_text(json.dumps(told), encoding="utf-8")
+def _unfit_parts(plan: SweepPlan, folder: Path) -> dict[int, str]:
+    """Return which parts are to be computed, each with what is wrong with its file, if there is one."""
+    unfit = {}
+    for part in range(plan.parts):
+        file = part_file(folder, part)
+        try:
+            read_part(plan, part, file)
+        except UnfitPart as error:
+            unfit[part] = str(error) if os.path.lexists(file) else ""
+    return unfit

@@ -7,45 +7,23 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from mbplugin.errors import MissingDependency
 from mbplugin.estop.batch import StopMachine
+from mbplugin.estop.sweep_folder import arrow, part_file, signed_table
 from mbplugin.estop.sweep_plan import SweepPlan
 from mbplugin.simulation.interrupt import ctrl_c_waits
 
 _MACHINES: dict[str, StopMachine] = {}
 
 
-def arrow() -> Any:
-    """Return pyarrow with its parquet module.
-
-    Raises
-    ------
-    MissingDependency
-        It is not installed.
-    """
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingDependency(
-            "a sweep writes Parquet files", remedy="pip install 'mbplugin[sweep]'"
-        ) from None
-    return pyarrow
-
-
-def part_file(folder: Path, part: int) -> Path:
-    """Return where a part is kept."""
-    return folder / f"part-{part:06d}.parquet"
-
-
 def run_part(plan: SweepPlan, part: int, folder: str) -> int:
     """Compute a part and put its file into place; return its number."""
-    columns = part_columns(plan, part)
-    pyarrow = arrow()
+    table = signed_table(plan, part, part_columns(plan, part))
+    content = arrow().BufferOutputStream()
+    arrow().parquet.write_table(table, content)
     handle, name = tempfile.mkstemp(prefix=".part-", suffix=".tmp", dir=folder)
-    os.close(handle)
     try:
-        pyarrow.parquet.write_table(pyarrow.table(columns), name)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.getvalue())
         os.replace(name, part_file(Path(folder), part))  # noqa: PTH105
     finally:
         Path(name).unlink(missing_ok=True)

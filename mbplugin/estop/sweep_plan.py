@@ -91,6 +91,10 @@ class SweepPlan:
         """Number of files."""
         return -(-self.count // self.part)
 
+    def size_of(self, part: int) -> int:
+        """Return how many stops a part holds."""
+        return min(self.part, self.count - part * self.part)
+
     @cached_property
     def fingerprint(self) -> str:
         """What tells this plan from others."""

@@ -43,6 +43,7 @@ def sweep_document(
         "cases": [_case(plan, k) for k in told_cases(report)],
         "assumed": list(scenario.assumed),
         "notes": list(scenario.notes),
+        "replaced": [{"file": file, "reason": reason} for file, reason in report.replaced.items()],
     }
 
 

@@ -43,4 +43,8 @@ def sweep_schema() -> s.Schema:
         cases=s._described(s._list(case), "what the worst stops, and the first that do not rest, start from"),
         assumed=s._list(s._TEXT),
         notes=s._list(s._TEXT),
+        replaced=s._described(
+            s._list(s._object(file=s._TEXT, reason=s._TEXT)),
+            "files of the folder that were not what they should be, and were made anew",
+        ),
     )
