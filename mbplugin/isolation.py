@@ -41,14 +41,16 @@ def forget_working_folder() -> None:
     """Take the working folder out of the search path, unless ``PYTHONPATH`` names it.
 
     ``python -m`` puts it there, and so does an empty entry, as in ``PYTHONPATH=/some/folder:``.
-    Folders of the installation stay.
+    Folders of the installation stay, and so does a checkout of this package that is run from there.
     """
     try:
         here = os.getcwd()
     except FileNotFoundError:
         # it was removed: nothing can be imported from it
         return
-    named = any(part and os.path.abspath(part) == here for part in python_path())
+    named = os.path.dirname(_PACKAGE) == here or any(
+        part and os.path.abspath(part) == here for part in python_path()
+    )
     first = sys.path.index(LIBRARY) if LIBRARY in sys.path else len(sys.path)
     before = [entry for entry in sys.path[:first] if os.path.isabs(entry) and (named or entry != here)]
     sys.path[:first] = before

@@ -8,6 +8,9 @@ import sys
 
 from mbplugin.isolation import forget_working_folder
 
+#: The commands that load rules of other distributions.
+_WITH_RULES = ("lint", "rule", "config")
+
 
 def main() -> None:
     """Run ``mbplugin`` with the process's arguments and end the process with its exit code."""
@@ -16,10 +19,27 @@ def main() -> None:
     gc.set_threshold(50_000)
     # or pydantic looks through every installed distribution for plugins
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
+    from mbplugin.supervised import supervised
+
+    # before numpy is imported: a process with threads is not forked safely
+    sys.exit(supervised(_run) if _applies_plugins() else _run())
+
+
+def _run() -> int:
     try:
         from mbplugin.cli.app import run
 
-        code = run(sys.argv[1:])
+        return run(sys.argv[1:])
     except KeyboardInterrupt:
-        code = 130
-    sys.exit(code)
+        return 130
+
+
+def _applies_plugins() -> bool:
+    """Return whether the command may run rules of other distributions."""
+    if not set(sys.argv[1:]).intersection(_WITH_RULES):
+        return False
+    from importlib.metadata import entry_points
+
+    from mbplugin.supervised import RULE_GROUP
+
+    return bool(entry_points(group=RULE_GROUP))

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mbplugin.lint.finding import SEVERITIES, Finding
-from mbplugin.lint.registry import broken_plugins, find_rule, rules
+from mbplugin.lint.plugins import text_of
+from mbplugin.lint.registry import ModuleRule, broken_plugins, find_rule, rules
 from mbplugin.lint.rule import Rule
 from mbplugin.sources.scene import Scene
+from mbplugin.supervised import running
+from mbplugin.visible import visible
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
@@ -33,24 +37,46 @@ def apply_rules(
 
 
 def _applied(rule: Rule, scene: Scene, analysis: Analysis | None) -> list[Finding]:
+    foreign = not isinstance(rule, ModuleRule)
+    if foreign:
+        running(f"the rule {rule.code} {rule.name}")
     try:
-        return [_checked(rule, finding) for finding in rule.check(scene, analysis)]
-    # rules are other people's code too
-    except Exception as error:
+        found = [_checked(rule, finding) for finding in rule.check(scene, analysis)]
+        return [_cleaned(finding) for finding in found] if foreign else found
+    except KeyboardInterrupt:
+        raise
+    # rules are other people's code too, and may end by sys.exit
+    except BaseException as error:
         return [
             find_rule(FAILED_RULE).finding(
-                f"rule {rule.code} {rule.name} failed: {' '.join(str(error).split()) or 'no reason given'}"
+                f"rule {rule.code} {rule.name} failed: {text_of(error) or 'no reason given'}"
                 f" ({type(error).__name__})",
                 element=rule.name,
                 evidence={"rule": rule.code, "traceback": traceback.format_exc()},
             )
         ]
+    finally:
+        if foreign:
+            running("")
+
+
+def _cleaned(finding: Finding) -> Finding:
+    """Return a finding of somebody else's rule with texts of one line each, like names of a file."""
+    return replace(
+        finding,
+        message=visible(finding.message),
+        element=visible(finding.element),
+        help=visible(" ".join(finding.help.splitlines())),
+    )
 
 
 def _checked(rule: Rule, finding: object) -> Finding:
     """Return the finding; a contract that is broken later breaks the whole report."""
     if not isinstance(finding, Finding):
         raise TypeError(f"it yielded {type(finding).__name__}, not a Finding")
+    texts = {name: getattr(finding, name) for name in ("message", "element", "file", "help")}
+    if wrong := [name for name, text in texts.items() if not isinstance(text, str)]:
+        raise TypeError(f"the {wrong[0]} of its finding is {type(texts[wrong[0]]).__name__}, not str")
     if finding.code != rule.code or finding.severity not in SEVERITIES:
         raise ValueError(f"it yielded a finding {finding.code!r} of severity {finding.severity!r}")
     return finding

@@ -9,8 +9,9 @@ from importlib.metadata import EntryPoint, entry_points
 
 from mbplugin.lint.finding import SEVERITIES
 from mbplugin.lint.rule import Rule
+from mbplugin.supervised import RULE_GROUP, running
+from mbplugin.visible import visible
 
-GROUP = "mbplugin.rules"
 _CODE = re.compile(r"[A-Z]+[0-9]{3,}")
 
 
@@ -32,18 +33,39 @@ def plugin_rules(taken: Collection[str]) -> tuple[tuple[Rule, ...], tuple[Broken
         The codes that a rule of a plugin cannot have.
     """
     codes, found, broken = set(taken), [], []
-    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+    for entry in sorted(entry_points(group=RULE_GROUP), key=lambda entry: entry.name):
+        running(f"the rule {entry.name!r} of {_distribution(entry)}")
         try:
             rule = _rule(entry)
             _check_contract(rule, codes)
-        # an import may fail in any way, and one broken plugin must not stop a team's lint
-        except Exception as error:
-            distribution = entry.dist.name if entry.dist else "an unknown distribution"
-            broken.append(BrokenPlugin(entry.name, distribution, f"{type(error).__name__}: {error}"))
+        except KeyboardInterrupt:
+            raise
+        # an import may fail in any way, also by sys.exit, and one broken plugin must not stop a team's lint
+        except BaseException as error:
+            broken.append(BrokenPlugin(visible(entry.name), _distribution(entry), _failure(error)))
             continue
         codes.add(rule.code)
         found.append(rule)
+    running("")
     return tuple(found), tuple(broken)
+
+
+def text_of(error: BaseException) -> str:
+    """Return what an error of somebody else's code says, in one line that shows what does not print."""
+    try:
+        text = " ".join(str(error).split())
+    # its __str__ is somebody else's too
+    except Exception:
+        text = ""
+    return visible(text)
+
+
+def _distribution(entry: EntryPoint) -> str:
+    return visible(entry.dist.name) if entry.dist else "an unknown distribution"
+
+
+def _failure(error: BaseException) -> str:
+    return f"{visible(type(error).__name__)}: {text_of(error) or 'no reason given'}"
 
 
 def _rule(entry: EntryPoint) -> Rule:

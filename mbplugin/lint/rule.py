@@ -28,7 +28,8 @@ class Rule(ABC):
        where the model could be read but not analyzed; ``scene.origin`` is empty for a live client.
     6. ``check`` depends on its arguments only, and prints nothing: files are linted in several processes,
        in any order. The evidence of a finding is plain numbers, texts, lists and mappings.
-    7. What ``check`` raises is reported as MB911 with the name of the rule, and the other rules run.
+    7. What ``check`` raises, ``SystemExit`` too, is reported as MB911 with the name of the rule, and the
+       other rules run. Texts of findings are shown on one line each, with escapes for what does not print.
     8. A distribution announces its rules, one entry point each, in the group ``mbplugin.rules``; an entry
        point is the class, without arguments to its constructor, or an instance.
     """

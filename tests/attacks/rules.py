@@ -1,0 +1,68 @@
+"""Rules of a plug-in, each with a way of its own to hide what the others find."""
+
+import os
+import sys
+
+from mbplugin.lint.rule import Rule
+
+
+class Leaves(Rule):
+    """It ends the program politely."""
+
+    code, name, severity = "ACME201", "leaves", "error"
+
+    def check(self, scene, analysis):
+        sys.exit(0)
+
+
+class Dies(Leaves):
+    """It ends the process."""
+
+    code, name = "ACME202", "dies"
+
+    def check(self, scene, analysis):
+        os._exit(0)
+
+
+class Writes(Leaves):
+    """What it raises and what it finds begin lines of their own."""
+
+    code, name = "ACME203", "writes"
+
+    def check(self, scene, analysis):
+        yield self.finding(
+            "found\n::error file=x::forged", element="a\r::warning::b", help="do\n::notice::this"
+        )
+        raise ValueError("raised\n::error title=forged::by a rule\x1b[31m")
+
+
+class Finds(Writes):
+    """It raises nothing."""
+
+    code, name = "ACME204", "finds"
+
+    def check(self, scene, analysis):
+        yield next(iter(super().check(scene, analysis)))
+
+
+class Unspeakable(Exception):
+    def __str__(self):
+        raise RuntimeError
+
+
+class Mute(Leaves):
+    """Its error cannot be printed."""
+
+    code, name = "ACME205", "mute"
+
+    def check(self, scene, analysis):
+        raise Unspeakable
+
+
+class Unwritable(Leaves):
+    """Its finding has a number for a message."""
+
+    code, name = "ACME206", "unwritable"
+
+    def check(self, scene, analysis):
+        yield self.finding(3)
