@@ -126,6 +126,6 @@ def _solid(path: str, scale: tuple[float, ...]) -> Solid | None:
             np.asarray(lower),
             np.asarray(upper),
         )
-    # mesh readers fail in as many ways as there are formats, and this is only for a note
+    # trimesh and its hull fail in many ways on a shape that is flat, and this is only for a note
     except Exception:
         return None

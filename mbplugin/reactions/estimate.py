@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import pi
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mbplugin.reactions.beams import Layout, Section, beam_axes
-from mbplugin.sources.meshes import mesh_path
+from mbplugin.sources.mesh_checks import UnusableMesh
+from mbplugin.sources.meshes import mesh_path, read_mesh
 from mbplugin.sources.scene import Request, Shape
 from mbplugin.spatial import Array, Pose
 
@@ -22,6 +22,8 @@ MATERIALS = {"steel": (210e9, 0.30), "aluminium": (70e9, 0.33)}
 STATIONS = (0.1, 0.3, 0.5, 0.7, 0.9)
 #: A cut smaller than this part of the bounding box only grazes the end of a shape.
 _GRAZED = 1e-6
+#: Shapes thinner across a beam than this part of the beam's length are surfaces, not solids.
+_FLAT = 1e-6
 #: A mesh larger than this is left out: reading it would cost more time than an estimate is worth.
 _LARGEST_FILE = 20_000_000
 
@@ -58,7 +60,7 @@ class Estimate:
 def estimated_sections(
     body: str, shapes: Sequence[Shape], request: Request | None, layout: Layout, X_WL: Pose, material: str
 ) -> tuple[Estimate, ...] | None:
-    """Return an estimate for each beam of a body's frame; None where no shape can be read.
+    """Return an estimate for each beam of a body's frame; None where no solid shape can be read.
 
     Parameters
     ----------
@@ -70,7 +72,7 @@ def estimated_sections(
         The link frame.
     material : "steel" or "aluminium"
     """
-    chosen = [s for s in shapes if s.role == "collision"] or [s for s in shapes if s.role == "visual"]
+    chosen = _chosen(shapes)
     meshes = [mesh for s in chosen if (mesh := _placed(s, request, X_WL)) is not None]
     if not meshes:
         return None
@@ -80,30 +82,47 @@ def estimated_sections(
     for number, (i, j, _) in enumerate(layout.beams):
         start, along = layout.nodes[i], layout.nodes[j] - layout.nodes[i]
         axes = beam_axes(along, X_WL.R)
-        box = _box(meshes, axes)
+        length = float(np.linalg.norm(along))
+        box = _box(meshes, axes, _FLAT * length)
+        if box is None:
+            return None
         cuts = [s for t in STATIONS if (s := _slice(meshes, start + t * along, axes)) is not None]
         slices = [s for s in cuts if s[0] > _GRAZED * box[0]]
         means = 1 / np.mean(1 / np.array(slices), axis=0) if slices else np.array(box)
         A, Iy, Iz = means.tolist()
         section = Section(E, A, Iy, Iz, A**4 / (4 * pi**2 * (Iy + Iz)), nu)
-        length = float(np.linalg.norm(along))
         out.append(Estimate(body, number, section, material, names, length, len(slices)))
     return tuple(out)
+
+
+def left_out(body: str, shapes: Sequence[Shape], request: Request | None) -> str:
+    """Return why shapes of a link enter no estimate, as a sentence; empty where all of them can be read."""
+    named = {
+        f"mesh {s.mesh!r} {why}"
+        for s in _chosen(shapes)
+        if s.kind == "mesh" and isinstance(why := _mesh_of(s, request), str)
+    }
+    return f"no beam section of {body!r} is estimated from: {'; '.join(sorted(named))}" if named else ""
+
+
+def _chosen(shapes: Sequence[Shape]) -> list[Shape]:
+    return [s for s in shapes if s.role == "collision"] or [s for s in shapes if s.role == "visual"]
 
 
 def _placed(shape: Shape, request: Request | None, X_WL: Pose) -> tuple[Array, Array] | None:
     """Return vertices in the world and faces of a shape."""
     found = _mesh_of(shape, request)
-    if found is None:
+    if found is None or isinstance(found, str):
         return None
     X = X_WL @ shape.X_LS
     return np.asarray(found[0] @ X.R.T + X.p), found[1]
 
 
-def _mesh_of(shape: Shape, request: Request | None) -> tuple[Array, Array] | None:
+def _mesh_of(shape: Shape, request: Request | None) -> tuple[Array, Array] | str | None:
+    """Return vertices and faces in the axes of a shape; of a mesh that is not used, why."""
     if shape.kind == "mesh":
         path = mesh_path(shape, request)
-        return None if path is None else _read(path, tuple(shape.size))
+        return "cannot be found" if path is None else _read(path, tuple(shape.size))
     import trimesh
 
     makers: dict[str, Any] = {
@@ -123,17 +142,12 @@ def _mesh_of(shape: Shape, request: Request | None) -> tuple[Array, Array] | Non
 
 
 @lru_cache(maxsize=128)
-def _read(path: str, scale: tuple[float, ...]) -> tuple[Array, Array] | None:
-    import trimesh
-
-    if Path(path).stat().st_size > _LARGEST_FILE:
-        return None
+def _read(path: str, scale: tuple[float, ...]) -> tuple[Array, Array] | str:
     try:
-        mesh: Any = trimesh.load(path, force="mesh")
-        return np.array(mesh.vertices, dtype=float) * np.array(scale), np.array(mesh.faces)
-    # mesh readers fail in as many ways as there are formats, and an estimate is only an offer
-    except Exception:
-        return None
+        mesh: Any = read_mesh(path, scale, _LARGEST_FILE)
+    except UnusableMesh as error:
+        return str(error)
+    return np.array(mesh.vertices, dtype=float), np.array(mesh.faces)
 
 
 def _slice(
@@ -196,8 +210,12 @@ def _moments(segments: Array) -> Array:
     )
 
 
-def _box(meshes: Sequence[tuple[Array, Array]], axes: Array) -> tuple[float, float, float]:
-    """Return A, Iy, Iz of the shapes' bounding box across a beam."""
+def _box(
+    meshes: Sequence[tuple[Array, Array]], axes: Array, thinnest: float
+) -> tuple[float, float, float] | None:
+    """Return A, Iy, Iz of the shapes' bounding box across a beam; None below a thickness (m)."""
     local = np.vstack([vertices for vertices, _ in meshes]) @ axes
-    y, z = np.maximum(np.ptp(local[:, 1:], axis=0), 1e-6)
+    y, z = np.ptp(local[:, 1:], axis=0)
+    if min(y, z) <= thinnest:
+        return None
     return float(y * z), float(y * z**3 / 12), float(z * y**3 / 12)

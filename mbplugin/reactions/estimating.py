@@ -10,7 +10,7 @@ import scipy.sparse.csgraph
 
 from mbplugin.reactions.compliance import Resolution
 from mbplugin.reactions.elements import Applied, Element, attachments, body_element, frame_of
-from mbplugin.reactions.estimate import Estimate, estimated_sections
+from mbplugin.reactions.estimate import Estimate, estimated_sections, left_out
 from mbplugin.reactions.system import System
 from mbplugin.sources.scene import Scene
 from mbplugin.spatial import AnyArray
@@ -25,8 +25,8 @@ def estimated_elements(
     applied: Applied,
     material: str,
     everywhere: bool,
-) -> tuple[list[Element], tuple[Estimate, ...]]:
-    """Return flexible bodies for the reactions that nothing determines yet.
+) -> tuple[list[Element], tuple[Estimate, ...], tuple[str, ...]]:
+    """Return flexible bodies for the reactions that nothing determines yet, and notes on what was left out.
 
     Parameters
     ----------
@@ -41,6 +41,7 @@ def estimated_elements(
     wanted.discard(-1)
     added: list[Element] = []
     used: list[Estimate] = []
+    notes: list[str] = []
     for body, model_body in enumerate(system.mech.bodies):
         at = attachments(system, body)
         found = frame_of(system, body, at)
@@ -50,13 +51,15 @@ def estimated_elements(
         made = estimated_sections(
             model_body.name, shapes, scene.request, found[0], system.poses.of(body), material
         )
+        if note := left_out(model_body.name, shapes, scene.request):
+            notes.append(note)
         if made is None:
             continue
         element = body_element(system, body, [e.section for e in made], applied, "estimated")
         if element is not None:
             added.append(element)
             used.extend(made)
-    return added, tuple(used)
+    return added, tuple(used), tuple(notes)
 
 
 def self_stress_groups(system: System) -> AnyArray:

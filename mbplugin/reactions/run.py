@@ -111,15 +111,17 @@ def reactions(
     resolution = resolve(system, found.multipliers, elements, gaps, covered.uncovered)
     added: list[Element] = []
     estimates: tuple[Estimate, ...] = ()
+    notes: tuple[str, ...] = ()
     if isinstance(model, Scene) and estimate is not False and not resolution.determined.all():
-        added, estimates = estimated_elements(
+        added, estimates, notes = estimated_elements(
             system, model, sections, elements, resolution, applied, material, everywhere=bool(estimate)
         )
         if added:
             covered = coverage(system, [*elements, *added])
             resolution = resolve(system, found.multipliers, [*elements, *added], gaps, covered.uncovered)
     missing = missing_stiffness(system, covered, resolution.determined)
-    return collect(state, system, held, found, _clean(resolution), missing, elements, added, estimates)
+    made = collect(state, system, held, found, _clean(resolution), missing, elements, added, estimates)
+    return replace(made, notes=(*made.notes, *notes))
 
 
 def applied_to(

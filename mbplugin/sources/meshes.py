@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from mbplugin.sources.mesh_checks import UnusableMesh
+from mbplugin.sources.mesh_files import LARGEST_FILE, load_mesh
+from mbplugin.sources.numbers import LARGEST
 from mbplugin.sources.paths import find
 from mbplugin.sources.scene import Request, Shape
 from mbplugin.spatial import Array
 
-#: A mesh larger than this is left out: reading it would cost more time than its answer is worth.
-_LARGEST_FILE = 8_000_000
+#: A mesh larger than this is not read for a hint, bytes.
+_LARGEST_FOR_HINT = 8_000_000
 
 
 def mesh_path(shape: Shape, request: Request | None) -> str | None:
@@ -27,15 +30,24 @@ def mesh_path(shape: Shape, request: Request | None) -> str | None:
 def mesh_file(shape: Shape, request: Request | None) -> str | None:
     """Return the file of a mesh, or None where there is none that can be read in reasonable time."""
     path = mesh_path(shape, request)
-    return path if path is not None and Path(path).stat().st_size <= _LARGEST_FILE else None
+    try:
+        return path if path is not None and Path(path).stat().st_size <= _LARGEST_FOR_HINT else None
+    except OSError:
+        return None
 
 
-def read_mesh(path: str, scale: tuple[float, ...]) -> Any:
-    """Return the mesh of a file, scaled; it raises whatever the reader of its format raises."""
-    import trimesh
+def read_mesh(path: str, scale: tuple[float, ...], largest: int = LARGEST_FILE) -> Any:
+    """Return the ``trimesh.Trimesh`` of a file, scaled.
 
-    # colours and textures take most of the time
-    mesh: Any = trimesh.load(path, force="mesh", skip_materials=True)
+    Raises
+    ------
+    UnusableMesh
+        The file holds no mesh that is read, is larger than ``largest`` bytes, or the scale leaves
+        nothing of it.
+    """
+    if not all(0 < abs(s) <= LARGEST for s in scale):
+        raise UnusableMesh(f"is scaled by {' '.join(f'{s:g}' for s in scale)}, which leaves no shape")
+    mesh = load_mesh(path, largest)
     mesh.apply_scale(scale)
     return mesh
 
@@ -50,8 +62,7 @@ def mesh_bounds(shape: Shape, request: Request | None) -> Array | None:
 def _bounds(path: str, scale: tuple[float, ...]) -> Array | None:
     try:
         bounds = np.array(read_mesh(path, scale).bounds, dtype=float)
-    # mesh readers fail in as many ways as there are formats
-    except Exception:
+    except UnusableMesh:
         return None
     bounds.setflags(write=False)
     return bounds if bounds.shape == (2, 3) and np.isfinite(bounds).all() else None

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mbplugin.report.picture import solids
 from mbplugin.report.picture.mesh import Mesh, limited
-from mbplugin.sources.meshes import mesh_path, read_mesh
+from mbplugin.sources.mesh_checks import UnusableMesh
+from mbplugin.sources.mesh_files import load_mesh
+from mbplugin.sources.meshes import mesh_path
+from mbplugin.sources.numbers import LARGEST
 from mbplugin.sources.scene import Request, Shape
 
 #: Triangles of all mesh files of a picture together; each file may have its share.
 FACES = 120_000
-#: A larger file takes longer to read than the picture is worth, bytes.
-_LARGEST_FILE = 60_000_000
-#: Packages by which trimesh reads some formats.
-_READERS = {".dae": "a reader of COLLADA files: pip install pycollada"}
 #: Edge of a plane without end, m.
 _PLANE = 10.0
 
@@ -80,24 +78,19 @@ def _of_file(shape: Shape, request: Request | None, most: int) -> tuple[Mesh, st
     path = mesh_path(shape, request)
     if path is None:
         raise NotShown(f"mesh {shape.mesh!r} cannot be found")
-    if Path(path).stat().st_size > _LARGEST_FILE:
-        raise NotShown(f"mesh {shape.mesh!r} is larger than {_LARGEST_FILE // 10**6} MB")
     return _read(path, shape.mesh, tuple(shape.size), most)
 
 
 @lru_cache(maxsize=256)
 def _read(path: str, name: str, scale: tuple[float, ...], most: int) -> tuple[Mesh, str]:
     try:
-        read: Any = read_mesh(path, (1.0, 1.0, 1.0))
-        vertices = np.array(read.vertices, dtype=float) * scale
-        faces = np.array(read.faces, dtype=np.int64)
-    except ImportError as error:
-        raise NotShown(f"mesh {name!r} needs {_READERS.get(Path(path).suffix.lower(), error)}") from None
-    # mesh readers fail in as many ways as there are formats; the picture says so and goes on
-    except Exception as error:
-        raise NotShown(f"mesh {name!r} cannot be read ({type(error).__name__})") from None
-    if not len(faces) or not np.isfinite(vertices).all():
-        raise NotShown(f"mesh {name!r} holds no triangle")
+        read: Any = load_mesh(path)
+    except UnusableMesh as error:
+        raise NotShown(f"mesh {name!r} {error}") from None
+    vertices = np.array(read.vertices, dtype=float) * scale
+    faces = np.array(read.faces, dtype=np.int64)
+    if not (np.abs(vertices) <= LARGEST).all():
+        raise NotShown(f"mesh {name!r} is larger than {LARGEST:g} m")
     if np.prod(scale) < 0:
         faces = faces[:, ::-1].copy()
     simple = limited(Mesh(vertices, faces), most)
