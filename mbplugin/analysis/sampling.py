@@ -7,11 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from mbplugin.constraints.assembly import Closure, independent_parts
-from mbplugin.mechanism.kinematics import displace
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.spatial import AnyArray, Array
 
-#: Size of the step along the null space that leads to a sample, rad (and m/m).
+#: Size of the step along the null space that leads to a sample: rad, and travels against the length.
 _STEP = 0.5
 _NULL = 1e-4
 #: A sample only has to be closed well enough for its rank.
@@ -30,7 +29,7 @@ def sample_poses(mech: Mechanism, q: Array, count: int, *, seed: int = 0) -> Ite
     restrained = _restrained(closure, q)
     every = np.ones(len(mech.qd_names), dtype=bool)
     for _ in range(count):
-        pose = displace(mech, q, _STEP * _allowed(restrained, every.size, rng))
+        pose = closure.displaced(q, _STEP * _allowed(restrained, every.size, rng))
         pose = closure.solve(pose, every, _CONVERGED) if closure.constraints else pose
         if closure.closed(pose):
             yield pose

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbplugin.constraints.build import rows_of
 from mbplugin.constraints.rows import Rows
-from mbplugin.constraints.scaling import characteristic_length
+from mbplugin.constraints.scaling import characteristic_length, extent, rate_scale
 from mbplugin.constraints.velocity import tree_motion
 from mbplugin.errors import CannotClose
 from mbplugin.mechanism.coupling import Driver
@@ -33,7 +33,10 @@ _NOTHING = 1e-14
 _WORTH_PARTING = 60
 #: Bodies times restarts: a mechanism of hundreds of bodies is not guessed into place.
 _EFFORT = 300
+#: Of one iteration: rad, and travels against the mechanism's length.
 _LARGEST_STEP = 0.5
+#: What is beyond a limit by less is rounding: rad or lengths of the mechanism, and parts of the value.
+_LIMIT_SLACK = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,20 +109,26 @@ def assemble(mech: Mechanism, q: Array, given: Collection[str] = (), *, seed: in
 
 
 class Closure:
-    """The position equations of a mechanism in joint rates, in metres.
+    """The position equations of a mechanism, in metres; steps are dimensionless (``units``).
 
     Parameters
     ----------
     mech : Mechanism
     q : (nq,) array
         A pose, for the characteristic length and the ``initial`` residuals.
+
+    Attributes
+    ----------
+    units : (nv,) array
+        The unit of each joint rate: the characteristic length for travels, 1 rad for turns.
     """
 
     def __init__(self, mech: Mechanism, q: Array) -> None:
         self.mech = mech
         self.constraints = _to_close(mech)
         rows, poses = self._at(q)
-        self.length = characteristic_length(rows, poses.p_WC) if rows else 1.0
+        self.length = characteristic_length(rows, poses.p_WC) if rows else extent(poses.p_WC)
+        self.units = rate_scale(mech, self.length)
         self.initial = self._largest(rows)
         self.restarts = min(_RESTARTS, max(2, _EFFORT // max(1, len(mech.bodies))))
 
@@ -139,7 +148,7 @@ class Closure:
         return max(self.residuals(q).values(), default=0.0) <= CLOSED * self.length
 
     def solve(self, q: Array, movable: AnyArray, converged: float = _CONVERGED) -> Array:
-        """Return the end of damped Gauss–Newton steps in the movable rates."""
+        """Return the end of damped Gauss–Newton steps in the movable rates; ``converged`` is a step."""
         size = np.inf
         best, since = q, 0
         for _ in range(_ITERATIONS):
@@ -155,15 +164,19 @@ class Closure:
             step *= min(1.0, _LARGEST_STEP / max(float(np.abs(step).max(initial=0.0)), 1e-300))
             if float(np.abs(step).max(initial=0.0)) < converged:
                 break
-            q = displace(self.mech, q, step)
+            q = self.displaced(q, step)
         return best
 
+    def displaced(self, q: Array, step: Array) -> Array:
+        """Return the pose a dimensionless step (nv,) away."""
+        return displace(self.mech, q, self.units * step)
+
     def linearise(self, q: Array) -> tuple[Array, Array]:
-        """Return the Jacobian in joint rates and the residual, both in metres."""
+        """Return the Jacobian in dimensionless joint rates and the residual, both in metres."""
         rows, poses = self._at(q)
         J = tree_motion(self.mech, poses).reduce(rows)
         scale = np.concatenate([np.where(r.holonomic, self._metres(r), 0.0) for r in rows])
-        return J * scale[:, None], np.concatenate([r.Phi for r in rows]) * scale
+        return J * scale[:, None] * self.units, np.concatenate([r.Phi for r in rows]) * scale
 
     def _metres(self, rows: Rows) -> Array:
         return np.where(rows.translation, 1.0, self.length)
@@ -230,7 +243,7 @@ def _best_attempt(problem: Closure, q: Array, movable_sets: list[AnyArray], seed
     for restart in range(problem.restarts + 1):
         spread = 0.0 if restart == 0 else 0.2 + 1.3 * restart / problem.restarts
         for movable in movable_sets:
-            start = displace(problem.mech, q, spread * rng.normal(size=movable.size) * movable)
+            start = problem.displaced(q, spread * rng.normal(size=movable.size) * movable)
             end = problem.solve(start, movable)
             size = max(problem.residuals(end).values())
             if size < best_size:
@@ -251,12 +264,12 @@ def _cannot_close(problem: Closure, name: str, gap: float) -> CannotClose:
 
 def _respect_limits(problem: Closure, start: Array, q: Array) -> tuple[Array, tuple[str, ...]]:
     """Return a closed pose inside the joint limits where one is found, and who is left outside."""
-    tolerated = _beyond_limits(problem.mech, start).keys()
-    outside = _beyond_limits(problem.mech, q).keys() - tolerated
+    tolerated = _beyond_limits(problem, start).keys()
+    outside = _beyond_limits(problem, q).keys() - tolerated
     movable = np.ones(len(problem.mech.qd_names), dtype=bool)
     trial = np.array(q)
     for _ in range(len(problem.mech.tree.joints)):
-        now = {n: limit for n, limit in _beyond_limits(problem.mech, trial).items() if n not in tolerated}
+        now = {n: limit for n, limit in _beyond_limits(problem, trial).items() if n not in tolerated}
         if not now:
             return trial, ()
         for name, limit in now.items():
@@ -268,14 +281,14 @@ def _respect_limits(problem: Closure, start: Array, q: Array) -> tuple[Array, tu
     return q, tuple(sorted(outside))
 
 
-def _beyond_limits(mech: Mechanism, q: Array) -> dict[str, float]:
+def _beyond_limits(problem: Closure, q: Array) -> dict[str, float]:
     """Return the single-freedom joints outside their limits, and the limit they passed."""
     beyond: dict[str, float] = {}
-    for joint in mech.tree.joints:
+    for joint in problem.mech.tree.joints:
         if joint.pair is None or len(joint.pair.freedoms) != 1:
             continue
         freedom, value = joint.pair.freedoms[0], float(q[joint.q][0])
-        slack = 1e-9 + 1e-9 * abs(value)
+        slack = _LIMIT_SLACK * (float(problem.units[joint.qd][0]) + abs(value))
         if freedom.lower <= freedom.upper and not freedom.lower - slack <= value <= freedom.upper + slack:
             beyond[joint.pair.name] = freedom.lower if value < freedom.lower else freedom.upper
     return beyond

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.constraints.rows import Rows
-from mbplugin.spatial import ROTATION, TRANSLATION, Array, shift_rows
+from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.spatial import COMPONENTS, ROTATION, TRANSLATION, Array, shift_rows
 
 #: A lever arm counts as zero below this fraction of the longest one, …
 _LEVER_ARM_FLOOR = 1e-9
-#: … and all of them do when the longest is rounding noise, m.
+#: … and all of them do when the longest is rounding noise of the places, as a fraction of the farthest.
 _NO_LEVER_ARM = 1e-12
 
 
@@ -69,10 +70,27 @@ def characteristic_length(rows: Sequence[Rows], points: Array) -> float:
     stacked = np.concatenate(entries) if entries else np.zeros((0, 6))
     force, moment = (np.linalg.norm(stacked[:, half], axis=1) for half in (TRANSLATION, ROTATION))
     lever_arms = moment[force > 0] / force[force > 0]
-    if lever_arms.size and lever_arms.max() > _NO_LEVER_ARM:
+    farthest = float(np.abs(points).max(initial=0.0))
+    if lever_arms.size and lever_arms.max() > _NO_LEVER_ARM * farthest:
         return float(np.median(lever_arms[lever_arms > _LEVER_ARM_FLOOR * lever_arms.max()]))
-    extent = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
-    return extent or 1.0
+    return extent(points)
+
+
+def extent(points: Array) -> float:
+    """Return the largest extent of points (n, 3) along an axis, m; 1 m where there is none."""
+    return (float(np.ptp(points, axis=0).max()) if len(points) else 0.0) or 1.0
+
+
+def rate_scale(mech: Mechanism, length: float) -> Array:
+    """Return the unit of each joint rate, (nv,): ``length`` (m) for travels, 1 rad for turns.
+
+    Rates divided by it are comparable, and the same in every unit of length.
+    """
+    scale = np.ones(len(mech.qd_names))
+    for joint in mech.tree.joints:
+        free = joint.pair.kind.free if joint.pair else COMPONENTS
+        scale[joint.qd] = [length if component[0] == "t" else 1.0 for component in free]
+    return scale
 
 
 def row_scale(rows: Rows, length: float) -> Array:

@@ -19,7 +19,7 @@ def mobile_rates(rows: ClosingRows, q: Array) -> Array:
     Rates of sliders count in characteristic lengths per second, so that the basis has no units.
     """
     J, _ = rows.linearise(q)
-    J = J * _units(rows)
+    J = J * rows.units
     if not J.size:
         return np.eye(J.shape[1])
     _, sigma, Vt = np.linalg.svd(J)
@@ -50,16 +50,6 @@ def _pivots(motion: Array) -> list[int]:
     _, R, order = scipy.linalg.qr(motion, mode="economic", pivoting=True)
     size = np.abs(np.diag(R))
     return [int(k) for k in order[: int((size > RANK_TOLERANCE).sum())]]
-
-
-def _units(rows: ClosingRows) -> Array:
-    units = np.ones(len(rows.mech.qd_names))
-    for joint in rows.mech.tree.joints:
-        if joint.pair is not None:
-            for k, component in enumerate(joint.pair.kind.free):
-                if component[0] == "t":
-                    units[joint.qd.start + k] = rows.length
-    return units
 
 
 def _plain_rates(layout: Layout) -> set[int]:

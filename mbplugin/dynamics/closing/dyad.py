@@ -23,7 +23,7 @@ KINDS = ("RRR", "RRP", "RPP", "RR")
 _REACH = 1e-9
 #: Below this sine a dyad is flat and its rates have no bounds; a sine found by arccos is no more exact.
 _FLAT = 1e-7
-#: Hinges closer than this fraction of their loop, or than this, m, stand on one axis.
+#: Hinges closer than this fraction of their loop, or of their distance from the origin, stand on one axis.
 _COAXIAL, _NO_ARM = 1e-6, 1e-9
 
 _Turned = list[tuple[Twist, Displacement]]
@@ -249,7 +249,7 @@ def _coaxial(ring: Ring, pair: tuple[int, ...], y: Array) -> bool:
     pivots = [twist.pivot for twist in ring.twists(y) if twist.omega]
     size = max(abs(a - b) for a in pivots for b in pivots)
     first, second = (ring.twists(y)[k].pivot for k in pair)
-    return abs(first - second) <= max(_COAXIAL * size, _NO_ARM)
+    return abs(first - second) <= max(_COAXIAL * size, _NO_ARM * max(abs(p) for p in pivots))
 
 
 def _on_branch(step: DyadStep, y: Array) -> DyadStep:

@@ -61,14 +61,15 @@ class NewtonStep:
             Newton's steps do not arrive.
         """
         q, D = y[: self.layout.nq], list(self.dependent)
-        tolerance = _CONVERGED * self.rows.length
+        units = self.rows.units
         for _ in range(_ITERATIONS):
             J, Phi = self.rows.linearise(q)
             step = np.zeros(self.layout.nv)
-            step[D] = _pseudoinverse(J[:, D]) @ -Phi
+            step[D] = _pseudoinverse((J * units)[:, D]) @ -Phi
             size = float(np.abs(step).max(initial=0.0))
-            q = displace(self.layout.mech, q, step * min(1.0, _LARGEST_STEP / max(size, 1e-300)))
-            if size <= tolerance / self.rows.length:
+            step *= min(1.0, _LARGEST_STEP / max(size, 1e-300))
+            q = displace(self.layout.mech, q, units * step)
+            if size <= _CONVERGED:
                 break
         gaps = self.rows.residuals(q)
         worst = max(gaps, key=lambda name: gaps[name])
@@ -95,6 +96,7 @@ class NewtonStep:
         return self._margin(self.rows.linearise(y[: self.layout.nq])[0])
 
     def _margin(self, J: Array) -> float:
+        J = J * self.rows.units
         own = np.linalg.svd(J[:, list(self.dependent)], compute_uv=False)
         everything = np.linalg.svd(J, compute_uv=False)
         k = len(self.dependent) - 1
@@ -106,7 +108,8 @@ class NewtonStep:
                 f"the rates of {', '.join(map(repr, self.joints))} do not follow from the others here",
                 remedy="change the independent coordinates before",
             )
-        return _pseudoinverse(J[:, list(self.dependent)])
+        D = list(self.dependent)
+        return np.asarray(self.rows.units[D, None] * _pseudoinverse((J * self.rows.units)[:, D]))
 
 
 def _pseudoinverse(J: AnyArray) -> Array:

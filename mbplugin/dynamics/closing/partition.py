@@ -142,7 +142,7 @@ def _components(ties: dict[str, set[int]], missing: set[int]) -> list[set[int]]:
 def _newton(peeling: _Peeling, closings: Closings, unknown: set[int], known: set[int]) -> NewtonStep:
     layout, q = peeling.layout, peeling.y[: peeling.layout.nq]
     rows = closing_rows(layout.mech, closings, q)
-    J, _ = rows.linearise(q)
+    J = rows.linearise(q)[0] * rows.units
     rank = int(np.linalg.matrix_rank(J, tol=RANK_TOLERANCE * float(np.linalg.norm(J, 2))))
     if len(unknown) > rank:
         rates = ", ".join(repr(layout.mech.qd_names[k]) for k in sorted(unknown))

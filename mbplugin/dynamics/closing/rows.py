@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from mbplugin.constraints.build import rows_of
 from mbplugin.constraints.rows import Rows
-from mbplugin.constraints.scaling import characteristic_length
+from mbplugin.constraints.scaling import characteristic_length, rate_scale
 from mbplugin.constraints.velocity import body_twists, tree_motion
 from mbplugin.dynamics.accelerations import body_accelerations
 from mbplugin.mechanism.coupling import Coupling
@@ -36,6 +37,11 @@ class ClosingRows:
     mech: Mechanism
     closings: Closings
     length: float
+
+    @cached_property
+    def units(self) -> Array:
+        """The unit of each joint rate, (nv,): ``length`` for travels, so that columns are comparable."""
+        return rate_scale(self.mech, self.length)
 
     def linearise(self, q: Array) -> tuple[Array, Array]:
         """Return J (k, nv) and the residual (k,) at joint coordinates q."""

@@ -99,8 +99,9 @@ def _same(first: Pair, second: Pair, tolerance: float) -> bool:
         # a weld restrains the same wherever its frame is
         X, Y = (a @ b.inverse() for a, b in ends)
         return _near(X, Y, tolerance) and _parallel(X.R, Y.R, signed=True)
-    alike = abs(first.length - second.length) <= tolerance and np.isclose(first.lead, second.lead)
-    return bool(alike) and all(_same_side(first, X, Y, tolerance) for X, Y in zip(*ends, strict=True))
+    leads = abs(first.lead - second.lead) <= _SAME * max(abs(first.lead), abs(second.lead))
+    alike = leads and abs(first.length - second.length) <= tolerance
+    return alike and all(_same_side(first, X, Y, tolerance) for X, Y in zip(*ends, strict=True))
 
 
 def _kind(pair: Pair) -> str:
