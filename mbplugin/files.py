@@ -18,7 +18,7 @@ def replacing(path: Path) -> Iterator[Path]:
     What is no ordinary file (a pipe, ``/dev/null``) is written to directly.
     """
     try:
-        target = path.resolve()
+        target = Path(os.path.realpath(path))
         if target.exists() and not target.is_file():
             yield target
             return
@@ -38,8 +38,16 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def require_folder(path: Path | None) -> None:
     """Refuse a file that no folder can hold, before anything is computed for it."""
-    if path is not None and not path.resolve().parent.is_dir():
+    if path is not None and not Path(os.path.realpath(path)).parent.is_dir():
         raise BadUsage("the file cannot be written (no such folder)", where=str(path))
+
+
+def is_same_file(first: Path, second: str | Path) -> bool:
+    """Return whether two names lead to one existing file, whatever links are on the way."""
+    try:
+        return first.is_file() and first.samefile(second)
+    except (OSError, ValueError):
+        return False
 
 
 def _umask() -> int:

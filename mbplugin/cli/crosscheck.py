@@ -19,7 +19,7 @@ from mbplugin.cli.braking import (
     parse_lock,
     parse_payloads,
 )
-from mbplugin.cli.output import emit
+from mbplugin.cli.output import emit, refuse_overwriting
 from mbplugin.cli.progress import count_bar
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
@@ -99,6 +99,14 @@ def crosscheck_command(
         base=base.value if base else None,
         snap_angles=snap_angles,
         xacro_unsafe=xacro_unsafe,
+    )
+    refuse_overwriting(
+        (
+            output,
+            picture,
+        ),
+        file,
+        scene,
     )
     brakes = [parse_brake(value) for value in brake or ()]
     loads = [parse_load(value) for value in load or ()]

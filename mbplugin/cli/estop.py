@@ -19,7 +19,7 @@ from mbplugin.cli.braking import (
     parse_brake,
     parse_payloads,
 )
-from mbplugin.cli.output import emit
+from mbplugin.cli.output import emit, refuse_overwriting
 from mbplugin.cli.progress import time_bar
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
@@ -81,6 +81,7 @@ def estop_command(
         base=base.value if base else None,
         xacro_unsafe=xacro_unsafe,
     )
+    refuse_overwriting((output,), file, scene, also=(trajectory,))
     from mbplugin.estop.run import estop
 
     with time_bar() as progress:

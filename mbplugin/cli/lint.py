@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mbplugin.cli import options as opt
-from mbplugin.cli.output import complain, emit
+from mbplugin.cli.output import complain, emit, refuse_overwriting
 from mbplugin.report.formats import rendered
 
 if TYPE_CHECKING:
@@ -141,7 +141,12 @@ def lint_command(
         "method": "dca" if explain_dca else method.value,
         "groups": [opt.split([members]) for members in group or ()],
     }
+    outputs = (output, *(path for _, path in also))
+    for model in files:
+        refuse_overwriting(outputs, model, None)
     reports = _lint(files, settings, options, jobs, baseline, config)
+    for one in reports:
+        refuse_overwriting(outputs, one.source, one.scene)
     for kind, file in also:
         emit(rendered(kind.value, reports, explain_dca), file)
     _write(reports, output_format, output, explain_dca)

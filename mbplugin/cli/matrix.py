@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mbplugin.cli import options as opt
-from mbplugin.cli.output import emit
+from mbplugin.cli.output import emit, refuse_overwriting
 from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
 
@@ -43,6 +43,14 @@ def matrix_command(
         package_dirs=tuple(package_dir or ()),
         base=base.value if base else None,
         xacro_unsafe=xacro_unsafe,
+    )
+    refuse_overwriting(
+        (
+            output,
+            save,
+        ),
+        file,
+        scene,
     )
     matrix = constraint_matrix(scene, opt.parse_q(q), planar=planar.value if planar else None)
     if output_format is opt.Format.json:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from mbplugin.errors import BadUsage
-from mbplugin.files import replacing
+from mbplugin.files import is_same_file, replacing
+
+if TYPE_CHECKING:
+    from mbplugin.sources.scene import Scene
 
 
 def emit(text: str, output: Path | None = None) -> None:
@@ -25,6 +29,43 @@ def emit(text: str, output: Path | None = None) -> None:
         return
     with replacing(output) as temporary:
         temporary.write_text(text, encoding="utf-8", errors="surrogateescape")
+
+
+def refuse_overwriting(
+    outputs: Iterable[Path | None], file: str, scene: Scene | None, also: Iterable[Path | None] = ()
+) -> None:
+    """Refuse outputs that are one of the files that were read, whatever links lead there.
+
+    Parameters
+    ----------
+    outputs : iterable of path
+        None where there is none.
+    file : str
+        What was asked for, and ``scene``, what it made: it knows all files, meshes too.
+    also : iterable of path
+        Other files that are read.
+
+    Raises
+    ------
+    BadUsage
+        Names both.
+    """
+    existing = [output for output in outputs if output is not None and output.is_file()]
+    if not existing:
+        return
+    from mbplugin.sources.meshes import mesh_paths
+
+    read: list[str | Path] = [file, *filter(None, also)]
+    if scene is not None:
+        read += [*scene.files, *mesh_paths(scene)]
+    for output in existing:
+        for one in read:
+            if is_same_file(output, one):
+                raise BadUsage(
+                    "the output would overwrite a file that is read",
+                    where=str(output),
+                    expected=f"another file than {str(one)!r}",
+                )
 
 
 def complain(sentence: str) -> None:

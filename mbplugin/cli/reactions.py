@@ -10,7 +10,7 @@ import typer
 
 from mbplugin.cli import options as opt
 from mbplugin.cli.acting import LoadOption, PayloadOption, parse_load, parse_payload
-from mbplugin.cli.output import emit
+from mbplugin.cli.output import emit, refuse_overwriting
 
 
 class Material(str, Enum):
@@ -96,6 +96,7 @@ def reactions_command(
         base=base.value if base else None,
         xacro_unsafe=xacro_unsafe,
     )
+    refuse_overwriting((output,), file, scene)
     result = reactions(
         scene,
         opt.parse_q(q),

@@ -11,7 +11,7 @@ import typer
 from mbplugin.cli import options as opt
 from mbplugin.cli.acting import LoadOption, PayloadOption, parse_load, parse_payload
 from mbplugin.cli.braking import BrakeOption, LockOption, parse_brake, parse_lock
-from mbplugin.cli.output import emit
+from mbplugin.cli.output import emit, refuse_overwriting
 from mbplugin.cli.progress import time_bar
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.files import require_folder
@@ -111,6 +111,15 @@ def simulate_command(
         package_dirs=tuple(package_dir or ()),
         base=base.value if base else None,
         xacro_unsafe=xacro_unsafe,
+    )
+    refuse_overwriting(
+        (
+            output,
+            save,
+            plot,
+        ),
+        file,
+        scene,
     )
     pairs = opt.split(reactions)
     _require_pairs(scene, pairs)

@@ -10,7 +10,7 @@ import typer
 
 from mbplugin.cli import options as opt
 from mbplugin.cli.braking import BrakeOption, DecelerationOption, ToolOption, parse_brake
-from mbplugin.cli.output import emit
+from mbplugin.cli.output import emit, refuse_overwriting
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 
@@ -79,6 +79,7 @@ def stop_table_command(
         base=base.value if base else None,
         xacro_unsafe=xacro_unsafe,
     )
+    refuse_overwriting((output,), file, scene)
     from mbplugin.estop.table import stopping_table
 
     table = stopping_table(

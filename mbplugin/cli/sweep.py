@@ -21,7 +21,7 @@ from mbplugin.cli.braking import (
     parse_brake,
     parse_payloads,
 )
-from mbplugin.cli.output import complain, emit
+from mbplugin.cli.output import complain, emit, refuse_overwriting
 from mbplugin.cli.progress import count_bar
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
@@ -126,6 +126,7 @@ def sweep_command(
         base=base.value if base else None,
         xacro_unsafe=xacro_unsafe,
     )
+    refuse_overwriting((output,), file, scene, also=(trajectory,))
     from mbplugin.estop.run import make_scenario
     from mbplugin.estop.sweep import sweep
     from mbplugin.estop.sweep_plan import SweepPlan

@@ -11,7 +11,7 @@ import typer
 
 from mbplugin.cli import options as opt
 from mbplugin.cli.braking import StopQdOption
-from mbplugin.cli.output import emit
+from mbplugin.cli.output import emit, refuse_overwriting
 from mbplugin.cli.progress import count_bar
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
@@ -88,6 +88,7 @@ def view_command(
         base=base.value if base else None,
         xacro_unsafe=xacro_unsafe,
     )
+    refuse_overwriting((output,), file, scene)
     replayed = _replay(scene, opt.parse_q(q), opt.parse_q(qd, "--qd"), motion, category, speed, stop)
     from mbplugin.bullet.gui import open_or_draw
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from mbplugin.errors import BadUsage
 from mbplugin.lint.settings import Settings
+from mbplugin.sources.paths import real_path
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -45,7 +46,7 @@ def settings_finder() -> Callable[[Path], Settings]:
         return of_folder(folder.parent) if folder.parent != folder else Settings()
 
     def of_path(path: Path) -> Settings:
-        absolute = path.resolve()
+        absolute = real_path(path)
         return of_folder(absolute if os.path.isdir(absolute) else absolute.parent)  # noqa: PTH112
 
     return of_path

@@ -15,6 +15,7 @@ from mbplugin.lint.config_lines import ConfigLines
 from mbplugin.lint.config_schema import ConfigFile, IgnoreTable
 from mbplugin.lint.ignores import Ignore
 from mbplugin.lint.settings import Settings
+from mbplugin.sources.paths import real_path
 
 
 def settings_of(path: Path, data: Mapping[str, Any], lines: ConfigLines, *, named: bool = False) -> Settings:
@@ -35,7 +36,7 @@ def settings_of(path: Path, data: Mapping[str, Any], lines: ConfigLines, *, name
         The first thing that does not follow the schema, with its line.
     """
     config = _validated(path, data, lines)
-    folder = path.resolve().parent
+    folder = real_path(path).parent
 
     def where(*place: int | str) -> str:
         return _where(path, lines, place)
@@ -58,7 +59,7 @@ def settings_of(path: Path, data: Mapping[str, Any], lines: ConfigLines, *, name
         package_dirs=tuple(absolute(name) for name in config.package_dirs),
         exclude=tuple(pattern(text) for text in config.exclude),
         scenes={
-            (folder / robot).resolve().as_posix(): absolute(scene) for robot, scene in config.scenes.items()
+            real_path(folder / robot).as_posix(): absolute(scene) for robot, scene in config.scenes.items()
         },
         ignores=tuple(
             Ignore(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbplugin.lint.finding import Finding
+from mbplugin.sources.paths import real_path
 
 if TYPE_CHECKING:
     from mbplugin.lint.run import Report
@@ -42,7 +42,7 @@ class Ignore:
         """Return whether the ignore is for the file of a report, or for one that it names."""
         files = (report.source, *(report.scene.files if report.scene else ()))
         # which may be none: <stdin>
-        return any(fnmatchcase(Path(file).resolve().as_posix(), self.files) for file in files)
+        return any(fnmatchcase(real_path(file).as_posix(), self.files) for file in files)
 
     def matches(self, finding: Finding) -> bool:
         """Return whether a finding is what the ignore is about."""

@@ -10,10 +10,13 @@ def rigid_groups(mech: Mechanism) -> dict[str, frozenset[str]]:
     group = {name: {name} for name in (WORLD, *(body.name for body in mech.bodies))}
     for pair in mech.pairs:
         if pair.type == "fixed" and group[pair.body_a] is not group[pair.body_b]:
-            merged = group[pair.body_a] | group[pair.body_b]
-            for name in merged:
-                group[name] = merged
-    frozen = {id(members): frozenset(members) for members in group.values()}
+            # the smaller into the larger, so that no name moves often
+            few, many = sorted((group[pair.body_a], group[pair.body_b]), key=len)
+            many |= few
+            for name in few:
+                group[name] = many
+    distinct = {id(members): members for members in group.values()}
+    frozen = {key: frozenset(members) for key, members in distinct.items()}
     return {name: frozen[id(members)] for name, members in group.items()}
 
 
@@ -25,4 +28,10 @@ def grounded_bodies(mech: Mechanism) -> frozenset[str]:
 def borne_bodies(mech: Mechanism) -> frozenset[str]:
     """Return the bodies that fixed pairs tie to the ground or to another body with mass."""
     heavy = {body.name for body in mech.bodies if body.mass > 0} | {WORLD}
-    return frozenset(name for name, group in rigid_groups(mech).items() if (heavy - {name}) & group)
+    groups = rigid_groups(mech)
+    borne: set[str] = set()
+    for group in set(groups.values()):
+        bearing = heavy & group
+        # who bears alone is not borne
+        borne |= group - bearing if len(bearing) == 1 else group if bearing else set()
+    return frozenset(borne)

@@ -12,6 +12,7 @@ from typing import Any
 
 from mbplugin.lint.config import named_settings, settings_finder
 from mbplugin.lint.settings import Settings
+from mbplugin.sources.paths import real_path
 
 #: What is linted in folders, and collected by pytest.
 ENDINGS = (".urdf", ".sdf", ".scene.toml")
@@ -64,7 +65,7 @@ def _always(settings: Settings) -> Callable[[Path], Settings]:
 
 def target_of(file: str, settings: Settings) -> Target:
     """Return the run of one file, or of the scene that the settings name for it."""
-    scene = settings.scenes.get(Path(file).resolve().as_posix())
+    scene = settings.scenes.get(real_path(file).as_posix())
     return Target(_seen_from_here(scene) if scene else file, settings)
 
 
@@ -75,7 +76,7 @@ def is_model(name: str) -> bool:
 
 def excluded(path: Path, settings: Settings) -> bool:
     """Return whether the configuration passes over a file that nobody named."""
-    text = path.resolve().as_posix()
+    text = real_path(path).as_posix()
     return any(fnmatchcase(text, pattern) for pattern in settings.exclude)
 
 
@@ -94,7 +95,9 @@ def _expanded(name: str, settings_for: Callable[[Path], Settings]) -> list[str]:
 def _below(folder: str) -> Iterator[str]:
     for path, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (os.path.normpath(Path(path) / name) for name in sorted(names) if is_model(name))
+        found = (os.path.normpath(Path(path) / name) for name in sorted(names) if is_model(name))
+        # a pipe waits for its writer, and a link in a circle leads nowhere
+        yield from (file for file in found if os.path.isfile(file))  # noqa: PTH113
 
 
 def _seen_from_here(file: str) -> str:

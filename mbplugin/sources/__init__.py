@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from mbplugin.errors import BadUsage, UnknownFormat, UnreadableFile
+from mbplugin.sources.limits import require_few_links, require_ordinary_size
 from mbplugin.sources.paths import read_text
 from mbplugin.sources.scene import Request, Scene
 from mbplugin.sources.xml import root_name
@@ -90,8 +91,11 @@ def _read(request: Request) -> Scene:
     if not text.strip():
         raise UnreadableFile("the text is empty", where=request.path, expected="a model")
     module, function = _READERS[_format(text, request.path)]
+    require_ordinary_size(text, request.path)
     reader: Reader = getattr(import_module(f"mbplugin.sources.{module}"), function)
-    return reader(text, request)
+    scene = reader(text, request)
+    require_few_links(len(scene.mechanism.bodies), request.path)
+    return scene
 
 
 def _format(text: str, name: str) -> str:

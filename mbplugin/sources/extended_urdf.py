@@ -124,7 +124,8 @@ def _table(text: str, file: str) -> dict[str, yaml.Node]:
         raise BrokenModel("the YAML nests too deeply", where=file, expected="closed_loop: [[…]]") from None
     if not isinstance(root, yaml.MappingNode):
         raise BrokenModel("the YAML is no table", where=f"{file}:1", expected="closed_loop: [[…]]")
-    return {str(key.value): value for key, value in root.value}
+    # a key may be a table itself, which is none of ours
+    return {str(key.value): value for key, value in root.value if isinstance(key, yaml.ScalarNode)}
 
 
 def _items(node: yaml.Node | None, file: str) -> list[Any]:

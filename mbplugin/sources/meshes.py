@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,7 +14,7 @@ from mbplugin.sources.mesh_checks import UnusableMesh
 from mbplugin.sources.mesh_files import LARGEST_FILE, load_mesh
 from mbplugin.sources.numbers import LARGEST
 from mbplugin.sources.paths import find
-from mbplugin.sources.scene import Request, Shape
+from mbplugin.sources.scene import Request, Scene, Shape
 from mbplugin.spatial import Array
 
 #: A mesh larger than this is not read for a hint, bytes.
@@ -25,6 +26,15 @@ def mesh_path(shape: Shape, request: Request | None) -> str | None:
     if request is None or not shape.mesh:
         return None
     return find(shape.mesh, replace(request, path=shape.beside, text=None) if shape.beside else request)
+
+
+def mesh_paths(scene: Scene) -> Iterator[str]:
+    """Yield the mesh files of a scene that are found."""
+    for shapes in scene.shapes.values():
+        for shape in shapes:
+            path = mesh_path(shape, scene.request) if shape.kind == "mesh" else None
+            if path is not None:
+                yield path
 
 
 def mesh_file(shape: Shape, request: Request | None) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
         Missing, a directory, not permitted, empty, binary or without end.
     """
     file = Path(path)
+    _refuse_pipe(file)
     try:
         with file.open("rb") as stream:
             data = stream.read(_LONGEST + 1)
@@ -47,6 +49,39 @@ def read_text(path: str | os.PathLike[str]) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         return data.decode("latin-1")
+
+
+def real_path(path: str | os.PathLike[str]) -> Path:
+    """Return a path without symbolic links, as far as they lead anywhere: links in a circle stay."""
+    try:
+        return Path(os.path.realpath(path))
+    # a name that holds a null
+    except ValueError:
+        return Path(path)
+
+
+def _refuse_pipe(file: Path) -> None:
+    """Refuse a pipe or socket in a folder, whose writer may never come; those of the shell are in /dev.
+
+    Raises
+    ------
+    UnreadableFile
+        It is one.
+    """
+    try:
+        mode = file.stat().st_mode
+    except (OSError, ValueError):
+        # the one who opens it says what is wrong
+        return
+    named = Path(os.path.normpath(file.absolute()))
+    handed_over = named.is_relative_to("/dev") or named.is_relative_to("/proc")
+    if (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)) and not handed_over:
+        raise UnreadableFile(
+            "this is a pipe or a socket",
+            where=str(file),
+            expected="a file",
+            remedy="pass - and send the model to stdin",
+        )
 
 
 def resolve(name: str, request: Request, where: str) -> str:
@@ -82,11 +117,11 @@ def find(name: str, request: Request) -> str | None:
 
 def may_read(path: Path, request: Request, root: Path | None = None) -> bool:
     """Return whether a model may name a file: in its package, in the user's folders, or below ``root``."""
-    lexical, real = Path(os.path.normpath(path.absolute())), path.resolve()
+    lexical, real = Path(os.path.normpath(path.absolute())), real_path(path)
     if any(lexical.is_relative_to(os.path.normpath(folder.absolute())) for folder in _named_roots(request)):
         return True
     own = package_of(request.folder) if root is None or root == request.folder else root
-    return real.is_relative_to(own.resolve())
+    return real.is_relative_to(real_path(own))
 
 
 def package_of(folder: Path) -> Path:

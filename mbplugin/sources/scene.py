@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,7 +47,7 @@ class Request:
     @property
     def folder(self) -> Path:
         """The folder against which relative names are resolved."""
-        return Path(self.path).resolve().parent if self.text is None else Path.cwd()
+        return Path(os.path.realpath(self.path)).parent if self.text is None else Path.cwd()
 
 
 @dataclass(frozen=True)

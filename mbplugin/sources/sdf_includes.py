@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mbplugin.errors import BrokenModel, UnresolvedPath
-from mbplugin.sources.paths import find, read_text
+from mbplugin.sources.paths import find, read_text, real_path
 from mbplugin.sources.scene import Defect, Request
 from mbplugin.sources.sdf_document import MODEL_FRAME, Member, Reading, Scope
 from mbplugin.sources.sdf_values import Version, WrittenPose, flag_of, pose_of, text_of, version_of
@@ -77,7 +77,7 @@ def _sdf_root(text: str, file: str) -> Element:
 
 
 def _identity(path: str) -> str:
-    return str(Path(path).resolve())
+    return str(real_path(path))
 
 
 def _required_name(element: Element) -> str:
@@ -198,10 +198,10 @@ def _model_files(uri: str, request: Request) -> Iterator[str]:
     folder = uri.rpartition("/")[2]
     config = find(f"{uri}/model.config", request)
     # a package name may be left out in the search; the folder itself may not
-    if config and Path(config).resolve().parent.name == folder:
+    if config and real_path(config).parent.name == folder:
         yield str(Path(config).parent / _listed_file(config))
     model = find(f"{uri}/model.sdf", request)
-    if model and Path(model).resolve().parent.name == folder:
+    if model and real_path(model).parent.name == folder:
         yield model
     if (file := find(uri, request)) is not None:
         yield file
