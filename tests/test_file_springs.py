@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import cos, radians, sqrt
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import mbplugin as mb
 from mbplugin.dynamics.actions import scene_actions
 from mbplugin.dynamics.forward import ForwardDynamics
 from mbplugin.dynamics.joint import joint_equations
+from mbplugin.errors import BadScene
 from mbplugin.sources.mjcf import read_mjcf
 from mbplugin.sources.scene import Brake, Request, Scene
 from mbplugin.sources.sdf import read_sdf
@@ -213,17 +215,25 @@ def test_the_spring_of_a_joint_that_closes_a_loop_is_noted() -> None:
 # Scenes
 
 
-@pytest.mark.parametrize(
-    ("type", "expected"), [("cylindrical", (JointSpring("j.rz", 25.0, 0.3),)), ("spherical", ())]
-)
-def test_a_scene_that_retypes_a_sprung_joint(tmp_path, type: str, expected: tuple[JointSpring, ...]) -> None:
-    (tmp_path / "m.sdf").write_text(SDF.format(type="revolute", more=""))
-    toml = f'[[model]]\nfile = "m.sdf"\n[[pair]]\nname = "j"\ntype = "{type}"\n'
-    (tmp_path / "s.scene.toml").write_text(toml)
-    scene = mb.load(tmp_path / "s.scene.toml")
-    assert scene.springs == expected
-    assert [d.element for d in scene.defects if d.code == "MB113"] == ([] if expected else ["j"])
+def retyped_scene(folder: Path, type: str) -> Path:
+    (folder / "m.sdf").write_text(SDF.format(type="revolute", more=""))
+    path = folder / "s.scene.toml"
+    path.write_text(f'[[model]]\nfile = "m.sdf"\n[[pair]]\nname = "j"\ntype = "{type}"\n')
+    return path
+
+
+def test_a_retyped_joint_keeps_the_spring_of_the_freedom_that_it_keeps(tmp_path: Path) -> None:
+    scene = mb.load(retyped_scene(tmp_path, "cylindrical"))
+    assert scene.springs == (JointSpring("j.rz", 25.0, 0.3),)
+    assert not [d.element for d in scene.defects if d.code == "MB113"]
     mb.simulate(scene, duration=0.01)
+
+
+def test_a_joint_whose_spring_would_mean_nothing_cannot_be_retyped(tmp_path: Path) -> None:
+    with pytest.raises(
+        BadScene, match="revolute joint 'j' has a spring, which means nothing for its new type"
+    ):
+        mb.load(retyped_scene(tmp_path, "spherical"))
 
 
 # Programs

@@ -25,7 +25,7 @@ from mbplugin.sources.scene_source import SceneSource
 #: What ``passive = true`` takes from a joint.
 _OF_THE_FILE = ("effort", "limits", "drive", "actuator")
 #: What acts on the one freedom that a joint has.
-_ON_ONE = ("effort", "drive", "brake", "actuator", "spring")
+_ON_ONE = ("effort", "drive", "brake", "actuator")
 
 
 def settle_duties(models: Scene, source: SceneSource, tables: SceneFile) -> Scene:
