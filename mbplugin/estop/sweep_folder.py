@@ -54,7 +54,7 @@ def part_file(folder: Path, part: int) -> Path:
 
 def signed_table(plan: SweepPlan, part: int, columns: dict[str, Any]) -> Any:
     """Return the stops of a part as a table that says which part of which sweep it is."""
-    table = arrow().table(columns, schema=_schema(plan))
+    table = arrow().table(columns, schema=part_schema(plan))
     told = {_PLAN: plan.fingerprint, _RANGE: _range(plan, part), _CHECKSUM: _checksum(table)}
     return table.replace_schema_metadata(told)
 
@@ -72,7 +72,7 @@ def read_part(plan: SweepPlan, part: int, file: Path) -> Any:
         told = file.stat()
         if not stat.S_ISREG(told.st_mode):
             raise UnfitPart("it is no file")
-        rows, schema = plan.size_of(part), _schema(plan)
+        rows, schema = plan.size_of(part), part_schema(plan)
         if told.st_size > _LEAST + _PER_VALUE * rows * len(schema):
             raise UnfitPart("it is too large for its stops")
         with pyarrow.parquet.ParquetFile(file) as opened:
@@ -154,7 +154,7 @@ def _check_identity(plan: SweepPlan, part: int, schema: Any, rows: int) -> None:
         raise UnfitPart("it belongs to another sweep")
     if told[_RANGE] != _range(plan, part).encode():
         raise UnfitPart(f"it holds the stops {told[_RANGE].decode(errors='replace')[:40]}")
-    if not schema.equals(_schema(plan)) or rows != plan.size_of(part):
+    if not schema.equals(part_schema(plan)) or rows != plan.size_of(part):
         raise UnfitPart("it has other columns or rows")
 
 
@@ -163,11 +163,12 @@ def _range(plan: SweepPlan, part: int) -> str:
     return f"{first} to {first + plan.size_of(part) - 1}"
 
 
-def _schema(plan: SweepPlan) -> Any:
+def part_schema(plan: SweepPlan) -> Any:
     """Return the columns of a part: s, rad or m, rad/s or m/s, kg."""
     pyarrow = arrow()
     names = [f"{what} {b.joint}" for b in plan.scenario.brakes for what in ("time", "travel", "rate")]
-    numbers = [(name, pyarrow.float64()) for name in ("time", "tool_distance", "payload", *names)]
+    names = ["time", "tool_distance", "tool_displacement", "payload", *names]
+    numbers = [(name, pyarrow.float64()) for name in names]
     return pyarrow.schema([("stop", pyarrow.int64()), ("outcome", pyarrow.string()), *numbers])
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mbplugin.estop.batch import StopMachine
-from mbplugin.estop.sweep_folder import arrow, part_file, signed_table
+from mbplugin.estop.sweep_folder import arrow, part_file, part_schema, signed_table
 from mbplugin.estop.sweep_plan import SweepPlan
 from mbplugin.simulation.interrupt import ctrl_c_waits
 
@@ -35,10 +35,8 @@ def part_columns(plan: SweepPlan, part: int) -> dict[str, Any]:
     machine = _machine(plan)
     names = [brake.joint for brake in plan.scenario.brakes]
     own = range(part * plan.part, min((part + 1) * plan.part, plan.count))
-    columns: dict[str, list[Any]] = {"stop": list(own), "outcome": [], "time": []}
-    columns |= {"tool_distance": [], "tool_displacement": [], "payload": []}
-    for name in names:
-        columns |= {f"time {name}": [], f"travel {name}": [], f"rate {name}": []}
+    columns: dict[str, list[Any]] = {name: [] for name in part_schema(plan).names}
+    columns["stop"].extend(own)
     rates = [plan.scenario.rate_of(name) for name in names]
     for k in own:
         q, qd, brakes, payloads = plan.draw(k)
