@@ -163,7 +163,11 @@ def energies(motion: Trajectory, here: Along) -> tuple[Array, Array]:
     kinetic, potential = np.zeros(len(here.q)), np.zeros(len(here.q))
     solids = [(b.name, b.mass, b.p_LC, b.I_C) for b in mech.bodies]
     solids += [(one.body, one.mass, one.com, one.inertia) for one in actions.payloads]
+    standing = welded_to_the_ground(mech)
     for name, mass, centre, inertia in solids:
+        if name in standing:
+            # its potential energy is a constant, which the product leaves out
+            continue
         frame = here.frames[name]
         p, v = frame.at(np.asarray(centre, dtype=float))
         own = np.einsum("tji,tj->ti", frame.R, frame.w)
@@ -224,3 +228,15 @@ def loop_gaps(here: Along) -> tuple[Array, Array]:
             if len(turning) == 3:
                 places.append(one.R[:, 1, 0])
     return np.abs(places).max(axis=0), np.abs(rates).max(axis=0)
+
+
+def welded_to_the_ground(mech: Mechanism) -> set[str]:
+    """Names of the bodies that fixed pairs hold to the ground, one after the other."""
+    standing = {WORLD}
+    for _ in mech.bodies:
+        standing |= {
+            pair.body_b
+            for pair in mech.pairs
+            if pair.type == "fixed" and not pair.closure and pair.body_a in standing
+        }
+    return standing
