@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
@@ -26,6 +26,8 @@ from mbplugin.mechanism.kinematics import coordinates_of
 
 #: Ways that are tried for one block.
 _TRIED = 30
+#: Of more blocks than this the cures are first proved all together, not each for itself before.
+_MANY = 30
 _IN_SPACE = 6
 
 
@@ -53,26 +55,43 @@ def proved_cures(view: View, here: View, kept: Mapping[str, tuple[str, ...]]) ->
     """
     if not view.redundancy or any(b.elimination for b in view.blocks):
         return Cures()
+    stressed = [s for s in stress(view.blocks) if s.ranked.redundancy]
+    if len(stressed) > _MANY and (cures := _cured(view, here, kept, stressed, _candidates)).remedies:
+        return cures
+    return _cured(view, here, kept, stressed, _of_block)
+
+
+def _cured(
+    view: View,
+    here: View,
+    kept: Mapping[str, tuple[str, ...]],
+    stressed: Sequence[StressedBlock],
+    ways_of: Callable[[View, StressedBlock, Container[str]], Iterator[tuple[Change, ...]]],
+) -> Cures:
+    """Return what is proved of the first ways of all blocks."""
     ways: list[list[tuple[Change, ...]]] = []
     left: list[RankedBlock] = []
     obstacles: list[Obstacle] = []
-    for s in stress(view.blocks):
-        if s.ranked.redundancy:
-            if own := list(islice(_of_block(view, s, kept), OFFERED)):
-                ways.append(own)
-            else:
-                left.append(s.ranked)
-                obstacles += _obstacles(view, s, kept)
+    for s in stressed:
+        if own := list(islice(ways_of(view, s, kept), OFFERED)):
+            ways.append(own)
+        else:
+            left.append(s.ranked)
+            obstacles += _obstacles(view, s, kept)
     remedies = tuple(_proved(view, here, ways, sum(b.redundancy for b in left), kept)) if ways else ()
     return Cures(remedies, tuple(obstacles))
 
 
+def _candidates(view: View, s: StressedBlock, kept: Container[str]) -> Iterator[tuple[Change, ...]]:
+    """Yield the changes that may cure a block."""
+    yield from candidate_changes(view.mech, view.poses, s, kept)
+    if len(view.columns) < _IN_SPACE:
+        yield from single_closures(view.mech, view.poses, s, kept)
+
+
 def _of_block(view: View, s: StressedBlock, kept: Container[str]) -> Iterator[tuple[Change, ...]]:
     """Yield the changes that cure a block for itself."""
-    candidates = candidate_changes(view.mech, view.poses, s, kept)
-    if len(view.columns) < _IN_SPACE:
-        candidates = chain(candidates, single_closures(view.mech, view.poses, s, kept))
-    for changes in islice(candidates, _TRIED):
+    for changes in islice(_candidates(view, s, kept), _TRIED):
         if _cures(view, s.ranked, changes):
             yield changes
 

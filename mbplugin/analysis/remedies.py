@@ -85,8 +85,13 @@ def candidate_changes(
     kept : container of str
         Pairs that stay as they are.
     """
-    turns = {p.name: _turn(mech, p, poses) for p in mech.pairs if p.kind.free[-1:] == ("rz",)}
-    yield from _of_block(mech, s, turns, kept)
+    yield from _of_block(mech, s, _turns(mech, poses, s), kept)
+
+
+def _turns(mech: Mechanism, poses: BodyPoses, s: StressedBlock) -> dict[str, float]:
+    """Return by how much the pairs of a block that turn about their own axis have turned, rad."""
+    own = (mech.pair_by_name.get(name) for name in s.ranked.block.constraints)
+    return {p.name: _turn(mech, p, poses) for p in own if p is not None and p.kind.free[-1:] == ("rz",)}
 
 
 def single_closures(
@@ -108,8 +113,7 @@ def single_closures(
 
 def changeable(mech: Mechanism, poses: BodyPoses, s: StressedBlock, names: Container[str]) -> tuple[str, ...]:
     """Return which of some pairs of a block could release self-stresses by a weaker type."""
-    turns = {p.name: _turn(mech, p, poses) for p in mech.pairs if p.kind.free[-1:] == ("rz",)}
-    found = (option.replacement.pair for option in _options(mech, s, turns, ()))
+    found = (option.replacement.pair for option in _options(mech, s, _turns(mech, poses, s), ()))
     return tuple(dict.fromkeys(name for name in found if name in names))
 
 
