@@ -140,6 +140,7 @@ def test_order_two_with_a_controller() -> None:
     assert np.log2(np.array(errors[0]) / errors[1]) == pytest.approx([2.0, 2.0], abs=0.15)
 
 
+@pytest.mark.no_invariants("the balance of forces has no row for a drive that is held from the start")
 @pytest.mark.parametrize(("pair_type", "driven"), [("revolute", ()), ("spherical", ("ry",))])
 def test_profile_that_says_what_a_drive_says(pair_type: str, driven: tuple[str, ...]) -> None:
     """A quartic of time that the compiled steps know, and readable ones ask for, instant by instant."""

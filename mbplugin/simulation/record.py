@@ -12,6 +12,9 @@ from mbplugin.simulation.integrators.contract import Chunk, Step
 from mbplugin.simulation.march import State
 from mbplugin.spatial import AnyArray, Array
 
+#: Times closer than this, relative and in seconds, are one instant.
+_ROUNDING = 1e-12
+
 
 @dataclass
 class Record:
@@ -33,8 +36,11 @@ class Record:
     events: list[Event] = field(default_factory=list)
 
     def add(self, state: State, segment: int) -> None:
-        """Keep a state."""
-        values = (np.array(state.t), state.q, state.qd, state.qdd, state.work)
+        """Keep a state; times that rounding has in the wrong order are one instant."""
+        time = state.t
+        if self.blocks and 0.0 < self.blocks[-1][0][-1] - time < _ROUNDING * (1.0 + abs(time)):
+            time = float(self.blocks[-1][0][-1])
+        values = (np.array(time), state.q, state.qd, state.qdd, state.work)
         self.blocks.append(tuple(v.copy()[None] for v in values))
         self.segments.append((segment, 1))
 
