@@ -45,6 +45,7 @@ def document_of_motion_is_valid(motion: Trajectory) -> None:
         "limits": "record",
         "damping": True,
         "friction": True,
+        "max_seconds": 600.0,
     }
     _require_valid("simulate", simulate_document(short, request, (), "file", ()))
     _valid.add(shape)

@@ -33,6 +33,7 @@ from mbplugin.spatial import Array
 
 REQUEST = {
     "duration": 1.0,
+    "max_seconds": 600.0,
     "integrator": "dop853",
     "step": None,
     "rtol": 1e-8,
@@ -132,6 +133,10 @@ def too_small() -> Trajectory:
     )
 
 
+def spent() -> Trajectory:
+    return mb.simulate(arm((1.0,)), 1e6, max_seconds=1e-6)
+
+
 def stopped() -> Trajectory:
     return stop("stopped").trajectory
 
@@ -150,6 +155,7 @@ MOTIONS: dict[str, Callable[[], Trajectory]] = {
     "interrupted": interrupted,
     "failed": failed,
     "step too small": too_small,
+    "budget spent": spent,
     "stopped": stopped,
 }
 
@@ -161,7 +167,10 @@ def stop(outcome: str) -> mb.StopReport:
     delay = 0.2 if outcome == "limit_hit" else 0.0
     brakes = [{"joint": "j0", "torque": torque, "delay": delay}]
     duration = 1.0 if outcome == "not_stopped" else 60.0
-    return mb.estop(arm((1.0,), limits=limits), qd={"j0": rate}, brakes=brakes, duration=duration)
+    seconds = 1e-6 if outcome == "budget_spent" else 60.0
+    return mb.estop(
+        arm((1.0,), limits=limits), qd={"j0": rate}, brakes=brakes, duration=duration, max_seconds=seconds
+    )
 
 
 def kinds_and_outcomes(documents: Iterable[Any]) -> tuple[set[str], set[str]]:
@@ -203,7 +212,8 @@ def test_every_outcome_of_a_table_follows_the_schema() -> None:
         )
         document = validated(stop_table_document(table), "stop-table")
         found |= {row["outcome"] for row in document["rows"]}
-    assert found == set(STOP_OUTCOMES)
+    # a table's and a sweep's stops have ten minutes each
+    assert found == set(STOP_OUTCOMES) - {"budget_spent"}
 
 
 def test_every_outcome_of_a_sweep_follows_the_schema(tmp_path: Path) -> None:
@@ -225,7 +235,7 @@ brake = [{ joint = "j0", torque = TORQUE }]
         jsonschema.validate(document, schema_of("sweep"))
         found |= {outcome["outcome"] for outcome in document["outcomes"]}
     # a scene states no joint limits
-    assert found == set(STOP_OUTCOMES) - {"limit_hit"}
+    assert found == set(STOP_OUTCOMES) - {"limit_hit", "budget_spent"}
 
 
 def test_a_lock_on_a_driven_joint_follows_the_schema_on_the_command_line(tmp_path: Path) -> None:

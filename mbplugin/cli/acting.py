@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
+from mbplugin.cli.options import number
 from mbplugin.errors import BadUsage
 
 LoadOption = Annotated[
@@ -54,8 +54,7 @@ def _parts(option: str, text: str, expected: str) -> tuple[str, list[float], lis
 
 
 def _numbers(option: str, text: str, values: str) -> list[float]:
-    parts: Sequence[str] = values.split(",")
-    try:
-        return [float(part) for part in parts]
-    except ValueError:
-        raise BadUsage(f"{option} {text!r} has no number in {values!r}", expected="numbers") from None
+    return [
+        number(part, f"{option} {text!r} has no number in", "finite numbers", values)
+        for part in values.split(",")
+    ]

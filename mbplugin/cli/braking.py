@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mbplugin.cli.acting import parse_payload
+from mbplugin.cli.options import number
 from mbplugin.errors import BadUsage
 
 if TYPE_CHECKING:
@@ -53,11 +54,8 @@ def parse_lock(text: str) -> Lock:
     joint, at, times = text.rpartition("@")
     if not at:
         return Lock(text)
-    start, colon, until = times.partition(":")
-    try:
-        return Lock(joint, float(start), until=float(until) if colon else None)
-    except ValueError:
-        raise BadUsage(f"--lock has {text!r}", expected="JOINT[@S[:UNTIL]]") from None
+    begin, *end = (number(t, "--lock has", "JOINT[@S[:UNTIL]]", text) for t in times.split(":", 1))
+    return Lock(joint, begin, until=end[0] if end else None)
 
 
 def parse_brake(text: str) -> dict[str, Any]:
@@ -75,8 +73,5 @@ def parse_payloads(texts: list[str] | None) -> float | list[dict[str, Any]] | No
     if not texts:
         return None
     if len(texts) == 1 and ":" not in texts[0]:
-        try:
-            return float(texts[0])
-        except ValueError:
-            raise BadUsage(f"--payload has {texts[0]!r}", expected="MASS or BODY:MASS[@X,Y,Z]") from None
+        return number(texts[0], "--payload has", "MASS or BODY:MASS[@X,Y,Z]")
     return [parse_payload(text) for text in texts]

@@ -60,6 +60,7 @@ def estop_command(
     tool: ToolOption = None,
     limits: Limits = "stop",
     duration: Duration = 10.0,
+    max_seconds: opt.MaxSecondsOption = opt.MAX_SECONDS,
     base: opt.BaseOption = None,
     output_format: opt.PageFormatOption = opt.PageFormat.text,
     output: opt.OutputOption = None,
@@ -99,6 +100,7 @@ def estop_command(
             tool=tool,
             limits=limits,
             duration=duration,
+            max_seconds=max_seconds,
             progress=progress,
         )
     if output_format is opt.PageFormat.html:

@@ -66,7 +66,36 @@ FormatOption = Annotated[Format, typer.Option("--output-format", help="The forma
 PageFormatOption = Annotated[
     PageFormat, typer.Option("--output-format", help="The format of the output; html is a page to mail.")
 ]
+#: As in ``mbplugin.simulation.budget``, which the help must not import.
+MAX_SECONDS = 600.0
+MaxSecondsOption = Annotated[
+    float,
+    typer.Option(
+        "--max-seconds", metavar="S", help="Of computing: longer, and it ends as budget_spent, kept so far."
+    ),
+]
 OutputOption = Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write to this file.")]
+
+
+def number(text: str, what: str, expected: str = "a finite number", shown: str = "") -> float:
+    """Return a finite number of a size that a machine has, as in a scene.
+
+    Raises
+    ------
+    BadUsage
+        Begins with ``what``; shows the text, or what it is a part of.
+    """
+    from mbplugin.sources.numbers import LARGEST
+
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise BadUsage(f"{what} {shown or text!r}", expected=expected)
+    if abs(value) > LARGEST:
+        raise BadUsage(f"{what} {shown or text!r}", expected=f"magnitudes up to {LARGEST:g}")
+    return value
 
 
 def parse_q(texts: Sequence[str] | None, option: str = "--q") -> dict[str, float]:
@@ -82,13 +111,7 @@ def parse_q(texts: Sequence[str] | None, option: str = "--q") -> dict[str, float
         name, equals, text = part.rpartition("=")
         if not equals or not name.strip():
             raise BadUsage(f"{option} has {part!r}", expected="NAME=VALUE,…")
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise BadUsage(f"{option} gives {name.strip()!r} the value {text!r}", expected="a finite number")
-        values[name.strip()] = value
+        values[name.strip()] = number(text, f"{option} gives {name.strip()!r} the value")
     return values
 
 

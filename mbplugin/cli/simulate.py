@@ -86,6 +86,7 @@ def simulate_command(
     coordinates: Coordinates = "joint",
     samples: Samples = None,
     reactions: ReactionsOption = None,
+    max_seconds: opt.MaxSecondsOption = opt.MAX_SECONDS,
     base: opt.BaseOption = None,
     planar: opt.PlanarOption = None,
     save: Save = None,
@@ -136,6 +137,7 @@ def simulate_command(
         "limits": limits,
         "damping": damping,
         "friction": friction,
+        "max_seconds": max_seconds,
     }
     locks = [parse_lock(value) for value in lock or ()]
     from mbplugin.simulation.run import simulate

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from dataclasses import replace
 from enum import Enum
@@ -23,7 +22,6 @@ from mbplugin.cli.braking import (
 )
 from mbplugin.cli.output import complain, emit, refuse_overwriting
 from mbplugin.cli.progress import count_bar
-from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 from mbplugin.visible import visible
 
@@ -178,13 +176,10 @@ def _tell_replaced(report: SweepReport) -> None:
 
 def _range(option: str, text: str) -> tuple[float, float]:
     low, _, high = text.partition(",")
-    try:
-        values = float(low), float(high)
-    except ValueError:
-        values = math.nan, math.nan
-    if not all(map(math.isfinite, values)):
-        raise BadUsage(f"{option} has {text!r}", expected="LOW,HIGH")
-    return values
+    return (
+        opt.number(low, f"{option} has", "LOW,HIGH", text),
+        opt.number(high, f"{option} has", "LOW,HIGH", text),
+    )
 
 
 def _report(

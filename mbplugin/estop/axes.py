@@ -51,6 +51,8 @@ def table_axes(mech: Mechanism, tool: str, names: Sequence[str] | None = None) -
                     f"the axis {name!r} is no joint between the ground and {tool!r}",
                     remedy=suggestion(name, known),
                 )
+        if len(set(names)) < len(names):
+            raise BadUsage(f"the axes are {', '.join(names[:6])}", expected="each joint once")
         return tuple(names)
     poses = forward(mech, np.zeros(len(mech.q_names)))
     places = [place(mech, joint, poses) for joint in chain]

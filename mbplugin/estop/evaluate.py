@@ -40,8 +40,9 @@ def evaluate(
     reaction = min((j.reaction_time for j in joints if j.time > 0), default=0.0)
     tool = _tool(scenario, dense, poses, reaction)
     impact = impact_at_end(motion, scenario.actions)
+    outcome = outcome_of(motion, joints)
     return StopReport(
-        outcome_of(motion, joints),
+        outcome,
         scenario,
         motion,
         max((j.time for j in joints), default=float(motion.time[-1])),
@@ -52,14 +53,26 @@ def evaluate(
         _energies(motion, joints),
         _naive(scenario, motion, tool),
         impact,
-        (*scenario.notes, *motion.notes),
+        (*scenario.notes, *motion.notes, *_why_not_stopped(outcome, scenario, joints)),
     )
+
+
+def _why_not_stopped(
+    outcome: StopOutcome, scenario: Scenario, joints: tuple[JointStop, ...]
+) -> tuple[str, ...]:
+    """Return why a stop does not end at rest, where nothing else says it."""
+    if outcome != "not_stopped":
+        return ()
+    moving = ", ".join(joint.name for joint in joints if not joint.stopped) or "a body that no joint holds"
+    return (f"still moving when the longest time, {scenario.duration:g} s, was over: {moving}",)
 
 
 def outcome_of(motion: Trajectory, joints: tuple[JointStop, ...]) -> StopOutcome:
     """Return how a stop ends."""
     if motion.outcome == "limit_hit":
         return "limit_hit"
+    if motion.outcome == "budget_spent":
+        return "budget_spent"
     if any(joint.back > max(_BACK, _SHARE * abs(joint.travel)) for joint in joints):
         return "slipped_back"
     return "stopped" if motion.outcome == "stopped" else "not_stopped"

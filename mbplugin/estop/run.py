@@ -29,6 +29,7 @@ from mbplugin.simulation.brakes import (
     robot_brakes,
     unbraked_for_freedoms,
 )
+from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.runner import Progress
 from mbplugin.sources.scene import Payload, Scene, mechanism_of
 from mbplugin.spatial import Array
@@ -59,6 +60,7 @@ def estop(
     rtol: float = 1e-8,
     atol: float = 1e-10,
     tolerance: float | None = None,
+    max_seconds: float = MAX_SECONDS,
     progress: Progress | None = None,
 ) -> StopReport:
     """Return how a moving robot stops after a signal at t = 0.
@@ -99,6 +101,8 @@ def estop(
     rtol, atol : float
     tolerance : float, optional
         Relative rank tolerance; the scene's, else 1e-4.
+    max_seconds : float
+        Of computing; a stop that takes longer ends with the outcome ``budget_spent``.
 
     Raises
     ------
@@ -124,7 +128,9 @@ def estop(
         friction=friction,
         tolerance=tolerance,
     )
-    scenario = replace(scenario, limits=limits, duration=duration, rtol=rtol, atol=atol)
+    scenario = replace(
+        scenario, limits=limits, duration=duration, rtol=rtol, atol=atol, max_seconds=max_seconds
+    )
     shapes, request = (scene.shapes, scene.request) if scene else (None, None)
     return evaluate(scenario, run_stop(scenario, progress), shapes, request)
 

@@ -12,7 +12,8 @@ from mbplugin.dynamics.actions import Actions
 from mbplugin.errors import BadUsage
 from mbplugin.mechanism.mechanism import Mechanism
 from mbplugin.simulation.brakes import JointBrake
-from mbplugin.simulation.options import Options
+from mbplugin.simulation.budget import MAX_SECONDS
+from mbplugin.simulation.options import LONGEST, Options
 from mbplugin.simulation.passing_marks import joint_limits
 from mbplugin.spatial import Array
 
@@ -48,6 +49,8 @@ class Scenario:
         What was assumed and changed, one sentence each.
     tolerance : float
         Relative rank tolerance.
+    max_seconds : float
+        Of computing.
     """
 
     mech: Mechanism
@@ -67,12 +70,15 @@ class Scenario:
     assumed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     tolerance: float = DEFAULT_TOLERANCE
+    max_seconds: float = MAX_SECONDS
 
     def __post_init__(self) -> None:
         if self.category not in CATEGORIES:
             raise BadUsage(f"there is no stop category {self.category}", expected="0, 1 or 2")
         if self.limits not in ("stop", "ignore"):
             raise BadUsage(f"limits are {self.limits!r}", expected="stop or ignore")
+        if not 0 < self.duration <= LONGEST:
+            raise BadUsage(f"the duration is {self.duration:g} s", expected=f"up to {LONGEST:g} s")
         if self.limits == "stop":
             self._require_within_limits()
 

@@ -24,6 +24,7 @@ def run_stop(scenario: Scenario, progress: Progress | None = None) -> Trajectory
         atol=scenario.atol,
         limits=scenario.limits,
         tolerance=scenario.tolerance,
+        max_seconds=scenario.max_seconds,
     )
     return move(
         scenario.mech,

@@ -21,6 +21,8 @@ from mbplugin.spatial import Array
 #: Changes whenever the part files get other columns, or a column another meaning: such a folder is another
 #: sweep's.
 _COLUMNS = 2
+#: More stops than anybody waits for.
+MOST_STOPS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +62,10 @@ class SweepPlan:
     part: int = 250
 
     def __post_init__(self) -> None:
-        if self.count < 1 or self.part < 1:
-            raise BadUsage(f"a sweep of {self.count} stops was asked for", expected="at least one")
+        if not 1 <= self.count <= MOST_STOPS or self.part < 1:
+            raise BadUsage(
+                f"a sweep of {self.count} stops was asked for", expected=f"at least one, at most {MOST_STOPS}"
+            )
         if self.seed < 0:
             raise BadUsage(f"the seed is {self.seed}", expected="a number that is not negative")
         for what in ("q_spread", "torque_tolerance", "delay_tolerance"):

@@ -209,7 +209,7 @@ class StopReport:
 
     Parameters
     ----------
-    outcome : "stopped", "limit_hit", "not_stopped" or "slipped_back"
+    outcome : "stopped", "limit_hit", "not_stopped", "slipped_back" or "budget_spent"
     scenario : Scenario
     trajectory : Trajectory
         From the signal on.

@@ -10,6 +10,7 @@ import numpy as np
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.mechanism.body import WORLD
 from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.sources.numbers import LARGEST
 from mbplugin.sources.scene import Load, Payload
 from mbplugin.spatial import Array
 
@@ -74,9 +75,10 @@ def _payload(mech: Mechanism, payload: PayloadLike) -> Payload:
             np.diag(inertia) if inertia.ndim == 1 else inertia,
         )
     _check_body(mech, "payload", payload.body)
-    if not np.isfinite(payload.mass) or payload.mass < 0:
+    if not 0 <= payload.mass <= LARGEST:
         raise BadNumber(
-            f"the payload on {payload.body!r} has mass {payload.mass}", expected="kg, not negative"
+            f"the payload on {payload.body!r} has mass {payload.mass}",
+            expected=f"kg, not negative, up to {LARGEST:g}",
         )
     com = _vector(f"com of the payload on {payload.body!r}", payload.com)
     return Payload(payload.body, float(payload.mass), com, np.asarray(payload.inertia, dtype=float))
@@ -126,13 +128,13 @@ def _vector(what: str, value: Any) -> Array:
         vector = np.array(value, dtype=float)
     except (TypeError, ValueError):
         vector = np.zeros(0)
-    if vector.shape != (3,) or not np.isfinite(vector).all():
-        raise BadNumber(f"{what} is {value!r}", expected="three finite numbers")
+    if vector.shape != (3,) or not (np.abs(vector) <= LARGEST).all():
+        raise BadNumber(f"{what} is {value!r}", expected=f"three finite numbers up to {LARGEST:g}")
     return vector
 
 
 def _finite(what: str, value: Any) -> float:
     number = float(value)
-    if not np.isfinite(number):
-        raise BadNumber(f"{what} is {value!r}", expected="a finite number")
+    if not abs(number) <= LARGEST:
+        raise BadNumber(f"{what} is {value!r}", expected=f"a finite number up to {LARGEST:g}")
     return number

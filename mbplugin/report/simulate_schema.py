@@ -59,6 +59,7 @@ def _request() -> s.Schema:
         limits={"enum": ["record", "stop", "ignore"]},
         damping=s._FLAG,
         friction=s._FLAG,
+        max_seconds=s._described(s._SIZE, "of computing, s; a longer motion ends as budget_spent"),
     )
 
 

@@ -9,12 +9,16 @@ from math import inf, isfinite
 from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
 from mbplugin.dynamics.equations import COORDINATES
 from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.spatial import Array
 
 INTEGRATORS = ("dop853", "rk4", "variational")
 LIMITS = ("record", "stop", "ignore")
 TRANSITIONS = ("consistent", "naive")
 STABILIZATIONS = ("projection", "baumgarte", "none")
+
+#: No motion of a machine is longer, s (31 years), and nobody reads more samples.
+LONGEST, MOST_SAMPLES = 1e9, 1_000_000
 
 #: A prescribed motion: value, rate and acceleration at a time, rad and s or m and s. Where its acceleration
 #: jumps it says so by an attribute ``breaks``, times in s: no step runs across one.
@@ -74,6 +78,8 @@ class Options:
     transition : "consistent" or "naive"
         Whether the rates jump by momentum balance when a lock closes, or only the locked ones to zero:
         the usual shortcut, wrong, for comparison.
+    max_seconds : float
+        Of computing; a motion that takes longer ends with the outcome ``budget_spent``.
     """
 
     duration: float
@@ -94,15 +100,20 @@ class Options:
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     readable: bool = False
     transition: str = "consistent"
+    max_seconds: float = MAX_SECONDS
 
     def __post_init__(self) -> None:
-        _require_positive("duration", self.duration, "s")
+        _require_positive("duration", self.duration, "s", LONGEST)
+        _require_positive("time to compute", self.max_seconds, "s", LONGEST)
         _require_positive("rtol", self.rtol, "")
         _require_positive("atol", self.atol, "")
         if self.step is not None:
             _require_positive("step", self.step, "s")
-        if self.samples is not None and self.samples < 1:
-            raise BadUsage(f"{self.samples} samples were asked for", expected="at least one interval")
+        if self.samples is not None and not 1 <= self.samples <= MOST_SAMPLES:
+            raise BadUsage(
+                f"{self.samples} samples were asked for",
+                expected=f"at least one interval and at most {MOST_SAMPLES}",
+            )
         if not 0 < self.tolerance < 1:
             raise BadUsage(f"the tolerance is {self.tolerance:g}", expected="a number between 0 and 1")
         for what, value, known in (
@@ -127,6 +138,9 @@ class Options:
         return default and not self.profiles and not self.readable and self.stabilization != "baumgarte"
 
 
-def _require_positive(what: str, value: float, unit: str) -> None:
-    if not (isfinite(value) and value > 0):
-        raise BadUsage(f"the {what} is {value:g}{' ' + unit if unit else ''}", expected="a positive number")
+def _require_positive(what: str, value: float, unit: str, largest: float = inf) -> None:
+    if not (isfinite(value) and 0 < value <= largest):
+        bound = "" if largest == inf else f" up to {largest:g}{' ' + unit if unit else ''}"
+        raise BadUsage(
+            f"the {what} is {value:g}{' ' + unit if unit else ''}", expected=f"a positive number{bound}"
+        )

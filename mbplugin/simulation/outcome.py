@@ -10,6 +10,7 @@ Outcome = Literal[
     "limit_hit",
     "event",
     "interrupted",
+    "budget_spent",
     "singular",
     "step_too_small",
     "singular_transition",

@@ -28,12 +28,15 @@ class Record:
         Which set of constraints held.
     steps : list of Step
     events : list of Event
+    count : int
+        How many samples were added.
     """
 
     blocks: list[tuple[Array, ...]] = field(default_factory=list)
     segments: list[tuple[int, int]] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    count: int = 0
 
     def add(self, state: State, segment: int) -> None:
         """Keep a state; times that rounding has in the wrong order are one instant."""
@@ -43,12 +46,14 @@ class Record:
         values = (np.array(time), state.q, state.qd, state.qdd, state.work)
         self.blocks.append(tuple(v.copy()[None] for v in values))
         self.segments.append((segment, 1))
+        self.count += 1
 
     def add_chunk(self, chunk: Chunk, kept: int, segment: int) -> None:
         """Keep the first samples of a chunk."""
         values = (chunk.time, chunk.q, chunk.qd, chunk.qdd, chunk.work)
         self.blocks.append(tuple(v[:kept] for v in values))
         self.segments.append((segment, kept))
+        self.count += kept
 
     def arrays(self) -> tuple[Array, Array, Array, Array, Array]:
         """Return time (T,), q, qd, qdd and works (T, 3) of all samples."""

@@ -19,6 +19,7 @@ from mbplugin.reactions.loads import LoadLike, PayloadLike, read_loads, read_pay
 from mbplugin.simulation.activation import Activation
 from mbplugin.simulation.asked import checked_locks, each_once, rank_tolerance, scene_state, timed_holds
 from mbplugin.simulation.brakes import BrakeLike, brake_forces
+from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.callables import guarded
 from mbplugin.simulation.locking.holds import Hold, take_out
 from mbplugin.simulation.locking.instant import gripped
@@ -74,6 +75,7 @@ def simulate(
     samples: int | None = None,
     readable: bool = False,
     transition: str = "consistent",
+    max_seconds: float = MAX_SECONDS,
     progress: Progress | None = None,
 ) -> Trajectory:
     """Return the motion of a mechanism over a time, from a state at which its loops are closed first.
@@ -136,6 +138,9 @@ def simulate(
         Use the loops written in Python.
     transition : "consistent" or "naive"
         With "naive" a lock only sets its own rates to zero: the usual shortcut, wrong, for comparison.
+    max_seconds : float
+        Of computing; a motion that takes longer, or more memory than a machine has, ends with the outcome
+        ``budget_spent``, and what was computed is kept.
     progress : callable, optional
         Told (time, duration) now and then.
 
@@ -189,6 +194,7 @@ def simulate(
         dict(profiles or {}),
         readable,
         transition,
+        max_seconds,
     )
     timed = (*(scene.locks if scene else ()), *locks)
     given = set(q0) if isinstance(q0, Mapping) else set()

@@ -9,6 +9,7 @@ import numpy as np
 from mbplugin.dynamics.kernels.group import displace
 from mbplugin.errors import BadNumber, MbPluginError
 from mbplugin.simulation.activation import Activation
+from mbplugin.simulation.budget import Budget
 from mbplugin.simulation.crossing import Crossed
 from mbplugin.simulation.event import passing
 from mbplugin.simulation.grid import Grid
@@ -52,6 +53,8 @@ class Runner:
         crossings = self.phases.crossings
         self.grid = Grid(options.duration / options.samples, crossings) if options.samples else None
         nv = len(problem.qd)
+        # a sample has q, q̇ and q̈, its step x(τ) and q̇(τ) up to the seventh power
+        self.budget = Budget(options.max_seconds, len(problem.q) + 20 * nv)
         self.state = State(0.0, problem.q.copy(), problem.qd.copy(), np.zeros(nv), h=_first_step(options))
 
     def run(self, progress: Progress | None = None) -> str:
@@ -91,6 +94,11 @@ class Runner:
                 return "stopped"
         return "completed"
 
+    def _budget_spent(self) -> bool:
+        """Whether the motion may not go on; says why."""
+        self.failure = self.budget.spent(self.record, self.state.t)
+        return bool(self.failure)
+
     def _keep(self) -> None:
         self.record.add(self.state, self.activation.segment)
         self.passage.note()
@@ -116,6 +124,8 @@ class Runner:
     def _advance_to(self, end: float, progress: Progress | None) -> str:
         """Take steps to a scheduled instant; return an outcome that ends the motion, or nothing."""
         while self.state.t < end - 1e-13 * (1.0 + end):
+            if self._budget_spent():
+                return "budget_spent"
             with ctrl_c_waits():
                 outcome = self._advance_a_chunk(end)
             if outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from mbplugin.errors import BadScene, UnknownName
 from mbplugin.mechanism import PAIR_TYPES, Coupling, Driver, KnifeEdge, Lock, Pair, Pfaffian, Rolling, Term
 from mbplugin.sources.scene import Actuator, Brake, Load, Payload, Stiffness
 from mbplugin.sources.scene_joints import require_known
-from mbplugin.sources.scene_schema import CouplingTable, PfaffianTable, SceneFile, StiffnessTable
+from mbplugin.sources.scene_schema import BrakeTable, CouplingTable, PfaffianTable, SceneFile, StiffnessTable
 from mbplugin.sources.scene_source import SceneSource
 from mbplugin.spatial import Array
 
@@ -209,7 +210,21 @@ def brakes(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Brake,
     """Return the ``[[brake]]`` tables."""
     for i, table in enumerate(tables.brake):
         check_freedoms(pairs, table.joint, (), source.where("brake", i, "joint"))
+        _require_holding(table, pairs[table.joint], source.where("brake", i, "static_torque"))
     return tuple(Brake(**table.model_dump()) for table in tables.brake)
+
+
+def _require_holding(table: BrakeTable, pair: Pair, where: str) -> None:
+    """Refuse a brake that holds less than it slides with, whatever command would use it."""
+    sliding = table.torque
+    if sliding is None:
+        sliding = pair.freedoms[0].effort if len(pair.freedoms) == 1 else 0.0
+    if table.static_torque is not None and isfinite(sliding) and table.static_torque < sliding:
+        raise BadScene(
+            f"the brake of {table.joint!r} holds {table.static_torque:g} and slides with {sliding:g}",
+            where=where,
+            expected="static_torque not below torque",
+        )
 
 
 def payloads(source: SceneSource, tables: SceneFile, bodies: Bodies) -> tuple[Payload, ...]:

@@ -220,7 +220,8 @@ def _joint_axes(node: Node, kind: str, axes: Sequence[Array], frames: Frames) ->
         return np.asarray(R_WJ @ align_z(R_WJ.T @ axes[0]))
     assert node.member is not None
     x, second = axes
-    cosine = float(x @ second)
+    # unit vectors of rounded numbers may have a product beyond one
+    cosine = float(np.clip(x @ second, -1.0, 1.0))
     if abs(cosine) > _PERPENDICULAR:
         raise BrokenModel(
             f"the axes of {kind} joint {node.name!r} meet at {np.degrees(np.arccos(cosine)):.4g} degrees",

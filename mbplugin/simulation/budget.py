@@ -1,0 +1,53 @@
+"""What a motion may cost: time, memory for its steps, and events; beyond it ends, and what it has is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mbplugin.simulation.record import Record
+
+#: Seconds of computing that a motion may take where nobody says.
+MAX_SECONDS = 600.0
+#: Memory for its samples and steps, bytes, and events.
+MOST_BYTES, MOST_EVENTS = 1_500_000_000, 100_000
+#: What a sample and a step take besides their numbers, bytes.
+_OVERHEAD = 1000
+
+
+@dataclass
+class Budget:
+    """A clock that runs from its making.
+
+    Parameters
+    ----------
+    max_seconds : float
+    sample_numbers : int
+        How many numbers a sample with its step holds.
+    """
+
+    max_seconds: float
+    sample_numbers: int
+    begun: float = field(default_factory=monotonic)
+
+    @property
+    def most_samples(self) -> int:
+        """How many samples and steps there is memory for."""
+        return MOST_BYTES // (_OVERHEAD + 8 * self.sample_numbers)
+
+    def spent(self, record: Record, time: float) -> str:
+        """Return which budget is used up at an instant of the motion (s), as a sentence; empty: none."""
+        used = monotonic() - self.begun
+        if used > self.max_seconds:
+            return _sentence(time, f"{self.max_seconds:g} s of computing", "allow more (--max-seconds)")
+        if record.count > self.most_samples:
+            return _sentence(time, f"{self.most_samples} steps", "take longer steps or a shorter duration")
+        if len(record.events) > MOST_EVENTS:
+            return _sentence(time, f"{MOST_EVENTS} events", "take a shorter duration")
+        return ""
+
+
+def _sentence(time: float, what: str, remedy: str) -> str:
+    return f"the motion ends at {time:.6g} s because {what} were used up; {remedy}"
