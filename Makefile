@@ -2,6 +2,7 @@
 #   make demo       lint PyBullet's Minitaur: the verdict on the terminal, a page to mail in out/minitaur.html
 #   make test       ruff, mypy and the tests
 #   make test-all   the same with the slow sweeps, the robots of example-robot-data and a browser
+#   make lowest     the core tests with the lowest version of every dependency, in an environment of its own
 #   make lint       ruff and mypy only
 #   make docs       the documentation site, out/site/index.html
 #   make viewer     bundle the script of the HTML report anew (needs npm)
@@ -20,7 +21,7 @@ PYTHONS := $(or $(PYTHON),python3.11 python3.10 python3 python3.12 python3.13 py
 # another environment or a user's settings must not leak into this one
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET
 
-.PHONY: demo test test-all browser lint docs viewer schemas fuzz bench clean
+.PHONY: demo test test-all lowest browser lint docs viewer schemas fuzz bench clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/core.stamp
@@ -36,6 +37,21 @@ test: lint
 
 test-all: browser $(VENV)/all.stamp lint
 	$(BIN)/python -m pytest -n 2
+
+LOWEST := out/lowest
+CORE := $(addprefix tests/test_,cli.py urdf.py sdf.py mjcf.py scene_toml.py oracles.py matrix.py reactions_statics.py \
+  simulate_report.py stop_commands.py sweep_command.py attack_meshes.py)
+
+# what the dependencies depend on is as new as pip takes it today
+lowest: $(BIN)/python
+	@mkdir -p out
+	@$(BIN)/python -m venv --clear $(LOWEST)
+	@echo "Installing the lowest versions into $(LOWEST) …"
+	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check 'tomli; python_version < "3.11"'
+	@$(LOWEST)/bin/python tests/lowest.py > out/lowest.txt
+	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint out/lowest.txt \
+	  -e '.[mjcf,yaml,xacro,sweep,plot]' pytest hypothesis jsonschema
+	$(LOWEST)/bin/python -m pytest $(CORE)
 
 browser:
 	@command -v chromium >/dev/null && command -v Xvfb >/dev/null || \
