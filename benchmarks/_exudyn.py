@@ -8,8 +8,8 @@ from typing import Any
 sys.exudynFast = True  # type: ignore[attr-defined]  # its build without range checks
 
 from mbplugin.dynamics.kernels.solids import find_solids  # noqa: E402
-from mbplugin.mechanism import Mechanism  # noqa: E402
-from mbplugin.spatial import Array  # noqa: E402
+from mbplugin.model.mechanism import Mechanism  # noqa: E402
+from mbplugin.model.spatial import Array  # noqa: E402
 
 
 def kinematic_tree(mech: Mechanism, q: Array) -> tuple[Any, Any]:

@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 
 import mbplugin as mb
-from mbplugin.dynamics.actions import Actions
 from mbplugin.dynamics.kernels.solids import find_solids
-from mbplugin.mechanism import Body, Mechanism, Pair
-from mbplugin.simulation.activation import Activation
-from mbplugin.simulation.march import CompiledMarch
+from mbplugin.model.applied_forces import Actions
+from mbplugin.model.mechanism import Body, Mechanism, Pair
+from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation
+from mbplugin.simulation.active_set.activation import Activation
+from mbplugin.simulation.events.schedule import schedule_of
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import pose_problem
 from mbplugin.simulation.runner import Runner
-from mbplugin.simulation.schedule import schedule_of
-from mbplugin.spatial import Array, Pose, quaternion_from_rotation
+from mbplugin.simulation.steppers.compiled import CompiledMarch
 
 G = np.array([0.0, 0.0, -9.81])
 

@@ -13,8 +13,8 @@ import scipy.linalg
 
 from mbplugin.analysis import analyze_mechanism
 from mbplugin.constraints.matrix import constraint_matrix
-from mbplugin.mechanism import Body, Mechanism, Pair
-from mbplugin.spatial import Array, Pose
+from mbplugin.model.mechanism import Body, Mechanism, Pair
+from mbplugin.model.spatial import Array, Pose
 
 #: Runs, of which the best counts: the machine's noise only adds.
 RUNS = 3

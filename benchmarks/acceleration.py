@@ -18,10 +18,10 @@ import numba  # noqa: E402
 import numpy as np  # noqa: E402
 from _models import chain, iiwa, mjcf, pendulum, per_call, table, urdf  # noqa: E402
 
-from mbplugin.dynamics.actions import Actions  # noqa: E402
 from mbplugin.dynamics.forward import ForwardDynamics, free_accelerations  # noqa: E402
-from mbplugin.mechanism import Mechanism  # noqa: E402
-from mbplugin.spatial import Array  # noqa: E402
+from mbplugin.model.applied_forces import Actions  # noqa: E402
+from mbplugin.model.mechanism import Mechanism  # noqa: E402
+from mbplugin.model.spatial import Array  # noqa: E402
 
 _LOOP = 200
 

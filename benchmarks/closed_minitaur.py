@@ -20,9 +20,9 @@ from _models import mjcf, table, wall  # noqa: E402
 import mbplugin as mb  # noqa: E402
 from mbplugin.constraints.assembly import assemble  # noqa: E402
 from mbplugin.dynamics.kernels.solids import find_solids  # noqa: E402
-from mbplugin.mechanism import Mechanism  # noqa: E402
-from mbplugin.sources import reload  # noqa: E402
-from mbplugin.spatial import Array  # noqa: E402
+from mbplugin.model.mechanism import Mechanism  # noqa: E402
+from mbplugin.model.spatial import Array  # noqa: E402
+from mbplugin.readers import reload  # noqa: E402
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 
@@ -58,7 +58,7 @@ def mujoco(mech: Mechanism, q: Array, qd: Array, step: float) -> tuple[float, fl
 
 def _positions(mech: Mechanism, q: Array, count: int) -> Array:
     """Return MuJoCo's coordinates: w first in a quaternion, the body frame for a free root."""
-    from mbplugin.mechanism.kinematics import forward
+    from mbplugin.model.mechanism.kinematics import forward
 
     out, poses = [], forward(mech, q)
     for joint in mech.tree.joints:

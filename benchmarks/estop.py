@@ -17,12 +17,12 @@ import numpy as np
 import pybullet_data
 
 import mbplugin as mb
-from mbplugin.estop.batch import StopMachine
-from mbplugin.estop.run import make_scenario
-from mbplugin.estop.scenario import Scenario
-from mbplugin.estop.sweep import sweep
-from mbplugin.estop.sweep_plan import SweepPlan
-from mbplugin.sources.scene import Brake
+from mbplugin.model.scene import Brake
+from mbplugin.stopping.compiled.batch import StopMachine
+from mbplugin.stopping.run import make_scenario
+from mbplugin.stopping.scenario.scenario import Scenario
+from mbplugin.stopping.sweep.plan import SweepPlan
+from mbplugin.stopping.sweep.run import sweep
 
 JOINTS = 6
 TORQUES = (120.0, 120.0, 80.0, 25.0, 25.0, 15.0)

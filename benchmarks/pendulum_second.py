@@ -16,8 +16,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 from _models import mjcf, pendulum, prepared, table, wall  # noqa: E402
 
+from mbplugin.model.spatial import Array  # noqa: E402
 from mbplugin.simulation.run import simulate  # noqa: E402
-from mbplugin.spatial import Array  # noqa: E402
 
 START, STEP = np.full(3, np.pi / 6), 1e-4
 

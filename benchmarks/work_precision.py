@@ -22,9 +22,9 @@ import numpy as np  # noqa: E402
 from _models import iiwa, mjcf, pendulum, prepared, table, urdf, wall  # noqa: E402
 
 import mbplugin as mb  # noqa: E402
-from mbplugin.mechanism import Mechanism  # noqa: E402
+from mbplugin.model.mechanism import Mechanism  # noqa: E402
+from mbplugin.model.spatial import Array  # noqa: E402
 from mbplugin.simulation.run import simulate  # noqa: E402
-from mbplugin.spatial import Array  # noqa: E402
 
 Case = tuple[str, Mechanism, Array]
 Found = list[tuple[str, str, float, Array]]

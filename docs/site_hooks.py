@@ -21,10 +21,10 @@ GUIDES, RULES = "How to", "Rules"
 #: What users import besides the public names.
 FURTHER = (
     "mbplugin.testing.assert_lints",
-    "mbplugin.lint.rule.Rule",
-    "mbplugin.lint.finding.Finding",
-    "mbplugin.sources.spring.Spring",
-    "mbplugin.sources.spring.JointSpring",
+    "mbplugin.linter.rule.Rule",
+    "mbplugin.linter.finding.Finding",
+    "mbplugin.model.spring.Spring",
+    "mbplugin.model.spring.JointSpring",
     "mbplugin.simulation.options.UserEvent",
     "mbplugin.report.html.page.html_page",
     "mbplugin.report.html.chapter.Chapter",
@@ -33,7 +33,7 @@ FURTHER = (
 
 def on_config(config: Any) -> Any:
     """Add to the navigation the guides that it does not name, and one page for each rule."""
-    from mbplugin.lint.registry import built_in_rules
+    from mbplugin.linter.registry import built_in_rules
 
     named = set(_files_of(config.nav))
     guides = sorted(path.name for path in Path(config.docs_dir).glob("*.md") if path.name not in named)
@@ -44,7 +44,7 @@ def on_config(config: Any) -> Any:
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages and pictures that are not files of this folder."""
-    from mbplugin.lint.registry import built_in_rules
+    from mbplugin.linter.registry import built_in_rules
 
     for rule in built_in_rules():
         files.append(File.generated(config, f"rules/{rule.code}.md", content=rule_page(rule)))

@@ -17,7 +17,7 @@ import numpy as np
 
 import mbplugin as mb
 from mbplugin.bullet.session import session
-from mbplugin.reactions.values import Reactions
+from mbplugin.joint_reactions.values import Reactions
 
 PUSH = 1000.0
 GROUND = ("left", "right")

@@ -17,7 +17,7 @@ import numpy as np
 import mbplugin as mb
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.formulations import solve
-from mbplugin.mechanism import Driver
+from mbplugin.model.mechanism import Driver
 
 VARIANTS = ((6, 21), (18, 21), (19, 21), (18, 20))
 CORNERS = ((0.0, 0.0), (1.0, 0.04), (3.0, 0.04), (4.0, 0.0), (6.0, 0.0), (7.0, -0.04), (10.0, -0.04))

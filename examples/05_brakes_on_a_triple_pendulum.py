@@ -15,9 +15,9 @@ import numpy as np
 
 import mbplugin as mb
 from mbplugin.dynamics.joint import joint_equations
-from mbplugin.mechanism import WORLD, Body, Pair
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.spatial import Array, Pose
+from mbplugin.model.mechanism import WORLD, Body, Pair
+from mbplugin.model.spatial import Array, Pose
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 ROOT = Path(__file__).resolve().parent.parent
 

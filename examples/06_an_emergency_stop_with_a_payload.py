@@ -15,7 +15,7 @@ import numpy as np
 import pybullet_data
 
 import mbplugin as mb
-from mbplugin.mechanism.kinematics import forward
+from mbplugin.model.mechanism.kinematics import forward
 
 ROOT = Path(__file__).resolve().parent.parent
 PAYLOAD = 7.0

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 import mbplugin as mb
-from mbplugin.reactions.values import Reactions
+from mbplugin.joint_reactions.values import Reactions
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 BEARING = "[1e6, 1e6, 1e6, 1e4, 1e4, 0]"

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 
 import mbplugin as mb
-from mbplugin.dynamics.closing import Closing, closing_conditions, minimal_accelerations
 from mbplugin.dynamics.equations import Equations
+from mbplugin.dynamics.explicit_closure import Closing, closing_conditions, minimal_accelerations
 from mbplugin.dynamics.joint import equations_of
 from mbplugin.dynamics.tree_model import tree_model
-from mbplugin.mechanism.kinematics import forward
-from mbplugin.spatial import Array
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.spatial import Array
 
 ROOT = Path(__file__).resolve().parent.parent
 STEP, STEPS = 4e-3, 250

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 
 import mbplugin as mb
-from mbplugin.dynamics.actions import scene_actions
 from mbplugin.dynamics.joint import joint_equations
-from mbplugin.mechanism.kinematics import forward
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.spatial import Array
+from mbplugin.model.applied_forces import scene_actions
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 ROOT = Path(__file__).resolve().parent.parent
 GEAR, MAIN, END = 100.0, 3, 0.25

@@ -18,10 +18,10 @@ import numpy as np
 from scipy.optimize import brentq
 
 import mbplugin as mb
-from mbplugin.estop.batch import StopMachine
-from mbplugin.estop.extension import Poser
-from mbplugin.estop.run import make_scenario
-from mbplugin.sources.scene import Brake, Payload, Scene
+from mbplugin.model.scene import Brake, Payload, Scene
+from mbplugin.stopping.compiled.batch import StopMachine
+from mbplugin.stopping.run import make_scenario
+from mbplugin.stopping.table.extension import Poser
 
 SPEED = radians(183)
 DELAY = 0.015

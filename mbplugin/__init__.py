@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
-    from mbplugin.bullet.agreement import Agreement
-    from mbplugin.bullet.crosscheck import crosscheck
-    from mbplugin.bullet.gui import replay, show
+    from mbplugin.api import analyze, constraint_matrix, load
+    from mbplugin.comparison.agreement import Agreement
+    from mbplugin.comparison.crosscheck import crosscheck
     from mbplugin.constraints.matrix import ConstraintMatrix
-    from mbplugin.entry import analyze, constraint_matrix, load
     from mbplugin.errors import MbPluginError
-    from mbplugin.estop.run import estop
-    from mbplugin.estop.table import stopping_table
-    from mbplugin.estop.table_values import StoppingTable
-    from mbplugin.estop.values import StopReport
-    from mbplugin.lint.run import Report, lint
-    from mbplugin.mechanism import Lock, Mechanism
-    from mbplugin.reactions.run import reactions
-    from mbplugin.simulation.locking import Hold
+    from mbplugin.joint_reactions.run import reactions
+    from mbplugin.linter.run import Report, lint
+    from mbplugin.model.mechanism import Lock, Mechanism
+    from mbplugin.model.scene import Scene
+    from mbplugin.simulation.impact import Hold
     from mbplugin.simulation.run import simulate
-    from mbplugin.simulation.trajectory import Trajectory
-    from mbplugin.sources.scene import Scene
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
+    from mbplugin.stopping.outcome.values import StopReport
+    from mbplugin.stopping.run import estop
+    from mbplugin.stopping.table.run import stopping_table
+    from mbplugin.stopping.table.values import StoppingTable
+    from mbplugin.view.gui.show import replay, show
 
 __version__ = "0.1.0"
 
@@ -55,26 +55,26 @@ __all__ = [
 #: Rooms that are public functions themselves.
 _ROOMS = ("estop", "lint", "reactions")
 _HOME = {
-    "Agreement": "mbplugin.bullet.agreement",
+    "Agreement": "mbplugin.comparison.agreement",
     "Analysis": "mbplugin.analysis",
     "ConstraintMatrix": "mbplugin.constraints.matrix",
     "Hold": "mbplugin.simulation.locking",
     "Lock": "mbplugin.mechanism",
     "MbPluginError": "mbplugin.errors",
     "Mechanism": "mbplugin.mechanism",
-    "Report": "mbplugin.lint.run",
-    "Scene": "mbplugin.sources.scene",
-    "StopReport": "mbplugin.estop.values",
-    "StoppingTable": "mbplugin.estop.table_values",
-    "Trajectory": "mbplugin.simulation.trajectory",
-    "analyze": "mbplugin.entry",
-    "constraint_matrix": "mbplugin.entry",
-    "crosscheck": "mbplugin.bullet.crosscheck",
-    "load": "mbplugin.entry",
-    "replay": "mbplugin.bullet.gui",
-    "show": "mbplugin.bullet.gui",
+    "Report": "mbplugin.linter.run",
+    "Scene": "mbplugin.model.scene",
+    "StopReport": "mbplugin.stopping.outcome.values",
+    "StoppingTable": "mbplugin.stopping.table.values",
+    "Trajectory": "mbplugin.simulation.trajectory.trajectory",
+    "analyze": "mbplugin.api",
+    "constraint_matrix": "mbplugin.api",
+    "crosscheck": "mbplugin.comparison.crosscheck",
+    "load": "mbplugin.api",
+    "replay": "mbplugin.view.gui.show",
+    "show": "mbplugin.view.gui.show",
     "simulate": "mbplugin.simulation.run",
-    "stopping_table": "mbplugin.estop.table",
+    "stopping_table": "mbplugin.stopping.table.run",
 }
 
 

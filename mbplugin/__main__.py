@@ -1,6 +1,6 @@
 """``python -m mbplugin`` is the console script."""
 
-from mbplugin.isolation import forget_working_folder
+from mbplugin.processes.isolation import forget_working_folder
 
 if __name__ == "__main__":
     # before anything else is imported: python -m looks in the working folder first

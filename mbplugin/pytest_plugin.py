@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from mbplugin.lint.run import Report
-    from mbplugin.lint.settings import Settings
+    from mbplugin.linter.config.settings import Settings
+    from mbplugin.linter.run import Report
 
 #: What an item tells its session, also from another process: [place, sentence] of ignores.
 _USED, _UNUSED = "mbplugin_used_ignores", "mbplugin_unused_ignores"
@@ -38,7 +38,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """Collect a model."""
     if not parent.config.getoption("--mbplugin"):
         return None
-    from mbplugin.lint.targets import is_model
+    from mbplugin.linter.files.targets import is_model
 
     if not is_model(file_path.name):
         return None
@@ -51,7 +51,7 @@ class ModelFile(pytest.File):
 
     def collect(self) -> Iterable[pytest.Item]:
         """Yield its one test, unless the configuration excludes it and nobody named it."""
-        from mbplugin.lint.targets import excluded
+        from mbplugin.linter.files.targets import excluded
 
         if self.session.isinitpath(self.path) or not excluded(self.path, _settings(self)):
             yield ModelItem.from_parent(self, name="lint")
@@ -63,7 +63,7 @@ class ModelFile(pytest.File):
 
 def _settings(node: pytest.File | pytest.Item) -> Settings:
     """Return what is in force for a model: the configuration that was named, or the nearest."""
-    from mbplugin.lint.config import named_settings, settings_for
+    from mbplugin.linter.config.find import named_settings, settings_for
 
     named = node.config.getoption("--mbplugin-config")
     return named_settings(Path(named)) if named else settings_for(node.path)
@@ -82,8 +82,8 @@ class ModelItem(pytest.Item):
 
     def runtest(self) -> None:
         """Lint, and fail as the lint fails."""
-        from mbplugin.lint.batch import lint_target, unused_ignores
-        from mbplugin.lint.targets import target_of
+        from mbplugin.linter.files.batch import lint_target, unused_ignores
+        from mbplugin.linter.files.targets import target_of
 
         target = target_of(_seen_from_here(self.path), _settings(self))
         report = lint_target(target, {})
@@ -97,7 +97,7 @@ class ModelItem(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return the findings, or an error of the configuration in one sentence."""
         if isinstance(excinfo.value, LintFailed):
-            from mbplugin.report.text import failure_text
+            from mbplugin.report.text.lint import failure_text
 
             return failure_text(excinfo.value.report)
         return _sentence(excinfo) or super().repr_failure(excinfo, style)

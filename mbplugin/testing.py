@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from mbplugin.lint.finding import Severity
-    from mbplugin.lint.run import Report
+    from mbplugin.linter.finding import Severity
+    from mbplugin.linter.run import Report
 
 
 def assert_lints(
@@ -57,7 +57,7 @@ def assert_lints(
     asked |= {"package_dirs": tuple(package_dirs), "xacro_unsafe": xacro_unsafe or None}
     report = lint_as_configured(path, asked, q=q, base=base, **options)
     if report.exit_code:
-        from mbplugin.report.text import failure_text
+        from mbplugin.report.text.lint import failure_text
 
         raise AssertionError(failure_text(report))
     return report
@@ -77,9 +77,9 @@ def lint_as_configured(
     **options
         Of ``mbplugin.lint``.
     """
-    from mbplugin.lint.batch import lint_target
-    from mbplugin.lint.config import settings_for
-    from mbplugin.lint.targets import target_of
+    from mbplugin.linter.config.find import settings_for
+    from mbplugin.linter.files.batch import lint_target
+    from mbplugin.linter.files.targets import target_of
 
     settings = settings_for(Path(path)).overridden(asked or {})
     return lint_target(target_of(os.fspath(path), settings), options)

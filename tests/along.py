@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.mechanism import WORLD, Mechanism, Pair
-from mbplugin.mechanism.topology import TreeJoint
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.spatial import Array
+from mbplugin.model.mechanism import WORLD, Mechanism, Pair
+from mbplugin.model.mechanism.topology import TreeJoint
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 _QUATERNION = ("floating", "point-on-line", "point-on-plane", "spherical")
 

@@ -15,10 +15,10 @@ from scipy.optimize import lsq_linear
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.joint import equations_of
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
-from mbplugin.mechanism import Lock
-from mbplugin.simulation.locking.holds import put_in
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.spatial import Array
+from mbplugin.model.mechanism import Lock
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.impact.timed import put_in
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 #: A rate or an acceleration is zero up to this share of the largest one, and absolutely.
 _REST, _STILL = 1e-9, 1e-7

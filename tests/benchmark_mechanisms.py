@@ -9,9 +9,9 @@ import numpy as np
 from models import coupled_four_bars, from_world_frames, pose_at
 
 import mbplugin as mb
-from mbplugin.mechanism import Mechanism
-from mbplugin.sources.spring import Spring
-from mbplugin.spatial import Array, Pose
+from mbplugin.model.mechanism import Mechanism
+from mbplugin.model.spatial import Array, Pose
+from mbplugin.model.spring import Spring
 
 ORACLES = Path(__file__).parent / "oracles"
 _DOWN = np.array([0.0, -9.81, 0.0])

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.mechanism import WORLD, Mechanism
-from mbplugin.mechanism.kinematics import forward
-from mbplugin.spatial import Array, Pose
+from mbplugin.model.mechanism import WORLD, Mechanism
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.spatial import Array, Pose
 
 _LINK = (
     '<link name="{name}"><inertial><origin xyz="{xyz}" rpy="{rpy}"/><mass value="{mass!r}"/>'

@@ -6,8 +6,8 @@ import numpy as np
 from models import pose_at, q_at
 
 from mbplugin.dynamics.absolute import absolute_equations
-from mbplugin.mechanism import WORLD, Body, Mechanism, Pair
-from mbplugin.spatial import Array, Pose, rotation_from_vector
+from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.spatial import Array, Pose, rotation_from_vector
 
 #: Links of the four-bar of the papers, m.
 L0, L1, L2, L3 = 2.0, 0.8, 1.6, 1.7

@@ -36,8 +36,8 @@ def _invariants() -> Iterator[None]:
     """Check what the product's runs return, from any path to them."""
     from invariants import check_motion, check_stop
 
-    import mbplugin.estop.run as stopping
     import mbplugin.simulation.run as running
+    import mbplugin.stopping.run as stopping
 
     made, evaluated = running._trajectory, stopping.evaluate
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import jsonschema
 
-from mbplugin.estop.values import StopReport
-from mbplugin.report.estop_json import estop_document
-from mbplugin.report.json import dumps
-from mbplugin.report.schema import schema_of
-from mbplugin.report.simulate_json import simulate_document
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.report.documents.estop_json import estop_document
+from mbplugin.report.documents.json import dumps
+from mbplugin.report.documents.schema import schema_of
+from mbplugin.report.documents.simulate_json import simulate_document
+from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.stopping.outcome.values import StopReport
 
 #: Outcomes and kinds of events that have been found valid together.
 _valid: set[tuple[str | None, ...]] = set()

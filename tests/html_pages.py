@@ -11,7 +11,7 @@ import numpy as np
 from command_line import call
 from lxml import html
 
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
 
 #: A name that would run, were it not escaped, and one that would end the data of the page.
 HOSTILE = ("<img src=x onerror=document.title='run'>", "</script><!--<script>document.title='run'</script>")

@@ -26,9 +26,9 @@ from work_invariants import (
     loads_do_their_work,
 )
 
-from mbplugin.estop.values import StopReport
 from mbplugin.simulation.options import Options
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.stopping.outcome.values import StopReport
 
 
 def check_motion(

@@ -12,8 +12,8 @@ import numpy as np
 from models import from_world_frames, pose_at
 
 from mbplugin.dynamics.equations import Equations
-from mbplugin.mechanism import Mechanism
-from mbplugin.spatial import Array, Pose
+from mbplugin.model.mechanism import Mechanism
+from mbplugin.model.spatial import Array, Pose
 
 #: l₀ … l₃, m: the crank turns fully.
 LENGTHS = (2.0, 0.8, 1.6, 1.7)

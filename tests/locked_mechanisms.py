@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from models import from_world_frames, pose_at
 
-from mbplugin.mechanism import WORLD, Body, Mechanism, Pair
-from mbplugin.spatial import Array, Pose, rotation_from_vector
+from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.spatial import Array, Pose, rotation_from_vector
 
 
 def pendulum_3r() -> tuple[Mechanism, Array]:

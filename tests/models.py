@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbplugin.mechanism import Body, Mechanism, Pair
-from mbplugin.mechanism.kinematics import forward, home
-from mbplugin.spatial import Array, Pose, align_z
+from mbplugin.model.mechanism import Body, Mechanism, Pair
+from mbplugin.model.mechanism.kinematics import forward, home
+from mbplugin.model.spatial import Array, Pose, align_z
 
 
 def pose_at(point: Array, axis: Array | tuple[float, float, float] = (0.0, 0.0, 1.0)) -> Pose:
@@ -37,7 +37,7 @@ def from_world_frames(
 
 
 def q_at(mech: Mechanism, bodies: dict[str, Pose]) -> Array:
-    from mbplugin.mechanism.kinematics import free_pose
+    from mbplugin.model.mechanism.kinematics import free_pose
 
     q = home(mech)
     for joint in mech.tree.joints:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
 
 #: Distances of the motors and of the platform's joints from their centres, and lengths of the links, m.
 MOTORS, PLATFORM, UPPER, FORE = 0.4, 0.1, 0.25, 0.28

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 from models import body_at, pose_at, q_at
 
-from mbplugin.mechanism import WORLD, Coupling, Mechanism, Pair, Term
-from mbplugin.spatial import Array, Pose, rotation_from_vector
+from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, Pair, Term
+from mbplugin.model.spatial import Array, Pose, rotation_from_vector
 
 _AXIAL = ("revolute", "prismatic", "cylindrical")
 _ANY = (*_AXIAL, "spherical", "universal", "planar", "point-on-line", "point-on-plane", "fixed")

@@ -13,12 +13,12 @@ import numpy as np
 from models import from_world_frames, pose_at
 
 import mbplugin as mb
-from mbplugin.estop.values import StopReport
-from mbplugin.mechanism import WORLD, Body, Driver, Lock, Mechanism, Pair
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.sources.scene import Load
-from mbplugin.sources.spring import JointSpring, Spring
-from mbplugin.spatial import Array, Pose, rotation_from_vector
+from mbplugin.model.mechanism import WORLD, Body, Driver, Lock, Mechanism, Pair
+from mbplugin.model.scene import Load
+from mbplugin.model.spatial import Array, Pose, rotation_from_vector
+from mbplugin.model.spring import JointSpring, Spring
+from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.stopping.outcome.values import StopReport
 
 Rng = np.random.Generator
 _TURN = np.linspace(-np.pi, np.pi, 72, endpoint=False)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from along import Along, spring_length
 
-from mbplugin.mechanism import Pair
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.spatial import AnyArray, Array
+from mbplugin.model.mechanism import Pair
+from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbplugin.mechanism import Body, Coupling, Driver, Freedom, Mechanism, Pair
-from mbplugin.mechanism.pfaffian import KnifeEdge, Pfaffian, Rolling
-from mbplugin.spatial import COMPONENTS, Array, Pose
+from mbplugin.model.mechanism import Body, Coupling, Driver, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism.pfaffian import KnifeEdge, Pfaffian, Rolling
+from mbplugin.model.spatial import COMPONENTS, Array, Pose
 
 
 def scaled(mech: Mechanism, s: float) -> Mechanism:

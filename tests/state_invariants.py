@@ -6,11 +6,11 @@ import numpy as np
 from along import loop_gaps
 from looked import INSTANTS, Looked, hold_below, spread
 
-from mbplugin.analysis.rank import rank_blocks
-from mbplugin.constraints.planar import plane_columns
-from mbplugin.mechanism.kinematics import forward
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.spatial import AnyArray
+from mbplugin.constraints.rank import rank_blocks
+from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.spatial import AnyArray
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 #: A rate that is held is zero up to this share of the largest one.
 _RATE = 1e-7

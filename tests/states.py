@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from mbplugin.constraints.assembly import Closure, assemble
-from mbplugin.constraints.planar import plane_columns
-from mbplugin.mechanism import Mechanism
-from mbplugin.mechanism.kinematics import displace, forward
-from mbplugin.reactions.motion import JointMotion
-from mbplugin.spatial import Array
+from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.joint_reactions.motion import JointMotion
+from mbplugin.model.mechanism import Mechanism
+from mbplugin.model.mechanism.kinematics import displace, forward
+from mbplugin.model.spatial import Array
 
 
 def random_states(

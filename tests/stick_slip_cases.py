@@ -9,10 +9,10 @@ import numpy as np
 from second_program import Arm, CrankRocker, Motion, Resistance, move
 
 import mbplugin as mb
-from mbplugin.mechanism import WORLD, Body, Mechanism, Pair
-from mbplugin.mechanism.pair import Freedom
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.spatial import Array, Pose
+from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.mechanism.pair import Freedom
+from mbplugin.model.spatial import Array, Pose
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 #: Intervals of a motion at whose ends it is compared; brakes close at such an end.
 SAMPLES = 24

@@ -6,9 +6,9 @@ import numpy as np
 from looked import ENERGY, Looked
 from resisting import resistances
 
-from mbplugin.estop.values import StopReport
 from mbplugin.simulation.options import Options
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.stopping.outcome.values import StopReport
 
 
 def energies_of_stop_are_balanced(report: StopReport) -> None:

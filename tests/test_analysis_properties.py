@@ -10,8 +10,8 @@ from random_mechanisms import geared_twice, mechanisms, moved, renamed, reordere
 
 import mbplugin as mb
 from mbplugin.analysis import analyze_mechanism
-from mbplugin.mechanism.kinematics import coordinates_of, forward
-from mbplugin.spatial import Pose, rotation_from_vector
+from mbplugin.model.mechanism.kinematics import coordinates_of, forward
+from mbplugin.model.spatial import Pose, rotation_from_vector
 
 profile = settings(max_examples=40, deadline=None, derandomize=True)
 
@@ -155,7 +155,7 @@ def test_gearing_twice_adds_one_redundancy_and_nothing_else(case):
 
 def _extended(after, before, q):
     """q of the larger mechanism: old joints keep their values, new ones are at zero."""
-    from mbplugin.mechanism.kinematics import home
+    from mbplugin.model.mechanism.kinematics import home
 
     out = home(after)
     values = dict(zip(before.q_names, q, strict=True))

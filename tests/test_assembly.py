@@ -6,9 +6,9 @@ from models import body_at, four_bar, pose_at
 
 from mbplugin.constraints.assembly import assemble
 from mbplugin.errors import CannotClose
-from mbplugin.mechanism import Coupling, Freedom, Mechanism, Pair, Term
-from mbplugin.mechanism.kinematics import forward, relative_pose
-from mbplugin.spatial import Pose
+from mbplugin.model.mechanism import Coupling, Freedom, Mechanism, Pair, Term
+from mbplugin.model.mechanism.kinematics import forward, relative_pose
+from mbplugin.model.spatial import Pose
 
 
 def gap(mech, q):

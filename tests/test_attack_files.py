@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mbplugin.lint.rigid import borne_bodies, grounded_bodies, rigid_groups
-from mbplugin.mechanism import WORLD, Body, Mechanism, Pair
-from mbplugin.spatial import Pose
+from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.mechanism.rigid import borne_bodies, grounded_bodies, rigid_groups
+from mbplugin.model.spatial import Pose
 from tests.command_line import ASSETS, ROOT, Outcome, call, call_process
 
 ATTACKS = ROOT / "tests" / "attacks" / "files"

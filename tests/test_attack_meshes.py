@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import trimesh
 
-from mbplugin.sources.mesh_checks import UnusableMesh
-from mbplugin.sources.mesh_files import load_mesh
+from mbplugin.readers.meshes.checks import UnusableMesh
+from mbplugin.readers.meshes.files import load_mesh
 from tests.command_line import ROOT, call, call_process
 
 ATTACKS = ROOT / "tests" / "attacks" / "meshes"

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.mechanism import WORLD, Body, Mechanism, Pair
-from mbplugin.sources.scene import Spring
-from mbplugin.spatial import Pose
+from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.scene import Spring
+from mbplugin.model.spatial import Pose
 from tests.command_line import ASSETS, call
 
 BAR = str(ASSETS / "four_bar.scene.toml")

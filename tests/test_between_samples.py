@@ -12,14 +12,14 @@ from models import chain
 from test_brakes import arm
 
 import mbplugin as mb
-from mbplugin.dynamics.actions import Actions
 from mbplugin.errors import BadNumber
-from mbplugin.mechanism import WORLD, Body, Driver, Freedom, Lock, Mechanism, Pair
-from mbplugin.mechanism.kinematics import displace, forward
+from mbplugin.model.applied_forces import Actions
+from mbplugin.model.mechanism import WORLD, Body, Driver, Freedom, Lock, Mechanism, Pair
+from mbplugin.model.mechanism.kinematics import displace, forward
+from mbplugin.model.scene import Brake
+from mbplugin.model.spatial import Array, Pose, align_z
 from mbplugin.simulation.options import Profile
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.sources.scene import Brake
-from mbplugin.spatial import Array, Pose, align_z
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 FOUR_BAR = mb.load(ASSETS / "four_bar.scene.toml")
 
@@ -323,7 +323,7 @@ def test_constraints_and_energy_between_samples(name: str) -> None:
 
 
 def _twists(mech: Mechanism, q: Array, qd: Array) -> Array:
-    from mbplugin.constraints.velocity import velocity_transformation
+    from mbplugin.constraints.reduction.velocity import velocity_transformation
 
     return np.asarray(velocity_transformation(mech, forward(mech, q)) @ qd)
 
@@ -384,7 +384,7 @@ def test_actions_of_a_resampled_motion_are_its_own() -> None:
 
 
 def _momentum(motion: Trajectory) -> Array:
-    from mbplugin.constraints.velocity import velocity_transformation
+    from mbplugin.constraints.reduction.velocity import velocity_transformation
 
     mech, out = motion.mechanism, []
     for q, qd in zip(motion.q, motion.qd, strict=True):

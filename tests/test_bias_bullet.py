@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from test_mass_matrix import DATA, ZEROED_BY_BULLET, as_pybullet_reads, is_diagonal, ours
 
-from mbplugin.dynamics.actions import Actions
 from mbplugin.dynamics.joint import joint_equations
-from mbplugin.mechanism.kinematics import joint_vector, rate_vector
+from mbplugin.model.applied_forces import Actions
+from mbplugin.model.mechanism.kinematics import joint_vector, rate_vector
 
 ROBOTS = (
     "kuka_iiwa/model.urdf",

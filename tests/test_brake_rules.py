@@ -11,8 +11,8 @@ from command_line import call
 from test_brakes import arm
 
 import mbplugin as mb
-from mbplugin.estop.batch import StopMachine
-from mbplugin.estop.run import make_scenario
+from mbplugin.stopping.compiled.batch import StopMachine
+from mbplugin.stopping.run import make_scenario
 
 CASES = Path(__file__).parent / "cases"
 

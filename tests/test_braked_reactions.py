@@ -11,10 +11,10 @@ from test_brakes import G, arm, two_rods
 from test_trajectory_reactions import absolute_wrenches
 
 import mbplugin as mb
-from mbplugin.dynamics.actions import Actions
-from mbplugin.estop.run import estop
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.sources.scene import Brake
+from mbplugin.model.applied_forces import Actions
+from mbplugin.model.scene import Brake
+from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.stopping.run import estop
 
 SCENE = mb.load(ASSETS / "four_bar.scene.toml")
 

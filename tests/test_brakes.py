@@ -11,11 +11,11 @@ from scipy.optimize import brentq
 
 import mbplugin as mb
 from mbplugin.errors import BadNumber, BadUsage, UnknownName
-from mbplugin.mechanism import Body, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism import Body, Freedom, Mechanism, Pair
+from mbplugin.model.scene import Brake
+from mbplugin.model.spatial import Array, Pose
 from mbplugin.simulation.run import simulate
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.sources.scene import Brake
-from mbplugin.spatial import Array, Pose
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 G = 9.81
 

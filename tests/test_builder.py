@@ -13,16 +13,16 @@ from random_mechanisms import geared_twice, loop_mechanism
 from scipy.linalg import null_space
 
 import mbplugin as mb
-from mbplugin.bullet.build import build
-from mbplugin.bullet.build_tree import Visual
-from mbplugin.bullet.built import Built
-from mbplugin.bullet.reader import read_client
+from mbplugin.bullet.build.build import build
+from mbplugin.bullet.build.built import Built
+from mbplugin.bullet.build.tree import Visual
+from mbplugin.bullet.reader.client import read_client
 from mbplugin.bullet.session import session
-from mbplugin.constraints.velocity import body_twists
-from mbplugin.mechanism import WORLD, Body, Mechanism, Pair
-from mbplugin.mechanism.kinematics import displace, forward, home
-from mbplugin.sources.scene import Payload, Scene
-from mbplugin.spatial import Array, Pose, rotation_from_quaternion, rotation_from_rpy
+from mbplugin.constraints.reduction.velocity import body_twists
+from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.mechanism.kinematics import displace, forward, home
+from mbplugin.model.scene import Payload, Scene
+from mbplugin.model.spatial import Array, Pose, rotation_from_quaternion, rotation_from_rpy
 
 HERE = Path(__file__).parent
 DATA = Path(pybullet_data.getDataPath())
@@ -325,7 +325,7 @@ def test_what_was_built_can_be_removed() -> None:
 
 @pytest.mark.parametrize("pitch", [np.pi / 2, -np.pi / 2, np.pi / 2 - 1e-9, 0.3])
 def test_angles_of_a_rotation_give_it_back(pitch: float) -> None:
-    from mbplugin.bullet.build_chain import rpy_from_rotation
+    from mbplugin.bullet.build.chain import rpy_from_rotation
 
     R = rotation_from_rpy((0.4, pitch, -1.2))
     assert rotation_from_rpy(rpy_from_rotation(R)) == pytest.approx(R, abs=1e-15)

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.bullet.gui import seen_in_motion
-from mbplugin.bullet.replay import replay_of
-from mbplugin.mechanism import Pair
-from mbplugin.report.estop_json import estop_document
+from mbplugin.model.mechanism import Pair
+from mbplugin.report.documents.estop_json import estop_document
+from mbplugin.report.documents.simulate_json import simulate_document
 from mbplugin.report.html.chapters import motion_chapter, stop_chapter
-from mbplugin.report.simulate_json import simulate_document
+from mbplugin.view.gui.show import seen_in_motion
+from mbplugin.view.recording import replay_of
 
 MINITAUR = Path(__file__).parents[1] / "assets" / "minitaur.scene.toml"
 STRICT = 1e-8

@@ -13,7 +13,7 @@ from command_line import DOOR_1, DOOR_2, FOUR_BAR, call
 import mbplugin as mb
 from mbplugin.analysis.analysis import METHODS
 from mbplugin.cli.lint import Method
-from mbplugin.cli.options import parse_q
+from mbplugin.cli.shared.options import parse_q
 from mbplugin.errors import BadUsage
 
 LINT_OPTIONS = """--q --base --planar --tolerance --snap-angles --samples --method --group --select --ignore

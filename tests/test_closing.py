@@ -23,16 +23,16 @@ from models import body_at, coupled_four_bars, four_bar, pose_at
 
 import mbplugin as mb
 from mbplugin.constraints.assembly import assemble
-from mbplugin.constraints.velocity import body_twists
+from mbplugin.constraints.reduction.velocity import body_twists
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.accelerations import body_accelerations
-from mbplugin.dynamics.closing import closing_conditions, minimal_accelerations
+from mbplugin.dynamics.explicit_closure import closing_conditions, minimal_accelerations
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.errors import BadNumber, BadUsage, CannotClose, UnknownName
-from mbplugin.mechanism import WORLD, Coupling, Mechanism, Pair, Term
-from mbplugin.mechanism.kinematics import displace, forward
-from mbplugin.sources import reload
-from mbplugin.spatial import Pose, rotation_from_vector
+from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, Pair, Term
+from mbplugin.model.mechanism.kinematics import displace, forward
+from mbplugin.model.spatial import Pose, rotation_from_vector
+from mbplugin.readers import reload
 
 ROOT = Path(__file__).parent.parent
 ORACLES = Path(__file__).parent / "oracles"

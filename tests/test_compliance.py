@@ -9,11 +9,11 @@ import pytest
 from models import four_bar, from_world_frames, pose_at
 
 import mbplugin as mb
-from mbplugin.mechanism import Body, Mechanism
-from mbplugin.mechanism.kinematics import forward
-from mbplugin.reactions.beams import Layout, Section, beam_axes, deflections, lay_out
-from mbplugin.reactions.values import Reactions
-from mbplugin.spatial import Array, Pose, shift_rows
+from mbplugin.joint_reactions.stiffness.beams import Layout, Section, beam_axes, deflections, lay_out
+from mbplugin.joint_reactions.values import Reactions
+from mbplugin.model.mechanism import Body, Mechanism
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.spatial import Array, Pose, shift_rows
 
 SOFT = [1e6, 1e6, 1e6, 1e4, 1e4, 0.0]
 STIFF = [2e6, 2e6, 2e6, 2e4, 2e4, 0.0]

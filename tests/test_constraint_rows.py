@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mbplugin.constraints.build import constraint_rows
-from mbplugin.constraints.velocity import body_twists, tree_motion
-from mbplugin.mechanism import (
+from mbplugin.constraints.reduction.velocity import body_twists, tree_motion
+from mbplugin.constraints.rows.build import constraint_rows
+from mbplugin.model.mechanism import (
     PAIR_TYPES,
     Body,
     Coupling,
@@ -17,8 +17,8 @@ from mbplugin.mechanism import (
     Rolling,
     Term,
 )
-from mbplugin.mechanism.kinematics import coordinates_of, displace, forward, home, relative_pose
-from mbplugin.spatial import Pose
+from mbplugin.model.mechanism.kinematics import coordinates_of, displace, forward, home, relative_pose
+from mbplugin.model.spatial import Pose
 
 H = 1e-5
 

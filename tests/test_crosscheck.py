@@ -15,17 +15,17 @@ from locked_mechanisms import pendulum_3r
 from models import body_at
 
 import mbplugin as mb
-from mbplugin.bullet.agreement import Agreement, Curves, Row
-from mbplugin.bullet.crosscheck_compare import Deviations, orders_of, rows_of
 from mbplugin.bullet.session import quiet, session
+from mbplugin.comparison.agreement import Agreement, Curves, Row
+from mbplugin.comparison.compare import Deviations, orders_of, rows_of
 from mbplugin.errors import BadUsage
-from mbplugin.mechanism import WORLD, Mechanism, Pair
-from mbplugin.mechanism.pair import Freedom
-from mbplugin.mechanism.pfaffian import KnifeEdge
-from mbplugin.report.crosscheck_json import crosscheck_document
-from mbplugin.report.crosscheck_text import crosscheck_lines
-from mbplugin.report.layout import plain_text
-from mbplugin.spatial import Array, Pose, rotation_from_vector
+from mbplugin.model.mechanism import WORLD, Mechanism, Pair
+from mbplugin.model.mechanism.pair import Freedom
+from mbplugin.model.mechanism.pfaffian import KnifeEdge
+from mbplugin.model.spatial import Array, Pose, rotation_from_vector
+from mbplugin.report.documents.crosscheck_json import crosscheck_document
+from mbplugin.report.text.crosscheck import crosscheck_lines
+from mbplugin.report.text.layout import plain_text
 
 IIWA = str(Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf")
 LINK, JOINT = "lbr_iiwa_link_4", "lbr_iiwa_joint_4"
@@ -232,7 +232,7 @@ def sample() -> Agreement:
 
 
 def test_the_report_follows_its_schema_and_names_what_is_off(tmp_path: Path) -> None:
-    from mbplugin.report.json import dumps
+    from mbplugin.report.documents.json import dumps
 
     document = json.loads(dumps(crosscheck_document(sample(), "x.urdf", ["x.urdf"])))
     jsonschema.validate(document, json.loads(call("schema", "crosscheck").out))

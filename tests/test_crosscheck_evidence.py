@@ -14,16 +14,16 @@ from second_program import Arm, CrankRocker, Resistance
 from stick_slip_cases import Case, arm, crank_rocker
 
 import mbplugin as mb
-from mbplugin.bullet import crosscheck_setup
-from mbplugin.bullet.agreement import Check
-from mbplugin.bullet.crosscheck_evidence import OURS, THEIRS, _States, _unaccounted, verdict_of
-from mbplugin.bullet.crosscheck_setup import Setup, of_motion
-from mbplugin.mechanism import Mechanism
-from mbplugin.report.crosscheck_json import crosscheck_document
-from mbplugin.report.crosscheck_text import crosscheck_lines
-from mbplugin.report.json import dumps
-from mbplugin.report.layout import plain_text
-from mbplugin.sources.spring import JointSpring
+from mbplugin.comparison import setup as crosscheck_setup
+from mbplugin.comparison.agreement import Check
+from mbplugin.comparison.evidence import OURS, THEIRS, _States, _unaccounted, verdict_of
+from mbplugin.comparison.setup import Setup, of_motion
+from mbplugin.model.mechanism import Mechanism
+from mbplugin.model.spring import JointSpring
+from mbplugin.report.documents.crosscheck_json import crosscheck_document
+from mbplugin.report.documents.json import dumps
+from mbplugin.report.text.crosscheck import crosscheck_lines
+from mbplugin.report.text.layout import plain_text
 
 WAY = "energy against friction along the way"
 

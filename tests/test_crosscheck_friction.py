@@ -11,7 +11,7 @@ from second_program import CrankRocker, Resistance
 from stick_slip_cases import FOLDED, Case, crank_rocker
 
 import mbplugin as mb
-from mbplugin.bullet.agreement import Agreement
+from mbplugin.comparison.agreement import Agreement
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from mbplugin.dynamics.formulations.partition import partition
 from mbplugin.dynamics.formulations.partitioning import independent_coordinates
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.dynamics.redundancy.eliminate import eliminate
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
 
 UNLIKE = Linkage((1.0, 3.0, 9.0), gravity=9.81)
 

@@ -13,9 +13,9 @@ from mbplugin.analysis.dca.handles import Joint
 from mbplugin.analysis.dca.inertia import Floating, floating_body, join, unit_inertia
 from mbplugin.analysis.dca.propagation import Decision, propagate
 from mbplugin.errors import BadUsage, UnknownName
-from mbplugin.mechanism import WORLD, Body, Coupling, Driver, KnifeEdge, Lock, Mechanism, Pair, Term
-from mbplugin.mechanism.kinematics import BodyPoses, coordinates_of, forward, home
-from mbplugin.spatial import Pose
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Driver, KnifeEdge, Lock, Mechanism, Pair, Term
+from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward, home
+from mbplugin.model.spatial import Pose
 
 ASSETS = Path(__file__).parent.parent / "assets"
 ORACLES = Path(__file__).parent / "oracles"

@@ -16,9 +16,9 @@ from mbplugin.analysis.dca import TOOLS, dca_uniqueness
 from mbplugin.analysis.dca.connection import null_loads
 from mbplugin.analysis.dca.extension import carry, edges_of
 from mbplugin.analysis.dca.verdicts import on_supports, weld_edges
-from mbplugin.mechanism import PAIR_TYPES, WORLD, Mechanism, Pair
-from mbplugin.mechanism.kinematics import BodyPoses, coordinates_of, forward
-from mbplugin.spatial import Pose, rotation_from_vector
+from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Mechanism, Pair
+from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward
+from mbplugin.model.spatial import Pose, rotation_from_vector
 
 # bent universal joints and distances of some length come from frames that do not coincide
 ANY = sorted(set(PAIR_TYPES) - {"floating"})

@@ -14,9 +14,9 @@ from test_brakes import arm
 
 import mbplugin as mb
 from mbplugin import sources
-from mbplugin.estop.default_tool import default_tool
-from mbplugin.mechanism import Body, Pair
-from mbplugin.spatial import Pose
+from mbplugin.model.mechanism import Body, Pair
+from mbplugin.model.spatial import Pose
+from mbplugin.stopping.table.default_tool import default_tool
 
 LINK = """<link name="{0}"><inertial><origin xyz="0.1 0 0"/><mass value="{1}"/>
 <inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>"""

@@ -17,19 +17,19 @@ from test_brakes import G, arm
 from test_transitions import dead_centre, flywheels
 
 import mbplugin as mb
-from mbplugin.estop.outcome import OUTCOMES as STOP_OUTCOMES
-from mbplugin.mechanism import Freedom
-from mbplugin.mechanism.coupling import Driver, Lock
-from mbplugin.report.estop_json import estop_document
-from mbplugin.report.json import dumps
-from mbplugin.report.schema import schema_of
-from mbplugin.report.simulate_json import simulate_document
-from mbplugin.report.stop_table_json import stop_table_document
-from mbplugin.simulation.event import EVENT_KINDS
+from mbplugin.model.mechanism import Freedom
+from mbplugin.model.mechanism.coupling import Driver, Lock
+from mbplugin.model.spatial import Array
+from mbplugin.report.documents.estop_json import estop_document
+from mbplugin.report.documents.json import dumps
+from mbplugin.report.documents.schema import schema_of
+from mbplugin.report.documents.simulate_json import simulate_document
+from mbplugin.report.documents.stop_table_json import stop_table_document
+from mbplugin.simulation.events.event import EVENT_KINDS
 from mbplugin.simulation.options import UserEvent
 from mbplugin.simulation.outcome import OUTCOMES, declared
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.spatial import Array
+from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.stopping.outcome.outcome import OUTCOMES as STOP_OUTCOMES
 
 REQUEST = {
     "duration": 1.0,

@@ -11,7 +11,7 @@ from models import four_bar
 
 import mbplugin as mb
 from mbplugin.errors import BadUsage, UnknownName
-from mbplugin.reactions.elimination import Variants, admissible_sets, elimination_variants
+from mbplugin.joint_reactions.elimination import Variants, admissible_sets, elimination_variants
 
 ROBOT = Path(__file__).resolve().parent.parent / "assets" / "four_wheel_robot.scene.toml"
 SETS = [(6, 21), (18, 21), (19, 21), (18, 20)]
@@ -68,8 +68,8 @@ def test_all_admissible_sets_of_the_robot(robot: mb.Scene) -> None:
 def test_unique_multipliers_balance_the_bodies_in_every_variant(four: Variants, robot: mb.Scene) -> None:
     """M v̇ = F + Cᵀλ with the whole C, in the plane."""
     from mbplugin.dynamics.newton_euler import newton_euler
-    from mbplugin.reactions.loads import read_loads
-    from mbplugin.reactions.state import closed_state
+    from mbplugin.joint_reactions.state import closed_state
+    from mbplugin.model.loads import read_loads
 
     state = closed_state(robot, STATE["q"], STATE["qd"], None, None, None)
     matrix = mb.constraint_matrix(state.mech, state.q, state.qd, planar="xy")

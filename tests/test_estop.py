@@ -14,11 +14,11 @@ from test_brakes import G, arm, two_rods
 
 import mbplugin as mb
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName
-from mbplugin.estop.run import estop
-from mbplugin.estop.start import Move, Recorded
-from mbplugin.mechanism import Freedom
-from mbplugin.sources.scene import Brake, Scene
-from mbplugin.spatial import Array
+from mbplugin.model.mechanism import Freedom
+from mbplugin.model.scene import Brake, Scene
+from mbplugin.model.spatial import Array
+from mbplugin.stopping.run import estop
+from mbplugin.stopping.scenario.start import Move, Recorded
 
 IIWA = Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf"
 

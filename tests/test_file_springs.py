@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.dynamics.actions import scene_actions
 from mbplugin.dynamics.forward import ForwardDynamics
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.errors import BadScene
-from mbplugin.sources.mjcf import read_mjcf
-from mbplugin.sources.scene import Brake, Request, Scene
-from mbplugin.sources.sdf import read_sdf
-from mbplugin.sources.spring import JointSpring, Spring
+from mbplugin.model.applied_forces import scene_actions
+from mbplugin.model.scene import Brake, Request, Scene
+from mbplugin.model.spring import JointSpring, Spring
+from mbplugin.readers.mjcf.reader import read_mjcf
+from mbplugin.readers.sdf.reader import read_sdf
 
 mujoco = pytest.importorskip("mujoco")
 

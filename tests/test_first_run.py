@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mbplugin.dynamics import first_run
+from mbplugin.dynamics.compiler import first_run
 
 
 class Terminal(io.StringIO):

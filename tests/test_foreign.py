@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from mbplugin.errors import BrokenModel, UnreadableFile
-from mbplugin.foreign import Limits, in_engine, in_own_child
-from mbplugin.isolation import isolated_command
-from mbplugin.sources import load
+from mbplugin.processes.foreign import Limits, in_engine, in_own_child
+from mbplugin.processes.isolation import isolated_command
+from mbplugin.readers import load
 
 ROOT = Path(__file__).resolve().parent.parent
 ATTACKS = ROOT / "tests" / "attacks" / "mjcf"
@@ -73,8 +73,8 @@ def test_modules_of_the_working_folder_are_not_run(tmp_path: Path) -> None:
         (tmp_path / f"{name}.py").write_text("open('marker', 'w')\n")
     code = (
         f"import sys; sys.path[:0] = [{str(ROOT)!r}]\n"
-        "import os\nfrom mbplugin.foreign import Limits, in_engine\n"
-        "from mbplugin.sources import load\n"
+        "import os\nfrom mbplugin.processes.foreign import Limits, in_engine\n"
+        "from mbplugin.readers import load\n"
         f"os.chdir({str(tmp_path)!r}); sys.path[:0] = ['']\n"
         f"print(in_engine('test', Limits(), 'f', load, {str(ROOT / 'tests/oracles/four_bar_4R.sdf')!r})"
         ".mechanism.name)"
@@ -85,7 +85,7 @@ def test_modules_of_the_working_folder_are_not_run(tmp_path: Path) -> None:
 
 
 def test_the_command_is_isolated() -> None:
-    assert isolated_command("mbplugin.foreign_child")[1:3] == ["-I", "-c"]
+    assert isolated_command("mbplugin.processes.foreign_child")[1:3] == ["-I", "-c"]
 
 
 def test_a_model_after_which_mujoco_hangs_does_not_stop_the_next_one() -> None:

@@ -15,19 +15,19 @@ from models import body_at, chain, pose_at
 from states import random_states
 
 import mbplugin as mb
-from mbplugin.constraints.planar import plane_columns
-from mbplugin.constraints.velocity import body_twists
+from mbplugin.constraints.reduction.velocity import body_twists
+from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.accelerations import body_accelerations
-from mbplugin.dynamics.closing import closing_conditions, minimal_accelerations
 from mbplugin.dynamics.equations import COORDINATES, Equations
+from mbplugin.dynamics.explicit_closure import closing_conditions, minimal_accelerations
 from mbplugin.dynamics.formulations import REDUNDANCY, TABLE, Solution, solve
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.errors import BadUsage, BrokenModel, UnknownName
-from mbplugin.mechanism import Mechanism, Pair
-from mbplugin.mechanism.kinematics import forward, home
-from mbplugin.sources import reload
-from mbplugin.spatial import Array, Pose
+from mbplugin.model.mechanism import Mechanism, Pair
+from mbplugin.model.mechanism.kinematics import forward, home
+from mbplugin.model.spatial import Array, Pose
+from mbplugin.readers import reload
 
 ROOT = Path(__file__).resolve().parent.parent
 ORACLES = sorted((ROOT / "tests" / "oracles").glob("*.sdf"))

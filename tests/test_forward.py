@@ -9,7 +9,7 @@ from models import chain, four_bar
 from mbplugin.dynamics.forward import ForwardDynamics
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.errors import BadUsage
-from mbplugin.mechanism.kinematics import displace
+from mbplugin.model.mechanism.kinematics import displace
 
 
 @pytest.mark.parametrize("pair_type", ["revolute", "cylindrical", "spherical"])

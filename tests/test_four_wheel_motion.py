@@ -13,10 +13,10 @@ import pytest
 import mbplugin as mb
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.formulations import solve
-from mbplugin.mechanism import Driver
+from mbplugin.model.mechanism import Driver
+from mbplugin.model.scene import Load
 from mbplugin.simulation.run import simulate
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.sources.scene import Load
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 SCENE = mb.load(Path(__file__).parents[1] / "assets" / "four_wheel_robot.scene.toml")
 #: Rows that are left out, numbered from 1 in the planar matrix.

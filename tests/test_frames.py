@@ -13,12 +13,12 @@ from models import chain, four_bar, from_world_frames, pose_at
 
 import mbplugin as mb
 from mbplugin.dynamics.joint import joint_equations
-from mbplugin.mechanism import WORLD, Body, Lock, Mechanism
-from mbplugin.mechanism.kinematics import coordinates_of, forward
-from mbplugin.reactions.values import Reactions
-from mbplugin.simulation.locking import activate
-from mbplugin.sources.scene import Scene
-from mbplugin.spatial import Array, Pose, rotation_from_rpy, rotation_from_vector, shift_rows
+from mbplugin.joint_reactions.values import Reactions
+from mbplugin.model.mechanism import WORLD, Body, Lock, Mechanism
+from mbplugin.model.mechanism.kinematics import coordinates_of, forward
+from mbplugin.model.scene import Scene
+from mbplugin.model.spatial import Array, Pose, rotation_from_rpy, rotation_from_vector, shift_rows
+from mbplugin.simulation.impact import activate
 
 FOUR_BAR = str(ASSETS / "four_bar.scene.toml")
 RODS = dict(zip("ABCDEFGH", "AACCEEGG", strict=True))

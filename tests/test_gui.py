@@ -19,10 +19,10 @@ from command_line import ASSETS, ROOT, call_process
 from PIL import Image
 from seen_colours import near
 
-from mbplugin.bullet.gui_process import BUG, CLOSED_SENTENCE, ENDED, ENDED_SENTENCE, OPENED, _sentence
-from mbplugin.bullet.gui_replay import Clock
-from mbplugin.bullet.replay import Replay
 from mbplugin.errors import MbPluginError
+from mbplugin.view.gui.process import BUG, CLOSED_SENTENCE, ENDED, ENDED_SENTENCE, OPENED, _sentence
+from mbplugin.view.gui.replay import Clock
+from mbplugin.view.recording import Replay
 
 FOUR_BAR = ASSETS / "four_bar.scene.toml"
 ARM = ASSETS / "arm_6r.scene.toml"

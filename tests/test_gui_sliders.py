@@ -10,12 +10,12 @@ from command_line import ASSETS, ORACLES
 from linkage import Linkage
 
 import mbplugin as mb
-from mbplugin.analysis.view import View
-from mbplugin.bullet.gui_lead import told
-from mbplugin.bullet.gui_sliders import Judged, Manifold
-from mbplugin.constraints.planar import plane_columns
-from mbplugin.mechanism import Mechanism
-from mbplugin.mechanism.pair import Freedom
+from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.constraints.view import View
+from mbplugin.model.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Freedom
+from mbplugin.view.gui.lead import told
+from mbplugin.view.gui.sliders import Judged, Manifold
 
 FILES = [
     ASSETS / "minitaur.scene.toml",

@@ -13,8 +13,8 @@ from models import ring
 import mbplugin as mb
 from mbplugin.constraints.assembly import Closure
 from mbplugin.errors import BadNumber, BrokenModel, MbPluginError
-from mbplugin.mechanism import Coupling, Term
-from mbplugin.sources import load
+from mbplugin.model.mechanism import Coupling, Term
+from mbplugin.readers import load
 
 LINK = '<link name="a"/>'
 #: Names that a URDF can hold.
@@ -298,7 +298,7 @@ def test_a_rule_that_fails_fails_the_campaign(tmp_path: Path, monkeypatch: pytes
     def fail(*args: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("mbplugin.lint.apply._checked", fail)
+    monkeypatch.setattr("mbplugin.linter.apply._checked", fail)
     (tmp_path / "r.urdf").write_text(robot())
     assert failure_of(tmp_path / "r.urdf", tmp_path, whole=False) == ""
     assert "ZeroDivisionError" in failure_of(tmp_path / "r.urdf", tmp_path, whole=True)

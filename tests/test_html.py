@@ -18,13 +18,13 @@ from command_line import ASSETS, DOOR_1, DOOR_2, FOUR_BAR, ROOT, call
 from html_pages import HOSTILE, drawing, floats, hostile_model, page_of, parsed
 
 import mbplugin as mb
-from mbplugin.bullet.agreement import Agreement, Curves, Row
-from mbplugin.mechanism.kinematics import forward
+from mbplugin.comparison.agreement import Agreement, Curves, Row
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.spatial import rotation_from_quaternion
 from mbplugin.report.html import Chapter, html_page
 from mbplugin.report.html.chart import Chart, Curve, figure, most_moving, ticks
 from mbplugin.report.html.drawing import film_data
 from mbplugin.report.html.markup import Html, element, json_script
-from mbplugin.spatial import rotation_from_quaternion
 
 MINITAUR = str(ASSETS / "minitaur.scene.toml")
 CRANK = str(ASSETS / "crank_rocker.scene.toml")
@@ -159,7 +159,7 @@ def test_several_files_are_one_page(tmp_path: Path) -> None:
 
 def test_a_page_needs_no_engine() -> None:
     code = (
-        "import sys, mbplugin as mb; from mbplugin.report.formats import rendered;"
+        "import sys, mbplugin as mb; from mbplugin.report.ci.formats import rendered;"
         f"rendered('html', [mb.lint({MINITAUR!r})]);"
         "print(sorted({'pybullet', 'numba', 'matplotlib', 'mujoco'} & set(sys.modules)))"
     )

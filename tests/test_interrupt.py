@@ -13,8 +13,8 @@ import pytest
 from test_brakes import arm
 
 from mbplugin.simulation.interrupt import ctrl_c_waits
-from mbplugin.simulation.march import CompiledMarch
 from mbplugin.simulation.run import simulate
+from mbplugin.simulation.steppers.compiled import CompiledMarch
 
 
 @pytest.fixture(autouse=True)

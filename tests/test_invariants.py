@@ -28,11 +28,11 @@ from work_invariants import (
 )
 
 import mbplugin as mb
-from mbplugin.estop.values import StopReport
-from mbplugin.mechanism import WORLD, Body, Freedom, Lock, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Freedom, Lock, Mechanism, Pair
+from mbplugin.model.spatial import Array, Pose
 from mbplugin.simulation.options import Options
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.spatial import Array, Pose
+from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.stopping.outcome.values import StopReport
 
 
 def arm(friction: float = 0.8) -> Mechanism:

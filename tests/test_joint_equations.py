@@ -9,14 +9,14 @@ import pytest
 from models import chain
 from random_mechanisms import loop_mechanism
 
-from mbplugin.constraints.build import all_rows
-from mbplugin.constraints.velocity import body_twists, velocity_transformation
+from mbplugin.constraints.reduction.velocity import body_twists, velocity_transformation
+from mbplugin.constraints.rows.build import all_rows
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.accelerations import body_accelerations
-from mbplugin.dynamics.actions import Actions
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.dynamics.tree_model import tree_model
-from mbplugin.mechanism import (
+from mbplugin.model.applied_forces import Actions
+from mbplugin.model.mechanism import (
     PAIR_TYPES,
     Coupling,
     Driver,
@@ -28,10 +28,10 @@ from mbplugin.mechanism import (
     Rolling,
     Term,
 )
-from mbplugin.mechanism.kinematics import displace, forward
-from mbplugin.sources.scene import Load, Payload
-from mbplugin.sources.spring import JointSpring, Spring
-from mbplugin.spatial import Array, Pose
+from mbplugin.model.mechanism.kinematics import displace, forward
+from mbplugin.model.scene import Load, Payload
+from mbplugin.model.spatial import Array, Pose
+from mbplugin.model.spring import JointSpring, Spring
 
 MOVING = [t for t in PAIR_TYPES if t not in ("fixed", "distance")]
 

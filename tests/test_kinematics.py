@@ -5,8 +5,8 @@ import pytest
 from models import body_at
 
 from mbplugin.errors import BadNumber, UnknownName
-from mbplugin.mechanism import PAIR_TYPES, Body, Mechanism, Pair
-from mbplugin.mechanism.kinematics import (
+from mbplugin.model.mechanism import PAIR_TYPES, Body, Mechanism, Pair
+from mbplugin.model.mechanism.kinematics import (
     coordinates_of,
     displace,
     forward,
@@ -14,7 +14,7 @@ from mbplugin.mechanism.kinematics import (
     joint_axes,
     joint_vector,
 )
-from mbplugin.spatial import Pose, vector_from_rotation
+from mbplugin.model.spatial import Pose, vector_from_rotation
 
 COORDINATE_TYPES = [name for name in PAIR_TYPES if name != "distance"]
 

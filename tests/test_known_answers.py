@@ -9,9 +9,9 @@ from models import body_at, four_bar, from_world_frames, pose_at
 
 import mbplugin as mb
 from mbplugin.constraints.assembly import assemble
-from mbplugin.mechanism import Coupling, Driver, Lock, Mechanism, Pair, Term
-from mbplugin.mechanism.kinematics import joint_vector
-from mbplugin.spatial import Pose
+from mbplugin.model.mechanism import Coupling, Driver, Lock, Mechanism, Pair, Term
+from mbplugin.model.mechanism.kinematics import joint_vector
+from mbplugin.model.spatial import Pose
 
 ASSETS = Path(__file__).parent.parent / "assets"
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.lint.rigid import borne_bodies, grounded_bodies, rigid_groups
-from mbplugin.lint.solids import Solid, solid_of
-from mbplugin.mechanism import Body, Mechanism, Pair
-from mbplugin.sources.scene import Request, Shape
-from mbplugin.spatial import Pose, rotation_from_rpy
+from mbplugin.linter.checks.shape_inertia import Solid, solid_of
+from mbplugin.model.mechanism import Body, Mechanism, Pair
+from mbplugin.model.mechanism.rigid import borne_bodies, grounded_bodies, rigid_groups
+from mbplugin.model.scene import Request, Shape
+from mbplugin.model.spatial import Pose, rotation_from_rpy
 
 CASES = Path(__file__).parent / "cases"
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.lint.run import Report
+from mbplugin.linter.run import Report
 
 MINITAUR = Path(__file__).parent.parent / "assets" / "minitaur.scene.toml"
 

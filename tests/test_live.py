@@ -7,15 +7,15 @@ import numpy as np
 import pybullet_data
 import pytest
 
-from mbplugin.bullet.reader import read_client
+from mbplugin.bullet.reader.client import read_client
 from mbplugin.bullet.session import quiet, session
-from mbplugin.constraints.velocity import body_twists
+from mbplugin.constraints.reduction.velocity import body_twists
 from mbplugin.errors import BadUsage, BrokenModel, UnknownName
-from mbplugin.mechanism import Pair
-from mbplugin.mechanism.kinematics import BodyPoses, forward, relative_pose
-from mbplugin.sources import load
-from mbplugin.sources.scene import Scene
-from mbplugin.spatial import Pose, rotation_from_quaternion
+from mbplugin.model.mechanism import Pair
+from mbplugin.model.mechanism.kinematics import BodyPoses, forward, relative_pose
+from mbplugin.model.scene import Scene
+from mbplugin.model.spatial import Pose, rotation_from_quaternion
+from mbplugin.readers import load
 
 DATA = Path(pybullet_data.getDataPath())
 ASSETS = Path(__file__).parent.parent / "assets"

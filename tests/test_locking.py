@@ -17,14 +17,14 @@ from states import random_states
 
 import mbplugin as mb
 from mbplugin.bullet.session import session
-from mbplugin.dynamics.actions import Actions, scene_actions
 from mbplugin.dynamics.joint import joint_equations
-from mbplugin.mechanism import WORLD, Lock, Mechanism
-from mbplugin.mechanism.kinematics import forward
-from mbplugin.simulation.locking import FORMS, activate
-from mbplugin.simulation.locking.shares import shares
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.spatial import Array, Pose
+from mbplugin.model.applied_forces import Actions, scene_actions
+from mbplugin.model.mechanism import WORLD, Lock, Mechanism
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.spatial import Array, Pose
+from mbplugin.simulation.impact import FORMS, activate
+from mbplugin.simulation.impact.impulse_distribution import shares
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 ARM = Path(__file__).resolve().parent.parent / "assets" / "arm_6r.scene.toml"
 #: 3R pendulum: rates around the two locks, their impulses, energies and the end (mueller2026 §6; digits

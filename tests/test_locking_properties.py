@@ -14,13 +14,13 @@ from models import chain
 from random_mechanisms import geared_twice, mechanisms
 from states import random_states
 
+from mbplugin.api import analyze
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.joint import joint_equations
-from mbplugin.entry import analyze
-from mbplugin.mechanism import PAIR_TYPES, Coupling, Driver, Lock, Mechanism, Term
-from mbplugin.simulation.locking import FORMS, Transition, activate
-from mbplugin.spatial import Array
+from mbplugin.model.mechanism import PAIR_TYPES, Coupling, Driver, Lock, Mechanism, Term
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.impact import FORMS, Transition, activate
 
 MOVING = tuple(t for t in PAIR_TYPES if t not in ("fixed", "distance"))
 quickly = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))

@@ -6,8 +6,8 @@ from models import chain, ring
 
 from mbplugin.analysis import analyze_mechanism
 from mbplugin.constraints.matrix import constraint_matrix
-from mbplugin.mechanism import PAIR_TYPES, Mechanism
-from mbplugin.mechanism.kinematics import coordinates_of, forward, relative_pose
+from mbplugin.model.mechanism import PAIR_TYPES, Mechanism
+from mbplugin.model.mechanism.kinematics import coordinates_of, forward, relative_pose
 
 
 @pytest.mark.parametrize("pair_type", [t for t in PAIR_TYPES if t != "distance"])

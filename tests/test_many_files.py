@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from command_line import DOOR_1, DOOR_2, FOUR_BAR, SAMPLE, call, call_process
 
-from mbplugin.lint import batch, jobs
-from mbplugin.lint.run import Report
-from mbplugin.lint.settings import Settings
-from mbplugin.lint.targets import Target, targets
+from mbplugin.linter.config.settings import Settings
+from mbplugin.linter.files import batch, jobs
+from mbplugin.linter.files.targets import Target, targets
+from mbplugin.linter.run import Report
 
 FILES = ["a.urdf", "b.sdf", "deep/c.scene.toml", "deep/d/e.URDF"]
 PASSED_OVER = ["notes.txt", "package.xml", "mbplugin.toml", ".hidden/f.urdf"]
@@ -150,7 +150,7 @@ def test_a_wish_that_one_file_cannot_meet_stops_no_other() -> None:
 #: A rule that does to its process what is asked of it, and is imported by spawned processes too.
 MODULE = """
 import os, signal, time
-from mbplugin.lint.rule import Rule
+from mbplugin.linter.rule import Rule
 
 class Deadly(Rule):
     "It ends the process of a model that is called so."
@@ -278,7 +278,7 @@ def test_a_baseline_leaves_what_is_new(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_two_of_a_kind_are_not_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mbplugin.lint.baseline import read_baseline, without_known
+    from mbplugin.linter.files.baseline import read_baseline, without_known
 
     monkeypatch.chdir(tmp_path)
     call("lint", DOOR_2, "--output-format", "json", "--output", "old.json")

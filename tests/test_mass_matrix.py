@@ -17,12 +17,12 @@ import numpy as np
 import pybullet_data
 import pytest
 
-from mbplugin.constraints.velocity import mass_matrix, velocity_transformation
+from mbplugin.constraints.reduction.velocity import mass_matrix, velocity_transformation
 from mbplugin.errors import MbPluginError
-from mbplugin.mechanism import Body
-from mbplugin.mechanism.kinematics import forward, joint_vector, rate_vector
-from mbplugin.sources import load
-from mbplugin.sources.scene import Scene
+from mbplugin.model.mechanism import Body
+from mbplugin.model.mechanism.kinematics import forward, joint_vector, rate_vector
+from mbplugin.model.scene import Scene
+from mbplugin.readers import load
 
 DATA = Path(pybullet_data.getDataPath())
 FILES = sorted(str(f.relative_to(DATA)) for f in DATA.rglob("*.urdf") if "random_urdfs" not in f.parts)
@@ -51,7 +51,7 @@ SPHERICAL = {"humanoid/humanoid.urdf", "spherical_joint_limit.urdf"}
 CHILD = """
 import json, sys
 import numpy as np
-from mbplugin.bullet.reader import read_client
+from mbplugin.bullet.reader.client import read_client
 from mbplugin.bullet.session import quiet, session
 
 def energy(p, robot, joints):

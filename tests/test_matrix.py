@@ -7,7 +7,7 @@ import pytest
 from models import chain, four_bar
 
 import mbplugin as mb
-from mbplugin.mechanism import Driver, KnifeEdge, Mechanism, Rolling
+from mbplugin.model.mechanism import Driver, KnifeEdge, Mechanism, Rolling
 
 
 def test_rows_and_columns_are_labelled_in_file_order():

@@ -9,18 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mbplugin.errors import (
-    BadNumber,
-    BadUsage,
-    BrokenModel,
-    MbPluginError,
-    MissingDependency,
-    UnresolvedPath,
-)
-from mbplugin.mechanism.kinematics import forward, relative_pose
-from mbplugin.sources.mjcf import read_mjcf
-from mbplugin.sources.paths import read_text
-from mbplugin.sources.scene import Request, Scene
+from mbplugin.errors import BadNumber, BadUsage, BrokenModel, MbPluginError, MissingDependency, UnresolvedPath
+from mbplugin.model.mechanism.kinematics import forward, relative_pose
+from mbplugin.model.scene import Request, Scene
+from mbplugin.readers.common.paths import read_text
+from mbplugin.readers.mjcf.reader import read_mjcf
 
 mujoco = pytest.importorskip("mujoco")
 

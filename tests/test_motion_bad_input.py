@@ -10,10 +10,10 @@ import pytest
 from models import chain, four_bar
 
 from mbplugin.errors import BadUsage, MbPluginError
-from mbplugin.mechanism import Driver, Mechanism
+from mbplugin.model.mechanism import Driver, Mechanism
+from mbplugin.model.spatial import Array
 from mbplugin.simulation.options import UserEvent
 from mbplugin.simulation.run import simulate
-from mbplugin.spatial import Array
 
 
 @pytest.fixture(scope="module")

@@ -19,15 +19,15 @@ from benchmark_mechanisms import (
 from scipy.integrate import solve_ivp
 
 import mbplugin as mb
-from mbplugin.constraints.velocity import body_twists
-from mbplugin.dynamics.actions import NOTHING
-from mbplugin.mechanism.kinematics import forward
-from mbplugin.simulation.act import CONFIGURE, do
-from mbplugin.simulation.choose import choose_rows
+from mbplugin.constraints.reduction.velocity import body_twists
+from mbplugin.model.applied_forces import NOTHING
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.simulation.active_set.choose import choose_rows
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import pose_problem
 from mbplugin.simulation.run import simulate
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.steppers.evaluate import CONFIGURE, do
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 
 def energy_error(motion: Trajectory) -> float:

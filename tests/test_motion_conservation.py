@@ -12,13 +12,13 @@ from models import body_at, chain, four_bar, pose_at
 from random_mechanisms import loop_mechanism
 from states import random_states
 
-from mbplugin.constraints.velocity import body_twists
+from mbplugin.constraints.reduction.velocity import body_twists
 from mbplugin.dynamics.formulations import TABLE
-from mbplugin.mechanism import Driver, Freedom, Lock, Mechanism, Pair
-from mbplugin.mechanism.kinematics import forward, home
+from mbplugin.model.mechanism import Driver, Freedom, Lock, Mechanism, Pair
+from mbplugin.model.mechanism.kinematics import forward, home
+from mbplugin.model.spatial import Array, Pose
 from mbplugin.simulation.run import simulate
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.spatial import Array, Pose
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 TIGHT = {"rtol": 1e-10, "atol": 1e-12}
 FEW = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)

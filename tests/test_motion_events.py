@@ -9,10 +9,10 @@ import pytest
 from models import body_at, pose_at
 from scipy.integrate import solve_ivp
 
-from mbplugin.mechanism import Freedom, Lock, Mechanism, Pair
+from mbplugin.model.mechanism import Freedom, Lock, Mechanism, Pair
+from mbplugin.model.spatial import Array, Pose
 from mbplugin.simulation.options import UserEvent
 from mbplugin.simulation.run import simulate
-from mbplugin.spatial import Array, Pose
 
 
 def sliders(count: int = 1, gravity: float = -9.81, **freedom: float) -> Mechanism:

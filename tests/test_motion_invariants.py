@@ -6,7 +6,7 @@ import pytest
 from invariants import check_motion, check_stop
 from random_motions import random_motion
 
-from mbplugin.estop.values import StopReport
+from mbplugin.stopping.outcome.values import StopReport
 
 _FAST, _ALL = 65, 500
 _SEEDS = [s if s < _FAST else pytest.param(s, marks=pytest.mark.slow) for s in range(_ALL)]

@@ -58,7 +58,7 @@ def test_the_dense_matrix_says_the_same(case):
 
 def test_remedies_take_all_redundancy_away_and_leave_the_mobility(case):
     from mbplugin.analysis.remedies import apply_changes
-    from mbplugin.mechanism.kinematics import coordinates_of, forward
+    from mbplugin.model.mechanism.kinematics import coordinates_of, forward
 
     scene, analysis, expected = case
     assert bool(analysis.remedies) == bool(expected["structural_redundancy"])

@@ -22,12 +22,12 @@ from command_line import DOOR_2, SAMPLE, call, call_process
 from lxml import etree
 
 import mbplugin as mb
-from mbplugin.lint.finding import Finding
-from mbplugin.lint.registry import rules
-from mbplugin.lint.run import Report
-from mbplugin.report.github import github_text
-from mbplugin.report.junit import junit_text
-from mbplugin.report.sarif import sarif_document
+from mbplugin.linter.finding import Finding
+from mbplugin.linter.registry import rules
+from mbplugin.linter.run import Report
+from mbplugin.report.ci.github import github_text
+from mbplugin.report.ci.junit import junit_text
+from mbplugin.report.ci.sarif import sarif_document
 
 SCHEMAS = Path(__file__).parent / "schemas"
 #: As the runner of GitHub Actions reads it.

@@ -9,7 +9,7 @@ import pytest
 from command_line import DOOR_1, Outcome, call_process
 
 MODULE = '''
-from mbplugin.lint.rule import Rule
+from mbplugin.linter.rule import Rule
 
 
 class Heavy(Rule):

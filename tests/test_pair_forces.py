@@ -10,15 +10,15 @@ import pytest
 from states import random_states
 
 import mbplugin as mb
-from mbplugin.constraints.ends import pair_ends
+from mbplugin.constraints.rows.joint_frames import pair_ends
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.formulations import solve
 from mbplugin.dynamics.pair_forces import SCHEMES, pair_forces
 from mbplugin.errors import BadUsage, UnknownName
-from mbplugin.mechanism import Mechanism
-from mbplugin.mechanism.kinematics import forward
-from mbplugin.spatial import Array, shift_rows
+from mbplugin.model.mechanism import Mechanism
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.spatial import Array, shift_rows
 
 ORACLES = Path(__file__).parent / "oracles"
 NAMES = ["parallelogram_3SS", "stewart_6UPS", "door_1_hinge"]

@@ -22,7 +22,7 @@ from mbplugin.dynamics.formulations.voronets import pivoted_coordinates
 from mbplugin.dynamics.pair_forces import SCHEMES, pair_forces
 from mbplugin.dynamics.redundancy.eliminate import eliminate
 from mbplugin.errors import BadUsage
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
 
 #: Links alike, and a coupler that is as heavy as a flywheel.
 ALIKE, HEAVY_COUPLER = Linkage((1.0, 2.0, 2.0)), Linkage((1.0, 40.0, 2.0))

@@ -12,9 +12,9 @@ from command_line import ASSETS, call
 from models import four_bar, from_world_frames, pose_at
 
 import mbplugin as mb
-from mbplugin.mechanism import WORLD, Lock, Mechanism
-from mbplugin.sources.scene import Scene, Stiffness
-from mbplugin.spatial import Array, Pose
+from mbplugin.model.mechanism import WORLD, Lock, Mechanism
+from mbplugin.model.scene import Scene, Stiffness
+from mbplugin.model.spatial import Array, Pose
 
 INF = np.inf
 SECTION = {"E": 210e9, "A": 1e-3, "Iy": 1e-7, "Iz": 2e-7, "J": 1e-7}

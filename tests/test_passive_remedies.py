@@ -14,9 +14,9 @@ from command_line import call
 
 import mbplugin as mb
 from mbplugin.errors import BadScene, MbPluginError
-from mbplugin.mechanism import Lock, Pair
-from mbplugin.report.text import lint_text
-from mbplugin.sources.duties import duties
+from mbplugin.model.duties import duties
+from mbplugin.model.mechanism import Lock, Pair
+from mbplugin.report.text.lint import lint_text
 
 MOTORS = {"swing", "shoulder", "elbow"}
 #: Limits of a joint without a motor, as URDF wants them for every revolute joint.

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from mbplugin.errors import UnreadableFile, UnresolvedPath
-from mbplugin.sources import load
-from mbplugin.sources.paths import find, read_text, resolve
-from mbplugin.sources.scene import Request
+from mbplugin.model.scene import Request
+from mbplugin.readers import load
+from mbplugin.readers.common.paths import find, read_text, resolve
 
 
 @pytest.fixture(autouse=True)
@@ -155,7 +155,7 @@ def test_names_that_no_file_can_have(tmp_path) -> None:
 
 
 def test_a_file_without_end(monkeypatch) -> None:
-    monkeypatch.setattr("mbplugin.sources.paths._LONGEST", 1000)
+    monkeypatch.setattr("mbplugin.readers.common.paths._LONGEST", 1000)
     with pytest.raises(UnreadableFile, match="larger than"):
         read_text("/dev/zero")
 

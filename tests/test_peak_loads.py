@@ -14,13 +14,13 @@ from test_between_samples import FOUR_BAR, ramp, sliders
 from test_brakes import G, arm
 
 import mbplugin as mb
-from mbplugin.constraints.velocity import velocity_transformation
-from mbplugin.estop.peaks import PeakWrench
-from mbplugin.mechanism import Freedom
-from mbplugin.mechanism.kinematics import forward
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.sources.scene import Brake
-from mbplugin.spatial import Array
+from mbplugin.constraints.reduction.velocity import velocity_transformation
+from mbplugin.model.mechanism import Freedom
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.scene import Brake
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.stopping.outcome.peaks import PeakWrench
 
 ARM = ASSETS / "arm_6r.urdf"
 

@@ -11,16 +11,16 @@ import pytest
 from command_line import ASSETS, DOOR_1, DOOR_2, ORACLES
 
 import mbplugin as mb
-from mbplugin.mechanism.kinematics import forward
-from mbplugin.mechanism.pair import PAIR_TYPES
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.pair import PAIR_TYPES
+from mbplugin.model.scene import Shape
+from mbplugin.model.spatial import Array, Pose, rotation_from_rpy
 from mbplugin.report.picture import Mesh, Picture, picture
 from mbplugin.report.picture import solids as made
 from mbplugin.report.picture.arrows import _fan
 from mbplugin.report.picture.glyphs import glyph_mesh
 from mbplugin.report.picture.mesh import limited, merged, moved
 from mbplugin.report.picture.palette import LEGEND, PALETTE
-from mbplugin.sources.scene import Shape
-from mbplugin.spatial import Array, Pose, rotation_from_rpy
 
 MINITAUR = str(ASSETS / "minitaur.scene.toml")
 

@@ -103,10 +103,12 @@ def test_import_is_silent_and_light() -> None:
 
 
 def test_lint_can_be_called_after_its_room_was_imported() -> None:
-    code = "import mbplugin as mb, mbplugin.lint.registry; from mbplugin import lint; print(lint is mb.lint)"
+    code = (
+        "import mbplugin as mb, mbplugin.linter.registry; from mbplugin import lint; print(lint is mb.lint)"
+    )
     assert printed(code) == "True\n"
     urdf = "<robot name='r'><link name='a'/></robot>"
-    code = f"import mbplugin.lint.run, mbplugin as mb; print(mb.lint('r', text={urdf!r}).exit_code)"
+    code = f"import mbplugin.linter.run, mbplugin as mb; print(mb.lint('r', text={urdf!r}).exit_code)"
     assert printed(code) == "0\n"
 
 

@@ -10,11 +10,11 @@ import pybullet_data
 import pytest
 
 from mbplugin.errors import MbPluginError
-from mbplugin.mechanism import WORLD
-from mbplugin.mechanism.kinematics import forward, home
-from mbplugin.sources import load
-from mbplugin.sources.scene import Scene
-from mbplugin.sources.xml import children, parse_xml
+from mbplugin.model.mechanism import WORLD
+from mbplugin.model.mechanism.kinematics import forward, home
+from mbplugin.model.scene import Scene
+from mbplugin.readers import load
+from mbplugin.readers.common.xml import children, parse_xml
 
 DATA = Path(pybullet_data.getDataPath())
 FILES = sorted(file for file in DATA.rglob("*.urdf") if "random_urdfs" not in file.parts)

@@ -11,9 +11,9 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.bullet.session import session
-from mbplugin.mechanism.kinematics import forward
-from mbplugin.reactions.values import Reactions
-from mbplugin.spatial import Array
+from mbplugin.joint_reactions.values import Reactions
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.spatial import Array
 
 IIWA = str(Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf")
 POSES = np.array(

@@ -9,15 +9,15 @@ import pytest
 from models import chain, four_bar, from_world_frames, pose_at
 
 import mbplugin as mb
-from mbplugin.constraints.velocity import body_twists
+from mbplugin.constraints.reduction.velocity import body_twists
 from mbplugin.dynamics.accelerations import body_accelerations
 from mbplugin.dynamics.newton_euler import newton_euler
 from mbplugin.errors import BadUsage
-from mbplugin.mechanism import Body, Driver
-from mbplugin.mechanism.kinematics import displace, forward
-from mbplugin.mechanism.pair import PAIR_TYPES
-from mbplugin.reactions.state import closed_state
-from mbplugin.spatial import Pose
+from mbplugin.joint_reactions.state import closed_state
+from mbplugin.model.mechanism import Body, Driver
+from mbplugin.model.mechanism.kinematics import displace, forward
+from mbplugin.model.mechanism.pair import PAIR_TYPES
+from mbplugin.model.spatial import Pose
 
 TYPES = sorted(set(PAIR_TYPES) - {"distance", "fixed"})
 
@@ -61,7 +61,7 @@ def test_a_payload_is_a_body_welded_on() -> None:
     mech, q = chain(2, "revolute", rng)
     A = rng.normal(size=(3, 3))
     mass, com, inertia = 3.0, rng.normal(size=3), A @ A.T
-    from mbplugin.mechanism import Pair
+    from mbplugin.model.mechanism import Pair
 
     at = Pose(np.eye(3), com)
     welded = replace(

@@ -12,10 +12,10 @@ import pytest
 from command_line import ASSETS, ROOT, call, call_process
 
 import mbplugin as mb
-from mbplugin.reactions.beams import Layout
-from mbplugin.reactions.estimate import estimated_sections
-from mbplugin.sources.scene import Shape
-from mbplugin.spatial import Pose
+from mbplugin.joint_reactions.stiffness.beams import Layout
+from mbplugin.joint_reactions.stiffness.estimate import estimated_sections
+from mbplugin.model.scene import Shape
+from mbplugin.model.spatial import Pose
 
 FOUR_BAR = str(ASSETS / "four_bar.scene.toml")
 SIDE = ("--load", "coupler:0,1000,0@0.25,0,0")
@@ -242,7 +242,7 @@ def test_scenes_in_a_plane() -> None:
 
 
 def test_the_room_can_be_called() -> None:
-    import mbplugin.reactions.run
+    import mbplugin.joint_reactions.run
 
     assert mb.reactions is mbplugin.reactions
     assert mb.reactions(mb.load(FOUR_BAR)).held == ("j0",)

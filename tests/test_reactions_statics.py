@@ -10,9 +10,9 @@ from models import chain, four_bar, from_world_frames, pose_at, ring
 
 import mbplugin as mb
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName
-from mbplugin.mechanism import Body, Driver, Freedom, Lock, Mechanism
-from mbplugin.reactions.loads import read_loads
-from mbplugin.spatial import Array, Pose
+from mbplugin.model.loads import read_loads
+from mbplugin.model.mechanism import Body, Driver, Freedom, Lock, Mechanism
+from mbplugin.model.spatial import Array, Pose
 
 G = 9.81
 
@@ -46,7 +46,7 @@ def two_link_arm() -> tuple[Mechanism, Array]:
 def world_wrench(result, name: str) -> Array:
     """A pair's wrench turned into world axes; the home pose of P is known from its axis."""
     mech = result.mechanism
-    from mbplugin.mechanism.kinematics import forward
+    from mbplugin.model.mechanism.kinematics import forward
 
     pair = mech.pair_by_name[name]
     R = (forward(mech, result.q).of(mech.body_index[pair.body_a]) @ pair.X_AP).R
@@ -125,7 +125,7 @@ def test_the_four_bar_says_the_same_wherever_it_is_cut(cut: int) -> None:
     pairs = tuple(replace(p, closure=k == cut) for k, p in enumerate(mech.pairs))
     turned = replace(mech, pairs=pairs)
     assert turned.tree.cut[0].name == f"j{cut}"
-    from mbplugin.mechanism.kinematics import coordinates_of, forward
+    from mbplugin.model.mechanism.kinematics import coordinates_of, forward
 
     result = mb.reactions(turned, coordinates_of(turned, forward(mech, q)), loads=SIDE_LOAD)
     for c in result.constraints:
@@ -208,7 +208,7 @@ def test_a_long_chain_is_exact() -> None:
     """Weight of 400 links: the moment at the ground is that of all of them."""
     mech, q = chain(400, "fixed", np.random.default_rng(0))
     result = mb.reactions(mech, q)
-    from mbplugin.mechanism.kinematics import forward
+    from mbplugin.model.mechanism.kinematics import forward
 
     p = forward(mech, q).p_WC - result["j0"].point
     M = np.cross(p, [0, 0, -G]).sum(axis=0)

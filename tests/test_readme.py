@@ -19,7 +19,7 @@ import pytest
 from pages import PAGES, README, ROOT
 from PIL import Image
 
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
 
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
 #: Where the pictures of the README lie; an example draws each into out/.

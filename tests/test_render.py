@@ -17,15 +17,15 @@ from PIL import Image
 from seen_colours import near
 
 import mbplugin as mb
-from mbplugin.bullet.gui import seen_at_rest
-from mbplugin.bullet.render import Renderer
-from mbplugin.bullet.render_camera import Camera, camera_for
-from mbplugin.bullet.replay import Replay, replay_of
-from mbplugin.bullet.scene_view import robot_surfaces
 from mbplugin.errors import BadNumber, BadUsage
-from mbplugin.mechanism import Mechanism
-from mbplugin.mechanism.kinematics import forward
+from mbplugin.model.mechanism import Mechanism
+from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.report.picture import picture
+from mbplugin.view.gui.show import seen_at_rest
+from mbplugin.view.recording import Replay, replay_of
+from mbplugin.view.render.camera import Camera, camera_for
+from mbplugin.view.render.render import Renderer
+from mbplugin.view.scene_view import robot_surfaces
 
 SCENE = ASSETS / "four_bar.scene.toml"
 ARM = ASSETS / "arm_6r.scene.toml"
@@ -231,7 +231,7 @@ def short_replay(scene: mb.Scene, frames: int = 4) -> Replay:
 def test_a_film_has_every_pose(tmp_path: Path, four_bar: mb.Scene, ending: str) -> None:
     import imageio.v3 as iio
 
-    from mbplugin.bullet.render_film import write_film
+    from mbplugin.view.render.film import write_film
 
     replayed, file = short_replay(four_bar), tmp_path / f"film{ending}"
     done: list[tuple[int, int]] = []

@@ -20,10 +20,10 @@ import pytest
 from command_line import ASSETS, DOOR_1, DOOR_2, FOUR_BAR, ORACLES, ROOT, call
 
 import mbplugin as mb
-from mbplugin.report.json import dumps, lint_document, plain, run_document
-from mbplugin.report.layout import PLAIN_WIDTH, counted, listed, wrapped
-from mbplugin.report.schema import schema_of
-from mbplugin.report.text import lint_text, verdict
+from mbplugin.report.documents.json import dumps, lint_document, plain, run_document
+from mbplugin.report.documents.schema import schema_of
+from mbplugin.report.text.layout import PLAIN_WIDTH, counted, listed, wrapped
+from mbplugin.report.text.lint import lint_text, verdict
 
 MINITAUR = str(ASSETS / "minitaur.scene.toml")
 ROBOT = str(ASSETS / "four_wheel_robot.scene.toml")

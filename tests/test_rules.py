@@ -16,10 +16,10 @@ import pytest
 
 import mbplugin as mb
 from mbplugin import errors
-from mbplugin.lint.registry import find_rule, rules
-from mbplugin.lint.rule import Rule
-from mbplugin.lint.run import Report
-from mbplugin.sources.scene import Origin
+from mbplugin.linter.registry import find_rule, rules
+from mbplugin.linter.rule import Rule
+from mbplugin.linter.run import Report
+from mbplugin.model.scene import Origin
 
 ROOT = Path(__file__).parent.parent
 CASES = ROOT / "tests" / "cases"

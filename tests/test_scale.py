@@ -13,10 +13,10 @@ from scaled import scaled, scaled_coordinates
 import mbplugin as mb
 from mbplugin.analysis import analyze_mechanism
 from mbplugin.constraints.assembly import assemble
-from mbplugin.dynamics.closing.closing import closing_conditions
-from mbplugin.mechanism import WORLD, Body, Freedom, Mechanism, Pair
-from mbplugin.mechanism.kinematics import home
-from mbplugin.spatial import Pose, align_z
+from mbplugin.dynamics.explicit_closure.closing import closing_conditions
+from mbplugin.model.mechanism import WORLD, Body, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism.kinematics import home
+from mbplugin.model.spatial import Pose, align_z
 
 #: From metres to kilometres, to millimetres, and further than anybody goes.
 SCALES = (1e-3, 1e3, 1e-6, 1e6)

@@ -6,12 +6,12 @@ import pytest
 
 from mbplugin.constraints.matrix import constraint_matrix
 from mbplugin.errors import BadScene, BrokenModel, MbPluginError, UnknownName
-from mbplugin.mechanism import KnifeEdge, Rolling
-from mbplugin.mechanism.kinematics import forward, relative_pose
-from mbplugin.sources import load
-from mbplugin.sources.meshes import mesh_bounds
-from mbplugin.sources.scene import Request, Scene
-from mbplugin.sources.scene_toml import read_scene
+from mbplugin.model.mechanism import KnifeEdge, Rolling
+from mbplugin.model.mechanism.kinematics import forward, relative_pose
+from mbplugin.model.scene import Request, Scene
+from mbplugin.readers import load
+from mbplugin.readers.meshes.named import mesh_bounds
+from mbplugin.readers.scene_file.reader import read_scene
 
 ASSETS = Path(__file__).parent.parent / "assets"
 TWO = '[[body]]\nname = "a"\n[[body]]\nname = "b"\nxyz = [1, 0, 0]\n'

@@ -14,19 +14,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from mbplugin.errors import (
-    BadNumber,
-    BadUsage,
-    BrokenModel,
-    MbPluginError,
-    UnknownName,
-    UnresolvedPath,
-)
-from mbplugin.mechanism.kinematics import forward, relative_pose
-from mbplugin.sources.paths import read_text
-from mbplugin.sources.scene import Request, Scene
-from mbplugin.sources.sdf import read_sdf
-from mbplugin.spatial import Pose
+from mbplugin.errors import BadNumber, BadUsage, BrokenModel, MbPluginError, UnknownName, UnresolvedPath
+from mbplugin.model.mechanism.kinematics import forward, relative_pose
+from mbplugin.model.scene import Request, Scene
+from mbplugin.model.spatial import Pose
+from mbplugin.readers.common.paths import read_text
+from mbplugin.readers.sdf.reader import read_sdf
 
 ORACLES = Path(__file__).parent / "oracles"
 EXPECTED = json.loads((ORACLES / "expected.json").read_text())
@@ -824,7 +817,7 @@ def test_long_chains_of_frames_do_not_recurse():
 
 def test_reading_imports_no_engine():
     code = (
-        "import sys; from mbplugin.sources.sdf import read_sdf; from mbplugin.sources.mjcf import read_mjcf;"
+        "import sys; from mbplugin.readers.sdf.reader import read_sdf; from mbplugin.readers.mjcf.reader import read_mjcf;"
         "print([m for m in ('pybullet', 'numba', 'trimesh', 'networkx', 'mujoco') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -10,8 +10,8 @@ from command_line import ASSETS
 from test_trajectory_reactions import absolute_wrenches
 
 import mbplugin as mb
-from mbplugin.mechanism import Freedom, Lock, Mechanism
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.model.mechanism import Freedom, Lock, Mechanism
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 SCENE = mb.load(ASSETS / "four_bar.scene.toml")
 

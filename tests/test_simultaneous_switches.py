@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.mechanism import WORLD, Body, Freedom, Lock, Mechanism, Pair
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.spatial import Array, Pose, align_z
+from mbplugin.model.mechanism import WORLD, Body, Freedom, Lock, Mechanism, Pair
+from mbplugin.model.spatial import Array, Pose, align_z
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 ASSETS = Path(__file__).parents[1] / "assets"
 

@@ -13,7 +13,7 @@ from command_line import ROOT, call
 from lxml import etree, html
 
 import mbplugin as mb
-from mbplugin.lint.registry import built_in_rules
+from mbplugin.linter.registry import built_in_rules
 
 #: Put before everything else: whoever reaches for a network fails.
 OFFLINE = """

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mbplugin.spatial import (
+from mbplugin.model.spatial import (
     Pose,
     align_z,
     quaternion_from_rotation,

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.constraints.velocity import body_twists
-from mbplugin.mechanism.kinematics import displace, forward
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.constraints.reduction.velocity import body_twists
+from mbplugin.model.mechanism.kinematics import displace, forward
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 SCENE = mb.load(Path(__file__).parents[1] / "assets" / "four_wheel_robot.scene.toml")
 MECH = SCENE.mechanism

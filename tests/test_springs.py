@@ -9,14 +9,14 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.errors import BadScene, MbPluginError, UnknownName
-from mbplugin.estop.run import estop
-from mbplugin.lint.rules.mb601_brake_weaker_than_gravity import check
-from mbplugin.reactions.run import reactions
+from mbplugin.joint_reactions.run import reactions
+from mbplugin.linter.rules.mb601_brake_weaker_than_gravity import check
+from mbplugin.model.scene import Request, Scene
+from mbplugin.model.spring import JointSpring, Spring
+from mbplugin.readers.common.merge import joined
+from mbplugin.readers.scene_file.reader import read_scene
 from mbplugin.simulation.run import simulate
-from mbplugin.sources.merge import joined
-from mbplugin.sources.scene import Request, Scene
-from mbplugin.sources.scene_toml import read_scene
-from mbplugin.sources.spring import JointSpring, Spring
+from mbplugin.stopping.run import estop
 
 SLIDER = """
 gravity = [0, 0, 0]

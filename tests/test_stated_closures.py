@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.lint.finding import Finding
-from mbplugin.mechanism.pair import Pair
-from mbplugin.spatial import rotation_from_rpy, rpy_from_rotation
+from mbplugin.linter.finding import Finding
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.spatial import rotation_from_rpy, rpy_from_rotation
 
 BAR = """
 [[body]]

@@ -10,9 +10,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import mbplugin as mb
-from mbplugin.mechanism import WORLD, Body, Freedom, Mechanism, Pair
-from mbplugin.simulation.bounded import basic_solution, bounded_least_squares
-from mbplugin.spatial import Array, Pose
+from mbplugin.model.mechanism import WORLD, Body, Freedom, Mechanism, Pair
+from mbplugin.model.spatial import Array, Pose
+from mbplugin.simulation.active_set.bounded import basic_solution, bounded_least_squares
 
 CRANK, COUPLER, ROCKER, GROUND = 0.2, 0.6, 0.5, 0.6
 

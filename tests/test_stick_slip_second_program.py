@@ -11,7 +11,7 @@ from second_program import Arm, CrankRocker, Motion, Resistance, move
 from stick_slip_cases import FOLDED, STRETCHED, Case, arms, crank_rocker, crank_rockers, freedoms
 
 import mbplugin as mb
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
 
 pytestmark = pytest.mark.no_invariants(
     "samples at equal intervals fall on instants at which friction changes its sense: its force is either"

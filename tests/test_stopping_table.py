@@ -15,15 +15,15 @@ from test_brakes import arm, two_rods
 
 import mbplugin as mb
 from mbplugin.errors import BadUsage, UnknownName
-from mbplugin.estop.axes import table_axes
-from mbplugin.estop.batch import StopMachine
-from mbplugin.estop.extension import Poser
-from mbplugin.estop.joints import joint_stops
-from mbplugin.estop.run import estop, make_scenario
-from mbplugin.estop.stop import run_stop
-from mbplugin.estop.table_values import StoppingTable
-from mbplugin.mechanism import Freedom
-from mbplugin.sources.scene import Brake, Payload, Scene
+from mbplugin.model.mechanism import Freedom
+from mbplugin.model.scene import Brake, Payload, Scene
+from mbplugin.stopping.compiled.batch import StopMachine
+from mbplugin.stopping.outcome.joints import joint_stops
+from mbplugin.stopping.run import estop, make_scenario
+from mbplugin.stopping.stop import run_stop
+from mbplugin.stopping.table.axes import table_axes
+from mbplugin.stopping.table.extension import Poser
+from mbplugin.stopping.table.values import StoppingTable
 
 IIWA = Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf"
 

@@ -16,11 +16,11 @@ from command_line import ROOT
 from test_brakes import arm
 
 from mbplugin.errors import BadUsage, MbPluginError
-from mbplugin.estop.run import make_scenario
-from mbplugin.estop.sweep import sweep
-from mbplugin.estop.sweep_folder import part_file
-from mbplugin.estop.sweep_plan import SweepPlan
-from mbplugin.sources.scene import Brake
+from mbplugin.model.scene import Brake
+from mbplugin.stopping.run import make_scenario
+from mbplugin.stopping.sweep.folder import part_file
+from mbplugin.stopping.sweep.plan import SweepPlan
+from mbplugin.stopping.sweep.run import sweep
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("joblib")
@@ -73,7 +73,7 @@ def test_killed_in_the_middle_it_goes_on(tmp_path: Path) -> None:
     code = (
         "import sys; sys.path.insert(0, 'tests')\n"
         "from test_sweep import plan\n"
-        "from mbplugin.estop.sweep import sweep\n"
+        "from mbplugin.stopping.sweep.run import sweep\n"
         f"sweep(plan(400, 4), {str(tmp_path / 'cut')!r}, jobs=1)\n"
     )
     child = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)

@@ -17,10 +17,10 @@ import pytest
 from command_line import ROOT, call
 from test_brakes import arm
 
-from mbplugin.cli.progress import count_bar
-from mbplugin.estop import sweep_backend
-from mbplugin.estop.start import Recorded
+from mbplugin.cli.shared.progress import count_bar
 from mbplugin.simulation.run import simulate
+from mbplugin.stopping.scenario.start import Recorded
+from mbplugin.stopping.sweep import backend as sweep_backend
 
 pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("joblib")

@@ -20,10 +20,10 @@ from test_brakes import arm
 from two_rod_stops import slide_to_rest
 
 import mbplugin as mb
-from mbplugin.estop.batch import StopMachine
-from mbplugin.estop.run import estop, make_scenario
-from mbplugin.mechanism import Freedom
-from mbplugin.sources.scene import Brake
+from mbplugin.model.mechanism import Freedom
+from mbplugin.model.scene import Brake
+from mbplugin.stopping.compiled.batch import StopMachine
+from mbplugin.stopping.run import estop, make_scenario
 
 #: Two rods of 1 kg and 1 m in a vertical plane, as in ``two_rods``. The shoulder holds them level, and slips
 #: when the elbow's brake pulls on it; the payload has an inertia, which no option of a command can state.

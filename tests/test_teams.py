@@ -18,8 +18,8 @@ from command_line import ROOT, SAMPLE, call
 from lxml import etree
 from test_outputs import annotations
 
-from mbplugin.lint.config import read_config
-from mbplugin.lint.targets import ENDINGS
+from mbplugin.linter.config.find import read_config
+from mbplugin.linter.files.targets import ENDINGS
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -15,16 +15,16 @@ from models import body_at, chain, pose_at
 from trajectories import falling, through
 
 from mbplugin.errors import BadNumber, BadUsage, MissingDependency, UnknownName
-from mbplugin.mechanism import Body, Mechanism, Pair
-from mbplugin.simulation.event import passing
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.spatial import (
+from mbplugin.model.mechanism import Body, Mechanism, Pair
+from mbplugin.model.spatial import (
     COMPONENTS,
     Array,
     quaternion_from_rotation,
     rotation_from_quaternion,
     rotation_from_vector,
 )
+from mbplugin.simulation.events.event import passing
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 START = np.array([0.7]), np.array([0.4])
 

@@ -16,20 +16,20 @@ from trajectories import falling, through
 
 import mbplugin as mb
 from mbplugin.bullet.session import session
-from mbplugin.constraints.planar import plane_columns
+from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.dynamics.absolute import absolute_equations
-from mbplugin.dynamics.actions import NOTHING, Actions
 from mbplugin.dynamics.formulations import REDUNDANCY, solve
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.errors import UnknownName
-from mbplugin.mechanism import PAIR_TYPES, Body, Coupling, Driver, Freedom, Lock, Mechanism, Pair, Term
-from mbplugin.mechanism.kinematics import displace, forward, home
-from mbplugin.reactions.elements import joint_rows
-from mbplugin.reactions.system import build_system
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.sources.scene import Load, Payload
-from mbplugin.sources.spring import JointSpring, Spring
-from mbplugin.spatial import Array, Pose
+from mbplugin.joint_reactions.stiffness.elements import joint_rows
+from mbplugin.joint_reactions.system import build_system
+from mbplugin.model.applied_forces import NOTHING, Actions
+from mbplugin.model.mechanism import PAIR_TYPES, Body, Coupling, Driver, Freedom, Lock, Mechanism, Pair, Term
+from mbplugin.model.mechanism.kinematics import displace, forward, home
+from mbplugin.model.scene import Load, Payload
+from mbplugin.model.spatial import Array, Pose
+from mbplugin.model.spring import JointSpring, Spring
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 ROOT = Path(__file__).resolve().parent.parent
 ORACLES = sorted((ROOT / "tests" / "oracles").glob("*.sdf"))

@@ -13,7 +13,7 @@ from models import from_world_frames, pose_at
 import mbplugin as mb
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.errors import BadUsage, UnknownName
-from mbplugin.mechanism import (
+from mbplugin.model.mechanism import (
     WORLD,
     Body,
     Coupling,
@@ -25,10 +25,10 @@ from mbplugin.mechanism import (
     Rolling,
     Term,
 )
-from mbplugin.mechanism.kinematics import forward
-from mbplugin.simulation.locking import FORMS, Hold, activate
-from mbplugin.simulation.locking.holds import put_in, state_in, take_out
-from mbplugin.spatial import Array, Pose, quaternion_from_rotation, rotation_from_vector
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation, rotation_from_vector
+from mbplugin.simulation.impact import FORMS, Hold, activate
+from mbplugin.simulation.impact.timed import put_in, state_in, take_out
 
 PRECISE: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13}
 REST = np.zeros(3)

@@ -11,10 +11,11 @@ from random_mechanisms import mechanisms
 from test_analysis_properties import analyzed, clear, verdicts
 
 import mbplugin as mb
-from mbplugin.analysis import analyze_mechanism, rank
+from mbplugin.analysis import analyze_mechanism
 from mbplugin.analysis.tools import TOOLS
-from mbplugin.constraints.fronts import eliminate
-from mbplugin.constraints.reduction import Entry
+from mbplugin.constraints import rank
+from mbplugin.constraints.reduction.frontal_qr import eliminate
+from mbplugin.constraints.reduction.reduce import Entry
 
 FOLDER = Path(__file__).parent / "oracles"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())

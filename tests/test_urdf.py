@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel, MbPluginError, MissingDependency, UnknownFormat
-from mbplugin.mechanism import WORLD
-from mbplugin.mechanism.kinematics import forward, joint_vector
-from mbplugin.sources import load, reload
-from mbplugin.sources.scene import Origin, Request, Scene
-from mbplugin.sources.xacro_expand import expand
-from mbplugin.spatial import rotation_from_rpy
+from mbplugin.model.mechanism import WORLD
+from mbplugin.model.mechanism.kinematics import forward, joint_vector
+from mbplugin.model.scene import Origin, Request, Scene
+from mbplugin.model.spatial import rotation_from_rpy
+from mbplugin.readers import load, reload
+from mbplugin.readers.xacro.expand import expand
 
 TWO_LINKS = '<link name="a"/><link name="b"/>'
 
@@ -483,7 +483,7 @@ def test_a_live_scene_cannot_be_reloaded() -> None:
 
 def test_reading_a_file_imports_no_engine() -> None:
     code = (
-        "import sys; from mbplugin.sources import load;"
+        "import sys; from mbplugin.readers import load;"
         "load('r.urdf', text='<robot><link name=\"a\"/></robot>');"
         "heavy = ('pybullet', 'numba', 'trimesh', 'networkx', 'mujoco', 'yaml');"
         "print([m for m in heavy if m in sys.modules])"

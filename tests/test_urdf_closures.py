@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from mbplugin.errors import BrokenModel, MissingDependency, UnknownName
-from mbplugin.mechanism import Pair
-from mbplugin.mechanism.kinematics import forward, home, joint_vector, relative_pose
-from mbplugin.sources import load
-from mbplugin.sources.scene import Scene
-from mbplugin.spatial import rotation_from_rpy
+from mbplugin.model.mechanism import Pair
+from mbplugin.model.mechanism.kinematics import forward, home, joint_vector, relative_pose
+from mbplugin.model.scene import Scene
+from mbplugin.model.spatial import rotation_from_rpy
+from mbplugin.readers import load
 
 LINKS = "".join(f'<link name="{name}"/>' for name in ("base", "crank", "coupler", "rocker"))
 

@@ -10,9 +10,9 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.errors import BadNumber, BrokenModel
-from mbplugin.mechanism.kinematics import forward
-from mbplugin.sources.scene import Request, Scene
-from mbplugin.sources.urdf import read_urdf
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.scene import Request, Scene
+from mbplugin.readers.urdf.reader import read_urdf
 
 ARM = """<robot name="arm" version="1.2">
  <link name="world"/>

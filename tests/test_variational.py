@@ -12,16 +12,16 @@ from closed_mechanisms import paper_four_bar
 from models import chain
 
 import mbplugin as mb
-from mbplugin.constraints.velocity import body_twists
+from mbplugin.constraints.reduction.velocity import body_twists
 from mbplugin.dynamics.kernels.inverse import energies
 from mbplugin.dynamics.kernels.momenta import kinetic_slopes, momenta
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.errors import BadUsage
-from mbplugin.mechanism import PAIR_TYPES, Body, Driver, Freedom, KnifeEdge, Lock, Mechanism, Pair
-from mbplugin.mechanism.kinematics import displace, forward
+from mbplugin.model.mechanism import PAIR_TYPES, Body, Driver, Freedom, KnifeEdge, Lock, Mechanism, Pair
+from mbplugin.model.mechanism.kinematics import displace, forward
+from mbplugin.model.spatial import Array, Pose
 from mbplugin.simulation.run import simulate
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.spatial import Array, Pose
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 ORACLES = Path(__file__).parent / "oracles"
 MOVING = [t for t in PAIR_TYPES if t not in ("fixed", "distance")]

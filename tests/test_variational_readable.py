@@ -11,15 +11,15 @@ from closed_mechanisms import paper_four_bar
 from models import four_bar
 from test_variational import exact, floating_chain, momentum, pendulum, run, sled
 
-from mbplugin.dynamics.actions import Actions
-from mbplugin.mechanism import Driver, Freedom, Lock, Mechanism
-from mbplugin.mechanism.kinematics import home
+from mbplugin.model.applied_forces import Actions
+from mbplugin.model.mechanism import Driver, Freedom, Lock, Mechanism
+from mbplugin.model.mechanism.kinematics import home
+from mbplugin.model.spatial import Array
+from mbplugin.model.spring import JointSpring
+from mbplugin.simulation.events.schedule import TimedDrive
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.run import move
-from mbplugin.simulation.schedule import TimedDrive
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.sources.spring import JointSpring
-from mbplugin.spatial import Array
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 BALLS = [1.0, 0.5, -1.0, 0.3, 2.0, 1.0]
 

@@ -8,7 +8,7 @@ import pytest
 from command_line import call
 
 import mbplugin as mb
-from mbplugin.report.layout import Line, wrapped
+from mbplugin.report.text.layout import Line, wrapped
 from mbplugin.visible import visible
 
 ESC, RLO = "\x1b", "\u202e"

@@ -13,11 +13,11 @@ mujoco = pytest.importorskip("mujoco")
 from mjcf_schema import printed_schema  # noqa: E402
 
 from mbplugin.errors import BrokenModel  # noqa: E402
-from mbplugin.sources.mjcf import read_mjcf  # noqa: E402
-from mbplugin.sources.mjcf_vocabulary import MJCF  # noqa: E402
-from mbplugin.sources.scene import Request, Scene  # noqa: E402
-from mbplugin.sources.vocabulary import Idle, Read, Unread, unread_defects, use_of  # noqa: E402
-from mbplugin.sources.xml import parse_xml  # noqa: E402
+from mbplugin.model.scene import Request, Scene  # noqa: E402
+from mbplugin.readers.common.vocabulary import Idle, Read, Unread, unread_defects, use_of  # noqa: E402
+from mbplugin.readers.common.xml import parse_xml  # noqa: E402
+from mbplugin.readers.mjcf.reader import read_mjcf  # noqa: E402
+from mbplugin.readers.mjcf.vocabulary import MJCF  # noqa: E402
 
 BASE = """<mujoco model="base"><compiler angle="radian"/><option gravity="0 0 -9"><flag/></option>
  <default><default class="soft"><joint damping="3"/><geom density="500"/><site pos="0.3 0 0"/>

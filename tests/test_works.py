@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.mechanism import WORLD, Body, Freedom, Mechanism, Pair
-from mbplugin.sources.scene import Load
-from mbplugin.spatial import Pose
+from mbplugin.model.mechanism import WORLD, Body, Freedom, Mechanism, Pair
+from mbplugin.model.scene import Load
+from mbplugin.model.spatial import Pose
 
 WAYS = [
     ("joint", "projected"),

@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 from mbplugin.errors import BrokenModel, MbPluginError
-from mbplugin.sources import load
-from mbplugin.sources.xacro_expression import Refused
-from mbplugin.sources.xacro_value import value_of
+from mbplugin.readers import load
+from mbplugin.readers.xacro.expression import Refused
+from mbplugin.readers.xacro.value import value_of
 from mbplugin.testing import assert_lints
 
 xacro = pytest.importorskip("xacro")

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from mbplugin.dynamics.actions import Actions
 from mbplugin.dynamics.formulations import solve
 from mbplugin.dynamics.joint import equations_of, redundancy
 from mbplugin.dynamics.tree_model import tree_model
-from mbplugin.mechanism import Lock, Mechanism
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.spatial import Array
+from mbplugin.model.applied_forces import Actions
+from mbplugin.model.mechanism import Lock, Mechanism
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 
 def through(

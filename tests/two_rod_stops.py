@@ -9,7 +9,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from test_brakes import two_rods
 
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
 
 
 class Slide(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 from lxml import etree
 
 from mbplugin.errors import MbPluginError
-from mbplugin.sources.scene import Scene
+from mbplugin.model.scene import Scene
 
 Reader = Callable[[str], Scene]
 

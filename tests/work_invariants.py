@@ -11,8 +11,8 @@ from between import GAUSS, WEIGHTS, rates_between
 from looked import ENERGY, Looked
 from resisting import load_power, lost_power, moved_by_tree_rates_alone
 
-from mbplugin.simulation.resampling import _coordinates
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.trajectory.resampling import _coordinates
 
 
 def dissipation_never_falls(look: Looked) -> None:

@@ -11,22 +11,17 @@ from mbplugin.analysis.flexibility import body_verdicts
 from mbplugin.analysis.generic import generic_pose
 from mbplugin.analysis.groups import group_verdict
 from mbplugin.analysis.proof import Cures, proved_cures
-from mbplugin.analysis.rank import pfaffian_rank, plateaus
 from mbplugin.analysis.result import Analysis
 from mbplugin.analysis.self_stress import self_stresses
 from mbplugin.analysis.tools import TOOLS
-from mbplugin.analysis.uniqueness import (
-    ComponentVerdict,
-    ConstraintVerdict,
-    constraint_verdicts,
-    stress,
-)
-from mbplugin.analysis.view import View
+from mbplugin.analysis.uniqueness import ComponentVerdict, ConstraintVerdict, constraint_verdicts, stress
 from mbplugin.constraints.assembly import assemble
-from mbplugin.constraints.planar import plane_columns
+from mbplugin.constraints.rank import pfaffian_rank, plateaus
+from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.constraints.view import View
 from mbplugin.errors import BadUsage
-from mbplugin.mechanism.kinematics import JointValues, joint_vector
-from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
+from mbplugin.model.mechanism.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from mbplugin.analysis.dca import DcaResult

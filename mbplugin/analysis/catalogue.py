@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.mechanism.pair import Pair
-from mbplugin.spatial import Array
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.spatial import Array
 
 #: How readily a workshop makes the pair; a lower cost is offered first.
 _COST = {

@@ -12,11 +12,11 @@ from dataclasses import replace
 import numpy as np
 
 from mbplugin.analysis.uniqueness import ConstraintVerdict, StressedBlock
-from mbplugin.constraints.rows import Rows
-from mbplugin.mechanism.kinematics import BodyPoses
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.mechanism.pair import Pair
-from mbplugin.spatial import ROTATION, TRANSLATION, Array, shift_rows
+from mbplugin.constraints.rows.row import Rows
+from mbplugin.model.mechanism.kinematics import BodyPoses
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.spatial import ROTATION, TRANSLATION, Array, shift_rows
 
 Directions = tuple[tuple[float, float, float], ...]
 #: Decimals of a coordinate of a direction; the rest is rounding.

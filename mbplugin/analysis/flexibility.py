@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mbplugin.analysis.uniqueness import ConstraintVerdict
-from mbplugin.mechanism.body import WORLD
-from mbplugin.mechanism.ground import welded_bodies
-from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.body import WORLD
+from mbplugin.model.mechanism.ground import welded_bodies
+from mbplugin.model.mechanism.mechanism import Mechanism
 
 
 @dataclass(frozen=True)

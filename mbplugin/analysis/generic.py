@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mbplugin.analysis.rank import RankedBlock
-from mbplugin.analysis.sampling import sample_poses
-from mbplugin.analysis.view import View, redundancy
-from mbplugin.spatial import Array
+from mbplugin.constraints.rank import RankedBlock
+from mbplugin.constraints.sampling import sample_poses
+from mbplugin.constraints.view import View, redundancy
+from mbplugin.model.spatial import Array
 
 #: Samples in a row that show nothing new and end the search: a random pose has the generic rank with
 #: probability one.

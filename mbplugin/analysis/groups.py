@@ -9,12 +9,12 @@ import numpy as np
 import scipy.linalg
 
 from mbplugin.analysis.uniqueness import StressedBlock, bodies_of
-from mbplugin.constraints.rows import Rows
+from mbplugin.constraints.rows.row import Rows
 from mbplugin.errors import UnknownName, suggestion
-from mbplugin.mechanism.body import WORLD
-from mbplugin.mechanism.kinematics import BodyPoses
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.spatial import Array
+from mbplugin.model.mechanism.body import WORLD
+from mbplugin.model.mechanism.kinematics import BodyPoses
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import Array
 
 
 @dataclass(frozen=True)

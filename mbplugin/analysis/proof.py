@@ -6,7 +6,6 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
-from mbplugin.analysis.rank import RankedBlock
 from mbplugin.analysis.remedies import (
     OFFERED,
     Change,
@@ -18,11 +17,12 @@ from mbplugin.analysis.remedies import (
     single_closures,
 )
 from mbplugin.analysis.uniqueness import StressedBlock, stress
-from mbplugin.analysis.view import View
-from mbplugin.constraints.null_space import spectrum
-from mbplugin.constraints.reduction import reduce_block
-from mbplugin.mechanism.coupling import Lock
-from mbplugin.mechanism.kinematics import coordinates_of
+from mbplugin.constraints.rank import RankedBlock
+from mbplugin.constraints.reduction.null_space import spectrum
+from mbplugin.constraints.reduction.reduce import reduce_block
+from mbplugin.constraints.view import View
+from mbplugin.model.mechanism.coupling import Lock
+from mbplugin.model.mechanism.kinematics import coordinates_of
 
 #: Ways that are tried for one block.
 _TRIED = 30

@@ -13,10 +13,10 @@ import numpy as np
 
 from mbplugin.analysis.catalogue import Replacement, replacements
 from mbplugin.analysis.uniqueness import StressedBlock
-from mbplugin.mechanism.kinematics import BodyPoses, relative_pose
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.mechanism.pair import Pair
-from mbplugin.spatial import Array
+from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.spatial import Array
 
 #: A released set is accepted when the smallest singular value of its rows of Z exceeds this fraction
 #: of the largest force or moment; below, the released rows hardly carry the self-stress.

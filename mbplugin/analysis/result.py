@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from mbplugin.analysis.flexibility import BodyVerdict
 from mbplugin.analysis.groups import GroupVerdict
-from mbplugin.analysis.rank import Plateau, RankedBlock
 from mbplugin.analysis.remedies import Obstacle, Remedy
 from mbplugin.analysis.self_stress import SelfStress
 from mbplugin.analysis.uniqueness import ConstraintVerdict
 from mbplugin.constraints.assembly import Assembly
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.spatial import Array
+from mbplugin.constraints.rank import Plateau, RankedBlock
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import Array
 
 if TYPE_CHECKING:
     from mbplugin.analysis.dca import DcaResult

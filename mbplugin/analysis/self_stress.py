@@ -9,8 +9,8 @@ import numpy as np
 import scipy.linalg
 
 from mbplugin.analysis.uniqueness import StressedBlock, bodies_of
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.spatial import Array
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import Array
 
 #: How many self-stresses of a large block are told.
 _TOLD = 20

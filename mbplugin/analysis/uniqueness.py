@@ -8,15 +8,15 @@ from functools import cached_property
 
 import numpy as np
 
-from mbplugin.analysis.rank import RankedBlock
 from mbplugin.analysis.tools import TOOLS, RowVerdict
 from mbplugin.analysis.tools.verdict import from_self_stresses
-from mbplugin.constraints.null_space import block_null_space
-from mbplugin.mechanism.body import WORLD
-from mbplugin.mechanism.coupling import Coupling, Driver, Lock
-from mbplugin.mechanism.mechanism import Constraint, Mechanism
-from mbplugin.mechanism.pair import Pair
-from mbplugin.spatial import Array
+from mbplugin.constraints.rank import RankedBlock
+from mbplugin.constraints.reduction.null_space import block_null_space
+from mbplugin.model.mechanism.body import WORLD
+from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
+from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.spatial import Array
 
 
 @dataclass(frozen=True)

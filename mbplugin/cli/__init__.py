@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from mbplugin.isolation import forget_working_folder
+from mbplugin.processes.isolation import forget_working_folder
 
 #: The commands that load rules of other distributions.
 _WITH_RULES = ("lint", "rule", "config")
@@ -19,7 +19,7 @@ def main() -> None:
     gc.set_threshold(50_000)
     # or pydantic looks through every installed distribution for plugins
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
-    from mbplugin.supervised import supervised
+    from mbplugin.processes.supervised import supervised
 
     # before numpy is imported: a process with threads is not forked safely
     sys.exit(supervised(_run) if _applies_plugins() else _run())
@@ -40,6 +40,6 @@ def _applies_plugins() -> bool:
         return False
     from importlib.metadata import entry_points
 
-    from mbplugin.supervised import RULE_GROUP
+    from mbplugin.processes.supervised import RULE_GROUP
 
     return bool(entry_points(group=RULE_GROUP))

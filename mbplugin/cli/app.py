@@ -23,7 +23,7 @@ from mbplugin.cli import (
     sweep,
     view,
 )
-from mbplugin.cli.output import complain, emit
+from mbplugin.cli.shared.output import complain, emit
 from mbplugin.errors import MbPluginError
 
 INTERRUPTED = 130

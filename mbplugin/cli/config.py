@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from mbplugin.cli import options as opt
-from mbplugin.cli.output import emit
+from mbplugin.cli.shared import options as opt
+from mbplugin.cli.shared.output import emit
 
 
 def config_command(
@@ -17,12 +17,12 @@ def config_command(
     output: opt.OutputOption = None,
 ) -> None:
     """Print the settings that a lint of FILE uses, and where each came from."""
-    from mbplugin.lint.config import settings_for
-    from mbplugin.report.settings import settings_document, settings_text
+    from mbplugin.linter.config.find import settings_for
+    from mbplugin.report.documents.settings import settings_document, settings_text
 
     settings = settings_for(file)
     if output_format is opt.Format.json:
-        from mbplugin.report.json import dumps
+        from mbplugin.report.documents.json import dumps
 
         emit(dumps(settings_document(settings)), output)
     else:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mbplugin.cli import options as opt
-from mbplugin.cli.acting import LoadOption, parse_load
-from mbplugin.cli.braking import (
+from mbplugin.cli.shared import options as opt
+from mbplugin.cli.shared.acting import LoadOption, parse_load
+from mbplugin.cli.shared.braking import (
     BrakeOption,
     LockOption,
     StopPayloadOption,
@@ -19,14 +19,14 @@ from mbplugin.cli.braking import (
     parse_lock,
     parse_payloads,
 )
-from mbplugin.cli.output import emit, refuse_overwriting
-from mbplugin.cli.progress import count_bar
+from mbplugin.cli.shared.output import emit, refuse_overwriting
+from mbplugin.cli.shared.progress import count_bar
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 
 if TYPE_CHECKING:
-    from mbplugin.bullet.agreement import Agreement
-    from mbplugin.sources.scene import Scene
+    from mbplugin.comparison.agreement import Agreement
+    from mbplugin.model.scene import Scene
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
 Duration = Annotated[
@@ -111,7 +111,7 @@ def crosscheck_command(
     brakes = [parse_brake(value) for value in brake or ()]
     loads = [parse_load(value) for value in load or ()]
     payloads = parse_payloads(payload)
-    from mbplugin.bullet.crosscheck import crosscheck
+    from mbplugin.comparison.crosscheck import crosscheck
 
     common: dict[str, Any] = {
         "against": None if against is None else str(against),
@@ -121,7 +121,7 @@ def crosscheck_command(
     state = opt.parse_q(q), opt.parse_q(qd, "--qd")
     with count_bar("motions of PyBullet") as progress:
         if stop is not None:
-            from mbplugin.estop.run import estop
+            from mbplugin.stopping.run import estop
 
             report = estop(
                 scene,
@@ -165,7 +165,7 @@ def _require_files(picture: Path | None, output: Path | None) -> None:
     for path in (picture, output):
         require_folder(path)
     if picture is not None:
-        from mbplugin.simulation.plotting import require_picture
+        from mbplugin.simulation.trajectory.plotting import require_picture
 
         require_picture(picture)
 
@@ -180,13 +180,13 @@ def _report(
         emit(html_page(agreement_chapter(scene, found)), output)
         return
     if output_format is opt.PageFormat.json:
-        from mbplugin.report.crosscheck_json import crosscheck_document
-        from mbplugin.report.json import dumps
+        from mbplugin.report.documents.crosscheck_json import crosscheck_document
+        from mbplugin.report.documents.json import dumps
 
         emit(dumps(crosscheck_document(found, file, scene.files)), output)
         return
-    from mbplugin.report.crosscheck_text import crosscheck_lines
-    from mbplugin.report.layout import plain_text, print_lines, terminal_width
+    from mbplugin.report.text.crosscheck import crosscheck_lines
+    from mbplugin.report.text.layout import plain_text, print_lines, terminal_width
 
     name = scene.mechanism.name
     if output is None and opt.on_terminal(sys.stdout):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mbplugin.cli import options as opt
-from mbplugin.cli.acting import LoadOption, parse_load
-from mbplugin.cli.braking import (
+from mbplugin.cli.shared import options as opt
+from mbplugin.cli.shared.acting import LoadOption, parse_load
+from mbplugin.cli.shared.braking import (
     BrakeOption,
     DecelerationOption,
     StopPayloadOption,
@@ -19,13 +19,13 @@ from mbplugin.cli.braking import (
     parse_brake,
     parse_payloads,
 )
-from mbplugin.cli.output import emit, refuse_overwriting
-from mbplugin.cli.progress import time_bar
+from mbplugin.cli.shared.output import emit, refuse_overwriting
+from mbplugin.cli.shared.progress import time_bar
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 
 if TYPE_CHECKING:
-    from mbplugin.estop.start import Start
+    from mbplugin.stopping.scenario.start import Start
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
 Category = Annotated[int, typer.Option(help="0: without power at once; 1: led, then braked; 2: led.")]
@@ -83,7 +83,7 @@ def estop_command(
         xacro_unsafe=xacro_unsafe,
     )
     refuse_overwriting((output,), file, scene, also=(trajectory,))
-    from mbplugin.estop.run import estop
+    from mbplugin.stopping.run import estop
 
     with time_bar() as progress:
         report = estop(
@@ -110,13 +110,13 @@ def estop_command(
         emit(html_page(stop_chapter(scene, report)), output)
         return
     if output_format is opt.PageFormat.json:
-        from mbplugin.report.estop_json import estop_document
-        from mbplugin.report.json import dumps
+        from mbplugin.report.documents.estop_json import estop_document
+        from mbplugin.report.documents.json import dumps
 
         emit(dumps(estop_document(report, file, scene.files)), output)
         return
-    from mbplugin.report.estop_text import estop_lines
-    from mbplugin.report.layout import plain_text, print_lines, terminal_width
+    from mbplugin.report.text.estop import estop_lines
+    from mbplugin.report.text.layout import plain_text, print_lines, terminal_width
 
     if output is None and opt.on_terminal(sys.stdout):
         print_lines(estop_lines(report, terminal_width()))
@@ -125,7 +125,7 @@ def estop_command(
 
 
 def _start(trajectory: Path | None, to: list[str] | None, q: list[str] | None, at: float) -> Start | None:
-    from mbplugin.estop.start import Move, Recorded
+    from mbplugin.stopping.scenario.start import Move, Recorded
 
     if trajectory is not None and to is not None:
         raise BadUsage("--trajectory and --to were both given", expected="one of them")

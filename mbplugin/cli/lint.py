@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mbplugin.cli import options as opt
-from mbplugin.cli.output import complain, emit, refuse_overwriting
-from mbplugin.report.formats import rendered
+from mbplugin.cli.shared import options as opt
+from mbplugin.cli.shared.output import complain, emit, refuse_overwriting
+from mbplugin.report.ci.formats import rendered
 
 if TYPE_CHECKING:
-    from mbplugin.lint.run import Report
-    from mbplugin.lint.targets import Target
+    from mbplugin.linter.files.targets import Target
+    from mbplugin.linter.run import Report
 
 
 class Severity(str, Enum):
@@ -121,7 +121,7 @@ def lint_command(
     Every FILE is a run of its own, with the configuration that is nearest to it, or --config. Exit code:
     0 clean, 1 findings at or above --fail-on, 2 unusable input or usage.
     """
-    from mbplugin.lint.codes import known_codes
+    from mbplugin.linter.config.codes import known_codes
 
     also = [_format_and_file(text) for text in report or ()]
     settings = {
@@ -161,10 +161,10 @@ def _lint(
     baseline: Path | None,
     config: Path | None,
 ) -> list[Report]:
-    from mbplugin.lint.baseline import read_baseline, without_known
-    from mbplugin.lint.batch import with_unused_ignores
-    from mbplugin.lint.jobs import lint_targets
-    from mbplugin.lint.targets import targets
+    from mbplugin.linter.files.baseline import read_baseline, without_known
+    from mbplugin.linter.files.batch import with_unused_ignores
+    from mbplugin.linter.files.jobs import lint_targets
+    from mbplugin.linter.files.targets import targets
 
     known = None if baseline is None else read_baseline(baseline)
     chosen = [_with_text(target) for target in targets(files, settings, config)]
@@ -200,8 +200,8 @@ def _with_progress(reports: Iterable[Report], number: int) -> Iterable[Report]:
 
 def _write(reports: Sequence[Report], output_format: Format, output: Path | None, explain_dca: bool) -> None:
     if output_format is Format.text and output is None and opt.on_terminal(sys.stdout):
-        from mbplugin.report.layout import print_lines, terminal_width
-        from mbplugin.report.text import lint_lines
+        from mbplugin.report.text.layout import print_lines, terminal_width
+        from mbplugin.report.text.lint import lint_lines
 
         print_lines(lint_lines(reports, terminal_width(), explain_dca))
         return

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mbplugin.cli import options as opt
-from mbplugin.cli.output import emit, refuse_overwriting
+from mbplugin.cli.shared import options as opt
+from mbplugin.cli.shared.output import emit, refuse_overwriting
 from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
 
@@ -34,7 +34,7 @@ def matrix_command(
 ) -> None:
     """Print the constraint rows  C v + b = 0  in absolute coordinates; loops are not closed first."""
     from mbplugin import sources
-    from mbplugin.entry import constraint_matrix
+    from mbplugin.api import constraint_matrix
 
     name, text = opt.read_source(file)
     scene = sources.load(
@@ -54,11 +54,11 @@ def matrix_command(
     )
     matrix = constraint_matrix(scene, opt.parse_q(q), planar=planar.value if planar else None)
     if output_format is opt.Format.json:
-        from mbplugin.report.json import dumps, matrix_document
+        from mbplugin.report.documents.json import dumps, matrix_document
 
         written = dumps(matrix_document(matrix, scene.files))
     else:
-        from mbplugin.report.matrix_text import matrix_text
+        from mbplugin.report.text.matrix import matrix_text
 
         written = matrix_text(matrix)
     if save is not None:

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from mbplugin.cli import options as opt
-from mbplugin.cli.acting import LoadOption, PayloadOption, parse_load, parse_payload
-from mbplugin.cli.output import emit, refuse_overwriting
+from mbplugin.cli.shared import options as opt
+from mbplugin.cli.shared.acting import LoadOption, PayloadOption, parse_load, parse_payload
+from mbplugin.cli.shared.output import emit, refuse_overwriting
 
 
 class Material(str, Enum):
@@ -86,7 +86,7 @@ def reactions_command(
     unusable input, usage, or a mechanism that moves under the load.
     """
     from mbplugin import sources
-    from mbplugin.reactions.run import reactions
+    from mbplugin.joint_reactions.run import reactions
 
     name, text = opt.read_source(file)
     scene = sources.load(
@@ -112,13 +112,13 @@ def reactions_command(
         planar=planar.value if planar else None,
     )
     if output_format is opt.Format.json:
-        from mbplugin.report.json import dumps
-        from mbplugin.report.reactions_json import reactions_document
+        from mbplugin.report.documents.json import dumps
+        from mbplugin.report.documents.reactions_json import reactions_document
 
         emit(dumps(reactions_document(result, file, scene.files)), output)
         return
-    from mbplugin.report.layout import plain_text, print_lines, terminal_width
-    from mbplugin.report.reactions_text import reactions_lines
+    from mbplugin.report.text.layout import plain_text, print_lines, terminal_width
+    from mbplugin.report.text.reactions import reactions_lines
 
     if output is None and opt.on_terminal(sys.stdout):
         print_lines(reactions_lines(result, terminal_width(), axes.value, frames))

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mbplugin.cli import options as opt
-from mbplugin.cli.output import emit
+from mbplugin.cli.shared import options as opt
+from mbplugin.cli.shared.output import emit
 
 if TYPE_CHECKING:
-    from mbplugin.lint.rule import Rule
+    from mbplugin.linter.rule import Rule
 
 
 def rule_command(
@@ -19,11 +19,11 @@ def rule_command(
     output: opt.OutputOption = None,
 ) -> None:
     """List the rules, or print the documentation of one."""
-    from mbplugin.lint.registry import find_rule, rules
+    from mbplugin.linter.registry import find_rule, rules
 
     chosen = rules() if code is None else (find_rule(code),)
     if output_format is opt.Format.json:
-        from mbplugin.report.json import dumps, rules_document
+        from mbplugin.report.documents.json import dumps, rules_document
 
         emit(dumps(rules_document(chosen)), output)
     else:

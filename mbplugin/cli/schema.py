@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from mbplugin.cli import options as opt
-from mbplugin.cli.output import emit
+from mbplugin.cli.shared import options as opt
+from mbplugin.cli.shared.output import emit
 
 
 class Document(str, Enum):
@@ -35,7 +35,7 @@ def schema_command(
     output: opt.OutputOption = None,
 ) -> None:
     """Print the JSON schema of a command's JSON output, or of scene files; both formats are JSON."""
-    from mbplugin.report.json import dumps
-    from mbplugin.report.schema import schema_of
+    from mbplugin.report.documents.json import dumps
+    from mbplugin.report.documents.schema import schema_of
 
     emit(dumps(schema_of(document.value)), output)

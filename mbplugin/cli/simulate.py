@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mbplugin.cli import options as opt
-from mbplugin.cli.acting import LoadOption, PayloadOption, parse_load, parse_payload
-from mbplugin.cli.braking import BrakeOption, LockOption, parse_brake, parse_lock
-from mbplugin.cli.output import emit, refuse_overwriting
-from mbplugin.cli.progress import time_bar
+from mbplugin.cli.shared import options as opt
+from mbplugin.cli.shared.acting import LoadOption, PayloadOption, parse_load, parse_payload
+from mbplugin.cli.shared.braking import BrakeOption, LockOption, parse_brake, parse_lock
+from mbplugin.cli.shared.output import emit, refuse_overwriting
+from mbplugin.cli.shared.progress import time_bar
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.files import require_folder
 
 if TYPE_CHECKING:
-    from mbplugin.simulation.trajectory import Trajectory
-    from mbplugin.sources.scene import Scene
+    from mbplugin.model.scene import Scene
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 #: Exit code of a motion that was interrupted; what was computed is reported and saved.
 _INTERRUPTED = 130
@@ -184,13 +184,13 @@ def _report(
         emit(html_page(motion_chapter(scene, motion, pairs)), output)
         return
     if output_format is opt.PageFormat.json:
-        from mbplugin.report.json import dumps
-        from mbplugin.report.simulate_json import simulate_document
+        from mbplugin.report.documents.json import dumps
+        from mbplugin.report.documents.simulate_json import simulate_document
 
         emit(dumps(simulate_document(motion, request, pairs, file, scene.files)), output)
         return
-    from mbplugin.report.layout import plain_text, print_lines, terminal_width
-    from mbplugin.report.simulate_text import simulate_lines
+    from mbplugin.report.text.layout import plain_text, print_lines, terminal_width
+    from mbplugin.report.text.simulate import simulate_lines
 
     if output is None and opt.on_terminal(sys.stdout):
         print_lines(simulate_lines(motion, pairs, terminal_width()))
@@ -203,11 +203,11 @@ def _require_files(save: Path | None, plot: Path | None, output: Path | None) ->
     for path in (save, plot, output):
         require_folder(path)
     if save is not None:
-        from mbplugin.simulation.saving import require_ending
+        from mbplugin.simulation.trajectory.saving import require_ending
 
         require_ending(save)
     if plot is not None:
-        from mbplugin.simulation.plotting import require_picture
+        from mbplugin.simulation.trajectory.plotting import require_picture
 
         require_picture(plot)
 

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from mbplugin.cli import options as opt
-from mbplugin.cli.braking import BrakeOption, DecelerationOption, ToolOption, parse_brake
-from mbplugin.cli.output import emit, refuse_overwriting
+from mbplugin.cli.shared import options as opt
+from mbplugin.cli.shared.braking import BrakeOption, DecelerationOption, ToolOption, parse_brake
+from mbplugin.cli.shared.output import emit, refuse_overwriting
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 
@@ -80,7 +80,7 @@ def stop_table_command(
         xacro_unsafe=xacro_unsafe,
     )
     refuse_overwriting((output,), file, scene)
-    from mbplugin.estop.table import stopping_table
+    from mbplugin.stopping.table.run import stopping_table
 
     table = stopping_table(
         scene,
@@ -95,8 +95,8 @@ def stop_table_command(
     if output_format is not TableFormat.text:
         emit(table.text(output_format.value), output)
         return
-    from mbplugin.report.layout import plain_text, print_lines, terminal_width
-    from mbplugin.report.stop_table_text import stop_table_lines
+    from mbplugin.report.text.layout import plain_text, print_lines, terminal_width
+    from mbplugin.report.text.stop_table import stop_table_lines
 
     if output is None and opt.on_terminal(sys.stdout):
         print_lines(stop_table_lines(table, terminal_width(), commands=commands))

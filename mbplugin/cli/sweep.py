@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mbplugin.cli import options as opt
-from mbplugin.cli.acting import LoadOption, parse_load
-from mbplugin.cli.braking import (
+from mbplugin.cli.shared import options as opt
+from mbplugin.cli.shared.acting import LoadOption, parse_load
+from mbplugin.cli.shared.braking import (
     BrakeOption,
     StopPayloadOption,
     StopQdOption,
@@ -20,15 +20,15 @@ from mbplugin.cli.braking import (
     parse_brake,
     parse_payloads,
 )
-from mbplugin.cli.output import complain, emit, refuse_overwriting
-from mbplugin.cli.progress import count_bar
+from mbplugin.cli.shared.output import complain, emit, refuse_overwriting
+from mbplugin.cli.shared.progress import count_bar
 from mbplugin.files import require_folder
 from mbplugin.visible import visible
 
 if TYPE_CHECKING:
-    from mbplugin.estop.sweep import SweepReport
-    from mbplugin.estop.sweep_plan import SweepPlan
-    from mbplugin.sources.scene import Scene
+    from mbplugin.model.scene import Scene
+    from mbplugin.stopping.sweep.plan import SweepPlan
+    from mbplugin.stopping.sweep.run import SweepReport
 
 _INTERRUPTED = 130
 #: Files that are named one by one.
@@ -112,7 +112,7 @@ def sweep_command(
     outcomes, 130 where it was interrupted (the same command goes on), 2 for unusable input or usage.
     """
     from mbplugin import sources
-    from mbplugin.estop.sweep_backend import connected, joblib_with
+    from mbplugin.stopping.sweep.backend import connected, joblib_with
 
     require_folder(output)
     joblib_with(backend.value)
@@ -125,9 +125,9 @@ def sweep_command(
         xacro_unsafe=xacro_unsafe,
     )
     refuse_overwriting((output,), file, scene, also=(trajectory,))
-    from mbplugin.estop.run import make_scenario
-    from mbplugin.estop.sweep import sweep
-    from mbplugin.estop.sweep_plan import SweepPlan
+    from mbplugin.stopping.run import make_scenario
+    from mbplugin.stopping.sweep.plan import SweepPlan
+    from mbplugin.stopping.sweep.run import sweep
 
     scenario = make_scenario(
         scene,
@@ -140,7 +140,7 @@ def sweep_command(
     )
     states = None
     if trajectory is not None:
-        from mbplugin.estop.recording import read_recording
+        from mbplugin.stopping.scenario.recording import read_recording
 
         mech = scenario.mech
         states = read_recording(trajectory, mech.q_names).states(mech, scenario.q)
@@ -192,13 +192,13 @@ def _report(
     output: Path | None,
 ) -> None:
     if output_format is opt.Format.json:
-        from mbplugin.report.json import dumps
-        from mbplugin.report.sweep_json import sweep_document
+        from mbplugin.report.documents.json import dumps
+        from mbplugin.report.documents.sweep_json import sweep_document
 
         emit(dumps(sweep_document(report, plan, file, scene.files, str(out))), output)
         return
-    from mbplugin.report.layout import plain_text, print_lines, terminal_width
-    from mbplugin.report.sweep_text import sweep_lines
+    from mbplugin.report.text.layout import plain_text, print_lines, terminal_width
+    from mbplugin.report.text.sweep import sweep_lines
 
     if output is None and opt.on_terminal(sys.stdout):
         print_lines(sweep_lines(report, plan, str(out), terminal_width()))

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mbplugin.cli import options as opt
-from mbplugin.cli.braking import StopQdOption
-from mbplugin.cli.output import emit, refuse_overwriting
-from mbplugin.cli.progress import count_bar
+from mbplugin.cli.shared import options as opt
+from mbplugin.cli.shared.braking import StopQdOption
+from mbplugin.cli.shared.output import emit, refuse_overwriting
+from mbplugin.cli.shared.progress import count_bar
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 
 if TYPE_CHECKING:
-    from mbplugin.bullet.replay import Replay
-    from mbplugin.sources.scene import Scene
+    from mbplugin.model.scene import Scene
+    from mbplugin.view.recording import Replay
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
 Motion = Annotated[
@@ -74,7 +74,7 @@ def view_command(
     2 for unusable input, usage, or where no window can be opened.
     """
     from mbplugin import sources
-    from mbplugin.bullet.render_film import check_files
+    from mbplugin.view.render.film import check_files
 
     _check(motion, stop, bool(qd), film)
     check_files(picture, film)
@@ -90,7 +90,7 @@ def view_command(
     )
     refuse_overwriting((output,), file, scene)
     replayed = _replay(scene, opt.parse_q(q), opt.parse_q(qd, "--qd"), motion, category, speed, stop)
-    from mbplugin.bullet.gui import open_or_draw
+    from mbplugin.view.gui.show import open_or_draw
 
     with count_bar("pictures") if film is not None else nullcontext() as progress:
         viewed = open_or_draw(
@@ -108,8 +108,8 @@ def view_command(
             progress=progress,
         )
     if output_format is opt.Format.json:
-        from mbplugin.report.json import dumps
-        from mbplugin.report.view_json import view_document
+        from mbplugin.report.documents.json import dumps
+        from mbplugin.report.documents.view_json import view_document
 
         emit(dumps(view_document(viewed, file, scene)), output)
     else:
@@ -125,13 +125,13 @@ def _replay(
     speed: float | None,
     stop: bool,
 ) -> Replay | None:
-    from mbplugin.bullet.replay import replay_of
+    from mbplugin.view.recording import replay_of
 
     if motion is not None:
         return replay_of(scene, motion, speed)
     if not stop:
         return None
-    from mbplugin.estop.run import estop
+    from mbplugin.stopping.run import estop
 
     return replay_of(scene, estop(scene, q, qd, category=category), speed)
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.constraints.build import rows_of
-from mbplugin.constraints.rows import Rows
-from mbplugin.constraints.scaling import characteristic_length, extent, rate_scale
-from mbplugin.constraints.velocity import tree_motion
+from mbplugin.constraints.reduction.scaling import characteristic_length, extent, rate_scale
+from mbplugin.constraints.reduction.velocity import tree_motion
+from mbplugin.constraints.rows.build import rows_of
+from mbplugin.constraints.rows.row import Rows
 from mbplugin.errors import CannotClose
-from mbplugin.mechanism.coupling import Driver
-from mbplugin.mechanism.kinematics import BodyPoses, displace, forward
-from mbplugin.mechanism.mechanism import Constraint, Mechanism
-from mbplugin.spatial import AnyArray, Array
+from mbplugin.model.mechanism.coupling import Driver
+from mbplugin.model.mechanism.kinematics import BodyPoses, displace, forward
+from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.model.spatial import AnyArray, Array
 
 #: Singular values below this fraction of the largest are not used to close a loop: what only they
 #: could close is a misfit by rounding, and chasing it would fling the mechanism about.

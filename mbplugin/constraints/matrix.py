@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse
 
-from mbplugin.constraints.build import all_rows
-from mbplugin.constraints.planar import planar_rows, plane_columns
-from mbplugin.constraints.rows import Rows
-from mbplugin.constraints.velocity import body_twists
+from mbplugin.constraints.reduction.velocity import body_twists
+from mbplugin.constraints.rows.build import all_rows
+from mbplugin.constraints.rows.planar import planar_rows, plane_columns
+from mbplugin.constraints.rows.row import Rows
 from mbplugin.errors import BadUsage
-from mbplugin.mechanism.kinematics import JointValues, forward, joint_vector, rate_vector
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.spatial import Array
+from mbplugin.model.mechanism.kinematics import JointValues, forward, joint_vector, rate_vector
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import Array
 
 _COLUMN_NAMES = ("vx", "vy", "vz", "wx", "wy", "wz")
 
@@ -53,7 +53,7 @@ class ConstraintMatrix:
 
     def left_null_space(self, tolerance: float = 1e-4) -> Array:
         """Return Z (m, p), unit columns of self-stress with Cᵀ Z = 0, at a rank tolerance."""
-        from mbplugin.constraints.null_space import left_null_space
+        from mbplugin.constraints.reduction.null_space import left_null_space
 
         return left_null_space(self, tolerance)
 

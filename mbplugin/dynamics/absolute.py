@@ -8,20 +8,20 @@ import numpy as np
 import scipy.linalg
 
 from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
-from mbplugin.analysis.rank import rank_blocks
-from mbplugin.constraints.build import all_rows, rows_of
-from mbplugin.constraints.planar import planar_rows, plane_columns
-from mbplugin.constraints.rows import Rows
-from mbplugin.constraints.scaling import characteristic_length, row_scale
-from mbplugin.dynamics.actions import NOTHING, Actions, rate_values, rest_values
+from mbplugin.constraints.rank import rank_blocks
+from mbplugin.constraints.reduction.scaling import characteristic_length, row_scale
+from mbplugin.constraints.rows.build import all_rows, rows_of
+from mbplugin.constraints.rows.planar import planar_rows, plane_columns
+from mbplugin.constraints.rows.row import Rows
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.newton_euler import NewtonEuler, newton_euler
 from mbplugin.errors import BrokenModel
-from mbplugin.mechanism.coupling import Driver
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.mechanism.pair import Freedom
-from mbplugin.sources.spring import Spring
-from mbplugin.spatial import Array, shift_rows
+from mbplugin.model.applied_forces import NOTHING, Actions, rate_values, rest_values
+from mbplugin.model.mechanism.coupling import Driver
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Freedom
+from mbplugin.model.spatial import Array, shift_rows
+from mbplugin.model.spring import Spring
 
 
 def absolute_equations(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbplugin.constraints.build import rows_of
-from mbplugin.mechanism.coupling import Driver
-from mbplugin.mechanism.kinematics import BodyPoses
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.mechanism.pair import Pair
-from mbplugin.spatial import Array
+from mbplugin.constraints.rows.build import rows_of
+from mbplugin.model.mechanism.coupling import Driver
+from mbplugin.model.mechanism.kinematics import BodyPoses
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.spatial import Array
 
 
 def body_accelerations(mech: Mechanism, poses: BodyPoses, twists: Array, qdd: Array) -> Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
-from mbplugin.spatial import AnyArray, Array
+from mbplugin.model.spatial import AnyArray, Array
 
 
 def pivot_order(A: Array) -> AnyArray:

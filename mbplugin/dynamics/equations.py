@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from mbplugin.dynamics.dense import pivot_order
-from mbplugin.spatial import AnyArray, Array
+from mbplugin.model.spatial import AnyArray, Array
 
 COORDINATES = ("absolute", "joint")
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbplugin.dynamics.actions import NOTHING, Actions
+from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.dynamics.kernels.articulated import factor, inward, outward
 from mbplugin.dynamics.kernels.forces import gather
-from mbplugin.dynamics.kernels.jit import Records, kernel
 from mbplugin.dynamics.kernels.motion import move
 from mbplugin.dynamics.tree_model import massless_joint, tree_model
 from mbplugin.errors import BadUsage
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.spatial import Array
+from mbplugin.model.applied_forces import NOTHING, Actions
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import Array
 
 
 class ForwardDynamics:

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
-from mbplugin.analysis.rank import rank_blocks
-from mbplugin.constraints.planar import plane_columns
-from mbplugin.dynamics.actions import NOTHING, Actions
+from mbplugin.constraints.rank import rank_blocks
+from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.kernels.articulated import accelerate, inward, outward
 from mbplugin.dynamics.kernels.inverse import inverse_dynamics, mass_matrix
 from mbplugin.dynamics.kernels.solve import row_acceleration, row_in_rates
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
-from mbplugin.mechanism.kinematics import forward
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.spatial import ROTATION, AnyArray, Array
+from mbplugin.model.applied_forces import NOTHING, Actions
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import ROTATION, AnyArray, Array
 
 
 def joint_equations(

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.constraints.velocity import body_twists
-from mbplugin.mechanism.kinematics import BodyPoses, forward
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.sources.scene import Load, Payload
-from mbplugin.spatial import Array, cross, shift_rows, shift_twists
+from mbplugin.constraints.reduction.velocity import body_twists
+from mbplugin.model.mechanism.kinematics import BodyPoses, forward
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.scene import Load, Payload
+from mbplugin.model.spatial import Array, cross, shift_rows, shift_twists
 
 
 @dataclass(frozen=True, eq=False)

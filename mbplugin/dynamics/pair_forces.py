@@ -16,7 +16,7 @@ from mbplugin.dynamics.formulations.partition import Partition, motion_in, parti
 from mbplugin.dynamics.formulations.voronets import pivoted_coordinates
 from mbplugin.dynamics.redundancy.independent import as_they_are
 from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
 
 SCHEMES = ("35", "37", "38")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
 
 
 @dataclass(frozen=True, eq=False)

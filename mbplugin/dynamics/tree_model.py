@@ -8,25 +8,25 @@ from typing import cast
 
 import numpy as np
 
-from mbplugin.constraints.build import all_rows
-from mbplugin.constraints.planar import plane_columns
-from mbplugin.constraints.scaling import characteristic_length
-from mbplugin.dynamics.actions import NOTHING, Actions, BrakeForce, rate_values
+from mbplugin.constraints.reduction.scaling import characteristic_length
+from mbplugin.constraints.rows.build import all_rows
+from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.dynamics.kernels.articulated import factor
-from mbplugin.dynamics.kernels.closing import update_rows
 from mbplugin.dynamics.kernels.forces import fill_rate_forces, gather, load_records, spring_records
 from mbplugin.dynamics.kernels.motion import move
 from mbplugin.dynamics.kernels.resistance import RESISTANCE, resist
+from mbplugin.dynamics.kernels.row_evaluation import update_rows
 from mbplugin.dynamics.kernels.rows import RowTable, row_table, row_units
 from mbplugin.dynamics.kernels.solids import Solids, find_solids
 from mbplugin.dynamics.kernels.solve import row_rate
 from mbplugin.dynamics.kernels.tree import rate_records, solid_records
 from mbplugin.errors import BadNumber, BrokenModel
-from mbplugin.mechanism.coupling import Lock
-from mbplugin.mechanism.kinematics import forward
-from mbplugin.mechanism.mechanism import Constraint, Mechanism
-from mbplugin.mechanism.pair import Pair
-from mbplugin.spatial import AnyArray, Array
+from mbplugin.model.applied_forces import NOTHING, Actions, BrakeForce, rate_values
+from mbplugin.model.mechanism.coupling import Lock
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.spatial import AnyArray, Array
 
 
 @dataclass(frozen=True, eq=False)

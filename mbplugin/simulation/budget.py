@@ -7,7 +7,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mbplugin.simulation.record import Record
+    from mbplugin.simulation.trajectory.record import Record
 
 #: Seconds of computing that a motion may take where nobody says.
 MAX_SECONDS = 600.0

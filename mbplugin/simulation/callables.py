@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.dynamics.actions import Actions
 from mbplugin.errors import BadNumber, BadUsage, MbPluginError
+from mbplugin.model.applied_forces import Actions
 from mbplugin.simulation.options import Options, Profile, breaks_of
 from mbplugin.visible import one_line
 

@@ -9,8 +9,8 @@ from math import inf, isfinite
 from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
 from mbplugin.dynamics.equations import COORDINATES
 from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.model.spatial import Array
 from mbplugin.simulation.budget import MAX_SECONDS
-from mbplugin.spatial import Array
 
 INTEGRATORS = ("dop853", "rk4", "variational")
 LIMITS = ("record", "stop", "ignore")

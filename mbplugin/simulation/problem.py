@@ -7,19 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.constraints.assembly import assemble
-from mbplugin.dynamics.actions import Actions
 from mbplugin.dynamics.kernels.solve import row_in_rates, row_rate
 from mbplugin.dynamics.tree_model import TreeModel, massless_joint, tree_model
 from mbplugin.errors import BadUsage
-from mbplugin.mechanism.coupling import Lock
-from mbplugin.mechanism.mechanism import Constraint, Mechanism
-from mbplugin.simulation.act import CONFIGURE, do
-from mbplugin.simulation.choose import choose_rows, generic_redundancy
-from mbplugin.simulation.machine import STRETCH, Machine, machine_of
+from mbplugin.model.applied_forces import Actions
+from mbplugin.model.mechanism.coupling import Lock
+from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.simulation.active_set.choose import choose_rows, generic_redundancy
+from mbplugin.simulation.events.schedule import TimedDrive
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.projection import project_state
-from mbplugin.simulation.schedule import TimedDrive
-from mbplugin.spatial import AnyArray, Array
+from mbplugin.simulation.steppers.evaluate import CONFIGURE, do
+from mbplugin.simulation.steppers.kernel_state import STRETCH, Machine, machine_of
 
 #: Rates that all constraints together cannot follow to this fraction contradict each other.
 _FOLLOWED = 1e-3

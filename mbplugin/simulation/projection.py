@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from mbplugin.dynamics.compiler.jit import compiled, kernel
 from mbplugin.dynamics.kernels.group import displace
-from mbplugin.dynamics.kernels.jit import compiled, kernel
 from mbplugin.dynamics.kernels.solve import row_rate
-from mbplugin.simulation.act import ACT, CONFIGURE, LEAP, SPLIT, Act, compiled_act
-from mbplugin.simulation.machine import MACHINE, VECTOR, Machine, lend, lent
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.steppers.evaluate import ACT, CONFIGURE, LEAP, SPLIT, Act, compiled_act
+from mbplugin.simulation.steppers.kernel_state import MACHINE, VECTOR, Machine, lend, lent
 
 #: Scaled position residual that is left alone.
 CLOSED = 1e-13

@@ -9,33 +9,33 @@ from time import perf_counter
 import numpy as np
 
 from mbplugin.constraints.matrix import constraint_matrix
-from mbplugin.dynamics.actions import Actions, Controller, scene_actions, with_springs
-from mbplugin.dynamics.first_run import announce_compilation
+from mbplugin.dynamics.compiler.first_run import announce_compilation
 from mbplugin.errors import BadUsage
-from mbplugin.mechanism.coupling import Lock
-from mbplugin.mechanism.kinematics import JointValues, joint_vector, rate_vector
-from mbplugin.mechanism.mechanism import Constraint, Mechanism
-from mbplugin.reactions.loads import LoadLike, PayloadLike, read_loads, read_payloads
-from mbplugin.simulation.activation import Activation
-from mbplugin.simulation.asked import checked_locks, each_once, rank_tolerance, scene_state, timed_holds
-from mbplugin.simulation.brakes import BrakeLike, brake_forces
+from mbplugin.model.applied_forces import Actions, Controller, scene_actions, with_springs
+from mbplugin.model.brakes import BrakeLike, brake_forces
+from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_payloads
+from mbplugin.model.mechanism.coupling import Lock
+from mbplugin.model.mechanism.kinematics import JointValues, joint_vector, rate_vector
+from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.model.scene import Scene, mechanism_of
+from mbplugin.model.spatial import Array
+from mbplugin.model.spring import JointSpring, Spring
+from mbplugin.simulation.active_set.activation import Activation
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.callables import guarded
-from mbplugin.simulation.locking.holds import Hold, take_out
-from mbplugin.simulation.locking.instant import gripped
-from mbplugin.simulation.march import CompiledMarch, March
-from mbplugin.simulation.measure import measure
+from mbplugin.simulation.events.schedule import TimedDrive, schedule_of
+from mbplugin.simulation.impact.instant import gripped
+from mbplugin.simulation.impact.timed import Hold, take_out
 from mbplugin.simulation.options import Options, Profile, UserEvent, breaks_of
 from mbplugin.simulation.outcome import declared
-from mbplugin.simulation.playback import Playback
 from mbplugin.simulation.problem import Problem, pose_problem
-from mbplugin.simulation.readable import ReadableMarch
+from mbplugin.simulation.request import checked_locks, each_once, rank_tolerance, scene_state, timed_holds
 from mbplugin.simulation.runner import Progress, Runner
-from mbplugin.simulation.schedule import TimedDrive, schedule_of
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.sources.scene import Scene, mechanism_of
-from mbplugin.sources.spring import JointSpring, Spring
-from mbplugin.spatial import Array
+from mbplugin.simulation.steppers.compiled import CompiledMarch, March
+from mbplugin.simulation.steppers.python import ReadableMarch
+from mbplugin.simulation.trajectory.measure import measure
+from mbplugin.simulation.trajectory.playback import Playback
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 Model = Scene | Mechanism
 

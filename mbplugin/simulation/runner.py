@@ -8,23 +8,23 @@ import numpy as np
 
 from mbplugin.dynamics.kernels.group import displace
 from mbplugin.errors import BadNumber, MbPluginError
-from mbplugin.simulation.activation import Activation
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.active_set.activation import Activation
 from mbplugin.simulation.budget import Budget
-from mbplugin.simulation.crossing import Crossed
-from mbplugin.simulation.event import passing
-from mbplugin.simulation.grid import Grid
+from mbplugin.simulation.events.event import passing
+from mbplugin.simulation.events.passing_marks import joint_limits, passings
+from mbplugin.simulation.events.schedule import Schedule
 from mbplugin.simulation.integrators.contract import Chunk, Step
 from mbplugin.simulation.interrupt import ctrl_c_waits
-from mbplugin.simulation.machine import LOOK, MASSLESS, NOT_FINITE, RESELECT, TOO_SMALL, WEAK
-from mbplugin.simulation.march import March, State
 from mbplugin.simulation.options import Options
-from mbplugin.simulation.passage import Passage, stays
-from mbplugin.simulation.passing_marks import joint_limits, passings
-from mbplugin.simulation.playback import Phases
 from mbplugin.simulation.problem import Problem
-from mbplugin.simulation.record import Record, make_step, sample
-from mbplugin.simulation.schedule import Schedule
-from mbplugin.spatial import Array
+from mbplugin.simulation.singularity.crossing import Crossed
+from mbplugin.simulation.singularity.passage import Passage, stays
+from mbplugin.simulation.steppers.compiled import March, State
+from mbplugin.simulation.steppers.kernel_state import LOOK, MASSLESS, NOT_FINITE, RESELECT, TOO_SMALL, WEAK
+from mbplugin.simulation.trajectory.grid import Grid
+from mbplugin.simulation.trajectory.playback import Phases
+from mbplugin.simulation.trajectory.record import Record, make_step, sample
 
 #: Steps taken between looks at rows that are singular now.
 _CAUTIOUS = 4

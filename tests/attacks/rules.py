@@ -3,7 +3,7 @@
 import os
 import sys
 
-from mbplugin.lint.rule import Rule
+from mbplugin.linter.rule import Rule
 
 
 class Leaves(Rule):

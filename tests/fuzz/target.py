@@ -9,11 +9,11 @@ from pathlib import Path
 from random import Random
 
 from mbplugin.errors import MbPluginError
-from mbplugin.lint.apply import FAILED_RULE
-from mbplugin.lint.run import lint
-from mbplugin.report.json import dumps, lint_document
-from mbplugin.report.text import lint_text
-from mbplugin.sources import load
+from mbplugin.linter.apply import FAILED_RULE
+from mbplugin.linter.run import lint
+from mbplugin.readers import load
+from mbplugin.report.documents.json import dumps, lint_document
+from mbplugin.report.text.lint import lint_text
 
 from .corpus import Seed
 from .mutate import mutated

@@ -13,7 +13,7 @@ from mbplugin.analysis.dca.extension import Load
 from mbplugin.analysis.dca.handles import Joint
 from mbplugin.analysis.dca.inertia import Floating, handle_indices
 from mbplugin.analysis.dca.roots import FloatingRoot
-from mbplugin.spatial import AnyArray, Array
+from mbplugin.model.spatial import AnyArray, Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.analysis.dca.handles import Joint
-from mbplugin.spatial import Array, shift_rows
+from mbplugin.model.spatial import Array, shift_rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mbplugin.constraints.rows import Rows
-from mbplugin.mechanism.ground import ground_welds
-from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.constraints.rows.row import Rows
+from mbplugin.model.mechanism.ground import ground_welds
+from mbplugin.model.mechanism.mechanism import Mechanism
 
 
 def welds(mech: Mechanism, rows: Sequence[Rows]) -> dict[str, int]:

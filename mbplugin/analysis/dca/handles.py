@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mbplugin.constraints.rows import Rows
-from mbplugin.constraints.scaling import row_scale
-from mbplugin.mechanism.kinematics import BodyPoses
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.mechanism.pair import Pair
-from mbplugin.spatial import Array, shift_rows
+from mbplugin.constraints.reduction.scaling import row_scale
+from mbplugin.constraints.rows.row import Rows
+from mbplugin.model.mechanism.kinematics import BodyPoses
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.spatial import Array, shift_rows
 
 
 @dataclass(frozen=True, eq=False)

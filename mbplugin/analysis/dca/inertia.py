@@ -9,8 +9,8 @@ import numpy as np
 
 from mbplugin.analysis.dca.handles import Joint
 from mbplugin.analysis.dca.preconditions import singular_U
-from mbplugin.mechanism.body import Body
-from mbplugin.spatial import AnyArray, Array, skew
+from mbplugin.model.mechanism.body import Body
+from mbplugin.model.spatial import AnyArray, Array, skew
 
 #: U counts as singular above this condition number.
 _SINGULAR = 1e14

@@ -12,12 +12,12 @@ from mbplugin.analysis.dca.inertia import Floating, floating_body, inverse_inert
 from mbplugin.analysis.dca.preconditions import require_ground_loops
 from mbplugin.analysis.dca.roots import FloatingRoot, join_roots
 from mbplugin.analysis.dca.tree import AssemblyTree, accumulate, assembly_tree
-from mbplugin.constraints.build import all_rows
-from mbplugin.constraints.planar import planar_rows
-from mbplugin.constraints.scaling import characteristic_length
-from mbplugin.mechanism.kinematics import BodyPoses, forward
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.spatial import Array
+from mbplugin.constraints.reduction.scaling import characteristic_length
+from mbplugin.constraints.rows.build import all_rows
+from mbplugin.constraints.rows.planar import planar_rows
+from mbplugin.model.mechanism.kinematics import BodyPoses, forward
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import Array
 
 
 @dataclass(frozen=True, eq=False)

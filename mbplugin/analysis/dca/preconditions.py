@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mbplugin.analysis.dca.handles import Joint
 from mbplugin.errors import BadUsage
-from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.mechanism import Mechanism
 
 #: Every precondition in the order of the checks, with the sentence that the trace prints.
 PRECONDITIONS = {

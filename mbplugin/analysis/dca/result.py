@@ -14,8 +14,8 @@ from mbplugin.analysis.dca.model import DcaModel
 from mbplugin.analysis.dca.propagation import Decision, Propagation
 from mbplugin.analysis.dca.tools import TOOLS, GroupUniqueness
 from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.spatial import Array
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import scipy.linalg
 
 from mbplugin.analysis.dca.handles import Joint
 from mbplugin.analysis.dca.inertia import handle_indices
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
 
 
 @dataclass(frozen=True, eq=False)

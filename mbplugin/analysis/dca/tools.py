@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from mbplugin.analysis.dca.preconditions import PRECONDITIONS
 from mbplugin.analysis.dca.propagation import Decision
 from mbplugin.analysis.dca.result import DcaResult
 from mbplugin.analysis.dca.tools import TOOLS, GroupUniqueness
-from mbplugin.spatial import AnyArray
+from mbplugin.model.spatial import AnyArray
 
 _WIDTH = 100
 #: With more ground joints than these the table keeps to the groups.

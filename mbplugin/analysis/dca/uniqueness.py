@@ -6,20 +6,16 @@ from collections.abc import Sequence
 
 from mbplugin.analysis.dca.connection import GroundConnection
 from mbplugin.analysis.dca.model import DcaModel, dca_model
-from mbplugin.analysis.dca.preconditions import (
-    require_pairs_only,
-    require_tolerance,
-    singular_pose,
-)
+from mbplugin.analysis.dca.preconditions import require_pairs_only, require_tolerance, singular_pose
 from mbplugin.analysis.dca.propagation import Decision, propagate
 from mbplugin.analysis.dca.result import DcaResult
 from mbplugin.analysis.dca.verdicts import verdicts
-from mbplugin.analysis.sampling import sample_poses
 from mbplugin.constraints.assembly import assemble
-from mbplugin.constraints.planar import plane_columns
-from mbplugin.mechanism.kinematics import JointValues, joint_vector
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.spatial import Array
+from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.constraints.sampling import sample_poses
+from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import Array
 
 #: A sampled pose proves a higher rank only by singular values that are clear of the tolerance.
 _CLEAR = 10.0

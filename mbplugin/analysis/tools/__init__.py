@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from mbplugin.analysis.tools import null_space, qr, rank_comparison, svd
 from mbplugin.analysis.tools.verdict import RowVerdict
-from mbplugin.constraints.reduction import ReducedBlock
+from mbplugin.constraints.reduction.reduce import ReducedBlock
 
 Tool = Callable[[ReducedBlock, int, float], RowVerdict]
 

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 
 from mbplugin.analysis.tools.verdict import RowVerdict, from_left_null_basis
-from mbplugin.constraints.reduction import ReducedBlock
+from mbplugin.constraints.reduction.reduce import ReducedBlock
 
 
 def judge(reduced: ReducedBlock, redundancy: int, zero: float) -> RowVerdict:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mbplugin.analysis.tools.verdict import RowVerdict
-from mbplugin.constraints.reduction import ReducedBlock
-from mbplugin.spatial import AnyArray, Array
+from mbplugin.constraints.reduction.reduce import ReducedBlock
+from mbplugin.model.spatial import AnyArray, Array
 
 
 def judge(reduced: ReducedBlock, redundancy: int, zero: float) -> RowVerdict:

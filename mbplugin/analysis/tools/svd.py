@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbplugin.analysis.tools.verdict import RowVerdict, from_left_null_basis
-from mbplugin.constraints.reduction import ReducedBlock
+from mbplugin.constraints.reduction.reduce import ReducedBlock
 
 
 def judge(reduced: ReducedBlock, redundancy: int, zero: float) -> RowVerdict:

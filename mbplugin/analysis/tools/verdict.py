@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.constraints.reduction import ReducedBlock
-from mbplugin.spatial import AnyArray, Array
+from mbplugin.constraints.reduction.reduce import ReducedBlock
+from mbplugin.model.spatial import AnyArray, Array
 
 
 @dataclass(frozen=True, eq=False)

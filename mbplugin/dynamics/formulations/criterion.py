@@ -14,7 +14,7 @@ from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.formulations.partition import partition
 from mbplugin.dynamics.formulations.voronets import pivoted_coordinates
 from mbplugin.dynamics.redundancy.independent import Independent
-from mbplugin.spatial import AnyArray, Array
+from mbplugin.model.spatial import AnyArray, Array
 
 
 def projective_criterion(equations: Equations, constraints: Independent) -> Array:

@@ -11,11 +11,11 @@ from mbplugin.dynamics.formulations.criterion import best_coordinates, independe
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.dynamics.redundancy.eliminate import eliminate
 from mbplugin.errors import BrokenModel
-from mbplugin.mechanism.body import WORLD
-from mbplugin.mechanism.kinematics import coordinates_of, forward
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.mechanism.pair import Pair
-from mbplugin.spatial import Array
+from mbplugin.model.mechanism.body import WORLD
+from mbplugin.model.mechanism.kinematics import coordinates_of, forward
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.spatial import Array
 
 
 @dataclass(frozen=True)

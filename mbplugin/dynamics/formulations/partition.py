@@ -10,7 +10,7 @@ from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.redundancy.independent import Independent
 from mbplugin.dynamics.solution import Solution
 from mbplugin.errors import BadUsage
-from mbplugin.spatial import AnyArray, Array
+from mbplugin.model.spatial import AnyArray, Array
 
 
 @dataclass(frozen=True, eq=False)

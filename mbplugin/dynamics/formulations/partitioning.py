@@ -9,7 +9,7 @@ from mbplugin.dynamics.formulations.criterion import best_coordinates, independe
 from mbplugin.dynamics.formulations.partition import motion_in, partition
 from mbplugin.dynamics.redundancy.independent import Independent
 from mbplugin.dynamics.solution import Solution
-from mbplugin.spatial import AnyArray
+from mbplugin.model.spatial import AnyArray
 
 #: Coordinates are kept while they are at least this fraction as independent as the best ones: a change
 #: costs nothing in accuracy, but nothing is won by changing to and fro where two are equally good.

@@ -7,7 +7,7 @@ from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.formulations.partition import motion_in, partition
 from mbplugin.dynamics.redundancy.independent import Independent
 from mbplugin.dynamics.solution import Solution
-from mbplugin.spatial import AnyArray
+from mbplugin.model.spatial import AnyArray
 
 
 def voronets(equations: Equations, constraints: Independent) -> Solution:

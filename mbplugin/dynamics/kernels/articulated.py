@@ -11,8 +11,8 @@ from math import sqrt
 
 import numpy as np
 
-from mbplugin.dynamics.kernels.jit import Records, kernel
-from mbplugin.spatial import Array
+from mbplugin.dynamics.compiler.jit import Records, kernel
+from mbplugin.model.spatial import Array
 
 
 @kernel

@@ -6,12 +6,12 @@ from math import sqrt
 
 import numpy as np
 
-from mbplugin.dynamics.actions import Actions, rate_values, rest_values
-from mbplugin.dynamics.kernels.jit import Records, kernel
+from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.dynamics.kernels.solids import Solids
 from mbplugin.dynamics.kernels.vectors import Vector, cross, dot, minus, plus
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.spatial import AnyArray, Array, Pose
+from mbplugin.model.applied_forces import Actions, rate_values, rest_values
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import AnyArray, Array, Pose
 
 #: A constant wrench on a solid at a point of its frame; ``turns`` with it, or stays in world axes.
 LOAD = np.dtype(

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from math import cos, sin, sqrt
 
-from mbplugin.dynamics.kernels.jit import Records, kernel
-from mbplugin.spatial import Array
+from mbplugin.dynamics.compiler.jit import Records, kernel
+from mbplugin.model.spatial import Array
 
 
 @kernel

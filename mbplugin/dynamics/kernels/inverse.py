@@ -6,11 +6,11 @@ from math import sqrt
 
 import numpy as np
 
+from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.dynamics.kernels.articulated import accelerate, pass_wrench, project_wrench
 from mbplugin.dynamics.kernels.forces import point_position
-from mbplugin.dynamics.kernels.jit import Records, kernel
 from mbplugin.dynamics.kernels.vectors import dot, minus
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
 
 
 @kernel

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.dynamics.kernels.articulated import pass_wrench
-from mbplugin.dynamics.kernels.jit import Records, kernel
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
 
 
 @kernel

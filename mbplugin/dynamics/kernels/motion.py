@@ -6,10 +6,10 @@ from math import cos, sin
 
 import numpy as np
 
-from mbplugin.dynamics.kernels.jit import Records, kernel
+from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.dynamics.kernels.several import rotation_of_quaternion, several_axes, several_bias, several_pose
 from mbplugin.dynamics.kernels.tree import FREE, TRAVEL, TURN
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
 
 
 @kernel

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbplugin.dynamics.kernels.jit import Records, kernel
+from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import row_rate
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
 
 #: A resistance along a row: ``viscous`` part, ``sliding`` and ``static`` dry part, N·m or N. ``sense`` is
 #: the sign of the rate while it slides, else zero. ``stuck`` is the constant force, N·m or N, of one that

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import sqrt
 
+from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.dynamics.kernels.forces import point_position, point_velocity
-from mbplugin.dynamics.kernels.jit import Records, kernel
 from mbplugin.dynamics.kernels.rows import KNIFE, NORMAL, ROLL
 from mbplugin.dynamics.kernels.vectors import Vector, cross, dot, minus, plus
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
 
 
 @kernel

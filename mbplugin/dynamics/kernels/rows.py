@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.dynamics.kernels.solids import Solids
-from mbplugin.mechanism.coupling import Coupling, Driver, Lock
-from mbplugin.mechanism.joint import travel_per_radian
-from mbplugin.mechanism.mechanism import Constraint, Mechanism
-from mbplugin.mechanism.pair import Pair
-from mbplugin.mechanism.pfaffian import KnifeEdge, Rolling
-from mbplugin.spatial import COMPONENTS, AnyArray, Array, Pose
+from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
+from mbplugin.model.mechanism.joint import travel_per_radian
+from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.mechanism.pfaffian import KnifeEdge, Rolling
+from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, Pose
 
 #: Kinds of rows; 0 … 5 are the components tx … rz of an end, in axes of P.
 UNIVERSAL, SCREW, DISTANCE, CARRIED, RATE, COMBINED, KNIFE, NORMAL, ROLL, SIDE = range(6, 16)

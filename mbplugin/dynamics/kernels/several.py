@@ -10,9 +10,9 @@ from math import cos, sin
 
 import numpy as np
 
-from mbplugin.dynamics.kernels.jit import Records, kernel
+from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.dynamics.kernels.vectors import cross, minus, plus
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
 
 
 @kernel

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.mechanism.body import WORLD
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.mechanism.topology import TreeJoint
-from mbplugin.sources.scene import Payload
-from mbplugin.spatial import Array, Pose, skew
+from mbplugin.model.mechanism.body import WORLD
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.topology import TreeJoint
+from mbplugin.model.scene import Payload
+from mbplugin.model.spatial import Array, Pose, skew
 
 
 @dataclass(frozen=True, eq=False)

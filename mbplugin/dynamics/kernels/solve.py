@@ -10,15 +10,15 @@ from math import sqrt
 
 import numpy as np
 
+from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.dynamics.kernels.articulated import (
     force_innovations,
     outward,
     project_wrench,
     wrench_innovations,
 )
-from mbplugin.dynamics.kernels.jit import Records, kernel
 from mbplugin.dynamics.kernels.rows import COMBINED, RATE
-from mbplugin.spatial import AnyArray, Array
+from mbplugin.model.spatial import AnyArray, Array
 
 #: A row counts as dependent in the kernels when less than this is its own, relative to the largest row: only
 #: at a singular pose, since the rows that are redundant anywhere have been left out before.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from mbplugin.dynamics.kernels.solids import Solid, Solids
-from mbplugin.mechanism.joint import travel_per_radian
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.spatial import COMPONENTS, AnyArray, Array
+from mbplugin.model.mechanism.joint import travel_per_radian
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 
 #: Which branch of the recursions a joint takes.
 TURN, TRAVEL, SEVERAL, FREE = 0, 1, 2, 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mbplugin.dynamics.kernels.jit import kernel
+from mbplugin.dynamics.compiler.jit import kernel
 
 Vector = tuple[float, float, float]
 

@@ -9,7 +9,7 @@ from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.redundancy.minimum_norm import minimum_norm
 from mbplugin.dynamics.solution import Solution
 from mbplugin.errors import MbPluginError
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
 
 #: Constraints are met when this is left of the accelerations, or of those without constraints, …
 _MET = 1e-13

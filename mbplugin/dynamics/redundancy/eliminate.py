@@ -9,7 +9,7 @@ import numpy as np
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.redundancy.independent import Independent, as_they_are
 from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.spatial import AnyArray
+from mbplugin.model.spatial import AnyArray
 
 #: A row: its place from 0, or (constraint, component).
 Row = int | tuple[str, str]

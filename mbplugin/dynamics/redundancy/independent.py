@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.dynamics.equations import Equations
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
 
 
 @dataclass(frozen=True, eq=False)

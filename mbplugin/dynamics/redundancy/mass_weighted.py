@@ -9,7 +9,7 @@ import numpy as np
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.redundancy.independent import Independent
 from mbplugin.dynamics.redundancy.minimum_norm import minimum_norm
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
 
 #: A row that hardly moves anything weighs at least this fraction of the heaviest.
 _LIGHTEST = 1e-6

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
-    from mbplugin.bullet.agreement import Agreement
-    from mbplugin.estop.table_values import StoppingTable
-    from mbplugin.estop.values import StopReport
-    from mbplugin.lint.run import Report
-    from mbplugin.mechanism.mechanism import Mechanism
-    from mbplugin.reactions.values import Reactions
-    from mbplugin.simulation.trajectory import Trajectory
-    from mbplugin.sources.scene import Scene
+    from mbplugin.comparison.agreement import Agreement
+    from mbplugin.joint_reactions.values import Reactions
+    from mbplugin.linter.run import Report
+    from mbplugin.model.mechanism.mechanism import Mechanism
+    from mbplugin.model.scene import Scene
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
+    from mbplugin.stopping.outcome.values import StopReport
+    from mbplugin.stopping.table.values import StoppingTable
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,14 +9,14 @@ from mbplugin.report.html.chapter import Chapter
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
-    from mbplugin.bullet.agreement import Agreement
-    from mbplugin.estop.table_values import StoppingTable
-    from mbplugin.estop.values import StopReport
-    from mbplugin.lint.run import Report
-    from mbplugin.reactions.values import Reactions
-    from mbplugin.simulation.trajectory import Trajectory
-    from mbplugin.sources.scene import Scene
-    from mbplugin.spatial import Array
+    from mbplugin.comparison.agreement import Agreement
+    from mbplugin.joint_reactions.values import Reactions
+    from mbplugin.linter.run import Report
+    from mbplugin.model.scene import Scene
+    from mbplugin.model.spatial import Array
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
+    from mbplugin.stopping.outcome.values import StopReport
+    from mbplugin.stopping.table.values import StoppingTable
 
 #: Bodies from which on reactions are not worth the wait; ``mbplugin reactions`` has them.
 _MOST_BODIES = 300
@@ -38,7 +38,7 @@ def lint_chapter(report: Report) -> Chapter:
 
 
 def _reactions(scene: Scene, analysis: Analysis) -> tuple[Reactions | None, tuple[str, ...]]:
-    from mbplugin.reactions.run import reactions
+    from mbplugin.joint_reactions.run import reactions
 
     if len(analysis.mechanism.bodies) > _MOST_BODIES:
         return None, (f"Joint reactions are left out: there are more than {_MOST_BODIES} bodies.",)
@@ -53,7 +53,7 @@ def judged(
     scene: Scene, q: Array, planar: str | None = None, tolerance: float | None = None
 ) -> tuple[Analysis | None, tuple[str, ...]]:
     """Return the verdicts at a pose, or a sentence that says why there are none."""
-    from mbplugin.entry import analyze
+    from mbplugin.api import analyze
 
     try:
         return analyze(scene, q, planar=planar, tolerance=tolerance), ()

@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
+from mbplugin.model.spatial import Array
 from mbplugin.report.html.markup import Html, element
-from mbplugin.spatial import Array
 
 _WIDTH, _HEIGHT = 460, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 10, 12, 40

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbplugin.mechanism.body import WORLD
-from mbplugin.mechanism.kinematics import BodyPoses, forward
+from mbplugin.model.mechanism.body import WORLD
+from mbplugin.model.mechanism.kinematics import BodyPoses, forward
+from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation
 from mbplugin.report.picture import Mesh, Picture, ReactionArrow
 from mbplugin.report.picture.palette import LEGEND, PALETTE
-from mbplugin.spatial import Array, Pose, quaternion_from_rotation
 
 if TYPE_CHECKING:
-    from mbplugin.mechanism.mechanism import Mechanism
-    from mbplugin.simulation.trajectory import Trajectory
+    from mbplugin.model.mechanism.mechanism import Mechanism
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 #: Lengths of arrows, beside the radius of the picture.
 _LARGEST, _SMALLEST, _FAN = 0.45, 0.06, 0.22

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from typing import Any
 
-from mbplugin.report.json import plain
+from mbplugin.report.documents.json import plain
 from mbplugin.visible import visible
 
 _EMPTY = frozenset({"br", "img", "input", "meta"})

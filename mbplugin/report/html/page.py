@@ -11,13 +11,7 @@ from typing import Any
 
 import mbplugin
 from mbplugin.report.html.chapter import Chapter
-from mbplugin.report.html.drawing import (
-    drawing_data,
-    film_data,
-    ghost_data,
-    path_bytes,
-    stress_data,
-)
+from mbplugin.report.html.drawing import drawing_data, film_data, ghost_data, path_bytes, stress_data
 from mbplugin.report.html.markup import Html, element, joined, json_script
 from mbplugin.report.html.sections.agreement import agreement_section
 from mbplugin.report.html.sections.assumptions import assumptions_section
@@ -32,7 +26,7 @@ from mbplugin.report.html.sections.stresses import remedies_section, stresses_se
 from mbplugin.report.html.sections.verdict import grade, sentence, verdict_section
 from mbplugin.report.html.sections.view import view_section
 from mbplugin.report.picture import picture
-from mbplugin.report.summary import runs_summary
+from mbplugin.report.text.summary import runs_summary
 
 _SECTIONS: tuple[Callable[[Chapter], Html | None], ...] = (
     findings_section,

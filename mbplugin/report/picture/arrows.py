@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbplugin.mechanism.kinematics import forward
-from mbplugin.spatial import COMPONENTS, ROTATION, TRANSLATION, Array
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.spatial import COMPONENTS, ROTATION, TRANSLATION, Array
 
 if TYPE_CHECKING:
-    from mbplugin.reactions.values import ConstraintReaction, Reactions
+    from mbplugin.joint_reactions.values import ConstraintReaction, Reactions
 
 #: Arrows around a circle, where two directions are open.
 _AROUND = 12

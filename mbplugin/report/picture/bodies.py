@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.lint.rigid import rigid_groups
-from mbplugin.mechanism.body import WORLD
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.mechanism.pfaffian import Rolling
+from mbplugin.model.mechanism.body import WORLD
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.pfaffian import Rolling
+from mbplugin.model.mechanism.rigid import rigid_groups
+from mbplugin.model.scene import Scene, Shape
+from mbplugin.model.spatial import Array, Pose
 from mbplugin.report.picture import solids
 from mbplugin.report.picture.mesh import Mesh, merged, moved
 from mbplugin.report.picture.shapes import NotShown, chosen, shape_mesh, share_of_faces
-from mbplugin.sources.scene import Scene, Shape
-from mbplugin.spatial import Array, Pose
 
 #: Sides of the bars of a stick figure: there may be thousands of them.
 _SIDES = 10

@@ -8,13 +8,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from mbplugin.mechanism.kinematics import BodyPoses
-from mbplugin.mechanism.mechanism import Mechanism
-from mbplugin.mechanism.pair import Pair
-from mbplugin.mechanism.pfaffian import KnifeEdge, Pfaffian, Rolling
+from mbplugin.model.mechanism.kinematics import BodyPoses
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.mechanism.pfaffian import KnifeEdge, Pfaffian, Rolling
+from mbplugin.model.spatial import Array, Pose, align_z
 from mbplugin.report.picture import solids
 from mbplugin.report.picture.mesh import Mesh, merged, moved
-from mbplugin.spatial import Array, Pose, align_z
 
 _ALONG_X = align_z(np.array([1.0, 0.0, 0.0]))
 _ALONG_Y = align_z(np.array([0.0, 1.0, 0.0]))

@@ -8,7 +8,7 @@ from math import sqrt
 
 import numpy as np
 
-from mbplugin.spatial import AnyArray, Array, Pose
+from mbplugin.model.spatial import AnyArray, Array, Pose
 
 
 @dataclass(frozen=True, eq=False)

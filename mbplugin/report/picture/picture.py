@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbplugin.lint.rigid import rigid_groups
-from mbplugin.mechanism.body import WORLD
-from mbplugin.mechanism.kinematics import BodyPoses, forward
-from mbplugin.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.body import WORLD
+from mbplugin.model.mechanism.kinematics import BodyPoses, forward
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.rigid import rigid_groups
+from mbplugin.model.scene import Scene
+from mbplugin.model.spatial import Array
 from mbplugin.report.picture.arrows import ReactionArrow, reaction_arrows
 from mbplugin.report.picture.bodies import BodyDrawing, Part, drawings, joint_points, shown_parts
 from mbplugin.report.picture.glyphs import JointGlyph, glyphs
 from mbplugin.report.picture.palette import LegendEntry, legend_of
-from mbplugin.sources.scene import Scene
-from mbplugin.spatial import Array
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
-    from mbplugin.reactions.values import Reactions
+    from mbplugin.joint_reactions.values import Reactions
 
 #: Sizes of sticks and glyphs, beside the radius of what is to be seen.
 _STICK, _GLYPH = 0.015, 0.05
@@ -87,7 +87,7 @@ def picture(
         if q is None and source is not None:
             q = source.q
     if q is None:
-        from mbplugin.sources.scene import state_at_home
+        from mbplugin.model.scene import state_at_home
 
         q = (model.state if isinstance(model, Scene) else state_at_home(mech)).q
     poses = forward(mech, q)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from mbplugin.model.scene import Request, Shape
+from mbplugin.readers.common.numbers import LARGEST
+from mbplugin.readers.meshes.checks import UnusableMesh
+from mbplugin.readers.meshes.files import load_mesh
+from mbplugin.readers.meshes.named import mesh_path
 from mbplugin.report.picture import solids
 from mbplugin.report.picture.mesh import Mesh, limited
-from mbplugin.sources.mesh_checks import UnusableMesh
-from mbplugin.sources.mesh_files import load_mesh
-from mbplugin.sources.meshes import mesh_path
-from mbplugin.sources.numbers import LARGEST
-from mbplugin.sources.scene import Request, Shape
 
 #: Triangles of all mesh files of a picture together; each file may have its share.
 FACES = 120_000

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mbplugin.model.spatial import Array, Pose, align_z
 from mbplugin.report.picture.mesh import Mesh, merged, moved
-from mbplugin.spatial import Array, Pose, align_z
 
 #: Sides of what is round.
 _SIDES = 20

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
 
 #: dy/dt at (t, y), y stacking increment, rates and works.
 Derivative = Callable[[float, Array], Array]

@@ -15,12 +15,14 @@ import numpy as np
 from numba import types
 from scipy.integrate import DOP853
 
+from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
 from mbplugin.dynamics.kernels.group import displace
-from mbplugin.dynamics.kernels.jit import Records, compiled, kernel
-from mbplugin.simulation.act import ACT, Act
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.events.watch import WATCH, look_out, overloaded
 from mbplugin.simulation.integrators.contract import Derivative
 from mbplugin.simulation.integrators.stage import keep, put, settle, stage
-from mbplugin.simulation.machine import (
+from mbplugin.simulation.steppers.evaluate import ACT, Act
+from mbplugin.simulation.steppers.kernel_state import (
     DONE,
     LOOK,
     MACHINE,
@@ -33,8 +35,6 @@ from mbplugin.simulation.machine import (
     lend,
     lent,
 )
-from mbplugin.simulation.watch import WATCH, look_out, overloaded
-from mbplugin.spatial import Array
 
 #: Degree of the dense output.
 DEGREE = 7

@@ -9,14 +9,24 @@ import numba
 import numpy as np
 from numba import types
 
+from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
 from mbplugin.dynamics.kernels.group import displace, increment_rate
-from mbplugin.dynamics.kernels.jit import Records, compiled, kernel
-from mbplugin.simulation.act import ACT, Act
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.events.watch import WATCH, look_out, overloaded
 from mbplugin.simulation.integrators.contract import Derivative
 from mbplugin.simulation.integrators.stage import keep, put, settle, stage
-from mbplugin.simulation.machine import DONE, LOOK, MACHINE, MATRIX, RESELECT, VECTOR, Machine, lend, lent
-from mbplugin.simulation.watch import WATCH, look_out, overloaded
-from mbplugin.spatial import Array
+from mbplugin.simulation.steppers.evaluate import ACT, Act
+from mbplugin.simulation.steppers.kernel_state import (
+    DONE,
+    LOOK,
+    MACHINE,
+    MATRIX,
+    RESELECT,
+    VECTOR,
+    Machine,
+    lend,
+    lent,
+)
 
 #: Degree of the dense output: the cubic of each of x and q̇ through both ends and their slopes.
 DEGREE = 3

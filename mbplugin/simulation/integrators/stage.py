@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from math import isfinite
 
+from mbplugin.dynamics.compiler.jit import kernel
 from mbplugin.dynamics.kernels.group import displace, increment_rate
-from mbplugin.dynamics.kernels.jit import kernel
-from mbplugin.simulation.act import ACCELERATE, PUSH, Act
-from mbplugin.simulation.machine import DONE, MASSLESS, NOT_FINITE, lent
+from mbplugin.model.spatial import Array
 from mbplugin.simulation.projection import project
-from mbplugin.spatial import Array
+from mbplugin.simulation.steppers.evaluate import ACCELERATE, PUSH, Act
+from mbplugin.simulation.steppers.kernel_state import DONE, MASSLESS, NOT_FINITE, lent
 
 
 @kernel

@@ -17,13 +17,15 @@ import numba
 import numpy as np
 from numba import types
 
+from mbplugin.dynamics.compiler.jit import Records, compiled
 from mbplugin.dynamics.kernels.group import increment_rate
-from mbplugin.dynamics.kernels.jit import Records, compiled
-from mbplugin.simulation.act import ACT, Act
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.events.watch import WATCH, look_out
 from mbplugin.simulation.integrators.rk4 import cubic
 from mbplugin.simulation.integrators.stage import keep, settle
 from mbplugin.simulation.integrators.variational_step import ROOM, STEP, Room
-from mbplugin.simulation.machine import (
+from mbplugin.simulation.steppers.evaluate import ACT, Act
+from mbplugin.simulation.steppers.kernel_state import (
     DONE,
     LOOK,
     MACHINE,
@@ -35,8 +37,6 @@ from mbplugin.simulation.machine import (
     lend,
     lent,
 )
-from mbplugin.simulation.watch import WATCH, look_out
-from mbplugin.spatial import Array
 
 #: Degree of the dense output.
 DEGREE = 3

@@ -18,9 +18,9 @@ from mbplugin.dynamics.kernels.momenta import collect_forces, kinetic_slopes, mo
 from mbplugin.dynamics.kernels.resistance import resist
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import SINGULAR, row_in_rates, row_rate
-from mbplugin.simulation.act import CONFIGURE, do
-from mbplugin.simulation.machine import Machine
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.steppers.evaluate import CONFIGURE, do
+from mbplugin.simulation.steppers.kernel_state import Machine
 
 _ITERATIONS = 60
 #: A correction of an increment after which the next would be none, and one that will do where rounding

@@ -19,17 +19,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
+from mbplugin.dynamics.compiler.jit import compiled, kernel
 from mbplugin.dynamics.kernels.articulated import inward, outward
 from mbplugin.dynamics.kernels.forces import gather
 from mbplugin.dynamics.kernels.group import displace, increment_rate
-from mbplugin.dynamics.kernels.jit import compiled, kernel
 from mbplugin.dynamics.kernels.momenta import collect_forces, kinetic_slopes, momenta
 from mbplugin.dynamics.kernels.resistance import resist
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import row_acceleration, row_in_rates, row_rate
-from mbplugin.simulation.act import ACT, CONFIGURE, LEAP, SIGNATURE, SPLIT, Act
-from mbplugin.simulation.machine import MATRIX, VECTOR, Machine, lent
-from mbplugin.spatial import Array
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.steppers.evaluate import ACT, CONFIGURE, LEAP, SIGNATURE, SPLIT, Act
+from mbplugin.simulation.steppers.kernel_state import MATRIX, VECTOR, Machine, lent
 
 _ITERATIONS = 60
 #: A correction of an increment after which the next would be none, and one that will do where rounding

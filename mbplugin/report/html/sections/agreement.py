@@ -12,7 +12,7 @@ from mbplugin.report.html.chart import Chart, Curve, figure
 from mbplugin.report.html.markup import Html, element, joined, section, table
 
 if TYPE_CHECKING:
-    from mbplugin.bullet.agreement import Agreement, Row
+    from mbplugin.comparison.agreement import Agreement, Row
 
 _HEADS = ("quantity", "of", "deviation", "bound", "unit", "error at each step", "orders", "at [s]", "")
 #: Coordinates whose curves are drawn: those that move most.

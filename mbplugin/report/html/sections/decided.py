@@ -10,7 +10,7 @@ from mbplugin.analysis import Analysis
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.chart import Chart, Curve, figure
 from mbplugin.report.html.markup import Html, element, section
-from mbplugin.report.text import reasons
+from mbplugin.report.text.lint import reasons
 
 #: What stands for no tolerance at all on an axis of powers of ten.
 _LEAST = 1e-16

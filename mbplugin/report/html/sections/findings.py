@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
-from mbplugin.lint.finding import SEVERITIES, Finding
+from mbplugin.linter.finding import SEVERITIES, Finding
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, choice, element, section, table
-from mbplugin.report.summary import ignored_lines
+from mbplugin.report.text.summary import ignored_lines
 
 
 def findings_section(chapter: Chapter) -> Html | None:

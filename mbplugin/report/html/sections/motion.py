@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from mbplugin.model.spatial import COMPONENTS, Array
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.chart import Chart, Curve, figure, most_moving
 from mbplugin.report.html.markup import Html, element, section, table
-from mbplugin.simulation.trajectory import Trajectory
-from mbplugin.simulation.units import coordinate_units, rate_units
-from mbplugin.spatial import COMPONENTS, Array
+from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.simulation.trajectory.units import coordinate_units, rate_units
 
 _TIME = "time [s]"
 _MOST = 200

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mbplugin.analysis.uniqueness import ConstraintVerdict
-from mbplugin.reactions.values import ComponentReaction, ConstraintReaction, Reactions
-from mbplugin.report.directions import open_words
+from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions
+from mbplugin.model.spatial import COMPONENTS
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Child, Html, choice, element, section, table
-from mbplugin.report.layout import counted
-from mbplugin.report.reactions_text import undetermined
-from mbplugin.spatial import COMPONENTS
+from mbplugin.report.text.directions import open_words
+from mbplugin.report.text.layout import counted
+from mbplugin.report.text.reactions import undetermined
 
 #: Rows that somebody reads; all are in the JSON.
 _MOST = 500

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mbplugin.estop.values import StopReport
-from mbplugin.report.estop_text import axis_cells
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, choice, element, section, table
+from mbplugin.report.text.estop import axis_cells
+from mbplugin.stopping.outcome.values import StopReport
 
 
 def stop_section(chapter: Chapter) -> Html | None:

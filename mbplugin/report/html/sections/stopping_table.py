@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.estop.table_values import StoppingTable, slip_words
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.chart import Chart, Curve, figure
 from mbplugin.report.html.markup import Html, element, section, table
+from mbplugin.stopping.table.values import StoppingTable, slip_words
 
 _HEADS = (
     "category",

@@ -8,7 +8,7 @@ from mbplugin.analysis.remedies import Remedy, no_remedy
 from mbplugin.analysis.self_stress import SelfStress
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, choice, element, section, table
-from mbplugin.report.layout import counted
+from mbplugin.report.text.layout import counted
 
 
 def stresses_section(chapter: Chapter) -> Html | None:

@@ -1,0 +1,1 @@
+"""The motion of a task in PyBullet."""

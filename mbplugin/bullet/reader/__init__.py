@@ -1,0 +1,1 @@
+"""A live PyBullet client as a scene."""

@@ -1,0 +1,77 @@
+"""Options for what stops a robot: rates, brakes, decelerations and payloads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mbplugin.cli.shared.acting import parse_payload
+from mbplugin.cli.shared.options import number
+from mbplugin.errors import BadUsage
+
+if TYPE_CHECKING:
+    from mbplugin.model.mechanism.coupling import Lock
+
+BrakeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--brake",
+        metavar="JOINT:KEY=VALUE,…",
+        help="torque, static_torque (N·m, N), viscous (N·m·s/rad), delay, engagement (s), wear; repeatable.",
+    ),
+]
+DecelerationOption = Annotated[
+    list[str] | None,
+    typer.Option("--deceleration", metavar="NAME=VALUE,…", help="Ramps of category 1 and 2 (rad/s², m/s²)."),
+]
+LockOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--lock",
+        metavar="JOINT[@S[:UNTIL]]",
+        help="A joint that locks, at a time, and opens again; repeatable.",
+    ),
+]
+StopQdOption = Annotated[
+    list[str] | None, typer.Option("--qd", metavar="NAME=VALUE,…", help="Joint rates (rad/s, m/s).")
+]
+StopPayloadOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--payload", metavar="MASS|BODY:MASS[@X,Y,Z]", help="kg, at the tool or a point (m); repeatable."
+    ),
+]
+ToolOption = Annotated[
+    str | None, typer.Option(metavar="BODY", help="The tool; default: farthest out, before a gripper.")
+]
+
+
+def parse_lock(text: str) -> Lock:
+    """Return the lock that ``--lock`` describes."""
+    from mbplugin.model.mechanism.coupling import Lock
+
+    joint, at, times = text.rpartition("@")
+    if not at:
+        return Lock(text)
+    begin, *end = (number(t, "--lock has", "JOINT[@S[:UNTIL]]", text) for t in times.split(":", 1))
+    return Lock(joint, begin, until=end[0] if end else None)
+
+
+def parse_brake(text: str) -> dict[str, Any]:
+    """Return the brake that ``--brake`` describes."""
+    from mbplugin.cli.shared.options import parse_q
+
+    joint, colon, values = text.rpartition(":")
+    if not colon or not joint.strip():
+        raise BadUsage(f"--brake has {text!r}", expected="JOINT:KEY=VALUE,…")
+    return {"joint": joint.strip(), **parse_q([values], "--brake")}
+
+
+def parse_payloads(texts: list[str] | None) -> float | list[dict[str, Any]] | None:
+    """Return payloads: a mass alone is at the tool."""
+    if not texts:
+        return None
+    if len(texts) == 1 and ":" not in texts[0]:
+        return number(texts[0], "--payload has", "MASS or BODY:MASS[@X,Y,Z]")
+    return [parse_payload(text) for text in texts]

@@ -1,0 +1,147 @@
+"""Options that several commands share, and how their texts become values."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, TextIO
+
+import typer
+
+from mbplugin.errors import BadUsage, UnreadableFile
+
+STDIN = "-"
+
+
+class Format(str, Enum):
+    """Formats of every command."""
+
+    text = "text"
+    json = "json"
+
+
+class PageFormat(str, Enum):
+    """Formats of what can be seen, too."""
+
+    text = "text"
+    json = "json"
+    html = "html"
+
+
+class Base(str, Enum):
+    """What holds a root link."""
+
+    fixed = "fixed"
+    free = "free"
+
+
+class Plane(str, Enum):
+    """Coordinate planes of the planar view."""
+
+    xy = "xy"
+    yz = "yz"
+    zx = "zx"
+
+
+QOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--q", metavar="NAME=VALUE,…", help="Joint coordinates (rad, m); the rest keeps the file's."
+    ),
+]
+BaseOption = Annotated[Base | None, typer.Option("--base", help="Override what holds the root links.")]
+PlanarOption = Annotated[Plane | None, typer.Option("--planar", help="Look at the motion in this plane.")]
+PackageDirOption = Annotated[
+    list[str] | None,
+    typer.Option("--package-dir", metavar="DIR", help="Where package:// is looked up; repeatable."),
+]
+XacroUnsafeOption = Annotated[
+    bool,
+    typer.Option("--xacro-unsafe", help="Expand xacro that may run programs and read any file; see MB914."),
+]
+FormatOption = Annotated[Format, typer.Option("--output-format", help="The format of the output.")]
+PageFormatOption = Annotated[
+    PageFormat, typer.Option("--output-format", help="The format of the output; html is a page to mail.")
+]
+#: As in ``mbplugin.simulation.budget``, which the help must not import.
+MAX_SECONDS = 600.0
+MaxSecondsOption = Annotated[
+    float,
+    typer.Option(
+        "--max-seconds", metavar="S", help="Of computing: longer, and it ends as budget_spent, kept so far."
+    ),
+]
+OutputOption = Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write to this file.")]
+
+
+def number(text: str, what: str, expected: str = "a finite number", shown: str = "") -> float:
+    """Return a finite number of a size that a machine has, as in a scene.
+
+    Raises
+    ------
+    BadUsage
+        Begins with ``what``; shows the text, or what it is a part of.
+    """
+    from mbplugin.readers.common.numbers import LARGEST
+
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise BadUsage(f"{what} {shown or text!r}", expected=expected)
+    if abs(value) > LARGEST:
+        raise BadUsage(f"{what} {shown or text!r}", expected=f"magnitudes up to {LARGEST:g}")
+    return value
+
+
+def parse_q(texts: Sequence[str] | None, option: str = "--q") -> dict[str, float]:
+    """Return joint coordinates (or what else an option gives) by name from ``NAME=VALUE,…``.
+
+    Raises
+    ------
+    BadUsage
+        No name, no value, or a value that is no finite number.
+    """
+    values: dict[str, float] = {}
+    for part in split(texts):
+        name, equals, text = part.rpartition("=")
+        if not equals or not name.strip():
+            raise BadUsage(f"{option} has {part!r}", expected="NAME=VALUE,…")
+        values[name.strip()] = number(text, f"{option} gives {name.strip()!r} the value")
+    return values
+
+
+def split(texts: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the parts of comma-separated texts."""
+    parts = (part.strip() for text in texts or () for part in text.split(","))
+    return tuple(part for part in parts if part)
+
+
+def read_source(file: str) -> tuple[str, str | None]:
+    """Return name and content of a FILE argument; the content is None where a file holds it.
+
+    Raises
+    ------
+    UnreadableFile
+        Stdin is closed or no text.
+    """
+    if file != STDIN:
+        return file, None
+    if sys.stdin is None:
+        raise UnreadableFile("stdin is closed", where="<stdin>", expected="a model")
+    data = sys.stdin.buffer.read()
+    if b"\0" in data:
+        raise UnreadableFile("stdin is binary", where="<stdin>", expected="a model as text")
+    try:
+        return "<stdin>", data.decode("utf-8")
+    except UnicodeDecodeError:
+        return "<stdin>", data.decode("latin-1")
+
+
+def on_terminal(stream: TextIO | None) -> bool:
+    """Return whether somebody watches a stream."""
+    return stream is not None and stream.isatty()

@@ -1,0 +1,114 @@
+"""Where output goes: stdout takes only what was asked for, files are replaced as a whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from mbplugin.errors import BadUsage
+from mbplugin.files import is_same_file, replacing
+
+if TYPE_CHECKING:
+    from mbplugin.model.scene import Scene
+
+
+def emit(text: str, output: Path | None = None) -> None:
+    """Write a text to a file, or to stdout where none is given.
+
+    Raises
+    ------
+    BadUsage
+        The text cannot be written there.
+    """
+    if output is None:
+        _to_stdout(text)
+        return
+    with replacing(output) as temporary:
+        temporary.write_text(text, encoding="utf-8", errors="surrogateescape")
+
+
+def refuse_overwriting(
+    outputs: Iterable[Path | None], file: str, scene: Scene | None, also: Iterable[Path | None] = ()
+) -> None:
+    """Refuse outputs that are one of the files that were read, whatever links lead there.
+
+    Parameters
+    ----------
+    outputs : iterable of path
+        None where there is none.
+    file : str
+        What was asked for, and ``scene``, what it made: it knows all files, meshes too.
+    also : iterable of path
+        Other files that are read.
+
+    Raises
+    ------
+    BadUsage
+        Names both.
+    """
+    existing = [output for output in outputs if output is not None and output.is_file()]
+    if not existing:
+        return
+    from mbplugin.readers.meshes.named import mesh_paths
+
+    read: list[str | Path] = [file, *filter(None, also)]
+    if scene is not None:
+        read += [*scene.files, *mesh_paths(scene)]
+    for output in existing:
+        for one in read:
+            if is_same_file(output, one):
+                raise BadUsage(
+                    "the output would overwrite a file that is read",
+                    where=str(output),
+                    expected=f"another file than {str(one)!r}",
+                )
+
+
+def complain(sentence: str) -> None:
+    """Print a sentence on stderr, if there is one."""
+    # print(file=None) would write to stdout
+    if sys.stderr is not None and sentence:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(_encodable(sentence, sys.stderr.encoding) + "\n")
+            sys.stderr.flush()
+
+
+def _to_stdout(text: str) -> None:
+    if sys.stdout is None:
+        return
+    try:
+        _write_all(sys.stdout, text)
+    except BrokenPipeError:
+        forget_stdout()
+    except OSError as error:
+        forget_stdout()
+        reason = (error.strerror or "no reason given").lower()
+        raise BadUsage(f"stdout cannot be written ({reason})") from None
+
+
+def _write_all(stream: TextIO, text: str) -> None:
+    data = _encodable(text, stream.encoding)
+    if not hasattr(stream, "buffer"):
+        stream.write(data)
+        return
+    stream.flush()
+    # an unbuffered stdout (PYTHONUNBUFFERED) may write a part and leave the rest to its caller
+    rest = memoryview(data.encode(stream.encoding))
+    while rest:
+        rest = rest[stream.buffer.write(rest) or 0 :]
+    stream.flush()
+
+
+def forget_stdout() -> None:
+    """Send what is left to nowhere: the reader is gone, and the flush at exit must not complain."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _encodable(text: str, encoding: str | None) -> str:
+    encoding = encoding or "utf-8"
+    return text.encode(encoding, errors="backslashreplace").decode(encoding)

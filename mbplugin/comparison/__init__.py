@@ -1,0 +1,1 @@
+"""Whether PyBullet converges to our motion: parameters, statics, motions, and the reasons."""

@@ -1,0 +1,158 @@
+"""Whether PyBullet converges to our motion, as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from mbplugin.model.spatial import Array
+
+Verdict = Literal["agrees", "disagrees", "not asymptotic", "not comparable"]
+
+#: Orders of convergence that count as first order.
+FIRST_ORDER = (0.7, 1.3)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One compared quantity of one element.
+
+    Parameters
+    ----------
+    quantity : str
+        What is compared: ``mass``, ``joint axis``, ``mass matrix``, ``coordinate``, ``rate``, ``jump`` …
+    element : str
+        The body, joint or coordinate.
+    unit : str
+    deviation : float
+        Between PyBullet and us; of what depends on the step, PyBullet extrapolated to step zero.
+    bound : float
+        What the deviation may be.
+    errors : tuple of float
+        Largest deviation along the motion at each step of PyBullet, the coarsest first; empty where
+        there is no step.
+    orders : tuple of float
+        Binary logarithms of their ratios.
+    time : float or None
+        When the deviation first leaves its bound, or is largest, s.
+    """
+
+    quantity: str
+    element: str
+    unit: str
+    deviation: float
+    bound: float
+    errors: tuple[float, ...] = ()
+    orders: tuple[float, ...] = ()
+    time: float | None = None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the deviation keeps its bound."""
+        return self.deviation <= self.bound
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one motion, seen for itself, has to satisfy.
+
+    Parameters
+    ----------
+    program : str
+        ``mbplugin`` or ``PyBullet``.
+    name : str
+        What is checked.
+    value, bound : float
+        By how much it is off, and may be.
+    unit : str
+    """
+
+    program: str
+    name: str
+    value: float
+    bound: float
+    unit: str
+
+    @property
+    def passes(self) -> bool:
+        """Whether the value keeps its bound."""
+        return self.value <= self.bound
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Joint coordinates of both, for a picture.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Of coordinates that are numbers, not parts of quaternions.
+    time : (n,) array
+        s.
+    ours, bullet : (n, k) array
+        At PyBullet's smallest step, rad and m.
+    """
+
+    names: tuple[str, ...]
+    time: Array
+    ours: Array
+    bullet: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """What a cross-check has found.
+
+    Parameters
+    ----------
+    verdict : str
+        ``agrees``, ``disagrees``, ``not asymptotic`` (PyBullet's values do not yet change with its
+        step as those of a first-order method, so nothing can be extrapolated) or ``not comparable`` (PyBullet
+        cannot hold the mechanism, or the motion has none).
+    reason : str
+        One sentence.
+    rows : tuple of Row
+        Parameters of the model first, then what needs no step, then the motion.
+    steps : tuple of float
+        PyBullet's steps, s, each half of the one before; along a stretch between two instants at which
+        something changes they are adjusted to it.
+    orders : tuple of float
+        Observed orders of convergence of all joint coordinates together, one for each halving.
+    duration : float
+        s.
+    settings : dict of str to float
+        PyBullet's solver: ``iterations``, ``residual_threshold``, ``erp``.
+    notes : tuple of str
+        What was left out of both models, or is read differently; one sentence each.
+    curves : Curves or None
+    checks : tuple of Check
+        Of each motion alone, where the motions do not agree: what there is for and against each.
+    """
+
+    verdict: Verdict
+    reason: str
+    rows: tuple[Row, ...] = ()
+    steps: tuple[float, ...] = ()
+    orders: tuple[float, ...] = ()
+    duration: float = 0.0
+    settings: dict[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    curves: Curves | None = None
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the verdict is ``agrees``."""
+        return self.verdict == "agrees"
+
+    @property
+    def order(self) -> float:
+        """The order observed at the last halving; not a number where there was none."""
+        return self.orders[-1] if self.orders else float("nan")
+
+    def plot(self, path: str | Path | None = None) -> None:
+        """Draw errors over the step, and the coordinates of both, into a file or a window."""
+        from mbplugin.comparison.agreement_plot import plot
+
+        plot(self, path)

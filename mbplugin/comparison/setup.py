@@ -1,0 +1,156 @@
+"""Our motion of what is cross-checked, and the same as a task for PyBullet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any
+
+from mbplugin.bullet.motion.task import Task
+from mbplugin.errors import BadUsage
+from mbplugin.model.applied_forces import Actions
+from mbplugin.model.brakes import BrakeLike, brake_forces
+from mbplugin.model.mechanism import Driver, Mechanism
+from mbplugin.model.mechanism.coupling import Lock
+from mbplugin.model.scene import Scene, mechanism_of
+from mbplugin.simulation.events.schedule import TimedDrive
+from mbplugin.simulation.options import Options
+from mbplugin.simulation.run import move, simulate
+from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.stopping.outcome.values import StopReport
+from mbplugin.stopping.scenario.drives import timed_drives
+from mbplugin.stopping.stop import run_stop
+
+#: How long a motion is compared where nobody says, s.
+_DURATION = 0.5
+_RTOL, _ATOL = 1e-11, 1e-12
+#: The longest step beside the duration; between steps rates are interpolated by cubics.
+_STEP = 1 / 512
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """A task, our motion of it, and what was left out of both; one sentence each."""
+
+    task: Task
+    ours: Trajectory
+    notes: tuple[str, ...]
+
+
+def of_motion(
+    model: Scene | Mechanism,
+    duration: float | None,
+    brakes: Iterable[BrakeLike] | None,
+    signal: float | None,
+    locks: tuple[Lock, ...],
+    **request: Any,
+) -> Setup:
+    """Return the setup of a motion; ``request`` is what ``simulate`` takes besides."""
+    scene = model if isinstance(model, Scene) else None
+    mech = mechanism_of(model)
+    given = None if brakes is None else tuple(brakes)
+    later = (*(scene.locks if scene else ()), *locks)
+    times = [b.closes for b in brake_forces(mech, scene.brakes if scene else (), given, signal)]
+    times += [lock.at or 0.0 for lock in later]
+    duration = max([_DURATION, *(1.5 * time for time in times)]) if duration is None else duration
+    if not (isfinite(duration) and duration > 0):
+        raise BadUsage(f"the duration is {duration:g} s", expected="a positive number")
+    ours = simulate(
+        replace(scene, actuators=()) if scene else mech,
+        duration,
+        brakes=given,
+        signal=signal,
+        locks=locks,
+        limits="ignore",
+        rtol=_RTOL,
+        atol=_ATOL,
+        step=duration * _STEP,
+        **request,
+    )
+    timed = tuple(lock for lock in later if not lock.for_good)
+    closed = tuple(lock for lock in later if lock.for_good)
+    held = replace(mech, drivers=(), locks=(*mech.locks, *closed))
+    drives = tuple(_drive(ours, driver) for driver in mech.drivers)
+    geared = scene is not None and any(actuator.armature for actuator in scene.actuators)
+    task = _task(held, ours, duration, timed, drives)
+    return Setup(task, ours, _notes(geared, task))
+
+
+def of_stop(report: StopReport) -> Setup:
+    """Return the setup of a stop, from its signal to its end, without end stops."""
+    own = report.scenario
+    scenario = replace(
+        own,
+        actions=replace(own.actions, armature={}),
+        limits="ignore",
+        rtol=_RTOL,
+        atol=_ATOL,
+    )
+    drives = timed_drives(scenario)
+    rough = run_stop(scenario)
+    duration = float(rough.time[-1])
+    options = Options(
+        duration,
+        limits="ignore",
+        rtol=_RTOL,
+        atol=_ATOL,
+        step=duration * _STEP,
+        tolerance=scenario.tolerance,
+    )
+    ours = move(
+        scenario.mech,
+        rough.actions,
+        rough.q[0],
+        rough.qd[0],
+        scenario.mech.q_names,
+        (),
+        options,
+        drives=drives,
+    )
+    task = _task(scenario.mech, ours, duration, (), drives)
+    return Setup(task, ours, _notes(any(own.actions.armature.values()), task))
+
+
+def _notes(geared: bool, task: Task) -> tuple[str, ...]:
+    """Return what both motions leave out, or PyBullet does its own way."""
+    notes = []
+    if geared:
+        notes.append("rotor inertias are left out of both motions, for PyBullet has none")
+    if stronger := [brake.pair for brake in task.brakes if brake.static > brake.sliding]:
+        notes.append(f"in PyBullet the brake of {stronger[0]!r} holds no more than it slides with")
+    return tuple(notes)
+
+
+def _task(
+    mech: Mechanism,
+    ours: Trajectory,
+    duration: float,
+    locks: tuple[Lock, ...],
+    drives: tuple[TimedDrive, ...],
+) -> Task:
+    actions: Actions = ours.actions
+    return Task(
+        mech,
+        ours.q[0],
+        ours.qd[0],
+        duration,
+        actions.payloads,
+        actions.loads,
+        dict(actions.torques),
+        actions.springs,
+        actions.joint_springs,
+        actions.damping,
+        actions.friction,
+        actions.brakes,
+        locks,
+        drives,
+    )
+
+
+def _drive(ours: Trajectory, driver: Driver) -> TimedDrive:
+    """Return a driver of the mechanism as one that leads a joint for good."""
+    joint = ours.mechanism.tree.joint_of_pair.get(driver.pair)
+    start = float(ours.q[0][joint.q.start]) if joint else 0.0
+    value = start if driver.value is None else driver.value
+    return TimedDrive(driver, ((0.0, (value, driver.rate, 0.5 * driver.acceleration)),))

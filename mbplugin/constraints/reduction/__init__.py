@@ -1,0 +1,1 @@
+"""Reduction of the rows to joint rates, block by block, and null spaces."""

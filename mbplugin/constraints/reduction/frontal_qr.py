@@ -1,0 +1,211 @@
+"""Rank and left null space of a large sparse block, by merging rows in small dense fronts.
+
+A front holds the rows that share a tree joint. Eliminating the joint rotates these rows so that few of
+them have an entry in its rates (they are independent) and the rest have none; the rest goes on to the
+joints it still touches. Rows that touch nothing any more are redundant. Every rotation is kept, so that
+left null vectors follow from it in linear time, and rank is decided pivot by pivot, where it is local.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbplugin.constraints.reduction.reduce import Entry
+from mbplugin.model.spatial import AnyArray, Array
+
+#: Rows of a front this small against the largest constraint are looked at for dependence at once.
+_SMALL = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Elimination:
+    """The outcome of an elimination.
+
+    Parameters
+    ----------
+    rows : int
+        Rows of J.
+    pivots : (rank,) array
+        Sizes of the accepted pivots, relative; decreasing.
+    rejected : array
+        Sizes of what was taken for zero, relative; decreasing.
+    """
+
+    rows: int
+    pivots: Array
+    rejected: Array
+    _null: AnyArray
+    _rotations: tuple[tuple[AnyArray, Array], ...]
+
+    @property
+    def redundancy(self) -> int:
+        """Rows minus rank."""
+        return len(self._null)
+
+    def null_vectors(self, weights: Array) -> Array:
+        """Return left null vectors of J, (rows, s), for weights (p, s) of the redundant rows."""
+        mu = np.zeros((self.rows, weights.shape[1]))
+        mu[self._null] = weights
+        for slots, Q in reversed(self._rotations):
+            mu[slots] = Q @ mu[slots]
+        return mu
+
+
+@dataclass(eq=False)
+class _Front:
+    """Rows (by slot) and their values in the rates of the joints they touch, keyed by first rate."""
+
+    slots: AnyArray
+    values: dict[int, Array]
+
+
+class _Work:
+    """The fronts that are left, and which of them touch a joint."""
+
+    def __init__(self, entries: Sequence[Entry], tolerance: float) -> None:
+        self.tolerance = tolerance
+        self.fronts: dict[int, _Front] = {}
+        self.touching: dict[int, set[int]] = {}
+        self.rotations: list[tuple[AnyArray, Array]] = []
+        self.pivots: list[Array] = []
+        self.rejected: list[Array] = []
+        self.null: list[AnyArray] = []
+        by_rows: dict[tuple[int, int], dict[int, Array]] = {}
+        for entry in entries:
+            key = entry.rows.start, entry.rows.stop
+            by_rows.setdefault(key, {})[entry.rates.start] = entry.values
+        norms = [np.sqrt(sum(float((v * v).sum()) for v in values.values())) for values in by_rows.values()]
+        self.unit = max(1.0, *norms) if norms else 1.0
+        for (start, stop), values in by_rows.items():
+            self.put(_Front(np.arange(start, stop), values))
+        self.covered = {row for start, stop in by_rows for row in range(start, stop)}
+
+    def put(self, front: _Front) -> None:
+        """Take a front in, after its rows that touch nothing have been told apart."""
+        front = self.compressed(front)
+        if not len(front.slots):
+            return
+        number = int(front.slots[0])
+        self.fronts[number] = front
+        for joint in front.values:
+            self.touching.setdefault(joint, set()).add(number)
+
+    def compressed(self, front: _Front) -> _Front:
+        """Rotate a front's rows so that as few as possible have entries; the others are redundant."""
+        joints = list(front.values)
+        stacked = np.hstack([front.values[j] for j in joints]) if joints else np.zeros((len(front.slots), 0))
+        size = np.sqrt((stacked * stacked).sum(axis=1)) / self.unit
+        touching = size > self.tolerance
+        if not touching.all():
+            self.null.append(front.slots[~touching])
+            self.rejected.append(size[~touching])
+        slots, stacked, size = front.slots[touching], stacked[touching], size[touching]
+        if len(slots) and (len(slots) > stacked.shape[1] or size.min() < _SMALL):
+            rank, stacked = self.rotate(slots, stacked, stacked)
+            self.null.append(slots[rank:])
+            slots, stacked = slots[:rank], stacked[:rank]
+        values, start = {}, 0
+        for j in joints:
+            stop = start + front.values[j].shape[1]
+            if stacked[:, start:stop].any():
+                values[j] = stacked[:, start:stop]
+            start = stop
+        return _Front(slots, values)
+
+    def rotate(self, slots: AnyArray, leading: Array, values: Array) -> tuple[int, Array]:
+        """Rotate rows so that the first ones alone have ``leading`` entries; return how many."""
+        if leading.shape[1] == 1:
+            U, sigma = _reflection(leading[:, 0])
+        else:
+            U, sigma, _ = np.linalg.svd(leading)
+        relative = sigma / self.unit
+        rank = int((relative > self.tolerance).sum())
+        self.rotations.append((slots, U))
+        self.rejected.append(relative[rank:])
+        return rank, U.T @ values
+
+    def eliminate(self, joint: int) -> None:
+        """Merge the fronts that touch a joint, take its pivots, and put the rest back."""
+        members = [self.fronts.pop(number) for number in sorted(self.touching.pop(joint))]
+        joints = list(dict.fromkeys(j for f in members for j in f.values if j != joint))
+        widths = {j: f.values[j].shape[1] for f in members for j in f.values}
+        for front in members:
+            for j in front.values:
+                if j != joint:
+                    self.touching[j].discard(int(front.slots[0]))
+        slots = np.concatenate([f.slots for f in members])
+        parts = [
+            np.vstack([f.values.get(j, np.zeros((len(f.slots), widths[j]))) for f in members])
+            for j in (joint, *joints)
+        ]
+        rank, rotated = self.rotate(slots, parts[0], np.hstack(parts))
+        start, values = widths[joint], {}
+        for j in joints:
+            values[j] = rotated[rank:, start : start + widths[j]]
+            start += widths[j]
+        sigma = np.linalg.norm(rotated[:rank, : widths[joint]], axis=1)
+        self.pivots.append(sigma / self.unit)
+        if rank < len(slots):
+            self.put(_Front(slots[rank:], values))
+
+
+def eliminate(entries: Sequence[Entry], shape: tuple[int, int], tolerance: float) -> Elimination:
+    """Eliminate all joints of a sparse closure Jacobian, those touched by the fewest rows first.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+        The pieces of J.
+    shape : (k, f)
+    tolerance : float
+        A pivot counts when it exceeds this fraction of the largest closing constraint's size.
+    """
+    work = _Work(entries, tolerance)
+    untouched = np.setdiff1d(np.arange(shape[0]), np.fromiter(work.covered, dtype=int))
+    if untouched.size:
+        work.null.append(untouched)
+    heap = [(_size(work, joint), joint) for joint in work.touching]
+    heapq.heapify(heap)
+    while heap:
+        size, joint = heapq.heappop(heap)
+        if not work.touching.get(joint):
+            continue
+        if (now := _size(work, joint)) > size:
+            heapq.heappush(heap, (now, joint))
+            continue
+        neighbours = {j for n in work.touching[joint] for j in work.fronts[n].values}
+        work.eliminate(joint)
+        for j in neighbours:
+            if work.touching.get(j):
+                heapq.heappush(heap, (_size(work, j), j))
+    return Elimination(
+        shape[0],
+        _decreasing(work.pivots),
+        _decreasing(work.rejected),
+        np.concatenate(work.null) if work.null else np.zeros(0, dtype=int),
+        tuple(work.rotations),
+    )
+
+
+def _size(work: _Work, joint: int) -> int:
+    return sum(len(work.fronts[number].slots) for number in work.touching[joint])
+
+
+def _decreasing(parts: Sequence[Array]) -> Array:
+    return np.asarray(np.sort(np.concatenate(parts))[::-1] if parts else np.zeros(0))
+
+
+def _reflection(column: Array) -> tuple[Array, Array]:
+    """Return the Householder reflection that takes a column to its first entry, and its length (1,)."""
+    length = np.sqrt(column @ column)
+    w = np.array(column)
+    w[0] += length if column[0] >= 0 else -length
+    square = w @ w
+    U = np.eye(len(column))
+    if square > 0:
+        U -= np.outer(w, (2.0 / square) * w)
+    return U, np.array([length])

@@ -1,0 +1,108 @@
+"""Making rows dimensionless: one characteristic length ℓ for a block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbplugin.constraints.rows.row import Rows
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import COMPONENTS, ROTATION, TRANSLATION, Array, shift_rows
+
+#: A lever arm counts as zero below this fraction of the longest one, …
+_LEVER_ARM_FLOOR = 1e-9
+#: … and all of them do when the longest is rounding noise of the places, as a fraction of the farthest.
+_NO_LEVER_ARM = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class BlockFrame:
+    """Where and in which units a block is written: lengths by ℓ, moments about one point.
+
+    Parameters
+    ----------
+    length : float
+        ℓ, m.
+    point : (3,) array
+        Near the block, so that lever arms stay small, m.
+    mask : (6,) array
+        One for the components of a twist that the view has (space or a plane), else zero.
+    """
+
+    length: float
+    point: Array
+    mask: Array
+
+    def rows_at_all(self, items: Sequence[tuple[Rows, Array, Array, Array]]) -> list[Array]:
+        """Return :meth:`rows_at` of many (rows, entry, p_WC, at), those of one shape together."""
+        out: list[Array] = [np.zeros((0, 6))] * len(items)
+        by_count: dict[int, list[int]] = {}
+        for k, (_, entry, _, _) in enumerate(items):
+            by_count.setdefault(len(entry), []).append(k)
+        for members in by_count.values():
+            entries = np.array([items[k][1] for k in members])
+            scale = np.array([row_scale(items[k][0], self.length) for k in members])
+            arms = np.array([items[k][2] - items[k][3] for k in members]) / self.length
+            sized = entries * scale[:, :, None] * ([self.length] * 3 + [1.0] * 3)
+            for k, W in zip(members, shift_rows(sized, arms[:, None, :]) * self.mask, strict=True):
+                out[k] = W
+        return out
+
+    def scaled(self, rows: Rows, entry: Array) -> Array:
+        """Return dimensionless rows (k, 6) on a body's twist [v/ℓ, ω] at its centre of mass."""
+        return np.asarray(entry * row_scale(rows, self.length)[:, None] * ([self.length] * 3 + [1.0] * 3))
+
+    def rows_at(self, rows: Rows, entry: Array, p_WC: Array, at: Array) -> Array:
+        """Return dimensionless rows (k, 6) on a body's twist [v/ℓ, ω] at a point."""
+        arm = (p_WC - at) / self.length
+        return np.asarray(shift_rows(self.scaled(rows, entry), arm) * self.mask)
+
+
+def characteristic_length(rows: Sequence[Rows], points: Array) -> float:
+    """Return the median nonzero lever arm |rotation part|/|translation part| of the rows, m.
+
+    Where there is none, the extent of the bodies' centres of mass ``points``; where that is zero too,
+    1 m.
+    """
+    entries = [entry[r.translation] for r in rows for _, entry in r.entries]
+    stacked = np.concatenate(entries) if entries else np.zeros((0, 6))
+    force, moment = (np.linalg.norm(stacked[:, half], axis=1) for half in (TRANSLATION, ROTATION))
+    lever_arms = moment[force > 0] / force[force > 0]
+    farthest = float(np.abs(points).max(initial=0.0))
+    if lever_arms.size and lever_arms.max() > _NO_LEVER_ARM * farthest:
+        return float(np.median(lever_arms[lever_arms > _LEVER_ARM_FLOOR * lever_arms.max()]))
+    return extent(points)
+
+
+def extent(points: Array) -> float:
+    """Return the largest extent of points (n, 3) along an axis, m; 1 m where there is none."""
+    return (float(np.ptp(points, axis=0).max()) if len(points) else 0.0) or 1.0
+
+
+def rate_scale(mech: Mechanism, length: float) -> Array:
+    """Return the unit of each joint rate, (nv,): ``length`` (m) for travels, 1 rad for turns.
+
+    Rates divided by it are comparable, and the same in every unit of length.
+    """
+    scale = np.ones(len(mech.qd_names))
+    for joint in mech.tree.joints:
+        free = joint.pair.kind.free if joint.pair else COMPONENTS
+        scale[joint.qd] = [length if component[0] == "t" else 1.0 for component in free]
+    return scale
+
+
+def row_scale(rows: Rows, length: float) -> Array:
+    """Return the factor that makes each row dimensionless and of unit size, (k,)."""
+    if rows.components != ("c",):
+        return np.where(rows.translation, 1.0 / length, 1.0)
+    # how large a ratio was written says nothing about the constraint
+    size = np.array([length] * 3 + [1.0] * 3)
+    return np.array([1.0 / max(float(np.linalg.norm(_pure_part(e) * size)) for _, e in rows.entries)])
+
+
+def _pure_part(entry: Array) -> Array:
+    """Return a coupling's entry without the lever arm of its translations."""
+    e = entry[0]
+    return np.concatenate((e[:3], np.zeros(3))) if e[:3].any() else e

@@ -1,0 +1,1 @@
+"""Labelled rows of every constraint."""

@@ -1,0 +1,120 @@
+"""Rows over joint velocities: couplings, drivers and locks, written through body twists."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbplugin.constraints.rows.joint_frames import pair_ends
+from mbplugin.constraints.rows.row import Rows
+from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
+from mbplugin.model.mechanism.joint import measure
+from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.spatial import Array, cross, vector_from_rotation
+
+
+def coupling_rows(
+    mech: Mechanism, coupling: Coupling, poses: BodyPoses, q: Array | None, twists: Array | None
+) -> Rows:
+    """Return the single row ``c`` of a coupling."""
+    sums: dict[int, Array] = {}
+    Gamma, Phi, translation = 0.0, -coupling.offset, False
+    for term in coupling.terms:
+        pair = mech.pair_by_name[term.pair]
+        rates = _rate_rows(mech, pair, (term.freedom,), poses, twists)
+        for body, entry in rates.entries:
+            sums[body] = sums.get(body, np.zeros((1, 6))) + term.coefficient * entry
+        Gamma += term.coefficient * rates.Gamma[0]
+        Phi += term.coefficient * freedom_value(mech, pair, term.freedom, poses, q)
+        translation = translation or term.freedom[0] == "t"
+    return Rows(
+        coupling.name,
+        ("c",),
+        tuple(sums.items()),
+        np.zeros(1),
+        np.array([Gamma]),
+        np.array([Phi]),
+        np.array([translation]),
+        np.array([True]),
+    )
+
+
+def driver_rows(
+    mech: Mechanism,
+    driver: Driver,
+    poses: BodyPoses,
+    q: Array | None,
+    twists: Array | None,
+    time: float = 0.0,
+) -> Rows:
+    """Return one row per driven freedom, labelled ``…_drive``."""
+    pair = mech.pair_by_name[driver.pair]
+    freedoms = driver.freedoms or pair.kind.free
+    rates = _rate_rows(mech, pair, freedoms, poses, twists)
+    rate = driver.rate + driver.acceleration * time
+    target = driver.rate * time + 0.5 * driver.acceleration * time**2
+    Phi: Array = np.zeros(len(freedoms))
+    if driver.value is not None:
+        here = [freedom_value(mech, pair, f, poses, q) for f in freedoms]
+        Phi = np.array(here) - (driver.value + target)
+    return Rows(
+        driver.name,
+        tuple(f"{f}_drive" for f in freedoms),
+        rates.entries,
+        np.full(len(freedoms), -rate),
+        rates.Gamma + driver.acceleration,
+        Phi,
+        rates.translation,
+        rates.holonomic,
+    )
+
+
+def lock_rows(mech: Mechanism, lock: Lock, poses: BodyPoses, twists: Array | None) -> Rows:
+    """Return one row per locked freedom, labelled ``…_lock``; it holds whatever pose it finds."""
+    pair = mech.pair_by_name[lock.joint]
+    freedoms = lock.freedoms or pair.kind.free
+    rates = _rate_rows(mech, pair, freedoms, poses, twists)
+    labels = tuple(f"{f}_lock" for f in freedoms)
+    zero = np.zeros(len(freedoms))
+    return Rows(lock.name, labels, rates.entries, zero, rates.Gamma, zero, rates.translation, rates.holonomic)
+
+
+def freedom_value(mech: Mechanism, pair: Pair, freedom: str, poses: BodyPoses, q: Array | None) -> float:
+    """Return the position of one freedom (rad or m); a tree joint's comes from q, turns included."""
+    slot = pair.kind.free.index(freedom)
+    joint = mech.tree.joint_of_pair.get(pair.name)
+    if joint is not None and q is not None and len(q[joint.q]) == len(pair.kind.free):
+        return float(q[joint.q][slot])
+    X_PS = relative_pose(mech, pair, poses)
+    measured = measure(pair, X_PS)
+    if len(measured) == len(pair.kind.free):
+        return float(measured[slot])
+    axis = "xyz".index(freedom[1])
+    return float(X_PS.p[axis] if freedom[0] == "t" else vector_from_rotation(X_PS.R)[axis])
+
+
+def _rate_rows(
+    mech: Mechanism, pair: Pair, freedoms: tuple[str, ...], poses: BodyPoses, twists: Array | None
+) -> Rows:
+    """Return the rows that measure the rates of a pair's freedoms from the body twists."""
+    ends = pair_ends(mech, (pair,), poses, twists)
+    L, L_dot = np.zeros((1, len(freedoms), 6)), np.zeros((1, len(freedoms), 6))
+    for k, freedom in enumerate(freedoms):
+        axis = "xyz".index(freedom[1])
+        carried_by_b = pair.type == "universal" and freedom == "ry"
+        e = (ends.R_WS if carried_by_b else ends.R_WP)[0, :, axis]
+        half = slice(0, 3) if freedom[0] == "t" else slice(3, 6)
+        L[0, k, half] = e
+        L_dot[0, k, half] = cross((ends.omega_b if carried_by_b else ends.omega_a)[0], e)
+    on_a, on_b = ends.entries(L)
+    return Rows(
+        pair.name,
+        freedoms,
+        tuple((i, e) for i, e in ((ends.a[0], on_a[0]), (ends.b[0], on_b[0])) if i >= 0),
+        np.zeros(len(freedoms)),
+        ends.gamma(L, L_dot)[0],
+        np.zeros(len(freedoms)),
+        np.array([f[0] == "t" for f in freedoms], dtype=bool),
+        np.ones(len(freedoms), dtype=bool),
+    )

@@ -1,6 +1,0 @@
-"""Explicit closing conditions q_D = g(q_I), and minimal equations without constraint violation."""
-
-from mbplugin.dynamics.closing.closing import Closing, closing_conditions
-from mbplugin.dynamics.closing.minimal import minimal_accelerations
-
-__all__ = ["Closing", "closing_conditions", "minimal_accelerations"]

@@ -1,0 +1,1 @@
+"""The compiler of the kernels, and the machine code that is kept."""

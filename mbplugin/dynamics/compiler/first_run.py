@@ -1,0 +1,18 @@
+"""What the first motion on a machine says while the integrator is compiled."""
+
+from __future__ import annotations
+
+import sys
+
+from mbplugin.dynamics.compiler.jit import cache_folder
+
+
+def announce_compilation() -> None:
+    """Tell a user at a terminal that machine code is made now, where none has been kept yet."""
+    folder = cache_folder()
+    if (folder is None or not any(folder.iterdir())) and sys.stderr.isatty():
+        print(
+            "mbplugin: compiling the integrator for this machine, which takes about half a minute once …",
+            file=sys.stderr,
+            flush=True,
+        )

@@ -1,0 +1,62 @@
+"""The compiler of the kernels: one choice of options, and machine code kept between processes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+
+from mbplugin.dynamics.compiler.code_cache import CodeCache
+from mbplugin.dynamics.compiler.code_folder import cache_root, private_folder
+
+#: A record of solids, rates or rows, or an array of them; fields are read and written as attributes.
+Records = Any
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+#: Fused multiply-adds and division by a common factor; NaN and infinity keep their meaning.
+_FASTMATH = {"contract", "arcp", "nsz"}
+_ROOMS = ("dynamics/kernels", "simulation")
+
+
+def kernel(function: _F) -> _F:
+    """Compile a function at its first call; the machine code is kept on disk for the next process."""
+    made: _F = compiled(function)
+    return made
+
+
+def compiled(function: Callable[..., Any], signature: Any = None) -> Any:
+    """Return a function compiled at its first call, or now where the signature is given."""
+    made: Any = numba.njit(error_model="numpy", fastmath=_FASTMATH)(function)
+    settings: Any = numba.config
+    if settings.DISABLE_JIT:
+        # numba is switched off
+        return made
+    folder = cache_folder()
+    if folder is not None:
+        made._cache = CodeCache(function, folder)
+    if signature is not None:
+        made.compile(signature)
+        made.disable_compile()
+    return made
+
+
+@lru_cache(maxsize=1)
+def cache_folder() -> Path | None:
+    """Return where machine code is kept, one folder for each state of the sources; None where nowhere.
+
+    The code of a function holds that of the functions it calls, so that the sources count together.
+    """
+    package = Path(__file__).resolve().parents[2]
+    sources = [p.read_bytes() for room in _ROOMS for p in sorted((package / room).rglob("*.py"))]
+    compiled_ones = [s for s in sources if b"@kernel" in s or b"compiled(" in s]
+    state = hashlib.sha256(b"\0".join(compiled_ones)).hexdigest()[:16]
+    root = cache_root()
+    if root is None:
+        return None
+    folder = root / "mbplugin" / f"{numba.__version__}-{state}"
+    return folder if private_folder(folder) else None

@@ -1,0 +1,62 @@
+"""Which joint rates are best independent: those that move most when the mechanism moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.linalg
+
+from mbplugin.constraints.assembly import RANK_TOLERANCE
+from mbplugin.dynamics.explicit_closure.layout import Layout
+from mbplugin.dynamics.explicit_closure.rows import ClosingRows
+from mbplugin.model.spatial import Array
+
+
+def mobile_rates(rows: ClosingRows, q: Array) -> Array:
+    """Return a basis (nv, f) of the rates that leave all loops closed at a pose.
+
+    Rates of sliders count in characteristic lengths per second, so that the basis has no units.
+    """
+    J, _ = rows.linearise(q)
+    J = J * rows.units
+    if not J.size:
+        return np.eye(J.shape[1])
+    _, sigma, Vt = np.linalg.svd(J)
+    return np.asarray(Vt[int((sigma > RANK_TOLERANCE * sigma[0]).sum()) :].T)
+
+
+def orders(layout: Layout, mobile: Array, tied: list[int]) -> Iterator[list[int]]:
+    """Yield independent rates inside loops, best first, then with every other rate in front in turn.
+
+    The ones that move most need not be those behind which the dyads come off one by one.
+    """
+    plain = sorted(set(tied) & _plain_rates(layout))
+    if not plain or not mobile.shape[1]:
+        return
+    motion = mobile[plain].T
+    best = _pivots(motion)
+    yield [plain[k] for k in best]
+    size = np.linalg.norm(motion, axis=0)
+    for k in np.argsort(-size, kind="stable"):
+        if k != best[0] and size[k] > RANK_TOLERANCE * size[best[0]]:
+            along = motion[:, k] / size[k]
+            rest = _pivots(motion - np.outer(along, along @ motion))
+            yield [plain[k], *(plain[n] for n in rest if n != k)]
+
+
+def _pivots(motion: Array) -> list[int]:
+    """Return the columns of pivoted QR, as many as are independent of one another."""
+    _, R, order = scipy.linalg.qr(motion, mode="economic", pivoting=True)
+    size = np.abs(np.diag(R))
+    return [int(k) for k in order[: int((size > RANK_TOLERANCE).sum())]]
+
+
+def _plain_rates(layout: Layout) -> set[int]:
+    """Return the rates that are derivatives of one coordinate each."""
+    return {
+        joint.qd.start + k
+        for joint in layout.mech.tree.joints
+        if joint.pair is not None and joint.pair.name in layout.places
+        for k in range(joint.qd.stop - joint.qd.start)
+    }

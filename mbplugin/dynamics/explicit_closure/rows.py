@@ -1,0 +1,81 @@
+"""Closing rows in joint rates: J q̈ = Γ, with the position residual, all in metres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mbplugin.constraints.reduction.scaling import characteristic_length, rate_scale
+from mbplugin.constraints.reduction.velocity import body_twists, tree_motion
+from mbplugin.constraints.rows.build import rows_of
+from mbplugin.constraints.rows.row import Rows
+from mbplugin.dynamics.accelerations import body_accelerations
+from mbplugin.model.mechanism.coupling import Coupling
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.spatial import Array
+
+Closings = Sequence[Pair | Coupling]
+
+
+@dataclass(frozen=True, eq=False)
+class ClosingRows:
+    """Rows of some closures and couplings at a pose.
+
+    Parameters
+    ----------
+    mech : Mechanism
+    closings : sequence of Pair or Coupling
+    length : float
+        Multiplies rows in rad, m.
+    """
+
+    mech: Mechanism
+    closings: Closings
+    length: float
+
+    @cached_property
+    def units(self) -> Array:
+        """The unit of each joint rate, (nv,): ``length`` for travels, so that columns are comparable."""
+        return rate_scale(self.mech, self.length)
+
+    def linearise(self, q: Array) -> tuple[Array, Array]:
+        """Return J (k, nv) and the residual (k,) at joint coordinates q."""
+        poses = forward(self.mech, q)
+        rows = rows_of(self.mech, self.closings, poses, q)
+        scale = self._scale(rows)
+        return scale[:, None] * tree_motion(self.mech, poses).reduce(rows), scale * _joined(
+            [r.Phi for r in rows]
+        )
+
+    def gamma(self, q: Array, qd: Array) -> Array:
+        """Return Γ (k,) of J q̈ = Γ: the rows' own, less what the rates alone accelerate."""
+        poses = forward(self.mech, q)
+        twists = body_twists(self.mech, poses, qd)
+        rows = rows_of(self.mech, self.closings, poses, q, twists)
+        carried = body_accelerations(self.mech, poses, twists, np.zeros(len(qd)))
+        own = [r.Gamma - sum((e @ carried[i] for i, e in r.entries), np.zeros(len(r.Gamma))) for r in rows]
+        return self._scale(rows) * _joined(own)
+
+    def residuals(self, q: Array) -> dict[str, float]:
+        """Return the largest position residual of each constraint at q, m."""
+        rows = rows_of(self.mech, self.closings, forward(self.mech, q), q)
+        return {r.constraint: float(np.abs(self._scale([r]) * r.Phi).max(initial=0.0)) for r in rows}
+
+    def _scale(self, rows: Sequence[Rows]) -> Array:
+        return _joined([np.where(r.translation, 1.0, self.length) for r in rows])
+
+
+def closing_rows(mech: Mechanism, closings: Closings, q: Array) -> ClosingRows:
+    """Return the rows of some closures and couplings; the pose q sets the characteristic length."""
+    poses = forward(mech, q)
+    rows = rows_of(mech, closings, poses, q)
+    return ClosingRows(mech, closings, characteristic_length(rows, poses.p_WC) if rows else 1.0)
+
+
+def _joined(parts: Sequence[Array]) -> Array:
+    return np.concatenate(parts) if parts else np.zeros(0)

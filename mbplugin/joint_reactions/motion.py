@@ -1,0 +1,151 @@
+"""Joint rates and accelerations that agree with every loop: C v + b = 0 and C v̇ = Γ."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mbplugin.constraints.reduction.scaling import characteristic_length, row_scale
+from mbplugin.constraints.reduction.velocity import body_twists, tree_motion
+from mbplugin.constraints.rows.build import rows_of
+from mbplugin.constraints.rows.planar import planar_rows
+from mbplugin.constraints.rows.row import Rows
+from mbplugin.dynamics.accelerations import body_accelerations
+from mbplugin.errors import BadUsage
+from mbplugin.model.mechanism.kinematics import BodyPoses
+from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.model.spatial import ROTATION, Array
+
+#: Below this fraction of the largest motion, what a loop cannot follow is rounding of the file.
+_FOLLOWED = 1e-3
+#: A rate whose axis has less than this fraction of itself in the plane does not count there.
+_IN_PLANE = 2e-3
+
+
+@dataclass(frozen=True, eq=False)
+class JointMotion:
+    """The closing constraints of a mechanism at a pose, in joint rates.
+
+    Parameters
+    ----------
+    mech : Mechanism
+    q : (nq,) array
+        A closed pose.
+    poses : BodyPoses
+    columns : tuple of int
+        Twist components that count, all six or those of a plane.
+    """
+
+    mech: Mechanism
+    q: Array
+    poses: BodyPoses
+    columns: tuple[int, ...]
+
+    @cached_property
+    def closing(self) -> tuple[Constraint, ...]:
+        """All constraints but the pairs of the tree, in the order of the rows."""
+        in_tree = self.mech.tree.joint_of_pair
+        return tuple(c for c in self.mech.constraints() if c.name not in in_tree)
+
+    def rows(self, twists: Array | None = None) -> list[Rows]:
+        """Return the rows of the closing constraints."""
+        rows = rows_of(self.mech, self.closing, self.poses, self.q, twists)
+        return [planar_rows(r, self.columns) for r in rows]
+
+    @cached_property
+    def length(self) -> float:
+        """Characteristic length, m."""
+        return characteristic_length(self.rows(), self.poses.p_WC)
+
+    @cached_property
+    def units(self) -> Array:
+        """Size of one unit of each rate: a travel is measured in characteristic lengths; (nv,).
+
+        Zero where a rate does not move anything in the plane.
+        """
+        axes = tree_motion(self.mech, self.poses).axes
+        turns = np.linalg.norm(axes[ROTATION], axis=0) > 0
+        # a turn shows in the plane only by its axis, wherever it is; a travel by its direction
+        seen = np.zeros(6)
+        seen[list(self.columns)] = 1.0
+        part = np.where(turns[None, :], axes * (np.arange(6) >= 3)[:, None], axes)
+        kept = np.linalg.norm(part * seen[:, None], axis=0) > _IN_PLANE * np.linalg.norm(part, axis=0)
+        return np.asarray(np.where(turns, 1.0, self.length) * kept)
+
+    def jacobian(self, rows: list[Rows]) -> Array:
+        """Return rows in joint rates, both in characteristic lengths, (k, nv)."""
+        J = tree_motion(self.mech, self.poses).reduce(rows)
+        scale = [row_scale(r, self.length) for r in rows]
+        return np.asarray((np.concatenate(scale)[:, None] if scale else 1.0) * J * self.units)
+
+    def free_motions(self, redundancy: int) -> Array:
+        """Return an orthonormal basis (nv, f) of the scaled rates that all constraints allow."""
+        J = self.jacobian(self.rows())
+        inside = self.units > 0
+        Vt = np.linalg.svd(J[:, inside])[2] if len(J) else np.eye(int(inside.sum()))
+        rank = min(len(J) - redundancy, len(Vt))
+        free = np.zeros((len(inside), len(Vt) - rank))
+        free[inside] = Vt[rank:].T
+        return free
+
+    def follow(self, wanted: Array, gap: Array, named: Collection[str], what: str) -> Array:
+        """Return rates near ``wanted`` that close a velocity (or acceleration) gap of the closing rows.
+
+        Named rates are kept where the others can close the gap; the correction is the smallest in
+        characteristic lengths.
+
+        Raises
+        ------
+        BadUsage
+            No rates close it: two drivers contradict each other, for example.
+        """
+        rows = self.rows()
+        if not rows or not gap.any():
+            return wanted
+        J = self.jacobian(rows)
+        gap = gap * np.concatenate([row_scale(r, self.length) for r in rows])
+        free = np.array([name not in named for name in self.mech.qd_names])
+        size = max(float(np.abs(gap).max()), 1e-300)
+        for movable in (free, np.ones_like(free)):
+            step = np.zeros(len(wanted))
+            step[movable] = np.linalg.lstsq(J[:, movable], -gap, rcond=1e-4)[0] if movable.any() else 0.0
+            left = J @ step + gap
+            if np.abs(left).max() <= _FOLLOWED * size:
+                return np.asarray(wanted + step * self.units)
+        worst = int(np.abs(left).argmax())
+        owner = [r.constraint for r in rows for _ in r.components][worst]
+        raise BadUsage(
+            f"no {what} satisfy constraint {owner!r} together with the others",
+            remedy="change what its drivers prescribe, or give fewer values",
+        )
+
+    def rates(self, wanted: Array, named: Collection[str]) -> Array:
+        """Return joint rates with C v + b = 0 (wojtyra2013 (5))."""
+        rows = self.rows(body_twists(self.mech, self.poses, wanted))
+        return self.follow(wanted, self._gap(rows, wanted, "b"), named, "rates")
+
+    def accelerations(self, wanted: Array, qd: Array, named: Collection[str]) -> tuple[Array, Array]:
+        """Return joint accelerations with C v̇ = Γ (wojtyra2013 (8)), and v̇ of all bodies (N, 6)."""
+        twists = body_twists(self.mech, self.poses, qd)
+        v_dot = body_accelerations(self.mech, self.poses, twists, wanted)
+        gap = self._gap(self.rows(twists), v_dot, "Gamma")
+        qdd = self.follow(wanted, gap, named, "accelerations")
+        return qdd, body_accelerations(self.mech, self.poses, twists, qdd)
+
+    def _gap(self, rows: list[Rows], motion: Array, term: str) -> Array:
+        """Return C v + b, or C v̇ − Γ, of the closing rows."""
+        twists = motion if motion.ndim == 2 else body_twists(self.mech, self.poses, motion)
+        sides = [
+            sum((e @ twists[i] for i, e in r.entries), np.zeros(len(r.components)))
+            + (r.b if term == "b" else -r.Gamma)
+            for r in rows
+        ]
+        return np.concatenate(sides) if sides else np.zeros(0)
+
+
+def largest_change(before: Array, after: Array) -> float:
+    """Return the largest change of a joint value, rad/s or m/s (per second more for accelerations)."""
+    return float(np.abs(after - before).max(initial=0.0))

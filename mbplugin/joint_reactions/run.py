@@ -1,0 +1,157 @@
+"""``reactions``: the wrench of every joint at a state, and what determines it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mbplugin.dynamics.newton_euler import newton_euler
+from mbplugin.errors import BadUsage
+from mbplugin.joint_reactions.collect import collect
+from mbplugin.joint_reactions.holding import held_joints, with_held
+from mbplugin.joint_reactions.springs import spring_loads
+from mbplugin.joint_reactions.state import ClosedState, Model, closed_state
+from mbplugin.joint_reactions.statics import balance, require_balance
+from mbplugin.joint_reactions.stiffness.beams import Section
+from mbplugin.joint_reactions.stiffness.compliance import Resolution, resolve
+from mbplugin.joint_reactions.stiffness.coverage import coverage, missing_stiffness
+from mbplugin.joint_reactions.stiffness.elements import Applied, Element, stated_elements
+from mbplugin.joint_reactions.stiffness.estimate import MATERIALS, Estimate
+from mbplugin.joint_reactions.stiffness.estimating import estimated_elements
+from mbplugin.joint_reactions.stiffness.pair_stiffness import StiffnessLike, read_stiffness
+from mbplugin.joint_reactions.system import build_system
+from mbplugin.joint_reactions.values import Reactions
+from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_misfit, read_payloads
+from mbplugin.model.mechanism.kinematics import JointValues
+from mbplugin.model.scene import Load, Payload, Scene
+from mbplugin.model.spatial import Array
+
+
+def reactions(
+    model: Model,
+    q: JointValues = None,
+    qd: JointValues = None,
+    qdd: JointValues = None,
+    *,
+    loads: Iterable[LoadLike] = (),
+    stiffness: StiffnessLike = (),
+    payloads: Iterable[PayloadLike] = (),
+    hold: Iterable[str] | None = None,
+    misfit: Mapping[str, float] | None = None,
+    estimate: bool | None = None,
+    material: str = "steel",
+    tolerance: float | None = None,
+    planar: str | None = None,
+) -> Reactions:
+    """Return the force and moment that every joint carries, and whether it means anything.
+
+    A scene brings its own state, loads, payloads, springs, actuators and stiffness; what is given here
+    comes on top. Loops are closed first. Without rates and accelerations this is statics (drivers just
+    hold), with them inverse dynamics; both are then brought into agreement with the loops
+    (C v + b = 0, C v̇ = Γ), unnamed joints first.
+
+    Parameters
+    ----------
+    model : Scene or Mechanism
+    q, qd, qdd : mapping or vector, optional
+        Joint coordinates, rates and accelerations, rad and m; what is not named keeps the scene's
+        value, accelerations zero.
+    loads, payloads : iterable, optional
+        Load and Payload, or mappings with the keys of the scene's tables.
+    stiffness : iterable of Stiffness or mapping, optional
+        By pair: six numbers or 6 × 6 in axes of P at the origin of S, N/m and N·m/rad, ``inf`` where
+        rigid; by body: a beam section E A Iy Iz J nu. What is not stated is rigid.
+    hold : iterable of str, optional
+        Joints (or ``joint.freedom``) held in addition to drivers and locks. Default: those with an
+        actuator, else those with a finite effort limit; of these, as many as are independent.
+    misfit : mapping, optional
+        "constraint.component" to the gap, m or rad, by which the successor stands off before assembly.
+    estimate : bool, optional
+        Whether to estimate beam sections from the links' shapes. Default: only in loops for which no
+        stiffness is stated.
+    material : "steel" or "aluminium"
+        Of estimated sections.
+    tolerance : float, optional
+        Relative rank tolerance; the scene's, else 1e-4.
+    planar : "xy", "yz" or "zx", optional
+        Look at the forces in a plane; what acts across it is left out.
+
+    Returns
+    -------
+    Reactions
+        Wrenches act on the successor, in axes of P at the origin of S, and in world axes there. In
+        M v̇ = F + Cᵀλ; the λ of wojtyra2013 (11) and mueller2026 (5) is minus this one.
+
+    Raises
+    ------
+    BadUsage
+        A load that moves the mechanism (names the free motion), a stiffness that is not symmetric
+        positive semidefinite.
+    UnknownName
+        A load, payload, stiffness or held joint that does not exist.
+    CannotClose
+        A loop that cannot be closed.
+    """
+    if material not in MATERIALS:
+        raise BadUsage(f"the material is {material!r}", expected=f"one of {', '.join(MATERIALS)}")
+    state = closed_state(model, q, qd, qdd, tolerance, planar)
+    applied = applied_to(state, model, loads, payloads)
+    held = held_joints(state.motion, hold, _actuated(model), state.tolerance)
+    system = build_system(
+        with_held(state.mech, held), state.q, state.motion.poses, state.motion.columns, state.tolerance
+    )
+    found = balance(system, applied.equations.missing(applied.accelerations))
+    require_balance(system, found, state.tolerance, state.at_rest)
+    pairs, sections = _stated(model, stiffness)
+    gaps = system.scale * read_misfit(system.labels, misfit or {})
+    elements = stated_elements(system, pairs, sections, applied)
+    covered = coverage(system, elements)
+    resolution = resolve(system, found.multipliers, elements, gaps, covered.uncovered)
+    added: list[Element] = []
+    estimates: tuple[Estimate, ...] = ()
+    notes: tuple[str, ...] = ()
+    if isinstance(model, Scene) and estimate is not False and not resolution.determined.all():
+        added, estimates, notes = estimated_elements(
+            system, model, sections, elements, resolution, applied, material, everywhere=bool(estimate)
+        )
+        if added:
+            covered = coverage(system, [*elements, *added])
+            resolution = resolve(system, found.multipliers, [*elements, *added], gaps, covered.uncovered)
+    missing = missing_stiffness(system, covered, resolution.determined)
+    made = collect(state, system, held, found, _clean(resolution), missing, elements, added, estimates)
+    return replace(made, notes=(*made.notes, *notes))
+
+
+def applied_to(
+    state: ClosedState, model: Model, loads: Iterable[LoadLike], payloads: Iterable[PayloadLike]
+) -> Applied:
+    """Return loads, springs and payloads of the scene and the call, with the equations they enter."""
+    own: tuple[Sequence[Load], Sequence[Payload]] = ((), ())
+    if isinstance(model, Scene):
+        own = model.loads, model.payloads
+    springs = spring_loads(state.mech, model.springs if isinstance(model, Scene) else (), state.q, state.qd)
+    all_loads = (*own[0], *springs, *read_loads(state.mech, loads))
+    all_payloads = (*own[1], *read_payloads(state.mech, payloads))
+    made = newton_euler(state.mech, state.q, state.qd, loads=all_loads, payloads=all_payloads)
+    return Applied(made, state.accelerations, all_loads, all_payloads)
+
+
+def _actuated(model: Model) -> tuple[str, ...]:
+    return tuple(a.joint for a in model.actuators) if isinstance(model, Scene) else ()
+
+
+def _stated(model: Model, stiffness: StiffnessLike) -> tuple[dict[str, Array], dict[str, Section]]:
+    """Return flexibility by pair and sections by body; what the call states replaces the scene's."""
+    mech = model.mechanism if isinstance(model, Scene) else model
+    own = read_stiffness(mech, model.stiffness if isinstance(model, Scene) else ())
+    given = read_stiffness(mech, stiffness)
+    return {**own[0], **given[0]}, {**own[1], **given[1]}
+
+
+def _clean(resolution: Resolution) -> Resolution:
+    """Return the multipliers without what is rounding beside the largest."""
+    values = resolution.multipliers.copy()
+    values[np.abs(values) < 1e-13 * np.abs(values).max(initial=0.0)] = 0.0
+    return replace(resolution, multipliers=values)

@@ -1,0 +1,88 @@
+"""The state at which reactions are asked for: a closed pose, and a motion that the constraints allow."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
+from mbplugin.constraints.assembly import assemble
+from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.errors import BadUsage
+from mbplugin.joint_reactions.motion import JointMotion
+from mbplugin.model.mechanism.kinematics import JointValues, forward, joint_vector, rate_vector
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.scene import Scene, mechanism_of
+from mbplugin.model.spatial import Array
+
+Model = Scene | Mechanism
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedState:
+    """A mechanism at a closed pose with a motion that agrees with its constraints."""
+
+    mech: Mechanism
+    q: Array
+    qd: Array
+    qdd: Array
+    accelerations: Array
+    at_rest: bool
+    planar: str | None
+    tolerance: float
+    motion: JointMotion
+    notes: tuple[str, ...]
+
+
+def closed_state(
+    model: Model,
+    q: JointValues,
+    qd: JointValues,
+    qdd: JointValues,
+    tolerance: float | None,
+    planar: str | None,
+) -> ClosedState:
+    """Close the loops and make rates and accelerations agree with the constraints."""
+    scene = model if isinstance(model, Scene) else None
+    mech = mechanism_of(model)
+    if scene:
+        tolerance = scene.options.tolerance if tolerance is None else tolerance
+        planar = planar or scene.options.planar
+    tolerance = DEFAULT_TOLERANCE if tolerance is None else tolerance
+    if not 0 < tolerance < 1:
+        raise BadUsage(f"the tolerance is {tolerance:g}", expected="a number between 0 and 1")
+    start = joint_vector(mech, q, scene.state.q if scene else None)
+    given = set(q) if isinstance(q, Mapping) else set()
+    closed = assemble(mech, start, sorted(given | set(scene.state.given if scene else ())))
+    rates = rate_vector(mech, qd, scene.state.qd if scene else None)
+    wanted = rate_vector(mech, qdd)
+    motion = JointMotion(mech, closed.q, forward(mech, closed.q), plane_columns(planar))
+    still = np.zeros(len(mech.qd_names)), np.zeros((len(mech.bodies), 6))
+    at_rest = qd is None and qdd is None and not rates.any()
+    notes = (
+        [f"loops closed first: joints moved by up to {closed.moved:.3g} (rad, m)"]
+        if closed.moved > 1e-9
+        else []
+    )
+    if at_rest:
+        return ClosedState(
+            mech, closed.q, still[0], still[0], still[1], True, planar, tolerance, motion, tuple(notes)
+        )
+    v = motion.rates(rates, _named(qd))
+    a, v_dot = motion.accelerations(wanted, v, _named(qdd))
+    notes += _corrections("rates", "s", rates, v) + _corrections("accelerations", "s²", wanted, a)
+    return ClosedState(mech, closed.q, v, a, v_dot, False, planar, tolerance, motion, tuple(notes))
+
+
+def _named(values: JointValues) -> Collection[str]:
+    return set(values) if isinstance(values, Mapping) else ()
+
+
+def _corrections(what: str, per: str, before: Array, after: Array) -> list[str]:
+    """Return a note where values had to change to agree with the constraints."""
+    change = float(np.abs(after - before).max(initial=0.0))
+    if change <= 1e-9 * max(1.0, float(np.abs(after).max(initial=0.0))):
+        return []
+    return [f"{what} made to agree with the constraints: changed by up to {change:.3g} (rad/{per}, m/{per})"]

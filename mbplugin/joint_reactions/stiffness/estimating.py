@@ -1,0 +1,82 @@
+"""Where estimates of stiffness are called for, and the flexible bodies made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.csgraph
+
+from mbplugin.joint_reactions.stiffness.compliance import Resolution
+from mbplugin.joint_reactions.stiffness.elements import Applied, Element, attachments, body_element, frame_of
+from mbplugin.joint_reactions.stiffness.estimate import Estimate, estimated_sections, left_out
+from mbplugin.joint_reactions.system import System
+from mbplugin.model.scene import Scene
+from mbplugin.model.spatial import AnyArray
+
+
+def estimated_elements(
+    system: System,
+    scene: Scene,
+    stated_bodies: Collection[str],
+    elements: Sequence[Element],
+    resolution: Resolution,
+    applied: Applied,
+    material: str,
+    everywhere: bool,
+) -> tuple[list[Element], tuple[Estimate, ...], tuple[str, ...]]:
+    """Return flexible bodies for the reactions that nothing determines yet, and notes on what was left out.
+
+    Parameters
+    ----------
+    everywhere : bool
+        Also where some stiffness is stated; else only where there is none, because whoever states
+        stiffness means the rest to be rigid.
+    """
+    group = self_stress_groups(system)
+    wanted = set(group[~resolution.determined].tolist())
+    if not everywhere:
+        wanted -= {int(g) for e in elements for g in group[e.rows]}
+    wanted.discard(-1)
+    added: list[Element] = []
+    used: list[Estimate] = []
+    notes: list[str] = []
+    for body, model_body in enumerate(system.mech.bodies):
+        at = attachments(system, body)
+        found = frame_of(system, body, at)
+        if found is None or model_body.name in stated_bodies or not wanted & set(group[at.rows].tolist()):
+            continue
+        shapes = scene.shapes.get(model_body.name, ())
+        made = estimated_sections(
+            model_body.name, shapes, scene.request, found[0], system.poses.of(body), material
+        )
+        if note := left_out(model_body.name, shapes, scene.request):
+            notes.append(note)
+        if made is None:
+            continue
+        element = body_element(system, body, [e.section for e in made], applied, "estimated")
+        if element is not None:
+            added.append(element)
+            used.extend(made)
+    return added, tuple(used), tuple(notes)
+
+
+def self_stress_groups(system: System) -> AnyArray:
+    """Return for each row the number of the group that shares its self-stresses, −1 for unique rows."""
+    open_rows = np.flatnonzero(~system.unique)
+    group = np.full(len(system.scale), -1)
+    if not open_rows.size:
+        return group
+    together = np.abs(system.Z[open_rows] @ system.Z[open_rows].T) > 10 * system.zero[open_rows].max()
+    group[open_rows] = scipy.sparse.csgraph.connected_components(
+        scipy.sparse.csr_array(together), directed=False
+    )[1]
+    return group
+
+
+def estimated_rows(system: System, added: Sequence[Element]) -> AnyArray:
+    """Return which rows, (m,) bool, have values that rest on an estimate."""
+    group = self_stress_groups(system)
+    touched = {int(g) for e in added for g in group[e.rows]} - {-1}
+    return np.isin(group, list(touched)) if touched else np.zeros(len(group), dtype=bool)

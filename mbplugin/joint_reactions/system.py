@@ -1,0 +1,162 @@
+"""All rows of a mechanism with the self-stresses that go with them, scaled for solving.
+
+Lengths are in characteristic lengths, so that a scaled row is of unit size and a multiplier in N or
+N·m is ``scale`` times its scaled value; no result depends on the unit that was chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+
+from mbplugin.analysis.uniqueness import ConstraintVerdict, StressedBlock, constraint_verdicts, stress
+from mbplugin.constraints.rank import rank_blocks
+from mbplugin.constraints.reduction.scaling import characteristic_length, row_scale
+from mbplugin.constraints.rows.build import all_rows
+from mbplugin.constraints.rows.planar import planar_rows
+from mbplugin.constraints.rows.row import Rows
+from mbplugin.model.mechanism.kinematics import BodyPoses
+from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.model.spatial import AnyArray, Array
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """Rows, self-stresses and verdicts of a mechanism at a pose.
+
+    Parameters
+    ----------
+    mech : Mechanism
+        With the held joints among its locks.
+    poses : BodyPoses
+    rows : tuple of Rows
+        In the view of ``columns``, constraint by constraint.
+    columns : tuple of int
+        Twist components that count.
+    length : float
+        Characteristic length, m.
+    scale : (m,) array
+        Factor of each row that makes it dimensionless.
+    Z : (m, p) array
+        Scaled self-stresses, orthonormal within each block.
+    zero : (m,) array
+        Size below which an entry of Z is zero.
+    verdicts : tuple of ConstraintVerdict
+    """
+
+    mech: Mechanism
+    poses: BodyPoses
+    rows: tuple[Rows, ...]
+    columns: tuple[int, ...]
+    length: float
+    scale: Array
+    Z: Array
+    zero: Array
+    verdicts: tuple[ConstraintVerdict, ...]
+
+    @cached_property
+    def labels(self) -> tuple[tuple[str, str], ...]:
+        """(constraint, component) of each row."""
+        return tuple((r.constraint, c) for r in self.rows for c in r.components)
+
+    @cached_property
+    def slices(self) -> dict[str, slice]:
+        """Rows of each constraint."""
+        found, start = {}, 0
+        for r in self.rows:
+            found[r.constraint] = slice(start, start + len(r.components))
+            start += len(r.components)
+        return found
+
+    @cached_property
+    def constraint_by_name(self) -> dict[str, Constraint]:
+        """Every constraint."""
+        return {c.name: c for c in self.mech.constraints()}
+
+    @cached_property
+    def unique(self) -> AnyArray:
+        """Whether the rigid model determines each multiplier, (m,)."""
+        return np.array([c.unique for verdict in self.verdicts for c in verdict.components], dtype=bool)
+
+    @cached_property
+    def C(self) -> scipy.sparse.csr_array:
+        """Scaled constraint matrix (m, 6N) on twists [v/ℓ; ω]; columns out of the plane are zero."""
+        size = self.column_scale
+        data: list[AnyArray] = [np.zeros(0)]
+        i: list[AnyArray] = [np.zeros(0, int)]
+        j: list[AnyArray] = [np.zeros(0, int)]
+        start = 0
+        for r in self.rows:
+            k = len(r.components)
+            for body, entry in r.entries:
+                data.append((entry * size * self.scale[start : start + k, None]).ravel())
+                i.append(np.repeat(np.arange(start, start + k), 6))
+                j.append(np.tile(6 * body + np.arange(6), k))
+            start += k
+        shape = (len(self.scale), 6 * len(self.mech.bodies))
+        triplets = (np.concatenate(data), (np.concatenate(i), np.concatenate(j)))
+        return scipy.sparse.coo_array(triplets, shape).tocsr()
+
+    @property
+    def column_scale(self) -> Array:
+        """Factor of each twist component, (6,); zero out of the plane."""
+        seen = np.zeros(6)
+        seen[list(self.columns)] = 1.0
+        return np.asarray(seen * np.array([self.length] * 3 + [1.0] * 3))
+
+    @cached_property
+    def dropped(self) -> AnyArray:
+        """p rows, well apart, without which the rest are independent."""
+        return dependent_rows(self.Z)
+
+
+def dependent_rows(Z: Array) -> AnyArray:
+    """Return p rows on which the self-stresses are most independent (pivoted QR of Zᵀ).
+
+    Dropping them leaves rows of full rank: no combination of the rest is a self-stress.
+    """
+    if not Z.shape[1]:
+        return np.zeros(0, dtype=int)
+    order = scipy.linalg.qr(Z.T, mode="r", pivoting=True)[1]
+    return np.sort(order[: Z.shape[1]])
+
+
+def build_system(
+    mech: Mechanism, q: Array, poses: BodyPoses, columns: tuple[int, ...], tolerance: float
+) -> System:
+    """Return the rows of a mechanism at a closed pose, the rank being decided at a tolerance."""
+    rows = tuple(planar_rows(r, columns) for r in all_rows(mech, poses, q))
+    stressed = stress(rank_blocks(mech, poses, columns, tolerance, q))
+    length = characteristic_length(rows, poses.p_WC)
+    scale = np.concatenate([row_scale(r, length) for r in rows]) if rows else np.zeros(0)
+    labels = {r.constraint: r.components for r in rows}
+    Z, zero, scale = _stacked([(r.constraint, c) for r in rows for c in r.components], stressed, scale)
+    verdicts = constraint_verdicts(mech, stressed, labels)
+    return System(mech, poses, rows, columns, length, scale, Z, zero, verdicts)
+
+
+def _stacked(
+    labels: Sequence[tuple[str, str]], stressed: Sequence[StressedBlock], scale: Array
+) -> tuple[Array, Array, Array]:
+    """Return the self-stresses of all blocks side by side, and each row's zero and scale."""
+    position = {label: k for k, label in enumerate(labels)}
+    carrying = [s for s in stressed if s.ranked.redundancy]
+    Z = np.zeros((len(labels), sum(s.ranked.redundancy for s in carrying)))
+    zero, scale, column = np.full(len(labels), 1e-9), scale.copy(), 0
+    for s in carrying:
+        at = [position[label] for label in s.ranked.reduced.labels]
+        Z[at, column : column + s.ranked.redundancy] = _basis(s)
+        zero[at], scale[at] = s.ranked.zero, s.ranked.reduced.scale
+        column += s.ranked.redundancy
+    return Z, zero, scale
+
+
+def _basis(s: StressedBlock) -> Array:
+    """Return an orthonormal basis of a block's self-stresses; a large block only keeps samples."""
+    p = s.ranked.redundancy
+    return s.Z if s.complete else np.asarray(np.linalg.qr(s.single_stresses(p))[0])

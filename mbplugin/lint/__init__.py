@@ -1,6 +1,0 @@
-"""Rules, findings and the lint run; calling the package is calling :func:`mbplugin.lint.run.lint`."""
-
-from mbplugin.callable_room import make_callable
-
-PUBLIC_FUNCTION = "mbplugin.lint.run.lint"
-make_callable(__name__)

@@ -1,0 +1,82 @@
+"""Rules applied to a scene: one that raises becomes a finding, and the others run."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mbplugin.linter.finding import SEVERITIES, Finding
+from mbplugin.linter.plugins import text_of
+from mbplugin.linter.registry import ModuleRule, broken_plugins, find_rule, rules
+from mbplugin.linter.rule import Rule
+from mbplugin.model.scene import Scene
+from mbplugin.processes.supervised import running
+from mbplugin.visible import visible
+
+if TYPE_CHECKING:
+    from mbplugin.analysis import Analysis
+
+FAILED_RULE = "MB911"
+
+
+def apply_rules(
+    scene: Scene, analysis: Analysis | None, selected: Callable[[str], bool]
+) -> Iterator[Finding]:
+    """Yield the findings of the rules whose codes are selected, and MB911 for what is no working rule."""
+    for rule in rules():
+        if selected(rule.code):
+            yield from _applied(rule, scene, analysis)
+    for plugin in broken_plugins():
+        yield find_rule(FAILED_RULE).finding(
+            f"the rule {plugin.name!r} of {plugin.distribution} cannot be loaded: {plugin.reason}",
+            element=plugin.name,
+            evidence={"distribution": plugin.distribution},
+        )
+
+
+def _applied(rule: Rule, scene: Scene, analysis: Analysis | None) -> list[Finding]:
+    foreign = not isinstance(rule, ModuleRule)
+    if foreign:
+        running(f"the rule {rule.code} {rule.name}")
+    try:
+        found = [_checked(rule, finding) for finding in rule.check(scene, analysis)]
+        return [_cleaned(finding) for finding in found] if foreign else found
+    except KeyboardInterrupt:
+        raise
+    # rules are other people's code too, and may end by sys.exit
+    except BaseException as error:
+        return [
+            find_rule(FAILED_RULE).finding(
+                f"rule {rule.code} {rule.name} failed: {text_of(error) or 'no reason given'}"
+                f" ({type(error).__name__})",
+                element=rule.name,
+                evidence={"rule": rule.code, "traceback": traceback.format_exc()},
+            )
+        ]
+    finally:
+        if foreign:
+            running("")
+
+
+def _cleaned(finding: Finding) -> Finding:
+    """Return a finding of somebody else's rule with texts of one line each, like names of a file."""
+    return replace(
+        finding,
+        message=visible(finding.message),
+        element=visible(finding.element),
+        help=visible(" ".join(finding.help.splitlines())),
+    )
+
+
+def _checked(rule: Rule, finding: object) -> Finding:
+    """Return the finding; a contract that is broken later breaks the whole report."""
+    if not isinstance(finding, Finding):
+        raise TypeError(f"it yielded {type(finding).__name__}, not a Finding")
+    texts = {name: getattr(finding, name) for name in ("message", "element", "file", "help")}
+    if wrong := [name for name, text in texts.items() if not isinstance(text, str)]:
+        raise TypeError(f"the {wrong[0]} of its finding is {type(texts[wrong[0]]).__name__}, not str")
+    if finding.code != rule.code or finding.severity not in SEVERITIES:
+        raise ValueError(f"it yielded a finding {finding.code!r} of severity {finding.severity!r}")
+    return finding

@@ -1,0 +1,57 @@
+"""Principal moments of inertia, and what is impossible about them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbplugin.model.mechanism import Body
+from mbplugin.model.spatial import Array
+
+#: Below this fraction of the largest moment a difference is rounding of our own rotations.
+_ROUNDING = 1e-12
+
+
+def principal_moments(body: Body) -> Array:
+    """Return the principal moments about the centre of mass, increasing, (3,), kg·m²."""
+    if is_diagonal(body):
+        # as written: the triangle inequality of a thin plate hangs on the last bit
+        return np.sort(np.diag(body.I_C))
+    moments = np.linalg.eigvalsh(0.5 * (body.I_C + body.I_C.T))
+    return np.where(np.abs(moments) > _ROUNDING * np.abs(moments).max(), moments, 0.0)
+
+
+def is_diagonal(body: Body) -> bool:
+    """Return whether the inertia is written, or happens to lie, along the link's axes."""
+    return not (body.I_C - np.diag(np.diag(body.I_C))).any()
+
+
+def negative(body: Body) -> bool:
+    """Return whether a principal moment is negative."""
+    return bool(principal_moments(body)[0] < 0)
+
+
+def vanishing(body: Body) -> bool:
+    """Return whether a principal moment is zero, and none negative."""
+    return bool(principal_moments(body)[0] == 0)
+
+
+def triangle_excess(body: Body) -> float:
+    """Return by how much the largest moment exceeds the sum of the others, kg·m²; else zero.
+
+    Bullet compares without tolerance and sets the inertia of such a link to zero.
+    """
+    smallest, middle, largest = (float(moment) for moment in principal_moments(body))
+    tolerance = 0.0 if is_diagonal(body) else _ROUNDING * largest
+    if smallest >= 0 and largest > smallest + middle + tolerance:
+        return max(largest - smallest - middle, 5e-324)
+    return 0.0
+
+
+def placeholder(body: Body) -> bool:
+    """Return whether the inertia is all ones: the identity, or ones in every entry."""
+    return bool(np.array_equal(body.I_C, np.eye(3)) or np.array_equal(body.I_C, np.ones((3, 3))))
+
+
+def possible(body: Body) -> bool:
+    """Return whether mass and inertia are those of some real body."""
+    return body.mass > 0 and not (negative(body) or vanishing(body) or triangle_excess(body))

@@ -1,0 +1,68 @@
+"""Rounded angle literals in loops, and what the loops would be with the angles that were meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from mbplugin.analysis import Analysis
+from mbplugin.constraints.assembly import assemble
+from mbplugin.constraints.rank import RankedBlock
+from mbplugin.constraints.reduction.null_space import Spectrum, spectrum
+from mbplugin.constraints.reduction.reduce import reduce_block
+from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.errors import MbPluginError
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.scene import Origin, Scene
+from mbplugin.readers import reload
+from mbplugin.readers.common.numbers import RoundedAngle, rounded_angle
+
+_PARTS = ("rpy", "rpy_a", "rpy_b")
+
+
+@dataclass(frozen=True)
+class RoundedLiteral:
+    """One rounded angle where it was written.
+
+    Parameters
+    ----------
+    angle : RoundedAngle
+    name : str
+        The joint or link.
+    part : str
+        ``rpy``, ``rpy_a`` or ``rpy_b``.
+    origin : Origin
+        Its text is the whole literal.
+    """
+
+    angle: RoundedAngle
+    name: str
+    part: str
+    origin: Origin
+
+
+def rounded_literals(scene: Scene, ranked: RankedBlock) -> Iterator[RoundedLiteral]:
+    """Yield the rounded angles in the joints of a block and, where a format poses links, in its links."""
+    elements = [("constraint", name) for name in ranked.block.constraints]
+    elements += [("body", name) for name in ranked.block.bodies]
+    for kind, name in elements:
+        for part in _PARTS:
+            origin = scene.origin.get((kind, name, part))
+            for word in origin.text.replace(",", " ").split() if origin else ():
+                angle = rounded_angle(word)
+                if angle and origin:
+                    yield RoundedLiteral(angle, name, part, origin)
+
+
+def as_meant(scene: Scene, analysis: Analysis, blocks: Sequence[RankedBlock]) -> list[Spectrum] | None:
+    """Return the spectra of some blocks with rounded angles read as what they stand for.
+
+    None where the file cannot be read again, or its loops cannot be closed then.
+    """
+    try:
+        mech = reload(scene, snap_angles=True).mechanism
+        q = assemble(mech, analysis.q, scene.state.given).q
+    except MbPluginError:
+        return None
+    poses, columns = forward(mech, q), plane_columns(analysis.planar)
+    return [spectrum(reduce_block(mech, poses, ranked.block, columns, q).J) for ranked in blocks]

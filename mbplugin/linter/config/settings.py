@@ -1,0 +1,75 @@
+"""What is in force for a file: the defaults, a configuration, the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from mbplugin.linter.config.ignores import Ignore
+from mbplugin.linter.finding import Severity
+
+DEFAULT = "default"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a lint.
+
+    Parameters
+    ----------
+    select, ignore : tuple of str
+        Codes or their beginnings; all rules where ``select`` is empty.
+    fail_on : "error", "warning" or "note"
+        From which severity on the exit code is 1.
+    tolerance : float or None
+        Relative rank tolerance of scenes that state none; None is 1e-4.
+    package_dirs : tuple of str
+        Folders in which ``package://`` and relative names are looked up, absolute.
+    exclude : tuple of str
+        Patterns of absolute paths that are passed over where a folder is searched.
+    scenes : mapping of str to str
+        Robot to the scene that is linted in its place, both absolute.
+    ignores : tuple of Ignore
+    xacro_unsafe : bool
+        Expand xacro as the program does; only a configuration that the caller named can say so.
+    file : str
+        The configuration; empty where there is none.
+    origins : mapping of str to str
+        Where each setting comes from, ``file:line``; what it does not name is a default.
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    fail_on: Severity = "error"
+    tolerance: float | None = None
+    package_dirs: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    scenes: Mapping[str, str] = field(default_factory=dict)
+    ignores: tuple[Ignore, ...] = ()
+    xacro_unsafe: bool = False
+    file: str = ""
+    origins: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def values(self) -> dict[str, tuple[Any, str]]:
+        """Value and origin of each setting, by the name it has in a configuration."""
+        apart = ("file", "origins", "ignores", "xacro_unsafe")
+        names = [f.name for f in fields(self) if f.name not in apart]
+        found: dict[str, tuple[Any, str]] = {
+            name.replace("_", "-"): (getattr(self, name), self.origins.get(name, DEFAULT)) for name in names
+        }
+        unsafe = {"unsafe": self.xacro_unsafe}
+        return {**found, "xacro": (unsafe, self.origins.get("xacro_unsafe", DEFAULT))}
+
+    def overridden(self, asked: Mapping[str, Any]) -> Settings:
+        """Return the settings with those of a command line, where it states any.
+
+        Ignored codes and package folders add up, the others replace.
+        """
+        stated = {name: value for name, value in asked.items() if value not in (None, ())}
+        for name in ("ignore", "package_dirs"):
+            if name in stated:
+                stated[name] = (*stated[name], *getattr(self, name))
+        origins = {name: f"--{name.replace('_', '-')}" for name in stated}
+        return replace(self, **stated, origins={**self.origins, **origins})

@@ -1,0 +1,1 @@
+"""Which files are linted, side by side, against what was found before."""

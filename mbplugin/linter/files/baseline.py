@@ -1,0 +1,68 @@
+"""What an earlier lint found: the JSON that it wrote, against which only new findings count."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mbplugin.errors import BadUsage
+from mbplugin.linter.finding import Finding
+from mbplugin.linter.run import Report
+
+#: The run, the code and the element: numbers and lines may change, the finding stays the same.
+Known = Counter[tuple[str, str, str]]
+
+
+def read_baseline(path: Path) -> Known:
+    """Return how often each finding is in the JSON of a lint.
+
+    Raises
+    ------
+    BadUsage
+        The file is not what ``mbplugin lint --output-format json`` writes.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        runs = document.get("runs", [document])
+        return Counter(
+            _key(run["source"], finding["code"], finding["element"])
+            for run in runs
+            for finding in run["findings"]
+        )
+    except OSError as error:
+        reason = (error.strerror or "no reason given").lower()
+        raise BadUsage(f"the baseline cannot be read ({reason})", where=str(path)) from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise BadUsage(
+            "this is no baseline",
+            where=str(path),
+            expected="what mbplugin lint --output-format json writes",
+            remedy="write it with --output-format json --output FILE",
+        ) from None
+
+
+def without_known(reports: Sequence[Report], known: Known) -> list[Report]:
+    """Return the reports without the findings of a baseline; unusable input is always reported."""
+    left = Counter(known)
+    return [
+        replace(report, findings=tuple(f for f in report.findings if _new(report, f, left)))
+        for report in reports
+    ]
+
+
+def _new(report: Report, finding: Finding, left: Known) -> bool:
+    key = _key(report.source, finding.code, finding.element)
+    if finding.code.startswith("MB9") or not left[key]:
+        return True
+    # five of them are new where the baseline holds four
+    left[key] -= 1
+    return False
+
+
+def _key(source: Any, code: Any, element: Any) -> tuple[str, str, str]:
+    return os.path.relpath(str(source)).replace(os.sep, "/"), str(code), str(element)

@@ -1,0 +1,93 @@
+"""Many files: each linted by itself, so that what goes wrong with one does not stop the others."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mbplugin.errors import BadUsage
+from mbplugin.linter.config.ignores import suppress, unused
+from mbplugin.linter.files.targets import Target
+from mbplugin.linter.finding import Finding
+from mbplugin.linter.registry import find_rule
+from mbplugin.linter.run import Report, by_severity, is_selected, lint
+
+UNUSABLE, CRASHED, UNUSED = "MB900", "MB912", "MB913"
+
+
+def lint_target(target: Target, options: Mapping[str, Any]) -> Report:
+    """Lint one file as its settings and some options of ``lint`` say.
+
+    Raises
+    ------
+    BadUsage
+        A request that cannot be meant.
+    """
+    settings = target.settings
+    try:
+        report = lint(
+            target.file,
+            text=target.text,
+            select=settings.select,
+            ignore=settings.ignore,
+            fail_on=settings.fail_on,
+            package_dirs=settings.package_dirs,
+            xacro_unsafe=settings.xacro_unsafe,
+            default_tolerance=settings.tolerance,
+            **options,
+        )
+    except BadUsage:
+        raise
+    # a bug: it is told, with its traceback, and the other files are linted
+    except Exception as error:
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        return without_verdict(target, CRASHED, reason, {"traceback": traceback.format_exc()})
+    return suppress(report, settings.ignores)
+
+
+def lint_one_of_many(target: Target, options: Mapping[str, Any]) -> Report:
+    """Lint one file; a request that cannot be meant for it, but may be for others, is a finding."""
+    try:
+        return lint_target(target, options)
+    except BadUsage as error:
+        return without_verdict(target, UNUSABLE, error.sentence().rstrip("."))
+
+
+def without_verdict(
+    target: Target, code: str, reason: str, evidence: Mapping[str, Any] | None = None
+) -> Report:
+    """Return the report of a file of which nothing is known."""
+    rule = find_rule(code)
+    finding = replace(rule.finding(f"{target.file}: {reason}.", evidence=evidence), file=target.file)
+    return Report(target.file, (finding,), None, None, target.settings.fail_on)
+
+
+def with_unused_ignores(reports: Sequence[Report], targets: Sequence[Target]) -> list[Report]:
+    """Return the reports with the ignores that match nothing, at the last file of their configuration."""
+    told = list(reports)
+    last = {target.settings.file: k for k, target in enumerate(targets)}
+    for config, k in last.items():
+        mine = [r for r, t in zip(reports, targets, strict=True) if t.settings.file == config]
+        found = list(unused_ignores(targets[k], mine))
+        told[k] = replace(told[k], findings=by_severity((*told[k].findings, *found)))
+    return told
+
+
+def unused_ignores(target: Target, reports: Sequence[Report]) -> Iterator[Finding]:
+    """Yield the ignores in force for a target that match nothing in the reports."""
+    settings, rule = target.settings, find_rule(UNUSED)
+    if not is_selected(UNUSED, settings.select, settings.ignore):
+        return
+    for ignore in unused(settings.ignores, reports):
+        if is_selected(ignore.rule, settings.select, settings.ignore):
+            yield replace(
+                rule.finding(
+                    f"the ignore of {ignore.rule} for {ignore.element!r} matches nothing",
+                    element=ignore.element,
+                    evidence={"rule": ignore.rule, "reason": ignore.reason},
+                ),
+                file=ignore.config,
+                line=ignore.line,
+            )

@@ -1,0 +1,154 @@
+"""Files linted side by side, in processes of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mbplugin.processes.isolated_starts import isolated_starts
+
+if TYPE_CHECKING:
+    from mbplugin.linter.files.targets import Target
+    from mbplugin.linter.run import Report
+
+#: A process takes as long to start as some files take to lint.
+_FILES_PER_PROCESS = 4
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def lint_targets(
+    targets: Sequence[Target], options: Mapping[str, Any], jobs: int | None = None
+) -> Iterator[Report]:
+    """Yield the reports of files in their order.
+
+    Parameters
+    ----------
+    targets : sequence of Target
+    options : mapping
+        Of ``lint``, the same for every file.
+    jobs : int, optional
+        How many processes; as many as there are cores, but none that would not be worth its start.
+
+    Raises
+    ------
+    BadUsage
+        A request that cannot be meant, where there is one file.
+    """
+    workers = jobs or min(cores(), len(targets) // _FILES_PER_PROCESS)
+    if len(targets) == 1:
+        from mbplugin.linter.files.batch import lint_target
+
+        yield lint_target(targets[0], options)
+    elif workers < 2:
+        from mbplugin.linter.files.batch import lint_one_of_many
+
+        yield from (lint_one_of_many(target, options) for target in targets)
+    else:
+        yield from _side_by_side(targets, options, min(workers, len(targets)))
+
+
+def _side_by_side(targets: Sequence[Target], options: Mapping[str, Any], workers: int) -> Iterator[Report]:
+    left = list(targets)
+    while left:
+        done = 0
+        with _pool(workers) as pool:
+            with _starting():
+                futures = [pool.submit(_work, target, options) for target in left]
+            try:
+                for target, future in zip(left, futures, strict=True):
+                    yield _result(target, future)
+                    done += 1
+            except BrokenProcessPool:
+                pass
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+        # one file ended its process and the pool with it; most likely one of those that were under way
+        yield from (_alone(target, options) for target in left[done : done + workers])
+        left = left[done + workers :]
+
+
+def _result(target: Target, future: Future[Report]) -> Report:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise
+    # a report that cannot be sent, made by somebody's rule
+    except Exception as error:
+        from mbplugin.linter.files.batch import CRASHED, without_verdict
+
+        return without_verdict(target, CRASHED, f"{type(error).__name__}: {error}")
+
+
+def _alone(target: Target, options: Mapping[str, Any]) -> Report:
+    from mbplugin.linter.files.batch import CRASHED, without_verdict
+
+    with _pool(1) as pool:
+        with _starting():
+            future = pool.submit(_work, target, options)
+        try:
+            return future.result()
+        except BrokenProcessPool:
+            return without_verdict(target, CRASHED, "the process that linted it was killed")
+
+
+def _pool(workers: int) -> ProcessPoolExecutor:
+    here = Path.cwd()
+    # forking a process whose linear algebra has threads is not safe everywhere
+    # its queues start a process, which looks after semaphores
+    with isolated_starts():
+        return ProcessPoolExecutor(
+            workers, mp_context=get_context("spawn"), initializer=_start, initargs=(str(here),)
+        )
+
+
+@contextlib.contextmanager
+def _starting() -> Iterator[None]:
+    """Start processes in this block: isolated from the working folder, and not to be interrupted yet.
+
+    Interrupts are held back here until the block ends, and in a process until it is prepared: one that
+    is interrupted while it starts would print a traceback.
+    """
+    with isolated_starts(), _interrupts_held():
+        yield
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _start(folder: str) -> None:
+    """Prepare a process: it stands in a folder, an interrupt ends it without a word, it takes one core."""
+    os.chdir(folder)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    # read when numpy is imported, which no import of this module has done
+    for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[variable] = "1"
+
+
+def _work(target: Target, options: Mapping[str, Any]) -> Report:
+    from mbplugin.linter.files.batch import lint_one_of_many
+
+    return lint_one_of_many(target, options)

@@ -1,0 +1,35 @@
+"""Where in a file a finding points to: elements of a live client were written nowhere."""
+
+from __future__ import annotations
+
+from mbplugin.model.scene import Origin, Scene
+
+
+def body_place(scene: Scene, body: str, *parts: str) -> Origin | None:
+    """Return where a part of a body was written, the first one that was; else the body itself."""
+    places = (scene.origin.get(("body", body, part)) for part in (*parts, ""))
+    return next((place for place in places if place is not None), None)
+
+
+def constraint_place(scene: Scene, name: str) -> Origin | None:
+    """Return where a constraint was written."""
+    return scene.origin.get(("constraint", name, ""))
+
+
+def model_place(scene: Scene, part: str = "") -> Origin | None:
+    """Return where the model, or an option of its scene, was written; at least the file."""
+    for key in (("model", scene.mechanism.name, part), ("model", scene.mechanism.name, "")):
+        if key in scene.origin:
+            return scene.origin[key]
+    return Origin(scene.files[0], 0) if scene.files else None
+
+
+def listed(names: list[str] | tuple[str, ...], most: int = 8) -> str:
+    """Return names in one phrase, cut short where there are many."""
+    shown = ", ".join(names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``1 link`` or ``2 links``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

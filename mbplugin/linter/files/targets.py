@@ -1,0 +1,105 @@
+"""What is linted: files, folders and patterns as people name them, each file with what is in force."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from mbplugin.linter.config.find import named_settings, settings_finder
+from mbplugin.linter.config.settings import Settings
+from mbplugin.readers.common.paths import real_path
+
+#: What is linted in folders, and collected by pytest.
+ENDINGS = (".urdf", ".sdf", ".scene.toml")
+
+
+@dataclass(frozen=True)
+class Target:
+    """One run: a file, its content where it does not come from the file, and what is in force for it."""
+
+    file: str
+    settings: Settings
+    text: str | None = None
+
+
+def targets(
+    files: Iterable[str], asked: Mapping[str, Any] | None = None, config: Path | None = None
+) -> list[Target]:
+    """Return the runs of FILE arguments, in their order; what is found in folders, once.
+
+    Parameters
+    ----------
+    files : iterable of str
+        Files, folders (searched for models, hidden ones passed over) and patterns. What stands for
+        nothing stays as it is, so that its run says so.
+    asked : mapping, optional
+        Settings that go before those of the configuration, as in ``Settings.overridden``.
+    config : Path, optional
+        The configuration of all files, instead of the one that is nearest to each.
+
+    Raises
+    ------
+    BadUsage
+        A configuration that does not follow the schema.
+    """
+    settings_for = settings_finder() if config is None else _always(named_settings(config))
+    found: list[Target] = []
+    seen: set[str] = set()
+    for name in files:
+        for file in _expanded(name, settings_for):
+            target = target_of(file, settings_for(Path(file)).overridden(asked or {}))
+            if target.file == name or os.path.normpath(target.file) not in seen:
+                found.append(target)
+            seen.add(os.path.normpath(target.file))
+    return found
+
+
+def _always(settings: Settings) -> Callable[[Path], Settings]:
+    return lambda path: settings
+
+
+def target_of(file: str, settings: Settings) -> Target:
+    """Return the run of one file, or of the scene that the settings name for it."""
+    scene = settings.scenes.get(real_path(file).as_posix())
+    return Target(_seen_from_here(scene) if scene else file, settings)
+
+
+def is_model(name: str) -> bool:
+    """Return whether a file is one that folders are searched for."""
+    return name.lower().endswith(ENDINGS)
+
+
+def excluded(path: Path, settings: Settings) -> bool:
+    """Return whether the configuration passes over a file that nobody named."""
+    text = real_path(path).as_posix()
+    return any(fnmatchcase(text, pattern) for pattern in settings.exclude)
+
+
+def _expanded(name: str, settings_for: Callable[[Path], Settings]) -> list[str]:
+    # pathlib raises for names that are too long, and its glob takes no absolute patterns
+    if os.path.isdir(name):  # noqa: PTH112
+        found = list(_below(name))
+    elif not os.path.exists(name) and glob.has_magic(name):  # noqa: PTH110
+        matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207
+        found = [file for match in matches for file in (_below(match) if Path(match).is_dir() else [match])]
+    else:
+        return [name]
+    return [file for file in found if not excluded(Path(file), settings_for(Path(file)))] or [name]
+
+
+def _below(folder: str) -> Iterator[str]:
+    for path, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found = (os.path.normpath(Path(path) / name) for name in sorted(names) if is_model(name))
+        # a pipe waits for its writer, and a link in a circle leads nowhere
+        yield from (file for file in found if os.path.isfile(file))  # noqa: PTH113
+
+
+def _seen_from_here(file: str) -> str:
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file

@@ -1,0 +1,113 @@
+"""Which rules exist: one module per rule in ``lint/rules``, called mbNNN_snake_name, and those of plugins.
+
+A rule module has a docstring (its documentation, its first sentence the summary), ``SEVERITY`` and
+
+    check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]
+
+``analysis`` is None where the model could be read but not analyzed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from mbplugin.errors import UnknownName, suggestion
+from mbplugin.linter import rules as rule_package
+from mbplugin.linter.finding import Finding, Severity
+from mbplugin.linter.plugins import BrokenPlugin, plugin_rules
+from mbplugin.linter.rule import Rule
+from mbplugin.model.scene import Origin, Scene
+
+if TYPE_CHECKING:
+    from mbplugin.analysis import Analysis
+
+
+@dataclass(frozen=True)
+class ModuleRule(Rule):
+    """A rule that is a module of ``lint/rules``."""
+
+    code: str
+    name: str
+    severity: Severity
+    text: str
+    function: Callable[[Scene, Analysis | None], Iterable[Finding]]
+
+    @property
+    def documentation(self) -> str:
+        """The docstring of the module."""
+        return self.text
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield what the module's ``check`` finds."""
+        return self.function(scene, analysis)
+
+
+@cache
+def built_in_rules() -> tuple[Rule, ...]:
+    """Return the rules of ``lint/rules``, by code."""
+    found = []
+    for module_info in pkgutil.iter_modules(rule_package.__path__):
+        module = importlib.import_module(f"{rule_package.__name__}.{module_info.name}")
+        code, name = identity(module_info.name)
+        text = inspect.getdoc(module) or ""
+        found.append(ModuleRule(code, name, module.SEVERITY, text, module.check))
+    return tuple(sorted(found, key=lambda rule: rule.code))
+
+
+@cache
+def _plugins() -> tuple[tuple[Rule, ...], tuple[BrokenPlugin, ...]]:
+    return plugin_rules([rule.code for rule in built_in_rules()])
+
+
+def rules() -> tuple[Rule, ...]:
+    """Return every rule by code, first those that come with mbplugin."""
+    return (*built_in_rules(), *sorted(_plugins()[0], key=lambda rule: rule.code))
+
+
+def broken_plugins() -> tuple[BrokenPlugin, ...]:
+    """Return what is announced as a rule and is none."""
+    return _plugins()[1]
+
+
+def identity(module_name: str) -> tuple[str, str]:
+    """Return code and public name of a rule's module name."""
+    code, _, name = module_name.rpartition(".")[2].partition("_")
+    return code.upper(), name.replace("_", "-")
+
+
+def find_rule(code: str) -> Rule:
+    """Return a rule by code or name.
+
+    Raises
+    ------
+    UnknownName
+        No such rule.
+    """
+    for rule in rules():
+        if code.upper() == rule.code or code.lower() == rule.name:
+            return rule
+    raise UnknownName(
+        f"no rule is called {code!r}", remedy=suggestion(code.upper(), [rule.code for rule in rules()])
+    )
+
+
+def make_finding(
+    module_name: str,
+    severity: Severity,
+    message: str,
+    *,
+    element: str = "",
+    origin: Origin | None = None,
+    evidence: dict[str, Any] | None = None,
+    help: str = "",
+) -> Finding:
+    """Return a finding of the rule whose module (``__name__``) asks for it."""
+    code, name = identity(module_name)
+    file, line = (origin.file, origin.line) if origin else ("", 0)
+    return Finding(code, name, severity, message, element, file, line, evidence or {}, help)

@@ -1,0 +1,106 @@
+"""The contract of a rule."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from mbplugin.linter.finding import Finding, Severity
+from mbplugin.model.scene import Origin, Scene
+
+if TYPE_CHECKING:
+    from mbplugin.analysis import Analysis
+
+
+class Rule(ABC):
+    """Base of every rule; subclass it to write one of your own.
+
+    1. ``code`` is capital letters and at least three digits, ``ACME101``. ``MB`` is taken. A code means
+       one thing for ever: a rule that is given up takes its code with it.
+    2. ``name`` says the same in kebab-case, ``payload-not-stated``.
+    3. ``severity`` is that of its findings, unless a finding says otherwise: "error" means wrong numbers
+       downstream, "warning" something to decide about, "note" a hint.
+    4. The docstring of the class is the documentation: its first paragraph is the summary, its section
+       ``Remedy`` the help of findings that give none.
+    5. ``check(scene, analysis)`` yields findings, best made by ``self.finding``. ``analysis`` is None
+       where the model could be read but not analyzed; ``scene.origin`` is empty for a live client.
+    6. ``check`` depends on its arguments only, and prints nothing: files are linted in several processes,
+       in any order. The evidence of a finding is plain numbers, texts, lists and mappings.
+    7. What ``check`` raises, ``SystemExit`` too, is reported as MB911 with the name of the rule, and the
+       other rules run. Texts of findings are shown on one line each, with escapes for what does not print.
+    8. A distribution announces its rules, one entry point each, in the group ``mbplugin.rules``; an entry
+       point is the class, without arguments to its constructor, or an instance.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+
+    @abstractmethod
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield what is wrong.
+
+        Parameters
+        ----------
+        scene : Scene
+            The model as it was read.
+        analysis : Analysis or None
+            None where the model could not be analyzed.
+        """
+
+    @property
+    def documentation(self) -> str:
+        """What the rule does, why it matters, an example, the remedy, references."""
+        return inspect.getdoc(type(self)) or ""
+
+    @property
+    def summary(self) -> str:
+        """The first paragraph of the documentation, in one line."""
+        return " ".join(self.documentation.split("\n\n")[0].split())
+
+    @property
+    def remedy(self) -> str:
+        """The section ``Remedy`` of the documentation, in one line."""
+        _, _, after = self.documentation.partition("Remedy\n------\n")
+        return " ".join(after.split("\n\n")[0].split())
+
+    def finding(
+        self,
+        message: str,
+        *,
+        element: str = "",
+        origin: Origin | None = None,
+        evidence: Mapping[str, Any] | None = None,
+        help: str = "",
+        severity: Severity | None = None,
+    ) -> Finding:
+        """Return a finding of this rule.
+
+        Parameters
+        ----------
+        message : str
+            One sentence without a line break: what is the matter.
+        element : str
+            The body, pair or model it is about.
+        origin : Origin, optional
+            Where that was written, as ``scene.origin`` has it.
+        evidence : mapping, optional
+            Numbers, with their units in the keys.
+        help : str
+            What to do; the remedy of the documentation where nothing is given.
+        severity : "error", "warning" or "note", optional
+        """
+        file, line = (origin.file, origin.line) if origin else ("", 0)
+        return Finding(
+            self.code,
+            self.name,
+            severity or self.severity,
+            message,
+            element,
+            file,
+            line,
+            dict(evidence or {}),
+            help or self.remedy,
+        )

@@ -1,0 +1,56 @@
+"""The inertia of a link is all ones, which nobody measured.
+
+What it does
+------------
+Reports links whose moments of inertia are 1, 1, 1 kg·m², with products that are all zero or all one;
+one finding lists them all.
+
+Why it matters
+--------------
+A unit inertia belongs to a body of some tens of kilograms and a metre in size. On a small link it
+dominates the mass matrix, and every acceleration and reaction is wrong; PyBullet's default hides it,
+because it computes inertias from the collision shapes.
+
+Example
+-------
+``<inertia ixx="1.0" ixy="0" ixz="0" iyy="1.0" iyz="0" izz="1.0"/>`` in PyBullet's minitaur.urdf.
+
+Remedy
+------
+Write the inertia that follows from the mass and the shape.
+
+References
+----------
+PyBullet gives the same 1, 1, 1 kg·m² to links without ``<inertial>``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mbplugin.analysis import Analysis
+from mbplugin.linter.checks.inertia import placeholder
+from mbplugin.linter.files.places import body_place, counted, listed
+from mbplugin.linter.finding import Finding, Severity
+from mbplugin.linter.registry import make_finding
+from mbplugin.model.scene import Scene
+
+SEVERITY: Severity = "warning"
+
+
+def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+    """Yield one finding per model."""
+    links = [body.name for body in scene.mechanism.bodies if placeholder(body)]
+    if not links:
+        return
+    places = [body_place(scene, link, "inertia", "inertial") for link in links]
+    has = "has" if len(links) == 1 else "have"
+    yield make_finding(
+        __name__,
+        SEVERITY,
+        f"{counted(len(links), 'link')} {has} the placeholder inertia 1, 1, 1 kg·m²: {listed(links)}",
+        element=links[0],
+        origin=places[0],
+        evidence={"links": links, "places": [str(place) for place in places if place]},
+        help="write the inertia that follows from mass and shape",
+    )

@@ -1,0 +1,39 @@
+"""Two elements have the same name.
+
+What it does
+------------
+Reports joints, models and constraints whose name is taken already; the later one is read with a
+number behind its name.
+
+Why it matters
+--------------
+Whatever is looked up by name finds the other one: motors, mimics, results.
+
+Example
+-------
+Two ``<joint name="hinge">`` in one file.
+
+Remedy
+------
+Rename one of them.
+
+References
+----------
+URDF: names of links and of joints are unique.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mbplugin.analysis import Analysis
+from mbplugin.linter.defects import reported_defects
+from mbplugin.linter.finding import Finding, Severity
+from mbplugin.model.scene import Scene
+
+SEVERITY: Severity = "warning"
+
+
+def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+    """Yield what the reader noted."""
+    return reported_defects(__name__, SEVERITY, scene, "rename one of them")

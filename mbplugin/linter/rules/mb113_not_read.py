@@ -1,0 +1,40 @@
+"""Something in the file is not read as it is written.
+
+What it does
+------------
+Reports elements and attributes that have no place in the mechanism, and words that the format does not
+have. All of one kind are one finding; it is a note where it says how a simulator solves or controls.
+
+Why it matters
+--------------
+What the file says and what is analyzed differ.
+
+Example
+-------
+An inactive ``<equality>``, a tendon or a position actuator in MJCF, an SDF ``<state>``, ``<dynamic>`` for
+``<dynamics>`` in a URDF.
+
+Remedy
+------
+Remove the element, or state it in a scene file.
+
+References
+----------
+The formats' specifications.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mbplugin.analysis import Analysis
+from mbplugin.linter.defects import reported_defects
+from mbplugin.linter.finding import Finding, Severity
+from mbplugin.model.scene import Scene
+
+SEVERITY: Severity = "warning"
+
+
+def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+    """Yield what the reader noted."""
+    return reported_defects(__name__, SEVERITY, scene, "state it in a scene file, or remove it")

@@ -1,0 +1,80 @@
+"""A loop restrains the same motion more than once.
+
+What it does
+------------
+Reports every block of the constraint graph whose constraint rows are linearly dependent at the rank
+tolerance: its degree of redundancy p, and each independent self-stress in words. A scene that declares
+just this value is not reported.
+
+Why it matters
+--------------
+A rigid simulator cannot tell how the load divides among redundant constraints: reactions are
+arbitrary, some solvers jam, and a real mechanism built this way needs exact tolerances or
+flexibility.
+
+Example
+-------
+A planar four-bar whose four hinges are all revolute: 20 rows of rank 17, so p = 3.
+
+Remedy
+------
+Replace passive pairs by weaker ones as the finding proposes (a joint that is driven, braked, limited or
+locked stays as it is; where those stand in the way, the finding names them), declare the value in the
+scene file when it is intended (``[lint] degree_of_redundancy``), or model the listed bodies as flexible.
+
+References
+----------
+wojtyra2013 (6), (7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mbplugin.analysis import Analysis
+from mbplugin.analysis.remedies import Change, Obstacle, no_remedy
+from mbplugin.linter.checks.blocks import block_place, obstacles_to, proposed_changes, undeclared_blocks
+from mbplugin.linter.files.places import counted
+from mbplugin.linter.finding import Finding, Severity
+from mbplugin.linter.registry import make_finding
+from mbplugin.model.scene import Scene
+
+SEVERITY: Severity = "warning"
+
+
+def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+    """Yield one finding per redundant block."""
+    for ranked in undeclared_blocks(scene, analysis):
+        assert analysis is not None
+        members = ranked.block.constraints
+        stresses = [s for s in analysis.self_stresses if s.constraints[0] in members]
+        loaded = {name for s in stresses for name in s.constraints}
+        changes, obstacles = proposed_changes(analysis, ranked), obstacles_to(analysis, ranked)
+        element, origin = block_place(scene, [name for name in members if name in loaded])
+        yield make_finding(
+            __name__,
+            SEVERITY,
+            f"{counted(ranked.redundancy, 'redundant constraint')}: " + "; ".join(s.text for s in stresses),
+            element=element,
+            origin=origin,
+            evidence={
+                "degree_of_redundancy": ranked.redundancy,
+                "constraints": list(members),
+                "sigma_r": ranked.sigma_r if ranked.rank else None,
+                "sigma_r_plus_1": ranked.sigma_next,
+                "toml": "\n\n".join(change.toml() for change in changes),
+                "obstacles": {obstacle.constraint: list(obstacle.duties) for obstacle in obstacles},
+            },
+            help=_help(changes, obstacles),
+        )
+
+
+def _help(changes: Sequence[Change], obstacles: Sequence[Obstacle]) -> str:
+    if changes:
+        return "make " + " and ".join(f"{c.constraint} {c.new} instead of {c.old}" for c in changes)
+    if not obstacles:
+        return "release one of the constraints named"
+    return (
+        f"{no_remedy(obstacles)}; declare the redundancy, model the bodies as flexible, or say passive = true"
+        " in a [[pair]] of a joint that has no drive, brake or end stop"
+    )

@@ -1,0 +1,68 @@
+"""A closure is of a stronger type than its loop can use.
+
+What it does
+------------
+Tells of every redundant block whose first proved remedy is one stated closure: made weaker, it alone
+removes the redundancy of the block and leaves the mobility as it is; names the type and the lines to
+paste.
+
+Why it matters
+--------------
+The type of a closure is often a guess, because few formats can say it, and it decides the answer: one
+planar robot is redundant 0, 1 or 3 times when its closure is read as a point in a line, a ball or a
+hinge. Weakening the closure leaves the tree of the robot as it was drawn.
+
+Example
+-------
+The fourth hinge of a planar four-bar, closed as ``revolute`` (p = 3) instead of ``point-on-line``
+(p = 0).
+
+Remedy
+------
+Give the closure the weaker type, if the real joint has that play; or keep it and declare the
+redundancy.
+
+References
+----------
+wojtyra2013 (21) to (27): rows of the left null space that form a regular block can be released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mbplugin.analysis import Analysis
+from mbplugin.linter.checks.blocks import proposed_changes, undeclared_blocks
+from mbplugin.linter.files.places import constraint_place
+from mbplugin.linter.finding import Finding, Severity
+from mbplugin.linter.registry import make_finding
+from mbplugin.model.scene import Scene
+
+SEVERITY: Severity = "warning"
+
+
+def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+    """Yield one finding per block whose remedy is one closure."""
+    if analysis is None or analysis.singular_pose:
+        # what is too strong at a singular pose is just right beside it
+        return
+    for ranked in undeclared_blocks(scene, analysis):
+        changes = proposed_changes(analysis, ranked)
+        if len(changes) != 1 or not analysis.mechanism.pair_by_name[changes[0].constraint].closure:
+            continue
+        (change,) = changes
+        yield make_finding(
+            __name__,
+            SEVERITY,
+            f"closure {change.constraint!r} is {change.old} where {change.new} would do: that takes the "
+            f"degree of redundancy of its loop from {ranked.redundancy} to 0 and leaves the mobility",
+            element=change.constraint,
+            origin=constraint_place(scene, change.constraint),
+            evidence={
+                "type": change.old,
+                "weaker_type": change.new,
+                "degree_of_redundancy": ranked.redundancy,
+                "toml": change.toml(),
+            },
+            help=f"add to the scene:\n{change.toml()}",
+        )

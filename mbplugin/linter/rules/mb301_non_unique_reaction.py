@@ -1,0 +1,65 @@
+"""Joint reactions are not determined by the rigid model.
+
+What it does
+------------
+Lists, for every redundant block, the constraints whose reaction can change without any change of the
+motion, and which of their components.
+
+Why it matters
+--------------
+A simulator still prints numbers for them: four engines give four answers for one four-bar, without a
+warning. No bearing, brake or bolt can be sized by them.
+
+Example
+-------
+In a planar four-bar of four hinges ``tz``, ``rx`` and ``ry`` are open in every hinge, ``tx`` and
+``ty`` are determined.
+
+Remedy
+------
+Remove the redundancy, or make the bodies between these constraints flexible and use the components
+that are determined.
+
+References
+----------
+wojtyra2013 (21) to (27); pekal2024 (54).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mbplugin.analysis import Analysis
+from mbplugin.linter.checks.blocks import block_place, non_unique, redundant_blocks
+from mbplugin.linter.files.places import counted, listed
+from mbplugin.linter.finding import Finding, Severity
+from mbplugin.linter.registry import make_finding
+from mbplugin.model.scene import Scene
+
+SEVERITY: Severity = "warning"
+
+
+def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+    """Yield one finding per redundant block."""
+    if analysis is None:
+        return
+    for ranked in redundant_blocks(analysis):
+        verdicts = non_unique(analysis, ranked)
+        if not verdicts:
+            continue
+        components = {v.name: [c.name for c in v.components if not c.unique] for v in verdicts}
+        element, origin = block_place(scene, list(components))
+        isnt = "reaction is" if len(verdicts) == 1 else "reactions are"
+        yield make_finding(
+            __name__,
+            SEVERITY,
+            f"{len(verdicts)} {isnt} not unique, any simulator's numbers for them are arbitrary: "
+            + listed([f"{name} ({' '.join(open_)})" for name, open_ in components.items()], 12),
+            element=element,
+            origin=origin,
+            evidence={
+                "components": components,
+                "indeterminate_dim": {v.name: v.indeterminate_dim for v in verdicts},
+            },
+            help=f"remove {counted(ranked.redundancy, 'redundant constraint')}, or state compliances",
+        )

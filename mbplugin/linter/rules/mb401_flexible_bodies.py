@@ -1,0 +1,54 @@
+"""Bodies that must be modelled as flexible if reactions are to be right.
+
+What it does
+------------
+Lists the bodies on which some reaction is not unique. All others may stay rigid in a hybrid model.
+
+Why it matters
+--------------
+What decides how the load divides among redundant constraints is the compliance of just these bodies; a
+model that keeps one of them rigid gives that body's reactions by accident.
+
+Example
+-------
+In a spatial parallelogram with a fourth rod, the four rods and the platform, but not what hangs on it.
+
+Remedy
+------
+Make them flexible, or remove the redundancy.
+
+References
+----------
+pekal2024, section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mbplugin.analysis import Analysis
+from mbplugin.linter.files.places import body_place, counted, listed
+from mbplugin.linter.finding import Finding, Severity
+from mbplugin.linter.registry import make_finding
+from mbplugin.model.scene import Scene
+
+SEVERITY: Severity = "warning"
+
+
+def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+    """Yield at most one finding."""
+    if analysis is None:
+        return
+    flexible = [body.name for body in analysis.bodies if not body.may_stay_rigid]
+    if not flexible:
+        return
+    yield make_finding(
+        __name__,
+        SEVERITY,
+        f"{counted(len(flexible), 'body').replace('bodys', 'bodies')} of {len(analysis.bodies)} must not be "
+        f"rigid where reactions count: {listed(flexible, 12)}",
+        element=flexible[0],
+        origin=body_place(scene, flexible[0]),
+        evidence={"bodies": flexible},
+        help="model them as flexible, or remove the redundancy; the other bodies may stay rigid",
+    )

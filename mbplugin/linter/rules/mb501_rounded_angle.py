@@ -1,0 +1,121 @@
+"""A rounded angle decides whether a loop is redundant.
+
+What it does
+------------
+Takes the loops whose singular values lie near the tolerance, and reads the file once more with rounded
+angles replaced by the multiples of π they stand for. Where that moves such a singular value to a tenth
+or less, it reports the literals: one finding per value, with every place where it is written. A value
+whose error is below a tenth of the worst one in its loops is a warning, because it counts only once
+the others are corrected.
+
+Why it matters
+--------------
+``1.57075`` is 4.6e-5 rad less than π/2. Axes that are meant to be parallel then are not: the
+constraint is redundant by intent and inconsistent by rounding, and a solver that counts it jams the
+loop or bends it with large forces.
+
+Example
+-------
+``<origin rpy="1.57075 0 3.141592" …/>`` in PyBullet's minitaur.urdf.
+
+Remedy
+------
+Write the angle with 16 digits, ``1.5707963267948966``; meanwhile analyze with ``--snap-angles``.
+
+References
+----------
+wojtyra2013 (6): with rounded data the rank is a statement at a tolerance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mbplugin.analysis import Analysis
+from mbplugin.constraints.rank import RankedBlock
+from mbplugin.constraints.reduction.null_space import Spectrum
+from mbplugin.linter.checks.blocks import ZERO, suspect_values
+from mbplugin.linter.checks.snapping import RoundedLiteral, as_meant, rounded_literals
+from mbplugin.linter.files.places import counted
+from mbplugin.linter.finding import Finding, Severity
+from mbplugin.linter.registry import make_finding
+from mbplugin.model.scene import Scene
+
+SEVERITY: Severity = "error"
+#: A singular value was made by rounding when it falls by this factor with the angles meant.
+_FALLS = 10.0
+#: Literals with errors below this fraction of the worst one do not decide.
+_MINOR = 0.1
+
+
+def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+    """Yield one finding per distinct rounded value."""
+    if analysis is None or scene.request is None or scene.request.snap_angles:
+        return
+    blocks = [
+        ranked
+        for ranked in analysis.blocks
+        if suspect_values(ranked, analysis.tolerance) and any(rounded_literals(scene, ranked))
+    ]
+    spectra = as_meant(scene, analysis, blocks) if blocks else None
+    if spectra is None:
+        return
+    caused = [
+        (ranked, meant)
+        for ranked, meant in zip(blocks, spectra, strict=True)
+        if _made_by_rounding(ranked, meant, analysis.tolerance)
+    ]
+    literals = [literal for ranked, _ in caused for literal in rounded_literals(scene, ranked)]
+    worst = max((abs(literal.angle.error) for literal in literals), default=0.0)
+    by_value: dict[str, list[RoundedLiteral]] = {}
+    for literal in literals:
+        by_value.setdefault(literal.angle.literal.lstrip("+-"), []).append(literal)
+    for same in by_value.values():
+        minor = abs(same[0].angle.error) < _MINOR * worst
+        yield _finding(same, caused, analysis.tolerance, "warning" if minor else SEVERITY)
+
+
+def _made_by_rounding(ranked: RankedBlock, meant: Spectrum, tolerance: float) -> bool:
+    return any(meant.relative[k] < value / _FALLS for k, value in suspect_values(ranked, tolerance))
+
+
+def _finding(
+    same: Sequence[RoundedLiteral],
+    caused: Sequence[tuple[RankedBlock, Spectrum]],
+    tolerance: float,
+    severity: Severity,
+) -> Finding:
+    first = same[0]
+    angle, names = first.angle, list(dict.fromkeys(literal.name for literal in same))
+    values = [value for ranked, _ in caused for _, value in suspect_values(ranked, tolerance)]
+    written = sum(ranked.spectrum.redundancy(ZERO) for ranked, _ in caused)
+    meant = sum(spectrum.redundancy(tolerance) for _, spectrum in caused)
+    return make_finding(
+        __name__,
+        severity,
+        f'{first.part}="{first.origin.text}" of {first.name} stands for {angle.name}: {angle.literal} is '
+        f"{abs(angle.error):.2g} rad off, in {counted(len(names), 'joint')} of "
+        f"{counted(len(caused), 'loop')} whose degree of redundancy is {meant} with the angles meant, and "
+        f"{written} as written at tolerances below {min(values):.2g}",
+        element=first.name,
+        origin=first.origin,
+        evidence={
+            "literal": angle.literal,
+            "stands_for": angle.name,
+            "meant_rad": angle.meant,
+            "error_rad": angle.error,
+            "joints": names,
+            "places": [
+                {
+                    "file": literal.origin.file,
+                    "line": literal.origin.line,
+                    "joint": literal.name,
+                    "text": literal.origin.text,
+                }
+                for literal in same
+            ],
+            "degree_of_redundancy_meant": meant,
+            "degree_of_redundancy_written": written,
+        },
+        help=f"write {angle.meant!r}, or analyze as meant with --snap-angles",
+    )

@@ -1,0 +1,32 @@
+"""The text is not well-formed XML.
+
+What it does
+------------
+Parses the file with entities off, and forgives exactly what PyBullet's parser forgives: text before
+``<?xml``, two hyphens in a comment, and prefixes that are not declared.
+
+Why it matters
+--------------
+What stands behind the fault would be lost, and a truncated file would look like a smaller robot.
+
+Example
+-------
+``<link name="arm">`` without its ``</link>``.
+
+Remedy
+------
+Correct the text at the line named; a truncated file has to be copied again.
+
+References
+----------
+Extensible Markup Language (XML) 1.0, section 2.1.
+"""
+
+from __future__ import annotations
+
+from mbplugin.linter.finding import Severity
+from mbplugin.linter.unusable import check
+
+SEVERITY: Severity = "error"
+
+__all__ = ["SEVERITY", "check"]

@@ -1,0 +1,31 @@
+"""A name is that of no body, pair or coordinate.
+
+What it does
+------------
+Resolves every name in closures, couplings, drivers, locks and coordinates.
+
+Why it matters
+--------------
+A closure on the wrong body is another mechanism, so nothing near is taken instead.
+
+Example
+-------
+``body_b = "lower_lge"`` in a ``[[closure]]``.
+
+Remedy
+------
+Correct the name; the sentence proposes the nearest one.
+
+References
+----------
+The scene schema, ``mbplugin schema scene``.
+"""
+
+from __future__ import annotations
+
+from mbplugin.linter.finding import Severity
+from mbplugin.linter.unusable import check
+
+SEVERITY: Severity = "error"
+
+__all__ = ["SEVERITY", "check"]

@@ -1,0 +1,31 @@
+"""A scene file does not follow the schema.
+
+What it does
+------------
+Reads the TOML and compares tables, keys and values with the schema; unknown keys are refused.
+
+Why it matters
+--------------
+A key that is silently ignored is a closure that is silently missing.
+
+Example
+-------
+``[[closuer]]``, or ``xyz_a = [0, 1]``.
+
+Remedy
+------
+Correct the line named; the sentence proposes the nearest key.
+
+References
+----------
+The scene schema, ``mbplugin schema scene``; TOML 1.0.
+"""
+
+from __future__ import annotations
+
+from mbplugin.linter.finding import Severity
+from mbplugin.linter.unusable import check
+
+SEVERITY: Severity = "error"
+
+__all__ = ["SEVERITY", "check"]

@@ -1,0 +1,31 @@
+"""A package that this input needs is not installed.
+
+What it does
+------------
+Asks for an optional package only when a file needs it: MuJoCo for MJCF, a xacro for xacro files.
+
+Why it matters
+--------------
+Without it the file cannot be read.
+
+Example
+-------
+``mbplugin lint humanoid.xml`` without the ``mujoco`` package.
+
+Remedy
+------
+Install the extra that the sentence names, such as ``pip install mbplugin[mjcf]``.
+
+References
+----------
+The optional dependencies in ``pyproject.toml``.
+"""
+
+from __future__ import annotations
+
+from mbplugin.linter.finding import Severity
+from mbplugin.linter.unusable import check
+
+SEVERITY: Severity = "error"
+
+__all__ = ["SEVERITY", "check"]

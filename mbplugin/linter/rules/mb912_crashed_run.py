@@ -1,0 +1,32 @@
+"""Linting a file failed in a way that nobody foresaw.
+
+What it does
+------------
+Lints each file by itself: what goes wrong with one, a process that dies included, is reported for that
+file, and the others are linted.
+
+Why it matters
+--------------
+Nothing is known about this file, so the exit code is 2.
+
+Example
+-------
+A mesh library that ends the process; memory that runs out.
+
+Remedy
+------
+This is a bug in mbplugin: please report it with the traceback in the JSON and the file.
+
+References
+----------
+The exit codes of ``mbplugin lint``.
+"""
+
+from __future__ import annotations
+
+from mbplugin.linter.finding import Severity
+from mbplugin.linter.unusable import check
+
+SEVERITY: Severity = "error"
+
+__all__ = ["SEVERITY", "check"]

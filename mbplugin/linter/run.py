@@ -1,0 +1,199 @@
+"""One lint run: load, analyze, apply the rules, and say how bad it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from mbplugin.analysis import Analysis
+from mbplugin.api import analyze, load, with_coordinates
+from mbplugin.errors import BadUsage, MbPluginError
+from mbplugin.linter.apply import apply_rules
+from mbplugin.linter.config.ignores import Suppressed
+from mbplugin.linter.finding import SEVERITIES, Finding, Severity
+from mbplugin.linter.registry import find_rule
+from mbplugin.model.scene import Origin, Scene
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What a lint run found.
+
+    Parameters
+    ----------
+    source : str
+        The file, or ``<client 0>``.
+    findings : tuple of Finding
+        Selected ones, the most severe first.
+    analysis : Analysis or None
+        None where no mechanism could be built or its loops could not be closed.
+    scene : Scene or None
+        None where the input was unreadable.
+    fail_on : "error", "warning" or "note"
+    suppressed : tuple of Suppressed
+        Findings that the configuration ignores, each with its reason.
+    """
+
+    source: str
+    findings: tuple[Finding, ...]
+    analysis: Analysis | None
+    scene: Scene | None
+    fail_on: Severity = "error"
+    suppressed: tuple[Suppressed, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """0 clean, 1 findings at or above ``fail_on``, 2 unusable input."""
+        if any(f.code.startswith("MB9") and f.severity == "error" for f in self.findings):
+            return 2
+        return int(any(self.fails(finding) for finding in self.findings))
+
+    def fails(self, finding: Finding) -> bool:
+        """Return whether a finding is at or above ``fail_on``."""
+        return SEVERITIES.index(finding.severity) >= SEVERITIES.index(self.fail_on)
+
+
+def lint(
+    source: str | os.PathLike[str] | int | Scene,
+    *,
+    q: Mapping[str, float] | None = None,
+    base: Literal["fixed", "free"] | None = None,
+    package_dirs: Sequence[str] = (),
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    fail_on: Severity = "error",
+    snap_angles: bool = False,
+    text: str | None = None,
+    default_tolerance: float | None = None,
+    xacro_unsafe: bool = False,
+    **options: Any,
+) -> Report:
+    """Lint a file, a live client or a scene; unusable input becomes an MB9xx finding.
+
+    Parameters
+    ----------
+    source : path, int or Scene
+    q : mapping of joint coordinate to value, optional
+        rad and m.
+    base, package_dirs
+        As in ``load``.
+    select, ignore : sequence of str
+        Codes, or beginnings of codes such as ``MB2``.
+    fail_on : "error", "warning" or "note"
+        From which severity on ``exit_code`` is 1.
+    snap_angles : bool
+        Analyze with rounded angle literals read as the fraction of π they stand for.
+    text : str, optional
+        The content of ``source``, when it was not read from a file.
+    default_tolerance : float, optional
+        The relative rank tolerance where neither the call nor the scene states one.
+    xacro_unsafe : bool
+        Expand xacro as the program does, whatever it runs or reads.
+    **options
+        ``tolerance``, ``method``, ``planar``, ``samples``, ``groups`` of ``analyze``.
+
+    Raises
+    ------
+    BadUsage
+        A request that cannot be meant, such as a tolerance of 2.
+    """
+    if fail_on not in SEVERITIES:
+        raise BadUsage(f"fail_on is {fail_on!r}", expected=f"one of {', '.join(SEVERITIES)}")
+    name, scene, analysis, failure = _name(source), None, None, None
+    try:
+        scene = _load(source, base, package_dirs, snap_angles, text, xacro_unsafe)
+        if q:
+            scene = with_coordinates(scene, q)
+        analysis = analyze(_with_tolerance(scene, default_tolerance), **options)
+    except BadUsage:
+        raise
+    except MbPluginError as error:
+        failure = _as_finding(error, name, scene)
+    found = [] if scene is None else _findings(scene, analysis, select, ignore)
+    if failure is not None:
+        found.append(failure)
+    return Report(name, by_severity(found), analysis, scene, fail_on)
+
+
+def by_severity(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings in the order of a report: the most severe first, then by code."""
+    return tuple(sorted(findings, key=lambda f: (-SEVERITIES.index(f.severity), f.code)))
+
+
+def _with_tolerance(scene: Scene, tolerance: float | None) -> Scene:
+    if tolerance is None or scene.options.tolerance is not None:
+        return scene
+    return replace(scene, options=replace(scene.options, tolerance=tolerance))
+
+
+def _load(
+    source: str | os.PathLike[str] | int | Scene,
+    base: Literal["fixed", "free"] | None,
+    package_dirs: Sequence[str],
+    snap_angles: bool,
+    text: str | None,
+    xacro_unsafe: bool,
+) -> Scene:
+    from mbplugin import sources
+
+    if isinstance(source, Scene):
+        return sources.reload(source, snap_angles=True) if snap_angles else source
+    if isinstance(source, int):
+        scene = load(source, base=base)
+        return sources.reload(scene, snap_angles=True) if snap_angles else scene
+    return sources.load(
+        source,
+        text=text,
+        package_dirs=tuple(package_dirs),
+        base=base,
+        snap_angles=snap_angles,
+        xacro_unsafe=xacro_unsafe,
+    )
+
+
+def _name(source: str | os.PathLike[str] | int | Scene) -> str:
+    if isinstance(source, Scene):
+        return source.files[0] if source.files else source.mechanism.name
+    return f"<client {source}>" if isinstance(source, int) else os.fspath(source)
+
+
+def _findings(
+    scene: Scene, analysis: Analysis | None, select: Sequence[str], ignore: Sequence[str]
+) -> list[Finding]:
+    ignored = (*ignore, *scene.options.ignore)
+    return list(apply_rules(scene, analysis, lambda code: is_selected(code, select, ignored)))
+
+
+def is_selected(code: str, select: Sequence[str], ignore: Sequence[str]) -> bool:
+    """Return whether a code is asked for; both lists hold codes or their beginnings."""
+    chosen = not select or any(code.startswith(prefix.upper()) for prefix in select)
+    return chosen and not any(code.startswith(prefix.upper()) for prefix in ignore)
+
+
+def _as_finding(error: MbPluginError, source: str, scene: Scene | None) -> Finding:
+    """Return unusable input as a finding; ``where`` is file:line when the error knows it."""
+    rule = find_rule(error.code)
+    file, _, line = error.where.rpartition(":")
+    known = bool(file) and line.isdigit()
+    element, place = ("", None) if scene is None or error.where else _quoted_constraint(error, scene)
+    if place is not None:
+        file, line, known = place.file, str(place.line), True
+    return Finding(
+        rule.code,
+        rule.name,
+        "error",
+        error.sentence(),
+        element=element,
+        file=file if known else error.where or source,
+        line=int(line) if known else 0,
+        help=error.remedy or rule.remedy,
+    )
+
+
+def _quoted_constraint(error: MbPluginError, scene: Scene) -> tuple[str, Origin | None]:
+    """Return the constraint that an error names, and where it was written: mechanics know no files."""
+    quoted = (c.name for c in scene.mechanism.constraints() if repr(c.name) in error.what)
+    name = next(quoted, "")
+    return name, scene.origin.get(("constraint", name, ""))

@@ -1,0 +1,1 @@
+"""What is given: the mechanism, its state, and what acts on it. Values only: no files, no engine."""

@@ -1,0 +1,209 @@
+"""The brakes of a robot as forces: what is stated, what the effort limits suggest, and when they grip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from math import isfinite
+from typing import Any
+
+from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
+from mbplugin.model.applied_forces import BrakeForce
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.mechanism.undriven import follows, unbraked_joints
+from mbplugin.model.scene import Brake
+
+BrakeLike = Brake | Mapping[str, Any]
+
+#: Reaction delay of a joint of which nothing is stated, s: what fits the stopping times that makers of
+#: small robots publish.
+ASSUMED_DELAY = 0.015
+
+_KEYS = tuple(field.name for field in fields(Brake))
+
+
+@dataclass(frozen=True)
+class JointBrake:
+    """A brake with all its numbers.
+
+    Parameters
+    ----------
+    joint, freedom : str
+    torque, static : float
+        Dry part while it slides, and the most it holds at rest, wear included, N·m or N.
+    viscous : float
+        N·m·s/rad or N·s/m.
+    delay : float
+        From the signal until the drive is without power, s.
+    engagement : float
+        From there until the brake grips, s.
+    assumed : tuple of str
+        What was not stated, one phrase each.
+    """
+
+    joint: str
+    freedom: str
+    torque: float
+    static: float
+    viscous: float
+    delay: float
+    engagement: float
+    assumed: tuple[str, ...] = ()
+
+    @property
+    def grips(self) -> float:
+        """From the signal until the brake grips, s."""
+        return self.delay + self.engagement
+
+    def force(self, signal: float = 0.0) -> BrakeForce:
+        """Return what it does after a signal at a time (s)."""
+        return BrakeForce(
+            self.joint, self.freedom, self.torque, self.static, self.viscous, signal + self.grips
+        )
+
+
+def read_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBrake, ...]:
+    """Return stated brakes with what they leave out filled in.
+
+    A torque that is not stated is the effort limit of the joint; a static one is the sliding one.
+
+    Parameters
+    ----------
+    brakes : iterable of Brake or mapping
+        A mapping has the keys of a scene's ``[[brake]]``: joint, torque and static_torque (N·m or N),
+        viscous (N·m·s/rad or N·s/m), delay and engagement (s), wear.
+
+    Raises
+    ------
+    UnknownName
+        No such joint, or an unknown key.
+    BadUsage
+        A joint without exactly one freedom, two brakes on one joint, or no torque to be had.
+    BadNumber
+        A number that is negative or not finite.
+    """
+    found = tuple(_read(mech, brake) for brake in brakes)
+    for k, brake in enumerate(found):
+        if brake.joint in (other.joint for other in found[:k]):
+            raise BadUsage(f"joint {brake.joint!r} has two brakes", expected="one per joint")
+    return found
+
+
+def brake_forces(
+    mech: Mechanism, own: tuple[Brake, ...], brakes: Iterable[BrakeLike] | None, signal: float | None
+) -> tuple[BrakeForce, ...]:
+    """Return the brakes that grip during a motion: those given, or after a mere signal a scene's own."""
+    if brakes is None and signal is None:
+        return ()
+    signal = 0.0 if signal is None else signal
+    if not (isfinite(signal) and signal >= 0):
+        raise BadUsage(f"the brakes are told to close at {signal:g} s", expected="a time from 0 on")
+    if brakes is None and not own:
+        raise BadUsage("there is a signal to brake, and no brake", remedy="state brakes")
+    return tuple(brake.force(signal) for brake in read_brakes(mech, own if brakes is None else brakes))
+
+
+def robot_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBrake, ...]:
+    """Return the brakes of all joints: the stated ones, and assumed ones at joints with an effort limit.
+
+    Raises
+    ------
+    BadUsage
+        No joint has a brake or an effort limit.
+    """
+    stated = read_brakes(mech, brakes)
+    led = {brake.joint for brake in stated}
+    assumed = (
+        Brake(pair.name, delay=ASSUMED_DELAY)
+        for pair in mech.pairs
+        if pair.name not in led and len(pair.kind.free) == 1 and _effort(pair) and not follows(mech, pair)
+    )
+    found = (*stated, *(_filled(mech.pair_by_name[b.joint], b, ("no brake is stated",)) for b in assumed))
+    if not found:
+        raise BadUsage(
+            f"no joint of {mech.name!r} has a brake or an effort limit",
+            remedy="state a [[brake]] in a scene",
+        )
+    order = {pair.name: k for k, pair in enumerate(mech.pairs)}
+    return tuple(sorted(found, key=lambda brake: order[brake.joint]))
+
+
+def brakeless(mech: Mechanism, brakes: Iterable[JointBrake]) -> tuple[str, ...]:
+    """Return one sentence for each joint that a stop finds without a brake, and why."""
+    zero, unstated = unbraked_joints(mech, {brake.joint for brake in brakes})
+    return (
+        *(f"joint {joint} has no brake: its effort limit is 0" for joint in zero),
+        *(f"joint {joint} has no brake: it states neither a brake nor an effort limit" for joint in unstated),
+    )
+
+
+def unbraked_for_freedoms(mech: Mechanism) -> tuple[str, ...]:
+    """Return a sentence on every joint that gets no brake for its effort limit: it has several freedoms."""
+    return tuple(
+        f"{pair.name}: an effort limit, but {len(pair.kind.free)} freedoms: no brake is assumed"
+        for pair in mech.pairs
+        if len(pair.kind.free) > 1 and any(isfinite(f.effort) and f.effort > 0 for f in pair.freedoms)
+    )
+
+
+def _effort(pair: Pair) -> float:
+    effort = pair.freedoms[0].effort
+    return effort if isfinite(effort) else 0.0
+
+
+def _read(mech: Mechanism, brake: BrakeLike) -> JointBrake:
+    if isinstance(brake, Mapping):
+        for key in brake:
+            if key not in _KEYS:
+                raise UnknownName(f"a brake has an unknown key {key!r}", remedy=suggestion(str(key), _KEYS))
+        if "joint" not in brake:
+            raise BadUsage("a brake names no joint", expected=f"a table of {', '.join(_KEYS)}")
+        brake = Brake(**brake)
+    pair = _braked_pair(mech, brake.joint)
+    for what in ("torque", "static_torque", "viscous", "delay", "engagement", "wear"):
+        value = getattr(brake, what)
+        if value is not None and not (isfinite(value) and value >= 0):
+            raise BadNumber(
+                f"the {what.replace('_', ' ')} of the brake of {pair.name!r} is {value:g}",
+                expected="a number that is not negative",
+            )
+    if brake.torque is None and not _effort(pair):
+        raise BadUsage(
+            f"the brake of {pair.name!r} states no torque, and the joint no effort limit",
+            remedy="state torque in its [[brake]]",
+        )
+    return _filled(pair, brake)
+
+
+def _braked_pair(mech: Mechanism, joint: str) -> Pair:
+    if joint not in mech.pair_by_name:
+        raise UnknownName(
+            f"a brake is on an unknown joint {joint!r}", remedy=suggestion(joint, list(mech.pair_by_name))
+        )
+    pair = mech.pair_by_name[joint]
+    if len(pair.kind.free) != 1:
+        raise BadUsage(
+            f"a brake is on the {pair.type} joint {joint!r}, which has {len(pair.kind.free)} freedoms",
+            expected="a joint with one",
+        )
+    return pair
+
+
+def _filled(pair: Pair, brake: Brake, assumed: tuple[str, ...] = ()) -> JointBrake:
+    effort = _effort(pair)
+    unit = "N" if pair.kind.free[0][0] == "t" else "N·m"
+    if brake.torque is None:
+        assumed = (*assumed, f"its torque is the effort limit, {effort:g} {unit}")
+    torque = brake.wear * (effort if brake.torque is None else brake.torque)
+    static = torque if brake.static_torque is None else brake.wear * brake.static_torque
+    if static < torque:
+        raise BadUsage(
+            f"the brake of {pair.name!r} holds {static:g} {unit} and slides with {torque:g} {unit}",
+            expected="static_torque not below torque",
+        )
+    if assumed and brake.delay == ASSUMED_DELAY:
+        assumed = (*assumed, f"its delay is {brake.delay:g} s")
+    return JointBrake(
+        pair.name, pair.kind.free[0], torque, static, brake.viscous, brake.delay, brake.engagement, assumed
+    )

@@ -1,0 +1,175 @@
+"""Poses of all bodies from joint coordinates, and the tree's motion axes in the world."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbplugin.errors import BadNumber, UnknownName, suggestion
+from mbplugin.model.mechanism.joint import advance, measure, motion_subspace, pair_transform, zero_coordinates
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.mechanism.topology import TreeJoint
+from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation, rotation_from_quaternion
+
+JointValues = Mapping[str, float] | Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class BodyPoses:
+    """Link frames L of all bodies in the world, and where their centres of mass C are.
+
+    Parameters
+    ----------
+    R_WL : (N, 3, 3) array
+    p_WL : (N, 3) array, m
+    p_WC : (N, 3) array, m
+    """
+
+    R_WL: Array
+    p_WL: Array
+    p_WC: Array
+
+    def of(self, index: int) -> Pose:
+        """Return X_WL of a body; index −1 is the ground."""
+        return Pose(self.R_WL[index], self.p_WL[index]) if index >= 0 else Pose.identity()
+
+
+def home(mech: Mechanism) -> Array:
+    """Return q at which every joint frame coincides and every free root sits at the origin."""
+    q = np.zeros(len(mech.q_names))
+    for joint in mech.tree.joints:
+        if joint.pair is None:
+            q[joint.q] = [*mech.bodies[mech.body_index[joint.outer]].p_LC, 0, 0, 0, 1]
+        else:
+            q[joint.q] = zero_coordinates(joint.pair.type, joint.pair.kind.free)
+    return q
+
+
+def joint_vector(mech: Mechanism, values: JointValues, base: Array | None = None) -> Array:
+    """Return q as a vector, from a vector, a mapping of coordinate names, or nothing.
+
+    Raises
+    ------
+    UnknownName
+        A name that is no joint coordinate; pairs that close a loop have none.
+    BadNumber
+        A vector of another length, or a value that is not finite.
+    """
+    return _vector(mech, mech.q_names, values, home(mech) if base is None else base)
+
+
+def rate_vector(mech: Mechanism, values: JointValues, base: Array | None = None) -> Array:
+    """Return qd as a vector, in the same way as :func:`joint_vector`."""
+    return _vector(mech, mech.qd_names, values, np.zeros(len(mech.qd_names)) if base is None else base)
+
+
+def _vector(mech: Mechanism, names: tuple[str, ...], values: JointValues, base: Array) -> Array:
+    out = np.array(base, dtype=float)
+    if isinstance(values, Mapping):
+        index = {name: i for i, name in enumerate(names)}
+        for name, value in values.items():
+            if name not in index:
+                raise _unknown_coordinate(mech, name, names)
+            out[index[name]] = value
+    elif values is not None:
+        out = np.array(values, dtype=float).reshape(-1)
+    if out.shape != (len(names),):
+        raise BadNumber(f"the joint vector has {out.size} entries", expected=f"{len(names)} as in q_names")
+    if not np.isfinite(out).all():
+        raise BadNumber("a joint value is not finite", expected="numbers in rad or m")
+    return out
+
+
+def _unknown_coordinate(mech: Mechanism, name: str, names: tuple[str, ...]) -> UnknownName:
+    if name in (pair.name for pair in mech.tree.cut):
+        return UnknownName(
+            f"joint {name!r} closes a loop and has no coordinate of its own",
+            remedy="give the other joints of its loop; its value follows when the loop is closed",
+        )
+    return UnknownName(f"no joint coordinate is called {name!r}", remedy=suggestion(name, names))
+
+
+def forward(mech: Mechanism, q: Array) -> BodyPoses:
+    """Return the poses of all bodies at joint coordinates q (closures are not looked at)."""
+    n = len(mech.bodies)
+    R, p = np.empty((n, 3, 3)), np.empty((n, 3))
+    index = mech.body_index
+    for joint in mech.tree.joints:
+        outer = index[joint.outer]
+        R[outer], p[outer] = _outer_pose(mech, joint, q, R, p)
+    p_LC = np.array([body.p_LC for body in mech.bodies]).reshape(n, 3)
+    return BodyPoses(R, p, p + np.einsum("nij,nj->ni", R, p_LC))
+
+
+def _outer_pose(mech: Mechanism, joint: TreeJoint, q: Array, R: Array, p: Array) -> tuple[Array, Array]:
+    if joint.pair is None:
+        q_free = q[joint.q]
+        R_WL = rotation_from_quaternion(q_free[3:])
+        return R_WL, q_free[:3] - R_WL @ mech.bodies[mech.body_index[joint.outer]].p_LC
+    inner = mech.body_index[joint.inner]
+    X = joint.pair.X_AP.inverse() if joint.reversed else joint.pair.X_SB
+    X_PS = pair_transform(joint.pair, q[joint.q]) if joint.pair.kind.free else None
+    if joint.reversed:
+        X = X if X_PS is None else X_PS.inverse() @ X
+        X = joint.pair.X_BS @ X
+    else:
+        X = X if X_PS is None else X_PS @ X
+        X = joint.pair.X_AP @ X
+    return (X.R, X.p) if inner < 0 else (R[inner] @ X.R, p[inner] + R[inner] @ X.p)
+
+
+def coordinates_of(mech: Mechanism, poses: BodyPoses) -> Array:
+    """Return q that reproduces given body poses as far as the tree's joints allow."""
+    q = home(mech)
+    for joint in mech.tree.joints:
+        outer = poses.of(mech.body_index[joint.outer])
+        if joint.pair is None:
+            com = poses.p_WC[mech.body_index[joint.outer]]
+            q[joint.q] = [*com, *quaternion_from_rotation(outer.R)]
+        else:
+            q[joint.q] = measure(joint.pair, relative_pose(mech, joint.pair, poses))
+    return q
+
+
+def relative_pose(mech: Mechanism, pair: Pair, poses: BodyPoses) -> Pose:
+    """Return X_PS of a pair, tree or cut."""
+    X_WP = poses.of(mech.body_index[pair.body_a]) @ pair.X_AP
+    return X_WP.inverse() @ poses.of(mech.body_index[pair.body_b]) @ pair.X_BS
+
+
+def displace(mech: Mechanism, q: Array, step: Array) -> Array:
+    """Return q after a step in joint rates (rotations stay on the group)."""
+    out = np.array(q)
+    for joint in mech.tree.joints:
+        kind = "floating" if joint.pair is None else joint.pair.type
+        out[joint.q] = advance(kind, q[joint.q], step[joint.qd])
+    return out
+
+
+def joint_axes(mech: Mechanism, joint: TreeJoint, poses: BodyPoses) -> tuple[Array, Array]:
+    """Return the twists of ``outer`` relative to ``inner`` per unit rate, and their world point.
+
+    Returns
+    -------
+    S : (6, f) array
+        World axes, at the returned point.
+    point : (3,) array
+        m.
+    """
+    index = mech.body_index
+    if joint.pair is None:
+        return np.eye(6), poses.p_WC[index[joint.outer]]
+    pair = joint.pair
+    X_WP = poses.of(index[pair.body_a]) @ pair.X_AP
+    X_WS = poses.of(index[pair.body_b]) @ pair.X_BS
+    S = motion_subspace(pair, X_WP.R, X_WS.R)
+    return (-S if joint.reversed else S), X_WS.p
+
+
+def free_pose(mech: Mechanism, body: str, X_WL: Pose) -> Array:
+    """Return the free-joint coordinates that put a root body's link frame at a pose."""
+    p_LC = mech.bodies[mech.body_index[body]].p_LC
+    return np.concatenate((X_WL.apply(p_LC), quaternion_from_rotation(X_WL.R)))

@@ -1,0 +1,253 @@
+"""The scene: a mechanism, its state, what acts on it, and where each element was written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from mbplugin.errors import BadUsage
+from mbplugin.model.mechanism.coupling import Lock
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import Array, Pose
+from mbplugin.model.spring import JointSpring, Spring
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked of ``load``; kept in the scene so that it can be asked again.
+
+    Parameters
+    ----------
+    path : str
+        The file; ``<stdin>`` for text that was handed over.
+    text : str, optional
+        The content, where it was handed over rather than read.
+    package_dirs : tuple of str
+        Folders in which ``package://`` and relative names are looked up.
+    base : "fixed" or "free", optional
+        Overrides what the file says about root links.
+    snap_angles : bool
+        Read rounded angle literals as the fraction of π they stand for.
+    xacro_unsafe : bool
+        Expand xacro as the program does, whatever it runs or reads.
+    """
+
+    path: str
+    text: str | None = None
+    package_dirs: tuple[str, ...] = ()
+    base: Literal["fixed", "free"] | None = None
+    snap_angles: bool = False
+    xacro_unsafe: bool = False
+
+    @property
+    def folder(self) -> Path:
+        """The folder against which relative names are resolved."""
+        return Path(os.path.realpath(self.path)).parent if self.text is None else Path.cwd()
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where an element was written: file, line (from 1) and the literal text."""
+
+    file: str
+    line: int
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+#: (kind, name, part): kind is ``body``, ``constraint`` or ``model``; part is empty for the element
+#: itself, or names a literal of it: ``inertial``, ``mass``, ``inertia``, ``axis``, ``rpy``, ``rpy_a`` …
+OriginKey = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Defect:
+    """Something a reader saw and could read past; a rule of the same code reports it.
+
+    ``severity`` is "note" where it weighs less than the rule says; empty: as the rule says.
+    """
+
+    code: str
+    element: str
+    message: str
+    origin: Origin | None = None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    severity: Literal["", "note", "warning"] = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A geometry of a link.
+
+    Parameters
+    ----------
+    role : "visual" or "collision"
+    kind : str
+        ``box`` (size x y z), ``sphere`` (radius), ``cylinder`` and ``capsule`` (radius, length along
+        z), ``plane`` or ``mesh`` (size is the scale).
+    size : tuple of float
+        Metres; scale factors for a mesh.
+    X_LS : Pose
+        Shape frame in the link frame.
+    mesh : str
+        The mesh's file as written.
+    beside : str
+        The model file next to which it is looked up, in a scene; empty: the file that was asked for.
+    """
+
+    role: str
+    kind: str
+    size: tuple[float, ...]
+    X_LS: Pose
+    mesh: str = ""
+    beside: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Joint coordinates and rates in the order of q_names and qd_names; ``given`` are held when a
+    loop is closed."""
+
+    q: Array
+    qd: Array
+    given: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """A force (N) and torque (N·m) on a body at a point of its link frame (m)."""
+
+    body: str
+    force: Array
+    torque: Array
+    point: Array
+    frame: str = "world"
+
+
+@dataclass(frozen=True, eq=False)
+class Stiffness:
+    """Stiffness of a pair (6×6, N/m and N·m/rad, in its predecessor frame) or a body's beam section."""
+
+    pair: str = ""
+    matrix: Array | None = None
+    body: str = ""
+    section: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Brake:
+    """A joint brake: delays (s), Coulomb and static torque (N·m or N), viscous part (N·m·s/rad)."""
+
+    joint: str
+    torque: float | None = None
+    static_torque: float | None = None
+    viscous: float = 0.0
+    delay: float = 0.0
+    engagement: float = 0.0
+    wear: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Payload:
+    """A mass (kg) carried by a body: centre of mass (m) in its link frame, inertia (kg·m²)."""
+
+    body: str
+    mass: float
+    com: Array
+    inertia: Array
+
+
+@dataclass(frozen=True)
+class Actuator:
+    """Rotor inertia (kg·m², motor side), gear ratio and braking of a joint's drive (rad/s² or m/s²)."""
+
+    joint: str
+    armature: float = 0.0
+    gear_ratio: float = 1.0
+    deceleration: float | None = None
+
+
+@dataclass(frozen=True)
+class LintOptions:
+    """The ``[lint]`` table of a scene; None means the default."""
+
+    tolerance: float | None = None
+    planar: str | None = None
+    samples: int | None = None
+    degree_of_redundancy: int | None = None
+    ignore: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What ``load`` returns: the mechanism and everything a file says around it.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    state : State
+        The pose and rates of the file.
+    origin : mapping of OriginKey to Origin
+    files : tuple of str
+        Every file that was read.
+    defects : tuple of Defect
+    shapes : mapping of body name to tuple of Shape
+    loads, stiffness, brakes, payloads, actuators, locks, springs : tuple
+        ``locks`` holds those with times; those that are always closed are in the mechanism.
+    options : LintOptions
+    request : Request or None
+        None for a live client.
+    actuated : tuple of str
+        Joints to which a file gives a drive in so many words: a transmission, a command interface, an
+        actuator.
+    """
+
+    mechanism: Mechanism
+    state: State
+    origin: Mapping[OriginKey, Origin] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+    defects: tuple[Defect, ...] = ()
+    shapes: Mapping[str, tuple[Shape, ...]] = field(default_factory=dict)
+    loads: tuple[Load, ...] = ()
+    stiffness: tuple[Stiffness, ...] = ()
+    brakes: tuple[Brake, ...] = ()
+    payloads: tuple[Payload, ...] = ()
+    actuators: tuple[Actuator, ...] = ()
+    locks: tuple[Lock, ...] = ()
+    springs: tuple[Spring | JointSpring, ...] = ()
+    options: LintOptions = LintOptions()
+    request: Request | None = None
+    actuated: tuple[str, ...] = ()
+
+
+def mechanism_of(model: Scene | Mechanism) -> Mechanism:
+    """Return the mechanism of a scene, or the mechanism itself.
+
+    Raises
+    ------
+    BadUsage
+        Neither of them: a path or a client id that was not loaded.
+    """
+    if isinstance(model, Scene):
+        return model.mechanism
+    if not isinstance(model, Mechanism):
+        raise BadUsage(
+            f"{model!r} is no model",
+            expected="a Scene or a Mechanism",
+            remedy="mbplugin.load reads files and live PyBullet clients",
+        )
+    return model
+
+
+def state_at_home(mech: Mechanism) -> State:
+    """Return the state at which all joint frames coincide, at rest."""
+    from mbplugin.model.mechanism.kinematics import home
+
+    return State(home(mech), np.zeros(len(mech.qd_names)))

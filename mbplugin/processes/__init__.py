@@ -1,0 +1,1 @@
+"""Processes of their own: isolated Python, foreign engines with limits, commands that are watched."""

@@ -1,0 +1,116 @@
+"""Files to scenes: one reader per format, found by what the file contains."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Literal
+
+from mbplugin.errors import BadUsage, UnknownFormat, UnreadableFile
+from mbplugin.model.scene import Request, Scene
+from mbplugin.readers.common.limits import require_few_links, require_ordinary_size
+from mbplugin.readers.common.paths import read_text
+from mbplugin.readers.common.xml import root_name
+
+Reader = Callable[[str, Request], Scene]
+
+#: Module and function of each reader; one is imported only for a file of its format.
+_READERS = {
+    "urdf": ("urdf", "read_urdf"),
+    "xacro": ("xacro", "read_xacro"),
+    "sdf": ("sdf", "read_sdf"),
+    "mjcf": ("mjcf_apart", "read_mjcf_apart"),
+    "scene": ("scene_toml", "read_scene"),
+}
+_ROOTS = {"robot": "urdf", "sdf": "sdf", "mujoco": "mjcf"}
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    text: str | None = None,
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
+    base: Literal["fixed", "free"] | None = None,
+    snap_angles: bool = False,
+    xacro_unsafe: bool = False,
+) -> Scene:
+    """Return the scene of a URDF, xacro, SDF, MJCF or scene file.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; a name for messages where ``text`` is given.
+    text : str, optional
+        The content, where it does not come from the file.
+    package_dirs : sequence of str or path
+        Folders in which ``package://`` and relative names are looked up.
+    base : "fixed" or "free", optional
+        Overrides what the file says about root links.
+    snap_angles : bool
+        Read rounded angle literals (1.5707) as the fraction of π they stand for.
+    xacro_unsafe : bool
+        Expand xacro as the program does, whatever it runs or reads; see ``docs/trust.md``.
+
+    Raises
+    ------
+    MbPluginError
+        UnreadableFile, UnknownFormat, or what the reader of the format raises.
+    """
+    name = os.fspath(path)
+    if base not in (None, "fixed", "free"):
+        raise BadUsage(f"the base cannot be {base!r}", expected="fixed or free")
+    folders = tuple(os.fspath(folder) for folder in package_dirs)
+    return _read(Request(name, text, folders, base, snap_angles, xacro_unsafe))
+
+
+def reload(scene: Scene, *, snap_angles: bool) -> Scene:
+    """Return a scene loaded again with or without snapped angles, in the state it is in.
+
+    Raises
+    ------
+    BadUsage
+        The scene came from a live client, which has no angle literals.
+    """
+    if scene.request is None:
+        raise BadUsage(
+            "angles cannot be snapped in a live client",
+            expected="a scene that was loaded from a file",
+            remedy="load the file that the client was made from",
+        )
+    again = _read(replace(scene.request, snap_angles=snap_angles))
+    if again.mechanism.q_names == scene.mechanism.q_names:
+        return replace(again, state=scene.state)
+    return again
+
+
+def _read(request: Request) -> Scene:
+    text = read_text(request.path) if request.text is None else request.text
+    if not text.strip():
+        raise UnreadableFile("the text is empty", where=request.path, expected="a model")
+    module, function = _READERS[_format(text, request.path)]
+    require_ordinary_size(text, request.path)
+    reader: Reader = getattr(import_module(f"mbplugin.sources.{module}"), function)
+    scene = reader(text, request)
+    require_few_links(len(scene.mechanism.bodies), request.path)
+    return scene
+
+
+def _format(text: str, name: str) -> str:
+    """Return the format: by the root element first, then by the file's ending."""
+    ending = Path(name).suffix.lower()
+    if ending == ".toml" and not text.lstrip("\ufeff \t\r\n").startswith("<"):
+        return "scene"
+    root = root_name(text)
+    if root == "robot" and ending == ".xacro":
+        return "xacro"
+    if root in _ROOTS:
+        return _ROOTS[root]
+    raise UnknownFormat(
+        f"the root element is <{root}>" if root else "the text is no XML",
+        where=f"{name}:1",
+        expected="URDF (<robot>), SDF (<sdf>), MJCF (<mujoco>), xacro or a scene (.toml)",
+        remedy="check the file",
+    )

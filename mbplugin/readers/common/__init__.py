@@ -1,0 +1,1 @@
+"""What every reader needs: paths, numbers, XML with lines, vocabularies, limits."""

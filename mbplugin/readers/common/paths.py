@@ -1,0 +1,195 @@
+"""Finding files: beside the model, in package folders, on the ROS paths, in pybullet_data."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from mbplugin.errors import UnreadableFile, UnresolvedPath
+from mbplugin.model.scene import Request
+
+#: What lies at the root of a package.
+_PACKAGE_MARKS = ("package.xml", "model.config", "pyproject.toml", ".git")
+#: Bytes of a text; ``/dev/zero`` has no end.
+_LONGEST = 500_000_000
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Return the text of a file (UTF-8, else Latin-1).
+
+    Raises
+    ------
+    UnreadableFile
+        Missing, a directory, not permitted, empty, binary or without end.
+    """
+    file = Path(path)
+    _refuse_pipe(file)
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(_LONGEST + 1)
+    except FileNotFoundError:
+        raise UnreadableFile("no such file", where=str(path), remedy="check the path") from None
+    except IsADirectoryError:
+        raise UnreadableFile("this is a directory", where=str(path), expected="a model file") from None
+    except OSError as error:
+        reason = (error.strerror or "cannot be read").lower()
+        raise UnreadableFile(f"the file cannot be read ({reason})", where=str(path)) from None
+    if len(data) > _LONGEST:
+        raise UnreadableFile(f"the file is larger than {_LONGEST // 10**6} MB", where=str(path))
+    # a C program may have written the end of its string with it; PyBullet's humanoid.urdf is one
+    data = data.rstrip(b"\0 \t\r\n")
+    if not data:
+        raise UnreadableFile("the file is empty", where=str(path), expected="a model")
+    if b"\0" in data:
+        raise UnreadableFile("the file is binary", where=str(path), expected="a model as text")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def real_path(path: str | os.PathLike[str]) -> Path:
+    """Return a path without symbolic links, as far as they lead anywhere: links in a circle stay."""
+    try:
+        return Path(os.path.realpath(path))
+    # a name that holds a null
+    except ValueError:
+        return Path(path)
+
+
+def _refuse_pipe(file: Path) -> None:
+    """Refuse a pipe or socket in a folder, whose writer may never come; those of the shell are in /dev.
+
+    Raises
+    ------
+    UnreadableFile
+        It is one.
+    """
+    try:
+        mode = file.stat().st_mode
+    except (OSError, ValueError):
+        # the one who opens it says what is wrong
+        return
+    named = Path(os.path.normpath(file.absolute()))
+    handed_over = named.is_relative_to("/dev") or named.is_relative_to("/proc")
+    if (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)) and not handed_over:
+        raise UnreadableFile(
+            "this is a pipe or a socket",
+            where=str(file),
+            expected="a file",
+            remedy="pass - and send the model to stdin",
+        )
+
+
+def resolve(name: str, request: Request, where: str) -> str:
+    """Return the path of a file that the user names in a scene, wherever it is.
+
+    Raises
+    ------
+    UnresolvedPath
+        No folder holds it; the message lists how to say where it is.
+    """
+    for path, _ in _candidates(name, request):
+        if _is_file(path):
+            return str(path)
+    raise UnresolvedPath(
+        f"{name!r} cannot be found",
+        where=where,
+        expected="a file beside the model or below a package folder",
+        remedy="pass --package-dir DIR with the folder that holds the package",
+    )
+
+
+def find(name: str, request: Request) -> str | None:
+    """Return the path of a file that a model names, or None.
+
+    A model comes from anywhere, so what it names is read only from its own package and from the
+    folders that the user gave; a link out of its package counts as what it points to.
+    """
+    for path, root in _candidates(name, request):
+        if _is_file(path) and may_read(path, request, root):
+            return str(path)
+    return None
+
+
+def may_read(path: Path, request: Request, root: Path | None = None) -> bool:
+    """Return whether a model may name a file: in its package, in the user's folders, or below ``root``."""
+    lexical, real = Path(os.path.normpath(path.absolute())), real_path(path)
+    if any(lexical.is_relative_to(os.path.normpath(folder.absolute())) for folder in _named_roots(request)):
+        return True
+    own = package_of(request.folder) if root is None or root == request.folder else root
+    return real.is_relative_to(real_path(own))
+
+
+def package_of(folder: Path) -> Path:
+    """Return the folder of the package around a model, else the one above it, where meshes often lie."""
+    for candidate in (folder, *folder.parents):
+        if any((candidate / mark).exists() for mark in _PACKAGE_MARKS):
+            return candidate
+    return folder.parent if folder.parent != Path(folder.anchor) else folder
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        # a name that is too long, or holds a null, is that of no file
+        return False
+
+
+def _candidates(name: str, request: Request) -> Iterator[tuple[Path, Path | None]]:
+    """Yield the paths that a name may mean, and the root that each was looked up in."""
+    if name.startswith("file://"):
+        yield Path(name.removeprefix("file://")), None
+        return
+    for scheme in ("package://", "model://"):
+        if name.startswith(scheme):
+            yield from _in_packages(name.removeprefix(scheme), request)
+            return
+    path = _expanded(name)
+    if path.is_absolute():
+        yield path, None
+        return
+    yield from ((root / path, root) for root in _roots(request))
+
+
+def _in_packages(name: str, request: Request) -> Iterator[tuple[Path, Path]]:
+    """Yield the paths that a name in a package may mean, and the folder each must not leave."""
+    package, _, inner = name.partition("/")
+    ancestors = [folder for folder in request.folder.parents if folder != Path(folder.anchor)]
+    if package not in ("", ".."):
+        yield from ((root / name, root / package) for root in (*_roots(request), *ancestors))
+    # a package's name may or may not be a folder's name, and the model lies somewhere inside that package
+    own = package_of(request.folder)
+    if inner:
+        inside = [folder for folder in ancestors if folder.is_relative_to(own)]
+        yield from ((root / inner, root) for root in (*_roots(request), *inside))
+
+
+def _expanded(name: str) -> Path:
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:
+        # ~nobody
+        return Path(name)
+
+
+def _roots(request: Request) -> Iterator[Path]:
+    yield request.folder
+    yield from _named_roots(request)
+
+
+def _named_roots(request: Request) -> Iterator[Path]:
+    """Yield the folders that the user gave, and that of pybullet_data."""
+    yield from (Path(folder) for folder in request.package_dirs)
+    for variable in ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"):
+        for entry in filter(None, os.environ.get(variable, "").split(os.pathsep)):
+            yield Path(entry)
+            yield Path(entry) / "share"
+    # found without importing it: the import would pull pybullet's banner into a lint
+    spec = importlib.util.find_spec("pybullet_data")
+    if spec and spec.submodule_search_locations:
+        yield Path(spec.submodule_search_locations[0])

@@ -1,0 +1,1 @@
+"""Mesh files that models name."""

@@ -1,0 +1,216 @@
+"""Compiling MJCF with the mujoco package, its messages told in one sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbplugin.errors import (
+    BadNumber,
+    BrokenModel,
+    BrokenXml,
+    MbPluginError,
+    MissingDependency,
+    UnresolvedPath,
+)
+from mbplugin.model.scene import Request
+from mbplugin.processes.foreign import EngineFailed
+from mbplugin.readers.common.numbers import LARGEST
+from mbplugin.readers.common.paths import may_read, read_text
+from mbplugin.readers.common.xml import Element, local_name, parse_xml, where
+from mbplugin.readers.mjcf.spelling import meant
+
+#: Compiled arrays that enter a mechanism.
+_ARRAYS = (
+    *("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia"),
+    *("jnt_pos", "jnt_axis", "qpos0", "eq_data", "site_pos", "site_quat"),
+    *("dof_damping", "dof_armature", "dof_frictionloss", "geom_pos", "geom_quat", "geom_size"),
+    *("jnt_stiffness", "qpos_spring"),
+)
+
+#: Those of which none is zero.
+_DIRECTIONS = ("jnt_axis", "body_quat", "body_iquat", "geom_quat", "site_quat")
+
+#: Attributes of ``<compiler>`` that say where files lie.
+_FOLDERS = ("assetdir", "meshdir", "texturedir")
+
+_MISSING_FILE = re.compile(r"Error opening file '([^']*)'|(?:resource|file) not found[^']*'([^']*)'", re.I)
+_LINE = re.compile(r"\bline (?:number=)?(\d+)", re.I)
+
+
+def mujoco_module() -> Any:
+    """Return the mujoco package.
+
+    Raises
+    ------
+    MissingDependency
+        It is not installed.
+    """
+    try:
+        import mujoco
+    except ImportError:
+        raise MissingDependency(
+            "reading MJCF needs the mujoco package", remedy="run pip install 'mbplugin[mjcf]'"
+        ) from None
+    return mujoco
+
+
+def documents(text: str, request: Request) -> list[Element]:
+    """Return the parsed file and everything it includes, for what the compiler forgets: the lines."""
+    roots = [parse_xml(text, request.path)]
+    files = {str(request.path)}
+    for root in roots:
+        _require_own_files(root, request)
+        for element in root.iter("include"):
+            file = str(request.folder / str(element.get("file", "")))
+            if file not in files and Path(file).is_file():
+                files.add(file)
+                roots.append(parse_xml(read_text(file), file))
+    return roots
+
+
+def _require_own_files(root: Element, request: Request) -> None:
+    """Refuse files that lie outside the model's package, before the compiler reads them."""
+    compiler = root.find("compiler")
+    folders = [str(compiler.get(key, "")) for key in _FOLDERS] if compiler is not None else []
+    for element in root.iter():
+        name = str(element.get("file", ""))
+        for path in (request.folder / folder / name for folder in ("", *folders) if name):
+            if not may_read(path, request):
+                raise UnresolvedPath(
+                    f"{name!r} lies outside the model's package",
+                    where=where(element),
+                    expected="every file that the model names in its own package",
+                    remedy="pass --package-dir DIR with the folder that holds it",
+                )
+
+
+def compile_mjcf(roots: list[Element], text: str, request: Request) -> Any:
+    """Return the compiled ``MjModel``.
+
+    Parameters
+    ----------
+    roots : list of Element
+        The same text and its includes, parsed: they have the line numbers.
+    text : str
+    request : Request
+        A file is compiled from its path, so that the files it names are found beside it.
+
+    Raises
+    ------
+    UnresolvedPath
+        An include, mesh or texture that is not there.
+    BrokenModel
+        Anything else the compiler refuses.
+    BadNumber
+        A number that is not finite.
+    EngineFailed
+        MuJoCo failed otherwise, and is of no more use in this process.
+    """
+    root = roots[0]
+    if local_name(root) != "mujoco":
+        raise BrokenModel(f"the root element is <{local_name(root)}>", where=where(root), expected="<mujoco>")
+    mujoco = mujoco_module()
+    _require_utf8(roots)
+    with _quiet(mujoco) as warnings:
+        try:
+            if request.text is None:
+                model = mujoco.MjModel.from_xml_path(request.path)
+            else:
+                model = mujoco.MjModel.from_xml_string(text)
+        except ValueError as error:
+            raise _told(str(error), request, meant(mujoco, str(error))) from None
+        except Exception as error:
+            # what MuJoCo's own errors do not cover leaves it locked: the next model would wait for ever
+            raise EngineFailed(
+                f"MuJoCo failed while it compiled the model: {error or type(error).__name__}",
+                where=request.path,
+                expected="a model that MuJoCo compiles or refuses",
+                remedy="look for empty or cut-off values in the file",
+            ) from None
+    if any("NaN" in warning for warning in warnings) or not _usable(model):
+        raise BadNumber(
+            "a number is not finite, or too large",
+            where=_unusable_number(roots) or request.path,
+            expected=f"magnitudes up to {LARGEST:g}",
+            remedy="correct the number or its unit",
+        )
+    return model
+
+
+def _usable(model: Any) -> bool:
+    """Return whether the compiled numbers can be computed with; a direction that overflowed is zero."""
+    # NaN is not smaller than anything
+    small = all((np.abs(getattr(model, name)) <= LARGEST).all() for name in _ARRAYS)
+    directions = (getattr(model, name).any(axis=1).all() for name in _DIRECTIONS)
+    return bool(small and np.isfinite(model.jnt_range).all() and all(directions))
+
+
+def _require_utf8(roots: list[Element]) -> None:
+    """Refuse files of another encoding: their names cannot be asked of the compiled model."""
+    for root in roots:
+        file = Path(str(root.base))
+        try:
+            if file.is_file():
+                file.read_bytes().decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise BrokenXml(
+                f"the text is not UTF-8: {error.reason}",
+                where=f"{file}:{file.read_bytes()[: error.start].count(10) + 1}",
+                remedy="save it as UTF-8",
+            ) from None
+
+
+@contextmanager
+def _quiet(mujoco: Any) -> Iterator[list[str]]:
+    """Collect the compiler's warnings, which otherwise go to stderr and a log file."""
+    warnings: list[str] = []
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(warnings.append)
+    try:
+        yield warnings
+    finally:
+        mujoco.set_mju_user_warning(before)
+
+
+def _told(message: str, request: Request, remedy: str = "") -> MbPluginError:
+    """Turn a compiler message of several lines into one error of ours."""
+    missing = _MISSING_FILE.search(message)
+    line = _LINE.search(message)
+    place = f"{request.path}:{line.group(1)}" if line else request.path
+    if missing:
+        return UnresolvedPath(
+            f"{(missing.group(1) or missing.group(2))!r} cannot be opened",
+            where=place,
+            expected="every file that the model names beside it",
+            remedy="put it where meshdir, texturedir or the include says",
+        )
+    first, _, rest = message.strip().partition("\n")
+    reason = re.sub(r"((XML )?Error|XML parse error \d+)\s*:\s*", "", first).strip()
+    detail = re.sub(r"Element name '', id \d+(, )?|,? ?line \d+", "", " ".join(rest.split())).strip(" ,")
+    reason = "; ".join(part for part in (reason.rstrip("."), detail) if part)
+    return BrokenModel(
+        f"MuJoCo cannot compile the model: {reason or 'no reason given'}",
+        where=place,
+        remedy=remedy or "correct the file there",
+    )
+
+
+def _unusable_number(roots: list[Element]) -> str:
+    """Return where the first attribute with such a number stands."""
+    for element in (element for root in roots for element in root.iter()):
+        for name, value in element.attrib.items():
+            if name in ("name", "class", "childclass", "file"):
+                continue
+            for word in str(value).split():
+                try:
+                    if not abs(float(word)) <= LARGEST:
+                        return where(element)
+                except ValueError:
+                    break
+    return ""

@@ -1,0 +1,118 @@
+"""MJCF as a scene, compiled by the mujoco package: tree, equalities, sites.
+
+Contacts, actuators and tendons are no part of a mechanism; what a file says of them is named in findings.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbplugin.errors import BadUsage, BrokenModel
+from mbplugin.model.mechanism import WORLD, Mechanism
+from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of
+from mbplugin.model.scene import Request, Scene, State
+from mbplugin.model.spatial import Array
+from mbplugin.readers.common.grounding import require_free_root, with_fixed_roots
+from mbplugin.readers.common.vocabulary import unread_defects
+from mbplugin.readers.common.xml import Element, local_name
+from mbplugin.readers.mjcf.compile import compile_mjcf, documents, mujoco_module
+from mbplugin.readers.mjcf.drives import driven_joints
+from mbplugin.readers.mjcf.equality import read_equalities
+from mbplugin.readers.mjcf.names import Names
+from mbplugin.readers.mjcf.shapes import read_shapes
+from mbplugin.readers.mjcf.springs import read_springs
+from mbplugin.readers.mjcf.tree import Tree, read_tree
+from mbplugin.readers.mjcf.vocabulary import MJCF
+
+
+def read_mjcf(text: str, request: Request) -> Scene:
+    """Return the scene of an MJCF model.
+
+    Joint coordinates are MuJoCo's ``qpos``: at the file's pose they are ``qpos0``, that is ``ref``.
+
+    Parameters
+    ----------
+    text : str
+        The model.
+    request : Request
+        Where it comes from; included files and meshes are looked up beside it, as MuJoCo does.
+
+    Raises
+    ------
+    MissingDependency
+        The mujoco package is not installed.
+    MbPluginError
+        A model that MuJoCo does not compile, or that has no body.
+    """
+    roots = documents(text, request)
+    model = compile_mjcf(roots, text, request)
+    if model.nbody < 2:
+        raise BrokenModel("the model has no body", where=request.path, expected="a <body> in <worldbody>")
+    mujoco = mujoco_module()
+    names = Names(mujoco, model, roots)
+    tree = read_tree(mujoco, model, names)
+    equalities = read_equalities(mujoco, model, names, tree)
+    mech = Mechanism(
+        name=str(roots[0].get("model", "")) or Path(request.path).stem,
+        bodies=tuple(tree.bodies),
+        pairs=(*tree.pairs, *equalities.pairs),
+        couplings=tuple(equalities.couplings),
+        gravity=_gravity(mujoco, model),
+    )
+    mech = _with_base(mech, tree, request)
+    springs = read_springs(mujoco, model, names, tree)
+    names.defects += (defect for root in roots for defect in unread_defects(root, MJCF, _entry_of(root)))
+    return Scene(
+        mechanism=mech,
+        state=_state(mech, tree),
+        origin={**tree.origin, **equalities.origin},
+        files=tuple(str(root.base) for root in roots),
+        defects=tuple(names.defects),
+        shapes=read_shapes(mujoco, model, names),
+        actuators=tuple(tree.actuators),
+        springs=springs,
+        request=request,
+        actuated=driven_joints(mujoco, model, tree.joint_pairs),
+    )
+
+
+def _gravity(mujoco: Any, model: Any) -> Array:
+    """Return gravity, m/s²; none where a ``<flag>`` switches it off."""
+    off = int(model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
+    return np.zeros(3) if off else np.array(model.opt.gravity, dtype=float)
+
+
+def _entry_of(root: Element) -> str:
+    return "mujoco" if local_name(root) == "mujoco" else "mujocoinclude"
+
+
+def _with_base(mech: Mechanism, tree: Tree, request: Request) -> Mechanism:
+    """Follow the request about the base; a body without a joint is fixed by the format's rules."""
+    if request.base == "fixed":
+        return with_fixed_roots(mech, tree.poses)
+    if request.base == "free":
+        for pair in mech.pairs:
+            if pair.type == "fixed" and pair.body_a == WORLD and not pair.closure:
+                raise BadUsage(
+                    f"the base of body {pair.body_b!r} cannot be free, it has no joint",
+                    where=str(tree.origin["body", pair.body_b, ""]),
+                    remedy="add a <freejoint/> to it or do not ask for a free base",
+                )
+        require_free_root(mech, request.path)
+    return mech
+
+
+def _state(mech: Mechanism, tree: Tree) -> State:
+    """Return the state at ``qpos0``, at rest."""
+    X_WL = [tree.poses[body.name] for body in mech.bodies]
+    R, p = np.array([X.R for X in X_WL]), np.array([X.p for X in X_WL])
+    p_WC = np.array([X.apply(body.p_LC) for X, body in zip(X_WL, mech.bodies, strict=True)])
+    q = coordinates_of(mech, BodyPoses(R, p, p_WC))
+    for joint in mech.tree.joints:
+        # an angle that is measured loses its full turns
+        if joint.pair is not None and joint.pair.name in tree.start:
+            q[joint.q] = tree.start[joint.pair.name]
+    return State(q, np.zeros(len(mech.qd_names)))

@@ -1,0 +1,1 @@
+"""The ``.scene.toml`` file: models, closures and everything around them, as one scene."""

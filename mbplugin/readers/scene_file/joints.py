@@ -1,0 +1,183 @@
+"""The ``[[pair]]`` and ``[[closure]]`` tables of a scene: joint frames, and pairs that change type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from mbplugin.errors import BadScene, UnknownName, suggestion
+from mbplugin.model.mechanism import PAIR_TYPES, Pair
+from mbplugin.model.spatial import Pose, align_z
+from mbplugin.readers.scene_file.schema import ClosureTable, JointTable, PairTable
+from mbplugin.readers.scene_file.source import SceneSource
+
+_FRAME_KEYS = ("xyz_a", "rpy_a", "xyz_b", "rpy_b")
+
+
+def require_known(name: str, known: Mapping[str, object], kind: str, where: str) -> None:
+    """Refuse a name that no body or pair has."""
+    if name not in known:
+        raise UnknownName(f"no {kind} is called {name!r}", where=where, remedy=suggestion(name, list(known)))
+
+
+def declares_new_pair(source: SceneSource, index: int, table: PairTable, known: Mapping[str, Pair]) -> bool:
+    """Return whether a ``[[pair]]`` declares a pair (bodies and frames) or retypes one (neither)."""
+    if table.body_a is not None and table.body_b is not None:
+        if table.passive:
+            raise BadScene(
+                f"[[pair]] {table.name!r} is a new one and called passive",
+                where=source.where("pair", index, "passive"),
+                expected="passive for a joint that a file describes",
+            )
+        return True
+    where = source.where("pair", index)
+    if table.body_a is not None or table.body_b is not None:
+        raise BadScene(
+            f"[[pair]] {table.name!r} names one body only",
+            where=where,
+            expected="body_a and body_b for a new pair, neither to change the type of one",
+        )
+    if extra := [key for key in _FRAME_KEYS if getattr(table, key) is not None]:
+        raise BadScene(
+            f"[[pair]] {table.name!r} has {extra[0]} but no bodies",
+            where=source.where("pair", index, extra[0]),
+            expected="name, type and axis to change the type of a pair",
+            remedy="add body_a and body_b if it is a new one",
+        )
+    require_known(table.name, known, "pair", where)
+    return False
+
+
+def changes_coordinates(pair: Pair, table: PairTable) -> bool:
+    """Return whether a retyped pair's coordinates no longer mean what they did."""
+    return table.axis is not None or PAIR_TYPES[table.type].free != pair.kind.free
+
+
+def retyped(source: SceneSource, index: int, table: PairTable, pair: Pair) -> Pair:
+    """Return a pair with the type of a ``[[pair]]`` table."""
+    _check_axis(source, "pair", index, table)
+    axis = None if table.axis is None else np.array(table.axis)
+    if table.type == "universal" and axis is not None and not axis[:2].any():
+        raise BadScene(
+            f"the second cross axis of {table.name!r} lies along the first",
+            where=source.where("pair", index, "axis"),
+            expected="an axis across the old joint axis (z)",
+        )
+    lead = table.lead if table.lead is not None else pair.lead
+    length = table.length if table.length is not None else pair.length
+    _check_measures(source, "pair", index, table, lead, length)
+    return replace(pair.retyped(table.type, axis), lead=lead, length=length)
+
+
+def declared(
+    source: SceneSource,
+    kind: str,
+    index: int,
+    table: PairTable | ClosureTable,
+    poses: Mapping[str, Pose],
+) -> Pair:
+    """Return the pair that a ``[[pair]]`` with bodies or a ``[[closure]]`` declares.
+
+    Parameters
+    ----------
+    kind : "pair" or "closure"
+        The table's name.
+    poses : mapping of body name to Pose
+        X_WL at the scene's state, the ground included; a side that is not given is taken from them.
+    """
+    body_a, body_b = str(table.body_a), str(table.body_b)
+    for key, body in (("body_a", body_a), ("body_b", body_b)):
+        require_known(body, poses, "body", source.where(kind, index, key))
+    if body_a == body_b:
+        raise BadScene(
+            f"[[{kind}]] {table.name!r} joins {body_a!r} to itself", where=source.where(kind, index)
+        )
+    _check_axis(source, kind, index, table)
+    turn = Pose(np.eye(3) if table.axis is None else align_z(np.array(table.axis)), np.zeros(3))
+    X_AP, X_BS = _sides(source, kind, index, table, poses[body_a], poses[body_b])
+    X_AP, X_BS = X_AP @ turn, X_BS @ turn
+    length = table.length or 0.0
+    if table.type == "distance" and table.length is None:
+        length = float(np.linalg.norm((poses[body_b] @ X_BS).p - (poses[body_a] @ X_AP).p))
+    lead = table.lead or 0.0
+    _check_measures(source, kind, index, table, lead, length)
+    return Pair(
+        table.name,
+        table.type,
+        body_a,
+        body_b,
+        X_AP,
+        X_BS,
+        closure=kind == "closure",
+        lead=lead,
+        length=length,
+    )
+
+
+def states_both_sides(table: JointTable) -> bool:
+    """Return whether the joint frame is given on either side."""
+    return _states(table, "a") and _states(table, "b")
+
+
+def _states(table: JointTable, side: str) -> bool:
+    return getattr(table, f"xyz_{side}") is not None or getattr(table, f"rpy_{side}") is not None
+
+
+def _sides(
+    source: SceneSource, kind: str, index: int, table: PairTable | ClosureTable, X_WA: Pose, X_WB: Pose
+) -> tuple[Pose, Pose]:
+    """Return the joint frame in both link frames, before its z is turned to the axis."""
+    if not (_states(table, "a") or _states(table, "b")):
+        raise BadScene(
+            f"[[{kind}]] {table.name!r} gives no joint frame",
+            where=source.where(kind, index),
+            expected="xyz_a in the link frame of body_a, or xyz_b",
+        )
+    X_AP = source.pose(kind, index, table.xyz_a, table.rpy_a, "rpy_a")
+    X_BS = source.pose(kind, index, table.xyz_b, table.rpy_b, "rpy_b")
+    if table.type == "distance" and not states_both_sides(table):
+        raise BadScene(
+            f"[[{kind}]] {table.name!r} keeps a distance but gives one point",
+            where=source.where(kind, index),
+            expected="xyz_a and xyz_b",
+        )
+    if not _states(table, "b"):
+        X_BS = X_WB.inverse() @ X_WA @ X_AP
+    elif not _states(table, "a"):
+        X_AP = X_WA.inverse() @ X_WB @ X_BS
+    return X_AP, X_BS
+
+
+def _check_axis(source: SceneSource, kind: str, index: int, table: PairTable | ClosureTable) -> None:
+    if table.axis is not None and not any(table.axis):
+        raise BadScene(
+            f"the axis of [[{kind}]] {table.name!r} is zero",
+            where=source.where(kind, index, "axis"),
+            expected="a direction",
+        )
+
+
+def _check_measures(
+    source: SceneSource,
+    kind: str,
+    index: int,
+    table: PairTable | ClosureTable,
+    lead: float,
+    length: float,
+) -> None:
+    """Require the lead of a screw and the length of a distance, and refuse them elsewhere."""
+    for key, value, owner in (("lead", lead, "screw"), ("length", length, "distance")):
+        if table.type == owner and not value:
+            raise BadScene(
+                f"[[{kind}]] {table.name!r} is a {owner} without a {key}",
+                where=source.where(kind, index),
+                remedy=f"add {key} = … in metres{' per turn' if owner == 'screw' else ''}",
+            )
+        if table.type != owner and getattr(table, key) is not None:
+            raise BadScene(
+                f"[[{kind}]] {table.name!r} is {table.type} and has a {key}",
+                where=source.where(kind, index, key),
+                expected=f"{key} with type = {owner!r} only",
+            )

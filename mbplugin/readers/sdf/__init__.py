@@ -1,0 +1,1 @@
+"""SDF as a scene."""

@@ -1,0 +1,1 @@
+"""URDF and Extended URDF as a scene."""

@@ -1,0 +1,208 @@
+"""The words of URDF (1.0 to 1.2), of PyBullet's, Drake's and Gazebo's additions, and what they do."""
+
+from __future__ import annotations
+
+from mbplugin.readers.common.vocabulary import READ, Entry, Idle, Unread, Use, Vocabulary, each, entry
+from mbplugin.readers.sdf.vocabulary import JOINT_OF_GAZEBO, SDF
+
+_COLOUR = Idle("colours and textures")
+_LABEL = Idle("a label that nothing refers to")
+_TOUCH = Unread("bodies do not touch here", note=True)
+_SENSOR = Idle("a sensor measures and moves nothing")
+_CONTROL = Unread("drives and their control are not modelled", note=True)
+_PROGRAM = Unread("what a program does to the robot is not known", note=True)
+
+_ORIGIN = entry("xyz rpy quat_xyzw")
+_VALUE = entry("value")
+
+_GEOMETRY: dict[str, Entry] = {
+    "geometry": entry(
+        children={
+            **{kind: kind for kind in ("box", "sphere", "cylinder", "capsule", "mesh", "plane")},
+            "drake:ellipsoid": Unread("the shape is left out", note=True),
+            "drake:capsule": Unread("the shape is left out", note=True),
+            "cdf": Unread("the shape is left out", note=True),
+        }
+    ),
+    "box": entry("size"),
+    "sphere": entry("radius"),
+    "cylinder": entry("radius length"),
+    "capsule": entry("radius length"),
+    "mesh": entry("filename scale", children={"drake:declare_convex": Idle("says how shapes touch")}),
+    "plane": entry("normal"),
+}
+
+_LINK: dict[str, Entry] = {
+    "link": entry(
+        "name",
+        {"type": _LABEL},
+        {
+            "inertial": "inertial",
+            "visual": "visual",
+            "collision": "collision",
+            "contact": _TOUCH,
+            "self_collision_checking": _TOUCH,
+            "collision_checking": _TOUCH,
+            "sensor": _SENSOR,
+            "audio_source": Idle("a sound"),
+            "drake:self_collision_filter": _TOUCH,
+        },
+        many="visual collision sensor",
+    ),
+    "inertial": entry(children={"origin": "origin", "mass": "value", "inertia": "inertia"}),
+    "inertia": entry("ixx ixy ixz iyy iyz izz"),
+    "origin": _ORIGIN,
+    "value": _VALUE,
+    "visual": entry(
+        "",
+        {"name": _LABEL, "group": _LABEL},
+        {"origin": "origin", "geometry": "geometry", "material": _COLOUR, "drake:accepting": _LABEL},
+    ),
+    "collision": entry(
+        "",
+        {"name": _LABEL, "group": _TOUCH, "concave": _TOUCH},
+        {
+            "origin": "origin",
+            "geometry": "geometry",
+            "material": _COLOUR,
+            "verbose": _LABEL,
+            "drake:proximity_properties": _TOUCH,
+        },
+    ),
+}
+
+_MECHANICAL: dict[str, Use | str] = {
+    "origin": "origin",
+    "parent": "end",
+    "child": "end",
+    "axis": "axis",
+    "limit": "limit",
+    "dynamics": "dynamics",
+    "mimic": "mimic",
+    "calibration": "calibration",
+    "safety_controller": "safety_controller",
+    "joint_properties": "joint_properties",
+    "drake:screw_thread_pitch": "value",
+    "drake:controller_gains": _CONTROL,
+    "drake:mimic": Unread("write <mimic>"),
+}
+
+_JOINT: dict[str, Entry] = {
+    "joint": entry("name type", {}, _MECHANICAL),
+    "end": entry("link"),
+    "axis": entry("xyz"),
+    "limit": entry(
+        "lower upper effort velocity acceleration deceleration jerk",
+        {"drake:acceleration": Unread("write acceleration")},
+    ),
+    "dynamics": entry("damping friction"),
+    "mimic": entry("joint multiplier offset"),
+    "calibration": entry(
+        "",
+        dict.fromkeys(("rising", "falling", "reference_position"), Idle("where a reference switch sits")),
+    ),
+    "joint_properties": entry("", each("damping friction", Unread("write <dynamics>", default="0"))),
+    "safety_controller": entry(
+        "",
+        each(
+            "soft_lower_limit soft_upper_limit k_position k_velocity",
+            Unread("limits of a controller are not modelled", note=True),
+        ),
+    ),
+    "loop_joint": entry(
+        "name type",
+        {},
+        {
+            "link1": "side",
+            "link2": "side",
+            "axis": "axis",
+            "limit": Unread("the loop is closed without limits"),
+            "dynamics": Unread("the loop is closed without friction"),
+        },
+        many="link1",
+    ),
+    "side": entry("link xyz rpy quat_xyzw"),
+    "ball": entry(
+        "name",
+        {},
+        {
+            "drake:ball_constraint_body_A": "body_name",
+            "drake:ball_constraint_body_B": "body_name",
+            "drake:ball_constraint_p_AP": "point",
+            "drake:ball_constraint_p_BQ": "point",
+        },
+    ),
+    "body_name": entry("name", text=READ),
+    "point": entry("value", text=READ),
+}
+
+_MOVES = Unread("state it in a scene file if the mechanism depends on it")
+_GAZEBO = {
+    "gazebo": entry(
+        "",
+        {"reference": Idle("names whose settings follow; the settings are judged one by one")},
+        {
+            "joint": "gazebo_joint",
+            "plugin": _PROGRAM,
+            "link": _MOVES,
+            "static": _MOVES,
+            "gravity": Unread("state it in a scene file if the mechanism depends on it", default="true"),
+            "turnGravityOff": Unread("gravity acts on every body here", default="false"),
+            "springStiffness": Unread("state it as [[spring]] in a scene file", default="0"),
+            "springReference": Unread("state it as [[spring]] in a scene file", default="0"),
+            "dampingFactor": Unread("bodies are not damped here", default="0"),
+            "sensor": _SENSOR,
+            "material": _COLOUR,
+            "visual": _COLOUR,
+            "provideFeedback": Idle("Gazebo's measuring of joint forces"),
+            "preserveFixedJoint": Idle("fixed joints are never merged here"),
+            "disableFixedJointLumping": Idle("fixed joints are never merged here"),
+        },
+        many="joint",
+        foreign=Unread("an addition for Gazebo alone", note=True),
+    ),
+}
+
+URDF: Vocabulary = {
+    **SDF,
+    **_GEOMETRY,
+    **_LINK,
+    **_JOINT,
+    **_GAZEBO,
+    "gazebo_joint": JOINT_OF_GAZEBO,
+    "robot": entry(
+        "name",
+        {"version": Idle("every version is read by the same rules")},
+        {
+            "link": "link",
+            "joint": "joint",
+            "drake:joint": "joint",
+            "loop_joint": "loop_joint",
+            "drake:ball_constraint": "ball",
+            "gazebo": "gazebo",
+            "material": _COLOUR,
+            "sensor": _SENSOR,
+            "transmission": _CONTROL,
+            "drake:transmission": _CONTROL,
+            "ros2_control": _CONTROL,
+            "drake:linear_bushing_rpy": Unread("bushings are not modelled"),
+            "drake:linear_spring_damper": Unread("state it as [[spring]] in a scene file"),
+            "drake:prismatic_spring": Unread("state it as [[spring]] in a scene file"),
+            "drake:revolute_spring": Unread("state it as [[spring]] in a scene file"),
+            "drake:distance_constraint": Unread("state it as a [[closure]] of type distance"),
+            "force_element": Unread("state it as [[spring]] or [[load]] in a scene file"),
+            "actuator": _CONTROL,
+            "frame": Unread("frames that no joint uses are left out", note=True),
+            "drake:collision_filter_group": _TOUCH,
+            "self_collision_checking": _TOUCH,
+            **{
+                f"xacro:{word}": Idle("a definition that xacro leaves behind")
+                for word in ("property", "arg", "macro")
+            },
+        },
+        many="link joint drake:joint loop_joint drake:ball_constraint gazebo transmission frame "
+        "force_element actuator ros2_control drake:collision_filter_group drake:linear_bushing_rpy "
+        "drake:linear_spring_damper drake:prismatic_spring drake:revolute_spring "
+        "drake:distance_constraint drake:transmission",
+    ),
+}

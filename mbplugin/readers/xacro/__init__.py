@@ -1,0 +1,1 @@
+"""Xacro: checked, then expanded in a process of its own."""

@@ -1,0 +1,224 @@
+"""The xacro package at work, in a process of its own, with its ways into the system taken from it.
+
+It runs the file's macros, and nothing else: expressions are computed by
+:mod:`mbplugin.readers.xacro.value`, files are opened only in the packages, of the environment only ROS's
+variables are read. A text that is put together while the macros run passes the same gate as one that stands
+in the file.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from xml.dom import minidom
+
+from mbplugin.errors import BrokenModel, MbPluginError, MissingDependency
+from mbplugin.model.scene import Request
+from mbplugin.readers.common.paths import read_text
+from mbplugin.readers.common.xml import parse_xml, refuse_entities, where
+from mbplugin.readers.xacro.check import check_text, check_variable, refused
+from mbplugin.readers.xacro.expression import Refused
+from mbplugin.readers.xacro.packages import Packages
+from mbplugin.readers.xacro.value import value_of
+
+#: Characters of what a file may become.
+_LONGEST = 50_000_000
+#: What is replaced in the package; a version without it cannot be held.
+_NEEDED = ("safe_eval", "parse", "process_file", "_global_symbols", "filestack", "substitution_args")
+
+
+def expand(request: Request, variables: frozenset[str]) -> str:
+    """Return the URDF that a xacro file becomes, with all arguments at their defaults.
+
+    Parameters
+    ----------
+    request : Request
+    variables : frozenset of str
+        The names of the environment variables that are set for the user.
+
+    Raises
+    ------
+    MissingDependency
+        There is no xacro, or one that is too old.
+    RefusedXacro
+        The file, or one that it includes, has something that is not allowed.
+    BrokenModel
+        The expansion failed.
+    """
+    xacro = _xacro(request)
+    gate = _Gate(xacro, Packages(request), variables, request)
+    if request.xacro_unsafe:
+        gate.serve_packages()
+    else:
+        gate.check_known_includes(request.path, "", set())
+        gate.close()
+    try:
+        text = str(xacro.process_file(request.path).toprettyxml(indent="  "))
+    except Exception as error:
+        raise _told(error, xacro, request) from None
+    if len(text) > _LONGEST:
+        raise BrokenModel(
+            f"xacro made {len(text)} characters of the file",
+            where=request.path,
+            expected=f"at most {_LONGEST}",
+        )
+    return text
+
+
+def _xacro(request: Request) -> ModuleType:
+    try:
+        import xacro
+        import xacro.substitution_args
+    except ImportError:
+        raise MissingDependency(
+            "this is a xacro file, and xacro is not installed",
+            where=request.path,
+            remedy="pip install mbplugin[xacro], or run xacro yourself and pass the URDF",
+        ) from None
+    missing = [name for name in _NEEDED if not hasattr(xacro, name)]
+    if missing:
+        raise MissingDependency(
+            f"the installed xacro is too old, it has no {missing[0]}",
+            where=request.path,
+            remedy="pip install mbplugin[xacro]",
+        )
+    module: ModuleType = xacro
+    return module
+
+
+@dataclass(eq=False)
+class _Gate:
+    """What stands between the xacro package and the system.
+
+    Parameters
+    ----------
+    xacro : module
+    packages : Packages
+    variables : frozenset of str
+    request : Request
+    """
+
+    xacro: Any
+    packages: Packages
+    variables: frozenset[str]
+    request: Request
+
+    def serve_packages(self) -> None:
+        """Have packages found where ours are found."""
+        self.xacro.substitution_args._eval_find = self.find
+
+    def close(self) -> None:
+        """Replace every way out of the package."""
+        self.serve_packages()
+        own = self.xacro._global_symbols
+        self.xacro.safe_eval = lambda text, symbols, local=None: value_of(text, symbols, own)
+        self.xacro.parse = self.parse
+        # the only other function of the package that opens a file is load_yaml
+        self.xacro.open = self.open_yaml
+        arguments = self.xacro.substitution_args
+        arguments._eval = self.eval
+        read, read_optional = arguments._eval_env, arguments._eval_optenv
+
+        def env(name: str) -> Any:
+            check_variable(name, self.variables, optional=False)
+            return read(name)
+
+        def optenv(name: str, default: str = "") -> Any:
+            check_variable(name, self.variables, optional=True)
+            return read_optional(name, default)
+
+        arguments._eval_env, arguments._eval_optenv = env, optenv
+
+    def find(self, name: str) -> str:
+        """Return the folder of a package as text."""
+        if found := self.packages.find(name):
+            return str(found)
+        raise LookupError(f"package {name!r} is not found")
+
+    def eval(self, text: str, context: Any) -> str:
+        """Refuse ``$(eval …)``, however it came about."""
+        raise Refused("$(eval …)")
+
+    def parse(self, text: Any, name: str = "") -> Any:
+        """Return the document of a text or file of macros, which is checked first."""
+        if text is None:
+            try:
+                text = self.checked(name)
+            except OSError as error:
+                # as xacro itself does, whose optional includes may be missing
+                self.xacro.filestack.pop()
+                raise self.xacro.XacroException(f"{error.strerror}: {error.filename}", exc=error) from None
+        return minidom.parseString(text)
+
+    def checked(self, name: str) -> str:
+        """Return the text of a file of macros in which everything is allowed."""
+        text = self.read(name)
+        refuse_entities(text, name)
+        check_text(text, name, self.variables)
+        return text
+
+    def open_yaml(self, name: str) -> io.StringIO:
+        """Return the text of a file of values."""
+        if Path(name).suffix.lower() not in (".yaml", ".yml"):
+            raise Refused(f"{name!r}, which is no .yaml file,")
+        return io.StringIO(self.read(name))
+
+    def read(self, name: str) -> str:
+        """Return the text of a file that may be read."""
+        path = Path(name)
+        if not self.packages.may_read(path):
+            raise Refused(f"{name!r}, which lies outside the packages,")
+        if not path.exists():
+            raise FileNotFoundError(2, "No such file or directory", name)
+        if not path.is_file():
+            raise Refused(f"{name!r}, which is no file,")
+        return read_text(path)
+
+    def check_known_includes(self, file: str, included_at: str, seen: set[str]) -> None:
+        """Check a file and what it includes by names that are known before anything is expanded."""
+        if file in seen:
+            return
+        seen.add(file)
+        try:
+            text = self.checked(file)
+        except Refused as reason:
+            raise refused(str(reason), included_at or file) from None
+        for element in parse_xml(text, file).iter("{*}include"):
+            name = str(element.get("filename", ""))
+            if name.startswith("$(find ") and ")" in name:
+                package, _, inner = name.removeprefix("$(find ").partition(")")
+                found = self.packages.find(package.strip())
+                name = f"{found}{inner}" if found else "$"
+            path = Path(file).parent / name
+            if not set("$*?[") & set(name) and self._is_file(path):
+                self.check_known_includes(str(path), where(element), seen)
+
+    def _is_file(self, path: Path) -> bool:
+        try:
+            return path.is_file()
+        except (OSError, ValueError):
+            return False
+
+
+def _told(error: BaseException, xacro: Any, request: Request) -> MbPluginError:
+    """Return the error of ours that an exception in xacro stands for."""
+    cause: Any = error
+    # xacro wraps what goes wrong in an expression
+    while (inner := getattr(cause, "exc", None)) is not None:
+        cause = inner
+    if isinstance(cause, MbPluginError):
+        return cause
+    file = str((xacro.filestack or [request.path])[-1] or request.path)
+    if isinstance(cause, Refused):
+        return refused(str(cause), file)
+    if isinstance(cause, MemoryError):
+        raise cause
+    reason = " ".join((str(error) or type(error).__name__).split()).rstrip(". ")
+    return BrokenModel(
+        f"xacro could not expand the file: {reason}",
+        where=request.path,
+        remedy="correct it, or pass --package-dir for packages it names",
+    )

@@ -1,0 +1,79 @@
+"""The folders of packages that a xacro file names, and the files that it may read."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from mbplugin.model.scene import Request
+from mbplugin.readers.common.paths import may_read
+
+_PACKAGE_FILES = ("package.xml", "manifest.xml")
+_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+_TAG = re.compile(r"<name\b[^>]*>\s*([^<\s]+)\s*</name>")
+#: Folders that are looked into below one that the user gave.
+_MOST = 20_000
+
+
+class Packages:
+    """What ``$(find …)`` gives for one file, and what may be read for it.
+
+    Parameters
+    ----------
+    request : Request
+        The file, and the folders that the user gave.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._found: dict[str, Path | None] = {}
+
+    def find(self, name: str) -> Path | None:
+        """Return the folder of a package: around the file, in the user's folders, on the ROS paths."""
+        if name not in self._found:
+            known = _NAME.fullmatch(name) and name not in (".", "..")
+            self._found[name] = next(self._candidates(name), None) if known else None
+        return self._found[name]
+
+    def may_read(self, path: Path) -> bool:
+        """Return whether a file lies in the model's package, a found one, or a folder of the user's."""
+        if may_read(path, self._request):
+            return True
+        real = path.resolve()
+        return any(real.is_relative_to(found.resolve()) for found in self._found.values() if found)
+
+    def _candidates(self, name: str) -> Iterator[Path]:
+        folder = self._request.folder
+        yield from (around for around in (folder, *folder.parents) if _package_name(around) == name)
+        given = [Path(entry).absolute() for entry in self._request.package_dirs]
+        for variable in ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"):
+            given += [Path(e) for e in os.environ.get(variable, "").split(os.pathsep) if e]
+        for root in given:
+            for candidate in (root / "share" / name, root / name):
+                if _package_name(candidate) == name:
+                    yield candidate
+            yield from (package for package in _packages_below(root) if _package_name(package) == name)
+
+
+def _package_name(folder: Path) -> str:
+    """Return the name of the package that a folder is, or nothing."""
+    try:
+        if (folder / "package.xml").is_file():
+            text = (folder / "package.xml").read_text(encoding="utf-8", errors="replace")
+            match = _TAG.search(text)
+            return match.group(1) if match else ""
+        return folder.name if (folder / "manifest.xml").is_file() else ""
+    except OSError:
+        return ""
+
+
+def _packages_below(root: Path) -> Iterator[Path]:
+    """Yield the folders of packages below a folder, none inside of another."""
+    for path, folders, files in islice(os.walk(root), _MOST):
+        if any(name in files for name in _PACKAGE_FILES):
+            folders.clear()
+            yield Path(path)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))

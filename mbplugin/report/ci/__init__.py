@@ -1,0 +1,1 @@
+"""Findings for CI systems: SARIF, GitHub annotations, JUnit."""

@@ -1,0 +1,62 @@
+"""What is in force for a file, as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mbplugin.linter.config.settings import DEFAULT, Settings
+from mbplugin.report.documents.json import SCHEMA_VERSION
+from mbplugin.visible import visible
+
+_UNSET = {
+    "select": "every rule",
+    "ignore": "no rule",
+    "tolerance": "0.0001 where the scene states none",
+}
+
+
+def settings_document(settings: Settings) -> dict[str, Any]:
+    """Return the JSON document of ``mbplugin config``."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "configuration": settings.file or None,
+        "settings": [
+            {"name": name, "value": value, "origin": origin}
+            for name, (value, origin) in settings.values.items()
+        ],
+        "ignores": [
+            {
+                "rule": ignore.rule,
+                "element": ignore.element,
+                "files": ignore.files,
+                "reason": ignore.reason,
+                "file": ignore.config,
+                "line": ignore.line,
+            }
+            for ignore in settings.ignores
+        ],
+    }
+
+
+def settings_text(settings: Settings) -> str:
+    """Return each setting with where it came from."""
+    return "".join(f"{visible(line)}\n" for line in _lines(settings))
+
+
+def _lines(settings: Settings) -> Iterator[str]:
+    yield f"configuration: {settings.file or 'none above this file'}"
+    for name, (value, origin) in settings.values.items():
+        unset = value in (None, (), {})
+        shown = _UNSET.get(name, "none") if unset else _shown(value)
+        yield f"{name}: {shown} ({DEFAULT if unset else origin})"
+    for ignore in settings.ignores:
+        files = "" if ignore.files == "*" else f" in {ignore.files}"
+        place = f"{ignore.config}:{ignore.line}"
+        yield f"ignored: {ignore.rule} for {ignore.element}{files}, because {ignore.reason} ({place})"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} = {entry}" for name, entry in value.items())
+    return str(value) if isinstance(value, str | float) else ", ".join(value)

@@ -1,0 +1,110 @@
+"""A cross-check for people: the verdict, how PyBullet's error shrinks, and what is farthest off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from mbplugin.report.text.layout import PLAIN_WIDTH, Line, counted, wrapped
+
+if TYPE_CHECKING:
+    from mbplugin.comparison.agreement import Agreement, Check, Row
+
+_COLUMN = 12
+#: Widths of the first column: beside errors at every step, and where there is no step.
+_NARROW, _WIDE = 34, 56
+_STYLES = {"agrees": "bold green", "disagrees": "bold red"}
+#: Rows of elements that are printed for a quantity; all are in the JSON.
+_MOST = 3
+
+
+def crosscheck_lines(found: Agreement, name: str, width: int = PLAIN_WIDTH) -> Iterator[Line]:
+    """Yield the report of one cross-check."""
+    style = _STYLES.get(found.verdict, "bold yellow")
+    for text in wrapped(f"{name}: {found.verdict}. {_sentence(found.reason)}", width, "", "  "):
+        yield Line(text, style)
+    if found.steps:
+        yield from (Line(text) for text in wrapped(_steps(found), width, "", "  "))
+    still = [row for row in found.rows if not row.errors]
+    moved = [row for row in found.rows if row.errors]
+    if still:
+        yield Line()
+        yield from _still(still)
+    if moved:
+        yield Line()
+        yield from _moved(found, moved)
+    if found.checks:
+        yield Line()
+        yield from _checks(found.checks)
+    if found.notes:
+        yield Line()
+        for note in found.notes:
+            yield from (Line(text) for text in wrapped(note, width, "note: ", "  "))
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."
+
+
+def _steps(found: Agreement) -> str:
+    steps = ", ".join(f"{1e3 * step:.4g}" for step in found.steps)
+    solver = found.settings
+    orders = ", ".join(f"{order:.2f}" for order in found.orders) or "none, it is exact"
+    return (
+        f"{found.duration:.6g} s in steps of {steps} ms; observed orders {orders}; "
+        f"{solver['iterations']:.0f} iterations, residual threshold {solver['residual_threshold']:g}, "
+        f"ERP {solver['erp']:g}"
+    )
+
+
+def _still(rows: Sequence[Row]) -> Iterator[Line]:
+    yield Line(
+        f"  {'without motion':<{_WIDE}}{'compared':>{_COLUMN}}{'deviation':>{_COLUMN}}{'bound':>{_COLUMN}}",
+        "bold cyan",
+    )
+    for quantity, own in _by_quantity(rows):
+        worst = _worst(own)
+        for row in [row for row in worst if not row.agrees] or worst[:1]:
+            label = f"{quantity} of {row.element} [{row.unit}]" if row.unit != "1" else quantity
+            count = f"{len(own)}"
+            yield _cells(label, (count, f"{row.deviation:.3g}", f"{row.bound:.3g}"), row.agrees, _WIDE)
+
+
+def _moved(found: Agreement, rows: Sequence[Row]) -> Iterator[Line]:
+    heads = [f"{1e3 * step:.4g} ms" for step in found.steps]
+    title = "largest deviation"
+    columns = (*heads, "step → 0", "bound")
+    yield Line(f"  {title:<{_NARROW}}" + "".join(f"{head:>{_COLUMN}}" for head in columns), "bold cyan")
+    for quantity, own in _by_quantity(rows):
+        worst = _worst(own)
+        for row in worst[:_MOST]:
+            cells = (*(f"{e:.3g}" for e in row.errors), f"{row.deviation:.3g}", f"{row.bound:.3g}")
+            yield _cells(f"{quantity} of {row.element} [{row.unit}]", cells, row.agrees, _NARROW)
+        if len(own) > _MOST:
+            yield Line(f"    and {counted(len(own) - _MOST, 'row')} of {quantity} that are closer")
+
+
+def _checks(checks: Sequence[Check]) -> Iterator[Line]:
+    head = f"{'off by':>{_COLUMN}}{'bound':>{_COLUMN}}"
+    yield Line(f"  {'checks of each motion alone':<{_WIDE}}{head}", "bold cyan")
+    for check in checks:
+        unit = f" [{check.unit}]" if check.unit != "1" else ""
+        cells = (f"{check.value:.3g}", f"{check.bound:.3g}")
+        yield _cells(f"{check.program}: {check.name}{unit}", cells, check.passes, _WIDE)
+
+
+def _cells(label: str, cells: Sequence[str], agrees: bool, wide: int) -> Line:
+    short = label if len(label) <= wide else label[: wide - 1] + "…"
+    text = f"  {short:<{wide}}" + "".join(f"{cell:>{_COLUMN}}" for cell in cells)
+    return Line(text if agrees else text + "  ✗", "" if agrees else "red")
+
+
+def _by_quantity(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.quantity, []).append(row)
+    return list(found.items())
+
+
+def _worst(rows: Sequence[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: -row.deviation / row.bound if row.bound else 0.0)

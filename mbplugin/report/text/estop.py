@@ -1,0 +1,153 @@
+"""A stop for people: when and where everything rests, what took it up, and what was assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
+
+if TYPE_CHECKING:
+    from mbplugin.stopping.outcome.peaks import PeakWrench
+    from mbplugin.stopping.outcome.values import StopReport
+
+OUTCOME_WORDS = {
+    "stopped": "stopped",
+    "limit_hit": "ran into a joint limit",
+    "not_stopped": "not stopped",
+    "slipped_back": "slipped back",
+    "budget_spent": "still moving when the budget was spent,",
+}
+_KINDS = ("stick", "slip", "limit", "lock")
+_MOST = 40
+_COLUMN = 13
+
+
+def estop_lines(report: StopReport, width: int = PLAIN_WIDTH) -> Iterator[Line]:
+    """Yield the report of one stop."""
+    yield from (Line(text, "bold") for text in wrapped(_headline(report), width, "", "  "))
+    yield from _joints(report)
+    yield from _tool(report, width)
+    yield from _peaks(report)
+    yield from _energies(report)
+    yield from _events(report, width)
+    yield from sentences_under("Assumed", report.assumed, width)
+    yield from sentences_under("Notes", report.notes, width)
+
+
+def _headline(report: StopReport) -> str:
+    return (
+        f"{report.scenario.mech.name}: stop of category {report.scenario.category},"
+        f" {OUTCOME_WORDS[report.outcome]} after {report.time:.4g} s ({report.reaction_time:.4g} s until"
+        f" braking starts); computed, not measured"
+    )
+
+
+def sentences_under(title: str, sentences: Sequence[str], width: int) -> Iterator[Line]:
+    """Yield sentences under a title, nothing where there are none."""
+    if sentences:
+        yield Line()
+        yield Line(title, "bold cyan")
+    for sentence in sentences:
+        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+
+
+def table_lines(
+    title: str, heads: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]
+) -> Iterator[Line]:
+    """Yield a table: names on the left, cells below their heads."""
+    yield Line()
+    wide = max([len(title), *(len(name) for name, _ in rows)])
+    yield Line(f"  {title:<{wide}}" + "".join(f"{head:>{_COLUMN}}" for head in heads), "bold cyan")
+    for name, cells in rows:
+        yield Line((f"  {name:<{wide}}" + "".join(f"{cell:>{_COLUMN}}" for cell in cells)).rstrip())
+
+
+def _joints(report: StopReport) -> Iterator[Line]:
+    rows = [
+        (
+            f"{j.name} [{j.unit}]",
+            [
+                f"{value:.4g}"
+                for value in (
+                    j.rate,
+                    j.time,
+                    j.travel,
+                    j.reaction_travel,
+                    j.braking_travel,
+                    j.end,
+                    j.brake_energy,
+                )
+            ],
+        )
+        for j in report.joints
+    ]
+    yield from table_lines(
+        "joint", ("rate [/s]", "time [s]", "travel", "reaction", "braking", "rests at", "brake [J]"), rows
+    )
+
+
+def _tool(report: StopReport, width: int) -> Iterator[Line]:
+    tool, naive, corridor = report.tool, report.naive, report.corridor
+    box = " × ".join(f"{high - low:.3g}" for low, high in zip(corridor.lower, corridor.upper, strict=True))
+    yield Line()
+    for sentence in (
+        f"tool {tool.body}: {tool.speed:.4g} m/s at the signal, {tool.distance:.4g} m along its path to rest"
+        f" ({tool.reaction_distance:.4g} m before braking, {tool.braking_distance:.4g} m braking),"
+        f" {tool.displacement:.4g} m straight",
+        f"swept corridor: a box of {box} m",
+        f"rates just set to zero would say {naive.time:.4g} s and a tool {naive.tool_error:.4g} m off,"
+        f" with {naive.energy_ignored:.4g} J unaccounted for",
+    ):
+        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+    if report.impact is not None:
+        hit = report.impact
+        said = (
+            f"{hit.joint} runs into its end stop at {hit.rate:.4g}/s: {hit.impulse:.4g} N·m·s or N·s,"
+            f" {hit.energy:.4g} J"
+        )
+        yield from (Line(text) for text in wrapped(said, width, "  ", "    "))
+
+
+def _peaks(report: StopReport) -> Iterator[Line]:
+    rows = [
+        (
+            f"{p.pair} ({p.role})",
+            [f"{value:.4g}" for value in (p.force, p.force_time, p.moment, p.moment_time)]
+            + ([] if p.unique else ["not unique"]),
+        )
+        for p in report.peaks
+    ]
+    yield from table_lines("largest loads", ("force [N]", "at [s]", "moment [N·m]", "at [s]"), rows)
+    rows = [(p.pair, axis_cells(p)) for p in report.peaks if p.axis is not None]
+    if rows:
+        heads = ("force [N]", "moment [N·m]", "along axis", "drive", "brake", "friction")
+        yield from table_lines("bearing and axis", heads, rows)
+
+
+def axis_cells(peak: PeakWrench) -> list[str]:
+    """Return what the bearing of a joint carries at most, and what acts along its axis, as cells."""
+    cells = [f"{peak.structural_force:.4g}", f"{peak.structural_moment:.4g}"]
+    if peak.axis is not None:
+        axis = peak.axis
+        cells.append(f"{axis.total.value:.4g} {axis.unit}")
+        cells += [f"{one.value:.4g}" for one in (axis.drive, axis.brake, axis.friction)]
+    return cells
+
+
+def _energies(report: StopReport) -> Iterator[Line]:
+    rows = [(words, [f"{value:.4g}"]) for words, value in report.energies.told]
+    yield from table_lines("energy", ("[J]",), rows)
+
+
+def _events(report: StopReport, width: int) -> Iterator[Line]:
+    told = [event for event in report.events if event.kind in _KINDS]
+    if not told:
+        return
+    yield Line()
+    yield Line("Events", "bold cyan")
+    for event in told[:_MOST]:
+        said = event.text or f"{event.joint}: {event.kind}"
+        yield from (Line(text) for text in wrapped(said, width, f"  {event.time:.6g} s  ", "    "))
+    if len(told) > _MOST:
+        yield Line(f"  and {len(told) - _MOST} more (all are in the JSON)")

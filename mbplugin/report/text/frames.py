@@ -1,0 +1,77 @@
+"""Joint frames for people: reactions in world axes, open directions, and where each frame is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbplugin.report.text.directions import open_words, vector_words
+from mbplugin.report.text.layout import Line, listed, wrapped
+
+if TYPE_CHECKING:
+    from mbplugin.joint_reactions.values import ConstraintReaction, Reactions, WorldWrench
+
+#: What follows a value, by its source.
+MARKS = {"rigid": " ", "stated": "*", "estimated": "~", None: " "}
+OPEN = "?"
+COLUMN = 11
+_WORLD = ("fx N", "fy N", "fz N", "mx N·m", "my N·m", "mz N·m")
+#: Beside the largest of its kind, what is smaller is rounding.
+_ZERO = 1e-12
+
+
+def world_table(result: Reactions) -> Iterator[Line]:
+    """Yield the wrenches of pairs, drives, locks and wheels in world axes."""
+    rows = [(f"{c.name} ({c.type})", c.world) for c in result.constraints if c.world is not None]
+    if not rows:
+        return
+    yield Line()
+    wide = min(max(len(name) for name, _ in rows), 44)
+    yield Line(f"  {'':<{wide}}" + "".join(f"{head:>{COLUMN}} " for head in _WORLD), "bold cyan")
+    values = np.array([world.wrench for _, world in rows])
+    largest = [np.nanmax(np.abs(part), initial=0.0) for part in (values[:, :3], values[:, 3:])]
+    for name, world in rows:
+        cells = "".join(f"{cell:>{COLUMN + 1}}" for cell in _cells(world, largest))
+        yield Line(f"  {name[:wide]:<{wide}}{cells}".rstrip())
+
+
+def _cells(world: WorldWrench, largest: list[float]) -> Iterator[str]:
+    for k, (value, source) in enumerate(zip(world.wrench.tolist(), world.sources, strict=True)):
+        if source is None:
+            yield OPEN + " "
+        else:
+            yield f"{value if abs(value) > _ZERO * largest[k // 3] else 0.0:.6g}{MARKS[source]}"
+
+
+def open_lines(result: Reactions, width: int) -> Iterator[Line]:
+    """Yield in which directions the rigid model leaves the reactions of pairs open."""
+    same: dict[str, list[str]] = {}
+    for c in result.constraints:
+        if c.reaction != "unique" and (words := open_words(c.open_force, c.open_moment)):
+            same.setdefault(words, []).append(c.name)
+    if not same:
+        return
+    yield Line()
+    title = "What a rigid model leaves open, in world axes (moments at the joint's point)"
+    yield from (Line(text, "bold cyan") for text in wrapped(title, width))
+    for words, names in same.items():
+        yield from (Line(text) for text in wrapped(f"{listed(names)}: {words}", width, "  ", "      "))
+
+
+def frame_lines(result: Reactions) -> Iterator[Line]:
+    """Yield the point of every pair and the axes of its frame in the world."""
+    rows = [(c, c.point, c.R_WJ) for c in result.constraints if c.point is not None and c.R_WJ is not None]
+    if not rows:
+        return
+    yield Line()
+    yield Line("Joint frames in the world: point [m], and the axes x, y, z of the components", "bold cyan")
+    wide = max(len(_name(c)) for c, _, _ in rows)
+    for c, point, R_WJ in rows:
+        axes = "  ".join(f"{axis} {vector_words(R_WJ[:, k].tolist())}" for k, axis in enumerate("xyz"))
+        yield Line(f"  {_name(c):<{wide}}  at {vector_words(point.tolist())}  {axes}")
+
+
+def _name(constraint: ConstraintReaction) -> str:
+    return f"{constraint.name} ({constraint.body_a} to {constraint.body_b})"

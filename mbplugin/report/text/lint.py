@@ -1,0 +1,251 @@
+"""The lint report for people: the verdict first, then where, why and what to do."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mbplugin.analysis.remedies import no_remedy
+from mbplugin.report.text.layout import PLAIN_WIDTH, Line, counted, listed, plain_text, wrapped
+from mbplugin.report.text.summary import findings_summary, ignored_lines, runs_summary
+
+if TYPE_CHECKING:
+    from mbplugin.analysis import Analysis
+    from mbplugin.linter.finding import Finding
+    from mbplugin.linter.run import Report
+
+_STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+_HEADING = "bold"
+_CODE = "green"
+
+
+def lint_text(reports: Sequence[Report], width: int = PLAIN_WIDTH, explain_dca: bool = False) -> str:
+    """Return the reports as plain text."""
+    return plain_text(lint_lines(reports, width, explain_dca))
+
+
+def lint_lines(reports: Sequence[Report], width: int, explain_dca: bool = False) -> Iterator[Line]:
+    """Yield the lines of all reports, and a count of the runs where there are several.
+
+    With ``explain_dca`` each report ends in the steps of the divide-and-conquer test.
+    """
+    for k, report in enumerate(reports):
+        if k:
+            yield Line()
+        yield from _run(report, width)
+        if explain_dca and report.analysis is not None and report.analysis.dca is not None:
+            yield Line()
+            yield from (Line(text) for text in report.analysis.dca.trace.splitlines())
+    if len(reports) > 1:
+        yield Line()
+        yield from (Line(text, _HEADING) for text in wrapped(runs_summary(reports), width, "", "  "))
+
+
+def verdict(report: Report) -> str:
+    """Return the verdict in one line."""
+    if report.analysis is None:
+        return f"{report.source}: unusable input, nothing was analyzed"
+    return analysis_verdict(report.analysis)
+
+
+def analysis_verdict(analysis: Analysis) -> str:
+    """Return what an analysis says, in one line."""
+    p, ps = analysis.degree_of_redundancy, analysis.structural_redundancy
+    redundancy = f"{counted(p, 'redundant constraint')}" if p else "no redundant constraint"
+    if p > ps:
+        redundancy += f" at this singular pose ({ps} elsewhere)"
+    formula = "" if analysis.gruebler == analysis.dof else f" (Grübler would say {analysis.gruebler})"
+    plane = f" in the {analysis.planar} plane" if analysis.planar else ""
+    return f"{analysis.mechanism.name}: {redundancy}, mobility {analysis.dof}{formula}{plane}"
+
+
+def _run(report: Report, width: int) -> Iterator[Line]:
+    style = "bold green" if report.exit_code == 0 and not report.findings else "bold yellow"
+    style = "bold red" if report.exit_code else style
+    yield from (Line(text, style) for text in wrapped(verdict(report), width, "", "  "))
+    yield from _findings(report.findings, width)
+    if report.analysis is not None:
+        yield from _reactions(report.analysis, width)
+        yield from _undecided(report.analysis, width)
+        yield from _groups(report.analysis, width)
+        yield from _flexible(report.analysis, width)
+        yield from _remedies(report.analysis, width)
+        yield from _rank(report.analysis, width)
+    yield Line()
+    for sentence in (*ignored_lines(report), findings_summary([report])):
+        yield from (Line(text) for text in wrapped(sentence, width, "", "  "))
+
+
+def _help(text: str, width: int) -> Iterator[Line]:
+    """Yield a finding's help; what stands on lines of its own is there to be pasted, and stays so."""
+    sentence, *to_paste = text.splitlines()
+    yield from (Line(line) for line in wrapped(sentence, width, "    help: ", "          "))
+    yield from (Line(f"          {line}") for line in to_paste)
+
+
+def _findings(findings: Sequence[Finding], width: int) -> Iterator[Line]:
+    """Yield the findings, those of one rule under one heading, with help that is the same only once."""
+    for _, same in itertools.groupby(findings, key=lambda f: (f.severity, f.code)):
+        group = list(same)
+        first, helps = group[0], [f.help for f in group if f.help not in f.message]
+        yield Line()
+        yield Line(f"{first.severity} {first.code} {first.name}", _STYLES[first.severity])
+        for k, finding in enumerate(group):
+            yield from (Line(text) for text in wrapped(_placed(finding), width, "  ", "    "))
+            if helps and finding.help in helps and finding.help not in helps[k + 1 :]:
+                yield from _help(finding.help, width)
+
+
+def finding_text(finding: Finding, width: int = PLAIN_WIDTH) -> str:
+    """Return one finding with its help as plain text."""
+    heading = f"{finding.severity} {finding.code} {finding.name}"
+    lines = [Line(heading), *(Line(text) for text in wrapped(_placed(finding), width, "  ", "    "))]
+    if finding.help and finding.help not in finding.message:
+        lines += _help(finding.help, width)
+    return plain_text(lines)
+
+
+def failure_text(report: Report) -> str:
+    """Return why a run failed: how many findings there are, the verdict, and those that fail it."""
+    failing = [finding_text(finding) for finding in report.findings if report.fails(finding)]
+    return "\n".join([f"{findings_summary([report])} in {report.source}", verdict(report), "", *failing])
+
+
+def _placed(finding: Finding) -> str:
+    """Return the message after its place, unless it names that itself as unusable input does."""
+    file = _relative(finding.file)
+    place = f"{file}:{finding.line}: " if finding.line else f"{file}: " if file else ""
+    if finding.message.startswith((finding.file + ":", place)) and finding.file:
+        place = ""
+    element = f"[{finding.element}] " if finding.element and finding.element not in finding.message else ""
+    return place + element + finding.message
+
+
+def _relative(file: str) -> str:
+    """Return a path as seen from the working directory, where it lies below."""
+    with contextlib.suppress(ValueError, OSError):
+        if Path(file).is_absolute():
+            return str(Path(file).relative_to(Path.cwd()))
+    return file
+
+
+def _section(title: str, width: int) -> Iterator[Line]:
+    yield Line()
+    yield from (Line(text, _HEADING) for text in wrapped(title, width))
+
+
+def _reactions(analysis: Analysis, width: int) -> Iterator[Line]:
+    """Yield the reactions that a rigid model leaves open, constraints with the same ones together."""
+    same: dict[tuple[str, str], list[str]] = {}
+    for verdict in analysis.constraints:
+        if verdict.reaction == "non-unique":
+            open_ones = " ".join(c.name for c in verdict.components if not c.unique)
+            same.setdefault((verdict.type, open_ones), []).append(verdict.name)
+    if not same:
+        return
+    several = sum(len(names) for names in same.values())
+    yield from _section(
+        f"Reactions that mean nothing in a rigid model ({several} of {len(analysis.constraints)} constraints;"
+        " every other component is unique)",
+        width,
+    )
+    for (kind, components), names in same.items():
+        first = f"  {kind} {components}: "
+        yield from (Line(text) for text in wrapped(listed(names), width, first, "      "))
+
+
+def _undecided(analysis: Analysis, width: int) -> Iterator[Line]:
+    names = [v.name for v in analysis.constraints if v.reaction == "undecided"]
+    if names and analysis.dca is not None:
+        bodies = listed(analysis.dca.stalled)
+        yield from _section(f"Reactions that this method cannot decide; it stalls at {bodies}", width)
+        yield from (Line(text) for text in wrapped(listed(names), width, "  "))
+
+
+def _groups(analysis: Analysis, width: int) -> Iterator[Line]:
+    if analysis.groups:
+        yield from _section("Groups", width)
+    for group in analysis.groups:
+        answers = [
+            f"reaction {group.reaction}",
+            f"components {_unique(group.components_unique)}",
+            f"resultant {_unique(group.resultant_unique)}",
+        ]
+        if group.assembly_effect_unique is not None:
+            answers.append(f"effect on the assembly {_unique(group.assembly_effect_unique)}")
+        text = f"{', '.join(group.members)}: {', '.join(answers)}"
+        yield from (Line(line) for line in wrapped(text, width, "  ", "      "))
+
+
+def _unique(flag: bool) -> str:
+    return "unique" if flag else "non-unique"
+
+
+def _flexible(analysis: Analysis, width: int) -> Iterator[Line]:
+    names = [body.name for body in analysis.bodies if not body.may_stay_rigid]
+    if names:
+        title = f"Bodies that must be flexible for right reactions ({len(names)} of {len(analysis.bodies)})"
+        yield from _section(title, width)
+        yield from (Line(text) for text in wrapped(listed(names), width, "  "))
+
+
+def _remedies(analysis: Analysis, width: int) -> Iterator[Line]:
+    """Yield the first remedy as lines to paste, the others in words; or what stands in the way."""
+    if analysis.obstacles:
+        yield from _section("Why nothing is proposed" if not analysis.remedies else "What stays", width)
+        yield from (Line(line) for line in wrapped(no_remedy(analysis.obstacles), width, "  "))
+    if not analysis.remedies:
+        return
+    first, *others = analysis.remedies
+    proof = f"proved: {counted(first.degree_of_redundancy, 'redundant constraint')}, mobility {first.dof}"
+    yield from _section(f"What to change; paste into the scene ({proof})", width)
+    yield from (Line(f"  {line}".rstrip(), _CODE) for line in first.toml.splitlines())
+    for k, other in enumerate(others):
+        if k == 0:
+            yield Line()
+        by_type: dict[str, list[str]] = {}
+        for change in other.changes:
+            by_type.setdefault(change.new, []).append(change.constraint)
+        text = "; ".join(f"make {listed(names)} {kind}" for kind, names in by_type.items())
+        yield from (
+            Line(line) for line in wrapped(f"{text} (its TOML is in the JSON)", width, "  or ", "     ")
+        )
+
+
+def _rank(analysis: Analysis, width: int) -> Iterator[Line]:
+    """Yield how the rank was decided, and how well the loops were closed."""
+    yield from _section("How this was decided", width)
+    for sentence in reasons(analysis):
+        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+
+
+def reasons(analysis: Analysis) -> Iterator[str]:
+    """Yield how the rank was decided and how well loops are closed, in sentences."""
+    bodies = counted(len(analysis.bodies), "body", "bodies")
+    rank = f"rank {analysis.rank} of {analysis.rows} rows, {analysis.columns} columns"
+    yield f"{rank} ({bodies}), tolerance {analysis.tolerance:g}"
+    if analysis.critical is None:
+        yield "no loop"
+        return
+    counts, rest = _ratio(analysis.sigma_r), _ratio(analysis.sigma_r_plus_1)
+    yield f"relative singular values: smallest that counts {counts}, largest that does not {rest}"
+    for plateau in analysis.plateaus:
+        here = " (used)" if plateau.start <= analysis.tolerance < plateau.stop else ""
+        number = counted(plateau.degree_of_redundancy, "redundant constraint")
+        yield f"tolerance {plateau.start:.3g} to {plateau.stop:.3g}: {number}{here}"
+    given, closed = _gap(analysis.assembly.worst_file), _gap(analysis.assembly.worst)
+    yield f"loops: {given} as given, {closed} as analyzed"
+
+
+def _ratio(sigma: float | None) -> str:
+    if sigma is None:
+        return "none"
+    # what is smaller is the machine's rounding, and differs from one to the next
+    return f"{sigma:.3g}" if sigma > 1e-12 else "below 1e-12"
+
+
+def _gap(gap: float) -> str:
+    return f"{gap:.2g} m open" if gap > 1e-9 else "closed"

@@ -1,0 +1,172 @@
+"""Joint reactions for people: a table of values and marks, and what the rigid model leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from mbplugin.model.spatial import COMPONENTS
+from mbplugin.report.text.frames import COLUMN, MARKS, OPEN, frame_lines, open_lines, world_table
+from mbplugin.report.text.layout import PLAIN_WIDTH, Line, counted, listed, wrapped
+
+if TYPE_CHECKING:
+    from mbplugin.joint_reactions.family import Relation, Weight
+    from mbplugin.joint_reactions.stiffness.coverage import MissingStiffness
+    from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions
+
+#: Relations of a family that are printed.
+_MOST = 40
+
+
+def reactions_lines(
+    result: Reactions, width: int = PLAIN_WIDTH, axes: str = "joint", frames: bool = False
+) -> Iterator[Line]:
+    """Yield the report of one result.
+
+    Parameters
+    ----------
+    width : int
+        Of the sentences; the table is as wide as it has to be.
+    axes : "joint" or "world"
+        In which the wrenches are printed.
+    frames : bool
+        Whether to print the point and the axes of every joint frame.
+    """
+    yield from (Line(text, "bold") for text in wrapped(_headline(result), width, "", "  "))
+    yield from world_table(result) if axes == "world" else _table(result)
+    yield from _others(result)
+    legend = _legend(result, axes)
+    yield from (Line(text) for sentence in legend for text in wrapped(sentence, width, "  ", "    "))
+    yield from open_lines(result, width)
+    if frames:
+        yield from frame_lines(result)
+    yield from _families(result, width)
+    yield from _estimates(result, width)
+    if result.notes:
+        yield Line()
+        for note in result.notes:
+            yield from (Line(text) for text in wrapped(note, width, "note: ", "  "))
+
+
+def _headline(result: Reactions) -> str:
+    plane = f" in the {result.planar} plane" if result.planar else ""
+    redundancy = counted(result.degree_of_redundancy, "redundant constraint")
+    held = f", held: {listed(result.held)}" if result.held else ""
+    return f"{result.mechanism.name}: joint reactions, {result.mode}{plane}; {redundancy}{held}"
+
+
+def _table(result: Reactions) -> Iterator[Line]:
+    pairs = [c for c in result.constraints if c.wrench is not None and c.components]
+    if not pairs:
+        return
+    yield Line()
+    names = [f"{c.name} ({c.type})" for c in pairs]
+    wide = min(max(map(len, names)), 44)
+    heads = [f"{name} {'N' if name[0] == 't' else 'N·m'}" for name in COMPONENTS]
+    yield Line(f"  {'':<{wide}}" + "".join(f"{head:>{COLUMN}} " for head in heads), "bold cyan")
+    for constraint, name in zip(pairs, names, strict=True):
+        cells = "".join(f"{_cell(constraint, c):>{COLUMN + 1}}" for c in COMPONENTS)
+        yield Line(f"  {name[:wide]:<{wide}}{cells}".rstrip())
+
+
+def _cell(constraint: ConstraintReaction, name: str) -> str:
+    component = next((c for c in constraint.components if c.name == name), None)
+    return "" if component is None else _value(component)
+
+
+def _value(component: ComponentReaction) -> str:
+    if component.value is None:
+        return OPEN + " "
+    return f"{component.value:.6g}{MARKS[component.source]}"
+
+
+def _others(result: Reactions) -> Iterator[Line]:
+    """Yield what is no component of a pair's frame: drives, held joints, couplings, wheels, rods."""
+    rows = [
+        (c, component)
+        for c in result.constraints
+        for component in c.components
+        if component.name not in COMPONENTS or c.wrench is None
+    ]
+    if not rows:
+        return
+    yield Line()
+    labels = [f"{c.name} {component.name.removesuffix('_lock')}" for c, component in rows]
+    wide = max(map(len, labels))
+    for (_, component), label in zip(rows, labels, strict=True):
+        yield Line(f"  {label:<{wide}}{_value(component):>{COLUMN + 1}} {component.unit}")
+
+
+def _legend(result: Reactions, axes: str) -> Iterator[str]:
+    sources = {component.source for c in result.constraints for component in c.components}
+    if axes == "world":
+        # a direction may be open in which no component is, and the other way round
+        sources |= {source for c in result.constraints if c.world for source in c.world.sources}
+    told = "the world" if axes == "world" else "the predecessor's joint frame"
+    yield ""
+    yield f"on the successor, at the origin of its joint frame, in axes of {told}"
+    if "stated" in sources:
+        yield f"{MARKS['stated']} not determined by the rigid model; by the stated stiffness"
+    if "estimated" in sources:
+        yield f"{MARKS['estimated']} not determined by the rigid model; by an estimate of stiffness (below)"
+    if None in sources:
+        yield f"{OPEN} {undetermined(result)}"
+
+
+def undetermined(result: Reactions) -> str:
+    """Return what it means that a component has no value, and what still needs a stiffness."""
+    missing = result.missing
+    needed = [f"{kind} {listed(names)}" for kind, names in _kinds(missing) if names]
+    touched = result.stated or result.estimated
+    why = "some of what it acts on has no stiffness" if touched else "the model is rigid there"
+    remedy = f": state a [[stiffness]] for {' and '.join(needed)}" if needed else ""
+    return f"not determined, any value is possible, since {why}{remedy}"
+
+
+def _kinds(missing: MissingStiffness) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return (
+        ("body" if len(missing.bodies) == 1 else "bodies", missing.bodies),
+        ("joint" if len(missing.pairs) == 1 else "joints", missing.pairs),
+    )
+
+
+def _families(result: Reactions, width: int) -> Iterator[Line]:
+    for family in result.families:
+        yield Line()
+        free = listed([f"{name} {component}" for name, component, _ in family.parameters])
+        title = f"What a rigid model leaves open: any {free}; the others follow"
+        yield from (Line(text, "bold cyan") for text in wrapped(title, width))
+        for relation in family.relations[:_MOST]:
+            yield from (Line(text) for text in wrapped(_equation(relation), width, "  ", "      "))
+        if len(family.relations) > _MOST:
+            yield Line(f"  and {len(family.relations) - _MOST} more (all are in the JSON)")
+
+
+def _equation(relation: Relation) -> str:
+    terms = " ".join(_term(term, first=k == 0) for k, term in enumerate(relation.terms))
+    constant = ""
+    if relation.constant:
+        sign = "-" if relation.constant < 0 else "+"
+        constant = f" {sign} {abs(relation.constant):.6g} {relation.unit}"
+    return f"{relation.constraint} {relation.component} = {terms}{constant}"
+
+
+def _term(term: Weight, first: bool) -> str:
+    size = "" if abs(abs(term.weight) - 1) < 1e-9 else f"{abs(term.weight):.6g} · "
+    sign = ("-" if term.weight < 0 else "") if first else ("- " if term.weight < 0 else "+ ")
+    return f"{sign}{size}{term.constraint} {term.component}"
+
+
+def _estimates(result: Reactions, width: int) -> Iterator[Line]:
+    if not result.estimated:
+        return
+    yield Line()
+    yield Line("Estimated beam sections (no stiffness is stated for these bodies)", "bold cyan")
+    for e in result.estimated:
+        how = f"{counted(e.stations, 'slice')} of" if e.stations else "the bounding box of"
+        s = e.section
+        text = (
+            f"{e.body}: {e.material}, {e.length:.4g} m, A {s.A:.3g} m², Iy {s.Iy:.3g} m⁴, Iz {s.Iz:.3g} m⁴,"
+            f" J {s.J:.3g} m⁴ from {how} {', '.join(dict.fromkeys(e.shapes))}"
+        )
+        yield from (Line(line) for line in wrapped(text, width, "  ", "    "))

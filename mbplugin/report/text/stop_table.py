@@ -1,0 +1,76 @@
+"""A stopping table for people: the assumptions, one line per stop, what else moves, and the poses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
+from mbplugin.stopping.table.values import slip_words
+
+if TYPE_CHECKING:
+    from mbplugin.stopping.table.values import StoppingTable
+
+#: Times until the axis and until the whole arm rest; the tool's way along its path and straight.
+_HEADS = (
+    "speed %",
+    "ext. %",
+    "load %",
+    "ext. [m]",
+    "axis [ms]",
+    "arm [ms]",
+    "distance",
+    "path [m]",
+    "chord [m]",
+)
+_COLUMN = 10
+
+
+def stop_table_lines(
+    table: StoppingTable, width: int = PLAIN_WIDTH, *, commands: bool = False
+) -> Iterator[Line]:
+    """Yield the table, by category and axis; with the command that computes each row again if asked."""
+    title = f"{table.model}: stopping table, tool {table.tool}; computed, not measured"
+    yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
+    for sentence in table.assumptions[1:]:
+        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+    blocks = groupby(table.rows, key=lambda row: (row["category"], row["axis"]))
+    for _, rows in blocks:
+        yield from _block(list(rows), width, commands)
+
+
+def _block(rows: list[dict[str, Any]], width: int, commands: bool) -> Iterator[Line]:
+    """Yield the rows of an axis in a category, and the poses at the signal."""
+    first = rows[0]
+    full = first["speed"] * 100 / first["speed_percent"]
+    title = f"Category {first['category']}, axis {first['axis']}: {first['joint']}"
+    yield Line()
+    yield Line(f"{title}, {full:.4g} {first['unit']}/s", "bold cyan")
+    yield Line("  " + "".join(f"{head:>{_COLUMN}}" for head in _HEADS))
+    for row in rows:
+        outcome = "" if row["outcome"] == "stopped" else f"  {row['outcome'].replace('_', ' ')}"
+        yield Line("  " + "".join(f"{cell:>{_COLUMN}}" for cell in _cells(row)) + outcome)
+        for phrase in slip_words(row):
+            yield from (Line(text, "yellow") for text in wrapped(phrase, width, "    ! ", "      "))
+        if commands and row["command"]:
+            yield Line(f"    {row['command']}")
+    for share, row in {row["extension_percent"]: row for row in rows}.items():
+        sense = "positive" if row["sense"] > 0 else "negative"
+        pose = ", ".join(f"{name} {value:.4g}" for name, value in row["q"].items())
+        said = f"pose of {share} % extension, the axis in its {sense} sense: {pose}"
+        yield from (Line(text) for text in wrapped(said, width, "  ", "    "))
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        f"{row['speed_percent']}",
+        f"{row['extension_percent']}",
+        f"{row['payload_percent']}",
+        f"{row['extension']:.3f}",
+        f"{1e3 * row['time']:.1f}",
+        f"{1e3 * row['rest_time']:.1f}",
+        f"{row['distance']:.3f} {row['unit']}",
+        f"{row['tool_distance']:.3f}",
+        f"{row['tool_displacement']:.3f}",
+    )

@@ -1,0 +1,34 @@
+"""How many runs passed, and what was found, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from mbplugin.report.text.layout import counted
+
+if TYPE_CHECKING:
+    from mbplugin.linter.run import Report
+
+
+def findings_summary(reports: Sequence[Report]) -> str:
+    """Return ``1 error, 4 warnings, 0 notes, 1 ignored``."""
+    found = [finding.severity for report in reports for finding in report.findings]
+    counts = [counted(found.count(severity), severity) for severity in ("error", "warning", "note")]
+    if ignored := sum(len(report.suppressed) for report in reports):
+        counts.append(f"{ignored} ignored")
+    return ", ".join(counts)
+
+
+def runs_summary(reports: Sequence[Report]) -> str:
+    """Return ``3 runs: 1 passed, 1 failed, 1 unusable; …``."""
+    codes = [report.exit_code for report in reports]
+    runs = f"{counted(len(codes), 'run')}: {codes.count(0)} passed, {codes.count(1)} failed"
+    return f"{runs}, {codes.count(2)} unusable; {findings_summary(reports)}"
+
+
+def ignored_lines(report: Report) -> Iterator[str]:
+    """Yield what the configuration ignores, and why."""
+    for suppressed in report.suppressed:
+        finding, ignore = suppressed.finding, suppressed.ignore
+        yield f"ignored {finding.code} {finding.name} for {finding.element}: {ignore.reason}"

@@ -1,0 +1,46 @@
+"""A sweep for people: what became of the stops, quantiles, and which stop was the worst."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from mbplugin.report.documents.sweep_json import quantity_unit
+from mbplugin.report.text.estop import OUTCOME_WORDS, sentences_under, table_lines
+from mbplugin.report.text.layout import PLAIN_WIDTH, Line, counted, wrapped
+
+if TYPE_CHECKING:
+    from mbplugin.stopping.sweep.plan import SweepPlan
+    from mbplugin.stopping.sweep.run import SweepReport
+
+
+def sweep_lines(
+    report: SweepReport, plan: SweepPlan, folder: str, width: int = PLAIN_WIDTH
+) -> Iterator[Line]:
+    """Yield the report of one sweep."""
+    scenario = plan.scenario
+    stops = counted(report.count, "stop")
+    title = (
+        f"{scenario.mech.name}: {stops} of category 0, seed {plan.seed}, tool {scenario.tool};"
+        " computed, not measured"
+    )
+    yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
+    yield Line()
+    for outcome, count in report.outcomes.items():
+        first = "" if outcome == "stopped" else f", first stop {report.first[outcome]}"
+        yield Line(f"  {OUTCOME_WORDS[outcome]}: {count} ({100 * count / report.count:.4g} %){first}")
+    yield from table_lines(
+        "of those that stopped",
+        ("median", "90 %", "99 %", "largest", "in stop"),
+        [
+            (
+                f"{name} [{quantity_unit(plan, name)}]",
+                [*(f"{v:.4g}" for v in own.values()), str(report.worst[name])],
+            )
+            for name, own in report.quantiles.items()
+        ],
+    )
+    yield Line()
+    yield from (Line(text) for text in wrapped(f"all stops are in {folder}", width, "  ", "    "))
+    yield from sentences_under("Assumed", scenario.assumed, width)
+    yield from sentences_under("Notes", scenario.notes, width)

@@ -1,0 +1,1 @@
+"""Which constraints hold now: locks, brakes and friction that stick, independent rows."""

@@ -1,0 +1,96 @@
+"""Limits and user's functions: what is passed in a step without changing the motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbplugin.errors import BadNumber
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.events.event import EventKind
+from mbplugin.simulation.events.search import function_zeros, polynomial_zeros
+from mbplugin.simulation.integrators.contract import Step
+from mbplugin.simulation.options import Options, UserEvent
+
+Displace = Callable[[Array, Array], Array]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A bound of a joint coordinate."""
+
+    name: str
+    coordinate: int
+    rate: int
+    bound: float
+    upper: bool
+
+
+@dataclass(frozen=True)
+class Passing:
+    """Something passed at a fraction of a step."""
+
+    fraction: float
+    kind: EventKind
+    name: str
+    terminal: bool
+    text: str
+
+
+def joint_limits(mech: Mechanism, options: Options) -> tuple[Limit, ...]:
+    """Return the bounds that are watched."""
+    found: list[Limit] = []
+    if options.limits == "ignore":
+        return ()
+    for joint in mech.tree.joints:
+        if joint.pair is None or len(joint.pair.freedoms) != joint.q.stop - joint.q.start:
+            continue
+        for k, freedom in enumerate(joint.pair.freedoms):
+            if not freedom.lower < freedom.upper:
+                continue
+            name = mech.qd_names[joint.qd.start + k]
+            for bound, upper in ((freedom.lower, False), (freedom.upper, True)):
+                if np.isfinite(bound):
+                    found.append(Limit(name, joint.q.start + k, joint.qd.start + k, bound, upper))
+    return tuple(found)
+
+
+def passings(step: Step, limits: Sequence[Limit], options: Options, displace: Displace) -> list[Passing]:
+    """Return what a step passes, in the order of time."""
+    found = [p for limit in limits for p in _limit_passings(step, limit, options.limits == "stop")]
+    for event in options.events:
+        found += _user_passings(step, event, displace)
+    return sorted(found, key=lambda p: p.fraction)
+
+
+def _limit_passings(step: Step, limit: Limit, terminal: bool) -> list[Passing]:
+    gap = step.polynomial[:, 0, limit.rate].copy()
+    gap[0] += step.q[limit.coordinate] - limit.bound
+    out = []
+    for fraction in polynomial_zeros(gap):
+        rate = step.at(fraction)[1][limit.rate]
+        # only on the way out
+        if (rate > 0) == limit.upper:
+            side = "upper" if limit.upper else "lower"
+            text = f"{limit.name} passes its {side} limit {limit.bound:.6g} at {rate:.4g} per second"
+            out.append(Passing(fraction, "limit", limit.name, terminal, text))
+    return out
+
+
+def _user_passings(step: Step, event: UserEvent, displace: Displace) -> list[Passing]:
+    def g(fraction: float) -> float:
+        x, qd = step.at(fraction)
+        time = step.start + fraction * step.length
+        value = float(event.function(time, displace(step.q, x), qd))
+        if not np.isfinite(value):
+            raise BadNumber(
+                f"event {event.name!r} returned {value} at t = {time:.9g} s", expected="a finite number"
+            )
+        return value
+
+    zeros = function_zeros(g)
+    kept = [f for f in zeros if event.direction * (g(min(f + 1e-6, 1.0)) - g(max(f - 1e-6, 0.0))) >= 0]
+    return [Passing(f, "user", event.name, event.terminal, f"{event.name} passes zero") for f in kept]

@@ -1,0 +1,56 @@
+"""Where in a step something passes zero: on the dense output, all of them, in the order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import brentq
+
+from mbplugin.model.spatial import Array
+
+#: Zeros closer to the start of a step than this fraction belong to the step before.
+START = 1e-9
+#: Where a quantity is no polynomial, it is looked at this often in a step.
+_LOOKS = 12
+
+
+def polynomial_zeros(coefficients: Array) -> list[float]:
+    """Return the fractions in (0, 1] at which a polynomial (lowest power first) is zero, none missed."""
+    scale = float(np.abs(coefficients).max(initial=0.0))
+    if scale == 0.0 or not _may_vanish(coefficients):
+        return []
+    trimmed = np.trim_zeros(np.where(np.abs(coefficients) > 1e-15 * scale, coefficients, 0.0), "b")
+    roots = np.polynomial.polynomial.polyroots(trimmed) if len(trimmed) > 1 else np.zeros(0)
+    real = roots[np.abs(roots.imag) < 1e-9].real
+    return sorted(float(r) for r in real if START < r <= 1.0 + 1e-12)
+
+
+def _may_vanish(coefficients: Array) -> bool:
+    """Whether the constant term is within reach of the others (|θ| ≤ 1)."""
+    return bool(abs(coefficients[0]) <= np.abs(coefficients[1:]).sum())
+
+
+def function_zeros(g: Callable[[float], float], start: float = START) -> list[float]:
+    """Return the fractions in (``start``, 1] between which g changes sign, refined by bisection."""
+    looks = np.linspace(0.0, 1.0, _LOOKS + 1)
+    values = [g(float(f)) for f in looks]
+    found = []
+    for k in range(_LOOKS):
+        a, b = values[k], values[k + 1]
+        if b == 0.0:
+            found.append(float(looks[k + 1]))
+        elif a * b < 0:
+            found.append(float(brentq(g, looks[k], looks[k + 1], xtol=1e-14)))
+    return [f for f in found if f > start]
+
+
+def early_zero(g: Callable[[float], float], sense: float) -> float:
+    """Return the fraction at which g, zero at first, turns from its sense to the other, before all looks."""
+    high = 1.0 / _LOOKS
+    while high > START:
+        low = 0.25 * high
+        if g(low) * sense > 0.0:
+            return float(brentq(g, low, high, xtol=1e-14))
+        high = low
+    return high

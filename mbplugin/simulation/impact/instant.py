@@ -1,0 +1,112 @@
+"""Constraints that close while a motion is under way: what they find, and whether they can close here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mbplugin.constraints.sampling import sample_poses
+from mbplugin.dynamics.joint import equations_of
+from mbplugin.dynamics.kernels.rows import DISTANCE, MEASURED, RATE
+from mbplugin.dynamics.kernels.solve import row_rate
+from mbplugin.dynamics.tree_model import TreeModel
+from mbplugin.model.mechanism import Constraint, Pair
+from mbplugin.model.spatial import Array, Pose
+from mbplugin.simulation.active_set.choose import rank_of
+from mbplugin.simulation.impact.activate import activate
+from mbplugin.simulation.impact.timed import put_in
+from mbplugin.simulation.steppers.evaluate import CONFIGURE, do
+from mbplugin.simulation.steppers.kernel_state import Machine
+
+#: Poses at which a rank may prove to be higher.
+_SAMPLES = 4
+#: Rates that rows leave open, relative to the largest and absolute, by which they contradict each other.
+_FOLLOWED, _REST = 1e-6, 1e-9
+
+
+def grip(model: TreeModel, rows: Sequence[int]) -> None:
+    """Let closures among the rows close where they find the other body, at the configured state."""
+    table = model.table
+    own = [i for i in rows if table.rows["end"][i] >= 0 and table.rows["angles"][i] != MEASURED]
+    for n in {int(table.rows["end"][i]) for i in own if table.rows["kind"][i] != DISTANCE}:
+        end = table.ends[n]
+        R, p = model.solids["R"][end["b"]], model.solids["p"][end["b"]]
+        end["R_bS"], end["p_bS"] = R.T @ end["P"], R.T @ (end["p_P"] - p)
+
+
+def gripped(model: TreeModel, constraint: Constraint) -> Constraint:
+    """Return a constraint as it holds: a closure with its successor frame where it has gripped."""
+    if not isinstance(constraint, Pair):
+        return constraint
+    labels, rows = model.table.labels, model.table.rows
+    (n, *_) = (int(rows["end"][i]) for i, label in enumerate(labels) if label[0] == constraint.name)
+    end = model.table.ends[n]
+    _, X_KL = model.solids_of.frame(model.mech, constraint.body_b, Pose.identity())
+    return replace(constraint, X_BS=X_KL.inverse() @ Pose(end["R_bS"].copy(), end["p_bS"].copy()))
+
+
+def is_singular(
+    model: TreeModel,
+    machine: Machine,
+    t: float,
+    q: Array,
+    sets: Sequence[tuple[Sequence[int], Sequence[Constraint]]],
+    tolerance: float,
+) -> bool:
+    """Whether rows lose rank at this very pose (mueller2026 Def. 1).
+
+    The rank of a set of rows is compared with that at poses nearby. Locks may sit anywhere, so those
+    poses keep the closures and couplings only.
+
+    Parameters
+    ----------
+    sets : sequence of (rows, constraints)
+        Before and after the instant: the rows in force, and which constraints that hold for a while
+        are among them.
+    """
+    rates = np.zeros(len(model.rates))
+    for rows, held in sets:
+        if not len(rows) or (model.table.rows["kind"][list(rows)] == RATE).all():
+            continue
+        do(machine, CONFIGURE, t, q, rates)
+        here = rank_of(model, list(rows), tolerance)
+        mech = put_in(replace(model.mech, locks=(), drivers=()), held)
+        for pose in sample_poses(mech, q, _SAMPLES):
+            do(machine, CONFIGURE, t, pose, rates)
+            if rank_of(model, list(rows), 10 * tolerance) > here:
+                return True
+    return False
+
+
+def contradict(model: TreeModel, rows: Sequence[int], qd: Array) -> bool:
+    """Whether rows that depend on others ask for something else than those, at the configured state."""
+    table = model.table
+    gaps = [
+        table.rows["unit"][i]
+        * (row_rate(model.solids, table.rows, table.terms, i, qd) + table.rows["bias"][i])
+        for i in rows
+    ]
+    return bool(np.abs(gaps).max(initial=0.0) > max(_FOLLOWED * float(np.abs(qd).max(initial=0.0)), _REST))
+
+
+def all_impulses(
+    model: TreeModel,
+    machine: Machine,
+    t: float,
+    q: Array,
+    qd: Array,
+    rows: Sequence[int],
+    closing: Sequence[int],
+) -> tuple[dict[tuple[str, str], float], tuple[tuple[str, str], ...]]:
+    """Return the impulses of all rows in force, and which of them a rigid model leaves open."""
+    p = len(rows) - len(machine.chosen)
+    drive = machine.drive.copy()
+    equations = equations_of(
+        model, q, qd, time=t, degree_of_redundancy=p, rows=rows, drive=drive, decided=True
+    )
+    found = activate(equations, None, [k for k, i in enumerate(rows) if i in closing])
+    if found.outcome != "regular":
+        return {}, found.labels
+    return found.impulse, found.open_impulses

@@ -1,0 +1,80 @@
+"""What was asked to close and open along a motion, checked before anything is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
+from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.model.mechanism.coupling import Lock
+from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.scene import Scene
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.impact.timed import Hold, state_in
+from mbplugin.simulation.options import Options
+
+
+def checked_locks(mech: Mechanism, locks: Sequence[Lock], duration: float) -> tuple[Lock, ...]:
+    """Return the locks, none of which is on an unknown joint or outside the motion."""
+    for lock in locks:
+        if lock.joint not in mech.pair_by_name:
+            raise UnknownName(
+                f"a lock names an unknown pair {lock.joint!r}",
+                remedy=suggestion(lock.joint, list(mech.pair_by_name)),
+            )
+        _check_times(f"the lock of {lock.joint!r}", lock.at or 0.0, lock.until, duration)
+    return tuple(locks)
+
+
+def scene_state(scene: Scene | None, mech: Mechanism) -> tuple[Array | None, Array | None]:
+    """Return the state of the scene in the coordinates of the mechanism that moves."""
+    if scene is None:
+        return None, None
+    if scene.mechanism.q_names == mech.q_names:
+        return scene.state.q, scene.state.qd
+    return state_in(scene.mechanism, scene.state.q, scene.state.qd, mech)
+
+
+def timed_holds(
+    holds: Sequence[Hold], held: Sequence[Constraint], options: Options
+) -> tuple[tuple[Hold, Constraint], ...]:
+    """Return what holds for a while with its times, checked."""
+    by_name = {constraint.name: constraint for constraint in held}
+    for hold in holds:
+        _check_times(f"constraint {hold.constraint!r}", hold.at, hold.until, options.duration)
+        if options.coordinates != "joint" or (options.planar and isinstance(by_name[hold.name], Pair)):
+            raise BadUsage(
+                f"constraint {hold.constraint!r} is to hold for a while",
+                expected="joint coordinates, and no planar view of a closure",
+            )
+    return tuple((hold, by_name[hold.constraint]) for hold in holds)
+
+
+def each_once(locks: Sequence[Lock]) -> tuple[Lock, ...]:
+    """Return the locks without their times: one that closes several times has its rows once."""
+    found = tuple(dict.fromkeys(replace(lock, at=None, until=None) for lock in locks))
+    for k, lock in enumerate(found):
+        if lock.joint in (other.joint for other in found[:k]):
+            raise BadUsage(
+                f"joint {lock.joint!r} has locks of different freedoms", expected="one lock for all of them"
+            )
+    return found
+
+
+def _check_times(what: str, at: float, until: float | None, duration: float) -> None:
+    """Refuse to close outside the motion, or to open before."""
+    if not 0 <= at <= duration:
+        raise BadUsage(
+            f"{what} closes at {at:g} s", expected=f"a time from 0 to the duration, {duration:g} s"
+        )
+    if until is not None and not until > at:
+        raise BadUsage(f"{what} closes at {at:g} s and opens at {until:g} s", expected="a later time")
+
+
+def rank_tolerance(scene: Scene | None, asked: float | None) -> float:
+    """Return the relative rank tolerance: what was asked for, else the scene's, else the default."""
+    if asked is None:
+        asked = scene.options.tolerance if scene else None
+    return DEFAULT_TOLERANCE if asked is None else asked

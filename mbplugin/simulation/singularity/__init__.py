@@ -1,0 +1,1 @@
+"""Singular poses: when a run crosses one, and the step across."""

@@ -1,0 +1,133 @@
+"""One call for all loops: take steps from a state until something happens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.simulation.integrators.contract import Chunk, make_chunk
+from mbplugin.simulation.integrators.dop853 import DEGREE as DOP853_DEGREE
+from mbplugin.simulation.integrators.dop853 import dop853_loop
+from mbplugin.simulation.integrators.rk4 import DEGREE as RK4_DEGREE
+from mbplugin.simulation.integrators.rk4 import rk4_loop
+from mbplugin.simulation.integrators.variational import DEGREE as VARIATIONAL_DEGREE
+from mbplugin.simulation.integrators.variational import variational_loop
+from mbplugin.simulation.integrators.variational_step import compiled_impel, compiled_step, make_room
+from mbplugin.simulation.options import Options
+from mbplugin.simulation.projection import project_state
+from mbplugin.simulation.steppers.evaluate import ACCELERATE, compiled_act, do
+from mbplugin.simulation.steppers.kernel_state import Machine
+
+#: A rejected step may be due to a singular pose when a row has lost this much towards being chosen anew.
+NEAR_SINGULAR = 5.0
+#: Evaluations of a model without rows and rates after which a loop comes back, and of a stage of a step.
+_WORK, _STAGES = 80_000, {"dop853": 12, "rk4": 4, "variational": 8}
+_DEGREE = {"dop853": DOP853_DEGREE, "rk4": RK4_DEGREE, "variational": VARIATIONAL_DEGREE}
+
+
+@dataclass(eq=False)
+class State:
+    """Where a motion is: time, coordinates, rates, accelerations, works, and the next step."""
+
+    t: float
+    q: Array
+    qd: Array
+    qdd: Array
+    work: Array = field(default_factory=lambda: np.zeros(3))
+    h: float = 0.0
+
+    def copy(self) -> State:
+        """Return a state that later steps do not change."""
+        return State(self.t, self.q.copy(), self.qd.copy(), self.qdd.copy(), self.work.copy(), self.h)
+
+
+class March(Protocol):
+    """What a run needs of a set of loops."""
+
+    counts: Array
+
+    def settle(self, machine: Machine, state: State, begun: float | None = None) -> None:
+        """Project a state and fill its accelerations, those of a step that has begun at a time, s."""
+
+    def evaluate(self, machine: Machine, state: State, begun: float | None = None) -> None:
+        """Fill the accelerations of a state, of a step that has begun at a time (s), or begins here."""
+
+    def fill(self, machine: Machine, state: State, begun: float | None = None) -> None:
+        """Fill accelerations and multipliers of the machine, whatever formulation moves the mechanism."""
+
+    def advance(
+        self, machine: Machine, marks: AnyArray, state: State, end: float, trusted: float, steps: int = 0
+    ) -> tuple[int, Chunk, int]:
+        """Take steps in place until ``end``, or a chunk; return status, samples and their number."""
+        ...
+
+
+class CompiledMarch:
+    """The compiled loops, for one set of options."""
+
+    def __init__(self, options: Options, dense: bool) -> None:
+        self._options = options
+        self._dense = dense
+        self.counts: Array = np.zeros(2)
+
+    def settle(self, machine: Machine, state: State, begun: float | None = None) -> None:
+        """Project a state and fill its accelerations, those of a step that has begun at a time, s."""
+        if self._options.stabilization == "projection":
+            project_state(machine, state.t, state.q, state.qd)
+        self.evaluate(machine, state, begun)
+
+    def evaluate(self, machine: Machine, state: State, begun: float | None = None) -> None:
+        """Fill the accelerations of a state, of a step that has begun at a time (s), or begins here."""
+        self.fill(machine, state, begun)
+        state.qdd[:] = machine.rates["qdd"]
+
+    def fill(self, machine: Machine, state: State, begun: float | None = None) -> None:
+        """Fill accelerations and multipliers of the machine."""
+        do(machine, ACCELERATE, state.t, state.q, state.qd, begun)
+
+    def advance(
+        self, machine: Machine, marks: AnyArray, state: State, end: float, trusted: float, steps: int = 0
+    ) -> tuple[int, Chunk, int]:
+        """Take steps in place until ``end``, or a chunk; return status, samples and their number."""
+        o = self._options
+        room = steps or _room(machine, o.integrator)
+        chunk = make_chunk(room, len(state.q), len(state.qd), _DEGREE[o.integrator], self._dense)
+        projected = o.stabilization == "projection"
+        common = (state.q, state.qd, state.qdd, state.work)
+        out = (chunk.time, chunk.q, chunk.qd, chunk.qdd, chunk.work, chunk.dense)
+        if o.integrator == "rk4":
+            control = (state.t, end, state.h, trusted)
+            result = rk4_loop()(compiled_act(), machine, marks, *control, projected, *common, *out)
+        elif o.integrator == "variational":
+            code = (compiled_act(), compiled_impel(), compiled_step())
+            working = (machine, make_room(len(machine.chosen), len(state.q), len(state.qd)), marks)
+            control = (state.t, end, state.h, trusted)
+            result = variational_loop()(*code, *working, *control, *common, *out, self.counts)
+        else:
+            tolerance = (o.largest_step, o.rtol, o.atol, trusted, NEAR_SINGULAR * trusted)
+            result = dop853_loop()(
+                compiled_act(),
+                machine,
+                marks,
+                state.t,
+                end,
+                state.h,
+                *tolerance,
+                projected,
+                *common,
+                *out,
+                self.counts,
+            )
+        status, kept, state.t, state.h = result
+        if o.integrator == "rk4":
+            self.counts[0] += 4 * kept
+        return int(status), chunk, int(kept)
+
+
+def _room(machine: Machine, integrator: str) -> int:
+    """Return after how many steps, some 50 ms, a loop comes back to show progress or be interrupted."""
+    cost = 1 + len(machine.rates) + len(machine.chosen) ** 2
+    return min(max(_WORK // (cost * _STAGES[integrator]), 16), 4096)

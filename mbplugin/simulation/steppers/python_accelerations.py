@@ -1,0 +1,207 @@
+"""The accelerations of a model at a state in readable Python, by every formulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from mbplugin.constraints.rank import rank_blocks
+from mbplugin.constraints.reduction.velocity import body_twists, velocity_transformation
+from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.dynamics.absolute import absolute_equations
+from mbplugin.dynamics.accelerations import body_accelerations
+from mbplugin.dynamics.equations import Equations
+from mbplugin.dynamics.explicit_closure import Closing, closing_conditions, minimal_accelerations
+from mbplugin.dynamics.formulations import solve
+from mbplugin.dynamics.joint import equations_of
+from mbplugin.dynamics.kernels.articulated import inward, outward
+from mbplugin.dynamics.kernels.forces import gather
+from mbplugin.dynamics.kernels.resistance import resist
+from mbplugin.dynamics.kernels.solve import constrain, row_rate
+from mbplugin.model.mechanism.coupling import Lock
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.options import Options, breaks_of
+from mbplugin.simulation.problem import Problem
+from mbplugin.simulation.steppers.evaluate import CONFIGURE, SPLIT, do
+from mbplugin.simulation.steppers.kernel_state import Machine
+
+#: How far beside a break a prescribed motion is asked, relative to 1 s and the time.
+_BESIDE = 1e-12
+
+
+class Accelerations:
+    """How one model accelerates, by the formulation that was asked for."""
+
+    def __init__(self, problem: Problem, options: Options, active: Callable[[], tuple[int, ...]]) -> None:
+        self._problem, self._model, self._options = problem, problem.model, options
+        self._active = active
+        self._closing: Closing | None = None
+        self._locked_for: set[tuple[str, str]] = set()
+        self._with_locks = problem.model.mech
+
+    def prescribe(self, machine: Machine, t: float, begun: float) -> None:
+        """Let prescribed motions given as callables be polynomials about this instant of a step.
+
+        At a break it is those of the side on which the step has begun.
+        """
+        for d, (driver, _) in enumerate(self._model.table.driven):
+            profile = self._options.profiles.get(driver.name)
+            if profile is not None:
+                at = _on_one_side(breaks_of(profile), t, begun)
+                value, rate, acceleration = profile(at)
+                machine.stretches[d] = (d, at, (value, rate, 0.5 * acceleration, 0.0, 0.0, 0.0))
+
+    def at(self, machine: Machine, t: float, begun: float, q: Array, qd: Array) -> Array:
+        """Return q̈ (nv,) at a state of a step that has begun at a time; fill multipliers and power."""
+        self.prescribe(machine, t, begun)
+        o = self._options
+        if o.formulation == "projected" and o.redundancy == "eliminate" and o.coordinates == "joint":
+            return self._projected(machine, t, begun, q, qd)
+        do(machine, CONFIGURE, t, q, qd, begun)
+        self._model.power[:] = 0.0
+        if o.coordinates == "absolute":
+            self._count_power(machine, t, q, qd)
+            return self._absolute(machine, t, q, qd)
+        rows = self._active()
+        equations = equations_of(
+            self._model,
+            q,
+            qd,
+            time=t,
+            degree_of_redundancy=len(rows) - len(machine.chosen),
+            rows=rows,
+            drive=machine.drive.copy(),
+            decided=True,
+        )
+        if o.formulation == "closing":
+            return self._closed_form(equations, q)
+        solution = solve(equations, o.formulation, o.redundancy, o.dropped)
+        self._model.power[2] = -float(solution.multipliers @ equations.b)
+        return solution.v_dot
+
+    def fill(self, machine: Machine, t: float, begun: float, q: Array, qd: Array) -> None:
+        """Fill accelerations, multipliers and power of the machine, whatever formulation was asked for."""
+        self.prescribe(machine, t, begun)
+        self._projected(machine, t, begun, q, qd)
+
+    def _count_power(self, m: Machine, t: float, q: Array, qd: Array) -> None:
+        """Fill the power of dampers, friction and applied forces; no coordinates change it."""
+        gather(m.solids, m.rates, m.loads, m.springs, q, qd, m.power)
+        resist(m.solids, m.rates, m.rows, m.terms, m.resistances, qd, m.power)
+        self._model.control(t, q, qd)
+
+    def _closed_form(self, equations: Equations, q: Array) -> Array:
+        """Accelerations by explicit closing conditions, whose leading joints change near a flat dyad."""
+        if self._closing is None:
+            self._closing = closing_conditions(self._model.mech, q)
+        if self._closing.is_near_singular(q):
+            self._closing = self._closing.change(q)
+        return minimal_accelerations(equations, self._closing, q)
+
+    def _projected(self, machine: Machine, t: float, begun: float, q: Array, qd: Array) -> Array:
+        """As the compiled piece does it, with the controller's forces."""
+        m = machine
+        do(m, CONFIGURE | SPLIT, t, q, qd, begun)
+        m.power[:] = 0.0
+        self._count_power(m, t, q, qd)
+        inward(m.solids, m.rates, True)
+        outward(m.solids, m.rates, True)
+        if len(m.chosen):
+            if self._options.stabilization == "baumgarte":
+                m.rows["gamma"][m.chosen] += self._baumgarte(m, m.chosen.tolist(), qd)
+            constrain(m.solids, m.rates, m.rows, m.terms, m.chosen, m.Q, m.R, m.multipliers)
+            m.power[2] = -float(m.multipliers @ m.rows["bias"][m.chosen])
+        return np.array(m.rates["qdd"])
+
+    def _baumgarte(self, machine: Machine, rows: list[int], qd: Array) -> Array:
+        """Return −2α(C v + b) − α²Φ, critically damped within a few steps."""
+        alpha = 1.0 / (10.0 * self._options.step) if self._options.step else 20.0
+        rate = [row_rate(machine.solids, machine.rows, machine.terms, i, qd) for i in rows]
+        gap = np.array(rate) + machine.rows["bias"][rows]
+        return np.asarray(-2.0 * alpha * gap - alpha**2 * machine.rows["phi"][rows])
+
+    def _absolute(self, machine: Machine, t: float, q: Array, qd: Array) -> Array:
+        """Accelerations of the bodies, read back as those of the joints."""
+        model, o = self._model, self._options
+        mech = self._mechanism
+        equations = absolute_equations(
+            mech,
+            q,
+            qd,
+            # friction slides and sticks as has been decided, not as the rates of a stage have it
+            replace(model.actions, friction=False),
+            time=t,
+            planar=o.planar,
+            degree_of_redundancy=self._flat_redundancy + len(self._active()) - len(machine.chosen),
+            resisting=self._resisting(qd),
+        )
+        Gamma, b = equations.Gamma.copy(), equations.b.copy()
+        for d, (driver, freedom) in enumerate(model.table.driven):
+            k = equations.labels.index((driver.name, f"{freedom}_drive"))
+            Gamma[k] += model.drive[d, 2] - driver.acceleration
+            b[k] = -model.drive[d, 1]
+        equations = replace(equations, Gamma=Gamma, b=b)
+        solution = solve(equations, o.formulation, o.redundancy, o.dropped)
+        model.power[2] = -float(solution.multipliers @ b)
+        poses = forward(mech, q)
+        S = velocity_transformation(mech, poses)
+        bias = body_accelerations(mech, poses, body_twists(mech, poses, qd), np.zeros(len(qd))).ravel()
+        kept = [6 * i + c for i in range(len(mech.bodies)) for c in plane_columns(o.planar)]
+        return np.asarray(np.linalg.lstsq(S[kept], solution.v_dot - bias[kept], rcond=1e-10)[0])
+
+    def _resisting(self, qd: Array) -> dict[tuple[str, str], float]:
+        """Return what friction and brakes do along freedoms, N and N·m, by (pair, component)."""
+        model, out = self._model, {}
+        rows, terms = model.table.rows, model.table.terms
+        for one in model.resistances:
+            pair, component = _freedom(model.table.labels[one["row"]])
+            viscous = float(one["viscous"])
+            if pair not in model.mech.tree.joint_of_pair and model.actions.damping:
+                # dampers of closures are in the equations already
+                of = model.mech.pair_by_name[pair]
+                viscous -= of.freedoms[of.kind.free.index(component)].damping
+            rate = row_rate(model.solids, rows, terms, one["row"], qd)
+            out[pair, component] = float(one["stuck"] - one["sense"] * one["sliding"] - viscous * rate)
+        return out
+
+    @property
+    def _mechanism(self) -> Mechanism:
+        """The mechanism with what holds now among its own locks: locks, friction and brakes that stick."""
+        labels = {self._model.table.labels[i] for i in self._active()[self._model.table.persistent :]}
+        if labels != self._locked_for:
+            own, names = self._model.mech, {name for name, _ in labels}
+            later = [lock for lock in self._problem.locks if lock.name in names]
+            known = {lock.name for lock in later}
+            sticking = sorted(_freedom(label) for label in labels if label[0] not in known)
+            later += [Lock(pair, freedoms=(component,)) for pair, component in sticking]
+            self._locked_for, self._with_locks = labels, replace(own, locks=(*own.locks, *later))
+        return self._with_locks
+
+    @cached_property
+    def _flat_redundancy(self) -> int:
+        """What p in a plane is more (or less) than p of the rows in joint rates, which hold the plane too."""
+        o, mech, q = self._options, self._model.mech, self._problem.q
+        if o.planar is None:
+            return 0
+        flat = rank_blocks(mech, forward(mech, q), plane_columns(o.planar), o.tolerance, q)
+        return sum(b.redundancy for b in flat) - self._problem.degree_of_redundancy
+
+
+def _freedom(label: tuple[str, str]) -> tuple[str, str]:
+    """Return the pair and component of the row of a resistance."""
+    return label[0].partition(" ")[2], label[1]
+
+
+def _on_one_side(breaks: tuple[float, ...], t: float, begun: float) -> float:
+    """Return an instant between the same breaks as the start of a step, at t or just beside it."""
+    for time in breaks:
+        beside = _BESIDE * (1.0 + abs(time))
+        if time > begun + beside:
+            return min(t, time - beside)
+        t = max(t, time + beside)
+    return t

@@ -1,0 +1,1 @@
+"""The motion as a value: samples, reactions, energies, files and pictures."""

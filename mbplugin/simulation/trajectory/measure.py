@@ -1,0 +1,47 @@
+"""Energies and residuals along a motion, from its states."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from mbplugin.dynamics.compiler.jit import compiled
+from mbplugin.dynamics.kernels.inverse import energies
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.steppers.evaluate import ACT, CONFIGURE, Act, compiled_act
+from mbplugin.simulation.steppers.kernel_state import MACHINE, MATRIX, VECTOR, Machine, lend
+
+
+def _measure(
+    act: Act,
+    m: Machine,
+    time: Array,
+    q: Array,
+    qd: Array,
+    kinetic: Array,
+    potential: Array,
+    largest: Array,
+) -> None:
+    place = lend(m)
+    for n in range(len(time)):
+        act(place, CONFIGURE, time[n], time[n], q[n], qd[n])
+        kinetic[n], potential[n] = energies(m.solids, m.rates, m.springs, q[n], qd[n])
+        for i in range(len(largest)):
+            if m.rows[i].holonomic:
+                largest[i] = max(largest[i], abs(m.rows[i].phi))
+
+
+@lru_cache(maxsize=1)
+def _measurer() -> Any:
+    matrices = (VECTOR, MATRIX, MATRIX, VECTOR, VECTOR, VECTOR)
+    return compiled(_measure, types.none(ACT, MACHINE, *matrices))
+
+
+def measure(m: Machine, rows: int, time: Array, q: Array, qd: Array) -> tuple[Array, Array, Array]:
+    """Return kinetic and potential energy (T,), J, and the largest |Φ| of the first rows, m or rad."""
+    kinetic, potential, largest = np.zeros(len(time)), np.zeros(len(time)), np.zeros(rows)
+    _measurer()(compiled_act(), m, time, q, qd, kinetic, potential, largest)
+    return kinetic, potential, largest

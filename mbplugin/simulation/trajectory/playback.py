@@ -1,0 +1,127 @@
+"""A motion followed again between its samples: the same equations, taken up at the sample before.
+
+Between two samples of a run the set of constraints does not change, every prescribed motion is one
+polynomial, and the state is smooth. A part of the step that was accepted there ends on the constraints and
+solves the equations at least as well as the whole step did. Nothing is interpolated, so nothing runs
+across a jump of rates or accelerations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbplugin.errors import BadUsage
+from mbplugin.model.spatial import AnyArray
+from mbplugin.simulation.active_set.activation import Activation
+from mbplugin.simulation.integrators.contract import Step
+from mbplugin.simulation.options import Options
+from mbplugin.simulation.steppers.compiled import CompiledMarch, March, State
+from mbplugin.simulation.steppers.follow import follow, inside, is_same
+from mbplugin.simulation.steppers.kernel_state import Machine
+from mbplugin.simulation.trajectory.record import Record
+
+
+@dataclass(frozen=True, eq=False)
+class Phase:
+    """The equations in force from an instant on.
+
+    Parameters
+    ----------
+    start : float
+        s.
+    machine : Machine
+        With the rows that were chosen.
+    sticking, carrying : (n,) array of bool
+        Which resistances stick, and which of these have a multiplier.
+    locked : tuple of int
+        Rows of locks and drives.
+    rows, ends, resistances : record arrays
+        As they were.
+    """
+
+    start: float
+    machine: Machine
+    sticking: AnyArray
+    carrying: AnyArray
+    locked: tuple[int, ...]
+    rows: AnyArray
+    ends: AnyArray
+    resistances: AnyArray
+
+
+class Phases:
+    """The equations of a run, one after the other."""
+
+    def __init__(self, activation: Activation) -> None:
+        self.activation = activation
+        self._phases: list[Phase] = []
+        #: Steps across singular poses, by the time at which they begin, s.
+        self.crossings: dict[float, Step] = {}
+
+    def note(self, time: float) -> None:
+        """Remember what is in force from an instant on, where that is something new."""
+        act, model = self.activation, self.activation.model
+        if self._phases:
+            last = self._phases[-1]
+            same = last.machine is act.machine and np.array_equal(last.resistances, model.resistances)
+            if same:
+                return
+        kept = (model.table.rows.copy(), model.table.ends.copy(), model.resistances.copy())
+        self._phases.append(Phase(time, act.machine, act.sticking, act.carrying, act.locked, *kept))
+
+    def take_up(self, time: float) -> Machine:
+        """Put into force what held from a time on, s; return its machine."""
+        starts = [phase.start for phase in self._phases]
+        one = self._phases[max(0, int(np.searchsorted(starts, time, side="right")) - 1)]
+        act, model = self.activation, self.activation.model
+        act.machine, act.locked = one.machine, one.locked
+        act.sticking, act.carrying = one.sticking, one.carrying
+        model.table.rows[:], model.table.ends[:] = one.rows, one.ends
+        model.resistances[:] = one.resistances
+        return one.machine
+
+
+class Playback:
+    """What a trajectory needs to be followed again.
+
+    Parameters
+    ----------
+    phases : Phases
+    march : March
+    options : Options
+    record : Record
+        All steps of the run.
+    """
+
+    def __init__(self, phases: Phases, march: March, options: Options, record: Record) -> None:
+        self._phases = phases
+        self._march = CompiledMarch(options, False) if isinstance(march, CompiledMarch) else march
+        self._samples = record.arrays()
+        self._segment = record.segment()
+
+    def at(self, time: float) -> tuple[State, int]:
+        """Return the state at an instant that is no event, and which set of constraints holds there.
+
+        Raises
+        ------
+        BadUsage
+            The equations cannot be solved again there: a user's function does not return what it did.
+        """
+        times = self._samples[0]
+        k = int(np.clip(np.searchsorted(times, time, side="right") - 1, 0, len(times) - 1))
+        state = State(float(times[k]), *(values[k].copy() for values in self._samples[1:]))
+        segment = int(self._segment[k])
+        if is_same(state.t, time):
+            return state, segment
+        machine = self._phases.take_up(state.t)
+        step = self._phases.crossings.get(state.t)
+        if step is not None:
+            return inside(machine, step, time), segment
+        if not follow(self._march, machine, state, time):
+            raise BadUsage(
+                f"the motion cannot be followed again to t = {time:.9g} s",
+                expected="a controller or profile that returns the same at the same state",
+            )
+        return state, segment

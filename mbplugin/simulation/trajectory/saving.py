@@ -1,0 +1,143 @@
+"""A trajectory as a file: arrays for programs, a table with units for everybody."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbplugin.errors import BadUsage
+from mbplugin.files import replacing
+from mbplugin.model.spatial import COMPONENTS, AnyArray
+from mbplugin.simulation.trajectory.units import coordinate_units, rate_units
+
+if TYPE_CHECKING:
+    from mbplugin.simulation.events.event import Event
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
+
+ENDINGS = (".npz", ".csv")
+_ENERGIES = ("kinetic", "potential", "dissipated", "applied", "driven")
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One quantity along a motion: what it is, of which element, its unit, its values (T,)."""
+
+    what: str
+    name: str
+    unit: str
+    values: AnyArray
+
+    @property
+    def header(self) -> str:
+        """What stands above it, such as ``qd elbow [rad/s]``."""
+        return f"{self.what} {self.name}".strip() + (f" [{self.unit}]" if self.unit else "")
+
+
+def save(trajectory: Trajectory, path: str | Path, reactions: Sequence[str] = ()) -> None:
+    """Write a trajectory to ``.npz`` (all arrays) or ``.csv`` (a table with units in its header).
+
+    Parameters
+    ----------
+    reactions : sequence of str
+        Pairs whose reactions are written too.
+
+    Raises
+    ------
+    BadUsage
+        Another ending, or a file that cannot be written.
+    """
+    path = Path(path)
+    require_ending(path)
+    carried = {pair: trajectory.reactions(pair) for pair in reactions}
+    with replacing(path) as temporary:
+        if path.suffix == ".csv":
+            _write_table(list(columns(trajectory, reactions)), temporary)
+        else:
+            arrays: dict[str, Any] = _arrays(trajectory)
+            arrays["reaction_pairs"] = np.array(list(carried), dtype=str)
+            arrays["reactions"] = np.array(list(carried.values())).reshape(-1, len(trajectory.time), 6)
+            with temporary.open("wb") as file:
+                np.savez_compressed(file, **arrays)
+
+
+def require_ending(path: Path) -> None:
+    """Refuse a file name whose format nobody knows."""
+    if path.suffix not in ENDINGS:
+        raise BadUsage(f"cannot save a trajectory as {path.name!r}", expected=".npz or .csv")
+
+
+def columns(trajectory: Trajectory, reactions: Sequence[str] = ()) -> Iterator[Column]:
+    """Yield every quantity of a trajectory, with the reactions of some pairs."""
+    mech = trajectory.mechanism
+    rates = rate_units(mech)
+    yield Column("time", "", "s", trajectory.time)
+    for what, names, units, values in (
+        ("q", mech.q_names, coordinate_units(mech), trajectory.q),
+        ("qd", mech.qd_names, rates, trajectory.qd),
+        ("qdd", mech.qd_names, tuple(f"{u}²" for u in rates), trajectory.qdd),
+    ):
+        for k, (name, unit) in enumerate(zip(names, units, strict=True)):
+            yield Column(what, name, unit, values[:, k])
+    for what in _ENERGIES:
+        yield Column(what, "", "J", getattr(trajectory, what))
+    yield Column("segment", "", "", trajectory.segment)
+    for pair in reactions:
+        wrench = trajectory.reactions(pair)
+        for k, component in enumerate(COMPONENTS):
+            yield Column(f"{pair} {component}", "", "N" if k < 3 else "N·m", wrench[:, k])
+
+
+def _write_table(table: Sequence[Column], path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
+        writer = csv.writer(file)
+        writer.writerow([column.header for column in table])
+        writer.writerows(zip(*(column.values.tolist() for column in table), strict=True))
+
+
+def _arrays(trajectory: Trajectory) -> dict[str, AnyArray]:
+    mech = trajectory.mechanism
+    kept = ("time", "q", "qd", "qdd", *_ENERGIES, "segment")
+    return {
+        **{name: getattr(trajectory, name) for name in kept},
+        "q_names": np.array(mech.q_names, dtype=str),
+        "qd_names": np.array(mech.qd_names, dtype=str),
+        "q_units": np.array(coordinate_units(mech), dtype=str),
+        "qd_units": np.array(rate_units(mech), dtype=str),
+        "about": np.array(json.dumps(_about(trajectory))),
+    }
+
+
+def _about(trajectory: Trajectory) -> dict[str, Any]:
+    """Return what is no array."""
+    return {
+        "mechanism": trajectory.mechanism.name,
+        "outcome": trajectory.outcome,
+        "notes": list(trajectory.notes),
+        "planar": trajectory.planar,
+        "redundancy": trajectory.redundancy,
+        "coordinates": trajectory.coordinates,
+        "dropped": [list(row) for row in trajectory.dropped],
+        "degree_of_redundancy": trajectory.degree_of_redundancy,
+        "tolerance": trajectory.tolerance,
+        "active": [list(names) for names in trajectory.active],
+        "residuals": trajectory.residuals,
+        "events": [_event(event) for event in trajectory.events],
+    }
+
+
+def _event(event: Event) -> dict[str, Any]:
+    return {
+        "time": event.time,
+        "kind": event.kind,
+        "joint": event.joint,
+        "velocity_before": event.velocity_before.tolist(),
+        "velocity_after": event.velocity_after.tolist(),
+        "impulse": [[*label, value] for label, value in event.impulse.items()],
+        "text": event.text,
+    }

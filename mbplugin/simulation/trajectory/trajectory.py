@@ -1,0 +1,242 @@
+"""A motion as a value: time, state, energy, residuals, events, and the reactions on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
+from mbplugin.errors import UnknownName, suggestion
+from mbplugin.model.applied_forces import Actions
+from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.simulation.events.event import Event
+from mbplugin.simulation.outcome import Outcome
+
+if TYPE_CHECKING:
+    from mbplugin.simulation.trajectory.axis import AxisForces
+    from mbplugin.simulation.trajectory.playback import Playback
+    from mbplugin.simulation.trajectory.wrenches import JointWrenches
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """A motion, sampled at T instants. An event has two samples: before and after it.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    actions : Actions
+        What acted besides gravity.
+    time : (T,) array
+        s, not decreasing.
+    q : (T, nq) array
+        Joint coordinates in the order of ``q_names``, rad, m and quaternions xyzw.
+    qd, qdd : (T, nv) array
+        Joint rates and accelerations in the order of ``qd_names``.
+    kinetic, potential : (T,) array
+        J; gravity has none at the origin of the world, springs none at rest.
+    dissipated, applied, driven : (T,) array
+        Work since the start, J: lost in dampers and friction (not negative), done by loads, torques and
+        controllers, done by drivers. Kinetic + potential changes by applied + driven − dissipated, and
+        drops where a constraint closes.
+    active : tuple of tuple of str
+        Names of the constraints that held besides the mechanism's own, by segment.
+    segment : (T,) array of int
+        Which entry of ``active`` held at each sample.
+    residuals : dict of str to float
+        Largest position residual of every closing constraint over the motion, m or rad.
+    events : tuple of Event
+    outcome : str
+        ``completed``, ``stopped`` (it came to rest, where that ends it), ``limit_hit``, ``event`` (a
+        user's function stopped it), ``interrupted``, ``singular``, ``step_too_small``,
+        or ``failed`` (in a user's function, as the last note says);
+        ``singular_transition`` where constraints were to close at a singular pose, and
+        ``contradictory_transition`` where no rates satisfy them all.
+    notes : tuple of str
+        What was changed or assumed, one sentence each.
+    planar : str or None
+    redundancy : str
+        How redundant rows were handled; it decides among the reactions that a rigid model leaves open.
+    degree_of_redundancy : int
+    held : tuple of Constraint
+        What held for a while besides locks, closures as they have gripped.
+    coordinates : "joint" or "absolute"
+        Whose rows ``redundancy`` spreads the reactions over: closing rows only, or those of every pair.
+    dropped : tuple of (constraint, component)
+        Redundant rows that carry nothing.
+    tolerance : float
+        The relative rank tolerance that the motion was computed with.
+    playback : Playback or None
+        What follows the motion again between its samples; None where only samples are known.
+    """
+
+    mechanism: Mechanism
+    actions: Actions
+    time: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    kinetic: Array
+    potential: Array
+    dissipated: Array
+    applied: Array
+    driven: Array
+    active: tuple[tuple[str, ...], ...]
+    segment: Array
+    residuals: dict[str, float]
+    events: tuple[Event, ...] = ()
+    outcome: Outcome = "completed"
+    notes: tuple[str, ...] = ()
+    planar: str | None = None
+    redundancy: str = "eliminate"
+    degree_of_redundancy: int = 0
+    statistics: dict[str, float] = field(default_factory=dict)
+    held: tuple[Constraint, ...] = ()
+    coordinates: str = "joint"
+    dropped: tuple[tuple[str, str], ...] = ()
+    tolerance: float = DEFAULT_TOLERANCE
+    playback: Playback | None = field(default=None, repr=False)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joint rates, in the order of ``qd``."""
+        return self.mechanism.qd_names
+
+    @property
+    def energy(self) -> Array:
+        """Kinetic plus potential energy (T,), J."""
+        return self.kinetic + self.potential
+
+    def reactions(self, pair: str) -> Array:
+        """Return what a pair carries at every sample.
+
+        Where a reaction is not unique this is one of the possible ones, as ``redundancy`` and ``dropped``
+        choose it among the rows of ``coordinates``; :meth:`uniqueness` tells. A controller is asked again at
+        every sample.
+
+        Returns
+        -------
+        (T, 6) array
+            [f; m] on the successor at the origin of S, axes of P, N and N·m: what the constrained
+            components carry, zero in free ones.
+
+        Raises
+        ------
+        UnknownName
+            No pair of the mechanism.
+        """
+        self._require(pair, self.pair_names, "pair")
+        return self._wrenches.of_pair[pair]
+
+    def transmitted(self, pair: str) -> Array:
+        """Return all that passes through a pair at every sample, (T, 6): as :meth:`reactions`, with drives,
+        brakes, friction and springs along its freedoms.
+
+        Raises
+        ------
+        UnknownName
+            No pair of the mechanism.
+        """
+        self._require(pair, self.pair_names, "pair")
+        return self._wrenches.transmitted[pair]
+
+    def axis_forces(self, joint: str) -> AxisForces | None:
+        """Return what acts along the freedom of a joint: all of it, the drive, the brake, friction.
+
+        None for a joint that has not exactly one freedom.
+
+        Raises
+        ------
+        UnknownName
+            No pair of the mechanism.
+        """
+        from mbplugin.simulation.trajectory.axis import axis_forces
+
+        self._require(joint, tuple(self.mechanism.pair_by_name), "pair")
+        return axis_forces(self, joint)
+
+    def multipliers(self, constraint: str) -> Array:
+        """Return the multipliers (T, k) of a driver, lock, coupling or wheel, N and N·m, row by row.
+
+        They are zero while the constraint does not hold, and with pairs of loops may be not unique.
+
+        Raises
+        ------
+        UnknownName
+            No constraint besides the pairs, or one that never held.
+        """
+        self._require(constraint, tuple(self._wrenches.of_rest), "driver, lock, coupling or wheel")
+        return self._wrenches.of_rest[constraint]
+
+    def braking(self, joint: str) -> Array:
+        """Return what the brake of a joint does at every sample, (T,), N·m or N along the joint's freedom.
+
+        It is zero before the brake grips. While it holds, dry friction of the same joint is part of it.
+
+        Raises
+        ------
+        UnknownName
+            A joint without a brake in this motion.
+        """
+        self._require(joint, tuple(self._wrenches.of_brake), "braked joint")
+        return self._wrenches.of_brake[joint]
+
+    def uniqueness(self, pair: str) -> AnyArray:
+        """Return whether the rigid model determines each component of a pair's reaction, (T, 6) of bool.
+
+        It is judged for every set of constraints that held, at poses along the motion that are not
+        singular; a component that is free is zero for certain.
+        """
+        self._require(pair, self.pair_names, "pair")
+        return self._determined[pair]
+
+    def resample(self, times: Sequence[float] | Array) -> Trajectory:
+        """Return the motion at other times (s, in order).
+
+        At a sample's time it is that sample: where there are several, at a jump, the last one, or
+        the first and the last where the time is given twice. Between samples the equations of
+        motion are solved again from the sample before, to the tolerance of the run; a controller
+        is asked again. A trajectory made of samples alone is interpolated, never across a jump.
+        """
+        from mbplugin.simulation.trajectory.resampling import resample
+
+        return resample(self, times)
+
+    def save(self, path: str | Path, *, reactions: Sequence[str] = ()) -> None:
+        """Write to ``.npz`` (arrays) or ``.csv`` (a table with units), with the reactions of some pairs."""
+        from mbplugin.simulation.trajectory.saving import save
+
+        save(self, path, reactions)
+
+    def plot(self, path: str | Path | None = None) -> None:
+        """Draw coordinates, rates and energies into a file, or in a window; needs matplotlib."""
+        from mbplugin.simulation.trajectory.plotting import plot
+
+        plot(self, path)
+
+    @property
+    def pair_names(self) -> tuple[str, ...]:
+        """Names of all pairs, also of closures that held only for a while."""
+        return (*self.mechanism.pair_by_name, *(c.name for c in self.held if isinstance(c, Pair)))
+
+    @cached_property
+    def _wrenches(self) -> JointWrenches:
+        from mbplugin.simulation.trajectory.wrenches import joint_wrenches
+
+        return joint_wrenches(self)
+
+    @cached_property
+    def _determined(self) -> dict[str, AnyArray]:
+        from mbplugin.simulation.trajectory.uniqueness import determined_components
+
+        return determined_components(self)
+
+    @staticmethod
+    def _require(name: str, known: tuple[str, ...], kind: str) -> None:
+        if name not in known:
+            raise UnknownName(f"there is no {kind} {name!r}", remedy=suggestion(name, known))

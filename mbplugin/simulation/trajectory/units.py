@@ -1,0 +1,31 @@
+"""Units of joint coordinates and rates, for headers and axes."""
+
+from __future__ import annotations
+
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.topology import TreeJoint
+from mbplugin.model.spatial import COMPONENTS
+
+
+def coordinate_units(mech: Mechanism) -> tuple[str, ...]:
+    """Return ``rad``, ``m`` or ``1`` (a component of a quaternion) for every coordinate."""
+    units = [""] * len(mech.q_names)
+    for joint in mech.tree.joints:
+        own = _units(joint)
+        # one coordinate more than rates: three turns are a quaternion
+        turned = joint.q.stop - joint.q.start > len(own)
+        units[joint.q] = [*own[:-3], *["1"] * 4] if turned else own
+    return tuple(units)
+
+
+def rate_units(mech: Mechanism) -> tuple[str, ...]:
+    """Return ``rad/s`` or ``m/s`` for every rate; one more ``/s`` makes those of the accelerations."""
+    units = [""] * len(mech.qd_names)
+    for joint in mech.tree.joints:
+        units[joint.qd] = [f"{unit}/s" for unit in _units(joint)]
+    return tuple(units)
+
+
+def _units(joint: TreeJoint) -> list[str]:
+    free = joint.pair.kind.free if joint.pair else COMPONENTS
+    return ["m" if component[0] == "t" else "rad" for component in free]

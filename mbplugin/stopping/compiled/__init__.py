@@ -1,0 +1,1 @@
+"""Stops in one compiled call, for trees."""

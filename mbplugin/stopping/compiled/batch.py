@@ -1,0 +1,247 @@
+"""Many stops of one robot: its model is built once, every stop is one call of the compiled loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mbplugin.dynamics.kernels.inverse import mass_matrix
+from mbplugin.dynamics.kernels.motion import move
+from mbplugin.dynamics.kernels.solids import find_solids
+from mbplugin.dynamics.kernels.tree import solid_records
+from mbplugin.dynamics.tree_model import TreeModel, tree_model
+from mbplugin.model.brakes import JointBrake
+from mbplugin.model.scene import Payload
+from mbplugin.model.spatial import AnyArray, Array, Pose
+from mbplugin.simulation.steppers.evaluate import ACCELERATE, CONFIGURE, compiled_act, do
+from mbplugin.simulation.steppers.kernel_state import STRETCH, Machine, machine_of
+from mbplugin.stopping.compiled.loop import BROKEN, LIMIT, MOVING, STEPS, STOPPED, STOPPING, compiled_loop
+from mbplugin.stopping.outcome.outcome import StopOutcome
+from mbplugin.stopping.outcome.tool_path import path_length
+from mbplugin.stopping.scenario.ramps import Ramps
+from mbplugin.stopping.scenario.scenario import Scenario
+
+_OUTCOMES: dict[int, StopOutcome] = {
+    STOPPED: "stopped",
+    LIMIT: "limit_hit",
+    MOVING: "not_stopped",
+    BROKEN: "not_stopped",
+}
+#: A joint has slipped back when it has come back this far (rad, m), and by this share of its travel.
+BACK, SHARE = 1e-3, 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class QuickStop:
+    """What a stop comes to, joint by joint in the order of the brakes.
+
+    Parameters
+    ----------
+    outcome : StopOutcome
+    time : float
+        To rest, s.
+    times, travels, reaction_travels, back : (n,) array
+        s from the signal; rad or m.
+    tool_distance : float
+        Length of the tool's path from the signal to rest, m.
+    tool_displacement : float
+        Straight, between the tool's places at the signal and at rest, m.
+    evaluations : int
+    """
+
+    outcome: StopOutcome
+    time: float
+    times: Array
+    travels: Array
+    reaction_travels: Array
+    back: Array
+    tool_distance: float
+    tool_displacement: float
+    evaluations: int
+
+
+class StopMachine:
+    """A robot that is stopped many times in category 0.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Of a robot for which :func:`is_quick` holds.
+    """
+
+    def __init__(self, scenario: Scenario, rtol: float = 1e-6, atol: float = 1e-8) -> None:
+        self.scenario, self.rtol, self.atol = scenario, rtol, atol
+        forces = tuple(brake.force() for brake in scenario.brakes)
+        actions = replace(scenario.actions, brakes=forces)
+        self.model = tree_model(scenario.mech, actions, q=scenario.q)
+        self._s = _stopping(self.model, scenario)
+        self._own = [n for n, _ in self.model.brakes]
+        n, nv = len(self._s), len(self.model.rates)
+        self._machine = _roomy(machine_of(self.model, np.zeros(0, STRETCH), np.zeros(n, np.int64)), n, nv)
+        self._room = np.zeros(max(n, 1), dtype=np.int64)
+        self._rest = np.zeros(nv)
+        self._rates = self._s["rate"][self._own]
+        self._order = np.argsort(self._rates)
+        self._pieces = np.zeros((STEPS + 2, 7, nv))
+        self._tool = self.model.solids_of.frame(
+            scenario.mech, scenario.tool, Pose(np.eye(3), scenario.tool_point)
+        )
+        self.set_brakes(scenario.brakes)
+
+    def set_brakes(self, brakes: tuple[JointBrake, ...]) -> None:
+        """Give the brakes, on the same joints, other numbers."""
+        for n, brake in zip(self._own, brakes, strict=True):
+            one = self._s[n]
+            one["brake"] = brake.torque, brake.static, brake.viscous
+            one["leaves"], one["grips"] = brake.delay, brake.grips
+
+    def set_payloads(self, payloads: tuple[Payload, ...]) -> None:
+        """Carry other payloads."""
+        solids = find_solids(self.scenario.mech, payloads)
+        fresh = solid_records(self.scenario.mech, solids)
+        for name in ("mass", "com", "inertia", "weight"):
+            self.model.solids[name] = fresh[name]
+
+    def stop(self, q: Array, qd: Array) -> QuickStop:
+        """Return how a stop of category 0 from a state comes out."""
+        start, q, qd = np.array(q, dtype=float), np.array(q, dtype=float), np.array(qd, dtype=float)
+        ended = self._run(q, qd, self.scenario.duration)
+        own, rates = self._s[self._own], self._rates
+        reaction = np.where(own["way"] != 0.0, own["mark"], q[rates]) - start[rates]
+        back = np.where(np.abs(own["way"]) == 1.0, own["far"] - own["way"] * (q[rates] - own["mark"]), 0)
+        return self._stopped(ended, (start, q), own["rest"].copy(), reaction, back, self._pieces)
+
+    def led_stop(self, q: Array, qd: Array, decelerations: Array) -> QuickStop:
+        """Return how a stop of category 1 comes out: ramps in closed form, then the brakes alone.
+
+        Parameters
+        ----------
+        decelerations : (n,) array
+            Of the joints with brakes, rad/s² or m/s², positive.
+        """
+        start, rates, own = np.array(q, dtype=float), self._rates, self._s[self._own]
+        v, delay = np.asarray(qd, dtype=float)[rates], own["leaves"]
+        ramps = Ramps(start[rates], v, delay, np.asarray(decelerations, dtype=float))
+        rest = float(ramps.ends.max(initial=0.0))
+        limit = ramps.limit_time(own["lower"], own["upper"])
+        end = min(rest, limit, self.scenario.duration)
+        q = start.copy()
+        q[rates] = ramps.at(end)[0]
+        times = np.minimum(ramps.ends, end)
+        led = np.ascontiguousarray(ramps.pieces(end)[:, :, self._order])
+        reaction = v * np.minimum(delay, end)
+        if end < rest:
+            ended = (LIMIT if end == limit else MOVING, end, 0)
+            return self._stopped(ended, (start, q), times, reaction, np.zeros(len(v)), led)
+        status, time, count = self._braked(q, self.scenario.duration - end)
+        slipped = self._s[self._own]["rest"]
+        times = np.where(slipped > 0.0, end + slipped, times)
+        slipping = self._pieces[: int((self._pieces[:, 0, 0] <= 0.0).argmax())]
+        pieces = np.concatenate((led[led[:, 0, 0] > 0.0], slipping))
+        # a braked joint turns at the end of a piece
+        back = (np.sign(v) * (pieces[:, 4, rates] - q[rates])).max(axis=0, initial=0.0)
+        return self._stopped((status, end + time, count), (start, q), times, reaction, back, pieces)
+
+    def _braked(self, q: Array, duration: float) -> tuple[int, float, int]:
+        """Move q in place from rest: brakes are told to close, power goes off when the last has gripped."""
+        delays, grips = self._s["leaves"].copy(), self._s["grips"].copy()
+        engagement = (grips - delays)[self._own]
+        self._s["leaves"][self._own] = engagement.max(initial=0.0)
+        self._s["grips"][self._own] = engagement
+        try:
+            return self._run(q, np.zeros(len(q)), duration)
+        finally:
+            self._s["leaves"], self._s["grips"] = delays, grips
+
+    def _run(self, q: Array, qd: Array, duration: float) -> tuple[int, float, int]:
+        """Move q and qd in place to rest; return how it ends, when (s), and the number of evaluations."""
+        room, s = self._room, self._s
+        status, time, count = compiled_loop()(
+            compiled_act(), self._machine, room, s, q, qd, duration, self.rtol, self.atol, self._pieces
+        )
+        return int(status), float(time), int(count)
+
+    def _stopped(
+        self,
+        ended: tuple[int, float, int],
+        poses: tuple[Array, Array],
+        times: Array,
+        reaction: Array,
+        back: Array,
+        pieces: Array,
+    ) -> QuickStop:
+        """Return the value of a stop from how it ended (status, time, count), first and last pose, motion."""
+        (status, time, count), (start, end) = ended, poses
+        travels = end[self._rates] - start[self._rates]
+        outcome = _OUTCOMES[status]
+        if status != LIMIT and (back > np.maximum(BACK, SHARE * np.abs(travels))).any():
+            outcome = "slipped_back"
+        carrier, X = self._tool
+        length = path_length(self.model.solids, self.model.rates, carrier, X.p, pieces)
+        displacement = float(np.linalg.norm(self.tool_at(end) - self.tool_at(start)))
+        last = float(times.max(initial=0.0)) if status == STOPPED else time
+        # a straight path may come out shorter than its chord by rounding
+        length = max(float(length), displacement)
+        return QuickStop(outcome, last, times, travels, reaction, back, length, displacement, count)
+
+    def holding(self, q: Array) -> Array:
+        """Return the forces (n,) that the brakes need to hold a pose, N·m and N."""
+        m = self._machine
+        m.resistances["sense"] = 0.0
+        m.chosen[:] = m.resistances["row"]
+        do(m, ACCELERATE, 0.0, np.array(q, dtype=float), np.zeros(len(self.model.rates)))
+        return np.array(m.multipliers[self._own])
+
+    def inertias(self, q: Array) -> Array:
+        """Return the diagonal of the mass matrix (nv,) at a pose, kg·m² and kg."""
+        nv = len(self.model.rates)
+        do(self._machine, CONFIGURE, 0.0, np.array(q, dtype=float), np.zeros(nv))
+        M = np.zeros((nv, nv))
+        mass_matrix(self.model.solids, self.model.rates, M)
+        return np.array(np.diag(M))
+
+    def potential(self, q: Array) -> float:
+        """Return the potential energy of gravity at a pose, J."""
+        self.tool_at(q)
+        solids = self.model.solids
+        return -float((solids["weight"] * solids["c"]).sum())
+
+    def tool_at(self, q: Array) -> Array:
+        """Return the tool's place at a pose (3,), m."""
+        move(self.model.solids, self.model.rates, np.asarray(q, dtype=float), self._rest)
+        k, X = self._tool
+        return np.asarray(self.model.solids["p"][k] + self.model.solids["R"][k] @ X.p)
+
+
+def is_quick(scenario: Scenario) -> bool:
+    """Return whether the compiled loop can do a stop: a tree of single freedoms, all of them led."""
+    mech, joints = scenario.mech, scenario.mech.tree.joints
+    single = all(j.pair is not None and len(j.pair.kind.free) <= 1 for j in joints)
+    bound = mech.tree.cut or mech.couplings or mech.pfaffians or mech.locks or mech.drivers
+    led = {brake.joint for brake in scenario.brakes}
+    free = {j.pair.name for j in joints if j.pair is not None and j.pair.kind.free}
+    plain = scenario.actions.controller is None and not scenario.qdd.any()
+    return scenario.category == 0 and single and not bound and free <= led and plain
+
+
+def _stopping(model: TreeModel, scenario: Scenario) -> AnyArray:
+    s = np.zeros(len(model.resistances), dtype=STOPPING)
+    mech = model.mech
+    bounds = {
+        joint.qd.start: joint.pair.freedoms[0]
+        for joint in mech.tree.joints
+        if joint.pair is not None and joint.pair.kind.free
+    }
+    for one, resistance in zip(s, model.resistances, strict=True):
+        one["rate"] = model.table.rows["rate"][resistance["row"]]
+        one["base"] = resistance["sliding"], resistance["static"], resistance["viscous"]
+        freedom = bounds[int(one["rate"])]
+        watched = scenario.limits == "stop" and freedom.lower < freedom.upper
+        one["lower"], one["upper"] = (freedom.lower, freedom.upper) if watched else (-np.inf, np.inf)
+    return s
+
+
+def _roomy(machine: Machine, n: int, nv: int) -> Machine:
+    """Return the machine with room for all resistances to hold."""
+    return machine._replace(Q=np.zeros((n, nv)), R=np.zeros((n, n)), multipliers=np.zeros(n), gap=np.zeros(n))

@@ -1,0 +1,1 @@
+"""What a stop comes to: times, distances, loads and energies."""

@@ -1,0 +1,153 @@
+"""From the motion of a stop to its report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from mbplugin.constraints.reduction.velocity import body_twists
+from mbplugin.model.mechanism.kinematics import BodyPoses, displace, forward
+from mbplugin.model.scene import Request, Shape
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.stopping.outcome.impact import impact_at_end
+from mbplugin.stopping.outcome.joints import course_of, joint_stops, reaction_time, sample_at
+from mbplugin.stopping.outcome.outcome import StopOutcome
+from mbplugin.stopping.outcome.swept_box import swept
+from mbplugin.stopping.outcome.values import Energies, JointStop, Naive, StopReport, ToolStop
+from mbplugin.stopping.scenario.scenario import Scenario
+
+#: Instants of the tool's path besides the steps of the motion.
+_PATH = 200
+#: A joint has slipped back when it has come back this far (rad, m), and by this share of its travel.
+_BACK, _SHARE = 1e-3, 0.05
+#: Share of the dissipated energy that quadratures of the same motion may differ by.
+_ROUNDING = 1e-7
+
+
+def evaluate(
+    scenario: Scenario,
+    motion: Trajectory,
+    shapes: Mapping[str, tuple[Shape, ...]] | None = None,
+    request: Request | None = None,
+) -> StopReport:
+    """Return the report of a stop."""
+    joints = joint_stops(scenario, motion)
+    dense = motion.resample(np.sort(np.concatenate((motion.time, np.linspace(0, motion.time[-1], _PATH)))))
+    poses = [forward(scenario.mech, row) for row in dense.q]
+    R, p = np.array([one.R_WL for one in poses]), np.array([one.p_WL for one in poses])
+    reaction = min((j.reaction_time for j in joints if j.time > 0), default=0.0)
+    tool = _tool(scenario, dense, poses, reaction)
+    impact = impact_at_end(motion, scenario.actions)
+    outcome = outcome_of(motion, joints)
+    return StopReport(
+        outcome,
+        scenario,
+        motion,
+        max((j.time for j in joints), default=float(motion.time[-1])),
+        reaction,
+        joints,
+        tool,
+        swept(scenario.mech, R, p, shapes or {}, scenario.actions.payloads, request),
+        _energies(motion, joints),
+        _naive(scenario, motion, tool),
+        impact,
+        (*scenario.notes, *motion.notes, *_why_not_stopped(outcome, scenario, joints)),
+    )
+
+
+def _why_not_stopped(
+    outcome: StopOutcome, scenario: Scenario, joints: tuple[JointStop, ...]
+) -> tuple[str, ...]:
+    """Return why a stop does not end at rest, where nothing else says it."""
+    if outcome != "not_stopped":
+        return ()
+    moving = ", ".join(joint.name for joint in joints if not joint.stopped) or "a body that no joint holds"
+    return (f"still moving when the longest time, {scenario.duration:g} s, was over: {moving}",)
+
+
+def outcome_of(motion: Trajectory, joints: tuple[JointStop, ...]) -> StopOutcome:
+    """Return how a stop ends."""
+    if motion.outcome == "limit_hit":
+        return "limit_hit"
+    if motion.outcome == "budget_spent":
+        return "budget_spent"
+    if any(joint.back > max(_BACK, _SHARE * abs(joint.travel)) for joint in joints):
+        return "slipped_back"
+    return "stopped" if motion.outcome == "stopped" else "not_stopped"
+
+
+def _tool(scenario: Scenario, dense: Trajectory, poses: Sequence[BodyPoses], reaction: float) -> ToolStop:
+    mech, i = scenario.mech, scenario.mech.body_index[scenario.tool]
+    path = np.array([one.of(i).apply(scenario.tool_point) for one in poses])
+    twists = np.array([body_twists(mech, one, qd)[i] for one, qd in zip(poses, dense.qd, strict=True)])
+    arms = path - np.array([one.p_WC[i] for one in poses])
+    lengths = arc_lengths(dense.time, path, twists[:, :3] + np.cross(twists[:, 3:], arms))
+    k = sample_at(dense.time, reaction)
+    path.setflags(write=False)
+    return ToolStop(
+        scenario.tool,
+        path,
+        _speed(scenario),
+        float(lengths[:k].sum()),
+        float(lengths[k:].sum()),
+    )
+
+
+def arc_lengths(time: Array, path: Array, velocity: Array) -> Array:
+    """Return the lengths (T − 1,) of cubic arcs through points (T, 3) with velocities (T, 3), m and m/s."""
+    h, chord = np.diff(time), np.diff(path, axis=0)
+    middle = 1.5 * chord - 0.25 * h[:, None] * (velocity[1:] + velocity[:-1])
+    speed = np.linalg.norm(velocity, axis=1)
+    arcs = (h * (speed[1:] + speed[:-1]) + 4 * np.linalg.norm(middle, axis=1)) / 6
+    return np.asarray(np.maximum(arcs, np.linalg.norm(chord, axis=1)))
+
+
+def _speed(scenario: Scenario) -> float:
+    """Return the speed of the tool at the signal, m/s, by a central difference."""
+    step, mech = 1e-6, scenario.mech
+    ahead, behind = (
+        forward(mech, displace(mech, scenario.q, sign * step * scenario.qd))
+        .of(mech.body_index[scenario.tool])
+        .apply(scenario.tool_point)
+        for sign in (1.0, -1.0)
+    )
+    return float(np.linalg.norm(ahead - behind)) / (2 * step)
+
+
+def _energies(motion: Trajectory, joints: tuple[JointStop, ...]) -> Energies:
+    kinetic = float(motion.kinetic[0] - motion.kinetic[-1])
+    potential = float(motion.potential[0] - motion.potential[-1])
+    driven, applied = float(motion.driven[-1]), float(motion.applied[-1])
+    brakes, lost = sum(joint.brake_energy for joint in joints), float(motion.dissipated[-1])
+    # what only brakes take up is theirs: a difference of rounding is no loss
+    losses = lost - brakes if lost - brakes > _ROUNDING * lost else 0.0
+    residual = kinetic + potential + driven + applied - brakes - losses
+    return Energies(kinetic, potential, driven, applied, brakes, losses, residual)
+
+
+def _naive(scenario: Scenario, motion: Trajectory, tool: ToolStop) -> Naive:
+    """Return where the robot would stand if every joint froze when its brake grips or its drive reacts."""
+    times = {brake.joint: reaction_time(scenario, brake) for brake in scenario.brakes}
+    end = min(max(times.values(), default=0.0), float(motion.time[-1]))
+    k = sample_at(motion.time, end)
+    dense = motion.resample(np.unique(np.concatenate((motion.time[: k + 1], np.linspace(0, end, _PATH)))))
+    q = dense.q.copy()
+    for joint, time in times.items():
+        if scenario.rate_of(joint) >= 0:
+            place = scenario.mech.tree.joint_of_pair[joint].q.start
+            frozen = sample_at(dense.time, time)
+            q[frozen:, place] = course_of(motion, joint).q[sample_at(motion.time, time)]
+    i = scenario.mech.body_index[scenario.tool]
+    path = np.array([forward(scenario.mech, row).of(i).apply(scenario.tool_point) for row in q])
+    q = q[-1].copy()
+    q.setflags(write=False)
+    return Naive(
+        q,
+        end,
+        float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum()),
+        float(np.linalg.norm(path[-1] - path[0])),
+        float(np.linalg.norm(path[-1] - tool.path[-1])),
+        float(motion.kinetic[k]),
+    )

@@ -1,0 +1,32 @@
+"""A joint that runs into its end stop: what catching it without rebound takes (mueller2026 (22), (24))."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mbplugin.dynamics.joint import joint_equations
+from mbplugin.model.applied_forces import Actions
+from mbplugin.model.mechanism.coupling import Lock
+from mbplugin.simulation.impact.activate import activate
+from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.stopping.outcome.values import Impact
+
+
+def impact_at_end(motion: Trajectory, actions: Actions) -> Impact | None:
+    """Return the impact of the joint at whose limit a motion has ended."""
+    hit = next((event for event in reversed(motion.events) if event.kind == "limit"), None)
+    if motion.outcome != "limit_hit" or hit is None:
+        return None
+    mech, q, qd = motion.mechanism, motion.q[-1], motion.qd[-1]
+    k = mech.qd_names.index(hit.joint)
+    pair, freedom = next(
+        (joint.pair, joint.pair.kind.free[k - joint.qd.start])
+        for joint in mech.tree.joints
+        if joint.pair is not None and joint.qd.start <= k < joint.qd.stop
+    )
+    lock = Lock(pair.name, freedoms=(freedom,))
+    held = replace(mech, locks=(*mech.locks, lock))
+    equations = joint_equations(held, q, qd, actions, tolerance=motion.tolerance)
+    change = activate(equations, qd, [lock.name])
+    impulse = change.impulse[lock.name, f"{freedom}_lock"]
+    return Impact(hit.joint, float(qd[k]), abs(impulse), change.loss)

@@ -1,0 +1,155 @@
+"""The largest forces and moments that a stop puts on joints, flange and base."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbplugin.model.mechanism.body import WORLD
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.trajectory.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from mbplugin.stopping.outcome.values import StopReport
+
+#: Instants looked at besides the samples of the motion: about so many, and in each interval at most.
+_BETWEEN, _MOST = 240, 24
+
+
+@dataclass(frozen=True)
+class PeakLoad:
+    """The largest size of something that acts along an axis, N·m or N, and when, s from the signal."""
+
+    value: float
+    time: float
+
+
+@dataclass(frozen=True)
+class AxisPeaks:
+    """What acts about the axis of a joint (or along it) at most.
+
+    Parameters
+    ----------
+    freedom : str
+        ``rz`` or ``tz``.
+    unit : "N·m" or "N"
+    total : PeakLoad
+        All that passes from one body to the next.
+    drive : PeakLoad
+        While the drive leads the joint; with what accelerates the drive's own inertia.
+    brake : PeakLoad
+    friction : PeakLoad
+        Dry and viscous.
+    """
+
+    freedom: str
+    unit: str
+    total: PeakLoad
+    drive: PeakLoad
+    brake: PeakLoad
+    friction: PeakLoad
+
+
+@dataclass(frozen=True)
+class PeakWrench:
+    """What one pair has to take at most.
+
+    Parameters
+    ----------
+    pair : str
+    role : "base", "flange" or "joint"
+    force, moment : float
+        Largest sizes of all that passes through it, N and N·m: structure, drive, brake and friction.
+    force_time, moment_time : float
+        When, s from the signal.
+    components : tuple of float
+        Largest size of each of tx ty tz rx ry rz at the origin of S, axes of P.
+    structural_force, structural_moment : float
+        Largest sizes of what the bearing carries, N and N·m: without the part along the freedoms.
+    structural_force_time, structural_moment_time : float
+        When, s from the signal.
+    axis : AxisPeaks or None
+        About or along the axis; None for a pair that has not exactly one freedom.
+    unique : bool
+        Whether a rigid model determines all that the bearing carries.
+    """
+
+    pair: str
+    role: str
+    force: float
+    moment: float
+    force_time: float
+    moment_time: float
+    components: tuple[float, ...]
+    structural_force: float
+    structural_moment: float
+    structural_force_time: float
+    structural_moment_time: float
+    axis: AxisPeaks | None
+    unique: bool
+
+
+def peak_wrenches(report: StopReport) -> tuple[PeakWrench, ...]:
+    """Return the peaks of all pairs: the base, the joints in the order of the file, the flange."""
+    motion = report.trajectory
+    mech = motion.mechanism
+    dense = motion.resample(_instants(motion.time))
+    carrier = mech.tree.joint_of_body[report.tool.body].pair
+    found = []
+    for pair in mech.pairs:
+        role = "base" if WORLD in (pair.body_a, pair.body_b) else "joint"
+        if role == "joint" and carrier is not None and pair.name == carrier.name:
+            role = "flange"
+        found.append(_peak(pair, role, dense))
+    order = ("base", "joint", "flange")
+    return tuple(sorted(found, key=lambda one: order.index(one.role)))
+
+
+def _instants(time: Array) -> Array:
+    """Return all samples' times, s, and some between: more where there are few intervals, however short."""
+    starts, lengths = time[:-1], np.diff(time)
+    starts, lengths = starts[lengths > 0], lengths[lengths > 0]
+    count = min(max(_BETWEEN // max(len(starts), 1), 1), _MOST)
+    between = starts[:, None] + lengths[:, None] * (np.arange(1, count + 1) / (count + 1))
+    return np.asarray(np.sort(np.concatenate((time, between.ravel()))))
+
+
+def _peak(pair: Pair, role: str, motion: Trajectory) -> PeakWrench:
+    time, whole, bearing = motion.time, motion.transmitted(pair.name), motion.reactions(pair.name)
+    force, moment = (_largest(time, _size(half)) for half in (whole[:, :3], whole[:, 3:]))
+    carried, bent = (_largest(time, _size(half)) for half in (bearing[:, :3], bearing[:, 3:]))
+    return PeakWrench(
+        pair.name,
+        role,
+        force.value,
+        moment.value,
+        force.time,
+        moment.time,
+        tuple(float(value) for value in np.abs(whole).max(axis=0)),
+        carried.value,
+        bent.value,
+        carried.time,
+        bent.time,
+        _axis(pair, motion),
+        bool(motion.uniqueness(pair.name).all()) if motion.degree_of_redundancy else True,
+    )
+
+
+def _axis(pair: Pair, motion: Trajectory) -> AxisPeaks | None:
+    along = motion.axis_forces(pair.name)
+    if along is None:
+        return None
+    parts = (along.total, along.drive, along.brake, along.friction)
+    return AxisPeaks(along.freedom, along.unit, *(_largest(motion.time, np.abs(part)) for part in parts))
+
+
+def _size(vectors: Array) -> Array:
+    return np.asarray(np.sqrt((vectors**2).sum(axis=1)))
+
+
+def _largest(time: Array, sizes: Array) -> PeakLoad:
+    k = int(sizes.argmax())
+    return PeakLoad(float(sizes[k]), float(time[k]))

@@ -1,0 +1,77 @@
+"""The length of the path of a point of the tool, from the pieces of a motion."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from mbplugin.dynamics.compiler.jit import Records, kernel
+from mbplugin.dynamics.kernels.motion import move
+from mbplugin.model.spatial import Array
+
+#: Gauss–Legendre nodes and weights on 0 … 1: a step is smooth, and so is the speed of the tool on it.
+_NODES, _WEIGHTS = (np.ascontiguousarray(a) for a in np.polynomial.legendre.leggauss(8))
+_NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
+
+
+@kernel
+def path_length(solids: Records, rates: Records, carrier: int, point: Array, pieces: Array) -> float:
+    """Return the length of the path of a point, m: ∫ |v| dt over all pieces.
+
+    Parameters
+    ----------
+    solids, rates : record arrays
+        Of a tree of single freedoms; they are left at some pose of the motion.
+    carrier : int
+        The solid that carries the point.
+    point : (3,) array
+        In that solid's frame, m.
+    pieces : (n, 7, nv) array
+        Length (s) in [k, 0, 0], then q, q̇, q̈ at the start and at the end of piece k, between which the
+        coordinates are quintic; a piece of length 0 ends them.
+    """
+    nv = pieces.shape[2]
+    q, qd = np.empty(nv), np.empty(nv)
+    total = 0.0
+    for k in range(len(pieces)):
+        h = pieces[k, 0, 0]
+        if h <= 0.0:
+            break
+        for node in range(len(_NODES)):
+            for j in range(nv):
+                q[j], qd[j] = _quintic(pieces[k, 1:, j], h, _NODES[node])
+            move(solids, rates, q, qd)
+            total += h * _WEIGHTS[node] * _speed(solids, carrier, point)
+    return total
+
+
+@kernel
+def _quintic(ends: Array, h: float, x: float) -> tuple[float, float]:
+    """Return value and rate at fraction x of a piece from q, q̇, q̈ at both ends (6,)."""
+    c0, c1, c2 = ends[0], h * ends[1], 0.5 * h * h * ends[2]
+    D = ends[3] - (c0 + c1 + c2)
+    E = h * ends[4] - (c1 + 2.0 * c2)
+    F = h * h * ends[5] - 2.0 * c2
+    c3 = 10.0 * D - 4.0 * E + 0.5 * F
+    c4 = -15.0 * D + 7.0 * E - F
+    c5 = 6.0 * D - 3.0 * E + 0.5 * F
+    value = c0 + x * (c1 + x * (c2 + x * (c3 + x * (c4 + x * c5))))
+    slope = c1 + x * (2.0 * c2 + x * (3.0 * c3 + x * (4.0 * c4 + x * 5.0 * c5)))
+    return value, slope / h
+
+
+@kernel
+def _speed(solids: Records, carrier: int, point: Array) -> float:
+    """Return the speed of a point of a solid (in its frame, m), m/s."""
+    me = solids[carrier]
+    r0, r1, r2 = me.p[0] - me.c[0], me.p[1] - me.c[1], me.p[2] - me.c[2]
+    for i in range(3):
+        r0 += me.R[0, i] * point[i]
+        r1 += me.R[1, i] * point[i]
+        r2 += me.R[2, i] * point[i]
+    w0, w1, w2 = me.v[3], me.v[4], me.v[5]
+    v0 = me.v[0] + w1 * r2 - w2 * r1
+    v1 = me.v[1] + w2 * r0 - w0 * r2
+    v2 = me.v[2] + w0 * r1 - w1 * r0
+    return sqrt(v0 * v0 + v1 * v1 + v2 * v2)

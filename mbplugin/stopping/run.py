@@ -1,0 +1,258 @@
+"""``estop``: where a moving robot comes to rest, and what its joints have to take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from math import isfinite
+
+import numpy as np
+
+from mbplugin.errors import BadNumber, UnknownName, suggestion
+from mbplugin.model.applied_forces import Actions, scene_actions
+from mbplugin.model.brakes import (
+    BrakeLike,
+    JointBrake,
+    brakeless,
+    read_brakes,
+    robot_brakes,
+    unbraked_for_freedoms,
+)
+from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_payloads
+from mbplugin.model.mechanism.kinematics import JointValues, joint_vector, rate_vector
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.scene import Payload, Scene, mechanism_of
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.budget import MAX_SECONDS
+from mbplugin.simulation.request import rank_tolerance
+from mbplugin.simulation.runner import Progress
+from mbplugin.stopping.outcome.evaluate import evaluate
+from mbplugin.stopping.outcome.values import StopReport
+from mbplugin.stopping.scenario.decelerations import decelerations_at
+from mbplugin.stopping.scenario.scenario import Scenario, vector_of
+from mbplugin.stopping.scenario.start import Start
+from mbplugin.stopping.stop import run_stop
+from mbplugin.stopping.table.default_tool import default_tool
+
+#: A payload of a mass alone sits at the tool.
+PayloadValue = float | PayloadLike | Iterable[PayloadLike] | None
+
+
+def estop(
+    mech: Scene | Mechanism,
+    q: JointValues = None,
+    qd: JointValues = None,
+    *,
+    category: int = 0,
+    payload: PayloadValue = None,
+    payload_share: float = 1.0,
+    brakes: Iterable[BrakeLike] | None = None,
+    decelerations: Mapping[str, float] | None = None,
+    armature: Mapping[str, float] | None = None,
+    loads: Iterable[LoadLike] = (),
+    start: Start | None = None,
+    tool: str | None = None,
+    tool_point: Array | None = None,
+    damping: bool = True,
+    friction: bool = True,
+    limits: str = "stop",
+    duration: float = 10.0,
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    tolerance: float | None = None,
+    max_seconds: float = MAX_SECONDS,
+    progress: Progress | None = None,
+) -> StopReport:
+    """Return how a moving robot stops after a signal at t = 0.
+
+    Category 0: each drive goes on until its delay is over, then it is without power, and its brake grips
+    when the engagement is over. Category 1: each drive leads its joint to rest at a constant
+    deceleration, then the brakes grip, then the drives are without power. Category 2: the same without
+    brakes.
+
+    Parameters
+    ----------
+    mech : Scene or Mechanism
+    q, qd : mapping or vector, optional
+        State at the signal; what is not named keeps the scene's value.
+    category : 0, 1 or 2
+    payload : float, Payload or mapping, or an iterable of these, optional
+        On top of the scene's; a number is a mass (kg) at the tool.
+    payload_share : float
+        Factor of masses and inertias of the scene's payloads; 0 leaves them out.
+    brakes : iterable of Brake or mapping, optional
+        In place of the scene's brakes on the same joints. A joint with neither and an effort limit gets
+        a brake that slides with that effort, and this is told.
+    decelerations : mapping, optional
+        By joint, rad/s² or m/s²; else the scene's, else effort limit over inertia, and this is told.
+    armature : mapping, optional
+        By joint rate, kg·m² or kg.
+    loads : iterable of Load or mapping
+    start : Start, optional
+        A moment in a motion, in place of q and qd.
+    tool, tool_point : str, (3,) array, optional
+        The body, and the point in its link frame (m), whose path is told; by default the body farthest
+        out, in front of a gripper.
+    damping, friction : bool
+        Whether the file's joint damping and dry friction count.
+    limits : "stop" or "ignore"
+    duration : float
+        Longest time to rest, s.
+    rtol, atol : float
+    tolerance : float, optional
+        Relative rank tolerance; the scene's, else 1e-4.
+    max_seconds : float
+        Of computing; a stop that takes longer ends with the outcome ``budget_spent``.
+
+    Raises
+    ------
+    BadUsage, UnknownName, BadNumber
+        Something in the request that cannot be.
+    """
+    scene = mech if isinstance(mech, Scene) else None
+    scenario = make_scenario(
+        mech,
+        q,
+        qd,
+        category=category,
+        payload=payload,
+        payload_share=payload_share,
+        brakes=brakes,
+        decelerations=decelerations,
+        armature=armature,
+        loads=loads,
+        start=start,
+        tool=tool,
+        tool_point=tool_point,
+        damping=damping,
+        friction=friction,
+        tolerance=tolerance,
+    )
+    scenario = replace(
+        scenario, limits=limits, duration=duration, rtol=rtol, atol=atol, max_seconds=max_seconds
+    )
+    shapes, request = (scene.shapes, scene.request) if scene else (None, None)
+    return evaluate(scenario, run_stop(scenario, progress), shapes, request)
+
+
+def make_scenario(
+    mech: Scene | Mechanism,
+    q: JointValues = None,
+    qd: JointValues = None,
+    *,
+    category: int = 0,
+    payload: PayloadValue = None,
+    payload_share: float = 1.0,
+    brakes: Iterable[BrakeLike] | None = None,
+    decelerations: Mapping[str, float] | None = None,
+    armature: Mapping[str, float] | None = None,
+    loads: Iterable[LoadLike] = (),
+    start: Start | None = None,
+    tool: str | None = None,
+    tool_point: Array | None = None,
+    damping: bool = True,
+    friction: bool = True,
+    tolerance: float | None = None,
+) -> Scenario:
+    """Return the scenario of a stop; arguments as for :func:`estop`."""
+    scene = mech if isinstance(mech, Scene) else None
+    mechanism = mechanism_of(mech)
+    notes = ["the drivers of the model are left out"] if mechanism.drivers else []
+    if scene and scene.locks:
+        notes.append("the locks that the scene closes at a time are left out: a stop has brakes")
+    mechanism = replace(mechanism, drivers=())
+    if tool is None:
+        notes.append(default_tool(mechanism).sentence)
+    tool = tool_name(mechanism, tool)
+    base = scene_actions(scene) if scene else Actions()
+    actions = replace(
+        base,
+        loads=(*base.loads, *read_loads(mechanism, loads)),
+        payloads=(*_scaled(base.payloads, payload_share), *payloads_of(mechanism, payload, tool)),
+        armature={**base.armature, **(armature or {})},
+        damping=damping,
+        friction=friction,
+    )
+    fitted = fitted_brakes(mechanism, scene, brakes)
+    notes += [*brakeless(mechanism, fitted), *unbraked_for_freedoms(mechanism)]
+    q0 = joint_vector(mechanism, q, scene.state.q if scene else None)
+    qd0 = rate_vector(mechanism, qd, scene.state.qd if scene else None)
+    qdd0: Array = np.zeros(len(qd0))
+    if start is not None:
+        q0, qd0, qdd0 = start.state(mechanism, q0)
+    assumed = assumed_brakes(fitted)
+    ramps: dict[str, float] = {}
+    if category in (1, 2):
+        joints = [b.joint for b in fitted]
+        actuators = scene.actuators if scene else ()
+        ramps, told = decelerations_at(mechanism, actions, q0, joints, actuators, decelerations)
+        assumed += told
+    return Scenario(
+        mechanism,
+        actions,
+        q0,
+        qd0,
+        qdd0,
+        fitted,
+        category,
+        ramps,
+        tool,
+        point_of(tool_point),
+        assumed=assumed,
+        notes=tuple(notes),
+        tolerance=rank_tolerance(scene, tolerance),
+    )
+
+
+def _scaled(payloads: tuple[Payload, ...], share: float) -> tuple[Payload, ...]:
+    """Return payloads with masses and inertias multiplied."""
+    if not (isfinite(share) and share >= 0):
+        raise BadNumber(f"the share of the scene's payloads is {share:g}", expected="not negative")
+    if share == 0.0:
+        return ()
+    return tuple(replace(one, mass=share * one.mass, inertia=share * one.inertia) for one in payloads)
+
+
+def fitted_brakes(
+    mech: Mechanism, scene: Scene | None, brakes: Iterable[BrakeLike] | None
+) -> tuple[JointBrake, ...]:
+    """Return the brakes of a robot: given ones, the scene's on other joints, assumed ones on the rest."""
+    given = tuple(brakes or ())
+    named = {brake.joint for brake in read_brakes(mech, given)}
+    own = tuple(brake for brake in (scene.brakes if scene else ()) if brake.joint not in named)
+    return robot_brakes(mech, (*given, *own))
+
+
+def assumed_brakes(brakes: tuple[JointBrake, ...]) -> tuple[str, ...]:
+    """Return what brakes leave out, one sentence for each joint."""
+    return tuple(f"{brake.joint}: {', '.join(brake.assumed)}" for brake in brakes if brake.assumed)
+
+
+def payloads_of(mech: Mechanism, payload: PayloadValue, tool: str) -> tuple[Payload, ...]:
+    """Return payloads; a mass alone is put to the tool."""
+    if payload is None:
+        return ()
+    if isinstance(payload, (int, float)):
+        return read_payloads(mech, [{"body": tool, "mass": float(payload)}]) if payload else ()
+    single = isinstance(payload, (Payload, Mapping))
+    return read_payloads(mech, [payload] if single else payload)  # type: ignore[list-item, arg-type]
+
+
+def tool_name(mech: Mechanism, tool: str | None) -> str:
+    """Return the body that is the tool."""
+    if tool is None:
+        return default_tool(mech).body
+    if tool not in mech.body_index or tool == "world":
+        raise UnknownName(
+            f"the tool is {tool!r}, which is no body of {mech.name!r}",
+            remedy=suggestion(tool, [body.name for body in mech.bodies]),
+        )
+    return tool
+
+
+def point_of(point: Array | None) -> Array:
+    """Return a point of the tool, m."""
+    out = vector_of(point, 3)
+    if out.shape != (3,) or not np.isfinite(out).all():
+        raise BadNumber(f"the point of the tool is {point}", expected="three finite numbers")
+    return out

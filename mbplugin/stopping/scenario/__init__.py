@@ -1,0 +1,1 @@
+"""What stops, from where and how."""

@@ -1,0 +1,103 @@
+"""What stops, from where and how: everything a stop depends on, checked before it is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
+from mbplugin.errors import BadUsage
+from mbplugin.model.applied_forces import Actions
+from mbplugin.model.brakes import JointBrake
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import Array
+from mbplugin.simulation.budget import MAX_SECONDS
+from mbplugin.simulation.events.passing_marks import joint_limits
+from mbplugin.simulation.options import LONGEST, Options
+
+#: IEC 60204-1: without power at once; led to rest, then without power; led to rest, power kept.
+CATEGORIES = (0, 1, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """A moving robot and a stop; the signal is at t = 0.
+
+    Parameters
+    ----------
+    mech : Mechanism
+        Without drivers of its own.
+    actions : Actions
+        What acts besides brakes and drives.
+    q, qd, qdd : (nq,), (nv,), (nv,) array
+        State at the signal; the drives go on with it until they react.
+    brakes : tuple of JointBrake
+    category : 0, 1 or 2
+    decelerations : mapping
+        Of the led joints in categories 1 and 2, rad/s² or m/s², positive.
+    tool : str
+        The body whose stopping distance is told.
+    tool_point : (3,) array
+        On it, link frame, m.
+    limits : str
+        ``stop``: a joint limit is an end stop; ``ignore``.
+    duration : float
+        Longest time to rest, s.
+    assumed, notes : tuple of str
+        What was assumed and changed, one sentence each.
+    tolerance : float
+        Relative rank tolerance.
+    max_seconds : float
+        Of computing.
+    """
+
+    mech: Mechanism
+    actions: Actions
+    q: Array
+    qd: Array
+    qdd: Array
+    brakes: tuple[JointBrake, ...]
+    category: int
+    decelerations: Mapping[str, float]
+    tool: str
+    tool_point: Array
+    limits: str = "stop"
+    duration: float = 10.0
+    rtol: float = 1e-8
+    atol: float = 1e-10
+    assumed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    tolerance: float = DEFAULT_TOLERANCE
+    max_seconds: float = MAX_SECONDS
+
+    def __post_init__(self) -> None:
+        if self.category not in CATEGORIES:
+            raise BadUsage(f"there is no stop category {self.category}", expected="0, 1 or 2")
+        if self.limits not in ("stop", "ignore"):
+            raise BadUsage(f"limits are {self.limits!r}", expected="stop or ignore")
+        if not 0 < self.duration <= LONGEST:
+            raise BadUsage(f"the duration is {self.duration:g} s", expected=f"up to {LONGEST:g} s")
+        if self.limits == "stop":
+            self._require_within_limits()
+
+    def _require_within_limits(self) -> None:
+        for limit in joint_limits(self.mech, Options(1.0)):
+            value = float(self.q[limit.coordinate])
+            if (value > limit.bound + 1e-9) if limit.upper else (value < limit.bound - 1e-9):
+                side = "above its upper" if limit.upper else "below its lower"
+                raise BadUsage(
+                    f"joint {limit.name!r} is at {value:.6g}, {side} limit {limit.bound:.6g}",
+                    remedy="start within the limits, or ignore them",
+                )
+
+    def rate_of(self, joint: str) -> int:
+        """Index of a joint's rate, −1 for a joint that closes a loop."""
+        of_pair = self.mech.tree.joint_of_pair
+        return of_pair[joint].qd.start if joint in of_pair else -1
+
+
+def vector_of(values: Array | None, size: int) -> Array:
+    """Return values, or zeros where there are none."""
+    return np.zeros(size) if values is None else np.array(values, dtype=float)

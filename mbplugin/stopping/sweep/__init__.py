@@ -1,0 +1,1 @@
+"""Many stops on all cores or a cluster."""

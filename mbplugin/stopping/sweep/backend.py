@@ -1,0 +1,128 @@
+"""Where the stops of a sweep are computed: the cores of this machine, or a cluster of dask or ray."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+from mbplugin.errors import BadUsage, MissingDependency, UnknownName, suggestion
+from mbplugin.processes.isolated_starts import isolated_starts
+
+BACKENDS = ("loky", "dask", "ray")
+#: The module that a cluster needs.
+_MODULE = {"dask": "distributed", "ray": "ray"}
+
+
+def joblib_with(backend: str) -> Any:
+    """Return joblib, once everything that a backend needs is found.
+
+    Raises
+    ------
+    UnknownName
+        No such backend.
+    MissingDependency
+        joblib, dask or ray is not installed.
+    """
+    if backend not in BACKENDS:
+        raise UnknownName(f"there is no backend {backend!r}", remedy=suggestion(backend, BACKENDS))
+    if backend in _MODULE and find_spec(_MODULE[backend]) is None:
+        raise MissingDependency(f"{backend} is not installed", remedy=f"pip install 'mbplugin[{backend}]'")
+    try:
+        import joblib
+    except ImportError:
+        raise MissingDependency("a sweep needs joblib", remedy="pip install 'mbplugin[sweep]'") from None
+    return joblib
+
+
+@contextlib.contextmanager
+def working(joblib: Any, backend: str, jobs: int) -> Iterator[None]:
+    """Let joblib's work go to a backend; that of a cluster is connected already."""
+    if backend == "dask":
+        _require_client()
+    elif backend == "ray":
+        from ray.util.joblib import register_ray
+
+        register_ray()
+    elif jobs == 1:
+        backend = "sequential"
+    with isolated_starts(), joblib.parallel_config(backend, n_jobs=jobs):
+        yield
+
+
+def finished(joblib: Any, backend: str, work: Sequence[Any]) -> Iterator[Any]:
+    """Yield what joblib's jobs return, as they end."""
+    if not work:
+        return
+    if backend != "ray":
+        yield from joblib.Parallel(return_as="generator_unordered")(work)
+        return
+    # joblib returns from ray all results at once: rounds let somebody watch
+    size = 4 * joblib.effective_n_jobs()
+    for k in range(0, len(work), size):
+        yield from joblib.Parallel()(work[k : k + size])
+
+
+def _require_client() -> None:
+    from distributed import get_client
+
+    try:
+        get_client()
+    except ValueError:
+        raise BadUsage("no dask client is connected", remedy="make a distributed.Client(…) before") from None
+
+
+@contextlib.contextmanager
+def connected(backend: str, address: str | None, jobs: int) -> Iterator[None]:
+    """Be connected to the cluster at an address, or to one made of this machine's cores.
+
+    Raises
+    ------
+    BadUsage
+        An address and no cluster, or nothing answers there.
+    """
+    if backend not in _MODULE:
+        if address is not None:
+            raise BadUsage(f"backend {backend!r} has no address", expected="dask or ray")
+        yield
+        return
+    with isolated_starts(), _dask(address, jobs) if backend == "dask" else _ray(address, jobs):
+        yield
+
+
+@contextlib.contextmanager
+def _dask(address: str | None, jobs: int) -> Iterator[None]:
+    from distributed import Client, LocalCluster
+
+    count = jobs if jobs > 0 else None
+    with contextlib.ExitStack() as stack:
+        if address is None:
+            options = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": None}
+            cluster = LocalCluster(**options)  # type: ignore[no-untyped-call]
+            address = stack.enter_context(cluster).scheduler_address
+        try:
+            stack.enter_context(Client(address, timeout=20))  # type: ignore[no-untyped-call]
+        except (OSError, ValueError):
+            raise BadUsage("no dask scheduler answers", where=str(address)) from None
+        yield
+
+
+@contextlib.contextmanager
+def _ray(address: str | None, jobs: int) -> Iterator[None]:
+    import ray
+
+    count = jobs if jobs > 0 and address is None else None
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.WARNING}
+    quiet |= {} if address else {"include_dashboard": False}
+    try:
+        # ray lets its processes look for modules where this one stands
+        with isolated_starts(move=True):
+            ray.init(address=address or "local", num_cpus=count, **quiet)
+    except (ConnectionError, ValueError, RuntimeError):
+        raise BadUsage("no ray cluster answers", where=str(address)) from None
+    try:
+        yield
+    finally:
+        ray.shutdown()

@@ -1,0 +1,185 @@
+"""The folder of a sweep: which plan it belongs to, and which of its part files are what they should be."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbplugin.errors import BadUsage
+from mbplugin.files import replacing
+from mbplugin.stopping.sweep.plan import SweepPlan
+from mbplugin.visible import one_line
+
+_NOTE = "sweep.json"
+_LONGEST_NOTE = 4096
+#: What a part file says of itself, in the metadata of its schema.
+_PLAN, _RANGE, _CHECKSUM = b"mbplugin.plan", b"mbplugin.range", b"mbplugin.checksum"
+#: Part files are this small, in bytes: those of another program could fill the memory.
+_LEAST, _PER_VALUE = 1 << 20, 64
+
+
+class UnfitPart(Exception):
+    """A part file that cannot be counted, and why."""
+
+
+def arrow() -> Any:
+    """Return pyarrow with its parquet module.
+
+    Raises
+    ------
+    MissingDependency
+        It is not installed.
+    """
+    from mbplugin.errors import MissingDependency
+
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingDependency(
+            "a sweep writes Parquet files", remedy="pip install 'mbplugin[sweep]'"
+        ) from None
+    return pyarrow
+
+
+def part_file(folder: Path, part: int) -> Path:
+    """Return where a part is kept."""
+    return folder / f"part-{part:06d}.parquet"
+
+
+def signed_table(plan: SweepPlan, part: int, columns: dict[str, Any]) -> Any:
+    """Return the stops of a part as a table that says which part of which sweep it is."""
+    table = arrow().table(columns, schema=part_schema(plan))
+    told = {_PLAN: plan.fingerprint, _RANGE: _range(plan, part), _CHECKSUM: _checksum(table)}
+    return table.replace_schema_metadata(told)
+
+
+def read_part(plan: SweepPlan, part: int, file: Path) -> Any:
+    """Return the table of a part.
+
+    Raises
+    ------
+    UnfitPart
+        The file is missing, no part, one of another sweep or of other stops, or damaged.
+    """
+    pyarrow = arrow()
+    try:
+        told = file.stat()
+        if not stat.S_ISREG(told.st_mode):
+            raise UnfitPart("it is no file")
+        rows, schema = plan.size_of(part), part_schema(plan)
+        if told.st_size > _LEAST + _PER_VALUE * rows * len(schema):
+            raise UnfitPart("it is too large for its stops")
+        with pyarrow.parquet.ParquetFile(file) as opened:
+            _check_identity(plan, part, opened.schema_arrow, opened.metadata.num_rows)
+            table = opened.read()
+    except FileNotFoundError:
+        raise UnfitPart("it is missing") from None
+    except UnfitPart:
+        raise
+    # pyarrow raises many kinds of errors, also OSError, for what is no Parquet file
+    except Exception as error:
+        raise UnfitPart(f"it cannot be read ({one_line(error)[:120] or type(error).__name__})") from None
+    if table.schema.metadata[_CHECKSUM] != _checksum(table).encode():
+        raise UnfitPart("its checksum does not fit")
+    return table
+
+
+def claim(plan: SweepPlan, folder: Path) -> str:
+    """Let a folder belong to a plan, and return what is wrong with the note that says so; empty if nothing.
+
+    Raises
+    ------
+    BadUsage
+        The folder cannot be made, or holds another sweep.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or "no reason given").lower()
+        raise BadUsage(f"the folder cannot be made ({reason})", where=str(folder)) from None
+    note = folder / _NOTE
+    claimed = _noted_plan(note)
+    if claimed == plan.fingerprint:
+        return ""
+    if claimed or (claimed is not None and _other_plans(plan, folder)):
+        raise BadUsage("the folder holds another sweep", where=str(folder), remedy="name an empty one")
+    with replacing(note) as temporary:
+        told = {"plan": plan.fingerprint, "count": plan.count, "seed": plan.seed}
+        temporary.write_text(json.dumps(told), encoding="utf-8")
+    return "" if claimed is None else "it does not say which sweep this is"
+
+
+def _noted_plan(note: Path) -> str | None:
+    """Return the plan that a note names, empty where it names none, None where there is no note."""
+    try:
+        told = note.stat()
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return ""
+    if not stat.S_ISREG(told.st_mode):
+        raise BadUsage("this is no file", where=str(note), remedy="name an empty folder")
+    try:
+        content = json.loads(note.read_bytes()) if told.st_size <= _LONGEST_NOTE else None
+    except (OSError, ValueError, RecursionError):
+        return ""
+    plan = content.get("plan") if isinstance(content, dict) else None
+    return plan if isinstance(plan, str) else ""
+
+
+def _other_plans(plan: SweepPlan, folder: Path) -> bool:
+    """Return whether a folder holds parts of another sweep, which are not to be overwritten."""
+    for file in sorted(folder.glob("part-*.parquet")):
+        if file.is_file():
+            try:
+                metadata = arrow().parquet.read_schema(file).metadata or {}
+            except Exception:
+                continue
+            if metadata.get(_PLAN, plan.fingerprint.encode()) != plan.fingerprint.encode():
+                return True
+    return False
+
+
+def _check_identity(plan: SweepPlan, part: int, schema: Any, rows: int) -> None:
+    told = schema.metadata or {}
+    if _PLAN not in told or _RANGE not in told or _CHECKSUM not in told:
+        raise UnfitPart("it does not say which stops of which sweep it holds")
+    if told[_PLAN] != plan.fingerprint.encode():
+        raise UnfitPart("it belongs to another sweep")
+    if told[_RANGE] != _range(plan, part).encode():
+        raise UnfitPart(f"it holds the stops {told[_RANGE].decode(errors='replace')[:40]}")
+    if not schema.equals(part_schema(plan)) or rows != plan.size_of(part):
+        raise UnfitPart("it has other columns or rows")
+
+
+def _range(plan: SweepPlan, part: int) -> str:
+    first = part * plan.part
+    return f"{first} to {first + plan.size_of(part) - 1}"
+
+
+def part_schema(plan: SweepPlan) -> Any:
+    """Return the columns of a part: s, rad or m, rad/s or m/s, kg."""
+    pyarrow = arrow()
+    names = [f"{what} {b.joint}" for b in plan.scenario.brakes for what in ("time", "travel", "rate")]
+    names = ["time", "tool_distance", "tool_displacement", "payload", *names]
+    numbers = [(name, pyarrow.float64()) for name in names]
+    return pyarrow.schema([("stop", pyarrow.int64()), ("outcome", pyarrow.string()), *numbers])
+
+
+def _checksum(table: Any) -> str:
+    """Return the checksum of a table's values, however its file is laid out."""
+    total = hashlib.sha256()
+    for name in table.column_names:
+        values = table.column(name).to_numpy()
+        total.update(f"{name}\0{len(values)}\0".encode())
+        if values.dtype == object:
+            total.update("\0".join(map(str, values)).encode())
+        else:
+            total.update(np.ascontiguousarray(values, values.dtype.newbyteorder("<")).tobytes())
+    return total.hexdigest()

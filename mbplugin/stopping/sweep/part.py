@@ -1,0 +1,64 @@
+"""One part of a sweep: some hundred stops, and the file they end up in."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from mbplugin.simulation.interrupt import ctrl_c_waits
+from mbplugin.stopping.compiled.batch import StopMachine
+from mbplugin.stopping.sweep.folder import arrow, part_file, part_schema, signed_table
+from mbplugin.stopping.sweep.plan import SweepPlan
+
+_MACHINES: dict[str, StopMachine] = {}
+
+
+def run_part(plan: SweepPlan, part: int, folder: str) -> int:
+    """Compute a part and put its file into place; return its number."""
+    table = signed_table(plan, part, part_columns(plan, part))
+    content = arrow().BufferOutputStream()
+    arrow().parquet.write_table(table, content)
+    handle, name = tempfile.mkstemp(prefix=".part-", suffix=".tmp", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.getvalue())
+        os.replace(name, part_file(Path(folder), part))  # noqa: PTH105
+    finally:
+        Path(name).unlink(missing_ok=True)
+    return part
+
+
+def part_columns(plan: SweepPlan, part: int) -> dict[str, Any]:
+    """Return the stops of a part, column by column: s, rad or m, kg."""
+    machine = _machine(plan)
+    names = [brake.joint for brake in plan.scenario.brakes]
+    own = range(part * plan.part, min((part + 1) * plan.part, plan.count))
+    columns: dict[str, list[Any]] = {name: [] for name in part_schema(plan).names}
+    columns["stop"].extend(own)
+    rates = [plan.scenario.rate_of(name) for name in names]
+    for k in own:
+        q, qd, brakes, payloads = plan.draw(k)
+        machine.set_brakes(brakes)
+        machine.set_payloads(payloads)
+        with ctrl_c_waits():
+            stop = machine.stop(q, qd)
+        columns["outcome"].append(stop.outcome)
+        columns["time"].append(stop.time)
+        columns["tool_distance"].append(stop.tool_distance)
+        columns["tool_displacement"].append(stop.tool_displacement)
+        columns["payload"].append(sum(payload.mass for payload in payloads))
+        for n, name in enumerate(names):
+            columns[f"time {name}"].append(float(stop.times[n]))
+            columns[f"travel {name}"].append(float(stop.travels[n]))
+            columns[f"rate {name}"].append(float(qd[rates[n]]))
+    return columns
+
+
+def _machine(plan: SweepPlan) -> StopMachine:
+    """Return the machine of a plan, built once per process."""
+    if plan.fingerprint not in _MACHINES:
+        _MACHINES.clear()
+        _MACHINES[plan.fingerprint] = StopMachine(plan.scenario)
+    return _MACHINES[plan.fingerprint]

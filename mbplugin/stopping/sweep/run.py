@@ -1,0 +1,176 @@
+"""``sweep``: many stops on all cores or a cluster, in a folder that an interrupted run goes on with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbplugin.errors import BadUsage, MbPluginError
+from mbplugin.stopping.sweep.backend import finished, joblib_with, working
+from mbplugin.stopping.sweep.folder import UnfitPart, arrow, claim, part_file, read_part
+from mbplugin.stopping.sweep.part import run_part
+from mbplugin.stopping.sweep.plan import SweepPlan
+from mbplugin.visible import one_line
+
+QUANTILES = (0.5, 0.9, 0.99, 1.0)
+
+#: Told (stops done, stops in all).
+Told = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class SweepReport:
+    """What a sweep comes to.
+
+    Parameters
+    ----------
+    count : int
+    outcomes : dict of str to int
+    quantiles : dict of str to dict of float to float
+        Of the stops that come to rest: time (s), tool_distance along its path and
+        tool_displacement, straight (m), and of every joint the time and the
+        size of the travel (rad, m).
+    worst : dict of str to int
+        The number of the stop with the largest value.
+    first : dict of str to int
+        The number of the first stop with each outcome.
+    table : pyarrow.Table
+        One row per stop.
+    replaced : dict of str to str
+        Files that the folder held already and that were made anew, each with what was wrong with it.
+    """
+
+    count: int
+    outcomes: dict[str, int]
+    quantiles: dict[str, dict[float, float]]
+    worst: dict[str, int]
+    first: dict[str, int]
+    table: Any
+    replaced: dict[str, str] = field(default_factory=dict)
+
+
+def sweep(
+    plan: SweepPlan,
+    folder: str | Path,
+    *,
+    jobs: int = -1,
+    backend: str = "loky",
+    told: Told | None = None,
+) -> SweepReport:
+    """Run a sweep, or what is left of it, and report.
+
+    Parameters
+    ----------
+    plan : SweepPlan
+    folder : str or Path
+        For the part files; a folder of the same plan is gone on with. Files in it that are not what
+        they should be are made anew.
+    jobs : int
+        Processes; −1 for all cores.
+    backend : "loky", "dask" or "ray"
+        The machine's cores, or the cluster that a dask client or ray is connected to.
+    told : callable, optional
+        Told (stops done, stops in all), first what the folder holds already.
+
+    Raises
+    ------
+    BadUsage
+        A folder of another sweep, no processes, or a part that cannot be written.
+    MissingDependency
+        joblib, pyarrow, or what the backend needs is not installed.
+    """
+    if jobs == 0:
+        raise BadUsage("0 processes were asked for", expected="at least one, or -1 for all cores")
+    joblib = joblib_with(backend)
+    arrow()
+    folder = Path(folder)
+    wrong_note = claim(plan, folder)
+    unfit = _unfit_parts(plan, folder)
+    done = plan.count - sum(plan.size_of(part) for part in unfit)
+    if told is not None:
+        told(done, plan.count)
+    for part in _computed(joblib, backend, jobs, plan, list(unfit), folder):
+        done += plan.size_of(part)
+        if told is not None:
+            told(done, plan.count)
+    replaced = {"sweep.json": wrong_note} | {part_file(folder, n).name: why for n, why in unfit.items()}
+    return report_of(plan, folder, {name: why for name, why in replaced.items() if why})
+
+
+def _computed(
+    joblib: Any, backend: str, jobs: int, plan: SweepPlan, parts: Sequence[int], folder: Path
+) -> Iterator[int]:
+    """Compute parts, and yield their numbers as they end."""
+    try:
+        with working(joblib, backend, jobs):
+            # a process may stand elsewhere
+            where = str(folder.absolute())
+            work = [joblib.delayed(run_part)(plan, part, where) for part in parts]
+            yield from finished(joblib, backend, work)
+    except OSError as error:
+        reason = (error.strerror or one_line(error) or "no reason given").lower()
+        raise BadUsage(f"a part of the sweep cannot be written ({reason})", where=str(folder)) from None
+    except BrokenProcessPool:
+        raise MbPluginError(
+            "a process of the sweep was killed",
+            where=str(folder),
+            remedy="give it more memory or fewer jobs; the same command goes on",
+        ) from None
+
+
+def report_of(plan: SweepPlan, folder: Path, replaced: Mapping[str, str]) -> SweepReport:
+    """Return the report of a finished sweep.
+
+    Parameters
+    ----------
+    plan : SweepPlan
+    folder : Path
+    replaced : mapping of str to str
+        As in the report.
+
+    Raises
+    ------
+    BadUsage
+        A part was changed meanwhile.
+    """
+    tables = []
+    for part in range(plan.parts):
+        file = part_file(folder, part)
+        try:
+            tables.append(read_part(plan, part, file))
+        except UnfitPart as error:
+            raise BadUsage(
+                f"the part was changed meanwhile: {error}", where=str(file), remedy="run the sweep again"
+            ) from None
+    table = arrow().concat_tables(tables)
+    outcomes = table.column("outcome").to_pylist()
+    rested = np.array([outcome == "stopped" for outcome in outcomes])
+    quantiles, worst = {}, {}
+    names = [brake.joint for brake in plan.scenario.brakes]
+    joints = (f"{w} {name}" for name in names for w in ("time", "travel"))
+    for key in ("time", "tool_distance", "tool_displacement", *joints):
+        values = np.abs(table.column(key).to_numpy())
+        if rested.any():
+            quantiles[key] = {p: float(np.quantile(values[rested], p)) for p in QUANTILES}
+            worst[key] = int(np.flatnonzero(rested)[values[rested].argmax()])
+    counted = {outcome: outcomes.count(outcome) for outcome in sorted(set(outcomes))}
+    first = {outcome: outcomes.index(outcome) for outcome in counted}
+    return SweepReport(len(outcomes), counted, quantiles, worst, first, table, dict(replaced))
+
+
+def _unfit_parts(plan: SweepPlan, folder: Path) -> dict[int, str]:
+    """Return which parts are to be computed, each with what is wrong with its file, if there is one."""
+    unfit = {}
+    for part in range(plan.parts):
+        file = part_file(folder, part)
+        try:
+            read_part(plan, part, file)
+        except UnfitPart as error:
+            unfit[part] = str(error) if os.path.lexists(file) else ""
+    return unfit

@@ -1,0 +1,106 @@
+"""The tool of a robot of which none is named: the end of its arm, in front of the fingers of a gripper."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mbplugin.model.mechanism.body import WORLD
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.topology import TreeJoint
+
+
+@dataclass(frozen=True)
+class DefaultTool:
+    """A body, and why it is the tool."""
+
+    body: str
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        """What a report says of it."""
+        return f"the tool is {self.body}, as none is named: {self.reason}"
+
+
+def default_tool(mech: Mechanism) -> DefaultTool:
+    """Return the body farthest out in front of a gripper.
+
+    The chain of joints to the body farthest out is followed from the ground. It ends where a gripper begins:
+    at bodies fixed to each other that two or more branches of moving joints leave, each of fewer joints than
+    lead there, and that no loop closes elsewhere. Of bodies fixed to each other the one farthest out is
+    taken, the last of the file among equals.
+    """
+    tree = _Tree(mech)
+    last = tree.farthest({body.name for body in mech.bodies})
+    for hub in tree.hubs_to(last):
+        fingers = tree.fingers(hub)
+        if fingers:
+            names = ", ".join(joint.pair.name for joint in fingers if joint.pair is not None)
+            return DefaultTool(
+                tree.farthest(tree.fixed_to(hub)),
+                f"the arm ends there, in front of the joints of a gripper ({names})",
+            )
+    return DefaultTool(last, "the body farthest out")
+
+
+class _Tree:
+    """The spanning tree, bodies that are fixed to each other taken as one: the hub is their innermost."""
+
+    def __init__(self, mech: Mechanism) -> None:
+        self._mech, self._joints = mech, mech.tree.joints
+        self._hub, self._moving, self._depth = {WORLD: WORLD}, {WORLD: 0}, {WORLD: 0}
+        for joint in self._joints:
+            free = _moves(joint)
+            self._hub[joint.outer] = joint.outer if free else self._hub.get(joint.inner, joint.inner)
+            self._moving[joint.outer] = self._moving.get(joint.inner, 0) + free
+            self._depth[joint.outer] = self._depth.get(joint.inner, 0) + (0 if free else 1)
+
+    def farthest(self, bodies: set[str]) -> str:
+        """Return the body with most moving, then most fixed joints in front of it."""
+        index = self._mech.body_index
+        return max(
+            bodies, key=lambda name: (self._moving.get(name, 0), self._depth.get(name, 0), index[name])
+        )
+
+    def fixed_to(self, hub: str) -> set[str]:
+        """Return the bodies of a hub."""
+        return {name for name, own in self._hub.items() if own == hub and name != WORLD}
+
+    def hubs_to(self, body: str) -> list[str]:
+        """Return the hubs that joints move, from the ground to a body."""
+        hubs: list[str] = []
+        while body in self._mech.tree.joint_of_body:
+            joint = self._mech.tree.joint_of_body[body]
+            if _moves(joint):
+                hubs.append(self._hub[body])
+            body = joint.inner
+        return hubs[::-1]
+
+    def fingers(self, hub: str) -> list[TreeJoint]:
+        """Return the joints at which the fingers of a gripper leave a hub, none where it carries none."""
+        branches = [j for j in self._joints if _moves(j) and self._hub.get(j.inner) == hub]
+        lengths = []
+        for branch in branches:
+            bodies = self._beyond(branch.outer)
+            if self._closes_elsewhere(bodies, hub):
+                return []
+            lengths.append(max(self._moving[body] for body in bodies) - self._moving[hub])
+        return branches if len(branches) > 1 and max(lengths) < self._moving[hub] else []
+
+    def _beyond(self, body: str) -> set[str]:
+        """Return a body and all that it carries."""
+        found = {body}
+        for joint in self._joints:
+            if joint.inner in found:
+                found.add(joint.outer)
+        return found
+
+    def _closes_elsewhere(self, bodies: set[str], hub: str) -> bool:
+        """Whether a loop of these bodies goes through others than the hub."""
+        near = bodies | self.fixed_to(hub)
+        ends = ((pair.body_a, pair.body_b) for pair in self._mech.tree.cut)
+        return any((a in bodies or b in bodies) and not {a, b} <= near for a, b in ends)
+
+
+def _moves(joint: TreeJoint) -> bool:
+    return joint.pair is None or bool(joint.pair.kind.free)

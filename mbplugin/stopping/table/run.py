@@ -1,0 +1,260 @@
+"""``stopping_table``: stopping times and distances of an arm, as its maker would print them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import isfinite
+
+import numpy as np
+
+from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.model.brakes import BrakeLike
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.scene import Payload, Scene
+from mbplugin.model.spatial import Array
+from mbplugin.stopping.compiled.batch import StopMachine, is_quick
+from mbplugin.stopping.run import assumed_brakes, make_scenario
+from mbplugin.stopping.scenario.decelerations import file_limits
+from mbplugin.stopping.scenario.scenario import Scenario
+from mbplugin.stopping.table.axes import table_axes
+from mbplugin.stopping.table.extension import ExtensionPose, Poser
+from mbplugin.stopping.table.row import RowCase, row_values
+from mbplugin.stopping.table.row_command import StopCommand, stop_command
+from mbplugin.stopping.table.values import StoppingTable
+
+#: Shares of speed, extension and payload in category 1, percent.
+SHARES = (33, 66, 100)
+
+
+def stopping_table(
+    mech: Scene | Mechanism,
+    *,
+    axes: Sequence[str] | None = None,
+    payload: float | None = None,
+    speeds: Mapping[str, float] | None = None,
+    categories: Sequence[int] = (0, 1),
+    brakes: Iterable[BrakeLike] | None = None,
+    decelerations: Mapping[str, float] | None = None,
+    tool: str | None = None,
+) -> StoppingTable:
+    """Return the stopping table of an arm: one axis moves at a time.
+
+    Category 0 stops three axes at full speed, extension and payload; category 1 the first two at 33, 66
+    and 100 % of each, the third stretched only. The first axis moves in its place, the others down.
+
+    Parameters
+    ----------
+    mech : Scene or Mechanism
+        A tree of joints with one freedom each.
+    axes : sequence of str, optional
+        Joints, by default the first three that are no roll along the arm.
+    payload : float, optional
+        Rated mass at the tool, kg; by default the scene's payload.
+    speeds : mapping, optional
+        Full speed by joint, rad/s or m/s; by default the velocity limits.
+    categories : sequence of int
+        Of 0 and 1.
+    brakes, decelerations, tool
+        As for :func:`mbplugin.estop`.
+
+    Raises
+    ------
+    BadUsage
+        A mechanism with loops, an axis of unknown speed, no brake and no ramp to be had.
+    """
+    scene, brakes = mech if isinstance(mech, Scene) else None, tuple(brakes or ())
+    scenario = make_scenario(mech, brakes=brakes, tool=tool)
+    rated = _rated(scenario, payload)
+    scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
+    if not is_quick(scenario):
+        raise BadUsage(
+            f"{scenario.mech.name!r} is no arm of joints with one freedom, each with a brake",
+            remedy="use estop for single stops",
+        )
+    if not set(categories) <= {0, 1}:
+        raise BadUsage(f"categories {tuple(categories)} were asked for", expected="0 and 1")
+    names = table_axes(scenario.mech, scenario.tool, axes)
+    ramps = _stated_ramps(scenario, scene, decelerations)
+    rampless = _without_ramp(scenario, _stated_ramps(scenario, scene, None))
+    command = stop_command(scene, scenario.tool, brakes, rampless, payload is not None)
+    # as accurate as estop: a table has few rows
+    machine = StopMachine(scenario, rtol=scenario.rtol, atol=scenario.atol)
+    maker = _Maker(machine, names, rated, _speeds(scenario.mech, names, speeds), payload is None, command)
+    rows = [row for category in categories for row in maker.rows(category, ramps)]
+    return StoppingTable(
+        scenario.mech.name,
+        scenario.tool,
+        names,
+        tuple(rows),
+        (*_assumptions(scenario, rated, maker), *scenario.notes),
+    )
+
+
+class _Maker:
+    """Runs the stops of a table."""
+
+    def __init__(
+        self,
+        machine: StopMachine,
+        axes: tuple[str, ...],
+        rated: Payload,
+        speeds: Mapping[str, float],
+        of_scene: bool,
+        command: StopCommand | None,
+    ) -> None:
+        self.machine, self.axes, self.rated, self.speeds = machine, axes, rated, speeds
+        self.of_scene, self.command = of_scene, command
+        machine.set_payloads(_share(rated, 100))
+        self._poser = Poser(machine, axes)
+        shares = {axis: SHARES if k < 2 else (100,) for k, axis in enumerate(axes)}
+        self.poses = {
+            (axis, share): self._poser.pose(axis, share / 100) for axis in axes for share in shares[axis]
+        }
+        self.assumed: list[str] = []
+
+    def rows(self, category: int, ramps: Mapping[str, float]) -> list[dict[str, object]]:
+        """Return the rows of a category."""
+        grid = (100,) if category == 0 else SHARES
+        out = []
+        for load in grid:
+            self.machine.set_payloads(_share(self.rated, load))
+            for k, axis in enumerate(self.axes):
+                for share in grid if k < 2 else (100,):
+                    pose = self.poses[axis, share]
+                    for speed in grid:
+                        out.append(self._row(category, k, axis, (speed, share, load), pose, ramps))
+        return sorted(out, key=lambda row: [row[key] for key in _ORDER])
+
+    def _row(
+        self,
+        category: int,
+        k: int,
+        axis: str,
+        shares: tuple[int, int, int],
+        pose: ExtensionPose,
+        ramps: Mapping[str, float],
+    ) -> dict[str, object]:
+        scenario = self.machine.scenario
+        q, speed = pose.q, self.speeds[axis] * shares[0] / 100
+        qd = np.zeros(len(scenario.qd))
+        qd[scenario.rate_of(axis)] = pose.sense * speed
+        deceleration = None
+        if category == 0:
+            stop = self.machine.stop(q, qd)
+        else:
+            deceleration = self._deceleration(axis, q, ramps)
+            stop = self.machine.led_stop(q, qd, np.full(len(scenario.brakes), deceleration))
+        case = RowCase(category, k + 1, axis, shares, pose, speed, deceleration)
+        carried = self.rated.mass * shares[2] / 100
+        return row_values(case, stop, scenario, carried) | {"command": self._command_of(case)}
+
+    def _command_of(self, case: RowCase) -> str | None:
+        """Return the command that computes a row again."""
+        if self.command is None:
+            return None
+        q = dict(zip(self.machine.scenario.mech.q_names, case.pose.q.tolist(), strict=True))
+        qd = {case.axis: case.pose.sense * case.speed}
+        carried = _payload_options(self.rated, case.shares[2], self.of_scene)
+        return self.command.text(case.category, q, qd, carried, case.deceleration)
+
+    def _deceleration(self, axis: str, q: Array, ramps: Mapping[str, float]) -> float:
+        if axis in ramps:
+            return ramps[axis]
+        if limits := file_limits(self.machine.scenario.mech, [axis]):
+            told = f"{axis}: category 1 decelerates with the limit that the file states, {limits[axis]:g}"
+            if told not in self.assumed:
+                self.assumed.append(told)
+            return limits[axis]
+        effort = self.machine.scenario.mech.pair_by_name[axis].freedoms[0].effort
+        if not (isfinite(effort) and effort > 0):
+            raise BadUsage(
+                f"there is no ramp for joint {axis!r}: it has neither a deceleration nor an effort limit",
+                remedy="state deceleration in its [[actuator]], or ask for category 0 only",
+            )
+        told = f"{axis}: category 1 decelerates with its effort limit, {effort:g}, over the pose's inertia"
+        if told not in self.assumed:
+            self.assumed.append(told)
+        return effort / float(self.machine.inertias(q)[self.machine.scenario.rate_of(axis)])
+
+
+_ORDER = ("category", "axis", "extension_percent", "payload_percent", "speed_percent")
+
+
+def _payload_options(rated: Payload, percent: int, of_scene: bool) -> tuple[str, ...]:
+    """Return the options of ``mbplugin estop`` for a share of the rated payload."""
+    if not rated.mass or (of_scene and percent == 100):
+        return ()
+    if of_scene:
+        return "--payload-share", repr(percent / 100)
+    return "--payload", f"{rated.body}:{percent / 100 * rated.mass!r}"
+
+
+def _without_ramp(scenario: Scenario, stated: Mapping[str, float]) -> list[str]:
+    """Return the braked joints with neither a deceleration nor an effort limit."""
+    known = {*stated, *file_limits(scenario.mech, [brake.joint for brake in scenario.brakes])}
+    efforts = {b.joint: scenario.mech.pair_by_name[b.joint].freedoms[0].effort for b in scenario.brakes}
+    return [j for j, effort in efforts.items() if j not in known and not (isfinite(effort) and effort > 0)]
+
+
+def _rated(scenario: Scenario, payload: float | None) -> Payload:
+    """Return the rated payload: a mass at the tool, or the one of the scene."""
+    own = scenario.actions.payloads
+    if payload is None and len(own) == 1:
+        return own[0]
+    if payload is None and len(own) > 1:
+        raise BadUsage("the scene has several payloads", remedy="state one with payload")
+    mass = 0.0 if payload is None else float(payload)
+    if not (isfinite(mass) and mass >= 0):
+        raise BadNumber(f"the payload is {mass:g}", expected="kg, not negative")
+    return Payload(scenario.tool, mass, scenario.tool_point, np.zeros((3, 3)))
+
+
+def _share(rated: Payload, percent: int) -> tuple[Payload, ...]:
+    part = percent / 100
+    return (replace(rated, mass=part * rated.mass, inertia=part * rated.inertia),) if rated.mass else ()
+
+
+def _speeds(mech: Mechanism, axes: tuple[str, ...], given: Mapping[str, float] | None) -> dict[str, float]:
+    out = {}
+    for axis in axes:
+        value = (given or {}).get(axis, mech.pair_by_name[axis].freedoms[0].velocity)
+        if not (isfinite(value) and value > 0):
+            raise BadUsage(
+                f"the full speed of joint {axis!r} is {value:g}",
+                expected="a velocity limit in the file, or a speed that is given",
+            )
+        out[axis] = float(value)
+    return out
+
+
+def _stated_ramps(
+    scenario: Scenario, scene: Scene | None, given: Mapping[str, float] | None
+) -> dict[str, float]:
+    stated = {a.joint: a.deceleration for a in (scene.actuators if scene else ()) if a.deceleration}
+    for joint, value in (given or {}).items():
+        if joint not in scenario.mech.pair_by_name or not (isfinite(value) and value > 0):
+            raise BadUsage(
+                f"the deceleration of {joint!r} is {value:g}", expected="a joint and a positive number"
+            )
+    return {**stated, **(given or {})}
+
+
+def _assumptions(scenario: Scenario, rated: Payload, maker: _Maker) -> tuple[str, ...]:
+    carried = f"{rated.mass:g} kg at {rated.body}" if rated.mass else "none (no rated payload is stated)"
+    speeds = ", ".join(f"{axis} {speed:.4g}" for axis, speed in maker.speeds.items())
+    delays = ", ".join(
+        f"{b.joint} {1e3 * b.delay:g} + {1e3 * b.engagement:g} ms"
+        for b in scenario.brakes
+        if b.joint in maker.axes
+    )
+    return (
+        "computed, not measured",
+        "one axis moves, the others stand; the first axis in its place, the others down",
+        f"100 % payload: {carried}",
+        f"100 % speed (rad/s, m/s): {speeds}",
+        "extension: distance of the tool from the axis, 100 % stretched; the arm may meet itself",
+        f"from the signal to power off, and on to the brake's grip: {delays}",
+        *assumed_brakes(tuple(b for b in scenario.brakes if b.joint in maker.axes)),
+        *maker.assumed,
+    )

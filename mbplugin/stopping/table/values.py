@@ -1,0 +1,102 @@
+"""A stopping table as a value, and as a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mbplugin.errors import BadUsage
+from mbplugin.files import replacing
+
+ENDINGS = (".csv", ".json", ".html")
+
+
+@dataclass(frozen=True, eq=False)
+class StoppingTable:
+    """Stopping times and distances of an arm: computed, not measured.
+
+    Parameters
+    ----------
+    model, tool : str
+    axes : tuple of str
+        The joints that are stopped.
+    rows : tuple of dict
+        category, axis (1 …), joint, unit (rad or m), speed_percent, extension_percent, payload_percent,
+        speed (unit/s), sense (+1 or −1), extension (m), payload (kg), deceleration (unit/s², category 1),
+        time until the axis rests (s), distance (unit), reaction_time (s), reaction_distance (unit),
+        rest_time of all joints (s), tool_distance along its path and tool_displacement, straight (m),
+        outcome, slips (other joints that move: joint, unit, travel, time), q (the pose at the signal,
+        by coordinate), command (``mbplugin estop …`` that computes the row again; None for a model
+        that was not read from a file).
+    assumptions : tuple of str
+        One sentence each.
+    """
+
+    model: str
+    tool: str
+    axes: tuple[str, ...]
+    rows: tuple[dict[str, Any], ...]
+    assumptions: tuple[str, ...]
+
+    def save(self, path: str | Path) -> None:
+        """Write to ``.csv``, ``.json`` or ``.html``.
+
+        Raises
+        ------
+        BadUsage
+            Another ending, or a file that cannot be written.
+        """
+        path = Path(path)
+        if path.suffix not in ENDINGS:
+            raise BadUsage(
+                f"a stopping table cannot be written as {path.suffix or 'a file without ending'}",
+                where=str(path),
+                expected=" or ".join(ENDINGS),
+            )
+        with replacing(path) as temporary:
+            temporary.write_text(self.text(path.suffix[1:]), encoding="utf-8")
+
+    def text(self, kind: str) -> str:
+        """Return the table as ``csv``, ``json`` or ``html``."""
+        if kind == "csv":
+            return self._csv()
+        if kind == "json":
+            from mbplugin.report.documents.json import dumps
+            from mbplugin.report.documents.stop_table_json import stop_table_document
+
+            return dumps(stop_table_document(self))
+        from mbplugin.report.html import html_page
+        from mbplugin.report.html.chapters import table_chapter
+
+        return html_page(table_chapter(self))
+
+    def _csv(self) -> str:
+        """Return the assumptions as comments, then one line per stop."""
+        out = io.StringIO()
+        for sentence in (f"stopping table of {self.model}, tool {self.tool}", *self.assumptions):
+            out.write(f"# {' '.join(sentence.split())}\n")
+        rows = [_flat(row) for row in self.rows]
+        writer = csv.DictWriter(out, list(rows[0]) if rows else [])
+        writer.writeheader()
+        writer.writerows(rows)
+        return out.getvalue()
+
+
+def slip_words(row: Mapping[str, Any]) -> list[str]:
+    """Return how far other joints of a row move, one phrase each."""
+    return [
+        f"{slip['joint']} slips {slip['travel']:+.4g} {slip['unit']}, at rest after"
+        f" {1e3 * slip['time']:.1f} ms"
+        for slip in row["slips"]
+    ]
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of cells: slips in words, one column for each coordinate."""
+    cells = {key: value for key, value in row.items() if key not in ("slips", "q", "command")}
+    pose = {f"q {name}": value for name, value in row["q"].items()}
+    return {**cells, "slips": "; ".join(slip_words(row)), **pose, "command": row["command"]}

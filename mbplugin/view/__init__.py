@@ -1,0 +1,1 @@
+"""Windows and pictures of a robot, drawn by PyBullet."""

@@ -1,0 +1,1 @@
+"""The PyBullet window: verdicts, sliders, replays."""

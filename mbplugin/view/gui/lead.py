@@ -1,0 +1,48 @@
+"""The window with sliders: one coordinate leads, the others follow, and p is told at every pose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.constraints.view import View
+from mbplugin.view.gui.sliders import Judged, Manifold
+
+if TYPE_CHECKING:
+    from mbplugin.analysis import Analysis
+    from mbplugin.view.gui.window import Shown
+
+
+def lead(shown: Shown, analysis: Analysis) -> None:
+    """Let sliders move the robot until the window is closed."""
+    mech = analysis.mechanism
+    view = View(mech, analysis.q, plane_columns(analysis.planar), analysis.tolerance)
+    manifold = Manifold(view, analysis.structural_redundancy)
+    q = analysis.q
+    values = [slider.start for slider in manifold.sliders]
+    handles = [shown.slider(s.name, s.lower, s.upper, s.start) for s in manifold.sliders]
+    asked = [shown.read(handle) for handle in handles]
+    shown.board.write(status=told(manifold.judge(q)))
+    while True:
+        shown.tick()
+        for k, handle in enumerate(handles):
+            target = shown.read(handle)
+            if target == asked[k]:
+                continue
+            asked[k] = target
+            followed = manifold.lead(manifold.sliders[k], q, target - values[k])
+            q, values[k] = followed.q, values[k] + followed.moved
+            shown.stage.pose(q)
+            shown.stage.remove(shown.arrows)
+            shown.arrows = ()
+            name = manifold.sliders[k].name
+            why = f"{name} stays at {values[k]:.4g}: {followed.stopped}" if followed.stopped else ""
+            shown.board.write(status=told(manifold.judge(q), why))
+
+
+def told(judged: Judged, why: str = "") -> list[tuple[str, str]]:
+    """Return the lines that are told at a pose, each with the key of its colour."""
+    p = judged.degree_of_redundancy
+    lines = [(f"p = {p}, rank {judged.rank}", "non-unique" if p else "unique")]
+    lines.append(("singular pose", "non-unique") if judged.singular else ("", ""))
+    return [*lines, (why, "naive" if why else "")]

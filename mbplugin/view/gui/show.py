@@ -1,0 +1,224 @@
+"""The PyBullet window: a robot coloured by verdict that can be moved, and replays of motions and stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mbplugin.errors import MbPluginError
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.scene import Scene
+from mbplugin.report.picture import Picture
+from mbplugin.report.picture import picture as whole_picture
+from mbplugin.view.gui.process import CLOSED_SENTENCE, ENDED_SENTENCE, Window, in_window
+
+if TYPE_CHECKING:
+    from mbplugin.analysis import Analysis
+    from mbplugin.joint_reactions.values import Reactions
+    from mbplugin.model.mechanism.kinematics import JointValues
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
+    from mbplugin.stopping.outcome.values import StopReport
+    from mbplugin.view.recording import Replay
+
+#: Bodies from which on reactions are not worth the wait.
+_MOST_BODIES = 300
+
+
+def show(
+    mech: Scene | Mechanism,
+    result: Analysis | None = None,
+    *,
+    reactions: Reactions | None = None,
+    picture: str | Path | None = None,
+    size: tuple[int, int] | None = None,
+    camera: tuple[float, ...] = (),
+) -> str:
+    """Open a window with a robot coloured by verdict, and return when it is closed.
+
+    Sliders move it along its constraint manifold; redundancy p and rank are told at every pose.
+
+    Parameters
+    ----------
+    mech : Scene or Mechanism
+    result : Analysis, optional
+        Its verdicts and its pose (rad, m); by default the scene is analyzed.
+    reactions : Reactions, optional
+        Drawn as arrows; by default those under the loads of the scene at rest, where it can rest.
+    picture : path, optional
+        Draw into this ``.png`` or ``.jpg`` instead of opening a window.
+    size : tuple of int, optional
+        Of the picture, pixels.
+    camera : tuple of float
+        Of the picture: yaw and pitch (degrees) and distance (m), as far as they are asked for.
+
+    Returns
+    -------
+    str
+        One sentence: how the window ended, or what was written.
+
+    Raises
+    ------
+    MbPluginError
+        No window can be opened, no picture be written, or PyBullet has died.
+    """
+    return open_or_draw(
+        mech, result=result, reactions=reactions, picture=picture, size=size, camera=camera
+    ).sentence
+
+
+def replay(
+    mech: Scene | Mechanism,
+    motion: Trajectory | StopReport | str | Path,
+    *,
+    speed: float | None = None,
+    loop: bool = True,
+    picture: str | Path | None = None,
+    film: str | Path | None = None,
+    size: tuple[int, int] | None = None,
+    camera: tuple[float, ...] = (),
+) -> str:
+    """Open a window in which a motion or a stop is replayed, and return when it is closed.
+
+    Beside a stop stand two ghosts: the pose at the signal, and where the usual shortcut would end, every
+    rate just set to zero.
+
+    Parameters
+    ----------
+    mech : Scene or Mechanism
+    motion : Trajectory, StopReport or path
+        Or a motion that was saved as ``.npz`` or ``.csv``.
+    speed : float, optional
+        Of real time, 1; by default one at which the replay lasts 3 to 30 s.
+    loop : bool
+        Begin again at the end; else the window closes there.
+    picture, film : path, optional
+        Draw the end into a ``.png`` or ``.jpg``, and the whole into a ``.gif`` or ``.mp4``, instead of
+        opening a window.
+    size : tuple of int, optional
+        Of picture and film, pixels.
+    camera : tuple of float
+        Of picture and film: yaw and pitch (degrees) and distance (m), as far as they are asked for.
+
+    Returns
+    -------
+    str
+        One sentence: how the window ended, or what was written.
+
+    Raises
+    ------
+    MbPluginError
+        An unusable motion or speed, no window can be opened, nothing be written, or PyBullet has died.
+    """
+    from mbplugin.view.recording import replay_of
+
+    made = replay_of(mech, motion, speed)
+    return open_or_draw(
+        mech, replay=made, loop=loop, picture=picture, film=film, size=size, camera=camera
+    ).sentence
+
+
+@dataclass(frozen=True)
+class Viewed:
+    """What a view has come to.
+
+    Parameters
+    ----------
+    outcome : "closed", "ended" or "written"
+        The window was closed, a replay has reached its end, or files were written instead.
+    files : tuple of str
+    notes : tuple of str
+        What is not shown as it is.
+    """
+
+    outcome: str
+    files: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The same in words."""
+        if self.outcome != "written":
+            return CLOSED_SENTENCE if self.outcome == "closed" else ENDED_SENTENCE
+        told = f"{' and '.join(self.files)} written"
+        return f"{'; '.join((told, *self.notes))}."
+
+
+def open_or_draw(
+    mech: Scene | Mechanism,
+    *,
+    q: JointValues = None,
+    tolerance: float | None = None,
+    planar: str | None = None,
+    result: Analysis | None = None,
+    reactions: Reactions | None = None,
+    replay: Replay | None = None,
+    loop: bool = True,
+    picture: str | Path | None = None,
+    film: str | Path | None = None,
+    size: tuple[int, int] | None = None,
+    camera: tuple[float, ...] = (),
+    labels: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+) -> Viewed:
+    """Return how the window ended in which a scene or a replay was shown, or which files were written.
+
+    Parameters are those of :func:`show` and :func:`replay`, and of :func:`mbplugin.api.analyze`.
+    """
+    from mbplugin.view.render.film import FILM_SIZE, check_files, write_film, write_picture
+    from mbplugin.view.render.render import SIZE
+
+    files = [None if path is None else Path(path) for path in (picture, film)]
+    check_files(*files)
+    if replay is None:
+        from mbplugin.api import analyze
+
+        result = analyze(mech, q, tolerance=tolerance, planar=planar) if result is None else result
+        seen = seen_at_rest(mech, result, reactions)
+        title = title_of(seen, result)
+    else:
+        seen = seen_in_motion(mech, replay, planar, tolerance)
+        title = (seen.mechanism.name,)
+    if files == [None, None]:
+        sentence = in_window(Window(seen, title, None if replay else result, replay, loop))
+        return Viewed("closed" if sentence == CLOSED_SENTENCE else "ended", notes=seen.notes)
+    if files[0] is not None:
+        write_picture(files[0], seen, title, size or SIZE, camera, replay, labels)
+    if files[1] is not None and replay is not None:
+        write_film(files[1], seen, title, replay, size or FILM_SIZE, camera, progress)
+    return Viewed("written", tuple(str(path) for path in files if path is not None), seen.notes)
+
+
+def seen_at_rest(mech: Scene | Mechanism, analysis: Analysis, reactions: Reactions | None = None) -> Picture:
+    """Return what is to be seen at the closed pose of an analysis, with reactions where they can be had."""
+    if reactions is None and len(analysis.mechanism.bodies) <= _MOST_BODIES:
+        from mbplugin.joint_reactions.run import reactions as resting
+
+        try:
+            reactions = resting(mech, analysis.q, tolerance=analysis.tolerance, planar=analysis.planar)
+        except MbPluginError:
+            # a mechanism that cannot rest under its loads has no arrows
+            reactions = None
+    return whole_picture(mech, analysis=analysis, reactions=reactions, q=analysis.q)
+
+
+def seen_in_motion(
+    mech: Scene | Mechanism, made: Replay, planar: str | None = None, tolerance: float | None = None
+) -> Picture:
+    """Return what is to be seen where a replay starts, judged there where that can be done."""
+    from mbplugin.api import analyze
+
+    try:
+        tolerance = made.tolerance if tolerance is None else tolerance
+        analysis = analyze(mech, made.q[0], planar=planar, tolerance=tolerance)
+    except MbPluginError:
+        analysis = None
+    return whole_picture(mech, analysis=analysis, q=made.q[0])
+
+
+def title_of(seen: Picture, analysis: Analysis) -> tuple[str, ...]:
+    """Return the lines that stand above a picture at rest."""
+    p = analysis.degree_of_redundancy
+    told = f"{p} redundant constraint{'' if p == 1 else 's'}, mobility {analysis.dof}"
+    return (seen.mechanism.name, told + (", singular pose" if analysis.singular_pose else ""))

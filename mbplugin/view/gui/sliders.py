@@ -1,0 +1,209 @@
+"""Sliders along the constraint manifold: which coordinates lead, and where the others follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbplugin.constraints.assembly import Closure
+from mbplugin.constraints.sampling import sample_poses
+from mbplugin.constraints.view import View
+from mbplugin.model.mechanism.kinematics import displace
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.simulation.trajectory.units import coordinate_units, rate_units
+
+#: Largest and smallest step of a leading coordinate, rad or characteristic lengths.
+_STEP, _SMALLEST = 0.08, 5e-4
+#: Misfit that a pose may have, in characteristic lengths; where the start has one by rounding, more.
+_CLOSED, _ROUNDED = 1e-7, 1e-4
+#: What a coordinate may move in one step, rad or characteristic lengths: more is another assembly.
+_JUMP = 0.8
+#: Singular values below this fraction of the largest belong to the motion.
+_NULL = 1e-4
+_SAMPLES = 4
+#: Which coordinates lead first: those of motors, of other joints, turns of balls.
+_MOTOR, _JOINT, _BALL = 1.0, 0.2, 0.02
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A coordinate that leads.
+
+    Parameters
+    ----------
+    name : str
+    rate : int
+        Its place in qd.
+    start, lower, upper : float
+        Its value at first, and its range, rad or m; of a ball, the turn about an axis since the start.
+    """
+
+    name: str
+    rate: int
+    start: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What holds at a pose: redundancy p, rank of the constraint rows, and whether it is singular."""
+
+    degree_of_redundancy: int
+    rank: int
+    singular: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """Where a slider has led: the pose, how far it went, and what stopped it (empty: nothing)."""
+
+    q: Array
+    moved: float
+    stopped: str = ""
+
+
+class Manifold:
+    """The poses that a mechanism can take without opening a loop; free bases stay where they are.
+
+    Parameters
+    ----------
+    view : View
+        The mechanism at a closed pose, with the tolerance of its analysis.
+    structural_redundancy : int
+        p at a generic pose.
+    """
+
+    def __init__(self, view: View, structural_redundancy: int) -> None:
+        self.view, self.mech, self.structural = view, view.mech, structural_redundancy
+        self.closure = Closure(view.mech, view.q)
+        exact = max(self.closure.initial.values(), default=0.0) <= _CLOSED * self.closure.length
+        self._misfit = (_CLOSED if exact else _ROUNDED) * self.closure.length
+        self._units = np.array(
+            [self.closure.length if unit == "m/s" else 1.0 for unit in rate_units(view.mech)]
+        )
+        self.sliders = self._chosen()
+        self._following = ~_held(self.mech)
+        self._following[[slider.rate for slider in self.sliders]] = False
+
+    def lead(self, slider: Slider, q: Array, way: float) -> Followed:
+        """Return where the mechanism gets when one leading coordinate moves, in small steps.
+
+        The other leading coordinates stay, all others follow.
+
+        Parameters
+        ----------
+        slider : Slider
+        q : (nq,) array
+            A closed pose.
+        way : float
+            How far it is to move, rad or m.
+        """
+        unit = float(self._units[slider.rate])
+        moved, step = 0.0, _STEP * unit
+        while abs(way - moved) > 1e-9 * unit:
+            part = float(np.clip(way - moved, -step, step))
+            there, reason = self._followed(slider, q, part)
+            if not reason:
+                q, moved, step = there, moved + part, min(_STEP * unit, 2 * step)
+            elif abs(part) > _SMALLEST * unit:
+                step = 0.5 * abs(part)
+            else:
+                return Followed(q, moved, reason)
+        return Followed(q, moved)
+
+    def judge(self, q: Array) -> Judged:
+        """Return redundancy and rank at a pose."""
+        here = self.view.at(q)
+        p = here.redundancy
+        rows = sum(len(labels) for labels in here.row_labels.values())
+        return Judged(p, rows - p, p > self.structural)
+
+    def _followed(self, slider: Slider, q: Array, part: float) -> tuple[Array, str]:
+        """Return the pose after one step, and why it cannot be taken (empty: it can)."""
+        lead = np.zeros(len(self.mech.qd_names))
+        lead[slider.rate] = part
+        there = displace(self.mech, q, lead)
+        if self.closure.constraints:
+            there = self.closure.solve(there, self._following)
+            if max(self.closure.residuals(there).values()) > self._misfit:
+                return q, "the loop lets it go no farther"
+            if self._largest_move(q, there) > _JUMP:
+                return q, "the loop would have to jump"
+        limited = _beyond_limit(self.mech, q, there)
+        return (q, f"{limited} is at its limit") if limited else (there, "")
+
+    def _largest_move(self, before: Array, after: Array) -> float:
+        units = [self.closure.length if unit == "m" else 1.0 for unit in coordinate_units(self.mech)]
+        return float((np.abs(after - before) / units).max(initial=0.0))
+
+    def _chosen(self) -> tuple[Slider, ...]:
+        """Return as many coordinates as there are freedoms, motors before others where they can lead."""
+        from scipy.linalg import qr
+
+        free = np.flatnonzero(~_held(self.mech))
+        if not free.size:
+            return ()
+        poses = [self.view.q, *sample_poses(self.mech, self.view.q, _SAMPLES)]
+        basis = min((self._motions(q, free) for q in poses), key=len)
+        if not len(basis):
+            return ()
+        order = qr(basis * _preference(self.mech)[free], mode="r", pivoting=True)[1]
+        leading = sorted(int(free[k]) for k in order[: len(basis)])
+        return tuple(_slider(self.mech, self.view.q, rate, self.closure.length) for rate in leading)
+
+    def _motions(self, q: Array, free: AnyArray) -> Array:
+        """Return an orthonormal basis (d, n) of the motions at a pose, in scaled free rates."""
+        if not self.closure.constraints:
+            return np.eye(free.size)
+        J = self.closure.linearise(q)[0][:, free] * self._units[free]
+        _, sigma, Vt = np.linalg.svd(J)
+        rank = int((sigma > _NULL * max(float(sigma.max(initial=0.0)), 1e-300)).sum())
+        return np.asarray(Vt[rank:])
+
+
+def _held(mech: Mechanism) -> AnyArray:
+    """Return which rates are those of free bases."""
+    held = np.zeros(len(mech.qd_names), dtype=bool)
+    for joint in mech.tree.joints:
+        held[joint.qd] = joint.pair is None
+    return held
+
+
+def _preference(mech: Mechanism) -> Array:
+    weights = np.full(len(mech.qd_names), _JOINT)
+    for joint in mech.tree.joints:
+        if joint.q.stop - joint.q.start > joint.qd.stop - joint.qd.start:
+            weights[joint.qd] = _BALL
+        elif joint.pair is not None and any(0 < f.effort < np.inf for f in joint.pair.freedoms):
+            weights[joint.qd] = _MOTOR
+    return weights
+
+
+def _slider(mech: Mechanism, q: Array, rate: int, length: float) -> Slider:
+    (joint,) = (j for j in mech.tree.joints if j.qd.start <= rate < j.qd.stop)
+    assert joint.pair is not None
+    k = rate - joint.qd.start
+    turns_of_ball = joint.q.stop - joint.q.start > joint.qd.stop - joint.qd.start
+    start = 0.0 if turns_of_ball else float(q[joint.q.start + k])
+    reach = length if rate_units(mech)[rate] == "m/s" else np.pi
+    lower, upper = start - reach, start + reach
+    limits = joint.pair.freedoms[0] if len(joint.pair.freedoms) == 1 else None
+    if limits is not None and -np.inf < limits.lower <= limits.upper < np.inf:
+        lower, upper = min(start, limits.lower), max(start, limits.upper)
+    return Slider(mech.qd_names[rate], rate, start, float(lower), float(upper))
+
+
+def _beyond_limit(mech: Mechanism, before: Array, after: Array) -> str:
+    """Return a joint that a step takes out of its limits, or farther out."""
+    for joint in mech.tree.joints:
+        if joint.pair is None or len(joint.pair.freedoms) != 1:
+            continue
+        freedom = joint.pair.freedoms[0]
+        old, new = float(before[joint.q.start]), float(after[joint.q.start])
+        outwards = (new > freedom.upper and new > old) or (new < freedom.lower and new < old)
+        if freedom.lower <= freedom.upper and outwards:
+            return joint.pair.name
+    return ""

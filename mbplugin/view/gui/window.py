@@ -1,0 +1,145 @@
+"""The process of a window: run isolated, with a pickled request on its input."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import time
+import traceback
+from types import ModuleType
+from typing import IO
+
+from mbplugin.report.picture.palette import LEGEND
+from mbplugin.view.debug_bodies import Stage
+from mbplugin.view.gui.process import BUG, ENDED, OPENED, Window
+from mbplugin.view.gui.text import Board
+from mbplugin.view.render.camera import camera_for
+from mbplugin.view.scene_view import (
+    Surface,
+    arrow_points,
+    arrow_surfaces,
+    ghost_surfaces,
+    path_surface,
+    placed,
+    replay_points,
+    robot_surfaces,
+)
+
+_SIZE = (1280, 760)
+#: What is off: previews of pictures, shadows, dragging with the mouse, single letters as commands.
+_OFF = (
+    "COV_ENABLE_RGB_BUFFER_PREVIEW",
+    "COV_ENABLE_DEPTH_BUFFER_PREVIEW",
+    "COV_ENABLE_SEGMENTATION_MARK_PREVIEW",
+    "COV_ENABLE_SHADOWS",
+    "COV_ENABLE_MOUSE_PICKING",
+    "COV_ENABLE_KEYBOARD_SHORTCUTS",
+)
+#: Time between two looks at sliders and buttons, s.
+PAUSE = 0.02
+
+
+def main() -> None:
+    """Show the window that the input asks for; the first output is that it is open."""
+    told = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)
+    try:
+        _run(pickle.loads(sys.stdin.buffer.read()), told)
+    except Exception:
+        traceback.print_exc()
+        sys.stderr.flush()
+        # PyBullet's threads would go on
+        os._exit(BUG)
+
+
+def _run(window: Window, told: IO[bytes]) -> None:
+    import pybullet
+
+    white = " ".join(f"--background_color_{c}=1" for c in ("red", "green", "blue"))
+    client = pybullet.connect(pybullet.GUI, options=f"--width={_SIZE[0]} --height={_SIZE[1]} {white}")
+    told.write(OPENED)
+    for name in _OFF:
+        pybullet.configureDebugVisualizer(getattr(pybullet, name), 0, physicsClientId=client)
+    view = Shown(pybullet, client, window)
+    if window.replay is not None:
+        from mbplugin.view.gui.replay import play
+
+        play(view, window.replay, window.loop)
+    elif window.analysis is not None:
+        from mbplugin.view.gui.lead import lead
+
+        lead(view, window.analysis)
+    told.write(ENDED)
+    pybullet.disconnect(client)
+
+
+class Shown:
+    """A window with a robot in it.
+
+    Parameters
+    ----------
+    bullet : module
+        pybullet.
+    client : int
+    window : Window
+    """
+
+    def __init__(self, bullet: ModuleType, client: int, window: Window) -> None:
+        self.bullet, self.client, self.window = bullet, client, window
+        self.stage = Stage(bullet, client, window.seen.mechanism)
+        bullet.configureDebugVisualizer(bullet.COV_ENABLE_RENDERING, 0, physicsClientId=client)
+        robot = list(robot_surfaces(window.seen))
+        ids = self.stage.draw(robot)
+        self.arrows = self.stage.draw(self._beside())
+        self.stage.place(window.seen.poses)
+        bullet.configureDebugVisualizer(bullet.COV_ENABLE_RENDERING, 1, physicsClientId=client)
+        extra = (
+            arrow_points(window.seen) if window.replay is None else replay_points(window.seen, window.replay)
+        )
+        camera = camera_for(window.seen, _SIZE, cloud_W=extra)
+        bullet.resetDebugVisualizerCamera(
+            camera.distance, camera.yaw, camera.pitch, camera.target_W.tolist(), physicsClientId=client
+        )
+        light = camera.eye_W + 2 * camera.distance * camera.R_WK[:, 1]
+        bullet.configureDebugVisualizer(lightPosition=light.tolist(), physicsClientId=client)
+        bodies = {surface.body: id for surface, id in zip(robot, ids, strict=True)}
+        self.board = Board(bullet, client, window.seen, bodies)
+        self.board.label()
+        keys = self._keys()
+        self.board.write(
+            title=[(line, "") for line in window.title],
+            legend=[(entry.text, entry.key) for entry in LEGEND if entry.key in keys],
+        )
+
+    def tick(self) -> None:
+        """Wait a little; texts follow the camera."""
+        time.sleep(PAUSE)
+        self.board.follow()
+
+    def slider(self, name: str, lower: float, upper: float, start: float) -> int:
+        """Add a slider, or a button where lower > upper, and return its id."""
+        return int(self.bullet.addUserDebugParameter(name, lower, upper, start, physicsClientId=self.client))
+
+    def read(self, slider: int) -> float:
+        """Return where a slider stands, or how often a button was pressed."""
+        return float(self.bullet.readUserDebugParameter(slider, physicsClientId=self.client))
+
+    def _beside(self) -> list[Surface]:
+        """Return what stands beside the robot."""
+        seen, replay = self.window.seen, self.window.replay
+        if replay is None:
+            return list(arrow_surfaces(seen))
+        line = path_surface(replay.path_W, seen.radius)
+        beside = [] if line is None else [line]
+        for key, q in replay.ghosts.items():
+            beside += placed(ghost_surfaces(seen, key), seen.mechanism, q)
+        return beside
+
+    def _keys(self) -> set[str]:
+        keys = {entry.key for entry in self.window.seen.legend}
+        return keys | {surface.key for surface in self._beside()}
+
+
+if __name__ == "__main__":
+    main()
