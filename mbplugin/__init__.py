@@ -4,88 +4,43 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mbplugin.api import PUBLIC
+from mbplugin.version import __version__ as __version__
+
 if TYPE_CHECKING:
-    from mbplugin.analysis import Analysis
-    from mbplugin.api import analyze, constraint_matrix, load
-    from mbplugin.comparison.agreement import Agreement
-    from mbplugin.comparison.crosscheck import crosscheck
-    from mbplugin.constraints.matrix import ConstraintMatrix
-    from mbplugin.errors import MbPluginError
-    from mbplugin.joint_reactions.run import reactions
-    from mbplugin.linter.run import Report, lint
-    from mbplugin.model.mechanism import Lock, Mechanism
-    from mbplugin.model.scene import Scene
-    from mbplugin.simulation.impact import Hold
-    from mbplugin.simulation.run import simulate
-    from mbplugin.simulation.trajectory.trajectory import Trajectory
-    from mbplugin.stopping.outcome.values import StopReport
-    from mbplugin.stopping.run import estop
-    from mbplugin.stopping.table.run import stopping_table
-    from mbplugin.stopping.table.values import StoppingTable
-    from mbplugin.view.gui.show import replay, show
+    from mbplugin.analysis import Analysis as Analysis
+    from mbplugin.analysis.run import analyze as analyze
+    from mbplugin.api import constraint_matrix as constraint_matrix
+    from mbplugin.api import load as load
+    from mbplugin.comparison.agreement import Agreement as Agreement
+    from mbplugin.comparison.crosscheck import crosscheck as crosscheck
+    from mbplugin.constraints.matrix import ConstraintMatrix as ConstraintMatrix
+    from mbplugin.errors import MbPluginError as MbPluginError
+    from mbplugin.joint_reactions.run import reactions as reactions
+    from mbplugin.linter.run import Report as Report
+    from mbplugin.linter.run import lint as lint
+    from mbplugin.model.mechanism import Lock as Lock
+    from mbplugin.model.mechanism import Mechanism as Mechanism
+    from mbplugin.model.scene import Scene as Scene
+    from mbplugin.simulation.impact import Hold as Hold
+    from mbplugin.simulation.run import simulate as simulate
+    from mbplugin.simulation.trajectory.trajectory import Trajectory as Trajectory
+    from mbplugin.stopping.outcome.values import StopReport as StopReport
+    from mbplugin.stopping.run import estop as estop
+    from mbplugin.stopping.table.run import stopping_table as stopping_table
+    from mbplugin.stopping.table.values import StoppingTable as StoppingTable
+    from mbplugin.view.gui.show import replay as replay
+    from mbplugin.view.gui.show import show as show
 
-__version__ = "0.1.0"
-
-__all__ = [
-    "Agreement",
-    "Analysis",
-    "ConstraintMatrix",
-    "Hold",
-    "Lock",
-    "MbPluginError",
-    "Mechanism",
-    "Report",
-    "Scene",
-    "StopReport",
-    "StoppingTable",
-    "Trajectory",
-    "analyze",
-    "constraint_matrix",
-    "crosscheck",
-    "estop",
-    "lint",
-    "load",
-    "reactions",
-    "replay",
-    "show",
-    "simulate",
-    "stopping_table",
-]
-
-#: Rooms that are public functions themselves.
-_ROOMS = ("estop", "lint", "reactions")
-_HOME = {
-    "Agreement": "mbplugin.comparison.agreement",
-    "Analysis": "mbplugin.analysis",
-    "ConstraintMatrix": "mbplugin.constraints.matrix",
-    "Hold": "mbplugin.simulation.locking",
-    "Lock": "mbplugin.mechanism",
-    "MbPluginError": "mbplugin.errors",
-    "Mechanism": "mbplugin.mechanism",
-    "Report": "mbplugin.linter.run",
-    "Scene": "mbplugin.model.scene",
-    "StopReport": "mbplugin.stopping.outcome.values",
-    "StoppingTable": "mbplugin.stopping.table.values",
-    "Trajectory": "mbplugin.simulation.trajectory.trajectory",
-    "analyze": "mbplugin.api",
-    "constraint_matrix": "mbplugin.api",
-    "crosscheck": "mbplugin.comparison.crosscheck",
-    "load": "mbplugin.api",
-    "replay": "mbplugin.view.gui.show",
-    "show": "mbplugin.view.gui.show",
-    "simulate": "mbplugin.simulation.run",
-    "stopping_table": "mbplugin.stopping.table.run",
-}
+__all__ = list(PUBLIC)
 
 
 def __getattr__(name: str) -> Any:
+    if name not in PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    if name in _ROOMS:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME[name]), name)
+    return getattr(importlib.import_module(PUBLIC[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -1,14 +1,12 @@
-"""The public functions: each takes what a user has in hand and calls one room."""
+"""The public names: where each one lives, and the functions that only choose a room."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from mbplugin.analysis import Analysis
     from mbplugin.constraints.matrix import ConstraintMatrix
     from mbplugin.model.mechanism.mechanism import Mechanism
     from mbplugin.model.scene import Scene
@@ -16,6 +14,34 @@ if TYPE_CHECKING:
 
     Model = Scene | Mechanism
     Values = Mapping[str, float] | Array | None
+
+
+#: Each public name, and the module that defines it; a module is imported when its name is first used.
+PUBLIC = {
+    "Agreement": "mbplugin.comparison.agreement",
+    "Analysis": "mbplugin.analysis.result",
+    "ConstraintMatrix": "mbplugin.constraints.matrix",
+    "Hold": "mbplugin.simulation.impact.timed",
+    "Lock": "mbplugin.model.mechanism.coupling",
+    "MbPluginError": "mbplugin.errors",
+    "Mechanism": "mbplugin.model.mechanism.mechanism",
+    "Report": "mbplugin.linter.run",
+    "Scene": "mbplugin.model.scene",
+    "StopReport": "mbplugin.stopping.outcome.values",
+    "StoppingTable": "mbplugin.stopping.table.values",
+    "Trajectory": "mbplugin.simulation.trajectory.trajectory",
+    "analyze": "mbplugin.analysis.run",
+    "constraint_matrix": "mbplugin.api",
+    "crosscheck": "mbplugin.comparison.crosscheck",
+    "estop": "mbplugin.stopping.run",
+    "lint": "mbplugin.linter.run",
+    "load": "mbplugin.api",
+    "reactions": "mbplugin.joint_reactions.run",
+    "replay": "mbplugin.view.gui.show",
+    "show": "mbplugin.view.gui.show",
+    "simulate": "mbplugin.simulation.run",
+    "stopping_table": "mbplugin.stopping.table.run",
+}
 
 
 def load(
@@ -61,93 +87,12 @@ def constraint_matrix(
     """
     from mbplugin.constraints.matrix import constraint_matrix as build
     from mbplugin.model.mechanism.kinematics import joint_vector, rate_vector
+    from mbplugin.model.scene import option_of, state_of
 
-    mechanism, base_q, base_qd = _state(mech)
+    mechanism, base_q, base_qd = state_of(mech)
     return build(
         mechanism,
         joint_vector(mechanism, q, base_q),
         rate_vector(mechanism, qd, base_qd),
-        planar=planar or _option(mech, "planar", None),
+        planar=planar or option_of(mech, "planar", None),
     )
-
-
-def analyze(
-    mech: Model,
-    q: Values = None,
-    *,
-    tolerance: float | None = None,
-    method: str = "qr",
-    planar: str | None = None,
-    samples: int | None = None,
-    snap_angles: bool = False,
-    groups: Sequence[Sequence[str]] = (),
-) -> Analysis:
-    """Close the pose of a scene or mechanism and analyze its constraints there.
-
-    Parameters
-    ----------
-    mech : Scene or Mechanism
-    q : mapping or vector, optional
-        Joint coordinates, rad and m; what is not named keeps the scene's value. Named ones are held
-        while the loops are closed, where that is possible.
-    tolerance : float, optional
-        Relative rank tolerance; the scene's, else 1e-4.
-    method : "qr", "svd", "rank", "nullspace" or "dca"
-    planar : "xy", "yz" or "zx", optional
-    samples : int, optional
-        Poses sampled to tell redundancy from a singular pose; the scene's, else 8.
-    snap_angles : bool
-        Read rounded angle literals as the fraction of π they stand for.
-    groups : sequence of sequences of constraint names
-    """
-    from mbplugin.analysis.analysis import DEFAULT_SAMPLES, DEFAULT_TOLERANCE, analyze_mechanism
-    from mbplugin.errors import BadUsage
-    from mbplugin.model.duties import duties
-    from mbplugin.model.mechanism.kinematics import joint_vector
-    from mbplugin.model.scene import Scene
-
-    if snap_angles:
-        if not isinstance(mech, Scene):
-            raise BadUsage("snap_angles needs the angles as they were written", remedy="pass a scene")
-        from mbplugin.readers import reload
-
-        mech = reload(mech, snap_angles=True)
-    mechanism, base_q, _ = _state(mech)
-    given = set(q) if isinstance(q, Mapping) else set()
-    if isinstance(mech, Scene):
-        given |= mech.state.given
-    return analyze_mechanism(
-        mechanism,
-        joint_vector(mechanism, q, base_q),
-        given=sorted(given),
-        tolerance=_option(mech, "tolerance", DEFAULT_TOLERANCE) if tolerance is None else tolerance,
-        method=method,
-        planar=planar or _option(mech, "planar", None),
-        samples=_option(mech, "samples", DEFAULT_SAMPLES) if samples is None else samples,
-        groups=groups,
-        kept={name: tuple(duty.text for duty in own) for name, own in duties(mech).items()},
-    )
-
-
-def with_coordinates(scene: Scene, values: Mapping[str, float]) -> Scene:
-    """Return the scene with some joint coordinates (rad, m) given; they are held when loops close."""
-    from mbplugin.model.mechanism.kinematics import joint_vector
-
-    q = joint_vector(scene.mechanism, values, scene.state.q)
-    return replace(scene, state=replace(scene.state, q=q, given=scene.state.given | set(values)))
-
-
-def _state(model: Model) -> tuple[Mechanism, Array | None, Array | None]:
-    from mbplugin.model.scene import Scene, mechanism_of
-
-    mechanism = mechanism_of(model)
-    if isinstance(model, Scene):
-        return mechanism, model.state.q, model.state.qd
-    return mechanism, None, None
-
-
-def _option(model: Model, name: str, default: Any) -> Any:
-    from mbplugin.model.scene import Scene
-
-    value = getattr(model.options, name) if isinstance(model, Scene) else None
-    return default if value is None else value

@@ -13,7 +13,7 @@ from command_line import ASSETS, call
 from test_brakes import arm
 
 import mbplugin as mb
-from mbplugin import sources
+from mbplugin import readers
 from mbplugin.model.mechanism import Body, Pair
 from mbplugin.model.spatial import Pose
 from mbplugin.stopping.table.default_tool import default_tool
@@ -59,7 +59,7 @@ def test_the_tool_of_a_gripper_robot_is_its_hand(hand: tuple[tuple[str, ...], ..
 
 
 def tool_of(*joints: tuple[str, ...]) -> str:
-    return default_tool(sources.load("r.urdf", text=robot(*joints)).mechanism).body
+    return default_tool(readers.load("r.urdf", text=robot(*joints)).mechanism).body
 
 
 def test_fingers_without_a_mimic_and_of_two_joints_each() -> None:

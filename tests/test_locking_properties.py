@@ -14,7 +14,7 @@ from models import chain
 from random_mechanisms import geared_twice, mechanisms
 from states import random_states
 
-from mbplugin.api import analyze
+from mbplugin.analysis.run import analyze
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.joint import joint_equations

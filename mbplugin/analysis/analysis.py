@@ -18,6 +18,7 @@ from mbplugin.analysis.uniqueness import ComponentVerdict, ConstraintVerdict, co
 from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.rank import pfaffian_rank, plateaus
 from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, DEFAULT_TOLERANCE
 from mbplugin.constraints.view import View
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from mbplugin.analysis.dca import DcaResult
 
 METHODS = (*TOOLS, "dca")
-DEFAULT_TOLERANCE = 1e-4
-DEFAULT_SAMPLES = 8
 
 
 def analyze_mechanism(

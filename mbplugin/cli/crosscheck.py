@@ -86,13 +86,13 @@ def crosscheck_command(
     Exit code: 0 where it agrees, 1 where it does not or nothing can be compared, 2 for unusable input or
     usage.
     """
-    from mbplugin import sources
+    from mbplugin import readers
 
     _require_files(picture, output)
     if stop is not None and (duration or lock or torque or signal is not None):
         raise BadUsage("--stop was given with --duration, --lock, --torque or --signal", expected="it alone")
     name, text = opt.read_source(file)
-    scene = sources.load(
+    scene = readers.load(
         name,
         text=text,
         package_dirs=tuple(package_dir or ()),

@@ -33,11 +33,11 @@ def matrix_command(
     xacro_unsafe: opt.XacroUnsafeOption = False,
 ) -> None:
     """Print the constraint rows  C v + b = 0  in absolute coordinates; loops are not closed first."""
-    from mbplugin import sources
+    from mbplugin import readers
     from mbplugin.api import constraint_matrix
 
     name, text = opt.read_source(file)
-    scene = sources.load(
+    scene = readers.load(
         name,
         text=text,
         package_dirs=tuple(package_dir or ()),

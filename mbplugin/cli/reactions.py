@@ -85,11 +85,11 @@ def reactions_command(
     The JSON has both axes and every frame. Stiffness comes from the scene. Exit code: 0, or 2 for
     unusable input, usage, or a mechanism that moves under the load.
     """
-    from mbplugin import sources
+    from mbplugin import readers
     from mbplugin.joint_reactions.run import reactions
 
     name, text = opt.read_source(file)
-    scene = sources.load(
+    scene = readers.load(
         name,
         text=text,
         package_dirs=tuple(package_dir or ()),

@@ -102,11 +102,11 @@ def simulate_command(
     the outcome, 130 where it was interrupted and 2 where it failed (what was computed is reported and
     saved), 2 for unusable input or usage.
     """
-    from mbplugin import sources
+    from mbplugin import readers
 
     _require_files(save, plot, output)
     name, text = opt.read_source(file)
-    scene = sources.load(
+    scene = readers.load(
         name,
         text=text,
         package_dirs=tuple(package_dir or ()),

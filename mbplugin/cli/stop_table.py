@@ -68,11 +68,11 @@ def stop_table_command(
 
     Exit code: 0, or 2 for unusable input or usage.
     """
-    from mbplugin import sources
+    from mbplugin import readers
 
     require_folder(output)
     name, text = opt.read_source(file)
-    scene = sources.load(
+    scene = readers.load(
         name,
         text=text,
         package_dirs=tuple(package_dir or ()),

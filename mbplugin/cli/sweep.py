@@ -111,13 +111,13 @@ def sweep_command(
     Every stop depends on the seed and its number only, whatever computes it. Exit code: 0 whatever the
     outcomes, 130 where it was interrupted (the same command goes on), 2 for unusable input or usage.
     """
-    from mbplugin import sources
+    from mbplugin import readers
     from mbplugin.stopping.sweep.backend import connected, joblib_with
 
     require_folder(output)
     joblib_with(backend.value)
     name, text = opt.read_source(file)
-    scene = sources.load(
+    scene = readers.load(
         name,
         text=text,
         package_dirs=tuple(package_dir or ()),

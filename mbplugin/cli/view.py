@@ -73,7 +73,7 @@ def view_command(
     Sliders move the robot along its constraint manifold. Exit code: 0, also when the window is closed;
     2 for unusable input, usage, or where no window can be opened.
     """
-    from mbplugin import sources
+    from mbplugin import readers
     from mbplugin.view.render.film import check_files
 
     _check(motion, stop, bool(qd), film)
@@ -81,7 +81,7 @@ def view_command(
     require_folder(output)
     pixels, angles = _size(size), _camera(camera)
     name, text = opt.read_source(file)
-    scene = sources.load(
+    scene = readers.load(
         name,
         text=text,
         package_dirs=tuple(package_dir or ()),

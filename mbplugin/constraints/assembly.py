@@ -11,15 +11,13 @@ from mbplugin.constraints.reduction.scaling import characteristic_length, extent
 from mbplugin.constraints.reduction.velocity import tree_motion
 from mbplugin.constraints.rows.build import rows_of
 from mbplugin.constraints.rows.row import Rows
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import CannotClose
 from mbplugin.model.mechanism.coupling import Driver
 from mbplugin.model.mechanism.kinematics import BodyPoses, displace, forward
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.spatial import AnyArray, Array
 
-#: Singular values below this fraction of the largest are not used to close a loop: what only they
-#: could close is a misfit by rounding, and chasing it would fling the mechanism about.
-RANK_TOLERANCE = 1e-4
 #: A loop counts as closed when what rounding leaves open is below this fraction of its size.
 CLOSED = 1e-3
 _CONVERGED = 1e-12
@@ -220,7 +218,8 @@ def independent_parts(J: Array) -> list[tuple[AnyArray, AnyArray]]:
 
 def _solution_of_part(J: Array, rhs: Array) -> Array:
     U, sigma, Vt = np.linalg.svd(J, full_matrices=False)
-    kept = sigma > RANK_TOLERANCE * sigma[0]
+    # what only smaller ones could close is a misfit by rounding: chasing it would fling the mechanism about
+    kept = sigma > DEFAULT_TOLERANCE * sigma[0]
     return np.asarray(Vt[kept].T @ ((U[:, kept].T @ rhs) / sigma[kept]))
 
 

@@ -14,6 +14,7 @@ from mbplugin.constraints.reduction.velocity import body_twists
 from mbplugin.constraints.rows.build import all_rows
 from mbplugin.constraints.rows.planar import planar_rows, plane_columns
 from mbplugin.constraints.rows.row import Rows
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism.kinematics import JointValues, forward, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
@@ -51,7 +52,7 @@ class ConstraintMatrix:
     q: Array
     planar: str | None = None
 
-    def left_null_space(self, tolerance: float = 1e-4) -> Array:
+    def left_null_space(self, tolerance: float = DEFAULT_TOLERANCE) -> Array:
         """Return Z (m, p), unit columns of self-stress with Cᵀ Z = 0, at a rank tolerance."""
         from mbplugin.constraints.reduction.null_space import left_null_space
 

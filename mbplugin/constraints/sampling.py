@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from mbplugin.constraints.assembly import Closure, independent_parts
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import AnyArray, Array
 
 #: Size of the step along the null space that leads to a sample: rad, and travels against the length.
 _STEP = 0.5
-_NULL = 1e-4
 #: A sample only has to be closed well enough for its rank.
 _CONVERGED = 1e-8
 
@@ -43,7 +43,7 @@ def _restrained(closure: Closure, q: Array) -> list[tuple[AnyArray, Array]]:
     bases = []
     for rows, columns in independent_parts(J):
         _, sigma, Vt = np.linalg.svd(J[np.ix_(rows, columns)], full_matrices=False)
-        bases.append((columns, np.asarray(Vt[sigma > _NULL * max(float(sigma[0]), 1e-300)])))
+        bases.append((columns, np.asarray(Vt[sigma > DEFAULT_TOLERANCE * max(float(sigma[0]), 1e-300)])))
     return bases
 
 

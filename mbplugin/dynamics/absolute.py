@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import scipy.linalg
 
-from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
 from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction.scaling import characteristic_length, row_scale
 from mbplugin.constraints.rows.build import all_rows, rows_of
 from mbplugin.constraints.rows.planar import planar_rows, plane_columns
 from mbplugin.constraints.rows.row import Rows
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.newton_euler import NewtonEuler, newton_euler
 from mbplugin.errors import BrokenModel

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
 from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.kernels.articulated import accelerate, inward, outward
 from mbplugin.dynamics.kernels.inverse import inverse_dynamics, mass_matrix

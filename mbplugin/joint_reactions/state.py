@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
 from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
 from mbplugin.joint_reactions.motion import JointMotion
 from mbplugin.model.mechanism.kinematics import JointValues, forward, joint_vector, rate_vector

@@ -1,4 +1,4 @@
-"""Which rules exist: one module per rule in ``lint/rules``, called mbNNN_snake_name, and those of plugins.
+"""Which rules exist: one module per rule below ``linter/rules``, called mbNNN_snake_name, and those of plugins.
 
 A rule module has a docstring (its documentation, its first sentence the summary), ``SEVERITY`` and
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ModuleRule(Rule):
-    """A rule that is a module of ``lint/rules``."""
+    """A rule that is a module of ``linter/rules``."""
 
     code: str
     name: str
@@ -50,10 +50,12 @@ class ModuleRule(Rule):
 
 @cache
 def built_in_rules() -> tuple[Rule, ...]:
-    """Return the rules of ``lint/rules``, by code."""
+    """Return the rules of ``linter/rules``, by code."""
     found = []
-    for module_info in pkgutil.iter_modules(rule_package.__path__):
-        module = importlib.import_module(f"{rule_package.__name__}.{module_info.name}")
+    for module_info in pkgutil.walk_packages(rule_package.__path__, f"{rule_package.__name__}."):
+        if module_info.ispkg:
+            continue
+        module = importlib.import_module(module_info.name)
         code, name = identity(module_info.name)
         text = inspect.getdoc(module) or ""
         found.append(ModuleRule(code, name, module.SEVERITY, text, module.check))

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from mbplugin.analysis import Analysis
-from mbplugin.api import analyze, load, with_coordinates
+from mbplugin.analysis.run import analyze
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.linter.apply import apply_rules
 from mbplugin.linter.config.ignores import Suppressed
 from mbplugin.linter.finding import SEVERITIES, Finding, Severity
 from mbplugin.linter.registry import find_rule
-from mbplugin.model.scene import Origin, Scene
+from mbplugin.model.scene import Origin, Scene, with_coordinates
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,14 +136,16 @@ def _load(
     text: str | None,
     xacro_unsafe: bool,
 ) -> Scene:
-    from mbplugin import sources
+    from mbplugin import readers
 
     if isinstance(source, Scene):
-        return sources.reload(source, snap_angles=True) if snap_angles else source
+        return readers.reload(source, snap_angles=True) if snap_angles else source
     if isinstance(source, int):
-        scene = load(source, base=base)
-        return sources.reload(scene, snap_angles=True) if snap_angles else scene
-    return sources.load(
+        from mbplugin.bullet.reader.client import read_client
+
+        scene = read_client(source, base=base)
+        return readers.reload(scene, snap_angles=True) if snap_angles else scene
+    return readers.load(
         source,
         text=text,
         package_dirs=tuple(package_dirs),

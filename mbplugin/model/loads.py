@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
+from mbplugin.model.bounds import LARGEST
 from mbplugin.model.mechanism.body import WORLD
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Load, Payload
 from mbplugin.model.spatial import Array
-from mbplugin.readers.common.numbers import LARGEST
 
 LoadLike = Load | Mapping[str, Any]
 PayloadLike = Payload | Mapping[str, Any]

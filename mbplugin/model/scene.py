@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -251,3 +251,25 @@ def state_at_home(mech: Mechanism) -> State:
     from mbplugin.model.mechanism.kinematics import home
 
     return State(home(mech), np.zeros(len(mech.qd_names)))
+
+
+def state_of(model: Scene | Mechanism) -> tuple[Mechanism, Array | None, Array | None]:
+    """Return the mechanism with the joint coordinates and rates of the scene; None for a bare mechanism."""
+    mechanism = mechanism_of(model)
+    if isinstance(model, Scene):
+        return mechanism, model.state.q, model.state.qd
+    return mechanism, None, None
+
+
+def option_of(model: Scene | Mechanism, name: str, default: Any) -> Any:
+    """Return an entry of the scene's ``[lint]`` table, or the default where it states none."""
+    value = getattr(model.options, name) if isinstance(model, Scene) else None
+    return default if value is None else value
+
+
+def with_coordinates(scene: Scene, values: Mapping[str, float]) -> Scene:
+    """Return the scene with some joint coordinates (rad, m) given; they are held when loops close."""
+    from mbplugin.model.mechanism.kinematics import joint_vector
+
+    q = joint_vector(scene.mechanism, values, scene.state.q)
+    return replace(scene, state=replace(scene.state, q=q, given=scene.state.given | set(values)))

@@ -1,4 +1,4 @@
-"""The process in which a foreign engine reads files: it answers the calls of :mod:`mbplugin.processes.foreign`."""
+"""The process in which a foreign engine reads files: it answers :mod:`mbplugin.processes.foreign`."""
 
 from __future__ import annotations
 

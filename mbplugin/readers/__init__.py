@@ -19,11 +19,11 @@ Reader = Callable[[str, Request], Scene]
 
 #: Module and function of each reader; one is imported only for a file of its format.
 _READERS = {
-    "urdf": ("urdf", "read_urdf"),
-    "xacro": ("xacro", "read_xacro"),
-    "sdf": ("sdf", "read_sdf"),
-    "mjcf": ("mjcf_apart", "read_mjcf_apart"),
-    "scene": ("scene_toml", "read_scene"),
+    "urdf": ("urdf.reader", "read_urdf"),
+    "xacro": ("xacro.reader", "read_xacro"),
+    "sdf": ("sdf.reader", "read_sdf"),
+    "mjcf": ("mjcf.in_child", "read_mjcf_apart"),
+    "scene": ("scene_file.reader", "read_scene"),
 }
 _ROOTS = {"robot": "urdf", "sdf": "sdf", "mujoco": "mjcf"}
 
@@ -92,7 +92,7 @@ def _read(request: Request) -> Scene:
         raise UnreadableFile("the text is empty", where=request.path, expected="a model")
     module, function = _READERS[_format(text, request.path)]
     require_ordinary_size(text, request.path)
-    reader: Reader = getattr(import_module(f"mbplugin.sources.{module}"), function)
+    reader: Reader = getattr(import_module(f"mbplugin.readers.{module}"), function)
     scene = reader(text, request)
     require_few_links(len(scene.mechanism.bodies), request.path)
     return scene

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import inf, isfinite
 
-from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.dynamics.equations import COORDINATES
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.model.spatial import Array

@@ -13,6 +13,7 @@ from mbplugin.analysis.dca.verdicts import verdicts
 from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.constraints.sampling import sample_poses
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
@@ -25,7 +26,7 @@ def dca_uniqueness(
     mech: Mechanism,
     q: JointValues = None,
     *,
-    tolerance: float = 1e-4,
+    tolerance: float = DEFAULT_TOLERANCE,
     planar: str | None = None,
     extended: bool = False,
     samples: int = 8,

@@ -85,7 +85,7 @@ def number(text: str, what: str, expected: str = "a finite number", shown: str =
     BadUsage
         Begins with ``what``; shows the text, or what it is a part of.
     """
-    from mbplugin.readers.common.numbers import LARGEST
+    from mbplugin.model.bounds import LARGEST
 
     try:
         value = float(text)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.linalg
 
-from mbplugin.constraints.assembly import RANK_TOLERANCE
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.dynamics.explicit_closure.layout import Layout
 from mbplugin.dynamics.explicit_closure.rows import ClosingRows
 from mbplugin.model.spatial import Array
@@ -23,7 +23,7 @@ def mobile_rates(rows: ClosingRows, q: Array) -> Array:
     if not J.size:
         return np.eye(J.shape[1])
     _, sigma, Vt = np.linalg.svd(J)
-    return np.asarray(Vt[int((sigma > RANK_TOLERANCE * sigma[0]).sum()) :].T)
+    return np.asarray(Vt[int((sigma > DEFAULT_TOLERANCE * sigma[0]).sum()) :].T)
 
 
 def orders(layout: Layout, mobile: Array, tied: list[int]) -> Iterator[list[int]]:
@@ -39,7 +39,7 @@ def orders(layout: Layout, mobile: Array, tied: list[int]) -> Iterator[list[int]
     yield [plain[k] for k in best]
     size = np.linalg.norm(motion, axis=0)
     for k in np.argsort(-size, kind="stable"):
-        if k != best[0] and size[k] > RANK_TOLERANCE * size[best[0]]:
+        if k != best[0] and size[k] > DEFAULT_TOLERANCE * size[best[0]]:
             along = motion[:, k] / size[k]
             rest = _pivots(motion - np.outer(along, along @ motion))
             yield [plain[k], *(plain[n] for n in rest if n != k)]
@@ -49,7 +49,7 @@ def _pivots(motion: Array) -> list[int]:
     """Return the columns of pivoted QR, as many as are independent of one another."""
     _, R, order = scipy.linalg.qr(motion, mode="economic", pivoting=True)
     size = np.abs(np.diag(R))
-    return [int(k) for k in order[: int((size > RANK_TOLERANCE).sum())]]
+    return [int(k) for k in order[: int((size > DEFAULT_TOLERANCE).sum())]]
 
 
 def _plain_rates(layout: Layout) -> set[int]:

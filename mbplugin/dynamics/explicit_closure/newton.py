@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.constraints.assembly import CLOSED, RANK_TOLERANCE
+from mbplugin.constraints.assembly import CLOSED
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.dynamics.explicit_closure.layout import Layout
 from mbplugin.dynamics.explicit_closure.rows import ClosingRows
 from mbplugin.errors import CannotClose
@@ -113,4 +114,4 @@ class NewtonStep:
 
 
 def _pseudoinverse(J: AnyArray) -> Array:
-    return np.asarray(np.linalg.pinv(J, rcond=RANK_TOLERANCE))
+    return np.asarray(np.linalg.pinv(J, rcond=DEFAULT_TOLERANCE))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mbplugin.constraints.assembly import RANK_TOLERANCE
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.dynamics.explicit_closure.cycles import FREE, Cycle, fundamental_cycle
 from mbplugin.dynamics.explicit_closure.dyad import DyadStep, dyad
 from mbplugin.dynamics.explicit_closure.gear import GearStep, gear, terms
@@ -143,7 +143,7 @@ def _newton(peeling: _Peeling, closings: Closings, unknown: set[int], known: set
     layout, q = peeling.layout, peeling.y[: peeling.layout.nq]
     rows = closing_rows(layout.mech, closings, q)
     J = rows.linearise(q)[0] * rows.units
-    rank = int(np.linalg.matrix_rank(J, tol=RANK_TOLERANCE * float(np.linalg.norm(J, 2))))
+    rank = int(np.linalg.matrix_rank(J, tol=DEFAULT_TOLERANCE * float(np.linalg.norm(J, 2))))
     if len(unknown) > rank:
         rates = ", ".join(repr(layout.mech.qd_names[k]) for k in sorted(unknown))
         raise BadUsage(

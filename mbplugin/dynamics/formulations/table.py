@@ -126,7 +126,7 @@ def _require_meaning(equations: Equations, formulation: str, redundancy: str, dr
     if formulation not in _FORMULATIONS:
         raise BadUsage(
             "closing conditions come from the geometry of a mechanism, not from its equations at a state",
-            remedy="use mbplugin.dynamics.closing.minimal_accelerations",
+            remedy="use mbplugin.dynamics.explicit_closure.minimal_accelerations",
         )
 
 

@@ -1,1 +1,1 @@
-"""One rule per file; the module's docstring is the rule's documentation."""
+"""One rule per file, in folders by subject; the module's docstring is the rule's documentation."""

@@ -9,11 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.errors import BadNumber
+from mbplugin.model.bounds import LARGEST
 from mbplugin.model.spatial import Array
-
-#: No length, mass or inertia of a machine is larger (the sun has 2e30 kg), and the squares and
-#: determinants of what is below cannot overflow.
-LARGEST = 1e30
 
 #: From here on a limit means "no limit"; 1e16 was SDF's own default for long.
 _UNLIMITED = 1e15

@@ -12,9 +12,10 @@ from math import inf
 from lxml import etree
 
 from mbplugin.errors import BadNumber, BrokenModel, BrokenXml, UnreadableFile
+from mbplugin.model.bounds import LARGEST
 from mbplugin.model.scene import Origin
 from mbplugin.model.spatial import Array, Pose, rotation_from_quaternion
-from mbplugin.readers.common.numbers import LARGEST, angles, limit, numbers
+from mbplugin.readers.common.numbers import angles, limit, numbers
 
 _PREFIX = re.compile(r"[<\s/]([A-Za-z_][\w.-]*):[A-Za-z_][\w.-]*")
 _DECLARED = re.compile(r"\sxmlns:([\w.-]+)\s*=")

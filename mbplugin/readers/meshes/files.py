@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.readers.common.numbers import LARGEST
+from mbplugin.model.bounds import LARGEST
 from mbplugin.readers.meshes.checks import LARGEST_CONTENT, UnusableMesh, check_content
 
 #: A mesh larger than this is left out: reading it would cost more time than it is worth, bytes.

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from mbplugin.model.bounds import LARGEST
 from mbplugin.model.scene import Request, Scene, Shape
 from mbplugin.model.spatial import Array
-from mbplugin.readers.common.numbers import LARGEST
 from mbplugin.readers.common.paths import find
 from mbplugin.readers.meshes.checks import UnusableMesh
 from mbplugin.readers.meshes.files import LARGEST_FILE, load_mesh

@@ -18,9 +18,9 @@ from mbplugin.errors import (
     MissingDependency,
     UnresolvedPath,
 )
+from mbplugin.model.bounds import LARGEST
 from mbplugin.model.scene import Request
 from mbplugin.processes.foreign import EngineFailed
-from mbplugin.readers.common.numbers import LARGEST
 from mbplugin.readers.common.paths import may_read, read_text
 from mbplugin.readers.common.xml import Element, local_name, parse_xml, where
 from mbplugin.readers.mjcf.spelling import meant

@@ -12,7 +12,7 @@ LIMITS = Limits(seconds=60.0, cpu=60, memory=2 << 30)
 
 
 def read_mjcf_apart(text: str, request: Request) -> Scene:
-    """Return the scene of an MJCF model, as :func:`mbplugin.readers.mjcf.reader.read_mjcf` in another process.
+    """Return the scene of an MJCF model, read in another process.
 
     Raises
     ------

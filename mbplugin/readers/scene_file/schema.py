@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from mbplugin.readers.common.numbers import LARGEST
+from mbplugin.model.bounds import LARGEST
 
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 Vector = Annotated[list[Number], Field(min_length=3, max_length=3)]

@@ -8,9 +8,9 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import mbplugin
 from mbplugin.report.ci.places import in_repository
 from mbplugin.report.documents.json import plain
+from mbplugin.version import SUMMARY, __version__
 
 if TYPE_CHECKING:
     from mbplugin.linter.config.ignores import Suppressed
@@ -35,8 +35,8 @@ def sarif_document(reports: Sequence[Report]) -> Object:
     results += [_suppressed(report, s, index) for report in reports for s in report.suppressed]
     driver = {
         "name": "mbplugin",
-        "semanticVersion": mbplugin.__version__,
-        "shortDescription": {"text": str(mbplugin.__doc__)},
+        "semanticVersion": __version__,
+        "shortDescription": {"text": SUMMARY},
         "rules": [_rule(rule) for rule in known],
     }
     run = {

@@ -53,7 +53,7 @@ def judged(
     scene: Scene, q: Array, planar: str | None = None, tolerance: float | None = None
 ) -> tuple[Analysis | None, tuple[str, ...]]:
     """Return the verdicts at a pose, or a sentence that says why there are none."""
-    from mbplugin.api import analyze
+    from mbplugin.analysis.run import analyze
 
     try:
         return analyze(scene, q, planar=planar, tolerance=tolerance), ()

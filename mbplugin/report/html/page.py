@@ -9,7 +9,6 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-import mbplugin
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.drawing import drawing_data, film_data, ghost_data, path_bytes, stress_data
 from mbplugin.report.html.markup import Html, element, joined, json_script
@@ -27,6 +26,7 @@ from mbplugin.report.html.sections.verdict import grade, sentence, verdict_secti
 from mbplugin.report.html.sections.view import view_section
 from mbplugin.report.picture import picture
 from mbplugin.report.text.summary import runs_summary
+from mbplugin.version import __version__
 
 _SECTIONS: tuple[Callable[[Chapter], Html | None], ...] = (
     findings_section,
@@ -59,7 +59,7 @@ def html_page(*chapters: Chapter) -> str:
             element(
                 "header",
                 element("h1", title),
-                element("p", f"mbplugin {mbplugin.__version__}", class_="fine"),
+                element("p", f"mbplugin {__version__}", class_="fine"),
             ),
             _index(chapters) if len(chapters) > 1 else None,
             element("main", [_chapter(k, one, len(chapters)) for k, one in enumerate(chapters)]),

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mbplugin.model.bounds import LARGEST
 from mbplugin.model.scene import Request, Shape
-from mbplugin.readers.common.numbers import LARGEST
 from mbplugin.readers.meshes.checks import UnusableMesh
 from mbplugin.readers.meshes.files import load_mesh
 from mbplugin.readers.meshes.named import mesh_path

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
 from mbplugin.constraints.reduction.velocity import body_twists
 from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.dynamics.absolute import rate_rows
 from mbplugin.dynamics.newton_euler import newton_euler
 from mbplugin.errors import UnknownName, suggestion

@@ -16,7 +16,7 @@ from scipy.interpolate import PchipInterpolator
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.trajectory.trajectory import so3 as turns
+from mbplugin.simulation.trajectory import so3
 
 if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.playback import Playback
@@ -136,11 +136,11 @@ def _coordinates(trajectory: Trajectory, first: AnyArray, last: AnyArray, h: Arr
     )
     for at, of in turned:
         begin = q[first, at]
-        angle = turns.between(begin, q[last, at])
-        rate = turns.angle_rate(angle, qd[last, of])
-        acceleration = turns.angle_acceleration(angle, rate, qd[last, of], qdd[last, of])
+        angle = so3.between(begin, q[last, at])
+        rate = so3.angle_rate(angle, qd[last, of])
+        acceleration = so3.angle_acceleration(angle, rate, qd[last, of], qdd[last, of])
         x = _quintic(s, h * qd[first, of], h**2 * qdd[first, of], angle, h * rate, h**2 * acceleration)
-        out[:, at] = turns.turned(begin, x)
+        out[:, at] = so3.turned(begin, x)
     return out
 
 

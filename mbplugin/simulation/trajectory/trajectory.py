@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.model.applied_forces import Actions
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.analysis.analysis import DEFAULT_TOLERANCE
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
 from mbplugin.model.applied_forces import Actions
 from mbplugin.model.brakes import JointBrake

@@ -11,6 +11,7 @@ from typing import Any
 
 from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
+from mbplugin.rendering import rendered
 
 ENDINGS = (".csv", ".json", ".html")
 
@@ -64,15 +65,7 @@ class StoppingTable:
         """Return the table as ``csv``, ``json`` or ``html``."""
         if kind == "csv":
             return self._csv()
-        if kind == "json":
-            from mbplugin.report.documents.json import dumps
-            from mbplugin.report.documents.stop_table_json import stop_table_document
-
-            return dumps(stop_table_document(self))
-        from mbplugin.report.html import html_page
-        from mbplugin.report.html.chapters import table_chapter
-
-        return html_page(table_chapter(self))
+        return rendered(self, "json" if kind == "json" else "html")
 
     def _csv(self) -> str:
         """Return the assumptions as comments, then one line per stop."""

@@ -164,7 +164,7 @@ def open_or_draw(
 ) -> Viewed:
     """Return how the window ended in which a scene or a replay was shown, or which files were written.
 
-    Parameters are those of :func:`show` and :func:`replay`, and of :func:`mbplugin.api.analyze`.
+    Parameters are those of :func:`show` and :func:`replay`, and of :func:`mbplugin.analyze`.
     """
     from mbplugin.view.render.film import FILM_SIZE, check_files, write_film, write_picture
     from mbplugin.view.render.render import SIZE
@@ -172,7 +172,7 @@ def open_or_draw(
     files = [None if path is None else Path(path) for path in (picture, film)]
     check_files(*files)
     if replay is None:
-        from mbplugin.api import analyze
+        from mbplugin.analysis.run import analyze
 
         result = analyze(mech, q, tolerance=tolerance, planar=planar) if result is None else result
         seen = seen_at_rest(mech, result, reactions)
@@ -207,7 +207,7 @@ def seen_in_motion(
     mech: Scene | Mechanism, made: Replay, planar: str | None = None, tolerance: float | None = None
 ) -> Picture:
     """Return what is to be seen where a replay starts, judged there where that can be done."""
-    from mbplugin.api import analyze
+    from mbplugin.analysis.run import analyze
 
     try:
         tolerance = made.tolerance if tolerance is None else tolerance

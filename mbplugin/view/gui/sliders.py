@@ -8,6 +8,7 @@ import numpy as np
 
 from mbplugin.constraints.assembly import Closure
 from mbplugin.constraints.sampling import sample_poses
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.constraints.view import View
 from mbplugin.model.mechanism.kinematics import displace
 from mbplugin.model.mechanism.mechanism import Mechanism
@@ -21,7 +22,6 @@ _CLOSED, _ROUNDED = 1e-7, 1e-4
 #: What a coordinate may move in one step, rad or characteristic lengths: more is another assembly.
 _JUMP = 0.8
 #: Singular values below this fraction of the largest belong to the motion.
-_NULL = 1e-4
 _SAMPLES = 4
 #: Which coordinates lead first: those of motors, of other joints, turns of balls.
 _MOTOR, _JOINT, _BALL = 1.0, 0.2, 0.02
@@ -160,7 +160,7 @@ class Manifold:
             return np.eye(free.size)
         J = self.closure.linearise(q)[0][:, free] * self._units[free]
         _, sigma, Vt = np.linalg.svd(J)
-        rank = int((sigma > _NULL * max(float(sigma.max(initial=0.0)), 1e-300)).sum())
+        rank = int((sigma > DEFAULT_TOLERANCE * max(float(sigma.max(initial=0.0)), 1e-300)).sum())
         return np.asarray(Vt[rank:])
 
 

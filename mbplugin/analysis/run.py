@@ -1,0 +1,66 @@
+"""``analyze``: the constraints of a scene or mechanism, at the scene's pose unless another one is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from mbplugin.analysis.analysis import analyze_mechanism
+from mbplugin.analysis.result import Analysis
+from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, DEFAULT_TOLERANCE
+from mbplugin.errors import BadUsage
+from mbplugin.model.duties import duties
+from mbplugin.model.mechanism.kinematics import joint_vector
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.scene import Scene, option_of, state_of
+from mbplugin.model.spatial import Array
+from mbplugin.readers import reload
+
+
+def analyze(
+    mech: Scene | Mechanism,
+    q: Mapping[str, float] | Array | None = None,
+    *,
+    tolerance: float | None = None,
+    method: str = "qr",
+    planar: str | None = None,
+    samples: int | None = None,
+    snap_angles: bool = False,
+    groups: Sequence[Sequence[str]] = (),
+) -> Analysis:
+    """Close the pose of a scene or mechanism and analyze its constraints there.
+
+    Parameters
+    ----------
+    mech : Scene or Mechanism
+    q : mapping or vector, optional
+        Joint coordinates, rad and m; what is not named keeps the scene's value. Named ones are held
+        while the loops are closed, where that is possible.
+    tolerance : float, optional
+        Relative rank tolerance; the scene's, else 1e-4.
+    method : "qr", "svd", "rank", "nullspace" or "dca"
+    planar : "xy", "yz" or "zx", optional
+    samples : int, optional
+        Poses sampled to tell redundancy from a singular pose; the scene's, else 8.
+    snap_angles : bool
+        Read rounded angle literals as the fraction of π they stand for.
+    groups : sequence of sequences of constraint names
+    """
+    if snap_angles:
+        if not isinstance(mech, Scene):
+            raise BadUsage("snap_angles needs the angles as they were written", remedy="pass a scene")
+        mech = reload(mech, snap_angles=True)
+    mechanism, base_q, _ = state_of(mech)
+    given = set(q) if isinstance(q, Mapping) else set()
+    if isinstance(mech, Scene):
+        given |= mech.state.given
+    return analyze_mechanism(
+        mechanism,
+        joint_vector(mechanism, q, base_q),
+        given=sorted(given),
+        tolerance=option_of(mech, "tolerance", DEFAULT_TOLERANCE) if tolerance is None else tolerance,
+        method=method,
+        planar=planar or option_of(mech, "planar", None),
+        samples=option_of(mech, "samples", DEFAULT_SAMPLES) if samples is None else samples,
+        groups=groups,
+        kept={name: tuple(duty.text for duty in own) for name, own in duties(mech).items()},
+    )

@@ -1,0 +1,6 @@
+"""The tolerance at which ranks are decided where nobody states one, and the poses that are sampled."""
+
+#: Relative to the largest singular value of a block's scaled closure Jacobian.
+DEFAULT_TOLERANCE = 1e-4
+#: Poses sampled, at most, to tell a structural redundancy from a singular pose.
+DEFAULT_SAMPLES = 8

@@ -1,0 +1,1 @@
+"""MB6xx: brakes."""

@@ -1,0 +1,1 @@
+"""MB4xx: bodies that need flexibility."""

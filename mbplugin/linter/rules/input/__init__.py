@@ -1,0 +1,1 @@
+"""MB9xx: input that cannot be used."""

@@ -1,0 +1,1 @@
+"""MB5xx: poses: rounded, singular, not assembled, beyond limits."""

@@ -1,0 +1,1 @@
+"""MB3xx: joint reactions that a rigid model does not determine."""

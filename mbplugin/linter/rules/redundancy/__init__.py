@@ -1,0 +1,1 @@
+"""MB2xx: redundant constraints."""

@@ -1,0 +1,5 @@
+"""How large a number of a mechanism may be."""
+
+#: No length, mass or inertia of a machine is larger (the sun has 2e30 kg), and the squares and
+#: determinants of what is below cannot overflow.
+LARGEST = 1e30
