@@ -1,4 +1,4 @@
-"""Which rules exist: one module per rule below ``linter/rules``, called mbNNN_snake_name, and those of plugins.
+"""Which rules exist: one module per rule below ``linter/rules``, mbNNN_snake_name, and those of plugins.
 
 A rule module has a docstring (its documentation, its first sentence the summary), ``SEVERITY`` and
 
