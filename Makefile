@@ -39,8 +39,8 @@ test-all: browser $(VENV)/all.stamp lint
 	$(BIN)/python -m pytest -n 2
 
 LOWEST := out/lowest
-CORE := $(addprefix tests/test_,cli.py urdf.py sdf.py mjcf.py scene_toml.py oracles.py matrix.py reactions_statics.py \
-  simulate_report.py stop_commands.py sweep_command.py attack_meshes.py)
+CORE := $(patsubst %,tests/%.py,cli/test_cli readers/test_urdf readers/test_sdf readers/test_mjcf readers/test_scene_toml analysis/test_oracles \
+  constraints/test_matrix joint_reactions/test_reactions_statics simulation/test_simulate_report stopping/test_stop_commands stopping/test_sweep_command safety/test_attack_meshes)
 
 # what the dependencies depend on is as new as pip takes it today
 lowest: $(BIN)/python
@@ -48,7 +48,7 @@ lowest: $(BIN)/python
 	@$(BIN)/python -m venv --clear $(LOWEST)
 	@echo "Installing the lowest versions into $(LOWEST) …"
 	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check 'tomli; python_version < "3.11"'
-	@$(LOWEST)/bin/python tests/lowest.py > out/lowest.txt
+	@$(LOWEST)/bin/python tests/support/lowest.py > out/lowest.txt
 	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint out/lowest.txt \
 	  -e '.[mjcf,yaml,xacro,sweep,plot]' pytest hypothesis jsonschema
 	$(LOWEST)/bin/python -m pytest $(CORE)

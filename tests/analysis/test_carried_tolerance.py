@@ -1,0 +1,88 @@
+"""A result is judged at the rank tolerance that it was computed with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mbplugin as mb
+from mbplugin.model.mechanism import Pair
+from mbplugin.report.documents.estop_json import estop_document
+from mbplugin.report.documents.simulate_json import simulate_document
+from mbplugin.report.html.chapters import motion_chapter, stop_chapter
+from mbplugin.view.gui.show import seen_in_motion
+from mbplugin.view.recording import replay_of
+from places import ASSETS
+
+MINITAUR = ASSETS / "minitaur.scene.toml"
+STRICT = 1e-8
+
+
+@pytest.fixture(scope="module")
+def robot() -> mb.Scene:
+    """Angles that are rounded to five digits: redundant at the default tolerance, not at a strict one."""
+    return mb.load(MINITAUR)
+
+
+@pytest.fixture(scope="module")
+def strict(robot: mb.Scene) -> mb.Scene:
+    """The same robot with the tolerance in its ``[lint]`` table."""
+    return replace(robot, options=replace(robot.options, tolerance=STRICT))
+
+
+def motorised(pair: Pair) -> bool:
+    return pair.name.startswith("motor_") and pair.type in ("revolute", "continuous")
+
+
+def closures(scene: mb.Scene) -> list[str]:
+    return [pair.name for pair in scene.mechanism.pairs if pair.closure]
+
+
+@pytest.mark.parametrize("by_scene", [False, True])
+def test_a_motion_without_redundancy_has_unique_reactions(
+    robot: mb.Scene, strict: mb.Scene, by_scene: bool
+) -> None:
+    motion = mb.simulate(strict, 1e-3) if by_scene else mb.simulate(robot, 1e-3, tolerance=STRICT)
+    assert (motion.degree_of_redundancy, motion.tolerance) == (0, STRICT)
+    loose = mb.simulate(robot, 1e-3)
+    assert loose.degree_of_redundancy > 0
+    for name in closures(robot):
+        assert motion.uniqueness(name).all()
+    assert not all(loose.uniqueness(name).all() for name in closures(robot))
+
+
+def test_reactions_under_a_lock_are_judged_at_the_tolerance_of_the_motion(robot: mb.Scene) -> None:
+    """With p = 0 the multipliers are those of all rows; C^T lambda leaves nothing over."""
+    joint = next(p.name for p in robot.mechanism.pairs if p.type == "revolute" and not p.closure)
+    motion = mb.simulate(robot, 1e-3, tolerance=STRICT, locks=[mb.Lock(joint, at=5e-4)])
+    by_all = mb.simulate(
+        robot, 1e-3, tolerance=STRICT, locks=[mb.Lock(joint, at=5e-4)], redundancy="minimum-norm"
+    )
+    for name in closures(robot):
+        assert motion.uniqueness(name).all()
+        size = np.abs(motion.reactions(name)).max()
+        assert motion.reactions(name)[-1] == pytest.approx(by_all.reactions(name)[-1], abs=1e-4 * size)
+
+
+def test_reports_and_pictures_take_the_tolerance_of_the_motion(robot: mb.Scene) -> None:
+    motion = mb.simulate(robot, 1e-3, tolerance=STRICT)
+    assert simulate_document(motion, {}, (), "", ())["tolerance"] == STRICT
+    chapter = motion_chapter(robot, motion)
+    assert chapter.analysis is not None and chapter.analysis.degree_of_redundancy == 0
+    made = replay_of(robot, motion)
+    assert made.tolerance == STRICT
+    seen = seen_in_motion(robot, made)
+    assert seen.mechanism is robot.mechanism
+
+
+def test_a_stop_is_computed_at_the_tolerance_of_the_scene(robot: mb.Scene, strict: mb.Scene) -> None:
+    brakes = [{"joint": p.name, "torque": 5.0} for p in robot.mechanism.pairs if motorised(p)]
+    stops = [mb.estop(model, brakes=brakes, duration=2e-3, limits="ignore") for model in (robot, strict)]
+    stops.append(mb.estop(robot, brakes=brakes, duration=2e-3, limits="ignore", tolerance=STRICT))
+    assert [stop.trajectory.tolerance for stop in stops] == [1e-4, STRICT, STRICT]
+    assert [stop.trajectory.degree_of_redundancy > 0 for stop in stops] == [True, False, False]
+    assert estop_document(stops[1], "", ())["tolerance"] == STRICT
+    chapter = stop_chapter(robot, stops[2])
+    assert chapter.analysis is not None and chapter.analysis.tolerance == STRICT

@@ -1,0 +1,244 @@
+"""The divide-and-conquer test against the left null space, on random mechanisms that it covers."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from mbplugin import constraint_matrix
+from mbplugin.analysis import analyze_mechanism
+from mbplugin.analysis.dca import TOOLS, dca_uniqueness
+from mbplugin.analysis.dca.connection import null_loads
+from mbplugin.analysis.dca.extension import carry, edges_of
+from mbplugin.analysis.dca.verdicts import on_supports, weld_edges
+from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Mechanism, Pair
+from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward
+from mbplugin.model.spatial import Pose, rotation_from_vector
+from models import body_at, pose_at, q_at
+from random_mechanisms import scaled
+
+# bent universal joints and distances of some length come from frames that do not coincide
+ANY = sorted(set(PAIR_TYPES) - {"floating"})
+
+
+def grounded_mechanism(seed, kind, tree_like):
+    """One or two trees of bodies, tied to the ground by several pairs; pairs of either direction.
+
+    In every third one, bodies welded to the world one after the other take the place of the ground.
+    """
+    rng = np.random.default_rng(seed)
+    trees = 1 + int(rng.random() < 0.2)
+    X, ends = {WORLD: Pose.identity()}, []
+    ground = [WORLD, "base", "mount"][: int(rng.integers(2, 4)) if seed % 3 == 0 else 1]
+    for name in ground[1:]:
+        X[name] = Pose(rotation_from_vector(rng.normal(size=3)), rng.uniform(-1, 1, 3))
+    for t in range(trees):
+        names = [f"b{t}{k}" for k in range(int(rng.integers(1, 7)))]
+        for k, name in enumerate(names):
+            X[name] = Pose(rotation_from_vector(rng.normal(size=3)), rng.uniform(-1, 1, 3))
+            if k:
+                # long chains and stars both come up
+                ends.append((names[k - 1] if tree_like == "chain" else names[int(rng.integers(k))], name))
+        for _ in range(int(rng.integers(0, 5))):
+            ends.append((str(rng.choice(ground)), str(rng.choice(names))))
+    ends = [ends[k] for k in rng.permutation(len(ends))]
+    pairs = [_pair(f"j{k}", a, b, X, rng, kind) for k, (a, b) in enumerate(ends)]
+    if len(ground) > 1:
+        # a ring of welds would leave open which of its bodies is ground
+        pairs = [replace(p, type="revolute", freedoms=()) if p.type == "fixed" else p for p in pairs]
+    for inner, outer in pairwise(ground):
+        pairs.append(
+            Pair(f"weld {outer}", "fixed", inner, outer, X[inner].inverse() @ X[outer], Pose.identity())
+        )
+    bodies = tuple(body_at(name, float(rng.uniform(0.5, 20))) for name in X if name != WORLD)
+    mech = Mechanism("random", bodies, tuple(pairs))
+    if not mech.q_names:
+        # something has to move
+        X["extra"] = Pose.identity()
+        mech = Mechanism("random", (*bodies, body_at("extra")), tuple(pairs))
+    return mech, q_at(mech, X)
+
+
+def _pair(name, a, b, X, rng, kind):
+    if rng.random() < 0.5:
+        a, b = b, a
+    point = rng.uniform(-1, 1, 3)
+    X_WP = X_WS = Pose(rotation_from_vector(rng.normal(size=3)), point)
+    pair_type, length = str(rng.choice(ANY)), 0.0
+    if kind == "planar":
+        angle = rng.uniform(0, 2 * np.pi)
+        pair_type = "prismatic" if rng.random() < 0.2 else "revolute"
+        axis = np.array([np.cos(angle), np.sin(angle), 0]) if pair_type == "prismatic" else [0, 0, 1]
+        X_WP = X_WS = pose_at(point, np.array(axis, dtype=float))
+    elif kind == "spherical":
+        pair_type = "revolute"
+        X_WP = X_WS = pose_at(np.zeros(3), rng.normal(size=3))
+    elif kind == "balls":
+        pair_type = "spherical"
+    if pair_type == "distance":
+        offset = rng.normal(size=3)
+        length = float(np.linalg.norm(offset))
+        X_WS = Pose(X_WP.R, point + offset)
+    return Pair(name, pair_type, a, b, X[a].inverse() @ X_WP, X[b].inverse() @ X_WS, lead=0.05, length=length)
+
+
+cases = st.builds(
+    grounded_mechanism,
+    st.integers(0, 2**31),
+    st.sampled_from(["planar", "spherical", "balls", "generic"]),
+    st.sampled_from(["chain", "any"]),
+)
+profile = settings(max_examples=250, deadline=None, derandomize=True)
+shorter = settings(profile, max_examples=60)
+
+
+def clear(analysis):
+    """Whether the rank decision has a gap of three orders of magnitude."""
+    return all(b.sigma_r / max(b.sigma_next, 1e-16) >= 1e3 and b.sigma_r > 1e-3 for b in analysis.blocks)
+
+
+def whole(analysis):
+    """The verdict of the whole matrix: reaction, dimension and components of each pair."""
+    return {
+        v.name: (v.reaction, v.indeterminate_dim, tuple((c.name, c.unique) for c in v.components))
+        for v in analysis.constraints
+    }
+
+
+@profile
+@given(cases, st.sampled_from([None, None, "xy"]))
+def test_decided_pairs_agree_with_the_left_null_space(case, planar):
+    mech, q = case
+    analysis = analyze_mechanism(mech, q, samples=0, planar=planar)
+    assume(clear(analysis))
+    result = dca_uniqueness(mech, q, samples=0, planar=planar)
+    assert result.degree_of_redundancy == analysis.degree_of_redundancy
+    expected = {v.name: v for v in analysis.constraints}
+    for v in result.verdicts:
+        if v.reaction == "undecided":
+            assert result.stalled
+        else:
+            assert v.reaction == expected[v.name].reaction, v.name
+        told = dict(v.components)
+        assert list(told) == [c.name for c in expected[v.name].components]
+        for c in expected[v.name].components:
+            assert told[c.name] in (None, c.unique), (v.name, c.name)
+
+
+@profile
+@given(cases, st.sampled_from([None, None, "xy"]))
+def test_the_extension_decides_everything_and_agrees(case, planar):
+    mech, q = case
+    analysis = analyze_mechanism(mech, q, samples=0, planar=planar)
+    assume(clear(analysis))
+    result = dca_uniqueness(mech, q, samples=0, planar=planar, extended=True)
+    assert {v.name: (v.reaction, v.indeterminate_dim, v.components) for v in result.verdicts} == whole(
+        analysis
+    )
+    rigid = {b.name for b in analysis.bodies if b.may_stay_rigid}
+    assert {b.name for b in mech.bodies} - rigid == set(result.flexible_bodies)
+    assert not result.undecided_bodies
+
+
+@shorter
+@given(cases, st.integers(0, 1000))
+def test_four_tools_give_one_answer_on_G(case, seed):
+    mech, q = case
+    assume(clear(analyze_mechanism(mech, q, samples=0)))
+    result = dca_uniqueness(mech, q, samples=0)
+    assume(result.groups)
+    ground = sorted(result.groups)
+    rng = np.random.default_rng(seed)
+    groups = [[name] for name in ground] + [
+        [name for name in ground if rng.random() < 0.5] or ground for _ in range(3)
+    ]
+    for members in groups:
+        answers = {tool: result.test_group(members, tool) for tool in TOOLS}
+        assert len(set(answers.values())) == 1, (members, answers)
+    for name in ground:
+        assert result.test_group([name]).unique == (result.reactions[name] == "unique")
+
+
+@shorter
+@given(cases)
+def test_null_loads_at_the_ground_and_what_they_do_inside_are_self_stresses(case):
+    """Together they are in balance on every body: Cᵀλ = 0, C built in absolute coordinates."""
+    mech, q = case
+    result = dca_uniqueness(mech, q, samples=0)
+    joints = result.model.joint_scaled
+    assume(result.degree_of_redundancy)
+    cm = constraint_matrix(mech, result.q)
+    for c in result.connections:
+        bodies = next(own for _, own, ground in result.model.tree.roots if ground == c.joints)
+        loads = null_loads(c, joints)
+        edges = edges_of(bodies, result.model.joints_scaled)
+        inside = {
+            **carry(edges, loads, result.model.columns, c.zero),
+            **carry(weld_edges(result.model), on_supports(loads), result.model.columns, c.zero),
+        }
+        values = dict(zip(c.labels, c.N_scaled * c.unit[:, None], strict=True))
+        for name, null in inside.items():
+            labels = [(name, component) for component in joints[name].components]
+            values.update(zip(labels, null.multipliers * joints[name].unit[:, None], strict=True))
+        nothing = np.zeros(c.redundancy)
+        multipliers = np.array([values.get(label, nothing) for label in cm.rows])
+        np.testing.assert_allclose(
+            cm.C.T @ multipliers, 0, atol=1e-8 * (1 + np.abs(multipliers).max(initial=0.0))
+        )
+
+
+@shorter
+@given(cases)
+def test_the_assembly_is_the_inverse_of_the_constrained_mass_matrix(case):
+    """(7), applied recursively, against one dense system: a = M⁻¹(f + Cᵀλ), C a = 0 for the inner joints."""
+    mech, q = case
+    result = dca_uniqueness(mech, q, samples=0)
+    model = result.model
+    inner = [j for j in model.joints if not j.grounded]
+    ground = [j.name for c in result.connections for j in map(model.joint.get, c.joints)]
+    assume(ground)
+    n = 6 * len(mech.bodies)
+    poses = forward(mech, q)
+
+    def to_body(joint, body, W):
+        out = np.zeros((W.shape[1], n))
+        arm = joint.point_W - poses.p_WC[body]
+        out[:, 6 * body : 6 * body + 3] = W[:3].T
+        out[:, 6 * body + 3 : 6 * body + 6] = W[3:].T + np.cross(arm, W[:3].T)
+        return out
+
+    C = np.vstack([np.zeros((0, n))] + [to_body(j, j.body_b, j.T) - to_body(j, j.body_a, j.T) for j in inner])
+    B = np.vstack([to_body(model.joint[g], model.joint[g].moving[0], model.joint[g].T) for g in ground])
+    M_inv = np.zeros((n, n))
+    for k, body in enumerate(mech.bodies):
+        R = poses.R_WL[k]
+        M_inv[6 * k : 6 * k + 3, 6 * k : 6 * k + 3] = np.eye(3) / body.mass
+        M_inv[6 * k + 3 : 6 * k + 6, 6 * k + 3 : 6 * k + 6] = np.linalg.inv(R @ body.I_C @ R.T)
+    free = M_inv - M_inv @ C.T @ np.linalg.solve(C @ M_inv @ C.T, C @ M_inv) if len(C) else M_inv
+    sign = np.concatenate(
+        [np.full(model.joint[g].T.shape[1], model.joint[g].sign(model.joint[g].moving[0])) for g in ground]
+    )
+    expected = (B @ free @ B.T) * np.outer(sign, sign)
+    np.testing.assert_allclose(result.G, expected, rtol=1e-6, atol=1e-7 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e3])
+@settings(profile, max_examples=30)
+@given(case=cases)
+def test_units_and_masses_do_not_matter(case, factor):
+    mech, q = case
+    assume(clear(analyze_mechanism(mech, q, samples=0)))
+    other = scaled(mech, factor)
+    pairs = tuple(replace(p, length=factor * p.length, lead=factor * p.lead) for p in other.pairs)
+    bodies = tuple(body_at(b.name, 0.0 if k % 2 else 1e-6) for k, b in enumerate(other.bodies))
+    other = replace(other, bodies=bodies, pairs=pairs)
+    at = forward(mech, q)
+    q_other = coordinates_of(other, BodyPoses(at.R_WL, factor * at.p_WL, factor * at.p_WC))
+    before = dca_uniqueness(mech, q, samples=0, extended=True)
+    after = dca_uniqueness(other, q_other, samples=0, extended=True)
+    assert after.verdicts == before.verdicts
+    for c, d in zip(before.connections, after.connections, strict=True):
+        np.testing.assert_allclose(c.relative, d.relative, atol=1e-6)

@@ -1,0 +1,186 @@
+"""Machine code kept on disk: damaged, planted or without room, it changes no result and runs nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from command_line import FOUR_BAR, ROOT, Outcome
+from mbplugin.dynamics.compiler.jit import cache_folder
+
+#: Two compiled functions of one signature: the machine code of one in the place of the other would show.
+PROGRAM = """
+from mbplugin.dynamics.compiler.jit import kernel
+
+@kernel
+def twice(number):
+    return 2 * number
+
+@kernel
+def thrice(number):
+    return 3 * number
+
+print(twice(21), thrice(21))
+"""
+
+
+def python(*arguments: str, folder: Path, before: Callable[[], None] | None = None, **more: str) -> Outcome:
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+        cwd=folder,
+        preexec_fn=before,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **more},
+    )
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "home").mkdir()
+    return tmp_path
+
+
+def computed(folder: Path, **more: str) -> str:
+    """Run the program, whose results are always right, and return what it says on stderr."""
+    outcome = python("program.py", folder=folder, **({"XDG_CACHE_HOME": str(folder / "cache")} | more))
+    assert (outcome.code, outcome.out) == (0, "42 63\n"), outcome.err
+    assert "Traceback" not in outcome.err
+    return outcome.err
+
+
+def kept(folder: Path) -> dict[Path, bytes]:
+    files = sorted(file for file in (folder / "cache").rglob("*") if file.is_file())
+    return {file: file.read_bytes() for file in files}
+
+
+def flipped(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda c: b"", lambda c: c[: len(c) // 2], lambda c: c[:10], flipped, lambda c: b"\x80" * len(c)],
+    ids=["empty", "half", "ten bytes", "one bit", "rubbish"],
+)
+def test_a_damaged_file_is_removed_and_compiled_anew(damage: Callable[[bytes], bytes], folder: Path) -> None:
+    assert computed(folder) == ""
+    files = kept(folder)
+    assert files
+    for file, content in files.items():
+        file.write_bytes(damage(content))
+    lines = computed(folder).splitlines()
+    assert len(lines) == len(files)
+    assert all(line.startswith("mbplugin: kept machine code is damaged (") for line in lines)
+    assert {line.rpartition(": ")[2].rstrip(".") for line in lines} == set(map(str, files))
+    assert computed(folder) == ""
+    assert set(kept(folder)) == set(files)
+
+
+def test_the_file_of_another_function_is_not_read(folder: Path) -> None:
+    computed(folder)
+    (first, content), (second, other) = kept(folder).items()
+    first.write_bytes(other)
+    second.write_bytes(content)
+    assert computed(folder).count("its checksum does not fit") == 2
+    assert computed(folder) == ""
+
+
+def no_room() -> None:
+    """No file of this process can hold a byte: what a full disk does, done to one process."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+def test_a_full_disk_keeps_nothing_and_computes(folder: Path) -> None:
+    outcome = python("program.py", folder=folder, before=no_room, XDG_CACHE_HOME=str(folder / "cache"))
+    assert (outcome.code, outcome.out) == (0, "42 63\n"), outcome.err
+    assert outcome.err.count("\n") == 1 and "machine code is not kept" in outcome.err
+    assert kept(folder) == {}
+    assert computed(folder) == ""
+
+
+def test_a_relative_folder_is_ignored(folder: Path) -> None:
+    """As the XDG specification says; and numba's configuration in the working folder leads nowhere."""
+    (folder / ".numba_config.yaml").write_text("cache_dir: planted\n")
+    assert computed(folder, XDG_CACHE_HOME="cache", HOME=str(folder / "home")) == ""
+    assert sorted(file.name for file in folder.iterdir()) == [".numba_config.yaml", "home", "program.py"]
+    assert any(file.suffix == ".code" for file in (folder / "home" / ".cache").rglob("*"))
+
+
+class Payload:
+    """Pickled code: it makes a file when it is read."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> object:
+        return os.mkdir, (str(self.mark),)
+
+
+@pytest.mark.parametrize("other", ["writable", "foreign", "link"])
+def test_a_folder_that_others_may_write_into_is_not_used(other: str, folder: Path) -> None:
+    computed(folder)
+    mark = folder / "mark"
+    for file in kept(folder):
+        body = pickle.dumps(Payload(mark))
+        fits = hashlib.sha256(file.name.encode() + b"\0" + body).digest()
+        file.write_bytes(b"mbplugin machine code 1\n" + fits + body)
+    (code,) = (folder / "cache" / "mbplugin").iterdir()
+    if other == "writable":
+        code.chmod(0o770)
+    elif other == "link":
+        code.rename(folder / "elsewhere")
+        code.symlink_to(folder / "elsewhere")
+    else:
+        if os.getuid() != 0:
+            pytest.skip("only root can give a folder away")
+        os.chown(code, 12345, 12345)
+    said = computed(folder)
+    assert not mark.exists()
+    assert said.count("\n") == 1
+    words = {"writable": "can be written by others", "foreign": "belongs to somebody else"}
+    assert words.get(other, "is no folder") in said
+
+
+def test_in_a_folder_of_ones_own_such_code_would_run(folder: Path) -> None:
+    """Or the test before would show nothing."""
+    computed(folder)
+    first = next(iter(kept(folder)))
+    body = pickle.dumps(Payload(folder / "mark"))
+    fits = hashlib.sha256(first.name.encode() + b"\0" + body).digest()
+    first.write_bytes(b"mbplugin machine code 1\n" + fits + body)
+    assert "damaged" in computed(folder)
+    assert (folder / "mark").exists()
+
+
+def without_clock(text: str) -> object:
+    """Return a document but for how long it took."""
+    return [line for line in text.splitlines() if '"seconds"' not in line]
+
+
+def test_a_simulation_with_damaged_code_prints_the_same(tmp_path: Path) -> None:
+    command = ("-m", "mbplugin", "simulate", FOUR_BAR, "--duration", "0.05", "--output-format", "json")
+    undisturbed = python(*command, folder=tmp_path)
+    assert undisturbed.code == 0, undisturbed.err
+    own = cache_folder()
+    assert own is not None
+    shutil.copytree(own, tmp_path / "cache" / "mbplugin" / own.name)
+    (cut,) = (tmp_path / "cache").rglob("mbplugin.simulation.steppers.evaluate._lay-*")
+    cut.write_bytes(b"")
+    again = python(*command, folder=tmp_path, XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert again.code == 0 and without_clock(again.out) == without_clock(undisturbed.out)
+    assert again.err.count("\n") == 1 and "damaged" in again.err

@@ -1,0 +1,208 @@
+"""What a team sees: the sample repository, and every block of docs/teams.md run in a copy of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from github_annotations import annotations
+from lxml import etree
+
+from command_line import ROOT, SAMPLE, call
+from mbplugin.linter.config.find import read_config
+from mbplugin.linter.files.targets import ENDINGS
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SCHEMAS = ROOT / "tests" / "schemas"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+README, GUIDE = ROOT / "README.md", ROOT / "docs" / "teams.md"
+BLOCKS = BLOCK.findall(GUIDE.read_text(encoding="utf-8"))
+COMMANDS = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines()]
+#: Commands that have findings to report.
+FAILING = re.compile(r"mbplugin lint robots (?!--baseline)")
+IGNORE = '[[ignore]]\nrule = "MB103"\nelement = "{}"\nreason = "the supplier owes us a model"\n'
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory: the sample repository."""
+    folder = tmp_path / "repository"
+    shutil.copytree(SAMPLE, folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
+    return folder
+
+
+def blocks(kind: str, file: str) -> list[str]:
+    """Return the blocks of a file that the guide shows."""
+    return [text for k, text in BLOCKS if k == kind and text.startswith(f"# {file}\n")]
+
+
+def process(command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    return subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env={**inherited, "PATH": path, **environment},
+        capture_output=True,
+        check=False,
+        timeout=120,
+        text=True,
+    )
+
+
+# One command
+
+
+def team_command() -> str:
+    lines = [
+        line for kind, text in BLOCK.findall(README.read_text()) if kind == "sh" for line in text.splitlines()
+    ]
+    (command,) = [line for line in lines if "--report" in line]
+    return str(command.partition("#")[0].strip())
+
+
+def test_the_command_of_the_readme(repository: Path) -> None:
+    command = team_command().replace("tests/sample_repository", ".")
+    done = process(command, repository)
+    assert (done.returncode, done.stderr) == (1, "")
+
+    log = json.loads((repository / "lint.sarif").read_text())
+    jsonschema.Draft4Validator(json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())).validate(log)
+    levels = [result["level"] for result in log["runs"][0]["results"]]
+    assert (levels.count("error"), levels.count("warning")) == (1, 4)
+
+    places = {(a["file"], a["line"], a["title"].split()[0]) for a in annotations(done.stdout)}
+    assert ("robots/gripper.urdf", "9", "MB103") in places
+    assert ("robots/four_bar.sdf", "44", "MB201") in places
+    assert not any(file == "robots/arm.urdf" for file, _, _ in places)
+
+    report = etree.parse(str(repository / "junit.xml"))
+    etree.XMLSchema(file=str(SCHEMAS / "junit-10.xsd")).assertValid(report)
+    suite = report.getroot()[0]
+    assert [suite.get(key) for key in ("tests", "failures", "errors")] == ["3", "2", "0"]
+
+
+def test_the_command_works_in_a_fresh_clone_of_this_repository(tmp_path: Path) -> None:
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    assert process(team_command(), tmp_path).returncode == 1
+
+
+def test_one_ignore_with_its_reason(repository: Path) -> None:
+    def exits() -> list[int]:
+        return [call("lint", f"robots/{name}").code for name in ("arm.urdf", "four_bar.sdf", "gripper.urdf")]
+
+    config = repository / "mbplugin.toml"
+    before = config.read_text()
+    assert exits() == [0, 1, 1]
+    config.write_text(before + IGNORE.format("finger") + 'file = "robots/gripper.urdf"\n')
+    assert exits() == [0, 1, 0]
+    assert "MB913" not in call("lint", "robots").out
+    config.write_text(before + IGNORE.format("thumb") + 'file = "robots/gripper.urdf"\n')
+    assert exits() == [0, 1, 1]
+    text = call("lint", "robots").out
+    assert "mbplugin.toml:3: the ignore of MB103 for 'thumb' matches nothing" in text
+
+
+def test_pytest_on_the_repository(repository: Path) -> None:
+    done = process("pytest --mbplugin -p no:cacheprovider", repository)
+    assert "collected 3 items" in done.stdout
+    assert re.search(r"=+ 2 failed, 1 passed", done.stdout.splitlines()[-1])
+    assert "3 redundant constraints" in done.stdout
+    assert "no body has the inertia of link 'finger'" in done.stdout
+
+
+# The guide
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command_of_the_guide(command: str, repository: Path) -> None:
+    if "--baseline" in command:
+        process(COMMANDS[COMMANDS.index(command) - 1], repository)
+    done = process(command, repository)
+    assert (done.returncode, done.stderr) == (int(bool(FAILING.match(command))), "")
+
+
+def test_configurations_of_the_guide(repository: Path) -> None:
+    first, second = blocks("toml", "mbplugin.toml")
+    config = repository / "mbplugin.toml"
+    config.write_text(first)
+    settings = read_config(config)
+    assert settings is not None
+    # it shows every key that there is
+    assert {name for name, (_, origin) in settings.values.items() if origin == "default"} == set()
+    config.write_text(second)
+    assert call("lint", "robots/gripper.urdf").code == 0
+
+
+def test_tests_of_the_guide(repository: Path) -> None:
+    (text,) = blocks("python", "test_robots.py")
+    (repository / "test_robots.py").write_text(text)
+    done = process("pytest -q -p no:cacheprovider", repository)
+    assert "2 passed" in done.stdout, done.stdout
+
+
+def test_rule_of_the_guide(repository: Path) -> None:
+    (code,) = blocks("python", "acme_rules.py")
+    (text,) = blocks("toml", "pyproject.toml")
+    project = tomllib.loads(text)["project"]
+    (repository / "acme_rules.py").write_text(code)
+    # what pip makes of that pyproject.toml
+    info = repository / "acme_rules-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 1.0\n")
+    ((group, entries),) = project["entry-points"].items()
+    lines = [f"{name} = {value}" for name, value in entries.items()]
+    (info / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines]))
+    done = process("mbplugin lint robots/arm.urdf", repository, PYTHONPATH=str(repository))
+    assert done.returncode == 1
+    assert "warning ACME101 too-heavy\n  robots/arm.urdf:5: upper_arm is too heavy" in done.stdout
+
+
+# Other people's programs
+
+
+def hooks() -> list[dict[str, Any]]:
+    return list(yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text()))
+
+
+def test_the_hook_lints_the_repository(repository: Path) -> None:
+    (hook,) = hooks()
+    (config,) = blocks("yaml", ".pre-commit-config.yaml")
+    assert yaml.safe_load(config)["repos"][0]["hooks"] == [{"id": hook["id"]}]
+    # pre-commit runs entry and args, and here no names of files
+    assert hook["pass_filenames"] is False
+    done = process(" ".join([hook["entry"], *hook["args"]]), repository)
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1].startswith("3 runs: 1 passed, 2 failed")
+
+
+def test_the_hook_runs_for_what_is_linted_and_for_what_says_how() -> None:
+    (hook,) = hooks()
+    wakes = [f"a/robot{ending}" for ending in ENDINGS] + ["mbplugin.toml", "a/pyproject.toml", "A.URDF"]
+    assert all(re.search(hook["files"], name) for name in wakes)
+    assert not any(re.search(hook["files"], name) for name in ["a.py", "urdf", "a.toml", "a.urdf.txt"])
+
+
+def test_the_workflow_runs_the_command_of_the_guide() -> None:
+    (text,) = blocks("yaml", ".github/workflows/robots.yml")
+    steps = yaml.safe_load(text)["jobs"]["lint"]["steps"]
+    runs = [step["run"] for step in steps if "run" in step]
+    assert COMMANDS[0] in runs
+    uploads = [step["with"] for step in steps if step.get("if") == "always()"]
+    written = dict(report.split("=") for report in re.findall(r"--report (\S+)", COMMANDS[0]))
+    assert [uploads[0]["sarif_file"], uploads[1]["path"]] == [written["sarif"], written["junit"]]

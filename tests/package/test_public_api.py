@@ -1,0 +1,152 @@
+"""The public names are a contract: which there are, that they are documented, and that they come lazily."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+import mbplugin as mb
+from command_line import ROOT
+
+NAMES = {
+    "Agreement",
+    "Analysis",
+    "ConstraintMatrix",
+    "Hold",
+    "Lock",
+    "MbPluginError",
+    "Mechanism",
+    "Report",
+    "Scene",
+    "StopReport",
+    "StoppingTable",
+    "Trajectory",
+    "analyze",
+    "constraint_matrix",
+    "crosscheck",
+    "estop",
+    "lint",
+    "load",
+    "reactions",
+    "replay",
+    "show",
+    "simulate",
+    "stopping_table",
+}
+
+
+def printed(code: str, *flags: str) -> str:
+    done = subprocess.run([sys.executable, *flags, "-c", code], capture_output=True, check=True, timeout=120)
+    assert done.stderr == b""
+    return done.stdout.decode()
+
+
+def test_the_names() -> None:
+    assert set(mb.__all__) == NAMES
+    assert list(mb.__all__) == sorted(mb.__all__)
+    assert set(mb.__all__) <= set(dir(mb))
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_each_name_exists_and_is_documented(name: str) -> None:
+    value = getattr(mb, name)
+    assert callable(value)
+    assert len(inspect.getdoc(value) or "") > 30
+
+
+#: A unit as numpydoc prose writes it: "rad and m", "(6,), N", "at, s."
+UNIT = re.compile(r"(?<![\w.])(m|s|rad|kg|N|J|m/s|rad/s|N·m|kg·m²)(?![\w(])")
+#: Those that take and give names, files and other values, and no number with a unit.
+WITHOUT_UNIT = {"MbPluginError", "Report", "Scene", "load"}
+
+
+@pytest.mark.parametrize("name", sorted(NAMES - WITHOUT_UNIT))
+def test_each_number_has_its_unit(name: str) -> None:
+    value = getattr(mb, name)
+    if inspect.ismodule(value):
+        module, _, function = value.PUBLIC_FUNCTION.rpartition(".")
+        value = getattr(importlib.import_module(module), function)
+    assert UNIT.search(inspect.getdoc(value) or "")
+
+
+def test_what_the_documentation_names_exists() -> None:
+    texts = [(ROOT / "README.md").read_text(), *(file.read_text() for file in (ROOT / "docs").glob("*.md"))]
+    used = {name for text in texts for name in re.findall(r"\bmb\.([A-Za-z]\w*)", text)}
+    assert used and used <= set(mb.__all__)
+
+
+def test_the_import_takes_less_than_a_tenth_of_a_second() -> None:
+    code = "import time; t = time.process_time(); import mbplugin; print(time.process_time() - t)"
+    assert min(float(printed(code)) for _ in range(5)) < 0.1
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'analyse'"):
+        mb.analyse  # noqa: B018
+
+
+def test_star_import_gives_the_names() -> None:
+    assert set(printed("from mbplugin import *; print(*[n for n in dir() if n[0] != '_'])").split()) == NAMES
+
+
+def test_import_is_silent_and_light() -> None:
+    code = "import sys, mbplugin; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    modules = printed(code, "-W", "error").split()
+    assert "mbplugin" in modules
+    assert not {"numpy", "scipy", "pybullet", "typer", "lxml", "pydantic"} & set(modules)
+
+
+def test_lint_can_be_called_after_its_room_was_imported() -> None:
+    code = (
+        "import mbplugin as mb, mbplugin.linter.registry; from mbplugin import lint; print(lint is mb.lint)"
+    )
+    assert printed(code) == "True\n"
+    urdf = "<robot name='r'><link name='a'/></robot>"
+    code = f"import mbplugin.linter.run, mbplugin as mb; print(mb.lint('r', text={urdf!r}).exit_code)"
+    assert printed(code) == "0\n"
+
+
+def test_every_module_imports_without_a_warning() -> None:
+    code = (
+        "import importlib, pkgutil, mbplugin\n"
+        "for module in pkgutil.walk_packages(mbplugin.__path__, 'mbplugin.'):\n"
+        "    if module.name != 'mbplugin.__main__':\n"
+        "        importlib.import_module(module.name)\n"
+    )
+    # pybullet and friends are binary packages that warn by themselves
+    assert "Traceback" not in printed(code, "-W", "error::SyntaxWarning")
+
+
+def test_the_version_is_the_distribution_s() -> None:
+    from importlib.metadata import version
+
+    assert version("mbplugin") == mb.__version__
+
+
+def test_each_error_has_its_code() -> None:
+    import mbplugin.errors as errors
+
+    kinds = [k for k in vars(errors).values() if inspect.isclass(k) and issubclass(k, errors.MbPluginError)]
+    codes = [kind.code for kind in kinds]
+    assert len(set(codes)) == len(codes)
+    assert all(code.startswith("MB9") for code in codes)
+    error = errors.BadNumber("the mass is 'x'", where="r.urdf:3", expected="a number", remedy="correct it")
+    assert str(error) == "r.urdf:3: the mass is 'x'; expected a number; correct it."
+
+
+@pytest.mark.parametrize("function", [mb.analyze, mb.constraint_matrix, mb.reactions, mb.estop])
+@pytest.mark.parametrize("unread", [7, "robot.urdf"])
+def test_what_was_not_loaded_is_no_model(function: Callable[..., object], unread: object) -> None:
+    with pytest.raises(mb.MbPluginError, match=re.escape(repr(unread)) + r" is no model.*mbplugin\.load"):
+        function(unread)
+
+
+def test_what_was_not_loaded_does_not_move() -> None:
+    with pytest.raises(mb.MbPluginError, match=r"7 is no model.*mbplugin\.load"):
+        mb.simulate(7, 1.0)  # type: ignore[arg-type]

@@ -1,0 +1,155 @@
+"""What README and pages show is what happens: commands and snippets run, outputs are those that are shown.
+
+``python tests/test_readme.py [PAGE …]`` writes the transcripts anew. How blocks are run: ``pages.py``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import pages
+from mbplugin.model.spatial import Array
+from pages import PAGES, README, ROOT
+
+EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
+#: Where the pictures of the README lie; an example draws each into out/.
+PICTURES = "docs/readme"
+SHOWN = re.findall(rf"\]\({PICTURES}/([\w-]+\.png)\)", README.read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def workplace(tmp_path: Path) -> Path:
+    """A folder with the files that the pages speak of."""
+    return pages.furnish(tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page(page: Path, workplace: Path) -> None:
+    assert pages.run_page(page, workplace) == page.read_text(encoding="utf-8").count("\n```") / 2
+
+
+def test_every_block_is_of_a_kind_that_is_run() -> None:
+    for page in PAGES:
+        assert {block.kind for block in pages.blocks_of(page)} <= set(pages.KINDS), page
+
+
+# An output that was edited by hand is noticed
+
+
+def edited(block: pages.Block, old: str, new: str) -> pages.Block:
+    assert old in block.text
+    return replace(block, text=block.text.replace(old, new, 1))
+
+
+def test_an_edited_transcript_is_noticed(workplace: Path) -> None:
+    block = next(block for block in pages.blocks_of(README) if block.kind == "console")
+    with pytest.raises(pages.NotAsShown, match=r"README.md:\d+: mbplugin lint .* prints"):
+        pages.run_block(edited(block, "3 redundant constraints", "2 redundant constraints"), workplace)
+
+
+def test_an_edited_comment_behind_a_print_is_noticed(workplace: Path) -> None:
+    block = next(b for b in pages.blocks_of(README) if b.kind == "python" and "# 3 1" in b.text)
+    with pytest.raises(pages.NotAsShown, match="prints 3 1, not 3 2"):
+        pages.run_block(edited(block, "# 3 1", "# 3 2"), workplace)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "what"),
+    [
+        ("python", "print(1)  # 2\n", "prints 1, not 2"),
+        ("python", "print('abc')  # ab…\n", ""),
+        ("python", "print('abc')  # ac…\n", "prints abc, not ac…"),
+        ("python", "for k in range(3):\n    print(k)  # 0\n", ""),
+        ("python", "if False:\n    print(1)  # 1\n", "prints nothing, not 1"),
+        ("python", "raise KeyError\n", "KeyError"),
+        ("console", "$ echo a\na\n", ""),
+        ("console", "$ echo a\nb\n", "echo a prints\na\n"),
+        ("console", "$ echo a\n", "echo a prints"),
+        ("console", "$ exit 3\n", "exit code 3"),
+        ("sh", "true\nfalse\n", "false: exit code 1"),
+        ("sh", "exit 1  # exit code 1\n", ""),
+        ("sh", "echo a >&2\n", "exit code 0"),
+        ("toml", "# new.scene.toml\nanything\n", ""),
+        ("toml", "[lint]\ntolerance = 1e-5\n", ""),
+        ("toml", "[lint]\ntolerence = 1e-5\n", "tolerence"),
+        ("", "anything\n", "is run by nobody"),
+    ],
+)
+def test_how_blocks_are_run(kind: str, text: str, what: str, workplace: Path) -> None:
+    block = pages.Block(README, 1, kind, text)
+    if not what:
+        pages.run_block(block, workplace)
+        return
+    with pytest.raises(Exception, match=re.escape(what)):
+        pages.run_block(block, workplace)
+
+
+# README and examples
+
+
+def test_the_targets_of_the_readme() -> None:
+    lines = [
+        line for block in pages.blocks_of(README) if block.kind == "sh" for line in block.text.splitlines()
+    ]
+    assert [line for line in lines if line.startswith("make ")] == ["make demo", "make test"]
+
+
+def test_the_scene_of_the_readme_is_the_verdict_above_it(workplace: Path) -> None:
+    import mbplugin as mb
+
+    report = mb.lint(workplace / "robot.scene.toml")
+    assert report.analysis is not None
+    assert (report.analysis.degree_of_redundancy, report.analysis.dof) == (3, 1)
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
+def test_example(script: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout
+    assert list(tmp_path.iterdir()) == []
+    for name in SHOWN:
+        if f'"{name}"' in script.read_text(encoding="utf-8"):
+            sizes, colours = zip(*(_seen(ROOT / folder / name) for folder in (PICTURES, "out")), strict=True)
+            assert sizes[0] == sizes[1]
+            # fonts and rounding may differ a little from machine to machine
+            assert np.abs(colours[0] - colours[1]).mean() < 0.01
+
+
+def test_the_readme_shows_two_pictures() -> None:
+    assert len(SHOWN) == 2
+    for name in SHOWN:
+        assert sum(f'"{name}"' in script.read_text(encoding="utf-8") for script in EXAMPLES) == 1
+
+
+def _seen(file: Path) -> tuple[tuple[int, int], Array]:
+    """Size in pixels, and colours (h, w, 3) from 0 to 1 of a picture made small."""
+    with Image.open(file) as picture:
+        return picture.size, np.asarray(picture.convert("RGB").resize((160, 90)), dtype=float) / 255.0
+
+
+def test_examples_are_numbered() -> None:
+    assert [path.name[:2] for path in EXAMPLES] == [f"{k:02}" for k in range(1, len(EXAMPLES) + 1)]
+
+
+if __name__ == "__main__":
+    for page in [Path(name).resolve() for name in sys.argv[1:]] or PAGES:
+        with tempfile.TemporaryDirectory() as folder:
+            pages.rewrite_transcripts(page, pages.furnish(Path(folder)))

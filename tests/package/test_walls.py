@@ -1,0 +1,111 @@
+"""The walls of the package: no circle of imports, and no room imports one above it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from command_line import ROOT
+
+PACKAGE = ROOT / "mbplugin"
+#: From the ground up: a room imports itself and what stands before it.
+ORDER = (
+    ("visible", "errors", "files", "version", "rendering"),
+    ("processes",),
+    ("model",),
+    ("readers",),
+    ("constraints",),
+    ("analysis",),
+    ("dynamics",),
+    ("joint_reactions",),
+    ("simulation",),
+    ("stopping",),
+    ("bullet",),
+    ("comparison",),
+    ("linter",),
+    ("report",),
+    ("view",),
+    ("api", ""),
+    ("testing",),
+    ("pytest_plugin", "cli", "__main__"),
+)
+LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
+
+
+def name_of(file: Path) -> str:
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {name_of(file): file for file in PACKAGE.rglob("*.py")}
+
+
+def type_only(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def imports(node: ast.AST, lazy: bool) -> Iterator[str]:
+    """Yield the modules of the package that a piece of code imports at run time."""
+    for child in ast.iter_child_nodes(node):
+        if type_only(child) or (not lazy and isinstance(child, ast.FunctionDef)):
+            continue
+        if isinstance(child, ast.ImportFrom) and (child.module or "").partition(".")[0] == "mbplugin":
+            for alias in child.names:
+                whole = f"{child.module}.{alias.name}"
+                yield whole if whole in MODULES else str(child.module)
+        elif isinstance(child, ast.Import):
+            yield from (alias.name for alias in child.names if alias.name in MODULES)
+        else:
+            yield from imports(child, lazy)
+
+
+def imported(module: str, *, lazy: bool) -> set[str]:
+    return set(imports(ast.parse(MODULES[module].read_text(encoding="utf-8")), lazy)) - {module}
+
+
+def room_of(module: str) -> str:
+    return [*module.split("."), ""][1]
+
+
+def test_each_room_has_its_place() -> None:
+    assert {room_of(module) for module in MODULES} == set(LEVEL)
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_nothing_is_imported_from_above(module: str) -> None:
+    above = {m for m in imported(module, lazy=True) if LEVEL[room_of(m)] > LEVEL[room_of(module)]}
+    assert not above
+
+
+def test_there_is_no_circle() -> None:
+    graph = {module: imported(module, lazy=False) for module in MODULES}
+    while free := {module for module, needs in graph.items() if not needs & graph.keys()}:
+        graph = {module: needs for module, needs in graph.items() if module not in free}
+    assert not graph
+
+
+def test_no_room_is_crowded() -> None:
+    crowded = {
+        str(folder.relative_to(PACKAGE)): count
+        for folder in [PACKAGE, *PACKAGE.rglob("*/")]
+        if (count := len([f for f in folder.glob("*.py") if f.name != "__init__.py"])) > 16
+    }
+    assert not crowded
+
+
+def test_no_package_is_called_like_a_public_function() -> None:
+    import mbplugin
+
+    packages = {folder.name for folder in PACKAGE.iterdir() if folder.is_dir()}
+    assert not packages & set(mbplugin.__all__)
+
+
+def test_no_test_imports_another() -> None:
+    tests = {file.stem: file for file in (ROOT / "tests").rglob("test_*.py")}
+    for file in tests.values():
+        nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        names = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+        assert not names & tests.keys(), file

@@ -1,0 +1,142 @@
+"""Files that are none, that are read and written at once, that nest too deeply, or that never end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from tests.command_line import ASSETS, ROOT, Outcome, call, call_process
+
+from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.mechanism.rigid import borne_bodies, grounded_bodies, rigid_groups
+from mbplugin.model.spatial import Pose
+
+ATTACKS = ROOT / "tests" / "attacks" / "files"
+
+
+def refused(done: Outcome, *said: str) -> None:
+    assert done.code == 2
+    assert "Traceback" not in done.err and "bug in mbplugin" not in done.err
+    assert all(one in done.out + done.err for one in said), done.err
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Path:
+    shutil.copy(ASSETS / "four_bar.urdf", tmp_path)
+    return Path(shutil.copy(ASSETS / "four_bar.scene.toml", tmp_path))
+
+
+def test_a_pipe_in_a_folder_is_passed_over_and_one_that_is_named_is_refused(tmp_path: Path) -> None:
+    shutil.copy(ASSETS / "four_bar.urdf", tmp_path)
+    os.mkfifo(tmp_path / "pipe.urdf")
+    done = call_process("lint", str(tmp_path))
+    assert done.code == 0 and "pipe" not in done.out
+    refused(call("lint", str(tmp_path / "pipe.urdf")), "pipe or a socket", "send the model to stdin")
+
+
+def test_a_pipe_of_the_shell_is_read(tmp_path: Path) -> None:
+    model = (ASSETS / "four_bar.urdf").read_bytes()
+    assert call_process("lint", "/dev/stdin", stdin=model).code == 0
+
+
+@pytest.mark.parametrize("command", ["lint", "matrix", "reactions", "simulate"])
+def test_links_in_a_circle_are_refused(command: str, tmp_path: Path) -> None:
+    (tmp_path / "a.urdf").symlink_to(tmp_path / "b.urdf")
+    (tmp_path / "b.urdf").symlink_to(tmp_path / "a.urdf")
+    more = ("--duration", "1") if command == "simulate" else ()
+    refused(call(command, str(tmp_path / "a.urdf"), *more), "symbolic links")
+
+
+def test_links_in_a_circle_below_a_folder_are_passed_over(tmp_path: Path) -> None:
+    shutil.copy(ASSETS / "four_bar.urdf", tmp_path)
+    (tmp_path / "a.urdf").symlink_to(tmp_path / "a.urdf")
+    assert call("lint", str(tmp_path)).code == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("lint", "--output={}"),
+        ("lint", "--report=json={}"),
+        ("matrix", "--output={}"),
+        ("reactions", "--output={}"),
+        ("simulate", "--output={}"),
+        ("estop", "--output={}"),
+        ("stop-table", "--output={}"),
+        ("crosscheck", "--output={}"),
+    ],
+)
+@pytest.mark.parametrize("victim", ["four_bar.scene.toml", "four_bar.urdf", "other_name"])
+def test_an_output_never_overwrites_an_input(command: str, option: str, victim: str, scene: Path) -> None:
+    target = scene.parent / victim
+    if victim == "other_name":
+        target.symlink_to(scene)
+    before = target.read_bytes()
+    more = ("--duration", "0.1") if command == "simulate" else ()
+    done = call(command, str(scene), option.format(target), *more)
+    refused(done, "would overwrite a file that is read")
+    assert target.read_bytes() == before
+
+
+def test_an_output_never_overwrites_a_mesh(tmp_path: Path) -> None:
+    (tmp_path / "part.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    model = tmp_path / "robot.urdf"
+    model.write_text(
+        '<robot name="r"><link name="a"><visual><geometry><mesh filename="part.obj"/></geometry></visual>'
+        "</link></robot>"
+    )
+    refused(call("lint", str(model), "--output", str(tmp_path / "part.obj")), "would overwrite")
+
+
+@pytest.mark.parametrize("nested", ["nested_keys", "nested_lists"])
+def test_deeply_nested_yaml_gives_no_traceback(nested: str, tmp_path: Path) -> None:
+    shutil.copy(ATTACKS / "nested_keys.urdf.txt", tmp_path / "robot.urdf")
+    shutil.copy(ATTACKS / f"{nested}.yaml", tmp_path / "robot.yaml")
+    done = call_process("lint", str(tmp_path / "robot.urdf"))
+    assert done.code in (0, 2)
+    assert "Recursion" not in done.out + done.err and "MB912" not in done.out
+
+
+@pytest.mark.parametrize("joints", [False, True])
+def test_too_many_links_are_refused_in_seconds(joints: bool, tmp_path: Path) -> None:
+    number = 400_000
+    parts = [f'<link name="l{k}"/>' for k in range(number)]
+    if joints:
+        parts += [
+            f'<joint name="j{k}" type="fixed"><parent link="l{k}"/><child link="l{k + 1}"/></joint>'
+            for k in range(number - 1)
+        ]
+    model = tmp_path / "long.urdf"
+    model.write_text(f'<robot name="long">{"".join(parts)}</robot>')
+    begun = time.process_time()
+    refused(call("lint", str(model)), "the model has 400000 links", "at most 20000 links")
+    assert time.process_time() - begun < 10
+
+
+def _tree(number: int, mass: dict[int, float], fixed: list[tuple[int, int]]) -> Mechanism:
+    at = Pose.identity()
+    bodies = tuple(Body(f"b{k}", mass.get(k, 0.0)) for k in range(number))
+    names = [*(b.name for b in bodies), WORLD]
+    pairs = tuple(Pair(f"p{n}", "fixed", names[i], names[j], at, at) for n, (i, j) in enumerate(fixed))
+    return Mechanism("m", bodies, pairs)
+
+
+def test_rigid_groups_and_who_bears_whom() -> None:
+    mech = _tree(8, {0: 1.0, 4: 1.0, 5: 2.0}, [(0, 1), (2, 1), (4, 5), (-1, 7)])
+    groups = rigid_groups(mech)
+    assert groups["b0"] == groups["b1"] == groups["b2"] == {"b0", "b1", "b2"}
+    assert groups["b3"] == {"b3"} and groups["b6"] == {"b6"} and groups["b4"] == {"b4", "b5"}
+    assert grounded_bodies(mech) == {"b7"}
+    # b0 bears b1 and b2; b4 and b5 bear each other; the ground bears b7; b3 and b6 hang on nothing
+    assert borne_bodies(mech) == {"b1", "b2", "b4", "b5", "b7"}
+
+
+def test_rigid_groups_of_many_links_are_found_in_time_that_grows_with_their_number() -> None:
+    number = 20_000
+    mech = _tree(number, {0: 1.0}, [(k, k + 1) for k in range(number - 1)])
+    begun = time.process_time()
+    assert borne_bodies(mech) == {f"b{k}" for k in range(1, number)}
+    assert time.process_time() - begun < 5

@@ -1,0 +1,153 @@
+"""Modules that lie in the working folder are not imported, by the command line or by what it starts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.metadata import packages_distributions
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from command_line import ROOT, Outcome
+
+ATTACK = ROOT / "tests" / "attacks" / "module.py"
+#: Every module of Python and of what is installed, whichever of them a command may need.
+NAMES = sorted(
+    name
+    for name in {*sys.stdlib_module_names, *packages_distributions()} - {"mbplugin"}
+    if name.isidentifier() and not name.startswith("_")
+)
+#: What this interpreter has loaded before the first line of a program runs.
+START = "import sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+
+ARM = """
+body = [{ name = "upper", mass = 3.0, com = [0.25, 0, 0], inertia = [0.01, 0.06, 0.06] }]
+pair = [{ name = "j0", type = "revolute", body_a = "world", body_b = "upper", xyz_a = [0, 0, 0] }]
+brake = [{ joint = "j0", torque = 90.0 }]
+state = { qd = { j0 = 1.0 } }
+"""
+URDF = '<robot name="{}"><link name="a"/></robot>'
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A working folder full of modules, and where those that are imported leave a mark."""
+
+    path: Path
+    marks: Path
+
+    def run(self, *command: str, python_path: str = str(ROOT), **environment: str) -> Outcome:
+        done = subprocess.run(
+            [sys.executable, *command],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+            cwd=self.path,
+            env={**os.environ, "MARKS": str(self.marks), "PYTHONPATH": python_path, **environment},
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    @property
+    def marked(self) -> set[str]:
+        return {file.name for file in self.marks.iterdir()}
+
+    def keep(self, *names: str) -> None:
+        """Take all modules away but some."""
+        for module in self.path.glob("*.py"):
+            if module.stem not in names:
+                module.unlink()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    made = Folder(tmp_path / "repository", tmp_path / "marks")
+    made.path.mkdir()
+    made.marks.mkdir()
+    for name in NAMES:
+        shutil.copy(ATTACK, made.path / f"{name}.py")
+    (made.path / "arm.scene.toml").write_text(ARM)
+    for name in ("one", "two"):
+        (made.path / f"{name}.urdf").write_text(URDF.format(name))
+    return made
+
+
+COMMANDS = [
+    ("lint", ".", "--jobs", "2"),
+    ("crosscheck", "arm.scene.toml", "--duration", "0.05"),
+    ("sweep", "arm.scene.toml", "--out", "stops", "--number", "300", "--jobs", "2"),
+    ("sweep", "arm.scene.toml", "--out", "stops", "--number", "2", "--jobs", "1", "--backend", "dask"),
+    ("view", "arm.scene.toml"),
+]
+NEEDS = {"sweep": ("pyarrow", "joblib"), "dask": ("distributed",)}
+
+
+def test_the_attack_works(folder: Folder) -> None:
+    """Or the other tests would show nothing: the folder does catch a careless interpreter."""
+    folder.run("-c", "import random")
+    assert folder.marked == {"random"}
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command[:1] + command[-2:]))
+def test_the_console_script_imports_nothing(command: tuple[str, ...], folder: Folder, tmp_path: Path) -> None:
+    for word in command:
+        if not all(find_spec(name) for name in NEEDS.get(word, ())):
+            pytest.skip(f"{word} needs {NEEDS[word]}")
+    script = tmp_path / "bin" / "mbplugin"
+    script.parent.mkdir()
+    script.write_text(
+        "import sys\nfrom mbplugin.cli import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
+    )
+    outcome = folder.run(str(script), *command, DISPLAY="")
+    assert folder.marked == set()
+    assert "Traceback" not in outcome.err
+    if command[0] == "view":
+        assert "PyBullet cannot open a window" in outcome.err
+    else:
+        assert outcome.code in (0, 1), outcome.err
+
+
+@pytest.mark.parametrize("command", COMMANDS[:2], ids=["lint", "crosscheck"])
+def test_python_m_imports_nothing_after_its_start(command: tuple[str, ...], folder: Folder) -> None:
+    """What ``python -m`` and the package itself import first cannot be helped: docs/trust.md names it."""
+    first = f"import runpy, mbplugin; {START}"
+    for name in folder.run("-I", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {first}").out.split():
+        (folder.path / f"{name}.py").unlink(missing_ok=True)
+    for name in ("numpy", "random", "pybullet", "multiprocessing", "lxml", "pickle"):
+        assert (folder.path / f"{name}.py").exists()
+    outcome = folder.run("-m", "mbplugin", *command)
+    assert folder.marked == set()
+    assert outcome.code in (0, 1), outcome.err
+
+
+def test_an_empty_entry_of_pythonpath_is_not_the_working_folder(folder: Folder) -> None:
+    """``export PYTHONPATH=/some/folder:$PYTHONPATH`` leaves one where the variable was not set."""
+    folder.keep("numpy", "random", "pybullet", "multiprocessing", "lxml", "pickle")
+    outcome = folder.run("-m", "mbplugin", "lint", ".", "--jobs", "2", python_path=f"{ROOT}:")
+    assert folder.marked == set()
+    assert outcome.code == 0, outcome.err
+
+
+def test_a_folder_that_pythonpath_names_is_looked_in(folder: Folder) -> None:
+    """Who names it, trusts it: developers run so in their checkout."""
+    folder.keep("numpy")
+    folder.run("-m", "mbplugin", "lint", "one.urdf", python_path=f"{folder.path}:{ROOT}")
+    assert folder.marked == {"numpy"}
+
+
+def test_children_find_this_very_package(folder: Folder) -> None:
+    """Also where neither the search path nor a variable leads to it any more."""
+    code = (
+        f"import sys; sys.path[:0] = [{str(ROOT)!r}]; import inspect\n"
+        "from mbplugin.processes.function_in_child import in_child\n"
+        "sys.path.pop(0)\n"
+        "print(in_child(inspect.getfile, in_child))\n"
+    )
+    outcome = folder.run("-I", "-c", code)
+    assert outcome.out.strip() == str(ROOT / "mbplugin" / "bullet" / "child.py"), outcome.err
+    assert folder.marked == set()

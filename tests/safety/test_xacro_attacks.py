@@ -1,0 +1,282 @@
+"""Xacro files that try to run programs, to read what is not theirs, or to take everything: none gets it.
+
+The files of ``tests/attacks/xacro`` are copied and linted by a process of its own. Those that could run a
+program would make a file ``OWNED``; the secrets are an environment variable and two files outside of
+the package.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mbplugin.errors import BrokenModel, MbPluginError
+from mbplugin.readers import load
+from mbplugin.readers.xacro.expression import Refused
+from mbplugin.readers.xacro.value import value_of
+from mbplugin.testing import assert_lints
+from places import ROOT
+
+xacro = pytest.importorskip("xacro")
+
+ATTACKS = ROOT / "tests" / "attacks" / "xacro"
+SECRETS = ("told-from-the-environment", "told-from-outside")
+HEAD = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the attacks; the folder of the package's robots."""
+    shutil.copytree(ATTACKS, tmp_path / "attacks")
+    here = tmp_path / "attacks" / "package" / "urdf"
+    os.mkfifo(here / "pipe.yaml")
+    return here
+
+
+def run(folder: Path, *arguments: str, module: str = "mbplugin") -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "SECRET": SECRETS[0]},
+    )
+    for secret in SECRETS:
+        assert secret not in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    return done
+
+
+def owned(folder: Path) -> bool:
+    return any(folder.parent.parent.rglob("OWNED"))
+
+
+@pytest.mark.parametrize(
+    ("file", "place", "word"),
+    [
+        ("lambda.xacro", "lambda.xacro:2", "a lambda"),
+        ("power.xacro", "power.xacro:2", "a power with more than"),
+        ("environment.xacro", "environment.xacro:2", "'SECRET'"),
+        ("optional_environment.xacro", "optional_environment.xacro:2", "'SECRET'"),
+        ("environment.urdf", "environment.urdf:2", "'SECRET'"),
+        ("yaml_outside.xacro", "yaml_outside.xacro", "lies outside the packages"),
+        ("include_outside.xacro", "include_outside.xacro:2", "lies outside the packages"),
+        ("include_attack.xacro", "lambda.xacro:2", "a lambda"),
+        ("computed_include.xacro", "lambda.xacro:2", "a lambda"),
+        ("argument.xacro", "argument.xacro", "a lambda"),
+        ("macro_default.xacro", "macro_default.xacro:2", "a lambda"),
+        ("comment.xacro", "comment.xacro", "a lambda"),
+        ("yaml_unit.xacro", "yaml_unit.xacro", "a lambda"),
+        ("eval.xacro", "eval.xacro:2", "$(eval"),
+        ("not_a_file.xacro", "not_a_file.xacro", "no file"),
+        ("named.scene.toml", "lambda.xacro:2", "a lambda"),
+    ],
+)
+def test_an_attack_is_refused_with_its_line(folder: Path, file: str, place: str, word: str) -> None:
+    done = run(folder, "lint", file, "--output-format", "json")
+    assert done.returncode == 2
+    assert not owned(folder)
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert finding["code"] == "MB914"
+    assert word in finding["message"] and "--xacro-unsafe" in finding["message"]
+    line = f":{finding['line']}" if finding["line"] else ""
+    assert f"{finding['file']}{line}".endswith(place)
+
+
+@pytest.mark.parametrize(
+    ("file", "word"),
+    [
+        ("memory.xacro", "needs more than 1 GiB"),
+        ("doubling.xacro", "has not read the file within 10 s"),
+        ("shadowed.xacro", "must be real number"),
+    ],
+)
+def test_what_takes_too_much_or_shadows_a_function_is_one_finding(folder: Path, file: str, word: str) -> None:
+    done = run(folder, "lint", file, "--output-format", "json")
+    assert done.returncode == 2
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert finding["code"] == "MB904" and word in finding["message"]
+
+
+def test_a_folder_run_goes_on(folder: Path) -> None:
+    for file in ("environment.urdf",):
+        (folder / file).unlink()
+    done = run(folder, "lint", ".", "--output-format", "json")
+    assert done.returncode == 2 and not owned(folder)
+    good, named = json.loads(done.stdout)["runs"]
+    # two hinges on a base that may move freely
+    assert (good["model"]["name"], good["mobility"]["dof"]) == ("good", 8)
+    assert [finding["code"] for finding in named["findings"]] == ["MB914"]
+
+
+def test_pytest_collects_it_and_runs_nothing(folder: Path) -> None:
+    arguments = ["--mbplugin", "-q", "."]
+    done = run(folder, *arguments, module="pytest")
+    assert done.returncode == 1 and "MB914" in done.stdout and not owned(folder)
+
+
+def test_who_is_asked_by_name_allows_it(folder: Path) -> None:
+    (folder / "mbplugin.toml").write_text("[xacro]\nunsafe = true\n")
+    # one that lies beside the model allows nothing
+    assert run(folder, "lint", "lambda.xacro").returncode == 2
+    assert not owned(folder)
+    assert run(folder, "matrix", "lambda.xacro").returncode == 2
+    assert not owned(folder)
+    (folder / "mbplugin.toml").rename(folder / "own.toml")
+    # the child writes no file, but its program does
+    assert "MB914" not in run(folder, "lint", "lambda.xacro", "--config", "own.toml").stdout
+    assert owned(folder)
+    (folder / "OWNED").unlink()
+    assert run(folder, "matrix", "lambda.xacro", "--xacro-unsafe").returncode == 0
+    assert owned(folder)
+
+
+def test_a_found_configuration_opens_no_folder_outside(folder: Path) -> None:
+    (folder / "mbplugin.toml").write_text('package-dirs = ["../../outside"]\n')
+    done = run(folder, "lint", "yaml_outside.xacro")
+    assert done.returncode == 2 and "lies outside" in done.stderr
+    (folder.parent.parent / ".git").mkdir()
+    assert "lies outside" not in run(folder, "lint", "good.xacro").stderr
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "[x for x in [1]]",
+        "(x for x in [1])",
+        "f'{1}'",
+        "().__class__",
+        "math.__dict__",
+        "''.format(1)",
+        "'{0.__class__}'.format(1)",
+        "python.type(1)",
+        "python.vars()",
+        "vars(1)",
+        "python.type",
+        "dict(**{})",
+        "list(*[1])",
+        "(x := 1)",
+        "1 << 3",
+        "[len][0](1)",
+        "map(python.type, [1])",
+        "sorted([1], key=python.hash)",
+        "list(map(''.upper, [1]))",
+        "__import__('os')",
+        "open('x')",
+        "eval('1')",
+        "b'bytes'",
+        "1j",
+        "9**9**9",
+        "'a' * 100000000",
+        "[1] * 100000000",
+        "(10**4000) * (10**4000)",
+    ],
+)
+def test_an_expression_outside_of_the_language_is_refused(expression: str) -> None:
+    with pytest.raises(Refused):
+        value_of(expression, xacro._global_symbols, xacro._global_symbols)
+
+
+@pytest.mark.parametrize("name", ["/etc/hostname", "../../elsewhere.yaml", "own.txt", "../urdf"])
+def test_values_are_loaded_from_yaml_of_the_packages(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "package" / "urdf"
+    folder.mkdir(parents=True)
+    (tmp_path / "package" / "package.xml").write_text("<package><name>p</name></package>")
+    for file in (folder / "own.txt", folder / "own.yaml", tmp_path / "elsewhere.yaml"):
+        file.write_text("a: 1")
+    robot = folder / "r.xacro"
+    robot.write_text(f"{HEAD}<link name=\"a${{xacro.load_yaml('own.yaml')['a']}}\"/></robot>")
+    assert load(robot).mechanism.bodies[0].name == "a1"
+    robot.write_text(robot.read_text().replace("own.yaml", name))
+    with pytest.raises(MbPluginError) as caught:
+        load(robot)
+    assert caught.value.code == "MB914"
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("2 * 3 + 4 / 8 - 7 // 2 + 7 % 4", 6.5),
+        ("2**10 - 10**-1", 1023.9),
+        ("-pi / 2 + math.pi", math.pi / 2),
+        ("radians(180)", math.pi),
+        ("sin(0.5) + math.cos(0.5) + atan2(1, 2) + sqrt(2)", 3.2348693),
+        ("1 if 2 > 1 and not False else 0", 1),
+        ("3 if 1 == 2 or 'a' in 'cab' else 4", 3),
+        ("1 < 2 < 3", 1),
+        ("[1, 2, 3][-1] + (4, 5)[0] + {'a': 6}['a'] + [1, 2, 3][1:][0]", 15),
+        ("max(1, 2) + min([3, 4])", 5),
+        ("python.abs(-2) + python.sum([1, 2]) + len('abc') + float('1.5') + int('7')", 16.5),
+        ("round(2.567, 1)", 2.6),
+        ("list(map(float, '1 2 3'.split()))[2]", 3),
+        ("sorted([3, 1, 2])[0] + len(range(4))", 5),
+        ("len('%.3f' % 1.23456)", 5),
+        ("dict(a=1, b=2).get('c', 9)", 9),
+        ("len(xacro.tokenize('a,b;c'))", 3),
+        ("xacro.dotify(dict(a=dict(b=4))).a.b", 4),
+    ],
+)
+def test_the_language_computes(expression: str, value: float) -> None:
+    own = xacro._global_symbols
+    assert value_of(expression, own, own) == pytest.approx(value, abs=1e-6)
+    # as xacro itself does
+    assert value_of(expression, own, own) == xacro.safe_eval(expression, dict(own))
+
+
+def test_a_whole_robot_is_expanded() -> None:
+    scene = load(ATTACKS / "package" / "urdf" / "good.xacro")
+    left, right = scene.mechanism.pairs
+    assert (left.name, right.name) == ("left", "right")
+    # offsets of ±1 times the second length, a turn of 90 degrees
+    np.testing.assert_allclose([left.X_AP.p[1], right.X_AP.p[1]], [0.25, -0.25])
+    np.testing.assert_allclose(left.X_AP.R, [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-12)
+    freedom = left.freedoms[0]
+    np.testing.assert_allclose([freedom.lower, freedom.upper], [-math.pi / 2, math.pi / 2])
+    # (first length)² · 4; damping 2 where two sides are left, none for the right one
+    np.testing.assert_allclose([freedom.effort, freedom.damping], [1.0, 2.0])
+    assert right.freedoms[0].damping == 0.0
+
+
+def test_a_package_is_found_in_the_folders_that_the_user_gives(tmp_path: Path) -> None:
+    package = tmp_path / "elsewhere" / "deep" / "any_folder"
+    package.mkdir(parents=True)
+    (package / "package.xml").write_text("<package><name>limbs</name></package>")
+    (package / "leg.xacro").write_text(f'{HEAD}<link name="leg"/></robot>')
+    file = tmp_path / "own" / "robots" / "r.xacro"
+    file.parent.mkdir(parents=True)
+    (tmp_path / "own" / "package.xml").write_text("<package><name>own</name></package>")
+    file.write_text(f'{HEAD}<xacro:include filename="$(find limbs)/leg.xacro"/></robot>')
+    with pytest.raises(BrokenModel, match="package 'limbs' is not found"):
+        load(file)
+    scene = load(file, package_dirs=[tmp_path / "elsewhere"])
+    assert [body.name for body in scene.mechanism.bodies] == ["leg"]
+
+
+def test_variables_of_ros_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "r.xacro"
+    file.write_text(f'{HEAD}<link name="$(env ROS_DISTRO)$(optenv HUSKY_TOP _none)"/></robot>')
+    monkeypatch.setenv("ROS_DISTRO", "humble")
+    monkeypatch.delenv("HUSKY_TOP", raising=False)
+    assert load(file).mechanism.bodies[0].name == "humble_none"
+    monkeypatch.setenv("HUSKY_TOP", "1")
+    with pytest.raises(MbPluginError, match="'HUSKY_TOP', which is not one of ROS"):
+        load(file)
+    assert load(file, xacro_unsafe=True).mechanism.bodies[0].name == "humble1"
+
+
+def test_tests_of_a_robot_may_allow_it(tmp_path: Path) -> None:
+    file = tmp_path / "r.xacro"
+    file.write_text(f'{HEAD}<link name="a${{[x for x in [1]][0]}}"/></robot>')
+    with pytest.raises(AssertionError, match="MB914"):
+        assert_lints(file)
+    assert_lints(file, xacro_unsafe=True)

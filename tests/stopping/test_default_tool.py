@@ -1,0 +1,107 @@
+"""The tool that is taken where none is named: no finger, and the report says which link and why."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbplugin as mb
+from command_line import ASSETS, call
+from mbplugin import readers
+from mbplugin.model.mechanism import Body, Pair
+from mbplugin.model.spatial import Pose
+from mbplugin.stopping.table.default_tool import default_tool
+from rod_arms import arm
+
+LINK = """<link name="{0}"><inertial><origin xyz="0.1 0 0"/><mass value="{1}"/>
+<inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+JOINT = """<joint name="{0}" type="{1}"><parent link="{2}"/><child link="{3}"/><origin xyz="{4} 0 0"/>
+<axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="50" velocity="1"/>{5}</joint>"""
+
+
+def robot(*joints: tuple[str, ...]) -> str:
+    """A robot of (name, type, parent, child, mimicked joint)."""
+    names = dict.fromkeys(name for joint in joints for name in joint[2:4] if name != "world")
+    links = [LINK.format(name, 0.1 if "finger" in name else 1.0) for name in names]
+    told = [JOINT.format(*j[:4], 0.3, f'<mimic joint="{j[4]}"/>' if len(j) > 4 else "") for j in joints]
+    return f'<robot name="r"><link name="world"/>{"".join(links)}{"".join(told)}</robot>'
+
+
+ARM = (
+    ("j0", "revolute", "world", "upper"),
+    ("j1", "revolute", "upper", "lower"),
+    ("flange", "fixed", "lower", "hand"),
+)
+FINGERS = (
+    ("grip", "prismatic", "hand", "left_finger"),
+    ("grip2", "prismatic", "hand", "right_finger", "grip"),
+)
+
+
+@pytest.mark.parametrize("hand", [(), (("tcp", "fixed", "hand", "tool0"),)])
+def test_the_tool_of_a_gripper_robot_is_its_hand(hand: tuple[tuple[str, ...], ...], tmp_path: Path) -> None:
+    path = tmp_path / "gripper.urdf"
+    path.write_text(robot(*ARM, *FINGERS, *hand), encoding="utf-8")
+    expected = "tool0" if hand else "hand"
+    found = json.loads(call("estop", str(path), "--qd", "j0=0.5", "--output-format", "json").out)
+    assert found["tool"]["body"] == expected
+    (said,) = [note for note in found["notes"] if note.startswith("the tool is")]
+    assert f"the tool is {expected}, as none is named" in said and "gripper (grip, grip2)" in said
+    named = ("estop", str(path), "--qd", "j0=0.5", "--tool", "right_finger", "--output-format", "json")
+    found = json.loads(call(*named).out)
+    assert found["tool"]["body"] == "right_finger"
+    assert not any(note.startswith("the tool is") for note in found["notes"])
+
+
+def tool_of(*joints: tuple[str, ...]) -> str:
+    return default_tool(readers.load("r.urdf", text=robot(*joints)).mechanism).body
+
+
+def test_fingers_without_a_mimic_and_of_two_joints_each() -> None:
+    arm = (*ARM[:2], ("j2", "revolute", "lower", "wrist"), ("flange", "fixed", "wrist", "hand"))
+    fingers = [
+        (f"{side}{k}", "revolute", f"{side}_finger{k - 1}" if k else "hand", f"{side}_finger{k}")
+        for side in ("left", "right")
+        for k in range(2)
+    ]
+    assert tool_of(*arm, *fingers) == "hand"
+
+
+def test_what_branches_at_its_root_or_not_at_all_has_its_tool_farthest_out() -> None:
+    assert tool_of(*ARM) == "hand"
+    legs = [
+        (f"{side}{k}", "revolute", f"{side}leg{k - 1}" if k else "trunk", f"{side}leg{k}")
+        for side in ("left", "right")
+        for k in range(3)
+    ]
+    assert tool_of(("waist", "revolute", "world", "trunk"), *legs) == "rightleg2"
+    # a gripper by itself: its base is the ground
+    assert tool_of(("mount", "fixed", "world", "hand"), *FINGERS) == "right_finger"
+    six = default_tool(mb.load(ASSETS / "arm_6r.scene.toml").mechanism)
+    assert six.body == "flange" and six.reason == "the body farthest out"
+
+
+def test_links_that_a_loop_joins_again_are_no_fingers() -> None:
+    """A rod beside the fourth link of an arm, as in a parallelogram: both leave the third one."""
+    mech = arm((1.0, 1.0, 1.0, 1.0, 1.0))
+    rod, here = Body("rod", 1.0, np.zeros(3), np.eye(3)), Pose.identity()
+    beside = Pair("beside", "revolute", "b2", "rod", here, here)
+    open_ended = replace(mech, bodies=(*mech.bodies, rod), pairs=(*mech.pairs, beside))
+    assert default_tool(open_ended).body == "b2"
+    closed = replace(open_ended, pairs=(*open_ended.pairs, Pair("c", "revolute", "b3", "rod", here, here)))
+    assert default_tool(closed).body == "b4"
+
+
+def test_the_tool_of_a_panda_is_no_finger() -> None:
+    try:
+        files = importlib.metadata.files("example-robot-data") or []
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("needs example-robot-data")
+    path = next(Path(str(f.locate())) for f in files if str(f).endswith("/panda.urdf"))
+    found = default_tool(mb.load(path, base="fixed").mechanism)
+    assert found.body in ("panda_hand", "panda_hand_tcp") and "panda_finger_joint1" in found.reason

@@ -1,0 +1,119 @@
+"""The commands estop and stop-table: their JSON against the schemas, their text, bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pybullet_data
+import pytest
+
+from command_line import ROOT, call
+
+IIWA = str(Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf")
+STOP = ("estop", IIWA, "--base", "fixed")
+TABLE = ("stop-table", IIWA, "--base", "fixed", "--payload", "7")
+
+
+@pytest.mark.parametrize("category", ["0", "1", "2"])
+def test_a_stop_follows_its_schema(category: str) -> None:
+    state = ("--q", "lbr_iiwa_joint_2=0.5", "--qd", "lbr_iiwa_joint_1=1", "--payload", "5")
+    outcome = call(*STOP, *state, "--category", category, "--output-format", "json")
+    assert outcome.code == 0
+    found = json.loads(outcome.out)
+    jsonschema.validate(found, json.loads(call("schema", "estop").out))
+    assert found["outcome"] == "stopped"
+    assert found["q_end"]["lbr_iiwa_joint_2"] == pytest.approx(0.5, abs=0.01)
+
+
+def test_a_table_follows_its_schema_and_files(tmp_path: Path) -> None:
+    outcome = call(*TABLE, "--output-format", "json")
+    jsonschema.validate(json.loads(outcome.out), json.loads(call("schema", "stop-table").out))
+    text = call(*TABLE, "--category", "0").out
+    assert "computed, not measured" in text and "Category 0, axis 3: lbr_iiwa_joint_4" in text
+    page = tmp_path / "table.html"
+    assert call(*TABLE, "--output-format", "html", "--output", str(page)).code == 0
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert call(*TABLE, "--output-format", "csv").out.startswith("# stopping table of lbr_iiwa")
+
+
+@pytest.mark.parametrize("document", ["estop", "stop-table"])
+def test_the_schema_in_docs_is_current(document: str) -> None:
+    written = (ROOT / "docs" / f"{document}.schema.json").read_text(encoding="utf-8")
+    assert written == call("schema", document).out, "make schemas"
+
+
+#: A flywheel with a brake, and nothing that says how its drive could lead it to rest.
+WHEEL = """[[body]]
+name = "wheel"
+mass = 1
+inertia = [1, 1, 2]
+[[pair]]
+name = "axle"
+type = "revolute"
+body_a = "world"
+body_b = "wheel"
+xyz_a = [0, 0, 0]
+[[brake]]
+joint = "axle"
+torque = 5
+"""
+
+
+@pytest.mark.parametrize(
+    ("tables", "options", "words"),
+    [
+        ("", ("--category", "1"), "no ramp for joint 'axle'"),
+        ("", ("--category", "2"), "no ramp for joint 'axle'"),
+        ("", ("--category", "1", "--deceleration", "axle=-3"), "the deceleration of 'axle' is -3"),
+        ("", ("--duration", "0"), "the duration is 0 s"),
+        ("", ("--payload", "-3"), "has mass -3"),
+        ("", ("--limits", "maybe"), "limits are 'maybe'"),
+        ('[[lock]]\njoint = "axle"\nat = -0.1\n', (), "at is -0.1; expected at least 0"),
+        ('[[brake]]\njoint = "axle"\ntorque = 2\n', (), "joint 'axle' has two brakes"),
+        ('[[payload]]\nbody = "hand"\nmass = 2\n', (), "no body is called 'hand'"),
+    ],
+)
+def test_a_scene_that_cannot_be_stopped(
+    tables: str, options: tuple[str, ...], words: str, tmp_path: Path
+) -> None:
+    scene = tmp_path / "wheel.scene.toml"
+    scene.write_text(WHEEL + tables, encoding="utf-8")
+    outcome = call("estop", str(scene), "--qd", "axle=1", *options)
+    assert outcome.code == 2 and outcome.out == ""
+    assert words in outcome.err and outcome.err.count("\n") == 1
+
+
+def test_locks_that_close_later_are_left_out_and_told(tmp_path: Path) -> None:
+    scene = tmp_path / "wheel.scene.toml"
+    scene.write_text(WHEEL + '[[lock]]\njoint = "axle"\nat = 0.1\n', encoding="utf-8")
+    out = call("estop", str(scene), "--qd", "axle=1", "--output-format", "json")
+    found = json.loads(out.out)
+    # 2 kg·m² at 1 rad/s against 5 N·m
+    assert found["time"] == pytest.approx(0.4) and found["joints"][0]["travel"] == pytest.approx(0.2)
+    assert "the locks that the scene closes at a time are left out: a stop has brakes" in found["notes"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--brake", "world→lbr_iiwa_link_0:torque=1"), "fixed joint"),
+        (
+            ("--brake", "lbr_iiwa_joint_1:torque=9,delay=-0.1"),
+            "_joint_1' is -0.1",
+        ),
+        (("--brake", "torque=1"), "--brake has 'torque=1'"),
+        (("--payload", "hand:3"), "'hand', which is no body"),
+        (("--payload", "heavy"), "--payload has 'heavy'"),
+        (("--q", "lbr_iiwa_joint_2=3"), "above its upper limit"),
+        (("--category", "4"), "no stop category 4"),
+        (("--at", "0.3"), "--at says when in a motion"),
+        (("--trajectory", "missing.csv"), "the table cannot be read"),
+        (("--tool", "hand"), "the tool is 'hand'"),
+    ],
+)
+def test_bad_input_is_one_sentence(options: tuple[str, ...], words: str) -> None:
+    outcome = call(*STOP, *options)
+    assert outcome.code == 2 and outcome.out == ""
+    assert words in outcome.err and outcome.err.count("\n") == 1

@@ -1,0 +1,181 @@
+"""Many stops of one robot against single ones, and the table that a maker would print."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pybullet_data
+import pytest
+
+import mbplugin as mb
+from mbplugin.errors import BadUsage, UnknownName
+from mbplugin.model.mechanism import Freedom
+from mbplugin.model.scene import Brake, Payload, Scene
+from mbplugin.stopping.compiled.batch import StopMachine
+from mbplugin.stopping.outcome.joints import joint_stops
+from mbplugin.stopping.run import estop, make_scenario
+from mbplugin.stopping.stop import run_stop
+from mbplugin.stopping.table.axes import table_axes
+from mbplugin.stopping.table.extension import Poser
+from mbplugin.stopping.table.values import StoppingTable
+from rod_arms import arm, two_rods
+
+IIWA = Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf"
+
+
+@pytest.fixture(scope="module")
+def iiwa() -> Scene:
+    return mb.load(IIWA, base="fixed")
+
+
+@pytest.fixture(scope="module")
+def table(iiwa: Scene) -> StoppingTable:
+    return mb.stopping_table(iiwa, payload=7.0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_quick_stops_are_those_of_the_runner(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 2 + seed
+    mech = arm(tuple(rng.uniform(0.3, 0.8, n)))
+    brakes = [
+        Brake(f"j{k}", t, 1.1 * t, rng.uniform(0, 3), rng.uniform(0, 0.02), rng.uniform(0, 0.02))
+        for k, t in enumerate(rng.uniform(20, 90, n) / (1 + np.arange(n)))
+    ]
+    q, qd = rng.uniform(-1, 1, n), rng.uniform(-3, 3, n)
+    scenario = make_scenario(mech, q, qd, brakes=brakes, payload=1.0)
+    scenario = replace(scenario, duration=1.5, rtol=1e-10, atol=1e-12)
+    motion = run_stop(scenario)
+    slow = joint_stops(scenario, motion)
+    quick = StopMachine(scenario, rtol=1e-9, atol=1e-11).stop(q, qd)
+    assert quick.travels == pytest.approx(motion.q[-1] - q, abs=1e-6)
+    if motion.outcome == "stopped":
+        assert quick.times == pytest.approx([joint.time for joint in slow], abs=1e-5)
+        assert quick.time == pytest.approx(motion.time[-1], abs=1e-6)
+    else:
+        assert quick.outcome in ("not_stopped", "slipped_back")
+    assert quick.back == pytest.approx([joint.back for joint in slow], abs=1e-5)
+
+
+def test_quick_end_stop_is_that_of_the_runner() -> None:
+    mech = arm((1.0, 1.0), gravity=0.0, limits=Freedom(lower=-1.0, upper=0.3))
+    brakes = [Brake("j0", 1.0), Brake("j1", 1.0)]
+    q, qd = np.array([0.1, 0.0]), np.array([2.0, -2.0])
+    scenario = make_scenario(mech, q, qd, brakes=brakes)
+    motion, quick = run_stop(scenario), StopMachine(scenario).stop(q, qd)
+    assert motion.outcome == quick.outcome == "limit_hit"
+    assert quick.time == pytest.approx(motion.time[-1], abs=1e-7)
+    assert quick.travels == pytest.approx(motion.q[-1] - q, abs=1e-7)
+
+
+def test_payload_and_brakes_are_exchanged_in_place() -> None:
+    q, qd = np.array([0.3, -0.5]), np.array([1.0, 2.0])
+    first, second = [Brake("j0", 40.0), Brake("j1", 30.0)], [Brake("j0", 60.0), Brake("j1", 50.0, delay=0.02)]
+    machine = StopMachine(make_scenario(arm((0.5, 0.4)), q, qd, brakes=first))
+    before = machine.stop(q, qd)
+    other = make_scenario(arm((0.5, 0.4)), q, qd, brakes=second, payload=3.0)
+    machine.set_payloads((Payload("b1", 3.0, np.zeros(3), np.zeros((3, 3))),))
+    machine.set_brakes(other.brakes)
+    fresh = StopMachine(other).stop(q, qd)
+    assert machine.stop(q, qd).travels.tolist() == fresh.travels.tolist()
+    machine.set_payloads(())
+    machine.set_brakes(machine.scenario.brakes)
+    assert machine.stop(q, qd).travels.tolist() == before.travels.tolist()
+
+
+def test_led_stops_are_those_of_the_runner(iiwa: Scene) -> None:
+    q, qd = np.array([0, 0.6, 0, -1.2, 0, 0.5, 0]), np.array([1.5, 0.5, 0, -1, 0.3, 1, 2])
+    ramps = {name: 3.0 + k for k, name in enumerate(iiwa.mechanism.q_names)}
+    report = estop(iiwa, q, qd, category=1, decelerations=ramps)
+    quick = StopMachine(make_scenario(iiwa, q, qd)).led_stop(q, qd, np.array(list(ramps.values())))
+    assert quick.outcome == report.outcome == "stopped"
+    assert quick.travels == pytest.approx([joint.travel for joint in report.joints], abs=1e-9)
+    assert quick.time == pytest.approx(report.time, abs=1e-9)
+
+
+def test_what_brakes_hold_and_what_joints_move(iiwa: Scene) -> None:
+    mech = arm((1.0, 1.0))
+    machine = StopMachine(make_scenario(mech, brakes=[Brake("j0", 99.0), Brake("j1", 99.0)]))
+    for q in np.random.default_rng(1).uniform(-3, 3, (5, 2)):
+        M, h = two_rods(q, np.zeros(2))
+        assert machine.holding(q) == pytest.approx(h, abs=1e-9)
+        assert machine.inertias(q) == pytest.approx(np.diag(M))
+
+
+def test_rolls_are_left_out(iiwa: Scene) -> None:
+    assert [a[-1] for a in table_axes(iiwa.mechanism, "lbr_iiwa_link_7")] == ["1", "2", "4"]
+    with pytest.raises(UnknownName, match="axis 'elbow'"):
+        mb.stopping_table(iiwa, axes=["elbow"])
+
+
+def test_stretched_and_drawn_in() -> None:
+    """Two rods and a wrist: the reach by hand, its shares by bending the elbow, the pull of gravity down."""
+    mech = arm((0.7, 0.5, 0.2))
+    machine = StopMachine(make_scenario(mech, brakes=[Brake(f"j{k}", 99.0) for k in range(3)], tool="b2"))
+    poser = Poser(machine, ("j0", "j1"))
+    full = poser.pose("j0", 1.0)
+    assert full.extension == pytest.approx(1.2, abs=1e-9)
+    # stretched out level, and moving down
+    assert abs(np.sin(full.q[0])) < 0.05 and full.sense * np.cos(full.q[0]) < 0
+    third = poser.pose("j0", 0.66)
+    assert third.extension == pytest.approx(0.66 * 1.2, abs=0.01)
+    elbow = np.arccos((0.792**2 - 0.7**2 - 0.5**2) / (2 * 0.7 * 0.5))
+    assert abs(third.q[1]) == pytest.approx(elbow, abs=0.03)
+
+
+def test_the_grid(table: StoppingTable) -> None:
+    assert len(table.rows) == 66
+    zero = [row for row in table.rows if row["category"] == 0]
+    assert [row["axis"] for row in zero] == [1, 2, 3]
+    assert all(row["speed_percent"] == row["payload_percent"] == 100 for row in zero)
+    one = [row for row in table.rows if row["category"] == 1]
+    assert [sum(row["axis"] == k for row in one) for k in (1, 2, 3)] == [27, 27, 9]
+    for row in one:
+        # delay at full rate, then a constant deceleration
+        ramp = row["speed"] / row["deceleration"]
+        if row["outcome"] == "limit_hit":
+            assert row["rest_time"] < 0.015 + ramp
+            continue
+        assert row["time"] == pytest.approx(0.015 + ramp, abs=1e-12)
+        assert row["distance"] == pytest.approx(row["speed"] * (0.015 + 0.5 * ramp), abs=1e-12)
+
+
+def test_a_table_row_is_a_stop(iiwa: Scene, table: StoppingTable) -> None:
+    row = table.rows[0]
+    machine = StopMachine(make_scenario(iiwa))
+    machine.set_payloads((Payload("lbr_iiwa_link_7", 7.0, np.zeros(3), np.zeros((3, 3))),))
+    pose = Poser(machine, table.axes).pose(table.axes[0], 1.0)
+    qd = np.zeros(7)
+    qd[0] = pose.sense * row["speed"]
+    report = estop(iiwa, pose.q, qd, payload=7.0)
+    assert report.joints[0].time == pytest.approx(row["time"], rel=1e-4)
+    assert abs(report.joints[0].travel) == pytest.approx(row["distance"], rel=1e-4)
+
+
+def test_files(table: StoppingTable, tmp_path: Path) -> None:
+    for ending in ("csv", "json", "html"):
+        table.save(tmp_path / f"table.{ending}")
+    lines = (tmp_path / "table.csv").read_text().splitlines()
+    assert "# computed, not measured" in lines
+    rows = list(csv.DictReader(io.StringIO("\n".join(line for line in lines if line[0] != "#"))))
+    assert len(rows) == 66 and float(rows[0]["time"]) == table.rows[0]["time"]
+    document = json.loads((tmp_path / "table.json").read_text())
+    assert document["rows"][0]["joint"] == "lbr_iiwa_joint_1" and document["computed_not_measured"] is True
+    page = (tmp_path / "table.html").read_text()
+    assert page.count("<figure") == 6 and page.count("<tr") == 67 and "computed, not measured" in page
+    with pytest.raises(BadUsage, match=r"cannot be written as \.pdf"):
+        table.save(tmp_path / "table.pdf")
+
+
+def test_tables_that_cannot_be(iiwa: Scene) -> None:
+    with pytest.raises(BadUsage, match="full speed of joint 'j0'"):
+        mb.stopping_table(arm((1.0,)), brakes=[Brake("j0", 5.0)])
+    speeds = {"j0": 1.0}
+    with pytest.raises(BadUsage, match="no ramp for joint 'j0'"):
+        mb.stopping_table(arm((1.0,)), brakes=[Brake("j0", 50.0)], speeds=speeds)
+    assert len(mb.stopping_table(arm((1.0,)), brakes=[Brake("j0", 50.0)], speeds=speeds, categories=[0]).rows)

@@ -1,0 +1,256 @@
+"""``mbplugin sweep``: its report against its part files, states of a motion, backends, bad input."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+from command_line import ROOT, call
+from mbplugin.cli.shared.progress import count_bar
+from mbplugin.simulation.run import simulate
+from mbplugin.stopping.scenario.start import Recorded
+from mbplugin.stopping.sweep import backend as sweep_backend
+from rod_arms import arm
+
+pq = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("joblib")
+
+SCENE = """
+gravity = [0, -9.81, 0]
+body = [
+  { name = "upper", mass = 3.0, com = [0.25, 0, 0], inertia = [0.01, 0.06, 0.06] },
+  { name = "lower", mass = 2.0, com = [0.2, 0, 0], inertia = [0.01, 0.03, 0.03] },
+]
+pair = [
+  { name = "j0", type = "revolute", body_a = "world", body_b = "upper", xyz_a = [0, 0, 0] },
+  { name = "j1", type = "revolute", body_a = "upper", body_b = "lower", xyz_a = [0.5, 0, 0] },
+]
+brake = [
+  { joint = "j0", torque = 90.0, viscous = 1.0, delay = 0.01, engagement = 0.01 },
+  { joint = "j1", torque = 30.0, delay = 0.01 },
+]
+"""
+STATE = ("--q", "j0=0.3,j1=-0.4", "--qd", "j0=1.5,j1=-1", "--payload", "2", "--jobs", "1")
+VARIED = ("--q-spread", "0.3", "--speed-range", "0.2,1", "--torque-tolerance", "0.2")
+VARIED = (*VARIED, "--delay-tolerance", "0.3", "--payload-range", "0,1.5", "--seed", "7")
+
+
+@pytest.fixture(name="scene")
+def scene_file(tmp_path: Path) -> str:
+    path = tmp_path / "arm.scene.toml"
+    path.write_text(SCENE, encoding="utf-8")
+    return str(path)
+
+
+def table_in(folder: Path) -> dict[str, list[float]]:
+    tables = [pq.read_table(file).to_pydict() for file in sorted(folder.glob("part-*.parquet"))]
+    return {name: [value for table in tables for value in table[name]] for name in tables[0]}
+
+
+def test_the_report_is_that_of_the_part_files(scene: str, tmp_path: Path) -> None:
+    out = tmp_path / "stops"
+    command = ("sweep", scene, "--out", str(out), "--number", "300", *STATE, *VARIED)
+    outcome = call(*command, "--output-format", "json")
+    assert outcome.code == 0, outcome.err
+    found = json.loads(outcome.out)
+    jsonschema.validate(found, json.loads(call("schema", "sweep").out))
+    table = table_in(out)
+    assert len(table["stop"]) == 300 == found["stops"]
+    rested = np.array(table["outcome"]) == "stopped"
+    assert {o["outcome"]: o["stops"] for o in found["outcomes"]}["stopped"] == rested.sum()
+    for quantity in found["quantities"]:
+        values = np.abs(np.array(table[quantity["name"]]))[rested]
+        for one in quantity["quantiles"]:
+            assert one["value"] == pytest.approx(np.quantile(values, one["share"]))
+        assert abs(table[quantity["name"]][quantity["worst"]["stop"]]) == values.max()
+    units = {quantity["name"]: quantity["unit"] for quantity in found["quantities"]}
+    assert units["time j0"] == "s" and units["travel j0"] == "rad" and units["tool_distance"] == "m"
+    # the folder is complete, so it is only read
+    kept = {file: file.stat().st_mtime_ns for file in out.iterdir()}
+    text = call(*command)
+    assert text.code == 0 and "computed, not measured" in text.out and "stopped: " in text.out
+    assert {file: file.stat().st_mtime_ns for file in out.iterdir()} == kept
+
+
+def test_a_case_is_the_stop_that_estop_computes(scene: str, tmp_path: Path) -> None:
+    """The worst stop, computed by itself from what the report says that it starts from."""
+    command = ("sweep", scene, "--out", str(tmp_path / "stops"), "--number", "40", *STATE, *VARIED)
+    found = json.loads(call(*command, "--output-format", "json").out)
+    worst = next(q["worst"] for q in found["quantities"] if q["name"] == "travel j0")
+    case = next(case for case in found["cases"] if case["stop"] == worst["stop"])
+    named = {key: ",".join(f"{k}={v!r}" for k, v in case[key].items()) for key in ("q", "qd")}
+    (payload,) = case["payloads"]
+    keys = {"torque": "torque", "static_torque": "static", "viscous": "viscous", "delay": "delay"}
+    brakes = [
+        f"{b['joint']}:"
+        + ",".join(f"{k}={b[key]!r}" for k, key in {**keys, "engagement": "engagement"}.items())
+        for b in case["brakes"]
+    ]
+    alone = call(
+        *("estop", scene, "--q", named["q"], "--qd", named["qd"], "--payload", repr(payload["mass"])),
+        *(part for brake in brakes for part in ("--brake", brake)),
+        *("--output-format", "json"),
+    )
+    joint = json.loads(alone.out)["joints"][0]
+    assert abs(joint["travel"]) == pytest.approx(worst["value"], rel=1e-4)
+
+
+def test_states_of_a_motion_from_either_file(scene: str, tmp_path: Path) -> None:
+    motion = (
+        "simulate",
+        scene,
+        "--duration",
+        "0.3",
+        "--q",
+        "j0=0.3,j1=-0.4",
+        "--qd",
+        "j0=1.5",
+        "--samples",
+        "9",
+    )
+    tables = []
+    for ending in ("csv", "npz"):
+        file = tmp_path / f"motion.{ending}"
+        assert call(*motion, "--save", str(file)).code == 0
+        out = tmp_path / f"stops-{ending}"
+        command = ("sweep", scene, "--out", str(out), "--number", "30", "--jobs", "1", "--limits", "ignore")
+        assert call(*command, "--trajectory", str(file)).code == 0
+        tables.append(table_in(out))
+    assert tables[0] == tables[1]
+    rates = np.load(tmp_path / "motion.npz")["qd"]
+    for pair in zip(tables[0]["rate j0"], tables[0]["rate j1"], strict=True):
+        assert (np.abs(rates - pair).max(axis=1) < 1e-12).any()
+    assert len(set(tables[0]["rate j0"])) > 4
+
+
+def test_a_stop_starts_at_a_moment_of_saved_arrays(tmp_path: Path) -> None:
+    mech = arm((0.5, 0.4))
+    motion = simulate(mech, 0.4, qd0={"j0": 2.0}, rtol=1e-11, samples=80)
+    for ending in ("npz", "csv"):
+        motion.save(tmp_path / f"motion.{ending}")
+        q, qd, qdd = Recorded(tmp_path / f"motion.{ending}", 0.2025).state(mech, np.zeros(2))
+        there = motion.resample(np.array([0.2025]))
+        assert q == pytest.approx(there.q[0], abs=1e-8)
+        assert qd == pytest.approx(there.qd[0], abs=1e-5)
+        assert qdd == pytest.approx(there.qdd[0], abs=1e-2)
+
+
+def test_a_cluster_at_an_address_gives_the_same_files(scene: str, tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    command = ("sweep", scene, "--number", "30", *STATE, *VARIED)
+    assert call(*command, "--out", str(tmp_path / "one")).code == 0
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
+        address = ("--backend", "dask", "--address", cluster.scheduler_address)
+        assert call(*command, "--out", str(tmp_path / "dask"), *address).code == 0
+    assert table_in(tmp_path / "one") == table_in(tmp_path / "dask")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["dask", "ray"])
+def test_a_cluster_of_this_machine_gives_the_same_files(
+    backend: str, scene: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip({"dask": "distributed", "ray": "ray"}[backend])
+    # nothing is left in the user's home, and nobody is told
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    command = ("sweep", scene, "--number", "600", *STATE, *VARIED)
+    assert call(*command, "--out", str(tmp_path / "one")).code == 0
+    there = call(*command, "--out", str(tmp_path / "two"), "--backend", backend, "--jobs", "2")
+    assert there.code == 0, there.err
+    assert table_in(tmp_path / "one") == table_in(tmp_path / "two")
+
+
+def test_an_interrupted_sweep_goes_on(scene: str, tmp_path: Path) -> None:
+    out = tmp_path / "stops"
+    command = ("sweep", scene, "--out", str(out), "--number", "20000", *STATE, *VARIED)
+    # a job in the background ignores Ctrl-C
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    code = f"{heed}; from mbplugin.cli import main; main()"
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, *command], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    until = time.monotonic() + 120
+    while not list(out.glob("part-*")) and child.poll() is None and time.monotonic() < until:
+        time.sleep(0.005)
+    os.kill(child.pid, signal.SIGINT)
+    told, complaint = child.communicate(timeout=60)
+    assert child.returncode == 130 and told == b""
+    assert complaint.decode() == f"mbplugin: interrupted; the same command goes on in {out}.\n"
+    assert 1 <= len(list(out.glob("part-*.parquet"))) < 80
+    assert not list(out.glob(".part-*"))
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_bar_is_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
+    for stream in (Terminal(), io.StringIO()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with count_bar("stops") as told:
+            assert (told is None) is not stream.isatty()
+            if told is not None:
+                told(250, 1000)
+                told(500, 1000)
+        assert ("500 of 1000 stops" in stream.getvalue()) is stream.isatty()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--number", "0"), "a sweep of 0 stops"),
+        (("--seed", "-2"), "the seed is -2"),
+        (("--speed-range", "1"), "--speed-range has '1'"),
+        (("--speed-range", "2,1"), "the speed range is 2 to 1"),
+        (("--payload-range", "-1,1", "--payload", "2"), "the payload range is -1 to 1"),
+        (("--payload-range", "0,1"), "a payload is to vary, and there is none"),
+        (("--torque-tolerance", "1"), "the torque tolerance is 1"),
+        (("--delay-tolerance", "nan"), "the delay tolerance is nan"),
+        (("--q-spread", "-0.1"), "the q spread is -0.1"),
+        (("--trajectory", "missing.csv"), "the table cannot be read"),
+        (("--trajectory", "missing.npz"), "the arrays cannot be read"),
+        (("--backend", "spark"), "'spark'"),
+        (("--jobs", "0"), "0 processes were asked for"),
+        (("--address", "host:8786"), "'loky' has no address"),
+        (("--brake", "j2:torque=1"), "unknown joint 'j2'"),
+    ],
+)
+def test_bad_input_is_one_sentence(options: tuple[str, ...], words: str, scene: str, tmp_path: Path) -> None:
+    outcome = call("sweep", scene, "--out", str(tmp_path / "stops"), "--number", "3", *options)
+    assert outcome.code == 2 and outcome.out == ""
+    assert words in outcome.err and outcome.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("backend", ["dask", "ray"])
+def test_a_missing_backend_is_named(
+    backend: str, scene: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep_backend, "find_spec", lambda name: None)
+    outcome = call("sweep", scene, "--out", str(tmp_path / "s"), "--number", "3", "--backend", backend)
+    said = f"mbplugin: {backend} is not installed; pip install 'mbplugin[{backend}]'.\n"
+    assert (outcome.code, outcome.err) == (2, said)
+    assert not (tmp_path / "s").exists()
+
+
+def test_loops_are_for_single_stops(tmp_path: Path) -> None:
+    scene = str(ROOT / "assets" / "four_bar.scene.toml")
+    outcome = call("sweep", scene, "--out", str(tmp_path / "s"), "--number", "3", "--brake", "j0:torque=5")
+    assert outcome.code == 2 and "remedy" not in outcome.err
+    assert "use estop for single stops" in outcome.err
+
+
+def test_the_schema_in_docs_is_current() -> None:
+    written = (ROOT / "docs" / "sweep.schema.json").read_text(encoding="utf-8")
+    assert written == call("schema", "sweep").out, "make schemas"

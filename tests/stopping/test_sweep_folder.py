@@ -1,0 +1,209 @@
+"""A sweep's folder in which files are cut, foreign or exchanged: the table is that of an undisturbed run."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from command_line import ROOT, Outcome, call
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("joblib")
+
+ARM = """
+body = [{ name = "upper", mass = 3.0, com = [0.25, 0, 0], inertia = [0.01, 0.06, 0.06] }]
+pair = [{ name = "j0", type = "revolute", body_a = "world", body_b = "upper", xyz_a = [0, 0, 0] }]
+brake = [{ joint = "j0", torque = 90.0 }]
+state = { qd = { j0 = 1.0 } }
+"""
+#: Parts hold 250 stops: 250, 250 and 100 of them.
+STOPS, PARTS = 600, 3
+
+
+def part(folder: Path, number: int) -> Path:
+    return folder / f"part-{number:06d}.parquet"
+
+
+def command(scene: Path, out: Path, seed: int = 1) -> tuple[str, ...]:
+    varied = ("--q-spread", "0.3", "--torque-tolerance", "0.2", "--seed", str(seed), "--jobs", "1")
+    return ("sweep", str(scene), "--out", str(out), "--number", str(STOPS), *varied)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the scene, a finished sweep of it, and one with another seed."""
+    folder = tmp_path_factory.mktemp("sweeps")
+    (folder / "arm.scene.toml").write_text(ARM)
+    for seed, name in ((1, "stops"), (2, "other")):
+        outcome = call(*command(folder / "arm.scene.toml", folder / name, seed))
+        assert outcome.code == 0 and outcome.err == "", outcome.err
+    return folder
+
+
+@pytest.fixture
+def copy(finished: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be damaged."""
+    shutil.copytree(finished, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def rows(folder: Path) -> list[dict[str, object]]:
+    files = sorted(folder.glob("part-*.parquet"))
+    return [row for file in files for row in pq.read_table(file).to_pylist()]
+
+
+def in_process(*arguments: str, before: Callable[[], None] | None = None) -> Outcome:
+    done = subprocess.run(
+        [sys.executable, "-m", "mbplugin", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=ROOT,
+        preexec_fn=before,
+    )
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def cut(file: Path, other: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+def empty(file: Path, other: Path) -> None:
+    file.write_bytes(b"")
+
+
+def rubbish(file: Path, other: Path) -> None:
+    file.write_bytes(b"PAR1" + bytes(range(256)) * 40 + b"PAR1")
+
+
+def foreign(file: Path, other: Path) -> None:
+    pq.write_table(pa.table({"price": [1.0, 2.0]}), file)
+
+
+def bare(file: Path, other: Path) -> None:
+    """The right table without a word about what it is, as an earlier version wrote it."""
+    pq.write_table(pq.read_table(file).replace_schema_metadata(None), file)
+
+
+def neighbour(file: Path, other: Path) -> None:
+    shutil.copy(part(file.parent, 0), file)
+
+
+def of_another_sweep(file: Path, other: Path) -> None:
+    shutil.copy(other / file.name, file)
+
+
+def changed(file: Path, other: Path) -> None:
+    """One time of one stop differs, and nothing else."""
+    table = pq.read_table(file)
+    column = table.column_names.index("time")
+    times = table.column("time").to_pylist()
+    times[7] *= 2
+    pq.write_table(table.set_column(column, table.field(column), pa.array(times)), file)
+
+
+def too_long(file: Path, other: Path) -> None:
+    """Small in the file, a terabyte when it is read as it claims."""
+    table = pq.read_table(file)
+    longer = pa.concat_tables([table] * 400).replace_schema_metadata(table.schema.metadata)
+    pq.write_table(longer, file)
+
+
+WORDS = {
+    cut: "it cannot be read",
+    empty: "it cannot be read",
+    rubbish: "it cannot be read",
+    foreign: "it does not say which stops",
+    bare: "it does not say which stops",
+    neighbour: "it holds the stops 0 to 249",
+    of_another_sweep: "it belongs to another sweep",
+    changed: "its checksum does not fit",
+    too_long: "it has other columns or rows",
+}
+
+
+@pytest.mark.parametrize("damage", WORDS, ids=lambda damage: damage.__name__)
+def test_a_part_that_does_not_fit_is_named_and_computed_again(
+    damage: Callable[[Path, Path], None], finished: Path, copy: Path
+) -> None:
+    damage(part(copy / "stops", 1), copy / "other")
+    outcome = call(*command(copy / "arm.scene.toml", copy / "stops"), "--output-format", "json")
+    assert outcome.code == 0
+    assert outcome.err.count("\n") == 1
+    assert f"part-000001.parquet was made anew: {WORDS[damage]}" in outcome.err
+    assert rows(copy / "stops") == rows(finished / "stops")
+    assert len({row["stop"] for row in rows(copy / "stops")}) == STOPS
+    document = json.loads(outcome.out)
+    assert document["stops"] == STOPS
+    assert [file["file"] for file in document["replaced"]] == ["part-000001.parquet"]
+
+
+def test_parts_that_changed_places_are_both_computed_again(finished: Path, copy: Path) -> None:
+    first, second = part(copy / "stops", 0), part(copy / "stops", 1)
+    first.rename(copy / "aside")
+    second.rename(first)
+    (copy / "aside").rename(second)
+    outcome = in_process(*command(copy / "arm.scene.toml", copy / "stops"))
+    assert outcome.code == 0
+    assert outcome.err.count("was made anew: it holds the stops") == 2
+    assert rows(copy / "stops") == rows(finished / "stops")
+
+
+@pytest.mark.parametrize(
+    "note",
+    [b"", b"{", b"[]", b"3", b"null", b'{"plan": 3}', b"[" * 4000, b"\xff\xfe\x00", b" " * 100_000],
+)
+def test_a_malformed_note_is_written_again(note: bytes, finished: Path, copy: Path) -> None:
+    right = (copy / "stops" / "sweep.json").read_bytes()
+    (copy / "stops" / "sweep.json").write_bytes(note)
+    outcome = call(*command(copy / "arm.scene.toml", copy / "stops"))
+    said = "mbplugin: sweep.json was made anew: it does not say which sweep this is.\n"
+    assert (outcome.code, outcome.err) == (0, said)
+    assert (copy / "stops" / "sweep.json").read_bytes() == right
+    assert rows(copy / "stops") == rows(finished / "stops")
+
+
+def test_another_sweep_is_not_overwritten_because_its_note_is_damaged(copy: Path) -> None:
+    (copy / "stops" / "sweep.json").write_text("{")
+    before = rows(copy / "stops")
+    outcome = call(*command(copy / "arm.scene.toml", copy / "stops", seed=3))
+    assert outcome.code == 2 and "the folder holds another sweep" in outcome.err
+    assert rows(copy / "stops") == before
+
+
+@pytest.mark.parametrize("name", ["sweep.json", "part-000001.parquet"])
+def test_what_is_no_file_is_refused(name: str, copy: Path) -> None:
+    """A folder in its place cannot be replaced; a pipe is never opened, or it would wait for ever."""
+    (copy / "stops" / name).unlink()
+    (copy / "stops" / name).mkdir()
+    outcome = in_process(*command(copy / "arm.scene.toml", copy / "stops"))
+    assert outcome.code == 2 and outcome.out == ""
+    assert outcome.err.count("\n") == 1 and "Traceback" not in outcome.err
+    (copy / "stops" / name).rmdir()
+    os.mkfifo(copy / "stops" / name)
+    assert in_process(*command(copy / "arm.scene.toml", copy / "stops")).code in (0, 2)
+
+
+def little_room() -> None:
+    """No file of this process can hold more than 2 kB: what a full disk does, done to one process."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_full_disk_is_one_sentence(jobs: str, finished: Path, tmp_path: Path) -> None:
+    arguments = (*command(finished / "arm.scene.toml", tmp_path / "stops")[:-1], jobs)
+    outcome = in_process(*arguments, before=little_room)
+    assert outcome.code == 2 and outcome.out == ""
+    lines = [line for line in outcome.err.splitlines() if "machine code" not in line]
+    assert len(lines) == 1 and "a part of the sweep cannot be written (file too large)" in lines[0]
+    assert not list((tmp_path / "stops").glob("*part-*"))

@@ -1,0 +1,241 @@
+"""Rows of a stopping table: both times, what else moves, the tool's way, and the command that repeats it."""
+
+from __future__ import annotations
+
+import csv
+import importlib.metadata
+import io
+import json
+import shlex
+from html import escape
+from math import sin, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+import mbplugin as mb
+from command_line import ASSETS, call
+from mbplugin.model.mechanism import Freedom
+from mbplugin.model.scene import Brake
+from mbplugin.stopping.compiled.batch import StopMachine
+from mbplugin.stopping.run import estop, make_scenario
+from rod_arms import arm
+from two_rod_stops import slide_to_rest
+
+#: Two rods of 1 kg and 1 m in a vertical plane, as in ``two_rods``. The shoulder holds them level, and slips
+#: when the elbow's brake pulls on it; the payload has an inertia, which no option of a command can state.
+WEAK_SHOULDER = """
+gravity = [0, -9.81, 0]
+[state]
+qd = { j1 = 0.25 }
+[[body]]
+name = "upper"
+mass = 1.0
+com = [0.5, 0, 0]
+inertia = [0.001, 0.08333333333333333, 0.08333333333333333]
+[[body]]
+name = "lower"
+mass = 1.0
+com = [0.5, 0, 0]
+inertia = [0.001, 0.08333333333333333, 0.08333333333333333]
+[[pair]]
+name = "j0"
+type = "revolute"
+body_a = "world"
+body_b = "upper"
+xyz_a = [0, 0, 0]
+[[pair]]
+name = "j1"
+type = "revolute"
+body_a = "upper"
+body_b = "lower"
+xyz_a = [1, 0, 0]
+[[body]]
+name = "tool"
+mass = 0.1
+inertia = [0.001, 0.001, 0.001]
+[[pair]]
+name = "flange"
+type = "fixed"
+body_a = "lower"
+body_b = "tool"
+xyz_a = [1, 0, 0]
+[[brake]]
+joint = "j0"
+torque = 45
+delay = 0.01
+engagement = 0.02
+[[brake]]
+joint = "j1"
+torque = 60
+delay = 0.015
+[[payload]]
+body = "tool"
+mass = 0.5
+com = [0.1, 0, 0]
+inertia = [0.01, 0.02, 0.02]
+"""
+SPEEDS = ("--speed", "j0=2,j1=6")
+
+
+@pytest.fixture(name="scene")
+def scene_file(tmp_path: Path) -> str:
+    path = tmp_path / "weak shoulder.scene.toml"
+    path.write_text(WEAK_SHOULDER, encoding="utf-8")
+    return str(path)
+
+
+def rows_of(*arguments: str) -> list[dict[str, Any]]:
+    outcome = call("stop-table", *arguments, "--output-format", "json")
+    assert outcome.code == 0, outcome.err
+    rows: list[dict[str, Any]] = json.loads(outcome.out)["rows"]
+    return rows
+
+
+def repeated(row: dict[str, Any]) -> dict[str, Any]:
+    """Run the command of a row."""
+    program, *arguments = shlex.split(row["command"])
+    assert program == "mbplugin"
+    outcome = call(*arguments, "--output-format", "json")
+    assert outcome.code == 0, (row["command"], outcome.err)
+    found: dict[str, Any] = json.loads(outcome.out)
+    return found
+
+
+def assert_repeats(row: dict[str, Any]) -> None:
+    """The command of a row gives its numbers, and what it does not name does not move."""
+    stop = repeated(row)
+    joints = {joint["name"]: joint for joint in stop["joints"]}
+    axis = joints.pop(row["joint"])
+    assert stop["outcome"] == row["outcome"]
+    assert row["time"] == pytest.approx(axis["time"], rel=2e-5)
+    assert row["rest_time"] == pytest.approx(stop["time"], rel=2e-5)
+    assert row["sense"] * row["distance"] == pytest.approx(axis["travel"], rel=2e-5)
+    assert row["tool_distance"] == pytest.approx(stop["tool"]["distance"], rel=2e-5)
+    assert row["tool_displacement"] == pytest.approx(stop["tool"]["displacement"], rel=2e-5)
+    assert row["q"] == {joint["name"]: joint["start"] for joint in stop["joints"]}
+    slips = {slip["joint"]: slip for slip in row["slips"]}
+    for name, joint in joints.items():
+        travel, time = (slips[name]["travel"], slips[name]["time"]) if name in slips else (0.0, 0.0)
+        assert joint["travel"] == pytest.approx(travel, rel=2e-5, abs=1e-8)
+        assert not travel or joint["time"] == pytest.approx(time, rel=2e-5)
+
+
+@pytest.mark.parametrize("shoulder", [45, 4])
+def test_every_row_is_one_command(scene: str, shoulder: int) -> None:
+    """With 4 N·m the shoulder lets the arm swing down and back."""
+    options = (*SPEEDS, "--deceleration", "j0=3,j1=20")
+    options += ("--brake", f"j0:torque={shoulder},delay=0.01,engagement=0.02")
+    rows = rows_of(scene, *options, "--category", "0") + rows_of(scene, *options)[2::7]
+    assert any(row["slips"] for row in rows) and {row["category"] for row in rows} == {0, 1}
+    assert ({row["outcome"] for row in rows} == {"stopped"}) == (shoulder == 45)
+    for row in rows:
+        assert_repeats(row)
+
+
+def test_the_command_states_what_the_table_was_told(scene: str) -> None:
+    """Other brakes, and a payload in place of the scene's."""
+    brakes = ("--brake", "j0:torque=70,viscous=0.3,delay=0.01", "--brake", "j1:torque=20,wear=0.9")
+    rows = rows_of(scene, *SPEEDS, *brakes, "--payload", "0.8", "--tool", "tool", "--category", "0")
+    for row in rows:
+        assert row["payload"] == 0.8
+        assert_repeats(row)
+
+
+def test_rows_of_an_arm_with_six_joints() -> None:
+    rows = rows_of(str(ASSETS / "arm_6r.scene.toml"), "--payload", "5")
+    for row in (*rows[:3], *rows[3::21]):
+        assert_repeats(row)
+
+
+def test_the_ur5_elbow_pulls_the_shoulder_along() -> None:
+    """The elbow rests after 23 ms, the arm after 288 ms: the shoulder slips (found by other programs)."""
+    try:
+        files = importlib.metadata.files("example-robot-data") or []
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("needs example-robot-data")
+    path = next(file for file in files if str(file).endswith("/ur5_robot.urdf")).locate()
+    row = rows_of(str(path), "--base", "fixed", "--payload", "5", "--category", "0")[2]
+    assert row["joint"] == "elbow_joint" and row["time"] == pytest.approx(0.0229, abs=1e-4)
+    assert row["rest_time"] == pytest.approx(0.288, abs=1e-4)
+    assert row["tool_displacement"] == pytest.approx(0.218, abs=1e-3)
+    (slip, _) = row["slips"]
+    assert slip["joint"] == "shoulder_lift_joint" and slip["time"] == row["rest_time"]
+    assert_repeats(row)
+
+
+def test_a_slipping_shoulder_against_an_own_integration() -> None:
+    """The elbow of two rods is braked; the shoulder's brake slides as long as it has to."""
+    mech, torques = arm((1.0, 1.0)), np.array([25.0, 40.0])
+    brakes = [Brake(f"j{k}", torque) for k, torque in enumerate(torques)]
+    speeds, axes = {"j0": 1.0, "j1": 5.0}, ["j0", "j1"]
+    row = mb.stopping_table(mech, axes=axes, brakes=brakes, speeds=speeds, categories=[0], tool="b1").rows[1]
+    q = np.array(list(row["q"].values()))
+    end = slide_to_rest(q, np.array([0.0, row["sense"] * 5.0]), torques)
+    assert row["joint"] == "j1" and row["rest_time"] == pytest.approx(end.time, rel=1e-6)
+    assert row["time"] == pytest.approx(end.times[1], rel=1e-6) and row["time"] < 0.9 * row["rest_time"]
+    (slip,) = row["slips"]
+    assert slip["travel"] == pytest.approx(end.q[0] - q[0], rel=1e-6)
+    assert row["distance"] == pytest.approx(abs(end.q[1] - q[1]), rel=1e-6)
+    assert row["command"] is None
+    # the tool is the origin of the outer rod, which only the shoulder moves
+    assert row["tool_distance"] == pytest.approx(abs(end.q[0] - q[0]), rel=1e-6)
+    assert row["tool_displacement"] == pytest.approx(2 * sin(abs(end.q[0] - q[0]) / 2), rel=1e-6)
+
+
+def test_the_way_of_the_tool_is_an_arc_and_its_displacement_the_chord() -> None:
+    """One heavy wheel with its tool at 0.4 m: ω²I/2τ of angle after 15 ms at full rate, in every report."""
+    mech, speed, torque = arm((1.2,), 3.0, gravity=0.0), 9.0, 40.0
+    angle = 9.0 * 0.015 + (3.0 * 1.2**2 / 3) * speed**2 / (2 * torque)
+    arc, chord = 0.4 * angle, 2 * 0.4 * sin(angle / 2)
+    brake = Brake("j0", torque, delay=0.015)
+    point = np.array([0.4, 0, 0])
+    report = estop(mech, qd={"j0": speed}, brakes=[brake], tool_point=point)
+    assert report.tool.distance == pytest.approx(arc, rel=1e-5)
+    assert report.tool.displacement == pytest.approx(chord, rel=1e-8)
+    assert report.naive.distance == pytest.approx(0.4 * 9.0 * 0.015, rel=1e-5)
+    assert report.naive.displacement == pytest.approx(2 * 0.4 * sin(9.0 * 0.015 / 2), rel=1e-8)
+    machine = StopMachine(make_scenario(mech, brakes=[brake], tool_point=point))
+    quick = machine.stop(np.zeros(1), np.array([speed]))
+    assert quick.tool_distance == pytest.approx(arc, rel=1e-8)
+    assert quick.tool_displacement == pytest.approx(chord, rel=1e-8)
+    led = machine.led_stop(np.zeros(1), np.array([speed]), np.array([10.0]))
+    assert led.tool_distance == pytest.approx(0.4 * (9.0 * 0.015 + speed**2 / 20), rel=1e-9)
+
+
+def test_a_led_stop_that_the_brakes_cannot_hold_or_that_meets_a_limit() -> None:
+    """Category 1: what comes after the ramp, and a limit within it, by hand."""
+    limited = arm((1.0,), gravity=0.0, limits=Freedom(lower=-1.0, upper=0.3))
+    machine = StopMachine(make_scenario(limited, brakes=[Brake("j0", 5.0, delay=0.1)]))
+    quick = machine.led_stop(np.zeros(1), np.array([2.0]), np.array([4.0]))
+    # 0.2 rad in the delay, then 0.1 = 2 t − 2 t²
+    time = 0.1 + (1 - sqrt(1 - 0.2)) / 2
+    assert quick.outcome == "limit_hit" and quick.travels == pytest.approx([0.3])
+    assert quick.time == quick.times[0] == pytest.approx(time, rel=1e-12)
+    assert quick.tool_distance == pytest.approx(0.0, abs=1e-15)
+    # a rod of 1 kg and 1 m, level: its weight is worth 4.905 N·m, and 3 N·m hold it at 52.3° from there
+    falling = make_scenario(arm((1.0,)), brakes=[Brake("j0", 3.0, static_torque=3.0)])
+    quick = StopMachine(falling, rtol=1e-10, atol=1e-12).led_stop(np.zeros(1), np.zeros(1), np.ones(1))
+
+    def left(angle: float) -> float:
+        return 9.81 / 2 * sin(angle) - 3.0 * angle
+
+    assert quick.outcome == "stopped" and quick.travels[0] == pytest.approx(-brentq(left, 0.5, 3.0), rel=1e-6)
+
+
+def test_files_hold_pose_sense_and_command(scene: str) -> None:
+    table = mb.stopping_table(mb.load(scene), speeds={"j0": 2.0, "j1": 6.0}, categories=[0])
+    text = "".join(line for line in table.text("csv").splitlines(True) if line[0] != "#")
+    for cells, row in zip(csv.DictReader(io.StringIO(text)), table.rows, strict=True):
+        assert cells["command"] == row["command"] and int(cells["sense"]) == row["sense"]
+        assert [float(cells[f"q {name}"]) for name in row["q"]] == list(row["q"].values())
+        assert bool(cells["slips"]) == bool(row["slips"])
+    page, said = table.text("html"), call("stop-table", scene, *SPEEDS, "--category", "0", "--commands").out
+    for row in table.rows:
+        assert escape(row["command"]) in page and row["command"] in said
+        assert f"{1e3 * row['time']:.1f}" in said and f"{1e3 * row['rest_time']:.1f}" in said
+    assert "j0 slips" in said and "j0 slips" in page
+    assert "mbplugin estop" not in call("stop-table", scene, *SPEEDS, "--category", "0").out

@@ -1,0 +1,120 @@
+"""Mechanisms of planar loops for the closing conditions, and their motion by other means."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbplugin.dynamics.absolute import absolute_equations
+from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.spatial import Array, Pose, rotation_from_vector
+from models import pose_at, q_at
+
+#: Links of the four-bar of the papers, m.
+L0, L1, L2, L3 = 2.0, 0.8, 1.6, 1.7
+
+
+def paper_four_bar() -> Mechanism:
+    """blajer1993 Fig. 2: relative angles clockwise from +y, cut at O₄ = (l₀, 0)."""
+    clockwise = (0.0, 0.0, -1.0)
+    ends = {"link1": L1, "link2": L2, "link3": L3}
+    bodies = tuple(
+        Body(name, mass, np.array([0, length / 2, 0]), 0.1 * mass * np.eye(3))
+        for mass, (name, length) in zip((2.0, 1.0, 3.0), ends.items(), strict=True)
+    )
+    at_origin = pose_at(np.zeros(3), clockwise)
+    pairs = (
+        Pair("a1", "revolute", WORLD, "link1", at_origin, at_origin),
+        Pair("a2", "revolute", "link1", "link2", pose_at([0, L1, 0], clockwise), at_origin),
+        Pair("a3", "revolute", "link2", "link3", pose_at([0, L2, 0], clockwise), at_origin),
+        Pair(
+            "o4",
+            "revolute",
+            WORLD,
+            "link3",
+            pose_at([L0, 0, 0], clockwise),
+            pose_at([0, L3, 0], clockwise),
+            closure=True,
+        ),
+    )
+    return Mechanism("four-bar", bodies, pairs, gravity=np.array([0.0, -9.81, 0.0]))
+
+
+def planar(
+    joints: list[tuple[str, str, str, str, tuple[float, float], float]],
+    *,
+    turn: Array | None = None,
+    seed: int = 0,
+) -> tuple[Mechanism, Array]:
+    """Planar mechanism from joints (name, type, body a, body b, point, direction of a slider in rad).
+
+    Parameters
+    ----------
+    turn : (3,) array, optional
+        Rotation vector of the whole plane, rad.
+    """
+    rng = np.random.default_rng(seed)
+    R = np.eye(3) if turn is None else rotation_from_vector(turn)
+    names = list(dict.fromkeys(b for _, _, *ends, _, _ in joints for b in ends if b != WORLD))
+    X = {WORLD: Pose.identity()}
+    for name in names:
+        X[name] = Pose(
+            R @ rotation_from_vector(np.array([0, 0, rng.uniform(-3, 3)])), R @ rng.uniform(-1, 1, 3)
+        )
+    pairs = []
+    for name, kind, a, b, point, angle in joints:
+        axis = [np.cos(angle), np.sin(angle), 0.0] if kind == "prismatic" else [0.0, 0.0, 1.0]
+        X_WP = Pose(R, np.zeros(3)) @ pose_at(np.array([*point, 0.0]), axis)
+        pairs.append(Pair(name, kind, a, b, X[a].inverse() @ X_WP, X[b].inverse() @ X_WP))
+    bodies = tuple(
+        Body(name, rng.uniform(0.5, 2), rng.uniform(-0.2, 0.2, 3), rng.uniform(0.05, 0.3) * np.eye(3))
+        for name in names
+    )
+    mech = Mechanism("planar", bodies, tuple(pairs), gravity=np.array([1.0, -9.0, 2.0]))
+    return mech, q_at(mech, X)
+
+
+def dyads(seed: int, kinds: list[str], *, shuffled: bool = True) -> tuple[Mechanism, Array]:
+    """A crank on the ground and dyads hung on it one after another, in a random plane in space.
+
+    Any pair may be the one that closes a loop, and any body its predecessor.
+    """
+    rng = np.random.default_rng(seed)
+    joints = [("crank", "revolute", WORLD, "c", (0.0, 0.0), 0.0)]
+    placed, grounded = ["c"], 0
+    for k, kind in enumerate(kinds):
+        # one end on what moved last, so that nothing becomes a truss
+        inner = placed[-1] if k else "c"
+        others = [b for b in placed if b != inner]
+        outer = WORLD if grounded == 0 or not others or rng.random() < 0.7 else str(rng.choice(others))
+        grounded += outer == WORLD
+        chain = [inner, f"d{k}", f"e{k}", outer]
+        for n, letter in enumerate(kind):
+            ends = (chain[n], chain[n + 1]) if rng.random() < 0.5 else (chain[n + 1], chain[n])
+            point = (float(rng.uniform(-1, 1)), float(rng.uniform(-1, 1)))
+            pair_type = "revolute" if letter == "R" else "prismatic"
+            joints.append((f"j{k}{n}", pair_type, *ends, point, float(rng.uniform(0, np.pi))))
+        placed += [f"d{k}", f"e{k}"]
+    if shuffled:
+        # the crank stays in front, where no loop is cut in it
+        joints = [joints[0], *(joints[1 + k] for k in rng.permutation(len(joints) - 1))]
+    return planar(joints, turn=rng.normal(size=3), seed=seed)
+
+
+def body_accelerations_by_kkt(mech: Mechanism, q: Array, qd: Array) -> Array:
+    """v̇ of all bodies from [[M, −Cᵀ], [C, 0]] (wojtyra2013 (11)), redundant rows by least squares."""
+    eq = absolute_equations(mech, q, qd)
+    n, m = len(eq.M), len(eq.C)
+    big = np.block([[eq.M, -eq.C.T], [eq.C, np.zeros((m, m))]])
+    return np.linalg.lstsq(big, np.concatenate((eq.F, eq.Gamma)), rcond=1e-11)[0][:n]
+
+
+__all__ = [
+    "L0",
+    "L1",
+    "L2",
+    "L3",
+    "body_accelerations_by_kkt",
+    "dyads",
+    "paper_four_bar",
+    "planar",
+]

@@ -1,0 +1,55 @@
+"""The command line, called in this process or in one of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from unittest import mock
+
+from mbplugin.cli.app import run
+from places import ROOT
+
+ASSETS = ROOT / "assets"
+ORACLES = ROOT / "tests" / "oracles"
+FOUR_BAR = str(ORACLES / "four_bar_4R.sdf")
+SAMPLE = ROOT / "tests" / "sample_repository"
+DOOR_1 = str(ORACLES / "door_1_hinge.sdf")
+DOOR_2 = str(ORACLES / "door_2_hinges.sdf")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Exit code, stdout and stderr."""
+
+    code: int
+    out: str
+    err: str
+
+
+def call(*arguments: str, stdin: bytes = b"") -> Outcome:
+    out, err = io.StringIO(), io.StringIO()
+    given = io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")
+    with (
+        mock.patch("sys.stdin", given),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        code = run(arguments)
+    return Outcome(code, out.getvalue(), err.getvalue())
+
+
+def call_process(*arguments: str, stdin: bytes = b"", **environment: str) -> Outcome:
+    done = subprocess.run(
+        [sys.executable, "-m", "mbplugin", *arguments],
+        input=stdin,
+        capture_output=True,
+        check=False,
+        timeout=120,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+    )
+    return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -1,0 +1,111 @@
+"""What resists a motion, by its stated law: joint damping, Coulomb friction, brakes, dampers of springs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from along import Along, spring_length
+from mbplugin.model.mechanism import Pair
+from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.simulation.trajectory.trajectory import Trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class Resistance:
+    """A freedom of a pair that is resisted: N·m·s/rad and N·m, or N·s/m and N.
+
+    Parameters
+    ----------
+    pair : Pair
+    freedom : str
+    damping, friction : float
+        Of the joint itself.
+    brakes : tuple of (closes, viscous, sliding, static)
+        Of the brakes on it; s.
+    """
+
+    pair: Pair
+    freedom: str
+    damping: float
+    friction: float
+    brakes: tuple[tuple[float, float, float, float], ...]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.pair.name, self.freedom
+
+    def viscous(self, time: Array) -> Array:
+        """All viscous parts at some times."""
+        return self.damping + sum((v * gripped(closes, time) for closes, v, _, _ in self.brakes), 0.0 * time)
+
+    def sliding(self, time: Array) -> Array:
+        """All dry parts at some times while it slides."""
+        return self.friction + sum((s * gripped(closes, time) for closes, _, s, _ in self.brakes), 0.0 * time)
+
+    def static(self, time: Array) -> Array:
+        """The most it holds at rest at some times."""
+        return self.friction + sum((s * gripped(closes, time) for closes, _, _, s in self.brakes), 0.0 * time)
+
+
+def gripped(closes: float, time: Array) -> AnyArray:
+    """Whether a brake has gripped at some times, none of which is the instant at which it does."""
+    return np.asarray(time > closes - 1e-12 * (1 + closes))
+
+
+def resistances(motion: Trajectory) -> Iterator[Resistance]:
+    """Yield all freedoms that are resisted at some time."""
+    actions = motion.actions
+    for pair in motion.mechanism.pairs:
+        for freedom, one in zip(pair.kind.free, pair.freedoms, strict=True):
+            brakes = tuple(
+                (b.closes, b.viscous, b.sliding, b.static)
+                for b in actions.brakes
+                if (b.pair, b.freedom) == (pair.name, freedom)
+            )
+            damping = one.damping if actions.damping else 0.0
+            friction = one.friction if actions.friction else 0.0
+            if damping or friction or brakes:
+                yield Resistance(pair, freedom, damping, friction, brakes)
+
+
+def is_led(motion: Trajectory, pair: str, segment: AnyArray) -> AnyArray:
+    """Whether a drive or a lock has taken over a joint, with its dry friction, in some segments."""
+    led = np.array([f"drive {pair}" in names or f"lock {pair}" in names for names in motion.active])
+    return np.asarray(led[segment])
+
+
+def lost_power(motion: Trajectory, here: Along, time: Array, segment: AnyArray) -> Array:
+    """Power that is dissipated (n,), W: ∑ c q̇² + μ |q̇| over all joints, and the dampers of springs."""
+    power = np.zeros(len(time))
+    for one in resistances(motion):
+        rate = here.rate(one.pair, one.freedom)
+        dry = np.where(is_led(motion, one.pair.name, segment), 0.0, one.sliding(time))
+        power += one.viscous(time) * rate**2 + dry * np.abs(rate)
+    for spring in motion.actions.springs:
+        if spring.damping:
+            power += spring.damping * spring_length(here, spring)[1] ** 2
+    return power
+
+
+def load_power(motion: Trajectory, here: Along) -> Array:
+    """Power of loads and constant torques (n,), W: f·v + m·ω + τ·q̇."""
+    mech, power = motion.mechanism, np.zeros(len(here.q))
+    for name, value in motion.actions.torques.items():
+        power += value * here.qd[:, mech.qd_names.index(name)]
+    for load in motion.actions.loads:
+        frame = here.frames[load.body]
+        velocity, turning = frame.at(np.asarray(load.point, dtype=float))[1], frame.w
+        if load.frame == "body":
+            velocity, turning = (np.einsum("tji,tj->ti", frame.R, v) for v in (velocity, turning))
+        power += velocity @ load.force + turning @ load.torque
+    return power
+
+
+def moved_by_tree_rates_alone(motion: Trajectory) -> bool:
+    """Whether power follows from joint rates of the tree without any pose."""
+    of_pair = motion.mechanism.tree.joint_of_pair
+    plain = all(one.pair.name in of_pair for one in resistances(motion))
+    return plain and not motion.actions.loads and not any(s.damping for s in motion.actions.springs)

@@ -1,0 +1,146 @@
+"""Sliders lead along the constraint manifold: by hand, and by the constraint matrix."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mbplugin as mb
+from command_line import ASSETS, ORACLES
+from linkage import Linkage
+from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.constraints.view import View
+from mbplugin.model.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Freedom
+from mbplugin.view.gui.lead import told
+from mbplugin.view.gui.sliders import Judged, Manifold
+
+FILES = [
+    ASSETS / "minitaur.scene.toml",
+    ASSETS / "four_bar.scene.toml",
+    ASSETS / "spatial_parallelogram.scene.toml",
+    ORACLES / "parallelogram_3UU.sdf",
+    ORACLES / "stewart_6UPS.sdf",
+    ORACLES / "slider_crank_planar.sdf",
+]
+
+
+def manifold_of(model: mb.Scene | Mechanism, q: object = None) -> Manifold:
+    found = mb.analyze(model, q)  # type: ignore[arg-type]
+    view = View(found.mechanism, found.q, plane_columns(found.planar), found.tolerance)
+    return Manifold(view, found.structural_redundancy)
+
+
+def gap(model: mb.Scene | Mechanism, q: np.ndarray) -> float:
+    """The largest position residual of all constraints, by the constraint matrix."""
+    return float(np.abs(mb.constraint_matrix(model, q).Phi).max(initial=0.0))
+
+
+def with_motor(mech: Mechanism, name: str) -> Mechanism:
+    """Give one joint a motor, so that it leads."""
+    pairs = (replace(p, freedoms=(Freedom(effort=1.0),)) if p.name == name else p for p in mech.pairs)
+    return replace(mech, pairs=tuple(pairs))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda path: path.name.split(".")[0])
+def test_a_led_pose_satisfies_the_constraints(file) -> None:  # type: ignore[no-untyped-def]
+    scene = mb.load(file)
+    manifold = manifold_of(scene)
+    start = gap(scene, manifold.view.q)
+    assert manifold.sliders
+    for slider in (manifold.sliders[0], manifold.sliders[-1]):
+        followed = manifold.lead(slider, manifold.view.q, 0.2)
+        assert followed.moved == pytest.approx(0.2, abs=1e-12) and not followed.stopped
+        assert np.abs(followed.q - manifold.view.q).max() > 0.05
+        assert gap(scene, followed.q) <= max(1e-6, 5 * start)
+
+
+def test_the_other_leading_coordinates_stay() -> None:
+    manifold = manifold_of(mb.load(ASSETS / "minitaur.scene.toml"))
+    names = manifold.mech.q_names
+    first, *others = manifold.sliders
+    assert len(others) == 7 and all(s.name.startswith("motor_") for s in manifold.sliders)
+    followed = manifold.lead(first, manifold.view.q, 0.3)
+    for slider in others:
+        k = names.index(slider.name)
+        assert followed.q[k] == manifold.view.q[k]
+    assert followed.q[names.index(first.name)] == pytest.approx(first.start + 0.3)
+
+
+@pytest.mark.parametrize("way", [1.5, -4.0])
+def test_a_crank_leads_the_others_where_the_hand_solution_has_them(way: float) -> None:
+    linkage = Linkage((1.0, 1.0, 1.0))
+    # q counts from this pose
+    start = linkage.closed(0.3)
+    mech, q = linkage.mechanism(0.3)
+    manifold = manifold_of(with_motor(mech, "O1"), q)
+    (slider,) = manifold.sliders
+    followed = manifold.lead(slider, q, way)
+    assert slider.name == "O1" and followed.q[0] == pytest.approx(way)
+    error = start + followed.q - linkage.closed(0.3 + way)
+    assert np.abs(np.angle(np.exp(1j * error))).max() < 1e-6
+
+
+def test_a_loop_ends_where_its_links_are_stretched() -> None:
+    """Ground 3, links 2, 1.2 and 1.5 m: by the law of cosines the first link stops when the others align."""
+    linkage = Linkage((1.0, 1.0, 1.0), sizes=(3.0, 2.0, 1.2, 1.5))
+    sine = (3.0**2 + 2.0**2 - (1.2 + 1.5) ** 2) / (2 * 3.0 * 2.0)
+    limit = float(np.arcsin(sine))
+    mech, q = linkage.mechanism(limit + 0.3)
+    manifold = manifold_of(with_motor(mech, "O1"), q)
+    (slider,) = manifold.sliders
+    assert slider.name == "O1"
+    followed = manifold.lead(slider, manifold.view.q, -1.0)
+    assert followed.stopped == "the loop lets it go no farther"
+    assert followed.moved == pytest.approx(-0.3, abs=2e-3)
+    assert gap(mech, followed.q) < 1e-6
+    # and it goes back
+    back = manifold.lead(slider, followed.q, 0.2)
+    assert not back.stopped and back.moved == pytest.approx(0.2)
+
+
+def test_a_step_into_another_assembly_is_none() -> None:
+    """From so far away the solver may close the loop in another way, which no robot could."""
+    mech, q = Linkage((1.0, 1.0, 1.0)).mechanism(0.3)
+    manifold = manifold_of(with_motor(mech, "O1"), q)
+    pose, reason = manifold._followed(manifold.sliders[0], q, 1.2)
+    assert reason == "the loop would have to jump" and pose is q
+
+
+def test_a_joint_stops_at_its_limit() -> None:
+    scene = mb.load(ASSETS / "arm_6r.urdf")
+    manifold = manifold_of(scene)
+    slider = manifold.sliders[1]
+    followed = manifold.lead(slider, manifold.view.q, 100.0)
+    assert followed.stopped == "j2 is at its limit"
+    assert followed.moved == pytest.approx(slider.upper - slider.start, abs=1e-3)
+
+
+def test_p_is_told_where_it_changes() -> None:
+    """The folded rectangle has p = 4 in its singular pose and 3 beside it."""
+    manifold = manifold_of(mb.load(ORACLES / "four_bar_fold_rectangle.sdf"))
+    here = manifold.judge(manifold.view.q)
+    followed = manifold.lead(manifold.sliders[0], manifold.view.q, 0.5)
+    there = manifold.judge(followed.q)
+    assert (here.degree_of_redundancy, here.singular) == (4, True)
+    assert (there.degree_of_redundancy, there.singular) == (3, False)
+    assert there.rank == here.rank + 1
+    assert told(here)[1][0] == "singular pose" and told(there)[1][0] == ""
+
+
+def test_what_is_told() -> None:
+    assert told(Judged(0, 12, False))[0] == ("p = 0, rank 12", "unique")
+    assert told(Judged(2, 12, False), "j1 stays at 3")[2] == ("j1 stays at 3", "naive")
+
+
+def test_a_door_on_two_hinges_has_one_slider() -> None:
+    manifold = manifold_of(mb.load(ORACLES / "door_2_hinges.sdf"))
+    assert [slider.name for slider in manifold.sliders] == ["h0"]
+
+
+def test_free_bases_stay() -> None:
+    scene = mb.load(ASSETS / "arm_6r.urdf", base="free")
+    manifold = manifold_of(scene)
+    assert [slider.name for slider in manifold.sliders] == ["j1", "j2", "j3", "j4", "j5", "j6"]
