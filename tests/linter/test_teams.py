@@ -14,10 +14,10 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from github_annotations import annotations
 from lxml import etree
 
 from command_line import ROOT, SAMPLE, call
+from github_annotations import annotations
 from mbplugin.linter.config.find import read_config
 from mbplugin.linter.files.targets import ENDINGS
 

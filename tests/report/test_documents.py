@@ -11,7 +11,6 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from test_transitions import dead_centre, flywheels
 
 import mbplugin as mb
 from command_line import ORACLES, call
@@ -30,6 +29,7 @@ from mbplugin.simulation.outcome import OUTCOMES, declared
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome.outcome import OUTCOMES as STOP_OUTCOMES
 from rod_arms import G, arm
+from transition_cases import dead_centre, flywheels
 
 REQUEST = {
     "duration": 1.0,

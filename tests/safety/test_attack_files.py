@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.command_line import ASSETS, ROOT, Outcome, call, call_process
 
+from command_line import ASSETS, ROOT, Outcome, call, call_process
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
 from mbplugin.model.mechanism.rigid import borne_bodies, grounded_bodies, rigid_groups
 from mbplugin.model.spatial import Pose

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trimesh
-from tests.command_line import ROOT, call, call_process
 
+from command_line import ROOT, call, call_process
 from mbplugin.readers.meshes.checks import UnusableMesh
 from mbplugin.readers.meshes.files import load_mesh
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.command_line import ASSETS, call
 
 import mbplugin as mb
+from command_line import ASSETS, call
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
 from mbplugin.model.scene import Spring
 from mbplugin.model.spatial import Pose

@@ -28,20 +28,11 @@ from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation, rotation_from_vector
 from mbplugin.simulation.impact import FORMS, Hold, activate
 from mbplugin.simulation.impact.timed import put_in, state_in, take_out
-from models import from_world_frames, pose_at
+from models import pose_at
+from transition_cases import dead_centre, flywheels
 
 PRECISE: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13}
 REST = np.zeros(3)
-
-
-def flywheels(inertia: tuple[float, ...]) -> Mechanism:
-    """Wheels on the ground about z, side by side."""
-    bodies = tuple(Body(f"w{k}", 1.0, REST, J * np.eye(3)) for k, J in enumerate(inertia))
-    pairs = tuple(
-        Pair(f"h{k}", "revolute", WORLD, f"w{k}", pose_at([3.0 * k, 0, 0]), Pose.identity())
-        for k in range(len(inertia))
-    )
-    return Mechanism("flywheels", bodies, pairs)
 
 
 def arm_and_part(part_at: Array) -> Mechanism:
@@ -220,19 +211,6 @@ def test_the_naive_shortcut_is_another_motion() -> None:
         assert event.velocity_after == pytest.approx(expected, abs=1e-12) and not event.impulse
     right = mb.simulate(mech, 2.0, q0=q, locks=locks, **PRECISE)
     assert np.abs(naive.q[-1] - right.q[-1]).max() > 0.5
-
-
-def dead_centre() -> tuple[Mechanism, Array]:
-    """A crank and coupler in one line: the rocker is at its extreme and stands still."""
-    A, B, C, D = (np.array(p) for p in ((0.0, 0, 0), (1.0, 0, 0), (3.0, 0, 0), (2.5, -1.5, 0)))
-    bodies = {n: Pose(np.eye(3), 0.5 * (a + b)) for n, a, b in (("c", A, B), ("k", B, C), ("r", C, D))}
-    joints = [
-        ("crank", "revolute", WORLD, "c", pose_at(A)),
-        ("knee", "revolute", "c", "k", pose_at(B)),
-        ("rocker", "revolute", WORLD, "r", pose_at(D)),
-        ("elbow", "revolute", "k", "r", pose_at(C)),
-    ]
-    return from_world_frames("dead centre", bodies, joints)
 
 
 def test_locking_at_a_dead_centre_has_its_own_outcome() -> None:
