@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
+import pickle
+import pydoc
 import re
 import subprocess
 import sys
@@ -68,11 +71,27 @@ WITHOUT_UNIT = {"MbPluginError", "Report", "Scene", "load"}
 
 @pytest.mark.parametrize("name", sorted(NAMES - WITHOUT_UNIT))
 def test_each_number_has_its_unit(name: str) -> None:
-    value = getattr(mb, name)
-    if inspect.ismodule(value):
-        module, _, function = value.PUBLIC_FUNCTION.rpartition(".")
-        value = getattr(importlib.import_module(module), function)
-    assert UNIT.search(inspect.getdoc(value) or "")
+    assert UNIT.search(inspect.getdoc(getattr(mb, name)) or "")
+
+
+@pytest.mark.parametrize("name", sorted(name for name in NAMES if name[0].islower()))
+def test_each_function_shows_its_parameters_and_can_be_pickled(name: str) -> None:
+    function = getattr(mb, name)
+    parameters = inspect.signature(function).parameters
+    assert parameters and "args" not in parameters
+    assert pickle.loads(pickle.dumps(function)) is function
+    documented = pydoc.render_doc(function)
+    assert all(parameter in documented for parameter in parameters)
+
+
+def test_each_name_is_the_one_that_type_checkers_see() -> None:
+    """The lazy table and the imports of ``TYPE_CHECKING`` name the same objects."""
+    tree = ast.parse((ROOT / "mbplugin" / "__init__.py").read_text())
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    seen = {alias.asname: node.module for node in nodes for alias in node.names if alias.asname in NAMES}
+    assert seen.keys() == NAMES
+    for name, module in seen.items():
+        assert getattr(importlib.import_module(str(module)), name) is getattr(mb, name)
 
 
 def test_what_the_documentation_names_exists() -> None:
