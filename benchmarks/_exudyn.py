@@ -7,7 +7,7 @@ from typing import Any
 
 sys.exudynFast = True  # type: ignore[attr-defined]  # its build without range checks
 
-from mbplugin.dynamics.kernels.solids import find_solids  # noqa: E402
+from mbplugin.dynamics.kernels.composite_bodies import find_composites  # noqa: E402
 from mbplugin.model.mechanism import Mechanism  # noqa: E402
 from mbplugin.model.spatial import Array  # noqa: E402
 
@@ -17,7 +17,7 @@ def kinematic_tree(mech: Mechanism, q: Array) -> tuple[Any, Any]:
     import exudyn as exu
     from exudyn.itemInterface import NodeGenericODE2, ObjectKinematicTree
 
-    solids = find_solids(mech).solids
+    composites = find_composites(mech).composites
     container = exu.SystemContainer()
     system = container.AddSystem()
     node = system.AddNode(
@@ -32,12 +32,12 @@ def kinematic_tree(mech: Mechanism, q: Array) -> tuple[Any, Any]:
         ObjectKinematicTree(
             nodeNumber=node,
             jointTypes=[exu.JointType.RevoluteZ] * len(q),
-            linkParents=[s.parent - 1 for s in solids],
-            jointTransformations=exu.Matrix3DList([s.X_in.R for s in solids]),
-            jointOffsets=exu.Vector3DList([s.X_in.p for s in solids]),
-            linkInertiasCOM=exu.Matrix3DList([s.I_C for s in solids]),
-            linkCOMs=exu.Vector3DList([s.p_KC for s in solids]),
-            linkMasses=[float(s.mass) for s in solids],
+            linkParents=[s.parent - 1 for s in composites],
+            jointTransformations=exu.Matrix3DList([s.X_in.R for s in composites]),
+            jointOffsets=exu.Vector3DList([s.X_in.p for s in composites]),
+            linkInertiasCOM=exu.Matrix3DList([s.I_C for s in composites]),
+            linkCOMs=exu.Vector3DList([s.p_KC for s in composites]),
+            linkMasses=[float(s.mass) for s in composites],
             baseOffset=[0.0, 0.0, 0.0],
             gravity=list(map(float, mech.gravity)),
         )

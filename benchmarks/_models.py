@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 import mbplugin as mb
-from mbplugin.dynamics.kernels.solids import find_solids
-from mbplugin.model.applied_forces import Actions
+from mbplugin.dynamics.kernels.composite_bodies import find_composites
+from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism import Body, Mechanism, Pair
 from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation
 from mbplugin.simulation.active_set.activation import Activation
@@ -20,7 +20,7 @@ from mbplugin.simulation.events.schedule import schedule_of
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import pose_problem
 from mbplugin.simulation.runner import Runner
-from mbplugin.simulation.steppers.compiled import CompiledMarch
+from mbplugin.simulation.steppers.compiled import CompiledStepper
 
 G = np.array([0.0, 0.0, -9.81])
 
@@ -72,19 +72,19 @@ def iiwa() -> Mechanism:
 def urdf(mech: Mechanism) -> str:
     """Return a tree of revolute joints as a URDF without shapes, damping and limits."""
     out = ['<robot name="m"><link name="base"/>']
-    for k, solid in enumerate(find_solids(mech).solids, 1):
-        I, c = solid.I_C, solid.p_KC  # noqa: E741
+    for k, composite in enumerate(find_composites(mech).composites, 1):
+        I, c = composite.I_C, composite.p_KC  # noqa: E741
         out.append(
-            f'<link name="l{k}"><inertial><origin xyz="{_text(c)}"/><mass value="{solid.mass!r}"/>'
+            f'<link name="l{k}"><inertial><origin xyz="{_text(c)}"/><mass value="{composite.mass!r}"/>'
             f'<inertia ixx="{I[0, 0]!r}" ixy="{I[0, 1]!r}" ixz="{I[0, 2]!r}" iyy="{I[1, 1]!r}"'
             f' iyz="{I[1, 2]!r}" izz="{I[2, 2]!r}"/></inertial></link>'.replace("np.float64(", "").replace(
                 ")", ""
             )
         )
-        parent = f"l{solid.parent}" if solid.parent else "base"
+        parent = f"l{composite.parent}" if composite.parent else "base"
         out.append(
             f'<joint name="j{k}" type="revolute"><parent link="{parent}"/><child link="l{k}"/>'
-            f'<origin xyz="{_text(solid.X_in.p)}" rpy="{_text(_rpy(solid.X_in.R))}"/><axis xyz="0 0 1"/>'
+            f'<origin xyz="{_text(composite.X_in.p)}" rpy="{_text(_rpy(composite.X_in.R))}"/><axis xyz="0 0 1"/>'
             '<limit lower="-1e6" upper="1e6" effort="1e9" velocity="1e9"/></joint>'
         )
     return "".join(out) + "</robot>"
@@ -92,26 +92,26 @@ def urdf(mech: Mechanism) -> str:
 
 def mjcf(mech: Mechanism, integrator: str = "RK4", step: float = 1e-3, equality: str = "") -> str:
     """Return a tree of revolute and free joints as an MJCF model without damping and contacts."""
-    solids = find_solids(mech).solids
+    composites = find_composites(mech).composites
     sys.setrecursionlimit(20_000)
     children: dict[int, list[int]] = {}
-    for k, solid in enumerate(solids, 1):
-        children.setdefault(solid.parent, []).append(k)
+    for k, composite in enumerate(composites, 1):
+        children.setdefault(composite.parent, []).append(k)
 
     def body(k: int) -> str:
-        solid = solids[k - 1]
-        I = solid.I_C  # noqa: E741
+        composite = composites[k - 1]
+        I = composite.I_C  # noqa: E741
         full = (I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2])
-        free = solid.joint.pair is None
+        free = composite.joint.pair is None
         joint = (
             "<freejoint/>"
             if free
-            else f'<joint name="j{k}" axis="0 0 {1 if not solid.joint.reversed else -1}"/>'
+            else f'<joint name="j{k}" axis="0 0 {1 if not composite.joint.reversed else -1}"/>'
         )
-        w = quaternion_from_rotation(solid.X_in.R)
+        w = quaternion_from_rotation(composite.X_in.R)
         return (
-            f'<body name="l{k}" pos="{_text(solid.X_in.p)}" quat="{_text((w[3], w[0], w[1], w[2]))}">{joint}'
-            f'<inertial pos="{_text(solid.p_KC)}" mass="{float(solid.mass)!r}" fullinertia="{_text(full)}"/>'
+            f'<body name="l{k}" pos="{_text(composite.X_in.p)}" quat="{_text((w[3], w[0], w[1], w[2]))}">{joint}'
+            f'<inertial pos="{_text(composite.p_KC)}" mass="{float(composite.mass)!r}" fullinertia="{_text(full)}"/>'
             + "".join(body(c) for c in children.get(k, []))
             + "</body>"
         )
@@ -175,11 +175,11 @@ def table(title: str, head: list[str], rows: list[list[str]]) -> None:
 def prepared(mech: Mechanism, q: Array, **options: object) -> Callable[[], Array]:
     """Return a run of 1 s from rest that returns q(1 s); the model is built once, as the peers' are."""
     made = Options(1.0, limits="ignore", **options)  # type: ignore[arg-type]
-    problem = pose_problem(mech, Actions(damping=False), q, np.zeros(len(mech.qd_names)), (), (), made)
+    problem = pose_problem(mech, AppliedForces(damping=False), q, np.zeros(len(mech.qd_names)), (), (), made)
 
     def run() -> Array:
-        march = CompiledMarch(made, dense=problem.own_rank > 0)
-        runner = Runner(problem, march, made, Activation(problem, made), schedule_of((), (), (), False))
+        stepper = CompiledStepper(made, dense=problem.own_rank > 0)
+        runner = Runner(problem, stepper, made, Activation(problem, made), schedule_of((), (), (), False))
         if runner.run() != "completed":
             raise SystemExit("a run did not come to its end")
         return runner.record.arrays()[1][-1]

@@ -19,7 +19,7 @@ import numpy as np  # noqa: E402
 from _models import chain, iiwa, mjcf, pendulum, per_call, table, urdf  # noqa: E402
 
 from mbplugin.dynamics.forward import ForwardDynamics, free_accelerations  # noqa: E402
-from mbplugin.model.applied_forces import Actions  # noqa: E402
+from mbplugin.model.applied_forces import AppliedForces  # noqa: E402
 from mbplugin.model.mechanism import Mechanism  # noqa: E402
 from mbplugin.model.spatial import Array  # noqa: E402
 
@@ -27,13 +27,13 @@ _LOOP = 200
 
 
 @numba.njit
-def _many(n, solids, rates, loads, springs, power, q, qd, out):  # type: ignore[no-untyped-def]
+def _many(n, composites, rates, loads, springs, power, q, qd, out):  # type: ignore[no-untyped-def]
     for _ in range(n):
-        free_accelerations(solids, rates, loads, springs, power, q, qd, out)
+        free_accelerations(composites, rates, loads, springs, power, q, qd, out)
 
 
 def ours(mech: Mechanism, q: Array, qd: Array) -> dict[str, tuple[float, Array]]:
-    forward, out = ForwardDynamics(mech, Actions(damping=False)), np.empty(len(qd))
+    forward, out = ForwardDynamics(mech, AppliedForces(damping=False)), np.empty(len(qd))
     records = forward._records
     count = max(20, 2000 // len(qd))
     looped = per_call(lambda: _many(_LOOP, *records, q, qd, out), max(1, count // 20)) / _LOOP

@@ -19,7 +19,7 @@ from _models import mjcf, table, wall  # noqa: E402
 
 import mbplugin as mb  # noqa: E402
 from mbplugin.constraints.assembly import assemble  # noqa: E402
-from mbplugin.dynamics.kernels.solids import find_solids  # noqa: E402
+from mbplugin.dynamics.kernels.composite_bodies import find_composites  # noqa: E402
 from mbplugin.model.mechanism import Mechanism  # noqa: E402
 from mbplugin.model.spatial import Array  # noqa: E402
 from mbplugin.readers import reload  # noqa: E402
@@ -28,10 +28,10 @@ ASSETS = Path(__file__).resolve().parent.parent / "assets"
 
 
 def equality(mech: Mechanism) -> str:
-    solids, out = find_solids(mech), ""
+    composites, out = find_composites(mech), ""
     for pair in mech.tree.cut:
-        a, P = solids.frame(mech, pair.body_a, pair.X_AP)
-        b, _ = solids.frame(mech, pair.body_b, pair.X_BS)
+        a, P = composites.frame(mech, pair.body_a, pair.X_AP)
+        b, _ = composites.frame(mech, pair.body_b, pair.X_BS)
         out += f'<connect body1="l{a}" body2="l{b}" anchor="{P.p[0]!r} {P.p[1]!r} {P.p[2]!r}"/>'.replace(
             "np.float64(", ""
         ).replace(")", "")

@@ -18,7 +18,7 @@ import pybullet_data
 
 import mbplugin as mb
 from mbplugin.model.scene import Brake
-from mbplugin.stopping.compiled.batch import StopMachine
+from mbplugin.stopping.compiled.batch import CompiledStop
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.scenario.scenario import Scenario
 from mbplugin.stopping.sweep.plan import SweepPlan
@@ -45,11 +45,11 @@ def scenario() -> Scenario:
 def one_core(stops: int) -> None:
     whole = scenario()
     for name, qd in (("all joints move", whole.qd), ("one joint moves", whole.qd * np.eye(JOINTS)[0])):
-        machine = StopMachine(whole)
-        result = machine.stop(whole.q, qd)
+        kernel_state = CompiledStop(whole)
+        result = kernel_state.stop(whole.q, qd)
         begun = time.process_time()
         for _ in range(stops):
-            machine.stop(whole.q, qd)
+            kernel_state.stop(whole.q, qd)
         spent = (time.process_time() - begun) / stops
         print(
             f"{name}: {1 / spent:.0f} stops/s per core, {1e3 * spent:.2f} ms each,"

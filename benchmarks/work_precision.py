@@ -150,9 +150,9 @@ def soft_bricard(mech: Mechanism, q: Array) -> Found:
     a, b = cut.body_a, cut.body_b
     inner = index.get(a), index.get(b)
     body, X = (inner[0], cut.X_AP) if inner[0] else (inner[1], cut.X_BS)
-    solid = mech.tree.joint_of_body[a if inner[0] else b].pair
-    assert solid is not None
-    X = solid.X_BS.inverse() @ X
+    composite = mech.tree.joint_of_body[a if inner[0] else b].pair
+    assert composite is not None
+    X = composite.X_BS.inverse() @ X
     anchors = [X.p, X.p + X.R[:, 2]]
     equality = "".join(
         f'<connect body1="l{body}" anchor="{x!r} {y!r} {z!r}" solref="{{r}} 1"/>'

@@ -19,7 +19,7 @@ import mbplugin as mb
 from mbplugin.bullet.session import session
 from mbplugin.joint_reactions.values import Reactions
 
-PUSH = 1000.0
+ACCELERATE = 1000.0
 GROUND = ("left", "right")
 
 #: Unit square in the x-y plane: two cranks up from the ground, a coupler between their ends; 1 kg each.
@@ -68,7 +68,7 @@ def ask_pybullet(cut: str) -> list[float]:
         pb.createConstraint(
             robot, link["coupler"], robot, link[other], pb.JOINT_POINT2POINT, *ends, physicsClientId=client
         )
-        push = robot, link["coupler"], [0, 0, PUSH], [0, 0, 0], pb.LINK_FRAME
+        push = robot, link["coupler"], [0, 0, ACCELERATE], [0, 0, 0], pb.LINK_FRAME
         pb.applyExternalForce(*push, physicsClientId=client)
         pb.stepSimulation(physicsClientId=client)
         return [pb.getJointState(robot, link[name], physicsClientId=client)[2][2] for name in GROUND]
@@ -85,7 +85,7 @@ def ask_mujoco(cut: str) -> list[float]:
     model = spec.compile()
     model.opt.gravity[:] = 0
     data = mujoco.MjData(model)
-    data.xfrc_applied[model.body("coupler").id, :3] = [0, 0, PUSH]
+    data.xfrc_applied[model.body("coupler").id, :3] = [0, 0, ACCELERATE]
     mujoco.mj_forward(model, data)
     mujoco.mj_rnePostConstraint(model, data)
     return [data.cfrc_int[model.body(name).id][5] for name in GROUND]
@@ -114,7 +114,7 @@ def ask_pinocchio(cut: str) -> list[float]:
     closing = datas[0].contact_force.linear.copy()
     pin.forwardKinematics(model, data, q)
     turn = {j: data.oMi[j].rotation for j in (coupler, crank)}
-    push = turn[coupler].T @ np.array([0, 0, PUSH])
+    push = turn[coupler].T @ np.array([0, 0, ACCELERATE])
     on_crank = -turn[crank].T @ turn[coupler] @ closing
     forces = pin.StdVec_Force()
     forces.extend(pin.Force.Zero() for _ in range(model.njoints))
@@ -149,7 +149,7 @@ def ask_drake(cut: str) -> list[float]:
     simulator = Simulator(plant)
     push = ExternallyAppliedSpatialForce()
     push.body_index, push.p_BoBq_B = coupler.index(), [0.5 * end, 0, 0]
-    push.F_Bq_W = SpatialForce([0, 0, 0], [0, 0, PUSH])
+    push.F_Bq_W = SpatialForce([0, 0, 0], [0, 0, ACCELERATE])
     context = simulator.get_mutable_context()
     port = plant.get_applied_spatial_force_input_port()
     port.FixValue(context, Value[list[ExternallyAppliedSpatialForce]]([push]))
@@ -176,7 +176,7 @@ def closed_scene(cut: str) -> mb.Scene:
 
 def ask_mbplugin(cut: str, stiffness: dict[str, list[float]]) -> Reactions:
     middle = [0.5 if cut == "right" else -0.5, 0, 0]
-    push = {"body": "coupler", "force": [0, 0, PUSH], "point": middle}
+    push = {"body": "coupler", "force": [0, 0, ACCELERATE], "point": middle}
     return mb.reactions(closed_scene(cut), loads=[push], stiffness=stiffness)
 
 
@@ -189,7 +189,7 @@ def answer(ask: Callable[[str], list[float]], cut: str) -> list[float] | None:
         return None
 
 
-print(f"{PUSH:.0f} N sideways at mid-coupler; the force along the axis in the two ground hinges\n")
+print(f"{ACCELERATE:.0f} N sideways at mid-coupler; the force along the axis in the two ground hinges\n")
 print(f"{'':12}{'cut right: left, right':>28}{'cut left: left, right':>28}")
 simulators = {"PyBullet": ask_pybullet, "MuJoCo": ask_mujoco, "Drake": ask_drake, "Pinocchio": ask_pinocchio}
 bars: dict[str, list[float]] = {}
@@ -242,7 +242,7 @@ else:
     places = np.arange(len(bars))
     for k, (side, colour) in enumerate(zip(GROUND, ("#0072b2", "#e69f00"), strict=True)):
         axes.bar(places + 0.4 * k - 0.2, [both[k] for both in bars.values()], 0.4, label=side, color=colour)
-    axes.axhline(0.5 * PUSH, color="grey", linestyle=":")
+    axes.axhline(0.5 * ACCELERATE, color="grey", linestyle=":")
     axes.set_xticks(places, list(bars))
     axes.set(
         ylabel="force along the axis, N", title="1000 N sideways on a symmetric four-bar: who carries it?"

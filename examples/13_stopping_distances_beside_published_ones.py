@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 
 import mbplugin as mb
 from mbplugin.model.scene import Brake, Payload, Scene
-from mbplugin.stopping.compiled.batch import StopMachine
+from mbplugin.stopping.compiled.batch import CompiledStop
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.table.extension import Poser
 
@@ -45,7 +45,7 @@ def load(robot: str) -> Scene:
 
 def inertia_of_joint_1(scene: Scene, payload: float) -> float:
     """kg·m², stretched out, with the payload at the tool."""
-    machine = StopMachine(make_scenario(scene))
+    machine = CompiledStop(make_scenario(scene))
     machine.set_payloads((Payload("tool0", payload, np.zeros(3), np.zeros((3, 3))),))
     return float(machine.inertias(Poser(machine, AXES).pose(AXES[0], 1.0).q)[0])
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mbplugin.model.mechanism import Lock as Lock
     from mbplugin.model.mechanism import Mechanism as Mechanism
     from mbplugin.model.scene import Scene as Scene
-    from mbplugin.simulation.impact import Hold as Hold
+    from mbplugin.simulation.impact import TimedConstraint as TimedConstraint
     from mbplugin.simulation.run import simulate as simulate
     from mbplugin.simulation.trajectory.trajectory import Trajectory as Trajectory
     from mbplugin.stopping.outcome.values import StopReport as StopReport

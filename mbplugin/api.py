@@ -21,7 +21,7 @@ PUBLIC = {
     "Agreement": "mbplugin.comparison.agreement",
     "Analysis": "mbplugin.analysis.result",
     "ConstraintMatrix": "mbplugin.constraints.matrix",
-    "Hold": "mbplugin.simulation.impact.timed",
+    "TimedConstraint": "mbplugin.simulation.impact.timed",
     "Lock": "mbplugin.model.mechanism.coupling",
     "MbPluginError": "mbplugin.errors",
     "Mechanism": "mbplugin.model.mechanism.mechanism",

@@ -116,9 +116,9 @@ class _Ignores:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call":
-            told: dict[str, Any] = dict(report.user_properties)
-            self.used.update(told.get(_USED, ()))
-            self.unused.update(told.get(_UNUSED, ()))
+            properties: dict[str, Any] = dict(report.user_properties)
+            self.used.update(properties.get(_USED, ()))
+            self.unused.update(properties.get(_UNUSED, ()))
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         unused = {place: said for place, said in self.unused.items() if place not in self.used}

@@ -53,9 +53,9 @@ def assert_lints(
         Findings at or above ``fail_on``, or unusable input; its text is the findings.
     """
     __tracebackhide__ = True
-    asked: dict[str, Any] = {"fail_on": fail_on, "select": tuple(select), "ignore": tuple(ignore)}
-    asked |= {"package_dirs": tuple(package_dirs), "xacro_unsafe": xacro_unsafe or None}
-    report = lint_as_configured(path, asked, q=q, base=base, **options)
+    requested: dict[str, Any] = {"fail_on": fail_on, "select": tuple(select), "ignore": tuple(ignore)}
+    requested |= {"package_dirs": tuple(package_dirs), "xacro_unsafe": xacro_unsafe or None}
+    report = lint_as_configured(path, requested, q=q, base=base, **options)
     if report.exit_code:
         from mbplugin.report.text.lint import failure_text
 
@@ -64,7 +64,7 @@ def assert_lints(
 
 
 def lint_as_configured(
-    path: str | os.PathLike[str], asked: Mapping[str, Any] | None = None, **options: Any
+    path: str | os.PathLike[str], requested: Mapping[str, Any] | None = None, **options: Any
 ) -> Report:
     """Lint a file with the configuration that is nearest to it.
 
@@ -81,5 +81,5 @@ def lint_as_configured(
     from mbplugin.linter.files.batch import lint_target
     from mbplugin.linter.files.targets import target_of
 
-    settings = settings_for(Path(path)).overridden(asked or {})
+    settings = settings_for(Path(path)).overridden(requested or {})
     return lint_target(target_of(os.fspath(path), settings), options)

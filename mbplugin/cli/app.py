@@ -54,8 +54,8 @@ app.command("crosscheck")(crosscheck.crosscheck_command)
 app.command("view")(view.view_command)
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(interrupted: bool) -> None:
+    if interrupted:
         emit(f"mbplugin {mbplugin.__version__}\n")
         raise typer.Exit
 

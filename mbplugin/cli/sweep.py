@@ -156,8 +156,8 @@ def sweep_command(
         _range("--payload-range", payload_range),
     )
     try:
-        with count_bar("stops") as told, connected(backend.value, address, jobs):
-            report = sweep(plan, out, jobs=jobs, backend=backend.value, told=told)
+        with count_bar("stops") as progress, connected(backend.value, address, jobs):
+            report = sweep(plan, out, jobs=jobs, backend=backend.value, progress=progress)
     except KeyboardInterrupt:
         complain(f"mbplugin: interrupted; the same command goes on in {out}.")
         raise typer.Exit(_INTERRUPTED) from None

@@ -77,14 +77,14 @@ def verdict_of(checks: Sequence[Check]) -> str:
     failed = [check for check in checks if not check.passes]
     if not failed:
         return "each motion passes its own checks, which shows neither to be wrong"
-    told = []
+    sentences = []
     for program in (OURS, THEIRS):
         own = [check for check in failed if check.program == program]
         if own:
-            told.append(f"the motion of {program} fails its {' and '.join(map(_fails, own))}")
+            sentences.append(f"the motion of {program} fails its {' and '.join(map(_fails, own))}")
         else:
-            told.append(f"that of {program} passes its own")
-    return ", ".join(told)
+            sentences.append(f"that of {program} passes its own")
+    return ", ".join(sentences)
 
 
 def reckoned(task: Task) -> bool:
@@ -131,7 +131,7 @@ def _closed(task: Task, q: Array, program: str, share: float) -> Check | None:
 
 
 def _account(ours: Trajectory) -> Check:
-    """Hold our energy against our own account of work; what an impact takes is not in it."""
+    """TimedConstraint our energy against our own account of work; what an impact takes is not in it."""
     balance = np.diff(ours.energy + ours.dissipated - ours.applied - ours.driven)
     balance[np.diff(ours.time) == 0] = 0.0
     off = float(np.abs(np.cumsum(balance)).max(initial=0.0))

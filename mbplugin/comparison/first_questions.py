@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mbplugin.bullet.motion.run import Sampled, left_out, run_motion
 from mbplugin.bullet.motion.task import Solver, Task
-from mbplugin.comparison.statics import Statics, ask
+from mbplugin.comparison.statics import Statics, query_statics
 
 _NO_STATICS = Statics()
 
@@ -24,4 +24,4 @@ def begin(task: Task, step: float, solver: Solver) -> Begun:
     """Return what PyBullet says first of a task."""
     if gone := left_out(task):
         return Begun(gone)
-    return Begun((), ask(task), tuple(run_motion(task, step, (1, 2, 4, 8), solver)))
+    return Begun((), query_statics(task), tuple(run_motion(task, step, (1, 2, 4, 8), solver)))

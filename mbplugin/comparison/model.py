@@ -47,9 +47,9 @@ def read_in_pybullet(path: str) -> Mechanism:
         bullet.setAdditionalSearchPath(str(Path(path).parent), physicsClientId=client)
         if not _loaded(bullet, client, path):
             with TemporaryDirectory() as folder:
-                bare = Path(folder) / "bare.urdf"
-                bare.write_bytes(_without_shapes(path))
-                if not _loaded(bullet, client, str(bare)):
+                gravity_only = Path(folder) / "bare.urdf"
+                gravity_only.write_bytes(_without_shapes(path))
+                if not _loaded(bullet, client, str(gravity_only)):
                     raise BrokenModel("PyBullet refuses to load it", where=path, expected="a URDF")
         return read_client(client).mechanism
 

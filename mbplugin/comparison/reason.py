@@ -18,7 +18,7 @@ def unit_of(row: Row) -> str:
     return "" if row.unit == "1" else f" {row.unit}"
 
 
-def parted(setup: Setup, wrong: Sequence[Row], checks: Sequence[Check] = ()) -> str:
+def explain_disagreement(setup: Setup, wrong: Sequence[Row], checks: Sequence[Check] = ()) -> str:
     """Return where and when the two motions part, what happens then, and what speaks against either."""
     dated = [row for row in wrong if row.time is not None]
     row = min(dated, key=lambda r: (r.time or 0.0, -r.deviation / r.bound)) if dated else wrong[0]

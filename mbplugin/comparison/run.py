@@ -18,7 +18,7 @@ from mbplugin.comparison.first_questions import begin
 from mbplugin.comparison.joints import without_idle
 from mbplugin.comparison.model import lacking, model_rows, own_file, read_in_pybullet
 from mbplugin.comparison.quaternions import ignored_quaternions
-from mbplugin.comparison.reason import not_asymptotic, open_loops, parted, unit_of
+from mbplugin.comparison.reason import explain_disagreement, not_asymptotic, open_loops, unit_of
 from mbplugin.comparison.setup import Setup
 from mbplugin.comparison.statics import statics_rows
 from mbplugin.errors import BadUsage, MbPluginError
@@ -111,7 +111,7 @@ def check(
         return replace(base, verdict="not comparable", reason=begun.left_out[0] + more)
     base = replace(base, rows=(*rows, *statics_rows(task, begun.statics)))
     if wrong := [row for row in base.rows if not row.agrees]:
-        return replace(base, reason=parted(setup, wrong))
+        return replace(base, reason=explain_disagreement(setup, wrong))
     return _motions(setup, base, solver, h, begun.runs, progress, adapt=step is None)
 
 
@@ -176,7 +176,7 @@ def _judged(setup: Setup, out: Agreement, settled: bool, *, chosen: bool) -> Agr
     """Return the agreement with its verdict; ``settled`` is whether PyBullet converges, to whatever."""
     wrong = [row for row in out.rows if not row.agrees]
     if settled and wrong:
-        return replace(out, reason=parted(setup, wrong, out.checks))
+        return replace(out, reason=explain_disagreement(setup, wrong, out.checks))
     if settled and _first_order(out.orders):
         return replace(out, verdict="agrees", reason=_agreed(setup, out))
     reason = not_asymptotic(setup, out.orders, out.checks, chosen=chosen)

@@ -9,7 +9,7 @@ from typing import Any
 
 from mbplugin.bullet.motion.task import Task
 from mbplugin.errors import BadUsage
-from mbplugin.model.applied_forces import Actions
+from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.brakes import BrakeLike, brake_forces
 from mbplugin.model.mechanism import Driver, Mechanism
 from mbplugin.model.mechanism.coupling import Lock
@@ -129,7 +129,7 @@ def _task(
     locks: tuple[Lock, ...],
     drives: tuple[TimedDrive, ...],
 ) -> Task:
-    actions: Actions = ours.actions
+    actions: AppliedForces = ours.actions
     return Task(
         mech,
         ours.q[0],

@@ -44,7 +44,7 @@ class Statics:
     wrenches: dict[str, Array] | None = None
 
 
-def bare(task: Task) -> Task:
+def gravity_only(task: Task) -> Task:
     """Return the task without anything that acts besides gravity."""
     mech = replace(task.mech, locks=())
     return replace(
@@ -67,9 +67,9 @@ def accelerations(mech: Mechanism) -> Array:
     return np.asarray(np.cos(1.0 + np.arange(len(mech.qd_names))))
 
 
-def ask(task: Task) -> Statics:
+def query_statics(task: Task) -> Statics:
     """Return what PyBullet tells at the start of a task."""
-    task = bare(task)
+    task = gravity_only(task)
     with session() as (bullet, client):
         built = build(task.scene, client)
         bullet.setGravity(*task.mech.gravity.tolist(), physicsClientId=client)
@@ -82,7 +82,7 @@ def statics_rows(task: Task, theirs: Statics) -> list[Row]:
     """Return the rows of what PyBullet had an answer to."""
     from mbplugin.dynamics.joint import joint_equations
 
-    task = bare(task)
+    task = gravity_only(task)
     mech, rows = task.mech, list[Row]()
     if theirs.mass is not None and theirs.torque is not None:
         equations = joint_equations(mech, task.q, task.qd, task.actions)
@@ -109,11 +109,11 @@ def _of_tree(task: Task, built: Built) -> tuple[Array | None, Array | None]:
     if not plain or any(m.step.kind == "spherical" for _, m in motors) or not axes:
         return None, None
     order = [axes[link] for link in sorted(axes)]
-    asked = [vector[order].tolist() for vector in (task.q, task.qd, accelerations(mech))]
+    requested = [vector[order].tolist() for vector in (task.q, task.qd, accelerations(mech))]
     bullet, where = built.bullet, {"physicsClientId": built.client}
     try:
-        M = bullet.calculateMassMatrix(built.ids[0], asked[0], **where)
-        torque = bullet.calculateInverseDynamics(built.ids[0], *asked, **where)
+        M = bullet.calculateMassMatrix(built.ids[0], requested[0], **where)
+        torque = bullet.calculateInverseDynamics(built.ids[0], *requested, **where)
     except (bullet.error, SystemError):
         # it refuses trees with links of no mass
         return None, None

@@ -96,9 +96,9 @@ def _ranked(reduced: ReducedBlock, tolerance: float) -> RankedBlock:
     if reduced.shape[0] * reduced.shape[1] <= LARGEST_DENSE:
         sigma = spectrum(reduced.J)
         return RankedBlock(reduced, sigma, sigma.redundancy(tolerance))
-    fronts = eliminate(reduced.entries, reduced.shape, tolerance)
-    sizes = Spectrum(reduced.shape[0], np.concatenate((fronts.pivots, fronts.rejected)))
-    return RankedBlock(reduced, sizes, fronts.redundancy, fronts)
+    elimination = eliminate(reduced.entries, reduced.shape, tolerance)
+    sizes = Spectrum(reduced.shape[0], np.concatenate((elimination.pivots, elimination.rejected)))
+    return RankedBlock(reduced, sizes, elimination.redundancy, elimination)
 
 
 def plateaus(blocks: Sequence[RankedBlock]) -> tuple[Plateau, ...]:

@@ -16,7 +16,7 @@ from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.newton_euler import NewtonEuler, newton_euler
 from mbplugin.errors import BrokenModel
-from mbplugin.model.applied_forces import NOTHING, Actions, rate_values, rest_values
+from mbplugin.model.applied_forces import NO_FORCES, AppliedForces, rate_values, rest_values
 from mbplugin.model.mechanism.coupling import Driver
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Freedom
@@ -28,7 +28,7 @@ def absolute_equations(
     mech: Mechanism,
     q: Array,
     qd: Array,
-    actions: Actions = NOTHING,
+    actions: AppliedForces = NO_FORCES,
     *,
     time: float = 0.0,
     planar: str | None = None,
@@ -124,7 +124,7 @@ def rate_rows(mech: Mechanism, made: NewtonEuler) -> Iterator[tuple[slice, Rows]
 
 
 def _add_joint_forces(
-    mech: Mechanism, made: NewtonEuler, actions: Actions, time: float, M: Array, F: Array
+    mech: Mechanism, made: NewtonEuler, actions: AppliedForces, time: float, M: Array, F: Array
 ) -> None:
     """Add what works on joint rates: a force Q on the rates r·v is the wrench rᵀQ."""
     Q = tree_forces(mech, made.q, made.qd, actions, time)
@@ -147,7 +147,7 @@ def _add_joint_forces(
                 F[6 * body : 6 * body + 6] += entry.T @ force
 
 
-def tree_forces(mech: Mechanism, q: Array, qd: Array, actions: Actions, time: float) -> Array:
+def tree_forces(mech: Mechanism, q: Array, qd: Array, actions: AppliedForces, time: float) -> Array:
     """Return the generalised forces (nv,) of damping, friction, joint springs, torques and controller."""
     Q = rate_values(mech, actions.torques, "a torque")
     stiffness, rest = rest_values(mech, actions.joint_springs)
@@ -163,7 +163,7 @@ def tree_forces(mech: Mechanism, q: Array, qd: Array, actions: Actions, time: fl
     return Q
 
 
-def _passive(freedom: Freedom, rate: float, actions: Actions) -> float:
+def _passive(freedom: Freedom, rate: float, actions: AppliedForces) -> float:
     """Return the damping and sliding friction that a freedom sets against its rate."""
     viscous = freedom.damping * rate if actions.damping else 0.0
     return float(viscous + (freedom.friction * np.sign(rate) if actions.friction else 0.0))

@@ -10,7 +10,7 @@ from mbplugin.dynamics.kernels.forces import gather
 from mbplugin.dynamics.kernels.motion import move
 from mbplugin.dynamics.tree_model import massless_joint, tree_model
 from mbplugin.errors import BadUsage
-from mbplugin.model.applied_forces import NOTHING, Actions
+from mbplugin.model.applied_forces import NO_FORCES, AppliedForces
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 
@@ -35,7 +35,7 @@ class ForwardDynamics:
     ``qdd = ForwardDynamics(mech)(q, qd)``
     """
 
-    def __init__(self, mech: Mechanism, actions: Actions = NOTHING) -> None:
+    def __init__(self, mech: Mechanism, actions: AppliedForces = NO_FORCES) -> None:
         self._model = tree_model(mech, actions)
         if self._model.table.persistent:
             raise BadUsage(
@@ -43,7 +43,7 @@ class ForwardDynamics:
                 remedy="use mbplugin.dynamics.formulations.solve, or simulate",
             )
         m = self._model
-        self._records = (m.solids, m.rates, m.loads, m.springs, m.power)
+        self._records = (m.composites, m.rates, m.loads, m.springs, m.power)
 
     def __call__(self, q: Array, qd: Array, out: Array | None = None) -> Array:
         """Return the joint accelerations (nv,) at a state, rad/s² and m/s².
@@ -63,7 +63,7 @@ class ForwardDynamics:
 
 @kernel
 def free_accelerations(
-    solids: Records,
+    composites: Records,
     rates: Records,
     loads: Records,
     springs: Records,
@@ -73,11 +73,11 @@ def free_accelerations(
     out: Array,
 ) -> bool:
     """Fill ``out`` (nv,) with the joint accelerations of a tree; return whether every rate moves mass."""
-    move(solids, rates, q, qd)
-    regular = factor(solids, rates)
-    gather(solids, rates, loads, springs, q, qd, power)
-    inward(solids, rates, True)
-    outward(solids, rates, True)
+    move(composites, rates, q, qd)
+    regular = factor(composites, rates)
+    gather(composites, rates, loads, springs, q, qd, power)
+    inward(composites, rates, True)
+    outward(composites, rates, True)
     for j in range(len(out)):
         out[j] = rates[j].qdd
     return regular

@@ -14,7 +14,7 @@ from mbplugin.dynamics.kernels.articulated import accelerate, inward, outward
 from mbplugin.dynamics.kernels.inverse import inverse_dynamics, mass_matrix
 from mbplugin.dynamics.kernels.solve import row_acceleration, row_in_rates
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
-from mbplugin.model.applied_forces import NOTHING, Actions
+from mbplugin.model.applied_forces import NO_FORCES, AppliedForces
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import ROTATION, AnyArray, Array
@@ -24,7 +24,7 @@ def joint_equations(
     mech: Mechanism,
     q: Array,
     qd: Array,
-    actions: Actions = NOTHING,
+    actions: AppliedForces = NO_FORCES,
     *,
     time: float = 0.0,
     planar: str | None = None,
@@ -86,14 +86,14 @@ def equations_of(
     chosen = list(range(table.persistent) if rows is None else rows)
     count = len(chosen)
     M, C, Gamma, rest = np.zeros((nv, nv)), np.zeros((count, nv)), np.zeros(count), np.zeros(nv)
-    mass_matrix(model.solids, model.rates, M)
+    mass_matrix(model.composites, model.rates, M)
     model.rates["qdd"] = 0.0
-    accelerate(model.solids, model.rates)
+    accelerate(model.composites, model.rates)
     for k, i in enumerate(chosen):
-        row_in_rates(model.solids, model.rates, table.rows, table.terms, i, 1.0, C[k])
-        own = row_acceleration(model.solids, model.rates, table.rows, table.terms, i)
+        row_in_rates(model.composites, model.rates, table.rows, table.terms, i, 1.0, C[k])
+        own = row_acceleration(model.composites, model.rates, table.rows, table.terms, i)
         Gamma[k] = table.rows["gamma"][i] - own
-    inverse_dynamics(model.solids, model.rates, rest)
+    inverse_dynamics(model.composites, model.rates, rest)
     turns = np.abs(model.rates["s"][:, ROTATION]).max(axis=1, initial=0.0) > 0
     return Equations(
         "joint",
@@ -107,15 +107,15 @@ def equations_of(
         table.rows["unit"][chosen],
         np.where(turns, 1.0, model.length),
         degree_of_redundancy,
-        _Recursion(model.solids.copy(), model.rates.copy()),
+        _Recursion(model.composites.copy(), model.rates.copy()),
     )
 
 
 class _Recursion:
     """M⁻¹ by the articulated-body recursion, at the state of its own records."""
 
-    def __init__(self, solids: AnyArray, rates: AnyArray) -> None:
-        self._solids, self._rates = solids, rates
+    def __init__(self, composites: AnyArray, rates: AnyArray) -> None:
+        self._solids, self._rates = composites, rates
 
     def __call__(self, rhs: Array) -> Array:
         columns = np.asarray(rhs, dtype=float).reshape(len(rhs), -1)

@@ -12,16 +12,16 @@ from mbplugin.constraints.reduction.scaling import characteristic_length
 from mbplugin.constraints.rows.build import all_rows
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.dynamics.kernels.articulated import factor
+from mbplugin.dynamics.kernels.composite_bodies import Composites, find_composites
 from mbplugin.dynamics.kernels.forces import fill_rate_forces, gather, load_records, spring_records
 from mbplugin.dynamics.kernels.motion import move
 from mbplugin.dynamics.kernels.resistance import RESISTANCE, resist
 from mbplugin.dynamics.kernels.row_evaluation import update_rows
 from mbplugin.dynamics.kernels.rows import RowTable, row_table, row_units
-from mbplugin.dynamics.kernels.solids import Solids, find_solids
 from mbplugin.dynamics.kernels.solve import row_rate
-from mbplugin.dynamics.kernels.tree import rate_records, solid_records
+from mbplugin.dynamics.kernels.tree import composite_records, rate_records
 from mbplugin.errors import BadNumber, BrokenModel
-from mbplugin.model.applied_forces import NOTHING, Actions, BrakeForce, rate_values
+from mbplugin.model.applied_forces import NO_FORCES, AppliedForces, BrakeForce, rate_values
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
@@ -53,12 +53,12 @@ class TreeModel:
     """
 
     mech: Mechanism
-    actions: Actions
+    actions: AppliedForces
     planar: str | None
-    solids_of: Solids
+    composites_of: Composites
     length: float
     table: RowTable
-    solids: AnyArray
+    composites: AnyArray
     rates: AnyArray
     loads: AnyArray
     springs: AnyArray
@@ -83,17 +83,19 @@ class TreeModel:
             A controller that returns something else than nv finite numbers.
         """
         self.power[:] = 0.0
-        move(self.solids, self.rates, q, qd)
-        if not factor(self.solids, self.rates):
+        move(self.composites, self.rates, q, qd)
+        if not factor(self.composites, self.rates):
             raise massless_joint(self)
         if drive is None:
             self.set_drive(time)
         else:
             self.drive[:] = drive
-        update_rows(self.solids, self.table.ends, self.table.rows, self.table.terms, self.drive, q)
-        gather(self.solids, self.rates, self.loads, self.springs, q, qd, self.power)
+        update_rows(
+            self.composites, self.table.joint_frames, self.table.rows, self.table.terms, self.drive, q
+        )
+        gather(self.composites, self.rates, self.loads, self.springs, q, qd, self.power)
         rows, terms = self.table.rows, self.table.terms
-        resist(self.solids, self.rates, rows, terms, self.resistances, qd, self.power)
+        resist(self.composites, self.rates, rows, terms, self.resistances, qd, self.power)
         self.control(time, q, qd)
 
     def control(self, time: float, q: Array, qd: Array) -> None:
@@ -106,17 +108,17 @@ class TreeModel:
     def slide(self, qd: Array) -> None:
         """Let every resistance slide in the sense of its rate at the state evaluated last."""
         rows, terms = self.table.rows, self.table.terms
-        for one in self.resistances:
-            one["sense"] = np.sign(row_rate(self.solids, rows, terms, one["row"], qd))
+        for resistance in self.resistances:
+            resistance["sense"] = np.sign(row_rate(self.composites, rows, terms, resistance["row"], qd))
 
     def close_brake(self, brake: BrakeForce) -> None:
         """Let a brake act from now on, on top of the friction of its freedom."""
         for n, other in self.brakes:
             if other is brake:
-                one = self.resistances[n]
-                one["viscous"] += brake.viscous
-                one["sliding"] += brake.sliding
-                one["static"] += brake.static
+                resistance = self.resistances[n]
+                resistance["viscous"] += brake.viscous
+                resistance["sliding"] += brake.sliding
+                resistance["static"] += brake.static
 
     def set_drive(self, time: float) -> None:
         """Fill what the drivers prescribe at a time; a driver without a value has kept it from the start."""
@@ -141,7 +143,7 @@ class TreeModel:
 
 def tree_model(
     mech: Mechanism,
-    actions: Actions = NOTHING,
+    actions: AppliedForces = NO_FORCES,
     *,
     locks: Sequence[Constraint] = (),
     planar: str | None = None,
@@ -153,12 +155,12 @@ def tree_model(
     ``locks`` are constraints that may close later and be given up; their rows stand behind those that
     always hold. Brakes are open at first. ``apart`` keeps bodies that fixed pairs hold together apart.
     """
-    solids_of = find_solids(mech, actions.payloads, apart=apart)
-    rates = rate_records(mech, solids_of, rate_values(mech, actions.armature, "armature"))
+    composites_of = find_composites(mech, actions.payloads, apart=apart)
+    rates = rate_records(mech, composites_of, rate_values(mech, actions.armature, "armature"))
     fill_rate_forces(mech, rates, actions)
     resisted = list(_resisted(mech, actions))
     freedoms = [(pair, freedom) for pair, freedom, _ in resisted]
-    table = row_table(mech, solids_of, plane_columns(planar), cast(Sequence[Lock], locks), freedoms)
+    table = row_table(mech, composites_of, plane_columns(planar), cast(Sequence[Lock], locks), freedoms)
     first = len(table.labels) - len(resisted)
     places = {(pair.name, freedom): n for n, (pair, freedom) in enumerate(freedoms)}
     brakes = tuple((places[brake.pair, brake.freedom], brake) for brake in actions.brakes)
@@ -169,13 +171,13 @@ def tree_model(
         mech,
         actions,
         planar,
-        solids_of,
+        composites_of,
         length,
         table,
-        solid_records(mech, solids_of),
+        composite_records(mech, composites_of),
         rates,
-        load_records(mech, solids_of, actions),
-        spring_records(mech, solids_of, actions),
+        load_records(mech, composites_of, actions),
+        spring_records(mech, composites_of, actions),
         _resistance_records(first, [values for _, _, values in resisted]),
         brakes,
         np.zeros((len(table.driven), 3)),
@@ -183,7 +185,7 @@ def tree_model(
     )
 
 
-def _resisted(mech: Mechanism, actions: Actions) -> Iterator[tuple[Pair, str, tuple[float, float]]]:
+def _resisted(mech: Mechanism, actions: AppliedForces) -> Iterator[tuple[Pair, str, tuple[float, float]]]:
     """Yield freedoms with friction or a brake, and dampers in cut pairs: pair, freedom, (viscous, dry)."""
     braked = {(brake.pair, brake.freedom) for brake in actions.brakes}
     for pair in mech.pairs:

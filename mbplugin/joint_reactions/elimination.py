@@ -20,7 +20,7 @@ from mbplugin.dynamics.redundancy.eliminate import ADMISSIBLE, Row
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.joint_reactions.state import Model, closed_state
 from mbplugin.joint_reactions.system import System, build_system
-from mbplugin.model.applied_forces import Actions
+from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.loads import LoadLike, read_loads
 from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import Scene
@@ -123,7 +123,7 @@ def elimination_variants(
     chosen = admissible_sets(system.Z[order], count, seed) if sets is None else _read(system, order, sets)
     own = model.loads if isinstance(model, Scene) else ()
     payloads = model.payloads if isinstance(model, Scene) else ()
-    acting = Actions((*own, *read_loads(state.mech, loads)), payloads, damping=False, friction=False)
+    acting = AppliedForces((*own, *read_loads(state.mech, loads)), payloads, damping=False, friction=False)
     equations = absolute_equations(
         state.mech, state.q, state.qd, acting, planar=state.planar, degree_of_redundancy=system.Z.shape[1]
     )

@@ -44,7 +44,7 @@ class BrakeForce:
 
 
 @dataclass(frozen=True, eq=False)
-class Actions:
+class AppliedForces:
     """Everything but constraints and gravity that makes a mechanism move or stop.
 
     Parameters
@@ -81,16 +81,16 @@ class Actions:
 
 
 #: Only gravity, and what the file says of its joints.
-NOTHING = Actions()
+NO_FORCES = AppliedForces()
 
 
-def scene_actions(scene: Scene) -> Actions:
+def scene_actions(scene: Scene) -> AppliedForces:
     """Return what a scene says: its loads, payloads and springs, and J·n² of its actuators."""
     armature = {a.joint: a.armature * a.gear_ratio**2 for a in scene.actuators if a.armature}
-    return with_springs(Actions(scene.loads, scene.payloads, armature=armature), scene.springs)
+    return with_springs(AppliedForces(scene.loads, scene.payloads, armature=armature), scene.springs)
 
 
-def with_springs(actions: Actions, springs: Iterable[Spring | JointSpring]) -> Actions:
+def with_springs(actions: AppliedForces, springs: Iterable[Spring | JointSpring]) -> AppliedForces:
     """Return actions with more springs."""
     springs = tuple(springs)
     return replace(

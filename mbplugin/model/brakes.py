@@ -52,14 +52,14 @@ class JointBrake:
     assumed: tuple[str, ...] = ()
 
     @property
-    def grips(self) -> float:
+    def engagement_time(self) -> float:
         """From the signal until the brake grips, s."""
         return self.delay + self.engagement
 
     def force(self, signal: float = 0.0) -> BrakeForce:
         """Return what it does after a signal at a time (s)."""
         return BrakeForce(
-            self.joint, self.freedom, self.torque, self.static, self.viscous, signal + self.grips
+            self.joint, self.freedom, self.torque, self.static, self.viscous, signal + self.engagement_time
         )
 
 

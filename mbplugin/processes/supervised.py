@@ -54,13 +54,13 @@ def supervised(command: Callable[[], int]) -> int:
 
 def _judged(code: int) -> int:
     """Return the exit code of a command whose process has ended."""
-    told = _read()
-    if told.startswith(_ENDED):
-        return int(told[len(_ENDED) :])
+    answer = _read()
+    if answer.startswith(_ENDED):
+        return int(answer[len(_ENDED) :])
     if code == -signal.SIGTERM:
         return INTERRUPTED if _interrupted else 128 + signal.SIGTERM
     how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-    whose = visible(told) or "something"
+    whose = visible(answer) or "something"
     sentence = f"mbplugin: {whose} ended the process by {how}; nothing is known about the models.\n"
     with suppress(OSError, AttributeError):
         sys.stderr.write(sentence)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, MbPluginError
-from mbplugin.model.applied_forces import Actions
+from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.simulation.options import Options, Profile, breaks_of
 from mbplugin.visible import one_line
 
 
-def guarded(actions: Actions, options: Options) -> tuple[Actions, Options]:
+def checked_callbacks(actions: AppliedForces, options: Options) -> tuple[AppliedForces, Options]:
     """Return the same with every function of the user watched."""
     controller = actions.controller
     if controller is not None:

@@ -15,17 +15,17 @@ def ctrl_c_waits() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
         return
-    asked: list[int] = []
+    interrupted: list[int] = []
 
     def wait(number: int, frame: object) -> None:
-        if asked:
+        if interrupted:
             before(number, frame)  # type: ignore[arg-type]
-        asked.append(number)
+        interrupted.append(number)
 
     signal.signal(signal.SIGINT, wait)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-    if asked:
-        before(asked[0], None)
+    if interrupted:
+        before(interrupted[0], None)

@@ -10,7 +10,7 @@ from mbplugin.constraints.assembly import assemble
 from mbplugin.dynamics.kernels.solve import row_in_rates, row_rate
 from mbplugin.dynamics.tree_model import TreeModel, massless_joint, tree_model
 from mbplugin.errors import BadUsage
-from mbplugin.model.applied_forces import Actions
+from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.spatial import AnyArray, Array
@@ -18,8 +18,8 @@ from mbplugin.simulation.active_set.choose import choose_rows, generic_redundanc
 from mbplugin.simulation.events.schedule import TimedDrive
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.projection import project_state
-from mbplugin.simulation.steppers.evaluate import CONFIGURE, do
-from mbplugin.simulation.steppers.kernel_state import STRETCH, Machine, machine_of
+from mbplugin.simulation.steppers.evaluate import KINEMATICS, evaluate_at
+from mbplugin.simulation.steppers.kernel_state import MOTION_SEGMENT, KernelState, kernel_state_of
 
 #: Rates that all constraints together cannot follow to this fraction contradict each other.
 _FOLLOWED = 1e-3
@@ -50,7 +50,7 @@ class Problem:
     """
 
     model: TreeModel
-    machine: Machine
+    kernel_state: KernelState
     q: Array
     qd: Array
     degree_of_redundancy: int
@@ -68,7 +68,7 @@ class Problem:
 
 def pose_problem(
     mech: Mechanism,
-    actions: Actions,
+    actions: AppliedForces,
     q: Array,
     qd: Array,
     given: tuple[str, ...],
@@ -97,73 +97,80 @@ def pose_problem(
         mech, actions, locks=(*locks, *held, *(d.driver for d in drives)), planar=options.planar, q=closed.q
     )
     p = generic_redundancy(mech, closed.q, options.planar, options.tolerance)
-    stretches = _stretches(model, drives)
-    empty = machine_of(model, stretches, np.zeros(0, dtype=np.int64))
+    motion_segments = _stretches(model, drives)
+    empty = kernel_state_of(model, motion_segments, np.zeros(0, dtype=np.int64))
     start, rates = np.array(closed.q), np.array(qd, dtype=float)
-    if not do(empty, CONFIGURE, 0.0, start, rates):
+    if not evaluate_at(empty, KINEMATICS, 0.0, start, rates):
         raise massless_joint(model)
-    _keep_given_values(model, stretches)
+    _keep_given_values(model, motion_segments)
     dropped = row_indices(model, options)
     own = tuple(range(model.table.persistent))
     choice = choose_rows(model, own, len(own) - p, options.tolerance, dropped)
-    machine = machine_of(model, stretches, choice.rows)
-    project_state(machine, 0.0, start, rates.copy())
-    do(machine, CONFIGURE, 0.0, start, rates)
-    _let_others_follow(model, machine, rates, given_rates)
-    project_state(machine, 0.0, start, rates)
-    _require_followed(model, machine, rates)
+    kernel_state = kernel_state_of(model, motion_segments, choice.rows)
+    project_state(kernel_state, 0.0, start, rates.copy())
+    evaluate_at(kernel_state, KINEMATICS, 0.0, start, rates)
+    _let_others_follow(model, kernel_state, rates, given_rates)
+    project_state(kernel_state, 0.0, start, rates)
+    _require_followed(model, kernel_state, rates)
     notes += _changes(mech, qd, rates, given_rates)
-    return Problem(model, machine, start, rates, p, dropped, locks, tuple(notes), drives, held)
+    return Problem(model, kernel_state, start, rates, p, dropped, locks, tuple(notes), drives, held)
 
 
-def _let_others_follow(model: TreeModel, machine: Machine, rates: Array, given: tuple[str, ...]) -> None:
+def _let_others_follow(
+    model: TreeModel, kernel_state: KernelState, rates: Array, given: tuple[str, ...]
+) -> None:
     """Change the rates that are not given, in place and as little as possible, so that the rows hold."""
     names = model.mech.qd_names
     free = np.array([name not in given for name in names], dtype=bool)
-    if not given or not len(machine.chosen) or not free.any():
+    if not given or not len(kernel_state.independent_rows) or not free.any():
         return
-    J, gap = np.zeros((len(machine.chosen), len(names))), np.zeros(len(machine.chosen))
+    J, gap = (
+        np.zeros((len(kernel_state.independent_rows), len(names))),
+        np.zeros(len(kernel_state.independent_rows)),
+    )
     table = model.table
-    for k, i in enumerate(machine.chosen.tolist()):
+    for k, i in enumerate(kernel_state.independent_rows.tolist()):
         unit = float(table.rows["unit"][i])
-        row_in_rates(model.solids, model.rates, table.rows, table.terms, i, unit, J[k])
-        gap[k] = -unit * (row_rate(model.solids, table.rows, table.terms, i, rates) + table.rows["bias"][i])
+        row_in_rates(model.composites, model.rates, table.rows, table.terms, i, unit, J[k])
+        gap[k] = -unit * (
+            row_rate(model.composites, table.rows, table.terms, i, rates) + table.rows["bias"][i]
+        )
     rates[free] += np.linalg.lstsq(J[:, free], gap, rcond=1e-10)[0]
 
 
-def _changes(mech: Mechanism, asked: Array, rates: Array, given: tuple[str, ...]) -> list[str]:
+def _changes(mech: Mechanism, requested: Array, rates: Array, given: tuple[str, ...]) -> list[str]:
     """Return what there is to say about rates that are not as asked."""
-    change, least = np.abs(rates - asked), 1e-9 * max(1.0, float(np.abs(rates).max(initial=0.0)))
+    change, least = np.abs(rates - requested), 1e-9 * max(1.0, float(np.abs(rates).max(initial=0.0)))
     moved = [n for n, name in enumerate(mech.qd_names) if change[n] > least and (name in given or not given)]
     if not moved:
         return []
     worst = max(moved, key=lambda n: float(change[n]))
     return [
         f"rates made to agree with the constraints: {mech.qd_names[worst]} is {rates[worst]:.6g} "
-        f"in place of {asked[worst]:.6g} (rad/s, m/s)"
+        f"in place of {requested[worst]:.6g} (rad/s, m/s)"
     ]
 
 
 def _stretches(model: TreeModel, drives: tuple[TimedDrive, ...]) -> AnyArray:
     """Return the prescribed motions, one stretch for each driver, those of drives behind them."""
-    own = {drive.driver.name: drive.stretches for drive in drives}
+    own = {drive.driver.name: drive.motion_segments for drive in drives}
     out = []
     for d, (driver, _) in enumerate(model.table.driven):
         value = 0.0 if driver.value is None else driver.value
         constant = (value, driver.rate, 0.5 * driver.acceleration)
         for start, polynomial in own.get(driver.name, ((0.0, constant),)):
             out.append((d, start, (*polynomial, *(6 - len(polynomial)) * (0.0,))))
-    return np.array(out, dtype=STRETCH)
+    return np.array(out, dtype=MOTION_SEGMENT)
 
 
-def _keep_given_values(model: TreeModel, stretches: AnyArray) -> None:
+def _keep_given_values(model: TreeModel, motion_segments: AnyArray) -> None:
     """Let drivers without a value start where they are, and locks keep what they find (Φ tells where)."""
     for row, (_, component) in zip(model.table.rows, model.table.labels, strict=False):
         if component.endswith("_lock"):
             row["offset"] += row["phi"]
         # the mechanism's own drivers have one stretch each
         if row["drive"] >= 0 and model.table.driven[row["drive"]][0].value is None:
-            stretches["c"][row["drive"], 0] = row["phi"]
+            motion_segments["c"][row["drive"], 0] = row["phi"]
 
 
 def row_indices(model: TreeModel, options: Options) -> tuple[int, ...]:
@@ -180,13 +187,13 @@ def row_indices(model: TreeModel, options: Options) -> tuple[int, ...]:
     return tuple(labels.index(row) for row in options.dropped)
 
 
-def _require_followed(model: TreeModel, machine: Machine, rates: Array) -> None:
+def _require_followed(model: TreeModel, kernel_state: KernelState, rates: Array) -> None:
     """Raise where a row that was left out is not followed either."""
     table = model.table
     gaps = np.array(
         [
             table.rows["unit"][i]
-            * (row_rate(model.solids, table.rows, table.terms, i, rates) + table.rows["bias"][i])
+            * (row_rate(model.composites, table.rows, table.terms, i, rates) + table.rows["bias"][i])
             for i in range(table.persistent)
         ]
     )

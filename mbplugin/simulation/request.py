@@ -12,7 +12,7 @@ from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.impact.timed import Hold, state_in
+from mbplugin.simulation.impact.timed import TimedConstraint, state_in
 from mbplugin.simulation.options import Options
 
 
@@ -38,8 +38,8 @@ def scene_state(scene: Scene | None, mech: Mechanism) -> tuple[Array | None, Arr
 
 
 def timed_holds(
-    holds: Sequence[Hold], held: Sequence[Constraint], options: Options
-) -> tuple[tuple[Hold, Constraint], ...]:
+    holds: Sequence[TimedConstraint], held: Sequence[Constraint], options: Options
+) -> tuple[tuple[TimedConstraint, Constraint], ...]:
     """Return what holds for a while with its times, checked."""
     by_name = {constraint.name: constraint for constraint in held}
     for hold in holds:
@@ -73,8 +73,8 @@ def _check_times(what: str, at: float, until: float | None, duration: float) -> 
         raise BadUsage(f"{what} closes at {at:g} s and opens at {until:g} s", expected="a later time")
 
 
-def rank_tolerance(scene: Scene | None, asked: float | None) -> float:
+def rank_tolerance(scene: Scene | None, requested: float | None) -> float:
     """Return the relative rank tolerance: what was asked for, else the scene's, else the default."""
-    if asked is None:
-        asked = scene.options.tolerance if scene else None
-    return DEFAULT_TOLERANCE if asked is None else asked
+    if requested is None:
+        requested = scene.options.tolerance if scene else None
+    return DEFAULT_TOLERANCE if requested is None else requested

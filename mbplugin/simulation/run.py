@@ -11,7 +11,7 @@ import numpy as np
 from mbplugin.constraints.matrix import constraint_matrix
 from mbplugin.dynamics.compiler.first_run import announce_compilation
 from mbplugin.errors import BadUsage
-from mbplugin.model.applied_forces import Actions, Controller, scene_actions, with_springs
+from mbplugin.model.applied_forces import AppliedForces, Controller, scene_actions, with_springs
 from mbplugin.model.brakes import BrakeLike, brake_forces
 from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_payloads
 from mbplugin.model.mechanism.coupling import Lock
@@ -22,17 +22,17 @@ from mbplugin.model.spatial import Array
 from mbplugin.model.spring import JointSpring, Spring
 from mbplugin.simulation.active_set.activation import Activation
 from mbplugin.simulation.budget import MAX_SECONDS
-from mbplugin.simulation.callables import guarded
+from mbplugin.simulation.callables import checked_callbacks
 from mbplugin.simulation.events.schedule import TimedDrive, schedule_of
 from mbplugin.simulation.impact.instant import gripped
-from mbplugin.simulation.impact.timed import Hold, take_out
+from mbplugin.simulation.impact.timed import TimedConstraint, without_constraints
 from mbplugin.simulation.options import Options, Profile, UserEvent, breaks_of
 from mbplugin.simulation.outcome import declared
 from mbplugin.simulation.problem import Problem, pose_problem
 from mbplugin.simulation.request import checked_locks, each_once, rank_tolerance, scene_state, timed_holds
 from mbplugin.simulation.runner import Progress, Runner
-from mbplugin.simulation.steppers.compiled import CompiledMarch, March
-from mbplugin.simulation.steppers.python import ReadableMarch
+from mbplugin.simulation.steppers.compiled import CompiledStepper, Stepper
+from mbplugin.simulation.steppers.python import PythonStepper
 from mbplugin.simulation.trajectory.measure import measure
 from mbplugin.simulation.trajectory.playback import Playback
 from mbplugin.simulation.trajectory.trajectory import Trajectory
@@ -47,7 +47,7 @@ def simulate(
     q0: JointValues = None,
     qd0: JointValues = None,
     locks: Iterable[Lock] = (),
-    holds: Iterable[Hold] = (),
+    holds: Iterable[TimedConstraint] = (),
     brakes: Iterable[BrakeLike] | None = None,
     signal: float | None = None,
     loads: Iterable[LoadLike] = (),
@@ -95,7 +95,7 @@ def simulate(
     locks : iterable of Lock
         Joints that lock at a time: their rates jump to zero, and those of the others with them; with
         ``until`` they open again.
-    holds : iterable of Hold
+    holds : iterable of TimedConstraint
         Closures, couplings, drivers and wheels of the mechanism that hold only for a while.
     brakes : iterable of Brake or mapping, optional
         Joint brakes that grip, each its delays after the signal; with a signal only, the scene's.
@@ -160,9 +160,9 @@ def simulate(
     scene = mech if isinstance(mech, Scene) else None
     mechanism = mechanism_of(mech)
     holds = tuple(holds)
-    mechanism, held = take_out(mechanism, holds)
+    mechanism, held = without_constraints(mechanism, holds)
     start = scene_state(scene, mechanism)
-    base = scene_actions(scene) if scene else Actions()
+    base = scene_actions(scene) if scene else AppliedForces()
     actions = replace(
         with_springs(base, springs),
         loads=(*base.loads, *read_loads(mechanism, loads)),
@@ -215,7 +215,7 @@ def simulate(
 
 def move(
     mech: Mechanism,
-    actions: Actions,
+    actions: AppliedForces,
     q: Array,
     qd: Array,
     given: tuple[str, ...],
@@ -224,7 +224,7 @@ def move(
     progress: Progress | None = None,
     drives: tuple[TimedDrive, ...] = (),
     to_rest: bool = False,
-    holds: tuple[tuple[Hold, Constraint], ...] = (),
+    holds: tuple[tuple[TimedConstraint, Constraint], ...] = (),
     given_rates: tuple[str, ...] = (),
 ) -> Trajectory:
     """Return the motion of a mechanism; arguments as :func:`simulate` has read them.
@@ -235,14 +235,14 @@ def move(
         Drives that lead joints for a while.
     to_rest : bool
         Whether to end where everything stands still after the last change.
-    holds : tuple of (Hold, Constraint)
+    holds : tuple of (TimedConstraint, Constraint)
         What holds for a while; it is not in the mechanism.
     given_rates : tuple of str
         Rates that stay as they are where the constraints allow that.
     """
     begun = perf_counter()
     announce_compilation()
-    actions, options = guarded(actions, options)
+    actions, options = checked_callbacks(actions, options)
     later = tuple(lock for lock in locks if not lock.for_good)
     mech = replace(mech, locks=(*mech.locks, *(lock for lock in locks if lock not in later)))
     held = tuple(constraint for _, constraint in holds)
@@ -253,13 +253,13 @@ def move(
     )
     plain = options.plain and actions.controller is None
     activation = Activation(problem, options)
-    march: March = CompiledMarch(options, dense)
+    stepper: Stepper = CompiledStepper(options, dense)
     if not plain:
-        march = ReadableMarch(problem, options, activation.active)
-    grips = [(brake.closes, brake.pair) for brake in actions.brakes]
+        stepper = PythonStepper(problem, options, activation.active)
+    engagement_time = [(brake.closes, brake.pair) for brake in actions.brakes]
     breaks = [time for profile in options.profiles.values() for time in breaks_of(profile)]
-    schedule = schedule_of((*later, *(hold for hold, _ in holds)), grips, drives, to_rest, breaks)
-    runner = Runner(problem, march, options, activation, schedule)
+    schedule = schedule_of((*later, *(hold for hold, _ in holds)), engagement_time, drives, to_rest, breaks)
+    runner = Runner(problem, stepper, options, activation, schedule)
     outcome = runner.run(progress)
     return _trajectory(problem, runner, options, outcome, perf_counter() - begun)
 
@@ -308,15 +308,15 @@ def _trajectory(
         options.redundancy,
         problem.degree_of_redundancy,
         {
-            "evaluations": float(runner.march.counts[0]),
-            "rejected": float(runner.march.counts[1]),
+            "evaluations": float(runner.stepper.counts[0]),
+            "rejected": float(runner.stepper.counts[1]),
             "seconds": seconds,
         },
         tuple(gripped(model, constraint) for constraint in problem.held),
         options.coordinates,
         options.dropped,
         options.tolerance,
-        Playback(runner.phases, runner.march, options, runner.record),
+        Playback(runner.phases, runner.stepper, options, runner.record),
     )
 
 
@@ -324,12 +324,12 @@ def _measured(
     runner: Runner, options: Options, rows: int, states: tuple[Array, Array, Array]
 ) -> tuple[Array, Array, Array]:
     """Return kinetic and potential energy (T,), J, and the largest |Φ| of the first rows, m or rad."""
-    machine, march = runner.activation.machine, runner.march
-    if not options.profiles or not isinstance(march, ReadableMarch):
-        return measure(machine, rows, *states)
+    kernel_state, stepper = runner.activation.kernel_state, runner.stepper
+    if not options.profiles or not isinstance(stepper, PythonStepper):
+        return measure(kernel_state, rows, *states)
     found = []
     for k, time in enumerate(states[0].tolist()):
-        march.prescribe(machine, time)
-        found.append(measure(machine, rows, *(values[k : k + 1] for values in states)))
+        stepper.prescribe(kernel_state, time)
+        found.append(measure(kernel_state, rows, *(values[k : k + 1] for values in states)))
     kinetic, potential, residuals = (np.array(parts) for parts in zip(*found, strict=True))
     return kinetic[:, 0], potential[:, 0], residuals.max(axis=0)

@@ -18,9 +18,9 @@ from mbplugin.simulation.integrators.contract import Chunk, Step
 from mbplugin.simulation.interrupt import ctrl_c_waits
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import Problem
-from mbplugin.simulation.singularity.crossing import Crossed
+from mbplugin.simulation.singularity.crossing import CollocationStep
 from mbplugin.simulation.singularity.passage import Passage, stays
-from mbplugin.simulation.steppers.compiled import March, State
+from mbplugin.simulation.steppers.compiled import State, Stepper
 from mbplugin.simulation.steppers.kernel_state import LOOK, MASSLESS, NOT_FINITE, RESELECT, TOO_SMALL, WEAK
 from mbplugin.simulation.trajectory.grid import Grid
 from mbplugin.simulation.trajectory.playback import Phases
@@ -39,14 +39,14 @@ class Runner:
     """A motion under way."""
 
     def __init__(
-        self, problem: Problem, march: March, options: Options, activation: Activation, schedule: Schedule
+        self, problem: Problem, stepper: Stepper, options: Options, activation: Activation, schedule: Schedule
     ) -> None:
-        self.problem, self.march, self.options = problem, march, options
+        self.problem, self.stepper, self.options = problem, stepper, options
         self.limits = joint_limits(problem.model.mech, options)
         self.record = Record()
         self.activation = activation
         self.schedule = schedule
-        self.passage = Passage(march, activation)
+        self.passage = Passage(stepper, activation)
         self.phases = Phases(activation)
         #: What ended the motion before its time, in a sentence.
         self.failure = ""
@@ -59,7 +59,7 @@ class Runner:
 
     def run(self, progress: Progress | None = None) -> str:
         """Move to the end of the duration; return the outcome."""
-        self.activation.start(self.march, self.state)
+        self.activation.start(self.stepper, self.state)
         self._keep()
         try:
             outcome = self._run(progress)
@@ -71,8 +71,8 @@ class Runner:
         return outcome
 
     def _run(self, progress: Progress | None) -> str:
-        act = self.activation
-        if act.missing and (outcome := self._leave()):
+        active = self.activation
+        if active.missing and (outcome := self._escape()):
             return outcome
         for time, changes in self.schedule.instants(self.options.duration):
             outcome = self._advance_to(time, progress)
@@ -82,11 +82,11 @@ class Runner:
             if jumps:
                 self._keep_last()
             if changes:
-                self.record.events += act.switch(self.march, self.state, changes)
-                if act.outcome:
-                    return act.outcome
+                self.record.events += active.switch(self.stepper, self.state, changes)
+                if active.outcome:
+                    return active.outcome
             else:
-                act.refresh(self.march, self.state)
+                active.refresh(self.stepper, self.state)
             if jumps:
                 # the sample before has the accelerations of before
                 self._keep()
@@ -109,12 +109,12 @@ class Runner:
 
     def _follow(self) -> None:
         """Let samples at equal intervals follow the steps."""
-        act = self.activation
+        active = self.activation
         if self.grid is not None and self.grid.follow(
-            self.march, act.machine, self.record.steps, act.segment
+            self.stepper, active.kernel_state, self.record.steps, active.segment
         ):
             # the model has been read elsewhere
-            self.march.evaluate(act.machine, self.state)
+            self.stepper.evaluate(active.kernel_state, self.state)
 
     def _keep_last(self) -> None:
         """Let the samples at equal intervals end where the motion does."""
@@ -135,10 +135,15 @@ class Runner:
         return ""
 
     def _advance_a_chunk(self, end: float) -> str:
-        before, act = self.state.copy(), self.activation
+        before, active = self.state.copy(), self.activation
         self.phases.note(before.t)
-        status, chunk, kept = self.march.advance(
-            act.machine, act.marks, self.state, end, act.trusted, 0 if act.trusted > 0 else _CAUTIOUS
+        status, chunk, kept = self.stepper.advance(
+            active.kernel_state,
+            active.event_functions,
+            self.state,
+            end,
+            active.reselect_below,
+            0 if active.reselect_below > 0 else _CAUTIOUS,
         )
         outcome = self._take(before, chunk, kept, status)
         self._follow()
@@ -185,28 +190,28 @@ class Runner:
 
     def _first_change(self, step: Step) -> tuple[float, int] | None:
         """Return where in a step friction starts or stops to hold first, and the mark that tells."""
-        found = self.activation.first_change(self.march, step, self._displace)
+        found = self.activation.first_change(self.stepper, step, self._displace)
         if found is None:
             # the search has read the model elsewhere
-            self.march.evaluate(self.activation.machine, self.state)
+            self.stepper.evaluate(self.activation.kernel_state, self.state)
         return found
 
-    def _interrupt(self, step: Step, fraction: float, mark: int) -> None:
+    def _interrupt(self, step: Step, fraction: float, event_function: int) -> None:
         """Cut a step where friction starts or stops to hold."""
         self._cut(step, fraction)
         self._keep()
-        self.record.events += self.activation.change(self.march, self.state, mark)
+        self.record.events += self.activation.change(self.stepper, self.state, event_function)
         self._keep()
 
     def _cut(self, step: Step, fraction: float) -> None:
         """Take a step again, only up to a fraction of it: the works have no dense output."""
-        act = self.activation
+        active = self.activation
         again = State(step.start, step.q.copy(), step.qd.copy(), np.zeros_like(step.qd), step.work[0].copy())
         again.h = fraction * step.length
-        self.march.evaluate(act.machine, again)
+        self.stepper.evaluate(active.kernel_state, again)
         start = again.copy()
-        _, chunk, kept = self.march.advance(
-            act.machine, act.marks[:0], again, step.start + again.h, 0.0, _AGAIN
+        _, chunk, kept = self.stepper.advance(
+            active.kernel_state, active.event_functions[:0], again, step.start + again.h, 0.0, _AGAIN
         )
         for k in range(kept):
             now = sample(chunk, k)
@@ -221,15 +226,15 @@ class Runner:
             return "singular"
         if status == NOT_FINITE:
             raise BadNumber(f"the motion is no longer finite at t = {self.state.t:.9g} s")
-        if status in (RESELECT, TOO_SMALL, WEAK) or self.activation.trusted <= 0:
-            self.record.events += self.activation.reselect(self.march, self.state)
+        if status in (RESELECT, TOO_SMALL, WEAK) or self.activation.reselect_below <= 0:
+            self.record.events += self.activation.reselect(self.stepper, self.state)
             if self.passage.is_weak() or status == WEAK:
                 return self._pass(status, end)
         return "step_too_small" if status == TOO_SMALL else ""
 
     def _pass(self, status: int, end: float) -> str:
         """Cross a singular pose that is near; where that fails, go on as long as that is possible."""
-        crossed = self.passage.cross(self.record, self.state, end)
+        crossed = self.passage.collocation_step(self.record, self.state, end)
         if crossed is not None:
             if self.grid is not None:
                 self.grid.back_to(self.record.last().t, len(self.record.steps))
@@ -238,17 +243,17 @@ class Runner:
             return self._undecided()
         return ""
 
-    def _leave(self) -> str:
+    def _escape(self) -> str:
         """Leave a singular pose at which the run starts."""
         if stays(self.state):
             return ""
-        crossed = self.passage.leave(self.state)
+        crossed = self.passage.escape(self.state)
         if crossed is None:
             return self._undecided()
         self.record.blocks[-1][3][-1] = crossed.step.polynomial[1, 1] / crossed.step.length
         return self._across(crossed)
 
-    def _across(self, crossed: Crossed) -> str:
+    def _across(self, crossed: CollocationStep) -> str:
         """Keep a step across a singular pose."""
         end, self.state = self.state, crossed.end
         self.state.h = end.h
@@ -258,7 +263,7 @@ class Runner:
         self.record.events.append(passing(self.state.t, "singular", "", self.state.qd, text))
         self.record.steps.append(crossed.step)
         self.phases.crossings[crossed.step.start] = crossed.step
-        self.activation.refresh(self.march, self.state)
+        self.activation.refresh(self.stepper, self.state)
         self._keep()
         return ""
 
@@ -270,7 +275,7 @@ class Runner:
 
     def _displace(self, q: Array, x: Array) -> Array:
         out = np.empty_like(q)
-        displace(self.problem.model.solids, q, x, out)
+        displace(self.problem.model.composites, q, x, out)
         return out
 
 

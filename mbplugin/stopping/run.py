@@ -9,7 +9,7 @@ from math import isfinite
 import numpy as np
 
 from mbplugin.errors import BadNumber, UnknownName, suggestion
-from mbplugin.model.applied_forces import Actions, scene_actions
+from mbplugin.model.applied_forces import AppliedForces, scene_actions
 from mbplugin.model.brakes import (
     BrakeLike,
     JointBrake,
@@ -164,7 +164,7 @@ def make_scenario(
     if tool is None:
         notes.append(default_tool(mechanism).sentence)
     tool = tool_name(mechanism, tool)
-    base = scene_actions(scene) if scene else Actions()
+    base = scene_actions(scene) if scene else AppliedForces()
     actions = replace(
         base,
         loads=(*base.loads, *read_loads(mechanism, loads)),
@@ -185,8 +185,8 @@ def make_scenario(
     if category in (1, 2):
         joints = [b.joint for b in fitted]
         actuators = scene.actuators if scene else ()
-        ramps, told = decelerations_at(mechanism, actions, q0, joints, actuators, decelerations)
-        assumed += told
+        ramps, assumptions = decelerations_at(mechanism, actions, q0, joints, actuators, decelerations)
+        assumed += assumptions
     return Scenario(
         mechanism,
         actions,

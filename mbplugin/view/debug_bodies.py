@@ -15,7 +15,7 @@ from mbplugin.report.picture.palette import PALETTE
 from mbplugin.view.scene_view import Surface
 
 
-class Stage:
+class VisualScene:
     """What a client shows of a mechanism.
 
     Parameters

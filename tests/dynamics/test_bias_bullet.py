@@ -13,7 +13,7 @@ import pytest
 from test_mass_matrix import DATA, ZEROED_BY_BULLET, as_pybullet_reads, is_diagonal, ours
 
 from mbplugin.dynamics.joint import joint_equations
-from mbplugin.model.applied_forces import Actions
+from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism.kinematics import joint_vector, rate_vector
 
 ROBOTS = (
@@ -74,7 +74,7 @@ def test_torques_that_give_an_acceleration_are_pybullets(pybullet_says: dict[str
     for state in answer["states"]:
         named = [dict(zip(answer["joints"], state[k], strict=True)) for k in ("q", "qd", "qdd")]
         q, qd, qdd = joint_vector(mech, named[0]), rate_vector(mech, named[1]), rate_vector(mech, named[2])
-        equations = joint_equations(mech, q, qd, Actions(damping=False, friction=False))
+        equations = joint_equations(mech, q, qd, AppliedForces(damping=False, friction=False))
         ours_ = (equations.M @ qdd - equations.F)[index]
         theirs = np.array(state["torque"])
         assert np.abs(ours_ - theirs).max() < tolerance * np.abs(theirs).max()

@@ -339,8 +339,8 @@ def test_out_of_reach_is_said_with_the_gap():
     mech, q = planar(NAMED["piston-driven"][0])
     closing = closing_conditions(mech, q, ["slider"])
     pin, rod = np.hypot(0.2, 0.3), np.hypot(0.8, 0.2)
-    stretch = np.sqrt((pin + rod) ** 2 - 0.1**2)
-    closing.g(np.array([stretch - 1.0 - 1e-6]))
+    segment = np.sqrt((pin + rod) ** 2 - 0.1**2)
+    closing.g(np.array([segment - 1.0 - 1e-6]))
     with pytest.raises(CannotClose, match=r"'wrist', 'pin', 'crank' cannot close .* 0\.5 m apart"):
         closing.g(np.array([np.sqrt((pin + rod + 0.5) ** 2 - 0.1**2) - 1.0]))
 

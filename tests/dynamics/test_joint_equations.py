@@ -13,7 +13,7 @@ from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.accelerations import body_accelerations
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.dynamics.tree_model import tree_model
-from mbplugin.model.applied_forces import Actions
+from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism import (
     PAIR_TYPES,
     Coupling,
@@ -36,7 +36,7 @@ from random_mechanisms import loop_mechanism
 MOVING = [t for t in PAIR_TYPES if t not in ("fixed", "distance")]
 
 
-def assert_same(mech: Mechanism, q: Array, qd: Array, actions: Actions = Actions()) -> None:  # noqa: B008
+def assert_same(mech: Mechanism, q: Array, qd: Array, actions: AppliedForces = AppliedForces()) -> None:  # noqa: B008
     """M, F, C, Γ, b in joint coordinates are Sᵀ M S, Sᵀ(F − M Ṡq̇), C S, Γ − C Ṡq̇, b of the absolute ones."""
     absolute = absolute_equations(mech, q, qd, actions, degree_of_redundancy=0)
     joint = joint_equations(mech, q, qd, actions, degree_of_redundancy=0)
@@ -148,7 +148,7 @@ def test_everything_that_acts() -> None:
     )
     mech = replace(mech, pairs=pairs)
     vector = lambda: rng.normal(size=3)  # noqa: E731
-    actions = Actions(
+    actions = AppliedForces(
         loads=(Load("b2", vector(), vector(), vector()), Load("b1", vector(), vector(), vector(), "body")),
         payloads=(Payload("b1", 1.5, vector(), 0.2 * np.eye(3)),),
         springs=(

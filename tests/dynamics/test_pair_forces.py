@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.constraints.rows.joint_frames import pair_ends
+from mbplugin.constraints.rows.joint_frames import joint_frames
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.formulations import solve
@@ -56,21 +56,24 @@ def test_forces_do_not_depend_on_how_the_constraints_are_written() -> None:
 def test_rows_of_pairs_distribute_unit_forces() -> None:
     """The wrench that a unit force or moment at a pair's point is for each body, against the rows."""
     mech, q, equations = moving("stewart_6UPS")
-    ends = pair_ends(mech, mech.pairs, forward(mech, q), None)
+    joint_frames = joint_frames(mech, mech.pairs, forward(mech, q), None)
     compared = {"universal": 0, "spherical": 0}
     for k, pair in enumerate(mech.pairs):
         if pair.type not in compared:
             continue
         for component in pair.kind.constrained:
-            e = ends.R_WP[k][:, "xyz".index(component[1])]
+            e = joint_frames.R_WP[k][:, "xyz".index(component[1])]
             unit = np.concatenate((e, np.zeros(3)))
             if component[0] == "r":
-                across = np.cross(ends.R_WP[k][:, 0], ends.R_WS[k][:, 1])
+                across = np.cross(joint_frames.R_WP[k][:, 0], joint_frames.R_WS[k][:, 1])
                 unit = np.concatenate((np.zeros(3), across / np.linalg.norm(across)))
             expected = np.zeros(equations.C.shape[1])
-            for body, sign, center in ((ends.a[k], -1, ends.p_WCa[k]), (ends.b[k], 1, ends.p_WCb[k])):
+            for body, sign, center in (
+                (joint_frames.a[k], -1, joint_frames.p_WCa[k]),
+                (joint_frames.b[k], 1, joint_frames.p_WCb[k]),
+            ):
                 if body >= 0:
-                    expected[6 * body : 6 * body + 6] = sign * shift_rows(unit, ends.p_WS[k] - center)
+                    expected[6 * body : 6 * body + 6] = sign * shift_rows(unit, joint_frames.p_WS[k] - center)
             row = equations.labels.index((pair.name, component))
             assert equations.C[row] == pytest.approx(expected, abs=1e-12)
             compared[pair.type] += 1

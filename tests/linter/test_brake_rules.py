@@ -9,7 +9,7 @@ import pytest
 
 import mbplugin as mb
 from command_line import call
-from mbplugin.stopping.compiled.batch import StopMachine
+from mbplugin.stopping.compiled.batch import CompiledStop
 from mbplugin.stopping.run import make_scenario
 from places import TESTS
 from rod_arms import arm
@@ -24,7 +24,7 @@ def test_gravity_by_hand_and_as_the_stops_feel_it() -> None:
     assert finding.evidence["gravity"] == pytest.approx(2 * 9.81 * 0.5, rel=1e-3)
     scene = mb.load(CASES / "err" / "mb601.scene.toml")
     q = np.array([finding.evidence["q"]["j0"]])
-    holding = StopMachine(make_scenario(scene)).holding(q)
+    holding = CompiledStop(make_scenario(scene)).holding(q)
     assert abs(holding[0]) == pytest.approx(finding.evidence["gravity"], rel=1e-9)
 
 

@@ -21,7 +21,7 @@ NAMES = {
     "Agreement",
     "Analysis",
     "ConstraintMatrix",
-    "Hold",
+    "TimedConstraint",
     "Lock",
     "MbPluginError",
     "Mechanism",

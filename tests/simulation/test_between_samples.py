@@ -11,7 +11,7 @@ import pytest
 import mbplugin as mb
 from command_line import ASSETS
 from mbplugin.errors import BadNumber
-from mbplugin.model.applied_forces import Actions
+from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism import WORLD, Body, Driver, Freedom, Lock, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import displace, forward
 from mbplugin.model.scene import Brake
@@ -231,9 +231,9 @@ def fine(name: str) -> Trajectory:
 
 def between(motion: Trajectory, margin: float) -> Array:
     """Instants between all samples, no nearer to one than a margin, s."""
-    starts, ends = motion.time[:-1], motion.time[1:]
-    wide = ends - starts > 4 * margin
-    at = [starts[wide] + share * (ends - starts)[wide] for share in (0.03, 0.35, 0.71, 0.96)]
+    starts, joint_frames = motion.time[:-1], motion.time[1:]
+    wide = joint_frames - starts > 4 * margin
+    at = [starts[wide] + share * (joint_frames - starts)[wide] for share in (0.03, 0.35, 0.71, 0.96)]
     at = np.sort(np.concatenate(at))
     near = np.abs(at[:, None] - motion.time).min(axis=1)
     far = at[near > margin]
@@ -380,7 +380,7 @@ def test_actions_of_a_resampled_motion_are_its_own() -> None:
     force = (p[:, 1] - p[:, 0]) / 2e-4 + [0, 9.81 * total, 0]
     base = made.reactions("j0")[1:-1, :3]
     assert base[smooth] == pytest.approx(force[smooth], abs=2e-4 * np.abs(force).max())
-    assert isinstance(made.actions, Actions)
+    assert isinstance(made.actions, AppliedForces)
 
 
 def _momentum(motion: Trajectory) -> Array:

@@ -10,7 +10,7 @@ import pytest
 import mbplugin as mb
 from absolute_wrenches import absolute_wrenches
 from command_line import ASSETS
-from mbplugin.model.applied_forces import Actions
+from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.scene import Brake
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.run import estop
@@ -57,9 +57,9 @@ def test_a_held_joint_beside_a_sliding_one() -> None:
 
 
 def sliding_samples(motion: Trajectory) -> list[int]:
-    grips = next(e.time for e in motion.events if e.kind == "brake")
+    engagement_time = next(e.time for e in motion.events if e.kind == "brake")
     stick = next(e.time for e in motion.events if e.kind == "stick")
-    return np.flatnonzero((motion.time > grips) & (motion.time < stick)).tolist()
+    return np.flatnonzero((motion.time > engagement_time) & (motion.time < stick)).tolist()
 
 
 def test_a_loop_with_a_brake_on_its_crank() -> None:
@@ -71,7 +71,7 @@ def test_a_loop_with_a_brake_on_its_crank() -> None:
     for k in samples[:: max(1, len(samples) // 5)]:
         torque = float(motion.braking("j0")[k])
         assert torque == pytest.approx(-3.0 * np.sign(motion.qd[k, 0]) - 0.2 * motion.qd[k, 0], rel=1e-9)
-        applied = Actions(torques={"j0": torque})
+        applied = AppliedForces(torques={"j0": torque})
         theirs = absolute_wrenches(motion.mechanism, motion.q[k], motion.qd[k], applied)
         for name, wrench in theirs.items():
             known = motion.uniqueness(name)[k]

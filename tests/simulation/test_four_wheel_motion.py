@@ -36,7 +36,7 @@ def steering(t: float) -> tuple[float, float, float]:
     return STEERING[-1][1], 0.0, 0.0
 
 
-PUSH = Load("1", np.array([4.0, 1.0, 0.0]), np.zeros(3), np.zeros(3), "body")
+ACCELERATE = Load("1", np.array([4.0, 1.0, 0.0]), np.zeros(3), np.zeros(3), "body")
 
 
 @cache
@@ -46,7 +46,7 @@ def motion(duration: float, dropped: tuple[int, ...] = (), coordinates: str = "a
         SCENE,
         duration,
         qd0={"1.vx": 1.0},
-        loads=[PUSH],
+        loads=[ACCELERATE],
         profiles={"drive": steering},
         coordinates=coordinates,
         dropped=dropped,
@@ -89,7 +89,7 @@ def multipliers(dropped: tuple[int, ...], time: float) -> dict[str, np.ndarray]:
     driven = replace(
         SCENE.mechanism, drivers=(Driver("drive", "H", value=value, rate=rate, acceleration=acceleration),)
     )
-    actions = replace(state.actions, loads=(PUSH,))
+    actions = replace(state.actions, loads=(ACCELERATE,))
     equations = absolute_equations(
         driven, state.q[0], state.qd[0], actions, planar="xy", degree_of_redundancy=2
     )

@@ -13,7 +13,7 @@ import pytest
 
 from mbplugin.simulation.interrupt import ctrl_c_waits
 from mbplugin.simulation.run import simulate
-from mbplugin.simulation.steppers.compiled import CompiledMarch
+from mbplugin.simulation.steppers.compiled import CompiledStepper
 from rod_arms import arm
 
 
@@ -67,16 +67,16 @@ def test_other_threads_and_those_that_ignore_it_are_left_alone() -> None:
 @pytest.mark.parametrize("integrator", ["dop853", "rk4", "variational"])
 def test_the_chunk_under_way_is_kept(integrator: str) -> None:
     reached: list[float] = []
-    advance = CompiledMarch.advance
+    advance = CompiledStepper.advance
 
-    def pressed(self: CompiledMarch, machine: Any, marks: Any, state: Any, *rest: Any) -> Any:
-        out = advance(self, machine, marks, state, *rest)
+    def pressed(self: CompiledStepper, kernel_state: Any, marks: Any, state: Any, *rest: Any) -> Any:
+        out = advance(self, kernel_state, marks, state, *rest)
         reached.append(state.t)
         if len(reached) == 3:
             press()
         return out
 
-    with mock.patch.object(CompiledMarch, "advance", pressed):
+    with mock.patch.object(CompiledStepper, "advance", pressed):
         motion = simulate(arm((1.0, 0.7)), 1e3, qd0={"j0": 1.0}, integrator=integrator)
     assert motion.outcome == "interrupted"
     assert len(reached) == 3 and motion.time[-1] == reached[-1] < 1e3

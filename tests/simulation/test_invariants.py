@@ -61,13 +61,13 @@ def four_bar() -> tuple[Mechanism, Array]:
     X = Pose.identity()
     points = [np.array(p) for p in ((0, 0, 0.0), (0.1, 0.3, 0), (0.7, 0.5, 0), (0.8, 0, 0))]
     names = ["crank", "coupler", "rocker"]
-    ends = [WORLD, *names, WORLD]
+    joint_frames = [WORLD, *names, WORLD]
     pairs = tuple(
         Pair(
             f"j{k}",
             "revolute",
-            ends[k],
-            ends[k + 1],
+            joint_frames[k],
+            joint_frames[k + 1],
             X @ pose_at(points[k]),
             pose_at(points[k]),
             closure=k == 3,

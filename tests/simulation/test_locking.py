@@ -14,7 +14,7 @@ from bullet_trees import BulletTree
 from locked_mechanisms import pendulum_3r, spatial_four_bar_with_pendulum, two_arms_one_part
 from mbplugin.bullet.session import session
 from mbplugin.dynamics.joint import joint_equations
-from mbplugin.model.applied_forces import Actions, scene_actions
+from mbplugin.model.applied_forces import AppliedForces, scene_actions
 from mbplugin.model.mechanism import WORLD, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import Array, Pose
@@ -33,7 +33,7 @@ BEFORE = [(1.2717427470, -7.8740794060, -8.9336214500), (-1.7901668001, 0.0, -11
 AFTER = [(-2.0622687236, 0.0, -14.2005130578), (-2.4127938463, 0.0, 0.0)]
 IMPULSE = [{"j2": 111.4643848887}, {"j2": 264.3319323964, "j3": 406.0802180813}]
 ENERGY = (3230.395, 2791.555, 384.575)
-END = (-3.197267988, 0.0913259905, -4.7925685412)
+JOINT_FRAME = (-3.197267988, 0.0913259905, -4.7925685412)
 
 
 @cache
@@ -55,7 +55,7 @@ def test_the_3r_pendulum_of_the_paper(integrator: str, tolerance: float) -> None
         assert event.velocity_after == pytest.approx(after, abs=tolerance)
         found = {name.removeprefix("lock "): value for (name, _), value in event.impulse.items()}
         assert found == pytest.approx(impulse, abs=tolerance)
-    assert motion.q[-1] == pytest.approx(END, abs=tolerance)
+    assert motion.q[-1] == pytest.approx(JOINT_FRAME, abs=tolerance)
 
 
 @pytest.mark.parametrize("integrator", ["dop853", "rk4"])
@@ -162,7 +162,7 @@ def test_shares_of_a_tree_are_the_impulses_of_its_locks() -> None:
     mech, q = chain(3, "revolute", np.random.default_rng(2))
     held = replace(mech, locks=(Lock("j1"), Lock("j2")))
     armature = {"j1": 0.4, "j0": 0.2}
-    equations = joint_equations(held, q, np.array([1.0, -2.0, 0.5]), Actions(armature=armature))
+    equations = joint_equations(held, q, np.array([1.0, -2.0, 0.5]), AppliedForces(armature=armature))
     U = np.array([0.3, -0.2, 0.1])
     found = activate(equations, None, ["lock j1", "lock j2"], U)
     taken = shares(held, q, found.jump, impulse=U, armature=armature)

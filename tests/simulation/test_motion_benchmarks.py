@@ -20,13 +20,13 @@ from benchmark_mechanisms import (
     squeezer_turns,
 )
 from mbplugin.constraints.reduction.velocity import body_twists
-from mbplugin.model.applied_forces import NOTHING
+from mbplugin.model.applied_forces import NO_FORCES
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.simulation.active_set.choose import choose_rows
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import pose_problem
 from mbplugin.simulation.run import simulate
-from mbplugin.simulation.steppers.evaluate import CONFIGURE, do
+from mbplugin.simulation.steppers.evaluate import KINEMATICS, do
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 
@@ -89,11 +89,11 @@ def test_fixed_steps_cross_the_flat_pose(step: float) -> None:
 def test_rows_that_hold_generically_hold_beside_the_flat_pose() -> None:
 
     mech, q, rates = n_four_bar(2)
-    problem = pose_problem(mech, NOTHING, q, np.zeros(len(mech.qd_names)), (), (), Options(1.0))
-    assert len(problem.machine.chosen) == problem.own_rank == 4
+    problem = pose_problem(mech, NO_FORCES, q, np.zeros(len(mech.qd_names)), (), (), Options(1.0))
+    assert len(problem.kernel_state.independent_rows) == problem.own_rank == 4
     for away in (1e-3, 1e-6, 1e-8):
         near = q + (np.pi / 2 - away) * np.array([-rates.get(n, 0.0) for n in mech.qd_names])
-        do(problem.machine, CONFIGURE, 0.0, near, np.zeros(len(mech.qd_names)))
+        do(problem.kernel_state, KINEMATICS, 0.0, near, np.zeros(len(mech.qd_names)))
         choice = choose_rows(problem.model, tuple(range(10)), problem.own_rank, 1e-4)
         assert (len(choice.rows), choice.missing) == (4, 0)
 

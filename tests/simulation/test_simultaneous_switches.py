@@ -70,7 +70,7 @@ def test_a_part_that_is_handed_over_keeps_its_momentum() -> None:
         mech,
         0.2,
         qd0={"rail_A": 1.0, "rail_part": 1.0},
-        holds=[mb.Hold("grip_A", until=0.1), mb.Hold("grip_B", at=0.1)],
+        holds=[mb.TimedConstraint("grip_A", until=0.1), mb.TimedConstraint("grip_B", at=0.1)],
     )
     assert motion.outcome == "completed"
     assert motion.qd[-1] == pytest.approx([1.0, 0.25, 0.25], abs=1e-9)

@@ -140,8 +140,8 @@ def test_a_balanced_arm_needs_no_brake() -> None:
     scene = read(ROD + brake)
     assert [f.code for f in check(scene, mb.analyze(scene))] == ["MB601"]
     # a spring without length from above balances a rod everywhere: k · h · r = m g s
-    ends = 'body_a = "world"\nbody_b = "rod"\npoint_a = [0, 1, 0]\npoint_b = [0.5, 0, 0]\n'
-    scene = read(f"{ROD}{brake}[[spring]]\n{ends}stiffness = {3 * 9.81}\n")
+    joint_frames = 'body_a = "world"\nbody_b = "rod"\npoint_a = [0, 1, 0]\npoint_b = [0.5, 0, 0]\n'
+    scene = read(f"{ROD}{brake}[[spring]]\n{joint_frames}stiffness = {3 * 9.81}\n")
     assert list(check(scene, mb.analyze(scene))) == []
 
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.no_invariants(
 #: Steps of the second program in one interval, at the coarsest of four steps.
 REFINEMENT = 16
 #: What is left of a mechanism that does not move at all: rad, rad/s, J.
-NOTHING = 1e-9
+NO_FORCES = 1e-9
 ARM = Arm(0.5, (2.0, 1.0), (0.2, 0.3), (0.05, 0.02), (0.0, -9.81))
 
 
@@ -41,11 +41,11 @@ def require_same(case: Case, refinement: int = REFINEMENT, **options: object) ->
     steps = [np.abs(b - a).max(axis=0) for a, b in pairwise(runs)]
     error = np.maximum(steps[2], steps[1] / 2)
     off = np.abs(own - runs[3]).max(axis=0)
-    assert (off <= 2 * error + NOTHING).all(), (off, error)
+    assert (off <= 2 * error + NO_FORCES).all(), (off, error)
     limits = [2 * b - a for a, b in pairwise(runs)]
     changes = [np.abs(b - a).max() for a, b in pairwise(limits)]
     left, changed = np.abs(own - limits[2]).max(), max(changes[1], changes[0] / 2)
-    assert left <= 2 * changed + 2e-3 * error.max() + NOTHING, (left, changed)
+    assert left <= 2 * changed + 2e-3 * error.max() + NO_FORCES, (left, changed)
     return ours
 
 
@@ -80,9 +80,9 @@ def test_the_second_program_keeps_energy_without_friction() -> None:
         still = (
             system if isinstance(system, CrankRocker) else Arm(0.5, ARM.mass, ARM.centre, ARM.inertia, (0, 0))
         )
-        ends = [move(still, q, v, [], 0.8, samples=1, refinement=n) for n in (1000, 2000)]
+        joint_frames = [move(still, q, v, [], 0.8, samples=1, refinement=n) for n in (1000, 2000)]
         start = kinetic(still, np.array(q), np.array(v))
-        off = [kinetic(still, m.q[-1], m.v[-1]) - start for m in ends]
+        off = [kinetic(still, m.q[-1], m.v[-1]) - start for m in joint_frames]
         assert abs(2 * off[1] - off[0]) < 1e-3 * abs(off[0]) + 1e-4 * start
         assert 1.9 < off[0] / off[1] < 2.1
 
@@ -132,9 +132,9 @@ UPRIGHT = Case("upright", CrankRocker(), (np.pi / 2,), (10.0,), (Resistance(1, 1
 def test_friction_in_the_rocker_outlives_the_dead_centres(options: dict[str, object]) -> None:
     """1 N·m in the rocker's bearing takes 5.449 J out of 26.21 J in 2 s, past 6 dead centres."""
     ours = require_same(UPRIGHT, 32, **options)
-    ends = [UPRIGHT.second(n).work[-1, 0] for n in (64, 128)]
-    assert 2 * ends[1] - ends[0] == pytest.approx(5.44897, abs=5e-5)
-    assert ours.dissipated[-1] == pytest.approx(2 * ends[1] - ends[0], rel=1e-4)
+    joint_frames = [UPRIGHT.second(n).work[-1, 0] for n in (64, 128)]
+    assert 2 * joint_frames[1] - joint_frames[0] == pytest.approx(5.44897, abs=5e-5)
+    assert ours.dissipated[-1] == pytest.approx(2 * joint_frames[1] - joint_frames[0], rel=1e-4)
 
 
 def test_a_brake_on_the_rocker_alone_stops_the_crank() -> None:

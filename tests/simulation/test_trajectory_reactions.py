@@ -20,7 +20,7 @@ from mbplugin.dynamics.joint import joint_equations
 from mbplugin.errors import UnknownName
 from mbplugin.joint_reactions.stiffness.elements import joint_rows
 from mbplugin.joint_reactions.system import build_system
-from mbplugin.model.applied_forces import Actions
+from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism import PAIR_TYPES, Body, Coupling, Driver, Freedom, Lock, Mechanism, Pair, Term
 from mbplugin.model.mechanism.kinematics import displace, forward, home
 from mbplugin.model.scene import Load, Payload
@@ -85,7 +85,7 @@ def test_everything_that_acts() -> None:
     tool = Body("tool", 0.4, np.array([0.0, 0.1, 0.0]), 0.01 * np.eye(3))
     mech = replace(mech, bodies=(*mech.bodies, tool), pairs=(*pairs, hanging))
     vector = lambda: rng.normal(size=3)  # noqa: E731
-    actions = Actions(
+    actions = AppliedForces(
         loads=(Load("b2", vector(), vector(), vector()), Load("tool", vector(), vector(), vector(), "body")),
         payloads=(Payload("tool", 1.5, vector(), 0.2 * np.eye(3)),),
         springs=(
@@ -175,7 +175,7 @@ def test_single_states_of_a_planar_robot_on_wheels() -> None:
     scene = mb.load(ROBOT)
     load = Load("1", np.array([30.0, -500.0, 0.0]), np.array([0.0, 0.0, 20.0]), np.zeros(3))
     states = [(0.0, *s) for s in random_states(scene.mechanism, scene.state.q, 3, planar="xy", redundancy=2)]
-    motion = through(scene.mechanism, states, Actions(loads=(load,)), planar="xy")
+    motion = through(scene.mechanism, states, AppliedForces(loads=(load,)), planar="xy")
     for k, (_, q, qd) in enumerate(states):
         theirs = mb.reactions(scene.mechanism, q, qd, motion.qdd[k], loads=[load], planar="xy", hold=[])
         for pair in scene.mechanism.pairs:
@@ -286,5 +286,5 @@ def test_the_joint_feedback_of_an_arm_that_is_let_go(seed: int) -> None:
         R_WP = (poses.of(mech.body_index[pair.body_a]) @ pair.X_AP).R
         force, moment = (R_WP @ half for half in np.split(motion.reactions(name)[0], 2))
         arm = poses.p_WC[child] - poses.of(child).apply(pair.X_BS.p)
-        ours = [poses.R_WL[child].T @ half for half in (force, moment - np.cross(arm, force))]
+        ours = [poses.R_WL[child].T @ half for half in (force, moment - np.collocation_step(arm, force))]
         assert np.concatenate(ours) == pytest.approx(expected, rel=1e-6, abs=1e-6 * np.abs(expected).max())

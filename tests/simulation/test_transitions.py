@@ -26,8 +26,8 @@ from mbplugin.model.mechanism import (
 )
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation, rotation_from_vector
-from mbplugin.simulation.impact import FORMS, Hold, activate
-from mbplugin.simulation.impact.timed import put_in, state_in, take_out
+from mbplugin.simulation.impact import FORMS, TimedConstraint, activate
+from mbplugin.simulation.impact.timed import state_in, with_constraints, without_constraints
 from models import pose_at
 from transition_cases import dead_centre, flywheels
 
@@ -53,7 +53,7 @@ def test_a_gripper_takes_a_part_and_throws_it(offset: float) -> None:
     r = 1.0 + offset
     q0 = {"part.x": r, "part.qw": 1.0, "shoulder": 0.0}
     start: dict[str, Any] = {"q0": q0, "qd0": {"shoulder": 2.0}}
-    motion = mb.simulate(mech, 0.5, **start, holds=[Hold("grip", 0.0, until=0.2)], **PRECISE)
+    motion = mb.simulate(mech, 0.5, **start, holds=[TimedConstraint("grip", 0.0, until=0.2)], **PRECISE)
     closing, opening = motion.events
     assert (closing.time, closing.joint, opening.kind, opening.time) == (0.0, "grip", "release", 0.2)
     J = 2.0 * 0.25 + 0.3
@@ -84,11 +84,11 @@ def test_a_hinged_jaw_turns_about_its_own_axis_however_the_part_lies() -> None:
     """The part lies askew in the jaw; held, it turns about the jaw's z: its pose relative to it is Rz·R₀."""
     mech = arm_and_part(REST)
     mech = replace(mech, pairs=(mech.pairs[0], mech.pairs[1].retyped("revolute")))
-    rest, _ = take_out(mech, [Hold("grip")])
+    rest, _ = without_constraints(mech, [TimedConstraint("grip")])
     askew = rotation_from_vector(np.array([0.7, -0.4, 0.2]))
     q0 = np.concatenate(([1.1, 0.1, 0.05], quaternion_from_rotation(askew), [0.0]))
     qd0 = np.array([0.3, 0.2, -0.4, 0.5, 0.1, 2.0, 1.5])
-    motion = mb.simulate(mech, 0.8, q0=q0, qd0=qd0, holds=[Hold("grip", 0.1)], **PRECISE)
+    motion = mb.simulate(mech, 0.8, q0=q0, qd0=qd0, holds=[TimedConstraint("grip", 0.1)], **PRECISE)
     held = [forward(rest, q) for q in motion.q[motion.segment == 1]]
     relative = [poses.R_WL[0].T @ poses.R_WL[1] @ (held[0].R_WL[0].T @ held[0].R_WL[1]).T for poses in held]
     assert max(np.abs(R[:, 2] - [0.0, 0.0, 1.0]).max() for R in relative) < 1e-10
@@ -102,8 +102,8 @@ def test_a_hinged_jaw_turns_about_its_own_axis_however_the_part_lies() -> None:
 def test_two_arms_take_one_part() -> None:
     """The second grip closes a redundant loop; from there on it is the mechanism with both grips."""
     mech, q = two_arms_one_part()
-    holds = [Hold("grip_l", 0.1), Hold("grip_r", 0.2)]
-    rest, _ = take_out(mech, holds)
+    holds = [TimedConstraint("grip_l", 0.1), TimedConstraint("grip_r", 0.2)]
+    rest, _ = without_constraints(mech, holds)
     q0, _ = state_in(mech, q, np.zeros(len(mech.qd_names)), rest)
     rates = np.random.default_rng(0).normal(size=len(rest.qd_names))
     rates[2:5] = 0.0  # all in the plane
@@ -116,7 +116,7 @@ def test_two_arms_take_one_part() -> None:
     for segment in range(3):
         assert np.ptp(motion.energy[motion.segment == segment]) < 1e-9
     k = int(np.flatnonzero(motion.segment == 2)[0])
-    both = put_in(rest, motion.held)
+    both = with_constraints(rest, motion.held)
     other = mb.simulate(both, 0.4, q0=motion.q[k], qd0=motion.qd[k], **PRECISE)
     assert not other.notes
     assert motion.q[-1] == pytest.approx(other.q[-1], abs=1e-8)
@@ -133,10 +133,10 @@ def test_two_arms_take_one_part() -> None:
 def test_coordinates_stay_when_constraints_come_and_go() -> None:
     mech, q = two_arms_one_part()
     rng = np.random.default_rng(1)
-    rest, held = take_out(mech, [Hold("grip_l"), Hold("grip_r")])
+    rest, held = without_constraints(mech, [TimedConstraint("grip_l"), TimedConstraint("grip_r")])
     q0, _ = state_in(mech, q, rng.normal(size=len(mech.qd_names)), rest)
     expected = forward(rest, q0)
-    for poses in (forward(mech, q), forward(put_in(rest, held), q0)):
+    for poses in (forward(mech, q), forward(with_constraints(rest, held), q0)):
         assert poses.p_WC == pytest.approx(expected.p_WC, abs=1e-14)
         assert np.abs(poses.R_WL - expected.R_WL).max() < 1e-14
 
@@ -146,7 +146,7 @@ def test_a_clutch_engages_and_lets_go(ratio: float) -> None:
     """ω₀ = ratio·ω₁ afterwards; J₀Δω₀ = Λ, J₁Δω₁ = −ratio·Λ."""
     clutch = Coupling("clutch", "gear", (Term("h0", "rz", 1.0), Term("h1", "rz", -ratio)), offset=0.7)
     mech = replace(flywheels((2.0, 3.0)), couplings=(clutch,))
-    hold = Hold("clutch", 0.5, until=0.8)
+    hold = TimedConstraint("clutch", 0.5, until=0.8)
     motion = mb.simulate(mech, 1.0, q0={"h0": 0.2}, qd0={"h0": 4.0, "h1": 1.0}, holds=[hold], **PRECISE)
     event = motion.events[0]
     push = (ratio * 1.0 - 4.0) / (1 / 2.0 + ratio**2 / 3.0)
@@ -160,7 +160,7 @@ def test_a_clutch_engages_and_lets_go(ratio: float) -> None:
 def test_a_motor_takes_a_joint_along() -> None:
     """A driver that begins to hold: b₊ is not zero, and energy can rise."""
     mech = replace(flywheels((2.0,)), drivers=(Driver("motor", "h0", rate=3.0),))
-    motion = mb.simulate(mech, 1.0, qd0={"h0": 1.0}, holds=[Hold("motor", 0.25)], **PRECISE)
+    motion = mb.simulate(mech, 1.0, qd0={"h0": 1.0}, holds=[TimedConstraint("motor", 0.25)], **PRECISE)
     (event,) = motion.events
     assert event.velocity_after == pytest.approx([3.0]) and event.impulse[
         "motor", "rz_drive"
@@ -176,7 +176,7 @@ def test_a_wheel_that_stops_slipping(spin: float) -> None:
     wheel = Rolling("wheel", "disc", REST, np.array([0.0, 1.0, 0.0]), r)
     mech = Mechanism("disc", (disc,), pfaffians=(wheel,))
     state: dict[str, Any] = {"q0": {"disc.z": r, "disc.qw": 1.0}, "qd0": {"disc.vx": 2.0, "disc.wy": spin}}
-    motion = mb.simulate(mech, 1.0, **state, holds=[Hold("wheel", 0.4, until=0.7)], **PRECISE)
+    motion = mb.simulate(mech, 1.0, **state, holds=[TimedConstraint("wheel", 0.4, until=0.7)], **PRECISE)
     rates = dict(zip(motion.joint_names, motion.events[0].velocity_after, strict=True))
     v = (m * 2.0 + J * spin / r) / (m + J / r**2)
     assert (rates["disc.vx"], rates["disc.wy"]) == pytest.approx((v, v / r), rel=1e-12)
@@ -268,12 +268,12 @@ def test_friction_that_holds_gives_way_to_a_shock() -> None:
         ({"locks": [Lock("h0", float("nan"))]}, "from 0 to the duration"),
         ({"locks": [Lock("h0", 0.5, until=0.2)]}, "opens at 0.2"),
         ({"locks": [Lock("h7", 0.5)]}, "unknown pair 'h7'"),
-        ({"holds": [Hold("cluch", 0.5)]}, "did you mean 'clutch'"),
-        ({"holds": [Hold("clutch", 3.0)]}, "from 0 to the duration"),
-        ({"holds": [Hold("clutch", 0.5, until=0.5)]}, "a later time"),
-        ({"holds": [Hold("clutch"), Hold("clutch", 0.5)]}, "twice"),
-        ({"holds": [Hold("lock h1", 0.5)]}, "is a lock"),
-        ({"holds": [Hold("clutch", 0.5)], "coordinates": "absolute"}, "joint coordinates"),
+        ({"holds": [TimedConstraint("cluch", 0.5)]}, "did you mean 'clutch'"),
+        ({"holds": [TimedConstraint("clutch", 3.0)]}, "from 0 to the duration"),
+        ({"holds": [TimedConstraint("clutch", 0.5, until=0.5)]}, "a later time"),
+        ({"holds": [TimedConstraint("clutch"), TimedConstraint("clutch", 0.5)]}, "twice"),
+        ({"holds": [TimedConstraint("lock h1", 0.5)]}, "is a lock"),
+        ({"holds": [TimedConstraint("clutch", 0.5)], "coordinates": "absolute"}, "joint coordinates"),
         ({"transition": "naiv"}, "did you mean 'naive'"),
     ],
 )

@@ -53,8 +53,8 @@ def floating_chain(n: int) -> Mechanism:
     bodies = tuple(
         Body(f"b{k}", 1.0 + 0.3 * k, rng.uniform(-0.2, 0.2, 3), np.diag([0.1, 0.2, 0.25])) for k in range(n)
     )
-    ends = Pose.from_xyz_rpy([0.5, 0, 0], [0.3, 0, 0]), Pose.from_xyz_rpy([-0.5, 0, 0], [0, 0.2, 0])
-    pairs = tuple(Pair(f"j{k}", "spherical", f"b{k - 1}", f"b{k}", *ends) for k in range(1, n))
+    joint_frames = Pose.from_xyz_rpy([0.5, 0, 0], [0.3, 0, 0]), Pose.from_xyz_rpy([-0.5, 0, 0], [0, 0.2, 0])
+    pairs = tuple(Pair(f"j{k}", "spherical", f"b{k - 1}", f"b{k}", *joint_frames) for k in range(1, n))
     return Mechanism("floating", bodies, pairs, gravity=np.zeros(3))
 
 
@@ -66,7 +66,7 @@ def momentum(mech: Mechanism, q: Array, qd: Array) -> Array:
     for i, body in enumerate(mech.bodies):
         R = poses.R_WL[i]
         p = body.mass * twists[i, :3]
-        out += np.concatenate((p, np.cross(poses.p_WC[i], p) + R @ body.I_C @ R.T @ twists[i, 3:]))
+        out += np.concatenate((p, np.collocation_step(poses.p_WC[i], p) + R @ body.I_C @ R.T @ twists[i, 3:]))
     return out
 
 
@@ -87,18 +87,18 @@ def test_slopes_of_the_kinetic_energy(pair_type: str, against: bool) -> None:
     q, qd = displace(mech, q, rng.normal(size=nv)), rng.normal(size=nv)
     model, small = tree_model(mech, q=q), 1e-5 * np.eye(nv)
     P = [(kinetic(model, q, qd + d) - kinetic(model, q, qd - d)) / 2e-5 for d in small]
-    ends = [(displace(mech, q, d), displace(mech, q, -d)) for d in small]
-    slopes = [(kinetic(model, a, qd) - kinetic(model, b, qd)) / 2e-5 for a, b in ends]
+    joint_frames = [(displace(mech, q, d), displace(mech, q, -d)) for d in small]
+    slopes = [(kinetic(model, a, qd) - kinetic(model, b, qd)) / 2e-5 for a, b in joint_frames]
     model.evaluate(q, qd)
-    momenta(model.solids, model.rates, qd)
+    momenta(model.composites, model.rates, qd)
     np.testing.assert_allclose(model.rates["u"], P, atol=1e-8 * max(np.abs(P)))
-    kinetic_slopes(model.solids, model.rates, qd)
+    kinetic_slopes(model.composites, model.rates, qd)
     np.testing.assert_allclose(model.rates["qdd"], slopes, atol=1e-8 * max(np.abs(P)))
 
 
 def kinetic(model: TreeModel, q: Array, qd: Array) -> float:
     model.evaluate(q, qd)
-    return float(energies(model.solids, model.rates, model.springs, q, qd)[0])
+    return float(energies(model.composites, model.rates, model.springs, q, qd)[0])
 
 
 def sled() -> Mechanism:

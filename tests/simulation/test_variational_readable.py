@@ -10,7 +10,7 @@ import pytest
 from test_variational import exact, floating_chain, momentum, pendulum, run, sled
 
 from closed_mechanisms import paper_four_bar
-from mbplugin.model.applied_forces import Actions
+from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism import Driver, Freedom, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import home
 from mbplugin.model.spatial import Array
@@ -155,7 +155,7 @@ def test_profile_that_says_what_a_drive_says(pair_type: str, driven: tuple[str, 
     led = run(replace(mech, drivers=(motor,)), 0.25, 0.0125, q0=q, qd0=qd, profiles={"motor": profile})
     drive = TimedDrive(motor, ((0.0, tuple(value.coef)),))
     options = Options(0.25, integrator="variational", step=0.0125, limits="ignore")
-    assert_same(move(mech, Actions(), q, qd, (), (), options, drives=(drive,)), led)
+    assert_same(move(mech, AppliedForces(), q, qd, (), (), options, drives=(drive,)), led)
 
 
 def test_controller_that_fails_or_jumps() -> None:

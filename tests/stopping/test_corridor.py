@@ -9,7 +9,7 @@ import pytest
 import trimesh
 
 import mbplugin as mb
-from mbplugin.stopping.outcome.values import Corridor
+from mbplugin.stopping.outcome.values import SweptVolume
 
 #: A bar 0.8 m long, 0.1 m wide and 0.2 m high on a vertical hinge, told by its shape.
 BAR = """<robot name="bar">
@@ -27,7 +27,7 @@ MESH = '<geometry><mesh filename="{name}" scale="0.001 0.001 0.001"/></geometry>
 TURNED = '<origin xyz="0.4 0 0" rpy="0 1.5707963267948966 0"/>'
 
 
-def corridor(folder: Path, shapes: str) -> Corridor:
+def corridor(folder: Path, shapes: str) -> SweptVolume:
     file = folder / "bar.urdf"
     file.write_text(BAR.format(shapes=shapes), encoding="utf-8")
     brake = {"joint": "hinge", "torque": 20, "delay": 0.1}
@@ -46,15 +46,15 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", ["bar.stl", "bar.obj"])
 @pytest.mark.parametrize("role", ["visual", "collision"])
 def test_a_mesh_sweeps_what_its_box_sweeps(folder: Path, name: str, role: str) -> None:
-    told = corridor(folder, f"<{role}>{AT}{BOX}</{role}>")
+    progress = corridor(folder, f"<{role}>{AT}{BOX}</{role}>")
     read = corridor(folder, f"<{role}>{TURNED}{MESH.format(name=name)}</{role}>")
-    assert read.bodies["bar"] == pytest.approx(told.bodies["bar"], abs=1e-9)
-    assert read.left_out == told.left_out == ()
+    assert read.bodies["bar"] == pytest.approx(progress.bodies["bar"], abs=1e-9)
+    assert read.left_out == progress.left_out == ()
     # a turn of less than a right angle: the far corners go round
-    assert told.bodies["bar"][:, 2] == pytest.approx([-0.1, 0.1])
-    assert told.bodies["bar"][1, 0] == pytest.approx(np.hypot(0.8, 0.05), rel=1e-3)
-    assert told.bodies["bar"][0, 1] == pytest.approx(-0.05, rel=1e-9)
-    assert 0.2 < told.bodies["bar"][1, 1] < np.hypot(0.8, 0.05) + 1e-9
+    assert progress.bodies["bar"][:, 2] == pytest.approx([-0.1, 0.1])
+    assert progress.bodies["bar"][1, 0] == pytest.approx(np.hypot(0.8, 0.05), rel=1e-3)
+    assert progress.bodies["bar"][0, 1] == pytest.approx(-0.05, rel=1e-9)
+    assert 0.2 < progress.bodies["bar"][1, 1] < np.hypot(0.8, 0.05) + 1e-9
 
 
 @pytest.mark.parametrize("name", ["none.stl", "broken.stl", "package://elsewhere/other.stl"])

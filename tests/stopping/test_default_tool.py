@@ -28,8 +28,8 @@ def robot(*joints: tuple[str, ...]) -> str:
     """A robot of (name, type, parent, child, mimicked joint)."""
     names = dict.fromkeys(name for joint in joints for name in joint[2:4] if name != "world")
     links = [LINK.format(name, 0.1 if "finger" in name else 1.0) for name in names]
-    told = [JOINT.format(*j[:4], 0.3, f'<mimic joint="{j[4]}"/>' if len(j) > 4 else "") for j in joints]
-    return f'<robot name="r"><link name="world"/>{"".join(links)}{"".join(told)}</robot>'
+    progress = [JOINT.format(*j[:4], 0.3, f'<mimic joint="{j[4]}"/>' if len(j) > 4 else "") for j in joints]
+    return f'<robot name="r"><link name="world"/>{"".join(links)}{"".join(progress)}</robot>'
 
 
 ARM = (

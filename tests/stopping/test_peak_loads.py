@@ -302,12 +302,12 @@ def test_reports_tell_bearing_drive_and_brake() -> None:
     document = json.loads(call(*options, "--output-format", "json").out)
     jsonschema.validate(document, schema)
     report = mb.estop(mb.load(ARM, base="fixed"), qd={"j1": 1.5, "j2": -1.2}, category=2)
-    for told, peak in zip(document["peaks"], report.peaks, strict=True):
-        assert told["structural_force"] == peak.structural_force
+    for progress, peak in zip(document["peaks"], report.peaks, strict=True):
+        assert progress["structural_force"] == peak.structural_force
         if peak.axis is None:
-            assert told["axis"] is None and told["role"] == "base"
+            assert progress["axis"] is None and progress["role"] == "base"
             continue
-        assert told["axis"]["drive"] == {"value": peak.axis.drive.value, "time": peak.axis.drive.time}
+        assert progress["axis"]["drive"] == {"value": peak.axis.drive.value, "time": peak.axis.drive.time}
     text = call(*options).out
     (line,) = (one for one in text.splitlines() if one.startswith("  j2  ") and "N·m" in one)
     axis = peak_of(report, "j2").axis

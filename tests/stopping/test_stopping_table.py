@@ -16,12 +16,12 @@ import mbplugin as mb
 from mbplugin.errors import BadUsage, UnknownName
 from mbplugin.model.mechanism import Freedom
 from mbplugin.model.scene import Brake, Payload, Scene
-from mbplugin.stopping.compiled.batch import StopMachine
+from mbplugin.stopping.compiled.batch import CompiledStop
 from mbplugin.stopping.outcome.joints import joint_stops
 from mbplugin.stopping.run import estop, make_scenario
 from mbplugin.stopping.stop import run_stop
 from mbplugin.stopping.table.axes import table_axes
-from mbplugin.stopping.table.extension import Poser
+from mbplugin.stopping.table.extension import ExtensionPoses
 from mbplugin.stopping.table.values import StoppingTable
 from rod_arms import arm, two_rods
 
@@ -52,7 +52,7 @@ def test_quick_stops_are_those_of_the_runner(seed: int) -> None:
     scenario = replace(scenario, duration=1.5, rtol=1e-10, atol=1e-12)
     motion = run_stop(scenario)
     slow = joint_stops(scenario, motion)
-    quick = StopMachine(scenario, rtol=1e-9, atol=1e-11).stop(q, qd)
+    quick = CompiledStop(scenario, rtol=1e-9, atol=1e-11).stop(q, qd)
     assert quick.travels == pytest.approx(motion.q[-1] - q, abs=1e-6)
     if motion.outcome == "stopped":
         assert quick.times == pytest.approx([joint.time for joint in slow], abs=1e-5)
@@ -67,7 +67,7 @@ def test_quick_end_stop_is_that_of_the_runner() -> None:
     brakes = [Brake("j0", 1.0), Brake("j1", 1.0)]
     q, qd = np.array([0.1, 0.0]), np.array([2.0, -2.0])
     scenario = make_scenario(mech, q, qd, brakes=brakes)
-    motion, quick = run_stop(scenario), StopMachine(scenario).stop(q, qd)
+    motion, quick = run_stop(scenario), CompiledStop(scenario).stop(q, qd)
     assert motion.outcome == quick.outcome == "limit_hit"
     assert quick.time == pytest.approx(motion.time[-1], abs=1e-7)
     assert quick.travels == pytest.approx(motion.q[-1] - q, abs=1e-7)
@@ -76,23 +76,23 @@ def test_quick_end_stop_is_that_of_the_runner() -> None:
 def test_payload_and_brakes_are_exchanged_in_place() -> None:
     q, qd = np.array([0.3, -0.5]), np.array([1.0, 2.0])
     first, second = [Brake("j0", 40.0), Brake("j1", 30.0)], [Brake("j0", 60.0), Brake("j1", 50.0, delay=0.02)]
-    machine = StopMachine(make_scenario(arm((0.5, 0.4)), q, qd, brakes=first))
-    before = machine.stop(q, qd)
+    kernel_state = CompiledStop(make_scenario(arm((0.5, 0.4)), q, qd, brakes=first))
+    before = kernel_state.stop(q, qd)
     other = make_scenario(arm((0.5, 0.4)), q, qd, brakes=second, payload=3.0)
-    machine.set_payloads((Payload("b1", 3.0, np.zeros(3), np.zeros((3, 3))),))
-    machine.set_brakes(other.brakes)
-    fresh = StopMachine(other).stop(q, qd)
-    assert machine.stop(q, qd).travels.tolist() == fresh.travels.tolist()
-    machine.set_payloads(())
-    machine.set_brakes(machine.scenario.brakes)
-    assert machine.stop(q, qd).travels.tolist() == before.travels.tolist()
+    kernel_state.set_payloads((Payload("b1", 3.0, np.zeros(3), np.zeros((3, 3))),))
+    kernel_state.set_brakes(other.brakes)
+    fresh = CompiledStop(other).stop(q, qd)
+    assert kernel_state.stop(q, qd).travels.tolist() == fresh.travels.tolist()
+    kernel_state.set_payloads(())
+    kernel_state.set_brakes(kernel_state.scenario.brakes)
+    assert kernel_state.stop(q, qd).travels.tolist() == before.travels.tolist()
 
 
 def test_led_stops_are_those_of_the_runner(iiwa: Scene) -> None:
     q, qd = np.array([0, 0.6, 0, -1.2, 0, 0.5, 0]), np.array([1.5, 0.5, 0, -1, 0.3, 1, 2])
     ramps = {name: 3.0 + k for k, name in enumerate(iiwa.mechanism.q_names)}
     report = estop(iiwa, q, qd, category=1, decelerations=ramps)
-    quick = StopMachine(make_scenario(iiwa, q, qd)).led_stop(q, qd, np.array(list(ramps.values())))
+    quick = CompiledStop(make_scenario(iiwa, q, qd)).controlled_stop(q, qd, np.array(list(ramps.values())))
     assert quick.outcome == report.outcome == "stopped"
     assert quick.travels == pytest.approx([joint.travel for joint in report.joints], abs=1e-9)
     assert quick.time == pytest.approx(report.time, abs=1e-9)
@@ -100,11 +100,11 @@ def test_led_stops_are_those_of_the_runner(iiwa: Scene) -> None:
 
 def test_what_brakes_hold_and_what_joints_move(iiwa: Scene) -> None:
     mech = arm((1.0, 1.0))
-    machine = StopMachine(make_scenario(mech, brakes=[Brake("j0", 99.0), Brake("j1", 99.0)]))
+    kernel_state = CompiledStop(make_scenario(mech, brakes=[Brake("j0", 99.0), Brake("j1", 99.0)]))
     for q in np.random.default_rng(1).uniform(-3, 3, (5, 2)):
         M, h = two_rods(q, np.zeros(2))
-        assert machine.holding(q) == pytest.approx(h, abs=1e-9)
-        assert machine.inertias(q) == pytest.approx(np.diag(M))
+        assert kernel_state.holding(q) == pytest.approx(h, abs=1e-9)
+        assert kernel_state.inertias(q) == pytest.approx(np.diag(M))
 
 
 def test_rolls_are_left_out(iiwa: Scene) -> None:
@@ -116,8 +116,10 @@ def test_rolls_are_left_out(iiwa: Scene) -> None:
 def test_stretched_and_drawn_in() -> None:
     """Two rods and a wrist: the reach by hand, its shares by bending the elbow, the pull of gravity down."""
     mech = arm((0.7, 0.5, 0.2))
-    machine = StopMachine(make_scenario(mech, brakes=[Brake(f"j{k}", 99.0) for k in range(3)], tool="b2"))
-    poser = Poser(machine, ("j0", "j1"))
+    kernel_state = CompiledStop(
+        make_scenario(mech, brakes=[Brake(f"j{k}", 99.0) for k in range(3)], tool="b2")
+    )
+    poser = ExtensionPoses(kernel_state, ("j0", "j1"))
     full = poser.pose("j0", 1.0)
     assert full.extension == pytest.approx(1.2, abs=1e-9)
     # stretched out level, and moving down
@@ -147,9 +149,9 @@ def test_the_grid(table: StoppingTable) -> None:
 
 def test_a_table_row_is_a_stop(iiwa: Scene, table: StoppingTable) -> None:
     row = table.rows[0]
-    machine = StopMachine(make_scenario(iiwa))
-    machine.set_payloads((Payload("lbr_iiwa_link_7", 7.0, np.zeros(3), np.zeros((3, 3))),))
-    pose = Poser(machine, table.axes).pose(table.axes[0], 1.0)
+    kernel_state = CompiledStop(make_scenario(iiwa))
+    kernel_state.set_payloads((Payload("lbr_iiwa_link_7", 7.0, np.zeros(3), np.zeros((3, 3))),))
+    pose = ExtensionPoses(kernel_state, table.axes).pose(table.axes[0], 1.0)
     qd = np.zeros(7)
     qd[0] = pose.sense * row["speed"]
     report = estop(iiwa, pose.q, qd, payload=7.0)

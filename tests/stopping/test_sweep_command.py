@@ -184,8 +184,8 @@ def test_an_interrupted_sweep_goes_on(scene: str, tmp_path: Path) -> None:
     while not list(out.glob("part-*")) and child.poll() is None and time.monotonic() < until:
         time.sleep(0.005)
     os.kill(child.pid, signal.SIGINT)
-    told, complaint = child.communicate(timeout=60)
-    assert child.returncode == 130 and told == b""
+    progress, complaint = child.communicate(timeout=60)
+    assert child.returncode == 130 and progress == b""
     assert complaint.decode() == f"mbplugin: interrupted; the same command goes on in {out}.\n"
     assert 1 <= len(list(out.glob("part-*.parquet"))) < 80
     assert not list(out.glob(".part-*"))
@@ -199,11 +199,11 @@ class Terminal(io.StringIO):
 def test_the_bar_is_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     for stream in (Terminal(), io.StringIO()):
         monkeypatch.setattr(sys, "stderr", stream)
-        with count_bar("stops") as told:
-            assert (told is None) is not stream.isatty()
-            if told is not None:
-                told(250, 1000)
-                told(500, 1000)
+        with count_bar("stops") as progress:
+            assert (progress is None) is not stream.isatty()
+            if progress is not None:
+                progress(250, 1000)
+                progress(500, 1000)
         assert ("500 of 1000 stops" in stream.getvalue()) is stream.isatty()
 
 

@@ -20,7 +20,7 @@ import mbplugin as mb
 from command_line import ASSETS, call
 from mbplugin.model.mechanism import Freedom
 from mbplugin.model.scene import Brake
-from mbplugin.stopping.compiled.batch import StopMachine
+from mbplugin.stopping.compiled.batch import CompiledStop
 from mbplugin.stopping.run import estop, make_scenario
 from rod_arms import arm
 from two_rod_stops import slide_to_rest
@@ -198,19 +198,19 @@ def test_the_way_of_the_tool_is_an_arc_and_its_displacement_the_chord() -> None:
     assert report.tool.displacement == pytest.approx(chord, rel=1e-8)
     assert report.naive.distance == pytest.approx(0.4 * 9.0 * 0.015, rel=1e-5)
     assert report.naive.displacement == pytest.approx(2 * 0.4 * sin(9.0 * 0.015 / 2), rel=1e-8)
-    machine = StopMachine(make_scenario(mech, brakes=[brake], tool_point=point))
-    quick = machine.stop(np.zeros(1), np.array([speed]))
+    kernel_state = CompiledStop(make_scenario(mech, brakes=[brake], tool_point=point))
+    quick = kernel_state.stop(np.zeros(1), np.array([speed]))
     assert quick.tool_distance == pytest.approx(arc, rel=1e-8)
     assert quick.tool_displacement == pytest.approx(chord, rel=1e-8)
-    led = machine.led_stop(np.zeros(1), np.array([speed]), np.array([10.0]))
+    led = kernel_state.controlled_stop(np.zeros(1), np.array([speed]), np.array([10.0]))
     assert led.tool_distance == pytest.approx(0.4 * (9.0 * 0.015 + speed**2 / 20), rel=1e-9)
 
 
 def test_a_led_stop_that_the_brakes_cannot_hold_or_that_meets_a_limit() -> None:
     """Category 1: what comes after the ramp, and a limit within it, by hand."""
     limited = arm((1.0,), gravity=0.0, limits=Freedom(lower=-1.0, upper=0.3))
-    machine = StopMachine(make_scenario(limited, brakes=[Brake("j0", 5.0, delay=0.1)]))
-    quick = machine.led_stop(np.zeros(1), np.array([2.0]), np.array([4.0]))
+    kernel_state = CompiledStop(make_scenario(limited, brakes=[Brake("j0", 5.0, delay=0.1)]))
+    quick = kernel_state.controlled_stop(np.zeros(1), np.array([2.0]), np.array([4.0]))
     # 0.2 rad in the delay, then 0.1 = 2 t − 2 t²
     time = 0.1 + (1 - sqrt(1 - 0.2)) / 2
     assert quick.outcome == "limit_hit" and quick.travels == pytest.approx([0.3])
@@ -218,7 +218,9 @@ def test_a_led_stop_that_the_brakes_cannot_hold_or_that_meets_a_limit() -> None:
     assert quick.tool_distance == pytest.approx(0.0, abs=1e-15)
     # a rod of 1 kg and 1 m, level: its weight is worth 4.905 N·m, and 3 N·m hold it at 52.3° from there
     falling = make_scenario(arm((1.0,)), brakes=[Brake("j0", 3.0, static_torque=3.0)])
-    quick = StopMachine(falling, rtol=1e-10, atol=1e-12).led_stop(np.zeros(1), np.zeros(1), np.ones(1))
+    quick = CompiledStop(falling, rtol=1e-10, atol=1e-12).controlled_stop(
+        np.zeros(1), np.zeros(1), np.ones(1)
+    )
 
     def left(angle: float) -> float:
         return 9.81 / 2 * sin(angle) - 3.0 * angle

@@ -9,14 +9,14 @@ from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.formulations import solve
 from mbplugin.joint_reactions.stiffness.elements import joint_rows
 from mbplugin.joint_reactions.system import build_system
-from mbplugin.model.applied_forces import NOTHING, Actions
+from mbplugin.model.applied_forces import NO_FORCES, AppliedForces
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import Array
 
 
 def absolute_wrenches(
-    mech: Mechanism, q: Array, qd: Array, actions: Actions = NOTHING, planar: str | None = None
+    mech: Mechanism, q: Array, qd: Array, actions: AppliedForces = NO_FORCES, planar: str | None = None
 ) -> dict[str, Array]:
     """The wrench of every pair from the multipliers of the absolute equations."""
     equations = absolute_equations(mech, q, qd, actions, planar=planar)

@@ -161,10 +161,10 @@ def energies(motion: Trajectory, here: Along) -> tuple[Array, Array]:
     """Kinetic and potential energy (T,), J: ½ m v² + ½ ωᵀJω + ½ a q̇², −m g·p + ½ k (l − l₀)²."""
     mech, actions = motion.mechanism, motion.actions
     kinetic, potential = np.zeros(len(here.q)), np.zeros(len(here.q))
-    solids = [(b.name, b.mass, b.p_LC, b.I_C) for b in mech.bodies]
-    solids += [(one.body, one.mass, one.com, one.inertia) for one in actions.payloads]
+    composites = [(b.name, b.mass, b.p_LC, b.I_C) for b in mech.bodies]
+    composites += [(one.body, one.mass, one.com, one.inertia) for one in actions.payloads]
     standing = welded_to_the_ground(mech)
-    for name, mass, centre, inertia in solids:
+    for name, mass, centre, inertia in composites:
         if name in standing:
             # its potential energy is a constant, which the product leaves out
             continue
@@ -176,8 +176,8 @@ def energies(motion: Trajectory, here: Along) -> tuple[Array, Array]:
     for name, value in actions.armature.items():
         kinetic += 0.5 * value * here.qd[:, mech.qd_names.index(name)] ** 2
     for spring in actions.joint_springs:
-        stretch = here.q[:, mech.q_names.index(spring.joint)] - spring.rest
-        potential += 0.5 * spring.stiffness * stretch**2
+        segment = here.q[:, mech.q_names.index(spring.joint)] - spring.rest
+        potential += 0.5 * spring.stiffness * segment**2
     for other in actions.springs:
         length, _ = spring_length(here, other)
         potential += 0.5 * other.stiffness * (length - other.length) ** 2

@@ -16,7 +16,7 @@ from mbplugin.dynamics.joint import equations_of
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.model.mechanism import Lock
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.impact.timed import put_in
+from mbplugin.simulation.impact.timed import with_constraints
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from resisting import resistances
 
@@ -53,7 +53,7 @@ class Balance:
         names = m.active[segment]
         closed = tuple(c.name for c in m.held if c.name in names)
         if closed not in self._models:
-            mech = put_in(m.mechanism, [c for c in m.held if c.name in names])
+            mech = with_constraints(m.mechanism, [c for c in m.held if c.name in names])
             own = {lock.joint for lock in mech.locks}
             joints = dict.fromkeys(
                 [pair for pair, _ in self.resisted]

@@ -16,9 +16,9 @@ from places import ORACLES
 _DOWN = np.array([0.0, -9.81, 0.0])
 
 
-def with_solids(mech: Mechanism, solids: dict[str, tuple[float, Array]], gravity: Array) -> Mechanism:
+def with_solids(mech: Mechanism, composites: dict[str, tuple[float, Array]], gravity: Array) -> Mechanism:
     """The mechanism with masses (kg) and inertias (kg·m², centre of mass) by body."""
-    bodies = tuple(replace(b, mass=solids[b.name][0], I_C=solids[b.name][1]) for b in mech.bodies)
+    bodies = tuple(replace(b, mass=composites[b.name][0], I_C=composites[b.name][1]) for b in mech.bodies)
     return replace(mech, bodies=bodies, gravity=gravity)
 
 
@@ -33,12 +33,12 @@ def n_four_bar(n: int) -> tuple[Mechanism, Array, dict[str, float]]:
 def bricard() -> Mechanism:
     """IFToMM A04: five rods of 1 m and 1 kg with a square section of 0.1 m."""
     mech = mb.load(ORACLES / "bricard_A04.sdf").mechanism
-    solids = {}
+    composites = {}
     for body, along in zip(mech.bodies, (0, 1, 2, 0, 1), strict=True):
         J = np.full(3, (1.0 + 0.01) / 12)
         J[along] = 0.01 / 6
-        solids[body.name] = (1.0, np.diag(J))
-    return with_solids(mech, solids, _DOWN)
+        composites[body.name] = (1.0, np.diag(J))
+    return with_solids(mech, composites, _DOWN)
 
 
 def spatial_slider_crank() -> tuple[Mechanism, Array]:
@@ -56,12 +56,12 @@ def spatial_slider_crank() -> tuple[Mechanism, Array]:
         ("C", "universal", "slider", "rod", cross),
     ]
     mech, q = from_world_frames("slider-crank", bodies, joints)
-    solids = {
+    composites = {
         "crank": (0.12, np.diag([1e-4, 1e-4, 1e-5])),
         "rod": (0.5, np.diag([4e-4, 4e-3, 4e-3])),
         "slider": (2.0, 1e-4 * np.eye(3)),
     }
-    return with_solids(mech, solids, np.array([0, 0, -9.81])), q
+    return with_solids(mech, composites, np.array([0, 0, -9.81])), q
 
 
 def _across(u: Array) -> tuple[Array, Array]:
@@ -142,7 +142,9 @@ def squeezer() -> tuple[Mechanism, Array, Spring]:
     ]
     joints = [(n, "revolute", i, j, pose_at(np.array([*p, 0.0]))) for n, i, j, p in places]
     mech, q = from_world_frames("squeezer", bodies, joints)
-    solids = {f"K{k + 1}": (m, J * np.eye(3)) for k, (m, J) in enumerate(zip(masses, inertias, strict=True))}
+    composites = {
+        f"K{k + 1}": (m, J * np.eye(3)) for k, (m, J) in enumerate(zip(masses, inertias, strict=True))
+    }
     pull = at(b, 2, 0.02, -0.018) - centres[2]
     spring = Spring("world", "K3", np.array([*c, 0.0]), np.array([*pull, 0.0]), 4530.0, 0.07785)
-    return with_solids(mech, solids, np.zeros(3)), q, spring
+    return with_solids(mech, composites, np.zeros(3)), q, spring

@@ -53,8 +53,8 @@ class BulletTree:
         for joint in mech.tree.joints:
             assert joint.pair is not None and not joint.reversed
             X = frame[joint.inner].inverse() @ joint.pair.X_AP
-            ends = {"name": joint.pair.name, "a": joint.inner, "b": joint.outer}
-            parts.append(_JOINT.format(**ends, xyz=_xyz(X.p), rpy=_rpy(X.R)))
+            joint_frames = {"name": joint.pair.name, "a": joint.inner, "b": joint.outer}
+            parts.append(_JOINT.format(**joint_frames, xyz=_xyz(X.p), rpy=_rpy(X.R)))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "tree.urdf"
             path.write_text(f'<robot name="tree">{"".join(parts)}</robot>', encoding="utf-8")
@@ -95,7 +95,7 @@ class BulletTree:
         self.p.changeConstraint(tie, maxForce=1e12, physicsClientId=self.client)
 
     def brake(self, joint: str) -> None:
-        """Hold a joint by a motor that is as strong as it needs to be."""
+        """TimedConstraint a joint by a motor that is as strong as it needs to be."""
         self.p.setJointMotorControl2(
             self.body,
             self.joint[joint],

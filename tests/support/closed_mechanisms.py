@@ -16,10 +16,10 @@ L0, L1, L2, L3 = 2.0, 0.8, 1.6, 1.7
 def paper_four_bar() -> Mechanism:
     """blajer1993 Fig. 2: relative angles clockwise from +y, cut at O₄ = (l₀, 0)."""
     clockwise = (0.0, 0.0, -1.0)
-    ends = {"link1": L1, "link2": L2, "link3": L3}
+    joint_frames = {"link1": L1, "link2": L2, "link3": L3}
     bodies = tuple(
         Body(name, mass, np.array([0, length / 2, 0]), 0.1 * mass * np.eye(3))
-        for mass, (name, length) in zip((2.0, 1.0, 3.0), ends.items(), strict=True)
+        for mass, (name, length) in zip((2.0, 1.0, 3.0), joint_frames.items(), strict=True)
     )
     at_origin = pose_at(np.zeros(3), clockwise)
     pairs = (
@@ -54,7 +54,7 @@ def planar(
     """
     rng = np.random.default_rng(seed)
     R = np.eye(3) if turn is None else rotation_from_vector(turn)
-    names = list(dict.fromkeys(b for _, _, *ends, _, _ in joints for b in ends if b != WORLD))
+    names = list(dict.fromkeys(b for _, _, *joint_frames, _, _ in joints for b in joint_frames if b != WORLD))
     X = {WORLD: Pose.identity()}
     for name in names:
         X[name] = Pose(
@@ -89,10 +89,10 @@ def dyads(seed: int, kinds: list[str], *, shuffled: bool = True) -> tuple[Mechan
         grounded += outer == WORLD
         chain = [inner, f"d{k}", f"e{k}", outer]
         for n, letter in enumerate(kind):
-            ends = (chain[n], chain[n + 1]) if rng.random() < 0.5 else (chain[n + 1], chain[n])
+            joint_frames = (chain[n], chain[n + 1]) if rng.random() < 0.5 else (chain[n + 1], chain[n])
             point = (float(rng.uniform(-1, 1)), float(rng.uniform(-1, 1)))
             pair_type = "revolute" if letter == "R" else "prismatic"
-            joints.append((f"j{k}{n}", pair_type, *ends, point, float(rng.uniform(0, np.pi))))
+            joints.append((f"j{k}{n}", pair_type, *joint_frames, point, float(rng.uniform(0, np.pi))))
         placed += [f"d{k}", f"e{k}"]
     if shuffled:
         # the crank stays in front, where no loop is cut in it

@@ -93,8 +93,8 @@ class Linkage:
     def mechanism(self, crank: float) -> tuple[Mechanism, Array]:
         """The same as a mechanism, closed at O4, with hinges along −z so that q is α; and that q."""
         theta, lengths = np.cumsum(self.closed(crank)), np.array(self.sizes[1:])
-        ends = np.column_stack((np.sin(theta), np.cos(theta))) * lengths[:, None]
-        tips = np.vstack((np.zeros(2), np.cumsum(ends, axis=0)))
+        joint_frames = np.column_stack((np.sin(theta), np.cos(theta))) * lengths[:, None]
+        tips = np.vstack((np.zeros(2), np.cumsum(joint_frames, axis=0)))
         middles = {f"link{k + 1}": (tips[k] + tips[k + 1]) / 2 for k in range(3)}
         bodies = {name: Pose(np.eye(3), np.array([*p, 0.0])) for name, p in middles.items()}
         chain = ["world", *bodies, "world"]
@@ -104,8 +104,8 @@ class Linkage:
         ]
         joints.append(("O4", "revolute", "world", "link3", pose_at(np.array([*tips[3], 0.0]))))
         mech, q = from_world_frames("linkage", bodies, joints, gravity=np.array([0.0, -self.gravity, 0.0]))
-        solids = tuple(
+        composites = tuple(
             replace(body, mass=m, I_C=m * length**2 / 12 * np.eye(3))
             for body, m, length in zip(mech.bodies, self.masses, lengths, strict=True)
         )
-        return replace(mech, bodies=solids), q
+        return replace(mech, bodies=composites), q

@@ -84,9 +84,9 @@ def two_arms_one_part() -> tuple[Mechanism, Array]:
     right = [np.array(p) for p in ((1.0, 0.0, 0.1), (0.8, 0.7, 0.1), (0.3, 0.9, 0.1))]
     bodies, joints = {}, []
     for side, points in (("l", left), ("r", right)):
-        ends = [*points[1:], np.array([0.0, 0.85, 0.05])]
+        joint_frames = [*points[1:], np.array([0.0, 0.85, 0.05])]
         for k in range(3):
-            bodies[f"{side}{k}"] = Pose(np.eye(3), 0.5 * (points[k] + ends[k]))
+            bodies[f"{side}{k}"] = Pose(np.eye(3), 0.5 * (points[k] + joint_frames[k]))
             inner = WORLD if k == 0 else f"{side}{k - 1}"
             joints.append((f"{side}j{k}", "revolute", inner, f"{side}{k}", pose_at(points[k], z)))
     bodies["part"] = Pose(np.eye(3), np.array([0.0, 0.85, 0.05]))

@@ -27,12 +27,12 @@ def loop_mechanism(seed: int, loops: int, kind: str) -> tuple[Mechanism, Array]:
     X = {WORLD: Pose.identity()}
     for name in names:
         X[name] = Pose(rotation_from_vector(rng.normal(size=3)), rng.uniform(-1, 1, 3))
-    ends = [(WORLD if k == 0 else names[int(rng.integers(k))], names[k]) for k in range(n)]
-    while len(ends) < n + loops:
+    joint_frames = [(WORLD if k == 0 else names[int(rng.integers(k))], names[k]) for k in range(n)]
+    while len(joint_frames) < n + loops:
         a, b = rng.choice([WORLD, *names], 2, replace=False)
-        ends.append((str(a), str(b)))
+        joint_frames.append((str(a), str(b)))
     pairs = []
-    for k, (a, b) in enumerate(ends):
+    for k, (a, b) in enumerate(joint_frames):
         pair_type, X_WP = _joint(rng, kind)
         pairs.append(
             Pair(f"j{k}", pair_type, a, b, X[a].inverse() @ X_WP, X[b].inverse() @ X_WP, closure=k >= n)
@@ -65,13 +65,13 @@ mechanisms = st.builds(
 def scaled(mech: Mechanism, factor: float) -> Mechanism:
     """The same mechanism in other units of length."""
 
-    def stretch(X: Pose) -> Pose:
+    def segment(X: Pose) -> Pose:
         return Pose(X.R, factor * X.p)
 
     return replace(
         mech,
         bodies=tuple(replace(b, p_LC=factor * b.p_LC, I_C=factor**2 * b.I_C) for b in mech.bodies),
-        pairs=tuple(replace(p, X_AP=stretch(p.X_AP), X_BS=stretch(p.X_BS)) for p in mech.pairs),
+        pairs=tuple(replace(p, X_AP=segment(p.X_AP), X_BS=segment(p.X_BS)) for p in mech.pairs),
     )
 
 

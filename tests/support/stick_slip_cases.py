@@ -146,9 +146,9 @@ def freedoms(case: Case, motion: Trajectory) -> tuple[Array, Array, Array, Array
     """Return time, freedoms, their rates and all that is dissipated, at the ends of the intervals."""
     names = case.joints[:2] if isinstance(case.system, Arm) else ("j0",)
     columns = [motion.mechanism.qd_names.index(name) for name in names]
-    ends = np.linspace(0.0, case.duration, SAMPLES + 1)
-    at = [int(np.argmin(np.abs(motion.time - t))) for t in ends]
-    assert np.abs(motion.time[at] - ends).max() < 1e-9
+    joint_frames = np.linspace(0.0, case.duration, SAMPLES + 1)
+    at = [int(np.argmin(np.abs(motion.time - t))) for t in joint_frames]
+    assert np.abs(motion.time[at] - joint_frames).max() < 1e-9
     return motion.time[at], motion.q[at][:, columns], motion.qd[at][:, columns], motion.dissipated[at]
 
 
@@ -166,11 +166,11 @@ def arms() -> list[Case]:
             (0.0, -9.81) if seed % 3 else (0.0, 0.0),
         )
         dry = [Resistance(k, float(rng.uniform(0.2, 3.0))) for k in (0, 1) if rng.random() < 0.7]
-        ends = rng.integers(2, SAMPLES - 8, 2) * duration / SAMPLES
-        ends = ends[:1].repeat(2) if seed % 4 == 0 else ends
+        joint_frames = rng.integers(2, SAMPLES - 8, 2) * duration / SAMPLES
+        joint_frames = joint_frames[:1].repeat(2) if seed % 4 == 0 else joint_frames
         torques = rng.uniform(2.0, 25.0, 2)
         static = 1.4 * torques if seed % 5 == 2 else torques
-        more = [Resistance(k, float(torques[k]), float(static[k]), float(ends[k])) for k in (0, 1)]
+        more = [Resistance(k, float(torques[k]), float(static[k]), float(joint_frames[k])) for k in (0, 1)]
         kept = more[: int(rng.integers(0, 3))] if seed % 4 else more
         q, v = rng.uniform(-2.0, 2.0, 2), rng.uniform(-5.0, 5.0, 2)
         v = np.zeros(2) if seed % 6 == 5 else v
@@ -191,9 +191,9 @@ def crank_rockers() -> list[Case]:
         )
         chosen = [k for k in range(4) if rng.random() < 0.5] or [1]
         dry = [Resistance(k, float(rng.uniform(0.2, 2.0))) for k in chosen]
-        ends = rng.integers(2, SAMPLES - 8, 2) * duration / SAMPLES
-        ends = ends[:1].repeat(2) if seed % 4 == 0 else ends
-        more = [Resistance(k, float(rng.uniform(1.0, 8.0)), None, float(ends[k])) for k in (0, 1)]
+        joint_frames = rng.integers(2, SAMPLES - 8, 2) * duration / SAMPLES
+        joint_frames = joint_frames[:1].repeat(2) if seed % 4 == 0 else joint_frames
+        more = [Resistance(k, float(rng.uniform(1.0, 8.0)), None, float(joint_frames[k])) for k in (0, 1)]
         kept = more[: int(rng.integers(0, 3))] if seed % 4 else more
         start = {0: STRETCHED, 1: FOLDED}.get(seed % 5, float(rng.uniform(0.0, 2 * np.pi)))
         rate = 0.0 if seed % 10 == 5 else float(rng.choice([-1.0, 1.0]) * rng.uniform(2.0, 10.0))

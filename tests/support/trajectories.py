@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 from mbplugin.dynamics.formulations import solve
 from mbplugin.dynamics.joint import equations_of, redundancy
 from mbplugin.dynamics.tree_model import tree_model
-from mbplugin.model.applied_forces import Actions
+from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism import Lock, Mechanism
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.trajectory.trajectory import Trajectory
@@ -19,7 +19,7 @@ from mbplugin.simulation.trajectory.trajectory import Trajectory
 def through(
     mech: Mechanism,
     states: list[tuple[float, Array, Array]],
-    actions: Actions = Actions(),  # noqa: B008
+    actions: AppliedForces = AppliedForces(),  # noqa: B008
     locks: tuple[Lock, ...] = (),
     planar: str | None = None,
     handling: str = "eliminate",

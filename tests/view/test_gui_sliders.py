@@ -15,7 +15,7 @@ from mbplugin.constraints.view import View
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.view.gui.lead import told
-from mbplugin.view.gui.sliders import Judged, Manifold
+from mbplugin.view.gui.sliders import Manifold, PoseVerdict
 
 FILES = [
     ASSETS / "minitaur.scene.toml",
@@ -121,9 +121,9 @@ def test_a_joint_stops_at_its_limit() -> None:
 def test_p_is_told_where_it_changes() -> None:
     """The folded rectangle has p = 4 in its singular pose and 3 beside it."""
     manifold = manifold_of(mb.load(ORACLES / "four_bar_fold_rectangle.sdf"))
-    here = manifold.judge(manifold.view.q)
+    here = manifold.verdict_at(manifold.view.q)
     followed = manifold.lead(manifold.sliders[0], manifold.view.q, 0.5)
-    there = manifold.judge(followed.q)
+    there = manifold.verdict_at(followed.q)
     assert (here.degree_of_redundancy, here.singular) == (4, True)
     assert (there.degree_of_redundancy, there.singular) == (3, False)
     assert there.rank == here.rank + 1
@@ -131,8 +131,8 @@ def test_p_is_told_where_it_changes() -> None:
 
 
 def test_what_is_told() -> None:
-    assert told(Judged(0, 12, False))[0] == ("p = 0, rank 12", "unique")
-    assert told(Judged(2, 12, False), "j1 stays at 3")[2] == ("j1 stays at 3", "naive")
+    assert told(PoseVerdict(0, 12, False))[0] == ("p = 0, rank 12", "unique")
+    assert told(PoseVerdict(2, 12, False), "j1 stays at 3")[2] == ("j1 stays at 3", "naive")
 
 
 def test_a_door_on_two_hinges_has_one_slider() -> None:

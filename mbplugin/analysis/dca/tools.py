@@ -42,13 +42,13 @@ def rank_comparison(
     """Compare the ranks of the tested and the remaining columns with that of G (pekal2024 (27))."""
     threshold = _threshold(G, rank)
 
-    def judge(columns: Columns) -> GroupUniqueness:
+    def row_uniqueness(columns: Columns) -> GroupUniqueness:
         rank_T = _rank(G[:, columns], threshold)
         rank_R = _rank(np.delete(G, columns, axis=1), threshold)
         unique = rank_T + rank_R == rank
         return GroupUniqueness(unique, unique and rank_T == len(columns))
 
-    return tuple(judge(columns) for columns in groups)
+    return tuple(row_uniqueness(columns) for columns in groups)
 
 
 def pivoted_qr(G: Array, rank: int, groups: Sequence[Columns], zero: float) -> tuple[GroupUniqueness, ...]:
@@ -75,11 +75,11 @@ def null_space(G: Array, rank: int, groups: Sequence[Columns], zero: float) -> t
     N[independent] = -np.linalg.lstsq(G[:, independent], G[:, dependent], rcond=None)[0]
     N = np.asarray(np.linalg.qr(N)[0], dtype=float)
 
-    def judge(columns: Columns) -> GroupUniqueness:
+    def row_uniqueness(columns: Columns) -> GroupUniqueness:
         unique = _vanishes(G[:, columns] @ N[columns], G, zero)
         return GroupUniqueness(unique, unique and bool((np.linalg.norm(N[columns], axis=1) <= zero).all()))
 
-    return tuple(judge(columns) for columns in groups)
+    return tuple(row_uniqueness(columns) for columns in groups)
 
 
 #: The tools by the name that the option ``method`` gives their counterparts on the whole matrix.
@@ -97,12 +97,12 @@ def _by_directions(
     """Test B = G_T Q_T on the arbitrary directions, then the rank of G_T for the components."""
     threshold = _threshold(G, rank)
 
-    def judge(columns: Columns) -> GroupUniqueness:
+    def row_uniqueness(columns: Columns) -> GroupUniqueness:
         G_T = G[:, columns]
         unique = _vanishes(G_T @ directions[columns], G, zero)
         return GroupUniqueness(unique, unique and _rank(G_T, threshold) == len(columns))
 
-    return tuple(judge(columns) for columns in groups)
+    return tuple(row_uniqueness(columns) for columns in groups)
 
 
 def _vanishes(B: Array, G: Array, zero: float) -> bool:

@@ -196,8 +196,8 @@ def _balance(result: DcaResult, decision: Decision) -> str:
             f"body {decision.body}: {arbitrary[0]} is non-unique and accelerations are unique, so "
             f"{decision.joint} is non-unique"
         )
-    told = f"{_listed(others)} {'is' if len(others) == 1 else 'are'} unique and so are accelerations"
-    return f"body {decision.body}: {told}; so {decision.joint} is unique"
+    sentence = f"{_listed(others)} {'is' if len(others) == 1 else 'are'} unique and so are accelerations"
+    return f"body {decision.body}: {sentence}; so {decision.joint} is unique"
 
 
 def _upwards(result: DcaResult, decided: Sequence[Decision]) -> Iterator[str]:

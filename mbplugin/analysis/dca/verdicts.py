@@ -87,6 +87,8 @@ def _from_statics(
 
 def _plain(name: str, components: Sequence[str], unique: bool | None, by: str) -> DcaVerdict:
     """Return a verdict on a whole reaction; the rows of a pair are independent, so unique means all."""
-    told = True if unique else None
+    component_unique = True if unique else None
     reaction = {True: "unique", False: "non-unique", None: "undecided"}[unique]
-    return DcaVerdict(name, reaction, tuple((c, told) for c in components), 0 if unique else None, by)
+    return DcaVerdict(
+        name, reaction, tuple((c, component_unique) for c in components), 0 if unique else None, by
+    )

@@ -16,10 +16,10 @@ Tool = Callable[[ReducedBlock, int, float], RowVerdict]
 
 #: By the name of the option ``method``.
 TOOLS: dict[str, Tool] = {
-    "qr": qr.judge,
-    "svd": svd.judge,
-    "nullspace": null_space.judge,
-    "rank": rank_comparison.judge,
+    "qr": qr.row_uniqueness,
+    "svd": svd.row_uniqueness,
+    "nullspace": null_space.row_uniqueness,
+    "rank": rank_comparison.row_uniqueness,
 }
 
 __all__ = ["TOOLS", "RowVerdict", "Tool"]

@@ -9,7 +9,7 @@ from mbplugin.analysis.tools.verdict import RowVerdict, from_left_null_basis
 from mbplugin.constraints.reduction.reduce import ReducedBlock
 
 
-def judge(reduced: ReducedBlock, redundancy: int, zero: float) -> RowVerdict:
+def row_uniqueness(reduced: ReducedBlock, redundancy: int, zero: float) -> RowVerdict:
     """Judge every row of a block from the weights with which others replace the dependent rows."""
     J = reduced.J
     order = scipy.linalg.qr(J.T, mode="r", pivoting=True)[1]

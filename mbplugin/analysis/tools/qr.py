@@ -8,7 +8,7 @@ from mbplugin.analysis.tools.verdict import RowVerdict, from_left_null_basis
 from mbplugin.constraints.reduction.reduce import ReducedBlock
 
 
-def judge(reduced: ReducedBlock, redundancy: int, zero: float) -> RowVerdict:
+def row_uniqueness(reduced: ReducedBlock, redundancy: int, zero: float) -> RowVerdict:
     """Judge every row of a block from the QR decomposition J E = Q R."""
     Q = scipy.linalg.qr(reduced.J, pivoting=True)[0]
     return from_left_null_basis(reduced, Q[:, len(Q) - redundancy :], zero)

@@ -9,7 +9,7 @@ from mbplugin.constraints.reduction.reduce import ReducedBlock
 from mbplugin.model.spatial import AnyArray, Array
 
 
-def judge(reduced: ReducedBlock, redundancy: int, zero: float) -> RowVerdict:
+def row_uniqueness(reduced: ReducedBlock, redundancy: int, zero: float) -> RowVerdict:
     """Judge every row and every constraint of a block by what its removal does to the rank.
 
     The excess of rank C_X + rank C_Y over rank C is the dimension that X and the rest share, the

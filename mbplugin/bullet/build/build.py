@@ -12,7 +12,7 @@ import numpy as np
 from mbplugin.bullet.build.chain import outer_frame
 from mbplugin.bullet.build.mass import loaded, movers_without_mass
 from mbplugin.bullet.build.split import split
-from mbplugin.bullet.build.ties import hold, tie
+from mbplugin.bullet.build.ties import hold, add_constraints
 from mbplugin.bullet.build.tree import TreeText, Visuals, tree_text, trees
 from mbplugin.bullet.build.built import Built, Motor, Place, moving_steps
 from mbplugin.bullet.session import engine, quiet
@@ -74,7 +74,7 @@ def build(
         cut = _with_centres_of(mechanism, heavy, halves)
         built = Built(bullet, client, mechanism, cut, halves, places, motors, {}, tuple(ids))
         built.set_state(*_start(scene, mechanism, q, qd))
-        ties, left_out = tie(built)
+        ties, left_out = add_constraints(built)
         left_out = (*_massless(heavy), *left_out, *_held(built), *_dampers(built))
     return replace(built, ties=ties, left_out=left_out)
 
@@ -183,7 +183,7 @@ def _massless(mech: Mechanism) -> tuple[str, ...]:
 
 
 def _held(built: Built) -> tuple[str, ...]:
-    """Hold joints that are locked from the start."""
+    """TimedConstraint joints that are locked from the start."""
     return tuple(
         f"PyBullet has no motor that locks {lock.joint!r}"
         for lock in built.mechanism.locks

@@ -120,8 +120,8 @@ class Built:
 
     def remove(self) -> None:
         """Take everything out of the client again."""
-        for tie in (i for ids in self.ties.values() for i in ids):
-            self.bullet.removeConstraint(tie, physicsClientId=self.client)
+        for constraint in (i for ids in self.ties.values() for i in ids):
+            self.bullet.removeConstraint(constraint, physicsClientId=self.client)
         for body in self.ids:
             self.bullet.removeBody(body, physicsClientId=self.client)
 

@@ -16,7 +16,7 @@ from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation
 UNLIMITED = 1e9
 
 
-def tie(built: Built) -> tuple[Mapping[str, tuple[int, ...]], tuple[str, ...]]:
+def add_constraints(built: Built) -> tuple[Mapping[str, tuple[int, ...]], tuple[str, ...]]:
     """Create the constraints of all closures and couplings.
 
     Returns

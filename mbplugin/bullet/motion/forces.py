@@ -25,7 +25,7 @@ def axes(built: Built) -> Iterator[tuple[str, Freedom, Motor]]:
                 yield name, freedoms[motor.step.freedom], motor
 
 
-def push(task: Task, built: Built) -> None:
+def apply_forces(task: Task, built: Built) -> None:
     """Apply loads, torques and springs for one step, as they are at its start."""
     for load in task.loads:
         X_WL = built.pose(load.body)

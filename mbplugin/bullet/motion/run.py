@@ -9,9 +9,9 @@ import numpy as np
 from mbplugin.bullet.build.build import build
 from mbplugin.bullet.build.built import Built, Motor
 from mbplugin.bullet.build.ties import UNLIMITED, drive
-from mbplugin.bullet.motion.forces import axes, push
+from mbplugin.bullet.motion.forces import apply_forces, axes
 from mbplugin.bullet.motion.task import SAME, Solver, Task
-from mbplugin.bullet.motion.wheels import touch
+from mbplugin.bullet.motion.wheels import hold_contacts
 from mbplugin.bullet.session import session
 from mbplugin.model.spatial import Array
 
@@ -68,7 +68,7 @@ def _run(task: Task, step: float, refinement: int, solver: Solver) -> Sampled:
         )
         samples: list[tuple[float, Array, Array, Array, Array]] = []
         changed = []
-        held: list[int] = []
+        held_contacts: list[int] = []
         instants = task.instants
         for begin, end, count in zip(instants[:-1], instants[1:], task.counts(step), strict=True):
             fine = count * refinement
@@ -79,8 +79,8 @@ def _run(task: Task, step: float, refinement: int, solver: Solver) -> Sampled:
             for k in range(1, fine + 1):
                 for motor, rate in led:
                     drive(built, motor, rate(begin + k * h), UNLIMITED)
-                push(task, built)
-                held = touch(built, task.mech, held)
+                apply_forces(task, built)
+                held_contacts = hold_contacts(built, task.mech, held_contacts)
                 bullet.stepSimulation(physicsClientId=client)
                 if k == 1 and begin > 0:
                     changed.append(built.state()[1])
@@ -143,28 +143,28 @@ def _led(task: Task, pair: str, freedom: str, time: float) -> _Rate | None:
             and freedom in (of.freedoms or (freedom,))
             and (one.until is None or time < one.until)
         ):
-            return _Rate(*[stretch for stretch in one.stretches if stretch[0] <= time][-1])
+            return _Rate(*[segment for segment in one.motion_segments if segment[0] <= time][-1])
     return None
 
 
 def _without_motor(task: Task, built: Built) -> tuple[str, ...]:
     """Name locks, brakes, drives, friction and torques on what has no motor of its own."""
     have = {(pair, motor.step.freedom) for pair, _, motor in axes(built)}
-    asked: list[tuple[str, str, str]] = [("brake", b.pair, b.freedom) for b in task.brakes]
+    requested: list[tuple[str, str, str]] = [("brake", b.pair, b.freedom) for b in task.brakes]
     for lock in task.locks:
         free = task.mech.pair_by_name[lock.joint].kind.free
-        asked += [("lock", lock.joint, f) for f in lock.freedoms or free]
+        requested += [("lock", lock.joint, f) for f in lock.freedoms or free]
     for one in task.drives:
         free = task.mech.pair_by_name[one.driver.pair].kind.free
-        asked += [("driver", one.driver.pair, f) for f in one.driver.freedoms or free]
+        requested += [("driver", one.driver.pair, f) for f in one.driver.freedoms or free]
     if task.friction:
-        asked += [
+        requested += [
             ("friction", pair.name, f)
             for pair in task.mech.pairs
             for f, own in zip(pair.kind.free, pair.freedoms, strict=True)
             if own.friction
         ]
-    missing = dict.fromkeys((kind, pair) for kind, pair, freedom in asked if (pair, freedom) not in have)
+    missing = dict.fromkeys((kind, pair) for kind, pair, freedom in requested if (pair, freedom) not in have)
     names = {n for pair, _, m in axes(built) for n in (pair, f"{pair}.{m.step.freedom}")}
     springs = [spring.joint for spring in task.joint_springs]
     idle = [name for name in (*(task.torques or {}), *springs) if name not in names]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.bullet.motion.wheels import off_wheels
-from mbplugin.model.applied_forces import Actions, BrakeForce
+from mbplugin.model.applied_forces import AppliedForces, BrakeForce
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.scene import Load, Payload, Scene, State
@@ -69,7 +69,7 @@ class Task:
             times |= {lock.at or 0.0, *(() if lock.until is None else (lock.until,))}
         times |= {brake.closes for brake in self.brakes}
         for drive in self.drives:
-            times |= {start for start, _ in drive.stretches}
+            times |= {start for start, _ in drive.motion_segments}
             times |= set() if drive.until is None else {drive.until}
         inner = [0.0]
         for time in sorted(times):
@@ -112,9 +112,9 @@ class Task:
         return Scene(mech, State(self.q, self.qd), payloads=self.payloads)
 
     @property
-    def actions(self) -> Actions:
+    def actions(self) -> AppliedForces:
         """What acts, as our own motion takes it."""
-        return Actions(
+        return AppliedForces(
             self.loads,
             self.payloads,
             self.springs,

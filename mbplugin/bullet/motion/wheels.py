@@ -28,11 +28,11 @@ def is_wheel(pfaffian: Pfaffian) -> bool:
     return isinstance(pfaffian, Rolling) and rows == {"normal", "roll", "side"}
 
 
-def touch(built: Built, mech: Mechanism, held: list[int]) -> list[int]:
+def hold_contacts(built: Built, mech: Mechanism, held_contacts: list[int]) -> list[int]:
     """Let go of the points that touched the ground and hold those that do now; return the constraints."""
     bullet, where = built.bullet, {"physicsClientId": built.client}
-    for tie in held:
-        bullet.removeConstraint(tie, **where)
+    for constraint in held_contacts:
+        bullet.removeConstraint(constraint, **where)
     ties = []
     for wheel in mech.pfaffians:
         if not (isinstance(wheel, Rolling) and is_wheel(wheel)):

@@ -63,7 +63,7 @@ class _Front:
     values: dict[int, Array]
 
 
-class _Work:
+class _Elimination:
     """The fronts that are left, and which of them touch a joint."""
 
     def __init__(self, entries: Sequence[Entry], tolerance: float) -> None:
@@ -164,7 +164,7 @@ def eliminate(entries: Sequence[Entry], shape: tuple[int, int], tolerance: float
     tolerance : float
         A pivot counts when it exceeds this fraction of the largest closing constraint's size.
     """
-    work = _Work(entries, tolerance)
+    work = _Elimination(entries, tolerance)
     untouched = np.setdiff1d(np.arange(shape[0]), np.fromiter(work.covered, dtype=int))
     if untouched.size:
         work.null.append(untouched)
@@ -191,7 +191,7 @@ def eliminate(entries: Sequence[Entry], shape: tuple[int, int], tolerance: float
     )
 
 
-def _size(work: _Work, joint: int) -> int:
+def _size(work: _Elimination, joint: int) -> int:
     return sum(len(work.fronts[number].slots) for number in work.touching[joint])
 
 

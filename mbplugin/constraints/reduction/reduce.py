@@ -15,7 +15,7 @@ import numpy as np
 
 from mbplugin.constraints.reduction.blocks import Block
 from mbplugin.constraints.reduction.scaling import BlockFrame, characteristic_length, row_scale
-from mbplugin.constraints.reduction.tree_joints import Link, block_links
+from mbplugin.constraints.reduction.tree_joints import TreeJointRows, block_links
 from mbplugin.constraints.rows.build import all_rows
 from mbplugin.constraints.rows.planar import planar_rows
 from mbplugin.constraints.rows.row import Rows
@@ -66,7 +66,7 @@ class ReducedBlock:
     rest: tuple[Rows, ...]
     _indices: tuple[int, ...]
     _row_units: Array
-    _links: tuple[Link, ...]
+    _links: tuple[TreeJointRows, ...]
     _wrenches: tuple[tuple[str, slice, Array], ...]
 
     @cached_property
@@ -206,7 +206,7 @@ def _wrenches(
 
 
 def _entries(
-    links: Sequence[Link], wrenches: Sequence[tuple[str, slice, Array]]
+    links: Sequence[TreeJointRows], wrenches: Sequence[tuple[str, slice, Array]]
 ) -> list[tuple[Entry, Array]]:
     """Return the pieces of J, each with the size that its entries could have."""
     inward = {link.outer: link for link in links}

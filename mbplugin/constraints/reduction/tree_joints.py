@@ -17,7 +17,7 @@ from mbplugin.model.spatial import ROTATION, Array, shift_rows
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class TreeJointRows:
     """One tree joint of a block, in the block's dimensionless frame.
 
     Parameters
@@ -59,13 +59,13 @@ def block_links(
     rows: Mapping[str, Rows],
     frame: BlockFrame,
     grounded: bool,
-) -> tuple[Link, ...]:
+) -> tuple[TreeJointRows, ...]:
     """Return the tree joints of a block, outwards; their axes are what their rows leave free."""
     at = [_place(mech, poses, joint) for joint in tree.joints]
     W = _own_rows(mech, poses, tree, rows, frame, at)
     free = _free_twists(W, frame.mask)
     carries = _by_shape(W, lambda stack: np.asarray(-np.linalg.pinv(np.swapaxes(stack, 1, 2)), dtype=float))
-    links: list[Link] = []
+    links: list[TreeJointRows] = []
     depth: dict[str, int] = {}
     rates, reference_chosen = 0, grounded
     for k, joint in enumerate(tree.joints):
@@ -79,7 +79,7 @@ def block_links(
         rates = slot.stop
         own = None if joint.pair is None else rows[joint.pair.name]
         links.append(
-            Link(
+            TreeJointRows(
                 joint.inner, joint.outer, depth[joint.outer], slot, local, own, arm,
                 carries[k],
             )

@@ -14,7 +14,7 @@ from mbplugin.model.spatial import ROTATION, TRANSLATION, Array, cross, shift_ro
 
 
 @dataclass(frozen=True, eq=False)
-class PairEnds:
+class JointFrames:
     """Predecessor side a and successor side b of n pairs, world axes; the ground is at rest.
 
     Parameters
@@ -71,7 +71,9 @@ class PairEnds:
         return np.asarray(-bias - np.einsum("nki,ni->nk", L_dot, relative))
 
 
-def pair_ends(mech: Mechanism, pairs: Sequence[Pair], poses: BodyPoses, twists: Array | None) -> PairEnds:
+def joint_frames(
+    mech: Mechanism, pairs: Sequence[Pair], poses: BodyPoses, twists: Array | None
+) -> JointFrames:
     """Return both ends of some pairs at a pose, with twists (N, 6) or at rest."""
     a = [mech.body_index[pair.body_a] for pair in pairs]
     b = [mech.body_index[pair.body_b] for pair in pairs]
@@ -85,7 +87,7 @@ def pair_ends(mech: Mechanism, pairs: Sequence[Pair], poses: BodyPoses, twists: 
     R_BS = np.array([pair.X_BS.R for pair in pairs])
     p_AP = np.array([pair.X_AP.p for pair in pairs])
     p_BS = np.array([pair.X_BS.p for pair in pairs])
-    return PairEnds(
+    return JointFrames(
         a,
         b,
         R_WL[a] @ R_AP,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mbplugin.constraints.rows.joint_frames import PairEnds, pair_ends
+from mbplugin.constraints.rows.joint_frames import JointFrames, joint_frames
 from mbplugin.constraints.rows.row import Rows
 from mbplugin.model.mechanism.joint import travel_per_radian
 from mbplugin.model.mechanism.kinematics import BodyPoses
@@ -25,19 +25,19 @@ def pair_rows(
     rows: dict[str, Rows] = {}
     for pair_type in dict.fromkeys(pair.type for pair in pairs):
         alike = [pair for pair in pairs if pair.type == pair_type]
-        rows.update(_rows_of_type(pair_type, alike, pair_ends(mech, alike, poses, twists)))
+        rows.update(_rows_of_type(pair_type, alike, joint_frames(mech, alike, poses, twists)))
     return rows
 
 
-def _rows_of_type(pair_type: str, pairs: Sequence[Pair], ends: PairEnds) -> dict[str, Rows]:
+def _rows_of_type(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) -> dict[str, Rows]:
     components = PAIR_TYPES[pair_type].constrained
     if pair_type == "distance":
-        L, Gamma = _distance_directions(ends)
+        L, Gamma = _distance_directions(frames)
     else:
-        L, L_dot = _directions(pair_type, pairs, ends)
-        Gamma = ends.gamma(L, L_dot)
-    on_a, on_b = ends.entries(L)
-    Phi = _residuals(pair_type, pairs, ends)
+        L, L_dot = _directions(pair_type, pairs, frames)
+        Gamma = frames.gamma(L, L_dot)
+    on_a, on_b = frames.entries(L)
+    Phi = _residuals(pair_type, pairs, frames)
     zero = np.zeros(len(components))
     translation = np.array([c[0] in "td" for c in components], dtype=bool)
     holonomic = np.ones(len(components), dtype=bool)
@@ -45,7 +45,7 @@ def _rows_of_type(pair_type: str, pairs: Sequence[Pair], ends: PairEnds) -> dict
         pair.name: Rows(
             pair.name,
             components,
-            tuple((i, e) for i, e in ((ends.a[k], on_a[k]), (ends.b[k], on_b[k])) if i >= 0),
+            tuple((i, e) for i, e in ((frames.a[k], on_a[k]), (frames.b[k], on_b[k])) if i >= 0),
             zero,
             Gamma[k],
             Phi[k],
@@ -56,48 +56,48 @@ def _rows_of_type(pair_type: str, pairs: Sequence[Pair], ends: PairEnds) -> dict
     }
 
 
-def _directions(pair_type: str, pairs: Sequence[Pair], ends: PairEnds) -> tuple[Array, Array]:
+def _directions(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) -> tuple[Array, Array]:
     """Return rows (n, k, 6) on the relative twists at S, and their time derivatives."""
     components = PAIR_TYPES[pair_type].constrained
     L = np.zeros((len(pairs), len(components), 6))
     L_dot = np.zeros_like(L)
     for k, component in enumerate(components):
         if pair_type == "universal" and component == "rz":
-            x, y = ends.R_WP[:, :, 0], ends.R_WS[:, :, 1]
+            x, y = frames.R_WP[:, :, 0], frames.R_WS[:, :, 1]
             L[:, k, 3:] = cross(x, y)
-            L_dot[:, k, 3:] = cross(cross(ends.omega_a, x), y) + cross(x, cross(ends.omega_b, y))
+            L_dot[:, k, 3:] = cross(cross(frames.omega_a, x), y) + cross(x, cross(frames.omega_b, y))
             continue
-        e = ends.R_WP[:, :, "xyz".index(component[1])]
+        e = frames.R_WP[:, :, "xyz".index(component[1])]
         half = slice(0, 3) if component[0] == "t" else slice(3, 6)
-        L[:, k, half], L_dot[:, k, half] = e, cross(ends.omega_a, e)
+        L[:, k, half], L_dot[:, k, half] = e, cross(frames.omega_a, e)
         if pair_type == "screw" and component == "tz":
             pitch = np.array([[travel_per_radian(pair)] for pair in pairs])
-            L[:, k, 3:], L_dot[:, k, 3:] = -pitch * e, -pitch * cross(ends.omega_a, e)
+            L[:, k, 3:], L_dot[:, k, 3:] = -pitch * e, -pitch * cross(frames.omega_a, e)
     return L, L_dot
 
 
-def _distance_directions(ends: PairEnds) -> tuple[Array, Array]:
+def _distance_directions(frames: JointFrames) -> tuple[Array, Array]:
     """Return rows (n, 1, 6) along the lines from P to S, and Γ (n, 1)."""
-    d = ends.p_WS - ends.p_WP
+    d = frames.p_WS - frames.p_WP
     length = np.linalg.norm(d, axis=1, keepdims=True)
     # at zero distance any direction describes the coincidence of the two points equally badly
     e = np.where(length > 0, d / np.where(length > 0, length, 1.0), [0.0, 0.0, 1.0])
-    w = ends.velocity_b(ends.p_WS) - ends.velocity_a(ends.p_WP)
+    w = frames.velocity_b(frames.p_WS) - frames.velocity_a(frames.p_WP)
     along = (e * w).sum(axis=1, keepdims=True)
     e_dot = np.where(length > 0, (w - e * along) / np.where(length > 0, length, 1.0), 0.0)
-    centripetal = cross(ends.omega_b, cross(ends.omega_b, ends.p_WS - ends.p_WCb)) - cross(
-        ends.omega_a, cross(ends.omega_a, ends.p_WP - ends.p_WCa)
+    centripetal = cross(frames.omega_b, cross(frames.omega_b, frames.p_WS - frames.p_WCb)) - cross(
+        frames.omega_a, cross(frames.omega_a, frames.p_WP - frames.p_WCa)
     )
     L = np.concatenate((e, np.zeros_like(e)), axis=1)[:, None, :]
     return L, -(e * centripetal + e_dot * w).sum(axis=1, keepdims=True)
 
 
-def _residuals(pair_type: str, pairs: Sequence[Pair], ends: PairEnds) -> Array:
+def _residuals(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) -> Array:
     """Return the position residual of each row, m and rad, zero where a pair is assembled.
 
     Its gradient on the assembled pose is the row itself.
     """
-    d = np.einsum("nji,nj->ni", ends.R_WP, ends.p_WS - ends.p_WP)
+    d = np.einsum("nji,nj->ni", frames.R_WP, frames.p_WS - frames.p_WP)
     if pair_type == "distance":
         lengths = np.array([pair.length for pair in pairs])
         return np.asarray((np.linalg.norm(d, axis=1) - lengths)[:, None])
@@ -105,7 +105,7 @@ def _residuals(pair_type: str, pairs: Sequence[Pair], ends: PairEnds) -> Array:
     rotations = [c for c in components if c[0] == "r"]
     theta = np.zeros_like(d)
     if rotations:
-        R_PS = np.swapaxes(ends.R_WP, 1, 2) @ ends.R_WS
+        R_PS = np.swapaxes(frames.R_WP, 1, 2) @ frames.R_WS
         if pair_type == "universal":
             theta[:, 2] = -R_PS[:, 0, 1]
         elif len(rotations) == 3:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbplugin.constraints.rows.joint_frames import pair_ends
+from mbplugin.constraints.rows.joint_frames import joint_frames
 from mbplugin.constraints.rows.row import Rows
 from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
 from mbplugin.model.mechanism.joint import measure
@@ -98,22 +98,22 @@ def _rate_rows(
     mech: Mechanism, pair: Pair, freedoms: tuple[str, ...], poses: BodyPoses, twists: Array | None
 ) -> Rows:
     """Return the rows that measure the rates of a pair's freedoms from the body twists."""
-    ends = pair_ends(mech, (pair,), poses, twists)
+    frames = joint_frames(mech, (pair,), poses, twists)
     L, L_dot = np.zeros((1, len(freedoms), 6)), np.zeros((1, len(freedoms), 6))
     for k, freedom in enumerate(freedoms):
         axis = "xyz".index(freedom[1])
         carried_by_b = pair.type == "universal" and freedom == "ry"
-        e = (ends.R_WS if carried_by_b else ends.R_WP)[0, :, axis]
+        e = (frames.R_WS if carried_by_b else frames.R_WP)[0, :, axis]
         half = slice(0, 3) if freedom[0] == "t" else slice(3, 6)
         L[0, k, half] = e
-        L_dot[0, k, half] = cross((ends.omega_b if carried_by_b else ends.omega_a)[0], e)
-    on_a, on_b = ends.entries(L)
+        L_dot[0, k, half] = cross((frames.omega_b if carried_by_b else frames.omega_a)[0], e)
+    on_a, on_b = frames.entries(L)
     return Rows(
         pair.name,
         freedoms,
-        tuple((i, e) for i, e in ((ends.a[0], on_a[0]), (ends.b[0], on_b[0])) if i >= 0),
+        tuple((i, e) for i, e in ((frames.a[0], on_a[0]), (frames.b[0], on_b[0])) if i >= 0),
         np.zeros(len(freedoms)),
-        ends.gamma(L, L_dot)[0],
+        frames.gamma(L, L_dot)[0],
         np.zeros(len(freedoms)),
         np.array([f[0] == "t" for f in freedoms], dtype=bool),
         np.ones(len(freedoms), dtype=bool),

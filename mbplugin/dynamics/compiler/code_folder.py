@@ -32,11 +32,11 @@ def private_folder(folder: Path) -> bool:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
-        told = folder.lstat()
+        status = folder.lstat()
     except OSError as error:
         say(f"machine code is not kept: {folder}: {(error.strerror or 'no reason given').lower()}")
         return False
-    reason = _objection(told)
+    reason = _objection(status)
     if reason:
         say(f"machine code is not kept: {folder} {reason}; remove it, or set XDG_CACHE_HOME")
     return not reason
@@ -47,15 +47,15 @@ def say(sentence: str) -> None:
     print(f"mbplugin: {sentence}.", file=sys.stderr, flush=True)
 
 
-def _objection(told: os.stat_result) -> str:
+def _objection(status: os.stat_result) -> str:
     """Return why machine code in a folder is not to be trusted; empty where it is."""
-    if not stat.S_ISDIR(told.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         return "is no folder"
     # Windows has other means, and keeps a user's folder to the user
     if not hasattr(os, "getuid"):
         return ""
-    if told.st_uid != os.getuid():
+    if status.st_uid != os.getuid():
         return "belongs to somebody else"
-    if told.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return "can be written by others"
     return ""

@@ -16,78 +16,93 @@ from mbplugin.model.spatial import Array
 
 
 @kernel
-def factor(solids: Records, rates: Records) -> bool:
+def factor(composites: Records, rates: Records) -> bool:
     """Fill J, I_A, U and D from poses and axes; return whether every rate carries inertia."""
-    for k in range(1, len(solids)):
-        me = solids[k]
-        _turn_inertia(me)
+    for k in range(1, len(composites)):
+        body = composites[k]
+        _turn_inertia(body)
         for i in range(3):
             for j in range(3):
-                me.I_A[i, j] = me.mass if i == j else 0.0
-                me.I_A[i, 3 + j] = 0.0
-                me.I_A[3 + i, j] = 0.0
-                me.I_A[3 + i, 3 + j] = me.J[i, j]
+                body.I_A[i, j] = body.mass if i == j else 0.0
+                body.I_A[i, 3 + j] = 0.0
+                body.I_A[3 + i, j] = 0.0
+                body.I_A[3 + i, 3 + j] = body.J[i, j]
     # the ground carries nothing, its record has room
-    regular, T = True, solids[0].I_A
-    for k in range(len(solids) - 1, 0, -1):
-        me = solids[k]
-        for j in range(me.qd_start + me.freedoms - 1, me.qd_start - 1, -1):
-            regular = _take_rate(me, rates[j]) and regular
-        if me.parent:
-            _add_to(solids[me.parent], me, T)
+    regular, T = True, composites[0].I_A
+    for k in range(len(composites) - 1, 0, -1):
+        body = composites[k]
+        for j in range(body.qd_start + body.freedoms - 1, body.qd_start - 1, -1):
+            regular = _take_rate(body, rates[j]) and regular
+        if body.parent:
+            _add_to(composites[body.parent], body, T)
     return regular
 
 
 @kernel
-def _turn_inertia(me: Records) -> None:
+def _turn_inertia(body: Records) -> None:
     """Fill J with R I Rᵀ."""
     for i in range(3):
-        a, b, c = me.R[i, 0], me.R[i, 1], me.R[i, 2]
-        x = a * me.inertia[0, 0] + b * me.inertia[1, 0] + c * me.inertia[2, 0]
-        y = a * me.inertia[0, 1] + b * me.inertia[1, 1] + c * me.inertia[2, 1]
-        z = a * me.inertia[0, 2] + b * me.inertia[1, 2] + c * me.inertia[2, 2]
+        a, b, c = body.R[i, 0], body.R[i, 1], body.R[i, 2]
+        x = a * body.inertia[0, 0] + b * body.inertia[1, 0] + c * body.inertia[2, 0]
+        y = a * body.inertia[0, 1] + b * body.inertia[1, 1] + c * body.inertia[2, 1]
+        z = a * body.inertia[0, 2] + b * body.inertia[1, 2] + c * body.inertia[2, 2]
         for j in range(i + 1):
-            me.J[i, j] = x * me.R[j, 0] + y * me.R[j, 1] + z * me.R[j, 2]
-            me.J[j, i] = me.J[i, j]
+            body.J[i, j] = x * body.R[j, 0] + y * body.R[j, 1] + z * body.R[j, 2]
+            body.J[j, i] = body.J[i, j]
 
 
 @kernel
-def _take_rate(me: Records, one: Records) -> bool:
+def _take_rate(body: Records, joint_rate: Records) -> bool:
     """Reduce the inertia of a solid by one of its rates; return whether the rate carried any."""
-    x = (one.s[0], one.s[1], one.s[2], one.s[3], one.s[4], one.s[5])
+    x = (joint_rate.s[0], joint_rate.s[1], joint_rate.s[2], joint_rate.s[3], joint_rate.s[4], joint_rate.s[5])
     # held apart from the records, which the compiler must suspect of being one
-    U = (_row(me, 0, x), _row(me, 1, x), _row(me, 2, x), _row(me, 3, x), _row(me, 4, x), _row(me, 5, x))
-    one.D = one.armature + U[0] * x[0] + U[1] * x[1] + U[2] * x[2] + U[3] * x[3] + U[4] * x[4] + U[5] * x[5]
-    one.root = sqrt(one.D)
+    U = (
+        _row(body, 0, x),
+        _row(body, 1, x),
+        _row(body, 2, x),
+        _row(body, 3, x),
+        _row(body, 4, x),
+        _row(body, 5, x),
+    )
+    joint_rate.D = (
+        joint_rate.armature
+        + U[0] * x[0]
+        + U[1] * x[1]
+        + U[2] * x[2]
+        + U[3] * x[3]
+        + U[4] * x[4]
+        + U[5] * x[5]
+    )
+    joint_rate.root = sqrt(joint_rate.D)
     for i in range(6):
-        one.U[i] = U[i]
-    if not one.D > 0.0:
+        joint_rate.U[i] = U[i]
+    if not joint_rate.D > 0.0:
         return False
-    share = 1.0 / one.D
+    share = 1.0 / joint_rate.D
     for i in range(6):
         for m in range(6):
-            me.I_A[i, m] -= share * U[i] * U[m]
+            body.I_A[i, m] -= share * U[i] * U[m]
     return True
 
 
 @kernel
-def _row(me: Records, i: int, x: tuple[float, float, float, float, float, float]) -> float:
-    I_A = me.I_A
+def _row(body: Records, i: int, x: tuple[float, float, float, float, float, float]) -> float:
+    I_A = body.I_A
     total: float = I_A[i, 0] * x[0] + I_A[i, 1] * x[1] + I_A[i, 2] * x[2]
     total += I_A[i, 3] * x[3] + I_A[i, 4] * x[4] + I_A[i, 5] * x[5]
     return total
 
 
 @kernel
-def _add_to(on: Records, me: Records, T: Array) -> None:
+def _add_to(on: Records, body: Records, T: Array) -> None:
     """Add Xᵀ I_A X to the parent, X the shift from the parent's centre of mass to this one."""
-    x, y, z = me.c[0] - on.c[0], me.c[1] - on.c[1], me.c[2] - on.c[2]
+    x, y, z = body.c[0] - on.c[0], body.c[1] - on.c[1], body.c[2] - on.c[2]
     for j in range(6):
-        a, b, c = me.I_A[0, j], me.I_A[1, j], me.I_A[2, j]
+        a, b, c = body.I_A[0, j], body.I_A[1, j], body.I_A[2, j]
         T[0, j], T[1, j], T[2, j] = a, b, c
-        T[3, j] = me.I_A[3, j] + y * c - z * b
-        T[4, j] = me.I_A[4, j] + z * a - x * c
-        T[5, j] = me.I_A[5, j] + x * b - y * a
+        T[3, j] = body.I_A[3, j] + y * c - z * b
+        T[4, j] = body.I_A[4, j] + z * a - x * c
+        T[5, j] = body.I_A[5, j] + x * b - y * a
     for i in range(6):
         a, b, c = T[i, 0], T[i, 1], T[i, 2]
         on.I_A[i, 0] += a
@@ -99,142 +114,142 @@ def _add_to(on: Records, me: Records, T: Array) -> None:
 
 
 @kernel
-def inward(solids: Records, rates: Records, moving: bool) -> None:
+def inward(composites: Records, rates: Records, moving: bool) -> None:
     """Fill the innovations u of the forces ``tau`` on rates and the wrenches −``f`` on solids.
 
     ``moving`` takes the bias accelerations in; without them this is the first half of M⁻¹ tau.
     """
-    for k in range(len(solids) - 1, 0, -1):
-        me = solids[k]
-        for j in range(me.qd_start + me.freedoms - 1, me.qd_start - 1, -1):
-            one = rates[j]
-            u = one.tau
+    for k in range(len(composites) - 1, 0, -1):
+        body = composites[k]
+        for j in range(body.qd_start + body.freedoms - 1, body.qd_start - 1, -1):
+            joint_rate = rates[j]
+            u = joint_rate.tau
             for i in range(6):
-                u -= one.s[i] * me.f[i]
-            one.u = u
-            share = u / one.D
+                u -= joint_rate.s[i] * body.f[i]
+            joint_rate.u = u
+            share = u / joint_rate.D
             for i in range(6):
-                me.f[i] += one.U[i] * share
-        if me.parent == 0:
+                body.f[i] += joint_rate.U[i] * share
+        if body.parent == 0:
             continue
         if moving:
             for i in range(6):
                 total = 0.0
                 for m in range(6):
-                    total += me.I_A[i, m] * me.bias[m]
-                me.f[i] += total
-        pass_wrench(solids[me.parent], me)
+                    total += body.I_A[i, m] * body.bias[m]
+                body.f[i] += total
+        pass_wrench(composites[body.parent], body)
 
 
 @kernel
-def pass_wrench(on: Records, me: Records) -> None:
+def pass_wrench(on: Records, body: Records) -> None:
     """Add the wrench f of a solid to its parent's."""
-    x, y, z = me.c[0] - on.c[0], me.c[1] - on.c[1], me.c[2] - on.c[2]
-    on.f[0] += me.f[0]
-    on.f[1] += me.f[1]
-    on.f[2] += me.f[2]
-    on.f[3] += me.f[3] + y * me.f[2] - z * me.f[1]
-    on.f[4] += me.f[4] + z * me.f[0] - x * me.f[2]
-    on.f[5] += me.f[5] + x * me.f[1] - y * me.f[0]
+    x, y, z = body.c[0] - on.c[0], body.c[1] - on.c[1], body.c[2] - on.c[2]
+    on.f[0] += body.f[0]
+    on.f[1] += body.f[1]
+    on.f[2] += body.f[2]
+    on.f[3] += body.f[3] + y * body.f[2] - z * body.f[1]
+    on.f[4] += body.f[4] + z * body.f[0] - x * body.f[2]
+    on.f[5] += body.f[5] + x * body.f[1] - y * body.f[0]
 
 
 @kernel
-def outward(solids: Records, rates: Records, moving: bool) -> None:
+def outward(composites: Records, rates: Records, moving: bool) -> None:
     """Fill accelerations of rates and solids from the innovations."""
-    for k in range(1, len(solids)):
-        me = solids[k]
-        carry_acceleration(solids[me.parent], me, moving)
-        for j in range(me.qd_start, me.qd_start + me.freedoms):
-            one = rates[j]
-            rest = one.u
+    for k in range(1, len(composites)):
+        body = composites[k]
+        carry_acceleration(composites[body.parent], body, moving)
+        for j in range(body.qd_start, body.qd_start + body.freedoms):
+            joint_rate = rates[j]
+            rest = joint_rate.u
             for i in range(6):
-                rest -= one.U[i] * me.a[i]
-            one.qdd = rest / one.D
+                rest -= joint_rate.U[i] * body.a[i]
+            joint_rate.qdd = rest / joint_rate.D
             for i in range(6):
-                me.a[i] += one.s[i] * one.qdd
+                body.a[i] += joint_rate.s[i] * joint_rate.qdd
 
 
 @kernel
-def carry_acceleration(on: Records, me: Records, moving: bool) -> None:
+def carry_acceleration(on: Records, body: Records, moving: bool) -> None:
     """Start the acceleration of a solid with what its parent and its motion give it."""
-    x, y, z = me.c[0] - on.c[0], me.c[1] - on.c[1], me.c[2] - on.c[2]
+    x, y, z = body.c[0] - on.c[0], body.c[1] - on.c[1], body.c[2] - on.c[2]
     p, q, r = on.a[3], on.a[4], on.a[5]
-    me.a[0] = on.a[0] + q * z - r * y
-    me.a[1] = on.a[1] + r * x - p * z
-    me.a[2] = on.a[2] + p * y - q * x
-    me.a[3], me.a[4], me.a[5] = p, q, r
+    body.a[0] = on.a[0] + q * z - r * y
+    body.a[1] = on.a[1] + r * x - p * z
+    body.a[2] = on.a[2] + p * y - q * x
+    body.a[3], body.a[4], body.a[5] = p, q, r
     if moving:
         for i in range(6):
-            me.a[i] += me.bias[i]
+            body.a[i] += body.bias[i]
 
 
 @kernel
-def accelerate(solids: Records, rates: Records) -> None:
+def accelerate(composites: Records, rates: Records) -> None:
     """Fill the accelerations of the solids from those of the rates."""
-    for k in range(1, len(solids)):
-        me = solids[k]
-        carry_acceleration(solids[me.parent], me, True)
-        for j in range(me.qd_start, me.qd_start + me.freedoms):
+    for k in range(1, len(composites)):
+        body = composites[k]
+        carry_acceleration(composites[body.parent], body, True)
+        for j in range(body.qd_start, body.qd_start + body.freedoms):
             for i in range(6):
-                me.a[i] += rates[j].s[i] * rates[j].qdd
+                body.a[i] += rates[j].s[i] * rates[j].qdd
 
 
 @kernel
-def wrench_innovations(solids: Records, rates: Records, k: int, wrench: Array, G: Array) -> None:
+def wrench_innovations(composites: Records, rates: Records, k: int, wrench: Array, G: Array) -> None:
     """Add to G (nv,) the innovations over √D of a wrench (6,) at solid k's centre of mass.
 
     Only the rates on the way to the ground feel it. ``wrench`` is used up.
     """
     while k > 0:
-        me = solids[k]
-        _rate_innovations(me, rates, me.qd_start + me.freedoms, wrench, G)
-        shift_wrench(solids[me.parent], me, wrench)
-        k = me.parent
+        body = composites[k]
+        _rate_innovations(body, rates, body.qd_start + body.freedoms, wrench, G)
+        shift_wrench(composites[body.parent], body, wrench)
+        k = body.parent
 
 
 @kernel
-def force_innovations(solids: Records, rates: Records, j: int, size: float, G: Array) -> None:
+def force_innovations(composites: Records, rates: Records, j: int, size: float, G: Array) -> None:
     """Add to G (nv,) the innovations over √D of a force ``size`` on rate j."""
-    one = rates[j]
-    me = solids[one.solid]
+    joint_rate = rates[j]
+    body = composites[joint_rate.composite]
     wrench = np.empty(6)
-    G[j] += size / one.root
+    G[j] += size / joint_rate.root
     for i in range(6):
-        wrench[i] = -one.U[i] * size / one.D
-    _rate_innovations(me, rates, j, wrench, G)
-    shift_wrench(solids[me.parent], me, wrench)
-    wrench_innovations(solids, rates, me.parent, wrench, G)
+        wrench[i] = -joint_rate.U[i] * size / joint_rate.D
+    _rate_innovations(body, rates, j, wrench, G)
+    shift_wrench(composites[body.parent], body, wrench)
+    wrench_innovations(composites, rates, body.parent, wrench, G)
 
 
 @kernel
-def _rate_innovations(me: Records, rates: Records, stop: int, wrench: Array, G: Array) -> None:
+def _rate_innovations(body: Records, rates: Records, stop: int, wrench: Array, G: Array) -> None:
     """Let a solid's rates before ``stop`` take their share of a wrench."""
-    for j in range(stop - 1, me.qd_start - 1, -1):
-        one = rates[j]
+    for j in range(stop - 1, body.qd_start - 1, -1):
+        joint_rate = rates[j]
         u = 0.0
         for i in range(6):
-            u += one.s[i] * wrench[i]
-        G[j] += u / one.root
+            u += joint_rate.s[i] * wrench[i]
+        G[j] += u / joint_rate.root
         for i in range(6):
-            wrench[i] -= one.U[i] * u / one.D
+            wrench[i] -= joint_rate.U[i] * u / joint_rate.D
 
 
 @kernel
-def shift_wrench(on: Records, me: Records, wrench: Array) -> None:
+def shift_wrench(on: Records, body: Records, wrench: Array) -> None:
     """Move a wrench from a solid's centre of mass to its parent's."""
-    x, y, z = me.c[0] - on.c[0], me.c[1] - on.c[1], me.c[2] - on.c[2]
+    x, y, z = body.c[0] - on.c[0], body.c[1] - on.c[1], body.c[2] - on.c[2]
     wrench[3] += y * wrench[2] - z * wrench[1]
     wrench[4] += z * wrench[0] - x * wrench[2]
     wrench[5] += x * wrench[1] - y * wrench[0]
 
 
 @kernel
-def project_wrench(solids: Records, rates: Records, k: int, wrench: Array, out: Array) -> None:
+def project_wrench(composites: Records, rates: Records, k: int, wrench: Array, out: Array) -> None:
     """Add to ``out`` (nv,) the generalised force Sᵀ of a wrench (6,) at solid k; ``wrench`` is used up."""
     while k > 0:
-        me = solids[k]
-        for j in range(me.qd_start, me.qd_start + me.freedoms):
+        body = composites[k]
+        for j in range(body.qd_start, body.qd_start + body.freedoms):
             for i in range(6):
                 out[j] += rates[j].s[i] * wrench[i]
-        shift_wrench(solids[me.parent], me, wrench)
-        k = me.parent
+        shift_wrench(composites[body.parent], body, wrench)
+        k = body.parent

@@ -13,15 +13,15 @@ from mbplugin.model.spatial import Array
 
 
 @kernel
-def displace(solids: Records, q: Array, x: Array, out: Array) -> None:
+def displace(composites: Records, q: Array, x: Array, out: Array) -> None:
     """Fill ``out`` (nq,) with q ∘ x."""
-    for k in range(1, len(solids)):
-        me = solids[k]
-        straight = me.freedoms - 3 if me.quaternion else me.freedoms
+    for k in range(1, len(composites)):
+        body = composites[k]
+        straight = body.freedoms - 3 if body.quaternion else body.freedoms
         for m in range(straight):
-            out[me.q_start + m] = q[me.q_start + m] + x[me.qd_start + m]
-        if me.quaternion:
-            _turn(q, me.q_start + straight, x, me.qd_start + straight, out)
+            out[body.q_start + m] = q[body.q_start + m] + x[body.qd_start + m]
+        if body.quaternion:
+            _turn(q, body.q_start + straight, x, body.qd_start + straight, out)
 
 
 @kernel
@@ -42,15 +42,15 @@ def _turn(q: Array, at: int, x: Array, by: int, out: Array) -> None:
 
 
 @kernel
-def increment_rate(solids: Records, x: Array, qd: Array, out: Array) -> None:
+def increment_rate(composites: Records, x: Array, qd: Array, out: Array) -> None:
     """Fill ``out`` (nv,) with ẋ at increment x and rates q̇."""
-    for k in range(1, len(solids)):
-        me = solids[k]
-        straight = me.freedoms - 3 if me.quaternion else me.freedoms
-        for j in range(me.qd_start, me.qd_start + straight):
+    for k in range(1, len(composites)):
+        body = composites[k]
+        straight = body.freedoms - 3 if body.quaternion else body.freedoms
+        for j in range(body.qd_start, body.qd_start + straight):
             out[j] = qd[j]
-        if me.quaternion:
-            _turn_rate(x, qd, me.qd_start + straight, out)
+        if body.quaternion:
+            _turn_rate(x, qd, body.qd_start + straight, out)
 
 
 @kernel

@@ -14,53 +14,57 @@ from mbplugin.model.spatial import Array
 
 
 @kernel
-def inverse_dynamics(solids: Records, rates: Records, out: Array) -> None:
+def inverse_dynamics(composites: Records, rates: Records, out: Array) -> None:
     """Fill ``out`` (nv,) with M q̈ + h − Q at the accelerations ``qdd``; ``f`` is used up.
 
     ``f`` and ``tau`` must have been gathered at the state.
     """
-    accelerate(solids, rates)
-    for k in range(1, len(solids)):
-        me = solids[k]
+    accelerate(composites, rates)
+    for k in range(1, len(composites)):
+        body = composites[k]
         for i in range(3):
-            me.f[i] += me.mass * me.a[i]
+            body.f[i] += body.mass * body.a[i]
             for j in range(3):
-                me.f[3 + i] += me.J[i, j] * me.a[3 + j]
-    for k in range(len(solids) - 1, 0, -1):
-        me = solids[k]
-        for j in range(me.qd_start, me.qd_start + me.freedoms):
+                body.f[3 + i] += body.J[i, j] * body.a[3 + j]
+    for k in range(len(composites) - 1, 0, -1):
+        body = composites[k]
+        for j in range(body.qd_start, body.qd_start + body.freedoms):
             total = rates[j].armature * rates[j].qdd - rates[j].tau
             for i in range(6):
-                total += rates[j].s[i] * me.f[i]
+                total += rates[j].s[i] * body.f[i]
             out[j] = total
-        if me.parent:
-            pass_wrench(solids[me.parent], me)
+        if body.parent:
+            pass_wrench(composites[body.parent], body)
 
 
 @kernel
-def mass_matrix(solids: Records, rates: Records, M: Array) -> None:
+def mass_matrix(composites: Records, rates: Records, M: Array) -> None:
     """Fill M (nv, nv) by composite inertias, from poses, axes and J."""
-    n = len(solids)
+    n = len(composites)
     composite, wrench = np.zeros((n, 6, 6)), np.empty(6)
     for k in range(1, n):
         for i in range(3):
-            composite[k, i, i] = solids[k].mass
+            composite[k, i, i] = composites[k].mass
             for j in range(3):
-                composite[k, 3 + i, 3 + j] = solids[k].J[i, j]
+                composite[k, 3 + i, 3 + j] = composites[k].J[i, j]
     for k in range(n - 1, 0, -1):
-        me = solids[k]
-        for j in range(me.qd_start, me.qd_start + me.freedoms):
+        body = composites[k]
+        for j in range(body.qd_start, body.qd_start + body.freedoms):
             for i in range(6):
                 wrench[i] = 0.0
                 for m in range(6):
                     wrench[i] += composite[k, i, m] * rates[j].s[m]
             for m in range(len(rates)):
                 M[j, m] = 0.0
-            project_wrench(solids, rates, k, wrench, M[j])
-        if me.parent:
-            on = solids[me.parent]
+            project_wrench(composites, rates, k, wrench, M[j])
+        if body.parent:
+            on = composites[body.parent]
             _add_shifted(
-                composite[me.parent], composite[k], me.c[0] - on.c[0], me.c[1] - on.c[1], me.c[2] - on.c[2]
+                composite[body.parent],
+                composite[k],
+                body.c[0] - on.c[0],
+                body.c[1] - on.c[1],
+                body.c[2] - on.c[2],
             )
     for j in range(len(rates)):
         M[j, j] += rates[j].armature
@@ -91,29 +95,31 @@ def _add_shifted(to: Array, own: Array, x: float, y: float, z: float) -> None:
 
 
 @kernel
-def energies(solids: Records, rates: Records, springs: Records, q: Array, qd: Array) -> tuple[float, float]:
+def energies(
+    composites: Records, rates: Records, springs: Records, q: Array, qd: Array
+) -> tuple[float, float]:
     """Return kinetic and potential energy (gravity, springs), J, from poses, twists and inertias.
 
     Gravity has none at the origin of the world.
     """
     kinetic, potential = 0.0, 0.0
-    for k in range(1, len(solids)):
-        me = solids[k]
+    for k in range(1, len(composites)):
+        body = composites[k]
         for i in range(3):
-            kinetic += 0.5 * me.mass * me.v[i] * me.v[i]
-            potential -= me.weight[i] * me.c[i]
+            kinetic += 0.5 * body.mass * body.v[i] * body.v[i]
+            potential -= body.weight[i] * body.c[i]
             for j in range(3):
-                kinetic += 0.5 * me.v[3 + i] * me.J[i, j] * me.v[3 + j]
+                kinetic += 0.5 * body.v[3 + i] * body.J[i, j] * body.v[3 + j]
     for j in range(len(rates)):
-        one = rates[j]
-        kinetic += 0.5 * one.armature * qd[j] * qd[j]
-        if one.stiffness != 0.0:
-            potential += 0.5 * one.stiffness * (q[one.coordinate] - one.rest) ** 2
+        joint_rate = rates[j]
+        kinetic += 0.5 * joint_rate.armature * qd[j] * qd[j]
+        if joint_rate.stiffness != 0.0:
+            potential += 0.5 * joint_rate.stiffness * (q[joint_rate.coordinate] - joint_rate.rest) ** 2
     for n in range(len(springs)):
         spring = springs[n]
         line = minus(
-            point_position(solids[spring.solid[1]], spring.point[1]),
-            point_position(solids[spring.solid[0]], spring.point[0]),
+            point_position(composites[spring.composite[1]], spring.point[1]),
+            point_position(composites[spring.composite[0]], spring.point[0]),
         )
         potential += 0.5 * spring.stiffness * (sqrt(dot(line, line)) - spring.length) ** 2
     return kinetic, potential

@@ -17,86 +17,86 @@ from mbplugin.model.spatial import Array
 
 
 @kernel
-def momenta(solids: Records, rates: Records, qd: Array) -> None:
+def momenta(composites: Records, rates: Records, qd: Array) -> None:
     """Fill ``u`` of the rates with M q̇, and ``f`` of the solids with the momentum of all they carry."""
-    for k in range(1, len(solids)):
-        me = solids[k]
+    for k in range(1, len(composites)):
+        body = composites[k]
         for i in range(3):
-            me.f[i] = me.mass * me.v[i]
-            me.f[3 + i] = me.J[i, 0] * me.v[3] + me.J[i, 1] * me.v[4] + me.J[i, 2] * me.v[5]
-    for k in range(len(solids) - 1, 0, -1):
-        me = solids[k]
-        for j in range(me.qd_start, me.qd_start + me.freedoms):
-            rates[j].u = rates[j].armature * qd[j] + _along(me, rates[j])
-        if me.parent:
-            pass_wrench(solids[me.parent], me)
+            body.f[i] = body.mass * body.v[i]
+            body.f[3 + i] = body.J[i, 0] * body.v[3] + body.J[i, 1] * body.v[4] + body.J[i, 2] * body.v[5]
+    for k in range(len(composites) - 1, 0, -1):
+        body = composites[k]
+        for j in range(body.qd_start, body.qd_start + body.freedoms):
+            rates[j].u = rates[j].armature * qd[j] + _along(body, rates[j])
+        if body.parent:
+            pass_wrench(composites[body.parent], body)
 
 
 @kernel
-def kinetic_slopes(solids: Records, rates: Records, qd: Array) -> None:
+def kinetic_slopes(composites: Records, rates: Records, qd: Array) -> None:
     """Fill ``qdd`` of the rates with ∂T/∂q; ``f`` must hold momenta."""
     V = np.empty(6)
-    for k in range(1, len(solids)):
-        me, on = solids[k], solids[solids[k].parent]
-        x, y, z = me.c[0] - on.c[0], me.c[1] - on.c[1], me.c[2] - on.c[2]
+    for k in range(1, len(composites)):
+        body, on = composites[k], composites[composites[k].parent]
+        x, y, z = body.c[0] - on.c[0], body.c[1] - on.c[1], body.c[2] - on.c[2]
         for i in range(6):
             V[i] = on.v[i]
         V[0] += on.v[4] * z - on.v[5] * y
         V[1] += on.v[5] * x - on.v[3] * z
         V[2] += on.v[3] * y - on.v[4] * x
-        first = me.qd_start
-        end = first + me.freedoms
-        straight = end - 3 if me.quaternion else end
-        if me.sign > 0.0:
+        first = body.qd_start
+        end = first + body.freedoms
+        straight = end - 3 if body.quaternion else end
+        if body.sign > 0.0:
             for j in range(first, straight):
-                rates[j].qdd = _bracket(me.f, V, rates[j].s)
+                rates[j].qdd = _bracket(body.f, V, rates[j].s)
                 _add(V, rates[j], qd[j])
             # axes of a turn on the group stay, whichever of them is turned about
             for j in range(straight, end):
                 _add(V, rates[j], qd[j])
             for j in range(straight, end):
-                rates[j].qdd = _bracket(me.f, V, rates[j].s)
+                rates[j].qdd = _bracket(body.f, V, rates[j].s)
             continue
         # seen from the other side the axes of such a turn go with the solid
         for j in range(straight, end):
-            rates[j].qdd = _bracket(me.f, V, rates[j].s)
+            rates[j].qdd = _bracket(body.f, V, rates[j].s)
         for j in range(straight, end):
             _add(V, rates[j], qd[j])
         for j in range(straight - 1, first - 1, -1):
-            rates[j].qdd = _bracket(me.f, V, rates[j].s)
+            rates[j].qdd = _bracket(body.f, V, rates[j].s)
             _add(V, rates[j], qd[j])
 
 
 @kernel
-def collect_forces(solids: Records, rates: Records) -> None:
+def collect_forces(composites: Records, rates: Records) -> None:
     """Add what acts on the solids to ``tau``; ``f``, gathered with its gyroscopic part, is used up."""
-    for k in range(len(solids) - 1, 0, -1):
-        me = solids[k]
-        p, q, r = me.v[3], me.v[4], me.v[5]
-        a = me.J[0, 0] * p + me.J[0, 1] * q + me.J[0, 2] * r
-        b = me.J[1, 0] * p + me.J[1, 1] * q + me.J[1, 2] * r
-        c = me.J[2, 0] * p + me.J[2, 1] * q + me.J[2, 2] * r
-        me.f[3] -= q * c - r * b
-        me.f[4] -= r * a - p * c
-        me.f[5] -= p * b - q * a
-        for j in range(me.qd_start, me.qd_start + me.freedoms):
-            rates[j].tau -= _along(me, rates[j])
-        if me.parent:
-            pass_wrench(solids[me.parent], me)
+    for k in range(len(composites) - 1, 0, -1):
+        body = composites[k]
+        p, q, r = body.v[3], body.v[4], body.v[5]
+        a = body.J[0, 0] * p + body.J[0, 1] * q + body.J[0, 2] * r
+        b = body.J[1, 0] * p + body.J[1, 1] * q + body.J[1, 2] * r
+        c = body.J[2, 0] * p + body.J[2, 1] * q + body.J[2, 2] * r
+        body.f[3] -= q * c - r * b
+        body.f[4] -= r * a - p * c
+        body.f[5] -= p * b - q * a
+        for j in range(body.qd_start, body.qd_start + body.freedoms):
+            rates[j].tau -= _along(body, rates[j])
+        if body.parent:
+            pass_wrench(composites[body.parent], body)
 
 
 @kernel
-def _along(me: Records, one: Records) -> float:
+def _along(body: Records, joint_rate: Records) -> float:
     total = 0.0
     for i in range(6):
-        total += one.s[i] * me.f[i]
+        total += joint_rate.s[i] * body.f[i]
     return total
 
 
 @kernel
-def _add(V: Array, one: Records, rate: float) -> None:
+def _add(V: Array, joint_rate: Records, rate: float) -> None:
     for i in range(6):
-        V[i] += one.s[i] * rate
+        V[i] += joint_rate.s[i] * rate
 
 
 @kernel

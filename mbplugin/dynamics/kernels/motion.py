@@ -13,109 +13,109 @@ from mbplugin.model.spatial import Array
 
 
 @kernel
-def move(solids: Records, rates: Records, q: Array, qd: Array) -> None:
+def move(composites: Records, rates: Records, q: Array, qd: Array) -> None:
     """Fill poses, axes ``s``, twists and bias accelerations at a state.
 
     The acceleration of a solid is  a = X a_parent + s q̈ + bias  with X the shift of reference point.
     """
-    for k in range(1, len(solids)):
-        me = solids[k]
-        branch = me.branch
+    for k in range(1, len(composites)):
+        body = composites[k]
+        branch = body.branch
         if branch == FREE:
-            _free(solids, rates, k, q, qd)
+            _free(composites, rates, k, q, qd)
             continue
-        _inner_frame(solids, k)
+        _inner_frame(composites, k)
         if branch == TURN:
-            _turn(solids, k, q[me.q_start])
-            _turn_axes(solids, rates, k, qd[me.qd_start])
+            _turn(composites, k, q[body.q_start])
+            _turn_axes(composites, rates, k, qd[body.qd_start])
         elif branch == TRAVEL:
-            _travel(solids, k, q[me.q_start])
-            _travel_axes(solids, rates, k, qd[me.qd_start])
+            _travel(composites, k, q[body.q_start])
+            _travel_axes(composites, rates, k, qd[body.qd_start])
         else:
-            several_pose(solids, k, q)
-            several_axes(solids, rates, k)
-            _several_rates(solids, rates, k, qd)
+            several_pose(composites, k, q)
+            several_axes(composites, rates, k)
+            _several_rates(composites, rates, k, qd)
 
 
 @kernel
-def _inner_frame(solids: Records, k: int) -> None:
+def _inner_frame(composites: Records, k: int) -> None:
     """Put the joint's inner frame into R[k] and joint[k]."""
-    me = solids[k]
-    on = solids[me.parent]
+    body = composites[k]
+    on = composites[body.parent]
     for i in range(3):
         a, b, c = on.R[i, 0], on.R[i, 1], on.R[i, 2]
-        me.joint[i] = on.p[i] + a * me.p_in[0] + b * me.p_in[1] + c * me.p_in[2]
+        body.joint[i] = on.p[i] + a * body.p_in[0] + b * body.p_in[1] + c * body.p_in[2]
         for j in range(3):
-            me.R[i, j] = a * me.R_in[0, j] + b * me.R_in[1, j] + c * me.R_in[2, j]
+            body.R[i, j] = a * body.R_in[0, j] + b * body.R_in[1, j] + c * body.R_in[2, j]
 
 
 @kernel
-def _place_center(solids: Records, k: int) -> None:
-    me = solids[k]
-    x, y, z = me.com[0], me.com[1], me.com[2]
+def _place_center(composites: Records, k: int) -> None:
+    body = composites[k]
+    x, y, z = body.com[0], body.com[1], body.com[2]
     for i in range(3):
-        me.c[i] = me.p[i] + me.R[i, 0] * x + me.R[i, 1] * y + me.R[i, 2] * z
+        body.c[i] = body.p[i] + body.R[i, 0] * x + body.R[i, 1] * y + body.R[i, 2] * z
 
 
 @kernel
-def _turn(solids: Records, k: int, angle: float) -> None:
-    me = solids[k]
-    angle *= me.sign
+def _turn(composites: Records, k: int, angle: float) -> None:
+    body = composites[k]
+    angle *= body.sign
     c, s = cos(angle), sin(angle)
-    rise = me.pitch * angle
+    rise = body.pitch * angle
     for i in range(3):
-        x, y = me.R[i, 0], me.R[i, 1]
-        me.R[i, 0] = c * x + s * y
-        me.R[i, 1] = c * y - s * x
-        me.p[i] = me.joint[i] + rise * me.R[i, 2]
-    _place_center(solids, k)
+        x, y = body.R[i, 0], body.R[i, 1]
+        body.R[i, 0] = c * x + s * y
+        body.R[i, 1] = c * y - s * x
+        body.p[i] = body.joint[i] + rise * body.R[i, 2]
+    _place_center(composites, k)
 
 
 @kernel
-def _carry(solids: Records, k: int) -> None:
+def _carry(composites: Records, k: int) -> None:
     """Start a solid's twist with what its parent gives it."""
-    me = solids[k]
-    on = solids[me.parent]
+    body = composites[k]
+    on = composites[body.parent]
     rx, ry, rz = (
-        me.c[0] - on.c[0],
-        me.c[1] - on.c[1],
-        me.c[2] - on.c[2],
+        body.c[0] - on.c[0],
+        body.c[1] - on.c[1],
+        body.c[2] - on.c[2],
     )
     wx, wy, wz = on.v[3], on.v[4], on.v[5]
-    me.v[0] = on.v[0] + wy * rz - wz * ry
-    me.v[1] = on.v[1] + wz * rx - wx * rz
-    me.v[2] = on.v[2] + wx * ry - wy * rx
-    me.v[3], me.v[4], me.v[5] = wx, wy, wz
+    body.v[0] = on.v[0] + wy * rz - wz * ry
+    body.v[1] = on.v[1] + wz * rx - wx * rz
+    body.v[2] = on.v[2] + wx * ry - wy * rx
+    body.v[3], body.v[4], body.v[5] = wx, wy, wz
 
 
 @kernel
-def _carried_bias(solids: Records, k: int) -> None:
+def _carried_bias(composites: Records, k: int) -> None:
     """Start a solid's bias with ω_parent × (v − v_parent)."""
-    me = solids[k]
-    on = solids[me.parent]
+    body = composites[k]
+    on = composites[body.parent]
     wx, wy, wz = on.v[3], on.v[4], on.v[5]
     dx, dy, dz = (
-        me.v[0] - on.v[0],
-        me.v[1] - on.v[1],
-        me.v[2] - on.v[2],
+        body.v[0] - on.v[0],
+        body.v[1] - on.v[1],
+        body.v[2] - on.v[2],
     )
-    me.bias[0] = wy * dz - wz * dy
-    me.bias[1] = wz * dx - wx * dz
-    me.bias[2] = wx * dy - wy * dx
-    me.bias[3], me.bias[4], me.bias[5] = 0.0, 0.0, 0.0
+    body.bias[0] = wy * dz - wz * dy
+    body.bias[1] = wz * dx - wx * dz
+    body.bias[2] = wx * dy - wy * dx
+    body.bias[3], body.bias[4], body.bias[5] = 0.0, 0.0, 0.0
 
 
 @kernel
-def _turn_axes(solids: Records, rates: Records, k: int, rate: float) -> None:
+def _turn_axes(composites: Records, rates: Records, k: int, rate: float) -> None:
     """Axis of a revolute or screw joint: fixed in both bodies, through the joint point."""
-    me = solids[k]
-    j = me.qd_start
-    sign, pitch = me.sign, me.pitch
-    ex, ey, ez = sign * me.R[0, 2], sign * me.R[1, 2], sign * me.R[2, 2]
+    body = composites[k]
+    j = body.qd_start
+    sign, pitch = body.sign, body.pitch
+    ex, ey, ez = sign * body.R[0, 2], sign * body.R[1, 2], sign * body.R[2, 2]
     ax, ay, az = (
-        me.c[0] - me.p[0],
-        me.c[1] - me.p[1],
-        me.c[2] - me.p[2],
+        body.c[0] - body.p[0],
+        body.c[1] - body.p[1],
+        body.c[2] - body.p[2],
     )
     sx, sy, sz = (
         ey * az - ez * ay + pitch * ex,
@@ -124,85 +124,85 @@ def _turn_axes(solids: Records, rates: Records, k: int, rate: float) -> None:
     )
     rates[j].s[0], rates[j].s[1], rates[j].s[2] = sx, sy, sz
     rates[j].s[3], rates[j].s[4], rates[j].s[5] = ex, ey, ez
-    _carry(solids, k)
+    _carry(composites, k)
     for i in range(6):
-        me.v[i] += rates[j].s[i] * rate
-    _carried_bias(solids, k)
+        body.v[i] += rates[j].s[i] * rate
+    _carried_bias(composites, k)
     # of an axis and arm that turn with the body: ω × s, the part of the turn itself included
-    wx, wy, wz = me.v[3], me.v[4], me.v[5]
-    me.bias[0] += rate * (wy * sz - wz * sy)
-    me.bias[1] += rate * (wz * sx - wx * sz)
-    me.bias[2] += rate * (wx * sy - wy * sx)
-    me.bias[3] += rate * (wy * ez - wz * ey)
-    me.bias[4] += rate * (wz * ex - wx * ez)
-    me.bias[5] += rate * (wx * ey - wy * ex)
+    wx, wy, wz = body.v[3], body.v[4], body.v[5]
+    body.bias[0] += rate * (wy * sz - wz * sy)
+    body.bias[1] += rate * (wz * sx - wx * sz)
+    body.bias[2] += rate * (wx * sy - wy * sx)
+    body.bias[3] += rate * (wy * ez - wz * ey)
+    body.bias[4] += rate * (wz * ex - wx * ez)
+    body.bias[5] += rate * (wx * ey - wy * ex)
 
 
 @kernel
-def _travel(solids: Records, k: int, travel: float) -> None:
-    me = solids[k]
-    travel *= me.sign
-    axis = me.component[0]
+def _travel(composites: Records, k: int, travel: float) -> None:
+    body = composites[k]
+    travel *= body.sign
+    axis = body.component[0]
     for i in range(3):
-        me.p[i] = me.joint[i] + travel * me.R[i, axis]
-    _place_center(solids, k)
+        body.p[i] = body.joint[i] + travel * body.R[i, axis]
+    _place_center(composites, k)
 
 
 @kernel
-def _travel_axes(solids: Records, rates: Records, k: int, rate: float) -> None:
-    me = solids[k]
-    j, axis, sign = me.qd_start, me.component[0], me.sign
-    ex, ey, ez = sign * me.R[0, axis], sign * me.R[1, axis], sign * me.R[2, axis]
+def _travel_axes(composites: Records, rates: Records, k: int, rate: float) -> None:
+    body = composites[k]
+    j, axis, sign = body.qd_start, body.component[0], body.sign
+    ex, ey, ez = sign * body.R[0, axis], sign * body.R[1, axis], sign * body.R[2, axis]
     rates[j].s[0], rates[j].s[1], rates[j].s[2] = ex, ey, ez
     rates[j].s[3], rates[j].s[4], rates[j].s[5] = 0.0, 0.0, 0.0
-    _carry(solids, k)
-    me.v[0] += ex * rate
-    me.v[1] += ey * rate
-    me.v[2] += ez * rate
-    _carried_bias(solids, k)
-    wx, wy, wz = me.v[3], me.v[4], me.v[5]
-    me.bias[0] += rate * (wy * ez - wz * ey)
-    me.bias[1] += rate * (wz * ex - wx * ez)
-    me.bias[2] += rate * (wx * ey - wy * ex)
+    _carry(composites, k)
+    body.v[0] += ex * rate
+    body.v[1] += ey * rate
+    body.v[2] += ez * rate
+    _carried_bias(composites, k)
+    wx, wy, wz = body.v[3], body.v[4], body.v[5]
+    body.bias[0] += rate * (wy * ez - wz * ey)
+    body.bias[1] += rate * (wz * ex - wx * ez)
+    body.bias[2] += rate * (wx * ey - wy * ex)
 
 
 @kernel
-def _free(solids: Records, rates: Records, k: int, q: Array, qd: Array) -> None:
+def _free(composites: Records, rates: Records, k: int, q: Array, qd: Array) -> None:
     """A free root: position of its link's centre of mass and quaternion; twist at that point."""
-    me = solids[k]
-    start, j = me.q_start, me.qd_start
-    rotation_of_quaternion(q, start + 3, me.R)
-    x, y, z = me.rate_point[0], me.rate_point[1], me.rate_point[2]
+    body = composites[k]
+    start, j = body.q_start, body.qd_start
+    rotation_of_quaternion(q, start + 3, body.R)
+    x, y, z = body.rate_point[0], body.rate_point[1], body.rate_point[2]
     for i in range(3):
-        me.joint[i] = q[start + i]
-        me.p[i] = q[start + i] - me.R[i, 0] * x - me.R[i, 1] * y - me.R[i, 2] * z
-    _place_center(solids, k)
+        body.joint[i] = q[start + i]
+        body.p[i] = q[start + i] - body.R[i, 0] * x - body.R[i, 1] * y - body.R[i, 2] * z
+    _place_center(composites, k)
     arm = np.empty(3)
     for i in range(3):
-        arm[i] = me.c[i] - me.joint[i]
+        arm[i] = body.c[i] - body.joint[i]
     for i in range(6):
         for m in range(6):
             rates[j + i].s[m] = 1.0 if i == m else 0.0
-        me.bias[i] = 0.0
+        body.bias[i] = 0.0
     # e × arm for the three axes
     rates[j + 3].s[1], rates[j + 3].s[2] = -arm[2], arm[1]
     rates[j + 4].s[0], rates[j + 4].s[2] = arm[2], -arm[0]
     rates[j + 5].s[0], rates[j + 5].s[1] = -arm[1], arm[0]
     wx, wy, wz = qd[j + 3], qd[j + 4], qd[j + 5]
     ux, uy, uz = wy * arm[2] - wz * arm[1], wz * arm[0] - wx * arm[2], wx * arm[1] - wy * arm[0]
-    me.v[0], me.v[1], me.v[2] = qd[j] + ux, qd[j + 1] + uy, qd[j + 2] + uz
-    me.v[3], me.v[4], me.v[5] = wx, wy, wz
-    me.bias[0] = wy * uz - wz * uy
-    me.bias[1] = wz * ux - wx * uz
-    me.bias[2] = wx * uy - wy * ux
+    body.v[0], body.v[1], body.v[2] = qd[j] + ux, qd[j + 1] + uy, qd[j + 2] + uz
+    body.v[3], body.v[4], body.v[5] = wx, wy, wz
+    body.bias[0] = wy * uz - wz * uy
+    body.bias[1] = wz * ux - wx * uz
+    body.bias[2] = wx * uy - wy * ux
 
 
 @kernel
-def _several_rates(solids: Records, rates: Records, k: int, qd: Array) -> None:
-    me = solids[k]
-    _carry(solids, k)
-    for j in range(me.qd_start, me.qd_start + me.freedoms):
+def _several_rates(composites: Records, rates: Records, k: int, qd: Array) -> None:
+    body = composites[k]
+    _carry(composites, k)
+    for j in range(body.qd_start, body.qd_start + body.freedoms):
         for i in range(6):
-            me.v[i] += rates[j].s[i] * qd[j]
-    _carried_bias(solids, k)
-    several_bias(solids, rates, k, qd)
+            body.v[i] += rates[j].s[i] * qd[j]
+    _carried_bias(composites, k)
+    several_bias(composites, rates, k, qd)

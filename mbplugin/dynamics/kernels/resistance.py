@@ -27,7 +27,7 @@ RESISTANCE = np.dtype(
 
 @kernel
 def resist(
-    solids: Records,
+    composites: Records,
     rates: Records,
     rows: Records,
     terms: Records,
@@ -37,17 +37,17 @@ def resist(
 ) -> None:
     """Add what resistances do to ``f`` and ``tau``, and their power to ``power[0]``."""
     for n in range(len(resistances)):
-        one = resistances[n]
-        if one.viscous == 0.0 and one.sense == 0.0 and one.stuck == 0.0:
+        resistance = resistances[n]
+        if resistance.viscous == 0.0 and resistance.sense == 0.0 and resistance.stuck == 0.0:
             continue
-        rate = row_rate(solids, rows, terms, one.row, qd)
-        force = -one.viscous * rate - one.sense * one.sliding + one.stuck
+        rate = row_rate(composites, rows, terms, resistance.row, qd)
+        force = -resistance.viscous * rate - resistance.sense * resistance.sliding + resistance.stuck
         power[0] += force * rate
-        row = rows[one.row]
+        row = rows[resistance.row]
         if row.kind == RATE:
             rates[row.rate].tau += force
             continue
-        a, b = solids[row.a], solids[row.b]
+        a, b = composites[row.a], composites[row.b]
         for i in range(6):
             a.f[i] -= force * row.on_a[i]
             b.f[i] -= force * row.on_b[i]

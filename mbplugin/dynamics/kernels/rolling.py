@@ -12,33 +12,33 @@ from mbplugin.model.spatial import Array
 
 
 @kernel
-def touch_ground(me: Records, row: Records) -> None:
+def touch_ground(body: Records, row: Records) -> None:
     """Fill entry, Γ and Φ of a row between a solid and the ground."""
     if row.kind == KNIFE:
-        _knife_edge(me, row)
+        _knife_edge(body, row)
     else:
-        _rolling(me, row)
+        _rolling(body, row)
 
 
 @kernel
-def _knife_edge(me: Records, row: Records) -> None:
-    w = (me.v[3], me.v[4], me.v[5])
-    e = _turned(me, row.vectors[1])
-    p = point_position(me, row.vectors[0])
-    arm = minus(p, (me.c[0], me.c[1], me.c[2]))
-    row.gamma = -dot(cross(w, e), point_velocity(me, p)) - dot(e, cross(w, cross(w, arm)))
+def _knife_edge(body: Records, row: Records) -> None:
+    w = (body.v[3], body.v[4], body.v[5])
+    e = _turned(body, row.vectors[1])
+    p = point_position(body, row.vectors[0])
+    arm = minus(p, (body.c[0], body.c[1], body.c[2]))
+    row.gamma = -dot(cross(w, e), point_velocity(body, p)) - dot(e, cross(w, cross(w, arm)))
     row.phi = 0.0
-    _enter(me, row, e, arm)
+    _enter(body, row, e, arm)
 
 
 @kernel
-def _rolling(me: Records, row: Records) -> None:
+def _rolling(body: Records, row: Records) -> None:
     """The lowest point of the wheel's circle; it slides along the rim as the wheel rolls."""
-    w = (me.v[3], me.v[4], me.v[5])
+    w = (body.v[3], body.v[4], body.v[5])
     n = (row.vectors[2, 0], row.vectors[2, 1], row.vectors[2, 2])
-    axis = _turned(me, row.vectors[1])
+    axis = _turned(body, row.vectors[1])
     axis_dot = cross(w, axis)
-    center = point_position(me, row.vectors[0])
+    center = point_position(body, row.vectors[0])
     along, along_dot = dot(n, axis), dot(n, axis_dot)
     fall = (along * axis[0] - n[0], along * axis[1] - n[1], along * axis[2] - n[2])
     fall_dot = (
@@ -56,11 +56,11 @@ def _rolling(me: Records, row: Records) -> None:
         e, e_dot = n, (0.0, 0.0, 0.0)
     elif row.kind == ROLL:
         e, e_dot = roll, roll_dot
-    bias = cross(w, plus(cross(w, minus(center, (me.c[0], me.c[1], me.c[2]))), rho_dot))
-    row.gamma = -dot(e_dot, point_velocity(me, contact)) - dot(e, bias)
+    bias = cross(w, plus(cross(w, minus(center, (body.c[0], body.c[1], body.c[2]))), rho_dot))
+    row.gamma = -dot(e_dot, point_velocity(body, contact)) - dot(e, bias)
     plane = (row.vectors[3, 0], row.vectors[3, 1], row.vectors[3, 2])
     row.phi = dot(n, minus(contact, plane)) if row.kind == NORMAL else 0.0
-    _enter(me, row, e, minus(contact, (me.c[0], me.c[1], me.c[2])))
+    _enter(body, row, e, minus(contact, (body.c[0], body.c[1], body.c[2])))
 
 
 @kernel
@@ -73,16 +73,16 @@ def _unit(a: Vector, a_dot: Vector) -> tuple[Vector, Vector]:
 
 
 @kernel
-def _turned(me: Records, a: Array) -> Vector:
+def _turned(body: Records, a: Array) -> Vector:
     return (
-        me.R[0, 0] * a[0] + me.R[0, 1] * a[1] + me.R[0, 2] * a[2],
-        me.R[1, 0] * a[0] + me.R[1, 1] * a[1] + me.R[1, 2] * a[2],
-        me.R[2, 0] * a[0] + me.R[2, 1] * a[1] + me.R[2, 2] * a[2],
+        body.R[0, 0] * a[0] + body.R[0, 1] * a[1] + body.R[0, 2] * a[2],
+        body.R[1, 0] * a[0] + body.R[1, 1] * a[1] + body.R[1, 2] * a[2],
+        body.R[2, 0] * a[0] + body.R[2, 1] * a[1] + body.R[2, 2] * a[2],
     )
 
 
 @kernel
-def _enter(me: Records, row: Records, e: Vector, arm: Vector) -> None:
+def _enter(body: Records, row: Records, e: Vector, arm: Vector) -> None:
     moment = cross(arm, e)
     for i in range(3):
         row.on_a[i], row.on_a[3 + i] = 0.0, 0.0

@@ -24,11 +24,11 @@ from mbplugin.model.spatial import Array
 
 @kernel
 def update_rows(
-    solids: Records, ends: Records, rows: Records, terms: Records, drive: Array, q: Array
+    composites: Records, joint_frames: Records, rows: Records, terms: Records, drive: Array, q: Array
 ) -> None:
     """Fill entries, bias, Γ and Φ of all rows from poses and twists; ``drive`` (d, 3) prescribes motions."""
-    for n in range(len(ends)):
-        _place_end(solids[ends[n].a], solids[ends[n].b], ends[n])
+    for n in range(len(joint_frames)):
+        _place_joint_frame(composites[joint_frames[n].a], composites[joint_frames[n].b], joint_frames[n])
     for i in range(len(rows) - 1, -1, -1):
         row = rows[i]
         if row.kind == COMBINED:
@@ -37,10 +37,10 @@ def update_rows(
             row.gamma = 0.0
             row.phi = q[row.coordinate] - row.offset if row.coordinate >= 0 else 0.0
         elif row.kind >= KNIFE:
-            touch_ground(solids[row.b], row)
+            touch_ground(composites[row.b], row)
         else:
-            end = ends[row.end]
-            _pair_row(solids[end.a], solids[end.b], end, row)
+            joint_frame = joint_frames[row.joint_frame]
+            _pair_row(composites[joint_frame.a], composites[joint_frame.b], joint_frame, row)
         row.bias = 0.0
         if row.drive >= 0:
             row.phi -= drive[row.drive, 0]
@@ -51,12 +51,20 @@ def update_rows(
 
 
 @kernel
-def _place_end(a: Records, b: Records, end: Records) -> None:
+def _place_joint_frame(a: Records, b: Records, joint_frame: Records) -> None:
     for i in range(3):
         for j in range(3):
-            end.P[i, j] = a.R[i, 0] * end.R_aP[0, j] + a.R[i, 1] * end.R_aP[1, j] + a.R[i, 2] * end.R_aP[2, j]
-            end.S[i, j] = b.R[i, 0] * end.R_bS[0, j] + b.R[i, 1] * end.R_bS[1, j] + b.R[i, 2] * end.R_bS[2, j]
-    p_P, p_S = point_position(a, end.p_aP), point_position(b, end.p_bS)
+            joint_frame.P[i, j] = (
+                a.R[i, 0] * joint_frame.R_aP[0, j]
+                + a.R[i, 1] * joint_frame.R_aP[1, j]
+                + a.R[i, 2] * joint_frame.R_aP[2, j]
+            )
+            joint_frame.S[i, j] = (
+                b.R[i, 0] * joint_frame.R_bS[0, j]
+                + b.R[i, 1] * joint_frame.R_bS[1, j]
+                + b.R[i, 2] * joint_frame.R_bS[2, j]
+            )
+    p_P, p_S = point_position(a, joint_frame.p_aP), point_position(b, joint_frame.p_bS)
     w_a, w_b = (a.v[3], a.v[4], a.v[5]), (b.v[3], b.v[4], b.v[5])
     v_S = point_velocity(b, p_S)
     of_b = cross(w_b, cross(w_b, minus(p_S, (b.c[0], b.c[1], b.c[2]))))
@@ -64,46 +72,53 @@ def _place_end(a: Records, b: Records, end: Records) -> None:
     of_a = cross(w_a, minus(v_S, (a.v[0], a.v[1], a.v[2])))
     relative = minus(v_S, point_velocity(a, p_S))
     for i in range(3):
-        end.p_P[i], end.p_S[i] = p_P[i], p_S[i]
-        end.of_a[i], end.of_b[i] = of_a[i], of_b[i]
-        end.relative[i], end.relative[3 + i] = relative[i], w_b[i] - w_a[i]
+        joint_frame.p_P[i], joint_frame.p_S[i] = p_P[i], p_S[i]
+        joint_frame.of_a[i], joint_frame.of_b[i] = of_a[i], of_b[i]
+        joint_frame.relative[i], joint_frame.relative[3 + i] = relative[i], w_b[i] - w_a[i]
 
 
 @kernel
-def _pair_row(a: Records, b: Records, end: Records, row: Records) -> None:
+def _pair_row(a: Records, b: Records, joint_frame: Records, row: Records) -> None:
     """Row [t; r] on the relative twist at S, its derivative, and what follows from them."""
     if row.kind == DISTANCE:
-        _distance_row(a, b, end, row)
+        _distance_row(a, b, joint_frame, row)
         return
     w_a, w_b = (a.v[3], a.v[4], a.v[5]), (b.v[3], b.v[4], b.v[5])
     zero = (0.0, 0.0, 0.0)
     t, r, t_dot, r_dot = zero, zero, zero, zero
     if row.kind == UNIVERSAL:
-        x, y = (end.P[0, 0], end.P[1, 0], end.P[2, 0]), (end.S[0, 1], end.S[1, 1], end.S[2, 1])
+        x, y = (
+            (joint_frame.P[0, 0], joint_frame.P[1, 0], joint_frame.P[2, 0]),
+            (joint_frame.S[0, 1], joint_frame.S[1, 1], joint_frame.S[2, 1]),
+        )
         r = cross(x, y)
         one, two = cross(cross(w_a, x), y), cross(x, cross(w_b, y))
         r_dot = (one[0] + two[0], one[1] + two[1], one[2] + two[2])
     elif row.kind == CARRIED:
-        r = (end.S[0, 1], end.S[1, 1], end.S[2, 1])
+        r = (joint_frame.S[0, 1], joint_frame.S[1, 1], joint_frame.S[2, 1])
         r_dot = cross(w_b, r)
     elif row.kind == SCREW:
-        t = (end.P[0, 2], end.P[1, 2], end.P[2, 2])
+        t = (joint_frame.P[0, 2], joint_frame.P[1, 2], joint_frame.P[2, 2])
         t_dot = cross(w_a, t)
-        r = (-end.pitch * t[0], -end.pitch * t[1], -end.pitch * t[2])
-        r_dot = (-end.pitch * t_dot[0], -end.pitch * t_dot[1], -end.pitch * t_dot[2])
+        r = (-joint_frame.pitch * t[0], -joint_frame.pitch * t[1], -joint_frame.pitch * t[2])
+        r_dot = (-joint_frame.pitch * t_dot[0], -joint_frame.pitch * t_dot[1], -joint_frame.pitch * t_dot[2])
     else:
         axis = row.kind % 3
-        e = (end.P[0, axis], end.P[1, axis], end.P[2, axis])
+        e = (joint_frame.P[0, axis], joint_frame.P[1, axis], joint_frame.P[2, axis])
         e_dot = cross(w_a, e)
         if row.kind < 3:
             t, t_dot = e, e_dot
         else:
             r, r_dot = e, e_dot
-    rel, turn = _halves(end.relative)
-    of = (end.of_b[0] - end.of_a[0], end.of_b[1] - end.of_a[1], end.of_b[2] - end.of_a[2])
+    rel, turn = _halves(joint_frame.relative)
+    of = (
+        joint_frame.of_b[0] - joint_frame.of_a[0],
+        joint_frame.of_b[1] - joint_frame.of_a[1],
+        joint_frame.of_b[2] - joint_frame.of_a[2],
+    )
     row.gamma = -dot(t, of) - dot(t_dot, rel) - dot(r_dot, turn)
-    _enter(a, b, end, row, t, r)
-    row.phi = _pair_residual(end, row) - row.offset
+    _enter(a, b, joint_frame, row, t, r)
+    row.phi = _pair_residual(joint_frame, row) - row.offset
 
 
 @kernel
@@ -112,9 +127,9 @@ def _halves(six: Array) -> tuple[Vector, Vector]:
 
 
 @kernel
-def _enter(a: Records, b: Records, end: Records, row: Records, t: Vector, r: Vector) -> None:
+def _enter(a: Records, b: Records, joint_frame: Records, row: Records, t: Vector, r: Vector) -> None:
     """Write a row [t; r] at S as entries on the twists at both centres of mass."""
-    p_S = (end.p_S[0], end.p_S[1], end.p_S[2])
+    p_S = (joint_frame.p_S[0], joint_frame.p_S[1], joint_frame.p_S[2])
     m_a = cross(minus(p_S, (a.c[0], a.c[1], a.c[2])), t)
     m_b = cross(minus(p_S, (b.c[0], b.c[1], b.c[2])), t)
     for i in range(3):
@@ -123,8 +138,11 @@ def _enter(a: Records, b: Records, end: Records, row: Records, t: Vector, r: Vec
 
 
 @kernel
-def _distance_row(a: Records, b: Records, end: Records, row: Records) -> None:
-    p_P, p_S = (end.p_P[0], end.p_P[1], end.p_P[2]), (end.p_S[0], end.p_S[1], end.p_S[2])
+def _distance_row(a: Records, b: Records, joint_frame: Records, row: Records) -> None:
+    p_P, p_S = (
+        (joint_frame.p_P[0], joint_frame.p_P[1], joint_frame.p_P[2]),
+        (joint_frame.p_S[0], joint_frame.p_S[1], joint_frame.p_S[2]),
+    )
     line = minus(p_S, p_P)
     length = sqrt(dot(line, line))
     scale = 1.0 / length if length > 0.0 else 0.0
@@ -133,38 +151,40 @@ def _distance_row(a: Records, b: Records, end: Records, row: Records) -> None:
     along = dot(e, v)
     w_a = (a.v[3], a.v[4], a.v[5])
     of_a = cross(w_a, cross(w_a, minus(p_P, (a.c[0], a.c[1], a.c[2]))))
-    of = minus((end.of_b[0], end.of_b[1], end.of_b[2]), of_a)
+    of = minus((joint_frame.of_b[0], joint_frame.of_b[1], joint_frame.of_b[2]), of_a)
     row.gamma = -dot(e, of) - (dot(v, v) - along * along) * scale
     # the line runs through P as well, so the moments on a are the same about either point
-    _enter(a, b, end, row, e, (0.0, 0.0, 0.0))
-    row.phi = length - end.length - row.offset
+    _enter(a, b, joint_frame, row, e, (0.0, 0.0, 0.0))
+    row.phi = length - joint_frame.length - row.offset
 
 
 @kernel
-def _pair_residual(end: Records, row: Records) -> float:
+def _pair_residual(joint_frame: Records, row: Records) -> float:
     """Return what a row measures: a travel in axes of P (m), or an angle (rad)."""
     kind = row.kind
     if kind < 3 or kind == SCREW:
         axis = 2 if kind == SCREW else kind
         travel = 0.0
         for i in range(3):
-            travel += end.P[i, axis] * (end.p_S[i] - end.p_P[i])
+            travel += joint_frame.P[i, axis] * (joint_frame.p_S[i] - joint_frame.p_P[i])
         if kind < 3:
             return float(travel)
-        angle = atan2(_element(end, 1, 0), _element(end, 0, 0))
-        turns = floor((travel / end.pitch - angle) / (2 * pi) + 0.5) if end.pitch != 0.0 else 0.0
-        return float(travel - end.pitch * (angle + 2 * pi * turns))
+        angle = atan2(_element(joint_frame, 1, 0), _element(joint_frame, 0, 0))
+        turns = (
+            floor((travel / joint_frame.pitch - angle) / (2 * pi) + 0.5) if joint_frame.pitch != 0.0 else 0.0
+        )
+        return float(travel - joint_frame.pitch * (angle + 2 * pi * turns))
     if kind == UNIVERSAL:
-        return float(-_element(end, 0, 1))
+        return float(-_element(joint_frame, 0, 1))
     if kind == CARRIED:
-        return float(atan2(_element(end, 0, 2), _element(end, 0, 0)))
+        return float(atan2(_element(joint_frame, 0, 2), _element(joint_frame, 0, 0)))
     if row.angles == ALL_TURNS:
-        return _turn_component(end, kind - 3)
+        return _turn_component(joint_frame, kind - 3)
     if row.angles == MEASURED:
         axis = kind - 3
         j, k = (axis + 1) % 3, (axis + 2) % 3
-        return float(atan2(_element(end, k, j), _element(end, j, j)))
-    x, y, z = _element(end, 0, 2), _element(end, 1, 2), _element(end, 2, 2)
+        return float(atan2(_element(joint_frame, k, j), _element(joint_frame, j, j)))
+    x, y, z = _element(joint_frame, 0, 2), _element(joint_frame, 1, 2), _element(joint_frame, 2, 2)
     sine = sqrt(x * x + y * y)
     ratio = atan2(sine, z) / sine if sine > 1e-12 else 1.0
     if sine <= 1e-12 and z < 0:
@@ -173,21 +193,25 @@ def _pair_residual(end: Records, row: Records) -> float:
 
 
 @kernel
-def _element(end: Records, i: int, j: int) -> float:
+def _element(joint_frame: Records, i: int, j: int) -> float:
     """Return an element of R_PS."""
-    return float(end.P[0, i] * end.S[0, j] + end.P[1, i] * end.S[1, j] + end.P[2, i] * end.S[2, j])
+    return float(
+        joint_frame.P[0, i] * joint_frame.S[0, j]
+        + joint_frame.P[1, i] * joint_frame.S[1, j]
+        + joint_frame.P[2, i] * joint_frame.S[2, j]
+    )
 
 
 @kernel
-def _turn_component(end: Records, axis: int) -> float:
+def _turn_component(joint_frame: Records, axis: int) -> float:
     """Return a component of the rotation vector of R_PS (a closed pair is far from half a turn)."""
     j, k = (axis + 1) % 3, (axis + 2) % 3
-    half = 0.5 * (_element(end, k, j) - _element(end, j, k))
-    trace = _element(end, 0, 0) + _element(end, 1, 1) + _element(end, 2, 2)
+    half = 0.5 * (_element(joint_frame, k, j) - _element(joint_frame, j, k))
+    trace = _element(joint_frame, 0, 0) + _element(joint_frame, 1, 1) + _element(joint_frame, 2, 2)
     cosine = 0.5 * (trace - 1.0)
-    x = 0.5 * (_element(end, 2, 1) - _element(end, 1, 2))
-    y = 0.5 * (_element(end, 0, 2) - _element(end, 2, 0))
-    z = 0.5 * (_element(end, 1, 0) - _element(end, 0, 1))
+    x = 0.5 * (_element(joint_frame, 2, 1) - _element(joint_frame, 1, 2))
+    y = 0.5 * (_element(joint_frame, 0, 2) - _element(joint_frame, 2, 0))
+    z = 0.5 * (_element(joint_frame, 1, 0) - _element(joint_frame, 0, 1))
     sine = sqrt(x * x + y * y + z * z)
     return float(half * (atan2(sine, cosine) / sine if sine > 1e-12 else 1.0))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.dynamics.kernels.solids import Solids
+from mbplugin.dynamics.kernels.composite_bodies import Composites
 from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
 from mbplugin.model.mechanism.joint import travel_per_radian
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
@@ -23,7 +23,7 @@ TILT, ALL_TURNS, MEASURED = 0, 1, 2
 _V, _W, _M3 = (3,), (6,), (3, 3)
 
 #: Both frames of a cut pair: P in solid a, S in solid b; state in world axes.
-END = np.dtype(
+JOINT_FRAME = np.dtype(
     [
         ("a", np.int64),
         ("b", np.int64),
@@ -44,7 +44,7 @@ END = np.dtype(
     align=True,
 )
 
-#: A row: ``kind``; its ``end``, or the ``rate`` of the tree, or its terms ``first`` … ``first + count``;
+#: A row: ``kind``; its ``joint_frame``, or the ``rate`` of the tree, or its terms ``first`` … ``first + count``;
 #: which ``angles`` its residual means; ``drive`` the prescribed motion it follows, ``offset`` the value it
 #: keeps; ``unit`` makes it dimensionless. ``vectors``: point, direction, normal and point of the plane of a
 #: Pfaffian row. State: ``on_a``, ``on_b`` act on the twists of solids a and b; ``rate_sum`` is the row times
@@ -52,7 +52,7 @@ END = np.dtype(
 ROW = np.dtype(
     [
         ("kind", np.int64),
-        ("end", np.int64),
+        ("joint_frame", np.int64),
         ("rate", np.int64),
         ("coordinate", np.int64),
         ("first", np.int64),
@@ -97,7 +97,7 @@ class RowTable:
     labels: tuple[tuple[str, str], ...]
     persistent: int
     rows: AnyArray
-    ends: AnyArray
+    joint_frames: AnyArray
     terms: AnyArray
     driven: tuple[tuple[Driver, str], ...]
 
@@ -105,38 +105,41 @@ class RowTable:
 class _Builder:
     """Collects records; the parts of combined rows go behind the labelled rows."""
 
-    def __init__(self, mech: Mechanism, solids: Solids) -> None:
-        self.mech, self.solids = mech, solids
+    def __init__(self, mech: Mechanism, composites: Composites) -> None:
+        self.mech, self.composites = mech, composites
         self.rows: list[AnyArray] = []
         self.labels: list[tuple[str, str]] = []
         self.parts: list[AnyArray] = []
         self.terms: list[tuple[int, float]] = []
-        self.ends: list[AnyArray] = []
+        self.joint_frames: list[AnyArray] = []
         self.driven: list[tuple[Driver, str]] = []
-        self._end_of: dict[str, int] = {}
+        self._joint_frame_of: dict[str, int] = {}
 
-    def end(self, pair: Pair) -> int:
+    def joint_frame(self, pair: Pair) -> int:
         """Return the index of a cut pair's frames."""
-        if pair.name not in self._end_of:
-            record = np.zeros((), dtype=END)
-            record["a"], P = self.solids.frame(self.mech, pair.body_a, pair.X_AP)
-            record["b"], S = self.solids.frame(self.mech, pair.body_b, pair.X_BS)
+        if pair.name not in self._joint_frame_of:
+            record = np.zeros((), dtype=JOINT_FRAME)
+            record["a"], P = self.composites.frame(self.mech, pair.body_a, pair.X_AP)
+            record["b"], S = self.composites.frame(self.mech, pair.body_b, pair.X_BS)
             record["R_aP"], record["p_aP"] = P.R, P.p
             record["R_bS"], record["p_bS"] = S.R, S.p
             record["pitch"], record["length"] = travel_per_radian(pair), pair.length
-            self._end_of[pair.name] = len(self.ends)
-            self.ends.append(record)
-        return self._end_of[pair.name]
+            self._joint_frame_of[pair.name] = len(self.joint_frames)
+            self.joint_frames.append(record)
+        return self._joint_frame_of[pair.name]
 
     def row(self, kind: int, **values: object) -> AnyArray:
         """Return a new record, not yet placed."""
         record = np.zeros((), dtype=ROW)
-        record["kind"], record["drive"], record["end"] = kind, -1, -1
+        record["kind"], record["drive"], record["joint_frame"] = kind, -1, -1
         record["unit"], record["holonomic"] = 1.0, True
         for name, value in values.items():
             record[name] = value
-        if record["end"] >= 0:
-            record["a"], record["b"] = self.ends[record["end"]]["a"], self.ends[record["end"]]["b"]
+        if record["joint_frame"] >= 0:
+            record["a"], record["b"] = (
+                self.joint_frames[record["joint_frame"]]["a"],
+                self.joint_frames[record["joint_frame"]]["b"],
+            )
         return record
 
     def place(self, constraint: str, component: str, record: AnyArray) -> None:
@@ -153,12 +156,12 @@ class _Builder:
             return self.row(RATE, rate=rate, coordinate=coordinate)
         carried = pair.type == "universal" and freedom == "ry"
         kind = CARRIED if carried else COMPONENTS.index(freedom)
-        return self.row(kind, end=self.end(pair), angles=MEASURED)
+        return self.row(kind, joint_frame=self.joint_frame(pair), angles=MEASURED)
 
 
 def row_table(
     mech: Mechanism,
-    solids: Solids,
+    composites: Composites,
     columns: tuple[int, ...] = (0, 1, 2, 3, 4, 5),
     locks: Sequence[Lock] = (),
     resisted: Sequence[tuple[Pair, str]] = (),
@@ -167,7 +170,7 @@ def row_table(
 
     Where ``columns`` leaves twist components out, free roots get rows that hold them in the plane.
     """
-    build = _Builder(mech, solids)
+    build = _Builder(mech, composites)
     for constraint in mech.constraints():
         if constraint.name not in mech.tree.joint_of_pair:
             _add(build, constraint)
@@ -184,7 +187,9 @@ def row_table(
         tuple(build.labels),
         persistent,
         np.array(everything, dtype=ROW) if everything else np.zeros(0, dtype=ROW),
-        np.array(build.ends, dtype=END) if build.ends else np.zeros(0, dtype=END),
+        np.array(build.joint_frames, dtype=JOINT_FRAME)
+        if build.joint_frames
+        else np.zeros(0, dtype=JOINT_FRAME),
         np.array(terms, dtype=TERM),
         tuple(build.driven),
     )
@@ -212,7 +217,7 @@ def _add(build: _Builder, constraint: Constraint) -> None:
 
 
 def _add_pair(build: _Builder, pair: Pair) -> None:
-    end = build.end(pair)
+    joint_frame = build.joint_frame(pair)
     turns = sum(c[0] == "r" for c in pair.kind.constrained)
     for component in pair.kind.constrained:
         if component == "d":
@@ -223,7 +228,7 @@ def _add_pair(build: _Builder, pair: Pair) -> None:
             kind = SCREW
         else:
             kind = COMPONENTS.index(component)
-        record = build.row(kind, end=end, angles=ALL_TURNS if turns == 3 else TILT)
+        record = build.row(kind, joint_frame=joint_frame, angles=ALL_TURNS if turns == 3 else TILT)
         build.place(pair.name, component, record)
 
 
@@ -237,11 +242,11 @@ def _add_coupling(build: _Builder, coupling: Coupling) -> None:
 
 
 def _add_pfaffian(build: _Builder, pfaffian: KnifeEdge | Rolling) -> None:
-    solid, X = build.solids.frame(build.mech, pfaffian.body, Pose.identity())
+    composite, X = build.composites.frame(build.mech, pfaffian.body, Pose.identity())
     if isinstance(pfaffian, KnifeEdge):
         direction = X.R @ (pfaffian.direction / np.linalg.norm(pfaffian.direction))
         vectors = [X.apply(pfaffian.point), direction, np.zeros(3), np.zeros(3)]
-        record = build.row(KNIFE, b=solid, vectors=np.array(vectors), holonomic=False)
+        record = build.row(KNIFE, b=composite, vectors=np.array(vectors), holonomic=False)
         build.place(pfaffian.name, "side", record)
         return
     axis = X.R @ (pfaffian.axis / np.linalg.norm(pfaffian.axis))
@@ -250,7 +255,7 @@ def _add_pfaffian(build: _Builder, pfaffian: KnifeEdge | Rolling) -> None:
     for component in (*pfaffian.holonomic, *pfaffian.nonholonomic):
         record = build.row(
             {"normal": NORMAL, "roll": ROLL, "side": SIDE}[component],
-            b=solid,
+            b=composite,
             vectors=np.array(vectors),
             radius=pfaffian.radius,
             holonomic=component in pfaffian.holonomic,

@@ -27,85 +27,85 @@ SINGULAR = 1e-10
 
 @kernel
 def add_innovations(
-    solids: Records, rates: Records, rows: Records, terms: Records, i: int, size: float, G: Array
+    composites: Records, rates: Records, rows: Records, terms: Records, i: int, size: float, G: Array
 ) -> None:
     """Add ``size`` times the innovations of row i to G (nv,)."""
     row = rows[i]
     if row.kind == COMBINED:
         for n in range(row.first, row.first + row.count):
-            _add_part(solids, rates, rows[terms[n].row], size * terms[n].coefficient, G)
+            _add_part(composites, rates, rows[terms[n].row], size * terms[n].coefficient, G)
     else:
-        _add_part(solids, rates, row, size, G)
+        _add_part(composites, rates, row, size, G)
 
 
 @kernel
-def _add_part(solids: Records, rates: Records, row: Records, size: float, G: Array) -> None:
+def _add_part(composites: Records, rates: Records, row: Records, size: float, G: Array) -> None:
     if row.kind == RATE:
-        force_innovations(solids, rates, row.rate, size, G)
+        force_innovations(composites, rates, row.rate, size, G)
         return
-    wrench_innovations(solids, rates, row.a, size * row.on_a, G)
-    wrench_innovations(solids, rates, row.b, size * row.on_b, G)
+    wrench_innovations(composites, rates, row.a, size * row.on_a, G)
+    wrench_innovations(composites, rates, row.b, size * row.on_b, G)
 
 
 @kernel
 def row_in_rates(
-    solids: Records, rates: Records, rows: Records, terms: Records, i: int, size: float, out: Array
+    composites: Records, rates: Records, rows: Records, terms: Records, i: int, size: float, out: Array
 ) -> None:
     """Add ``size`` times row i, written in joint rates, to ``out`` (nv,)."""
     row = rows[i]
     if row.kind == COMBINED:
         for n in range(row.first, row.first + row.count):
-            _part_in_rates(solids, rates, rows[terms[n].row], size * terms[n].coefficient, out)
+            _part_in_rates(composites, rates, rows[terms[n].row], size * terms[n].coefficient, out)
     else:
-        _part_in_rates(solids, rates, row, size, out)
+        _part_in_rates(composites, rates, row, size, out)
 
 
 @kernel
-def _part_in_rates(solids: Records, rates: Records, row: Records, size: float, out: Array) -> None:
+def _part_in_rates(composites: Records, rates: Records, row: Records, size: float, out: Array) -> None:
     if row.kind == RATE:
         out[row.rate] += size
         return
-    project_wrench(solids, rates, row.a, size * row.on_a, out)
-    project_wrench(solids, rates, row.b, size * row.on_b, out)
+    project_wrench(composites, rates, row.a, size * row.on_a, out)
+    project_wrench(composites, rates, row.b, size * row.on_b, out)
 
 
 @kernel
-def row_rate(solids: Records, rows: Records, terms: Records, i: int, qd: Array) -> float:
+def row_rate(composites: Records, rows: Records, terms: Records, i: int, qd: Array) -> float:
     """Return row i times the velocities."""
     row, total = rows[i], 0.0
     if row.kind == COMBINED:
         for n in range(row.first, row.first + row.count):
-            total += terms[n].coefficient * _part_rate(solids, rows[terms[n].row], qd)
+            total += terms[n].coefficient * _part_rate(composites, rows[terms[n].row], qd)
         return total
-    return _part_rate(solids, row, qd)
+    return _part_rate(composites, row, qd)
 
 
 @kernel
-def _part_rate(solids: Records, row: Records, qd: Array) -> float:
+def _part_rate(composites: Records, row: Records, qd: Array) -> float:
     if row.kind == RATE:
         return float(qd[row.rate])
-    a, b, total = solids[row.a], solids[row.b], 0.0
+    a, b, total = composites[row.a], composites[row.b], 0.0
     for i in range(6):
         total += row.on_a[i] * a.v[i] + row.on_b[i] * b.v[i]
     return total
 
 
 @kernel
-def row_acceleration(solids: Records, rates: Records, rows: Records, terms: Records, i: int) -> float:
+def row_acceleration(composites: Records, rates: Records, rows: Records, terms: Records, i: int) -> float:
     """Return row i times the accelerations."""
     row, total = rows[i], 0.0
     if row.kind == COMBINED:
         for n in range(row.first, row.first + row.count):
-            total += terms[n].coefficient * _part_acceleration(solids, rates, rows[terms[n].row])
+            total += terms[n].coefficient * _part_acceleration(composites, rates, rows[terms[n].row])
         return total
-    return _part_acceleration(solids, rates, row)
+    return _part_acceleration(composites, rates, row)
 
 
 @kernel
-def _part_acceleration(solids: Records, rates: Records, row: Records) -> float:
+def _part_acceleration(composites: Records, rates: Records, row: Records) -> float:
     if row.kind == RATE:
         return float(rates[row.rate].qdd)
-    a, b, total = solids[row.a], solids[row.b], 0.0
+    a, b, total = composites[row.a], composites[row.b], 0.0
     for i in range(6):
         total += row.on_a[i] * a.a[i] + row.on_b[i] * b.a[i]
     return total
@@ -113,11 +113,11 @@ def _part_acceleration(solids: Records, rates: Records, row: Records) -> float:
 
 @kernel
 def decompose(
-    solids: Records,
+    composites: Records,
     rates: Records,
     rows: Records,
     terms: Records,
-    chosen: AnyArray,
+    independent_rows: AnyArray,
     Q: Array,
     R: Array,
 ) -> float:
@@ -129,11 +129,13 @@ def decompose(
         The smallest part of a row that is its own, relative to the largest row; a row of which that is
         below ``SINGULAR`` is left out.
     """
-    r, nv, worst, largest = len(chosen), Q.shape[1], 1.0, 0.0
+    r, nv, worst, largest = len(independent_rows), Q.shape[1], 1.0, 0.0
     for i in range(r):
         for j in range(nv):
             Q[i, j] = 0.0
-        add_innovations(solids, rates, rows, terms, chosen[i], rows[chosen[i]].unit, Q[i])
+        add_innovations(
+            composites, rates, rows, terms, independent_rows[i], rows[independent_rows[i]].unit, Q[i]
+        )
         size = _norm(Q[i])
         for k in range(i + 1):
             R[k, i] = 0.0
@@ -186,27 +188,27 @@ def back_substitute(R: Array, y: Array, out: Array) -> None:
 
 @kernel
 def constrain(
-    solids: Records,
+    composites: Records,
     rates: Records,
     rows: Records,
     terms: Records,
-    chosen: AnyArray,
+    independent_rows: AnyArray,
     Q: Array,
     R: Array,
     multipliers: Array,
 ) -> None:
     """Correct the free accelerations so that the chosen rows hold; fill their multipliers (r,)."""
-    r = len(chosen)
+    r = len(independent_rows)
     y = np.empty(r)
     for i in range(r):
-        row = rows[chosen[i]]
-        y[i] = row.unit * (row.gamma - row_acceleration(solids, rates, rows, terms, chosen[i]))
+        row = rows[independent_rows[i]]
+        y[i] = row.unit * (row.gamma - row_acceleration(composites, rates, rows, terms, independent_rows[i]))
     forward_substitute(R, y)
     back_substitute(R, y, multipliers)
     for i in range(r):
-        multipliers[i] *= rows[chosen[i]].unit
+        multipliers[i] *= rows[independent_rows[i]].unit
     _add_orthonormal(rates, Q, y)
-    outward(solids, rates, True)
+    outward(composites, rates, True)
 
 
 @kernel
@@ -220,7 +222,9 @@ def _add_orthonormal(rates: Records, Q: Array, y: Array) -> None:
 
 
 @kernel
-def jump(solids: Records, rates: Records, Q: Array, R: Array, y: Array, impulses: Array) -> None:
+def impulsive_rates(
+    composites: Records, rates: Records, Q: Array, R: Array, y: Array, impulses: Array
+) -> None:
     """Fill ``qdd`` of the rates with M⁻¹Jᵀ(J M⁻¹Jᵀ)⁻¹ y, y (r,) scaled as the rows; ``y`` is used up.
 
     With y = −(J q̇ + b) this is the change of velocity that makes the rows hold (mueller2026 (22), (24));
@@ -231,4 +235,4 @@ def jump(solids: Records, rates: Records, Q: Array, R: Array, y: Array, impulses
     for j in range(len(rates)):
         rates[j].u = 0.0
     _add_orthonormal(rates, Q, y)
-    outward(solids, rates, False)
+    outward(composites, rates, False)

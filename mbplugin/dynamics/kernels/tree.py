@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbplugin.dynamics.kernels.solids import Solid, Solids
+from mbplugin.dynamics.kernels.composite_bodies import Composite, Composites
 from mbplugin.model.mechanism.joint import travel_per_radian
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
@@ -21,7 +21,7 @@ _V, _W, _M3, _M6 = (3,), (6,), (3, 3), (6, 6)
 #: mass; ``joint`` the point about which the joint turns; ``v`` twist, ``bias`` acceleration without joint
 #: accelerations, ``a`` acceleration, ``f`` minus the wrench on it, ``J`` inertia, ``I_A`` articulated
 #: inertia after its own joint's rates, all at the centre of mass.
-SOLID = np.dtype(
+COMPOSITE = np.dtype(
     [
         ("parent", np.int64),
         ("branch", np.int64),
@@ -59,7 +59,7 @@ SOLID = np.dtype(
 #: ``constant``, ``stiffness`` and ``rest`` act on it; ``coordinate`` is the index of its q.
 RATE = np.dtype(
     [
-        ("solid", np.int64),
+        ("composite", np.int64),
         ("coordinate", np.int64),
         ("armature", np.float64),
         ("viscous", np.float64),
@@ -79,33 +79,37 @@ RATE = np.dtype(
 )
 
 
-def solid_records(mech: Mechanism, solids: Solids) -> AnyArray:
+def composite_records(mech: Mechanism, composites: Composites) -> AnyArray:
     """Return records of the ground (index 0, at rest) and of all solids, outwards."""
-    out = np.zeros(len(solids.solids) + 1, dtype=SOLID)
+    out = np.zeros(len(composites.composites) + 1, dtype=COMPOSITE)
     out["R"][0] = out["R_in"][0] = np.eye(3)
-    for k, solid in enumerate(solids.solids, 1):
-        _fill(out[k], solid, mech.gravity)
+    for k, composite in enumerate(composites.composites, 1):
+        _fill(out[k], composite, mech.gravity)
     return out
 
 
-def _fill(record: AnyArray, solid: Solid, gravity: Array) -> None:
-    joint = solid.joint
+def _fill(record: AnyArray, composite: Composite, gravity: Array) -> None:
+    joint = composite.joint
     free = joint.pair.kind.free if joint.pair else COMPONENTS
-    record["parent"] = solid.parent
-    record["branch"] = _branch(solid)
+    record["parent"] = composite.parent
+    record["branch"] = _branch(composite)
     record["q_start"], record["qd_start"], record["freedoms"] = joint.q.start, joint.qd.start, len(free)
     record["component"][: len(free)] = [COMPONENTS.index(c) for c in free]
     record["quaternion"] = joint.pair is None or joint.pair.type in _QUATERNION
     record["carried"] = joint.pair is not None and joint.pair.type == "universal"
     record["sign"] = -1.0 if joint.reversed else 1.0
     record["pitch"] = travel_per_radian(joint.pair) if joint.pair else 0.0
-    record["R_in"], record["p_in"] = solid.X_in.R, solid.X_in.p
-    record["com"], record["rate_point"] = solid.p_KC, solid.p_KR
-    record["mass"], record["inertia"], record["weight"] = solid.mass, solid.I_C, solid.mass * gravity
+    record["R_in"], record["p_in"] = composite.X_in.R, composite.X_in.p
+    record["com"], record["rate_point"] = composite.p_KC, composite.p_KR
+    record["mass"], record["inertia"], record["weight"] = (
+        composite.mass,
+        composite.I_C,
+        composite.mass * gravity,
+    )
 
 
-def _branch(solid: Solid) -> int:
-    pair = solid.joint.pair
+def _branch(composite: Composite) -> int:
+    pair = composite.joint.pair
     if pair is None:
         return FREE
     if len(pair.kind.free) == 1:
@@ -113,12 +117,12 @@ def _branch(solid: Solid) -> int:
     return SEVERAL
 
 
-def rate_records(mech: Mechanism, solids: Solids, armature: Array) -> AnyArray:
+def rate_records(mech: Mechanism, composites: Composites, armature: Array) -> AnyArray:
     """Return records of all rates in the order of ``qd_names``; ``armature`` (nv,) in kg·m² or kg."""
     out = np.zeros(len(mech.qd_names), dtype=RATE)
     place = {name: k for k, name in enumerate(mech.q_names)}
     out["coordinate"] = [place.get(name, -1) for name in mech.qd_names]
     out["armature"] = armature
-    for k, solid in enumerate(solids.solids, 1):
-        out["solid"][solid.joint.qd] = k
+    for k, composite in enumerate(composites.composites, 1):
+        out["composite"][composite.joint.qd] = k
     return out

@@ -62,12 +62,12 @@ class Settings:
         unsafe = {"unsafe": self.xacro_unsafe}
         return {**found, "xacro": (unsafe, self.origins.get("xacro_unsafe", DEFAULT))}
 
-    def overridden(self, asked: Mapping[str, Any]) -> Settings:
+    def overridden(self, requested: Mapping[str, Any]) -> Settings:
         """Return the settings with those of a command line, where it states any.
 
         Ignored codes and package folders add up, the others replace.
         """
-        stated = {name: value for name, value in asked.items() if value not in (None, ())}
+        stated = {name: value for name, value in requested.items() if value not in (None, ())}
         for name in ("ignore", "package_dirs"):
             if name in stated:
                 stated[name] = (*stated[name], *getattr(self, name))

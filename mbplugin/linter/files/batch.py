@@ -66,13 +66,13 @@ def without_verdict(
 
 def with_unused_ignores(reports: Sequence[Report], targets: Sequence[Target]) -> list[Report]:
     """Return the reports with the ignores that match nothing, at the last file of their configuration."""
-    told = list(reports)
+    labelled = list(reports)
     last = {target.settings.file: k for k, target in enumerate(targets)}
     for config, k in last.items():
         mine = [r for r, t in zip(reports, targets, strict=True) if t.settings.file == config]
         found = list(unused_ignores(targets[k], mine))
-        told[k] = replace(told[k], findings=by_severity((*told[k].findings, *found)))
-    return told
+        labelled[k] = replace(labelled[k], findings=by_severity((*labelled[k].findings, *found)))
+    return labelled
 
 
 def unused_ignores(target: Target, reports: Sequence[Report]) -> Iterator[Finding]:

@@ -28,7 +28,7 @@ class Target:
 
 
 def targets(
-    files: Iterable[str], asked: Mapping[str, Any] | None = None, config: Path | None = None
+    files: Iterable[str], requested: Mapping[str, Any] | None = None, config: Path | None = None
 ) -> list[Target]:
     """Return the runs of FILE arguments, in their order; what is found in folders, once.
 
@@ -52,7 +52,7 @@ def targets(
     seen: set[str] = set()
     for name in files:
         for file in _expanded(name, settings_for):
-            target = target_of(file, settings_for(Path(file)).overridden(asked or {}))
+            target = target_of(file, settings_for(Path(file)).overridden(requested or {}))
             if target.file == name or os.path.normpath(target.file) not in seen:
                 found.append(target)
             seen.add(os.path.normpath(target.file))

@@ -33,7 +33,7 @@ from mbplugin.readers.scene_file.source import SceneSource
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
+class PoseSettlement:
     """A mechanism under construction, at its pose and rates."""
 
     mechanism: Mechanism
@@ -58,7 +58,7 @@ def settle(
     poses: BodyPoses,
     tables: SceneFile,
     skip: frozenset[str] = frozenset(),
-) -> Stage:
+) -> PoseSettlement:
     """Return the stage of a mechanism: known values, else the poses, and ``[state]`` on top of both.
 
     Parameters
@@ -72,7 +72,7 @@ def settle(
     stated_q = {n: v for n, v in tables.state.q.items() if n in mech.q_names and n not in skip}
     stated_qd = {n: v for n, v in tables.state.qd.items() if n in mech.qd_names and n not in skip}
     q = _unit_quaternions(mech, joint_vector(mech, stated_q, state.q))
-    return Stage(mech, State(q, rate_vector(mech, stated_qd, state.qd)))
+    return PoseSettlement(mech, State(q, rate_vector(mech, stated_qd, state.qd)))
 
 
 def _unit_quaternions(mech: Mechanism, q: Array) -> Array:
@@ -84,9 +84,9 @@ def _unit_quaternions(mech: Mechanism, q: Array) -> Array:
     return out
 
 
-def place_bodies(models: Scene, source: SceneSource, tables: SceneFile) -> Stage:
+def place_bodies(models: Scene, source: SceneSource, tables: SceneFile) -> PoseSettlement:
     """Return the models together with the bodies that the scene itself describes."""
-    mech, before = models.mechanism, Stage(models.mechanism, models.state)
+    mech, before = models.mechanism, PoseSettlement(models.mechanism, models.state)
     bodies, written = _written_bodies(source, tables, mech)
     whole = replace(mech, bodies=(*mech.bodies, *bodies))
     known = settle(mech, before.named(), before.poses, tables, _renamed_later(mech, tables))
@@ -128,7 +128,7 @@ def _written_bodies(
     return tuple(bodies), tuple(poses)
 
 
-def retype_pairs(stage: Stage, source: SceneSource, tables: SceneFile) -> Stage:
+def retype_pairs(stage: PoseSettlement, source: SceneSource, tables: SceneFile) -> PoseSettlement:
     """Change the type of pairs that the models' files declare."""
     pairs = {pair.name: pair for pair in stage.mechanism.pairs}
     stale: set[str] = set()
@@ -146,7 +146,7 @@ def retype_pairs(stage: Stage, source: SceneSource, tables: SceneFile) -> Stage:
     return settle(mech, stage.named(frozenset(stale)), stage.poses, tables)
 
 
-def add_pairs(stage: Stage, source: SceneSource, tables: SceneFile) -> Stage:
+def add_pairs(stage: PoseSettlement, source: SceneSource, tables: SceneFile) -> PoseSettlement:
     """Add the pairs and closures of the scene, in this order."""
     old = stage.mechanism
     poses = stage.poses

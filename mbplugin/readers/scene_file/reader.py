@@ -14,7 +14,7 @@ from mbplugin.model.scene import LintOptions, Origin, OriginKey, Request, Scene
 from mbplugin.readers.scene_file import actions
 from mbplugin.readers.scene_file.errors import validate
 from mbplugin.readers.scene_file.models import read_models
-from mbplugin.readers.scene_file.pose import Stage, add_pairs, held_names, place_bodies, retype_pairs
+from mbplugin.readers.scene_file.pose import PoseSettlement, add_pairs, held_names, place_bodies, retype_pairs
 from mbplugin.readers.scene_file.retyped import check_acting, settle_duties
 from mbplugin.readers.scene_file.schema import ClosureTable, PairTable, SceneFile
 from mbplugin.readers.scene_file.sides import sides_from_pose
@@ -67,7 +67,7 @@ def read_scene(text: str, request: Request) -> Scene:
     return _with_actions(scene, source, tables)
 
 
-def _check_state(first: Stage, last: Stage, source: SceneSource, tables: SceneFile) -> None:
+def _check_state(first: PoseSettlement, last: PoseSettlement, source: SceneSource, tables: SceneFile) -> None:
     """Refuse names in ``[state]`` that are coordinates neither of the files nor of the scene."""
     before, mech = first.mechanism, last.mechanism
     for name in tables.state.q:

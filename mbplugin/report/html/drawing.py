@@ -56,7 +56,7 @@ def drawing_data(seen: Picture) -> dict[str, Any]:
         ],
         "arrows": _arrows(seen),
         "poses": pose_bytes(seen.poses),
-        "geometries": shelf.told,
+        "geometries": shelf.geometries,
     }
 
 
@@ -107,18 +107,18 @@ class _Shelf:
     """Geometries, each once."""
 
     def __init__(self) -> None:
-        self.told: list[dict[str, Any]] = []
+        self.geometries: list[dict[str, Any]] = []
         self._places: dict[int, int] = {}
         # an identity is its object's only while the object lives
         self._kept: list[Mesh] = []
 
     def place(self, mesh: Mesh) -> int:
         if id(mesh) not in self._places:
-            self._places[id(mesh)] = len(self.told)
+            self._places[id(mesh)] = len(self.geometries)
             self._kept.append(mesh)
             kind = "<u2" if len(mesh.vertices) < 2**16 else "<u4"
             faces = np.ascontiguousarray(mesh.faces, dtype=kind).tobytes()
-            self.told.append(
+            self.geometries.append(
                 {"v": _base64(mesh.vertices), "f": b64encode(faces).decode(), "wide": kind == "<u4"}
             )
         return self._places[id(mesh)]

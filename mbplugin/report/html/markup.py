@@ -96,8 +96,8 @@ def table(
     numbers : collection of int
         Columns of ready rows that hold numbers; of other rows a column does when all its cells do.
     """
-    told = list(rows)
-    plain_rows = [row for row in told if not isinstance(row, Html)]
+    listed = list(rows)
+    plain_rows = [row for row in listed if not isinstance(row, Html)]
     right = set(numbers) | {
         k for k in range(len(heads)) if plain_rows and all(_is_number(row[k]) for row in plain_rows)
     }
@@ -106,7 +106,7 @@ def table(
         row
         if isinstance(row, Html)
         else element("tr", [element("td", c, class_=side) for c, side in zip(row, sides, strict=True)])
-        for row in told
+        for row in listed
     ]
     top = [element("th", head, scope="col", class_=side) for head, side in zip(heads, sides, strict=True)]
     return element(

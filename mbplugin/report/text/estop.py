@@ -136,18 +136,18 @@ def axis_cells(peak: PeakWrench) -> list[str]:
 
 
 def _energies(report: StopReport) -> Iterator[Line]:
-    rows = [(words, [f"{value:.4g}"]) for words, value in report.energies.told]
+    rows = [(words, [f"{value:.4g}"]) for words, value in report.energies.labelled]
     yield from table_lines("energy", ("[J]",), rows)
 
 
 def _events(report: StopReport, width: int) -> Iterator[Line]:
-    told = [event for event in report.events if event.kind in _KINDS]
-    if not told:
+    labelled = [event for event in report.events if event.kind in _KINDS]
+    if not labelled:
         return
     yield Line()
     yield Line("Events", "bold cyan")
-    for event in told[:_MOST]:
+    for event in labelled[:_MOST]:
         said = event.text or f"{event.joint}: {event.kind}"
         yield from (Line(text) for text in wrapped(said, width, f"  {event.time:.6g} s  ", "    "))
-    if len(told) > _MOST:
-        yield Line(f"  and {len(told) - _MOST} more (all are in the JSON)")
+    if len(labelled) > _MOST:
+        yield Line(f"  and {len(labelled) - _MOST} more (all are in the JSON)")

@@ -102,9 +102,9 @@ def _legend(result: Reactions, axes: str) -> Iterator[str]:
     if axes == "world":
         # a direction may be open in which no component is, and the other way round
         sources |= {source for c in result.constraints if c.world for source in c.world.sources}
-    told = "the world" if axes == "world" else "the predecessor's joint frame"
+    axes_name = "the world" if axes == "world" else "the predecessor's joint frame"
     yield ""
-    yield f"on the successor, at the origin of its joint frame, in axes of {told}"
+    yield f"on the successor, at the origin of its joint frame, in axes of {axes_name}"
     if "stated" in sources:
         yield f"{MARKS['stated']} not determined by the rigid model; by the stated stiffness"
     if "estimated" in sources:

@@ -20,15 +20,22 @@ from mbplugin.simulation.active_set.stick_slip import (
 from mbplugin.simulation.events.event import Event, EventKind, passing
 from mbplugin.simulation.events.schedule import BRAKE, RELEASE, Change
 from mbplugin.simulation.events.search import START, early_zero, function_zeros
-from mbplugin.simulation.events.watch import DRIFT, MULTIPLIER, ROW_RATE, WATCH, WRONG, read_mark
+from mbplugin.simulation.events.watch import (
+    DRIFT,
+    EVENT_FUNCTION,
+    MULTIPLIER,
+    ROW_RATE,
+    WRONG,
+    read_event_function,
+)
 from mbplugin.simulation.impact.instant import all_impulses, contradict, grip, gripped, is_singular
 from mbplugin.simulation.integrators.contract import Step
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import Problem
 from mbplugin.simulation.projection import jump_rates
-from mbplugin.simulation.steppers.compiled import March, State
-from mbplugin.simulation.steppers.evaluate import CONFIGURE, SPLIT, do
-from mbplugin.simulation.steppers.kernel_state import machine_of
+from mbplugin.simulation.steppers.compiled import State, Stepper
+from mbplugin.simulation.steppers.evaluate import FACTORIZE, KINEMATICS, evaluate_at
+from mbplugin.simulation.steppers.kernel_state import kernel_state_of
 
 #: Impulses by row, and the rows whose impulses a rigid model leaves open.
 Impulses = tuple[dict[tuple[str, str], float], tuple[tuple[str, str], ...]]
@@ -60,9 +67,9 @@ class Activation:
         #: Which resistances stick, and which of these have a multiplier.
         self.sticking: AnyArray = np.zeros(len(self.model.resistances), dtype=bool)
         self.carrying: AnyArray = self.sticking
-        self.machine = problem.machine
-        self.marks: AnyArray = np.zeros(0, dtype=WATCH)
-        self.trusted = 0.0
+        self.kernel_state = problem.kernel_state
+        self.event_functions: AnyArray = np.zeros(0, dtype=EVENT_FUNCTION)
+        self.reselect_below = 0.0
         self.missing = 0
         self.segments: list[tuple[str, ...]] = [()]
         #: What ends the motion: a transition that cannot be.
@@ -74,15 +81,15 @@ class Activation:
         return len(self.segments) - 1
 
     @property
-    def health(self) -> float:
+    def row_independence(self) -> float:
         """Smallest own share of a row that should hold."""
-        return 0.0 if self.missing else float(self.machine.health[0])
+        return 0.0 if self.missing else float(self.kernel_state.row_independence[0])
 
-    def start(self, march: March, state: State) -> None:
+    def start(self, stepper: Stepper, state: State) -> None:
         """Decide what friction holds at the start."""
-        self._decide(march, state)
+        self._decide(stepper, state)
 
-    def switch(self, march: March, state: State, changes: Sequence[Change]) -> list[Event]:
+    def switch(self, stepper: Stepper, state: State, changes: Sequence[Change]) -> list[Event]:
         """Make the changes of one instant, in their order; then decide what sticks."""
         before, moving = self.sticking, self._moving(state)
         events: list[Event] = []
@@ -92,10 +99,10 @@ class Activation:
             elif change.kind == BRAKE:
                 events += self._close_brakes(state, change.names)
             else:
-                events += self._lock(march, state, change.names)
+                events += self._lock(stepper, state, change.names)
             if self.outcome:
                 return events
-        self._decide(march, state)
+        self._decide(stepper, state)
         return events + self._stick_slip_events(state, before, moving)
 
     def _moving(self, state: State) -> AnyArray:
@@ -108,14 +115,14 @@ class Activation:
         rates, accelerations = np.abs(state.qd), np.abs(state.qdd)
         return bool(rates.max(initial=0.0) <= AT_REST and accelerations.max(initial=0.0) <= _STILL)
 
-    def refresh(self, march: March, state: State) -> None:
+    def refresh(self, stepper: Stepper, state: State) -> None:
         """Choose rows anew at a state, the set in force being the same."""
         self._choose(state)
-        march.settle(self.machine, state)
+        stepper.settle(self.kernel_state, state)
         self._trust()
         self._mark(state)
 
-    def _lock(self, march: March, state: State, names: tuple[str, ...]) -> list[Event]:
+    def _lock(self, stepper: Stepper, state: State, names: tuple[str, ...]) -> list[Event]:
         """Close locks: the rates jump so that they and everything else hold (mueller2026 (22), (24)).
 
         What friction or a brake holds gives way for that instant, as its force is bounded.
@@ -135,7 +142,7 @@ class Activation:
         if self._is_singular(state, before):
             text = f"{listed}: constraints lose rank where they are to close"
             return [self._refuse(state, "singular", text)]
-        return self._jump(march, state, listed, closing)
+        return self._jump(stepper, state, listed, closing)
 
     def _is_singular(self, state: State, before: tuple[int, ...]) -> bool:
         """Whether the constraints before or after a change are singular at this pose."""
@@ -146,7 +153,7 @@ class Activation:
             held = [gripped(self.model, c) for c in self.problem.held if c.name in names]
             sets.append(((*own, *locked), held))
         tolerance = self.options.tolerance
-        found = is_singular(self.model, self.machine, state.t, state.q, sets, tolerance)
+        found = is_singular(self.model, self.kernel_state, state.t, state.q, sets, tolerance)
         self._configure(state)
         return found
 
@@ -171,33 +178,33 @@ class Activation:
         return [passing(state.t, "release", name, state.qd, f"{name} is given up") for name in names]
 
     def first_change(
-        self, march: March, step: Step, displace: Callable[[Array, Array], Array]
+        self, stepper: Stepper, step: Step, displace: Callable[[Array, Array], Array]
     ) -> tuple[float, int] | None:
         """Return the fraction of a step at which the first mark is passed, and the mark."""
         found: list[tuple[float, int]] = []
-        for n, mark in enumerate(self.marks):
+        for n, event_function in enumerate(self.event_functions):
 
-            def g(fraction: float, mark: Any = mark) -> float:
+            def g(fraction: float, event_function: Any = event_function) -> float:
                 x, qd = step.at(fraction)
                 q, t = displace(step.q, x), step.start + fraction * step.length
-                march.fill(self.machine, State(t, q, qd, np.empty_like(qd)), step.start)
-                return float(read_mark(self.machine, mark, q, qd)[0])
+                stepper.fill(self.kernel_state, State(t, q, qd, np.empty_like(qd)), step.start)
+                return float(read_event_function(self.kernel_state, event_function, q, qd)[0])
 
             # a rate that starts to move is zero at the start, others may be soon after
-            slides = mark["kind"] == ROW_RATE
+            slides = event_function["kind"] == ROW_RATE
             zeros = function_zeros(g, START if not slides or abs(g(0.0)) <= AT_REST else 0.0)
-            if slides and not zeros and g(1.0) * mark["sense"] < -WRONG:
-                zeros = [early_zero(g, float(mark["sense"]))]
+            if slides and not zeros and g(1.0) * event_function["sense"] < -WRONG:
+                zeros = [early_zero(g, float(event_function["sense"]))]
             found += [(f, n) for f in zeros[:1]]
         return min(found, default=None)
 
-    def change(self, march: March, state: State, mark: int) -> list[Event]:
+    def change(self, stepper: Stepper, state: State, event_function: int) -> list[Event]:
         """Let friction stick or slip at a passed mark, others at rest with it."""
         before, at_zero = self.sticking, -1
-        if self.marks[mark]["kind"] == ROW_RATE:
-            at_zero = int(self.marks[mark]["index"])
+        if self.event_functions[event_function]["kind"] == ROW_RATE:
+            at_zero = int(self.event_functions[event_function]["index"])
             self._stop(state, at_zero)
-        self._decide(march, state, at_zero)
+        self._decide(stepper, state, at_zero)
         return self._stick_slip_events(state, before, self.sticking)
 
     def _stick_slip_events(self, state: State, before: AnyArray, came_to_rest: AnyArray) -> list[Event]:
@@ -218,13 +225,17 @@ class Activation:
 
     def _stop(self, state: State, row: int) -> None:
         """Set the rate of a row to zero where rounding has left something, unless the pose sees to that."""
-        do(self.machine, CONFIGURE | SPLIT, state.t, state.q, state.qd)
-        _, (share,) = own_innovations(self.model, self.machine, np.array([row]))
+        evaluate_at(self.kernel_state, KINEMATICS | FACTORIZE, state.t, state.q, state.qd)
+        _, (share,) = own_innovations(self.model, self.kernel_state, np.array([row]))
         if share > self.options.tolerance:
-            machine = machine_of(self.model, self.machine.stretches, np.append(self.machine.chosen, row))
-            jump_rates(machine, state.t, state.q, state.qd)
+            kernel_state = kernel_state_of(
+                self.model,
+                self.kernel_state.motion_segments,
+                np.append(self.kernel_state.independent_rows, row),
+            )
+            jump_rates(kernel_state, state.t, state.q, state.qd)
 
-    def _decide(self, march: March, state: State, at_zero: int = -1) -> None:
+    def _decide(self, stepper: Stepper, state: State, at_zero: int = -1) -> None:
         """Decide what friction holds, choose rows, and settle the state.
 
         The rate of row ``at_zero`` has been found to pass zero here.
@@ -235,23 +246,25 @@ class Activation:
             dry = self._left_to_friction() & (resistances["static"] > 0.0)
             still = (np.abs(rates) <= AT_REST) | self.carrying | (resistances["row"] == at_zero)
             sense = np.where(dry & ~still, np.sign(rates), 0.0)
-            found = self._stick_slip(march, state, sense, dry & still)
+            found = self._stick_slip(stepper, state, sense, dry & still)
             resistances["sense"], resistances["stuck"] = found.sense, found.force
             self.sticking, self.carrying = found.sticking, found.carrying
             rows = self.model.table.rows
             for i in resistances["row"][self.sticking]:
                 rows["offset"][i] += rows["phi"][i]
-        self.refresh(march, state)
+        self.refresh(stepper, state)
         self._new_segment()
 
-    def _stick_slip(self, march: March, state: State, sense: Array, resting: AnyArray) -> StickSlip:
+    def _stick_slip(self, stepper: Stepper, state: State, sense: Array, resting: AnyArray) -> StickSlip:
         """Return what the resistances do, the constraints and locks holding."""
         resistances = self.model.resistances
         resistances["sense"], resistances["stuck"] = sense, 0.0
         self.carrying = np.zeros_like(resting)
         self._choose(state)
-        march.fill(self.machine, state)
-        return solve_stick_slip(self.model, self.machine, state.qd, sense, resting, self.options.tolerance)
+        stepper.fill(self.kernel_state, state)
+        return solve_stick_slip(
+            self.model, self.kernel_state, state.qd, sense, resting, self.options.tolerance
+        )
 
     def _left_to_friction(self) -> AnyArray:
         """Return which resistances act: where a drive or a lock leads a freedom, it takes them over."""
@@ -273,10 +286,12 @@ class Activation:
             self.model, leading, self.problem.own_rank, self.options.tolerance, self.problem.dropped
         )
         carried = self.model.resistances["row"][self.carrying]
-        self.machine = machine_of(self.model, self.machine.stretches, np.append(choice.rows, carried))
+        self.kernel_state = kernel_state_of(
+            self.model, self.kernel_state.motion_segments, np.append(choice.rows, carried)
+        )
         self.missing = choice.missing
 
-    def _jump(self, march: March, state: State, name: str, closing: tuple[int, ...]) -> list[Event]:
+    def _jump(self, stepper: Stepper, state: State, name: str, closing: tuple[int, ...]) -> list[Event]:
         before, rows = state.qd.copy(), self.active()
         self._choose(state)
         if self.options.transition == "naive":
@@ -289,17 +304,21 @@ class Activation:
         after = state.qd.copy()
         before.setflags(write=False)
         after.setflags(write=False)
-        march.evaluate(self.machine, state)
+        stepper.evaluate(self.kernel_state, state)
         return [Event(state.t, "lock", name, before, after, given, f"{name}: lock", left_open)]
 
     def _consistent(self, state: State, rows: tuple[int, ...], closing: tuple[int, ...]) -> Impulses:
         """Let the rates jump by momentum balance; return the impulses, and which are open."""
         before, labels = state.qd.copy(), self.model.table.labels
-        impulses = jump_rates(self.machine, state.t, state.q, state.qd)
-        given = {labels[i]: float(v) for i, v in zip(self.machine.chosen, impulses, strict=True)}
-        if len(rows) == len(self.machine.chosen):
+        impulses = jump_rates(self.kernel_state, state.t, state.q, state.qd)
+        given = {
+            labels[i]: float(v) for i, v in zip(self.kernel_state.independent_rows, impulses, strict=True)
+        }
+        if len(rows) == len(self.kernel_state.independent_rows):
             return given, ()
-        found, left_open = all_impulses(self.model, self.machine, state.t, state.q, before, rows, closing)
+        found, left_open = all_impulses(
+            self.model, self.kernel_state, state.t, state.q, before, rows, closing
+        )
         self._configure(state)
         return found or given, left_open
 
@@ -314,25 +333,32 @@ class Activation:
 
     def _mark(self, state: State) -> None:
         """Watch the rates that slide, the forces that hold, and rates that should stay zero."""
-        table, place = self.model.table, {int(i): k for k, i in enumerate(self.machine.chosen)}
-        marks = []
+        table, place = self.model.table, {int(i): k for k, i in enumerate(self.kernel_state.independent_rows)}
+        event_functions = []
         drift = self._drift * AT_REST * (1.0 + float(np.abs(state.qd).max(initial=0.0)))
         for n, one in enumerate(self.model.resistances):
             row = int(one["row"])
             if self.carrying[n]:
-                marks.append((MULTIPLIER, place[row], 0, _SLIPS * float(one["static"]), 0.0, 0.0, 0.0))
+                event_functions.append(
+                    (MULTIPLIER, place[row], 0, _SLIPS * float(one["static"]), 0.0, 0.0, 0.0)
+                )
             elif self.sticking[n]:
-                marks.append((DRIFT, row, 0, drift, 0.0, 0.0, 0.0))
+                event_functions.append((DRIFT, row, 0, drift, 0.0, 0.0, 0.0))
             elif one["sense"] != 0.0:
-                marks.append(
+                event_functions.append(
                     (ROW_RATE, row, int(table.rows["rate"][row]), 0.0, float(one["sense"]), 0.0, 0.0)
                 )
-        self.marks = np.array(marks, dtype=WATCH)
-        for mark in self.marks:
-            mark["value"], mark["slope"] = read_mark(self.machine, mark, state.q, state.qd)
-            if mark["kind"] == ROW_RATE and mark["value"] * mark["sense"] < AT_REST:
+        self.event_functions = np.array(event_functions, dtype=EVENT_FUNCTION)
+        for event_function in self.event_functions:
+            event_function["value"], event_function["slope"] = read_event_function(
+                self.kernel_state, event_function, state.q, state.qd
+            )
+            if (
+                event_function["kind"] == ROW_RATE
+                and event_function["value"] * event_function["sense"] < AT_REST
+            ):
                 # it has just started to slide: its sense is that of its acceleration
-                mark["value"] = 0.0
+                event_function["value"] = 0.0
 
     def _new_segment(self) -> None:
         labels = self.model.table.labels
@@ -340,7 +366,7 @@ class Activation:
         if names != self.segments[-1]:
             self.segments.append(names)
 
-    def reselect(self, march: March, state: State) -> list[Event]:
+    def reselect(self, stepper: Stepper, state: State) -> list[Event]:
         """Choose rows anew where those at hand have become weak, unless no others are stronger.
 
         Near a singular pose all are weak, and the best by chance are the noise of rows that vanish. Where
@@ -348,20 +374,24 @@ class Activation:
         """
         if self.sticking.any():
             before = self.sticking
-            self._decide(march, state)
+            self._decide(stepper, state)
             return self._stick_slip_events(state, before, self.sticking)
-        old, weak, trusted = self.machine, self.health, self.trusted
-        self.refresh(march, state)
-        if self.health < _STRONGER * weak or len(self.machine.chosen) < len(old.chosen):
-            self.machine = old
-            march.settle(old, state)
+        old, dependent, reselect_below = self.kernel_state, self.row_independence, self.reselect_below
+        self.refresh(stepper, state)
+        if self.row_independence < _STRONGER * dependent or len(self.kernel_state.independent_rows) < len(
+            old.independent_rows
+        ):
+            self.kernel_state = old
+            stepper.settle(old, state)
             self._mark(state)
-            self.trusted = trusted
+            self.reselect_below = reselect_below
         return []
 
     def _trust(self) -> None:
-        self.trusted = trusted_share(self.health) if self.health > _SINGULAR else 0.0
-        self.machine.health[2] = min(_UNSAFE, self.trusted)
+        self.reselect_below = (
+            trusted_share(self.row_independence) if self.row_independence > _SINGULAR else 0.0
+        )
+        self.kernel_state.row_independence[2] = min(_UNSAFE, self.reselect_below)
 
     def _configure(self, state: State) -> None:
-        do(self.machine, CONFIGURE, state.t, state.q, state.qd)
+        evaluate_at(self.kernel_state, KINEMATICS, state.t, state.q, state.qd)

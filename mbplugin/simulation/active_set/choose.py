@@ -74,7 +74,7 @@ def choose_rows(
     G = np.zeros((len(kept), len(model.rates)))
     for k, i in enumerate(kept):
         unit = float(model.table.rows["unit"][i])
-        add_innovations(model.solids, model.rates, model.table.rows, model.table.terms, i, unit, G[k])
+        add_innovations(model.composites, model.rates, model.table.rows, model.table.terms, i, unit, G[k])
     _, R, order = scipy.linalg.qr(G.T, mode="economic", pivoting=True)
     usable = int((np.abs(np.diag(R)) > SINGULAR * max(abs(R[0, 0]), 1e-300)).sum()) if R.size else 0
     if dropped and rank > len(kept):
@@ -91,12 +91,12 @@ def rank_of(model: TreeModel, rows: list[int], tolerance: float) -> int:
     J = np.zeros((len(rows), len(model.rates)))
     for k, i in enumerate(rows):
         unit = float(model.table.rows["unit"][i])
-        row_in_rates(model.solids, model.rates, model.table.rows, model.table.terms, i, unit, J[k])
+        row_in_rates(model.composites, model.rates, model.table.rows, model.table.terms, i, unit, J[k])
     turns = np.abs(model.rates["s"][:, ROTATION]).max(axis=1, initial=0.0) > 0
     sigma = np.linalg.svd(J * np.where(turns, 1.0, model.length), compute_uv=False)
     return int((sigma > tolerance * sigma[0]).sum()) if sigma[0] > 0 else 0
 
 
-def trusted_share(health: float) -> float:
+def trusted_share(row_independence: float) -> float:
     """Return the share below which the rows have to be chosen anew."""
-    return _WEAKENED * health
+    return _WEAKENED * row_independence

@@ -21,7 +21,7 @@ from mbplugin.dynamics.kernels.solve import add_innovations, row_acceleration, r
 from mbplugin.dynamics.tree_model import TreeModel
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.active_set.bounded import basic_solution, bounded_least_squares
-from mbplugin.simulation.steppers.kernel_state import Machine
+from mbplugin.simulation.steppers.kernel_state import KernelState
 
 #: A rate is at rest below this, rad/s and m/s.
 AT_REST = 1e-9
@@ -56,27 +56,27 @@ class StickSlip:
 def rates_of(model: TreeModel, qd: Array) -> Array:
     """Return the rate of every resistance at the configured state."""
     rows, terms = model.table.rows, model.table.terms
-    return np.array([row_rate(model.solids, rows, terms, r["row"], qd) for r in model.resistances])
+    return np.array([row_rate(model.composites, rows, terms, r["row"], qd) for r in model.resistances])
 
 
-def own_innovations(model: TreeModel, machine: Machine, rows: AnyArray) -> tuple[Array, Array]:
+def own_innovations(model: TreeModel, kernel_state: KernelState, rows: AnyArray) -> tuple[Array, Array]:
     """Return the innovations G (n, nv) of rows, free of those that hold, and their share of the whole, (n,).
 
     The machine has been decomposed at the state.
     """
     G = np.zeros((len(rows), len(model.rates)))
     for k, i in enumerate(rows.tolist()):
-        add_innovations(model.solids, model.rates, model.table.rows, model.table.terms, i, 1.0, G[k])
+        add_innovations(model.composites, model.rates, model.table.rows, model.table.terms, i, 1.0, G[k])
     whole = np.linalg.norm(G, axis=1)
     # twice is enough
     for _ in range(2):
-        G -= (G @ machine.Q.T) @ machine.Q
+        G -= (G @ kernel_state.Q.T) @ kernel_state.Q
     own = np.linalg.norm(G, axis=1)
     return G, np.divide(own, whole, out=np.zeros_like(own), where=whole > 0.0)
 
 
 def solve_stick_slip(
-    model: TreeModel, machine: Machine, qd: Array, sense: Array, resting: AnyArray, tolerance: float
+    model: TreeModel, kernel_state: KernelState, qd: Array, sense: Array, resting: AnyArray, tolerance: float
 ) -> StickSlip:
     """Decide which of the resting resistances stick.
 
@@ -92,10 +92,10 @@ def solve_stick_slip(
     tolerance : float
         Share of its own below which a row depends on those that hold.
     """
-    G, share = own_innovations(model, machine, model.resistances["row"])
+    G, share = own_innovations(model, kernel_state, model.resistances["row"])
     a0 = _accelerations(model)
     within = resting & (share > tolerance)
-    scale = 1.0 + float(np.abs(machine.rates["qdd"]).max(initial=0.0) + np.abs(qd).max(initial=0.0) ** 2)
+    scale = 1.0 + float(np.abs(kernel_state.rates["qdd"]).max(initial=0.0) + np.abs(qd).max(initial=0.0) ** 2)
     sense = sense.copy()
     moved = resting & ~within & (np.abs(a0) > _UNMOVED * scale)
     sense[moved] = np.sign(a0[moved])
@@ -108,7 +108,8 @@ def _accelerations(model: TreeModel) -> Array:
     table = model.table
     return np.array(
         [
-            row_acceleration(model.solids, model.rates, table.rows, table.terms, i) - table.rows["gamma"][i]
+            row_acceleration(model.composites, model.rates, table.rows, table.terms, i)
+            - table.rows["gamma"][i]
             for i in model.resistances["row"].tolist()
         ]
     )

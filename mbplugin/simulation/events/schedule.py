@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mbplugin.model.mechanism.coupling import Driver, Lock
-from mbplugin.simulation.impact.timed import Hold
+from mbplugin.simulation.impact.timed import TimedConstraint
 
 #: Kinds of changes, in the order in which those of one instant are made: what opens is out before anything
 #: closes (mueller2026 (14), (22)), as if the closing came an instant later. Brakes act by bounded forces:
@@ -40,7 +40,7 @@ class TimedDrive:
     """
 
     driver: Driver
-    stretches: tuple[tuple[float, tuple[float, ...]], ...]
+    motion_segments: tuple[tuple[float, tuple[float, ...]], ...]
     until: float | None = None
 
 
@@ -84,7 +84,7 @@ class Schedule:
 
 
 def schedule_of(
-    locks: Sequence[Lock | Hold],
+    locks: Sequence[Lock | TimedConstraint],
     brakes: Sequence[tuple[float, str]],
     drives: Sequence[TimedDrive],
     to_rest: bool = False,
@@ -105,5 +105,5 @@ def schedule_of(
         if drive.until is not None:
             found.setdefault((drive.until, RELEASE), []).append(drive.driver.name)
     changes = tuple((time, Change(kind, tuple(names))) for (time, kind), names in found.items())
-    all_breaks = {*breaks, *(start for drive in drives for start, _ in drive.stretches)}
+    all_breaks = {*breaks, *(start for drive in drives for start, _ in drive.motion_segments)}
     return Schedule(changes, tuple(sorted(time for time in all_breaks if time > 0)), to_rest)

@@ -7,7 +7,7 @@ import numpy as np
 from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.dynamics.kernels.solve import row_acceleration, row_rate
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.steppers.kernel_state import Machine
+from mbplugin.simulation.steppers.kernel_state import KernelState
 
 #: What is watched: a coordinate passing a level, the rate of a row passing zero, a held row's multiplier
 #: passing a size, and the rate of a row that sticks without a multiplier of its own.
@@ -19,7 +19,7 @@ WRONG = 1e-9
 #: A mark. ``index`` is a coordinate, a row, or a place among the chosen rows; ``rate`` the rate of a
 #: coordinate. ``sense`` is the sign that the rate of a row has while nothing changes. ``value`` and
 #: ``slope`` are those at the last step.
-WATCH = np.dtype(
+EVENT_FUNCTION = np.dtype(
     [
         ("kind", np.int64),
         ("index", np.int64),
@@ -34,42 +34,50 @@ WATCH = np.dtype(
 
 
 @kernel
-def look_out(m: Machine, marks: Records, h: float, q: Array, qd: Array) -> bool:
+def sign_changes(m: KernelState, event_functions: Records, h: float, q: Array, qd: Array) -> bool:
     """Update all marks at an evaluated state; return whether one may have been passed in the step h."""
     suspicious = False
-    for n in range(len(marks)):
-        mark = marks[n]
-        value, slope = read_mark(m, mark, q, qd)
-        if mark.value * value <= 0.0 and mark.value != 0.0:
+    for n in range(len(event_functions)):
+        event_function = event_functions[n]
+        value, slope = read_event_function(m, event_function, q, qd)
+        if event_function.value * value <= 0.0 and event_function.value != 0.0:
             suspicious = True
         # a rate that was zero at the last step
-        if mark.kind == ROW_RATE and mark.sense * value < -WRONG:
+        if event_function.kind == ROW_RATE and event_function.sense * value < -WRONG:
             suspicious = True
         # in and out again within one step needs a turn in between
-        nearest = min(abs(mark.value), abs(value))
-        if mark.slope * slope < 0.0 and nearest < h * max(abs(mark.slope), abs(slope)):
+        nearest = min(abs(event_function.value), abs(value))
+        if event_function.slope * slope < 0.0 and nearest < h * max(abs(event_function.slope), abs(slope)):
             suspicious = True
-        mark.value, mark.slope = value, slope
+        event_function.value, event_function.slope = value, slope
     return suspicious
 
 
 @kernel
-def overloaded(m: Machine, marks: Records) -> bool:
+def overloaded(m: KernelState, event_functions: Records) -> bool:
     """Whether a held row's multiplier is beyond its mark at an evaluated state, that of a stage as well."""
-    for n in range(len(marks)):
-        if marks[n].kind == MULTIPLIER and abs(m.multipliers[marks[n].index]) > marks[n].level:
+    for n in range(len(event_functions)):
+        if (
+            event_functions[n].kind == MULTIPLIER
+            and abs(m.multipliers[event_functions[n].index]) > event_functions[n].level
+        ):
             return True
     return False
 
 
 @kernel
-def read_mark(m: Machine, mark: Records, q: Array, qd: Array) -> tuple[float, float]:
+def read_event_function(m: KernelState, event_function: Records, q: Array, qd: Array) -> tuple[float, float]:
     """Return how far a mark is away, and the rate of that (zero where it is not known)."""
-    if mark.kind == COORDINATE:
-        return q[mark.index] - mark.level, qd[mark.rate]
-    if mark.kind == MULTIPLIER:
-        return mark.level - abs(m.multipliers[mark.index]), 0.0
-    if mark.kind == DRIFT:
-        return mark.level - abs(row_rate(m.solids, m.rows, m.terms, mark.index, qd)), 0.0
-    slope = row_acceleration(m.solids, m.rates, m.rows, m.terms, mark.index) - m.rows[mark.index].gamma
-    return row_rate(m.solids, m.rows, m.terms, mark.index, qd), slope
+    if event_function.kind == COORDINATE:
+        return q[event_function.index] - event_function.level, qd[event_function.rate]
+    if event_function.kind == MULTIPLIER:
+        return event_function.level - abs(m.multipliers[event_function.index]), 0.0
+    if event_function.kind == DRIFT:
+        return event_function.level - abs(
+            row_rate(m.composites, m.rows, m.terms, event_function.index, qd)
+        ), 0.0
+    slope = (
+        row_acceleration(m.composites, m.rates, m.rows, m.terms, event_function.index)
+        - m.rows[event_function.index].gamma
+    )
+    return row_rate(m.composites, m.rows, m.terms, event_function.index, qd), slope

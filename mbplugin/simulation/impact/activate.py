@@ -12,11 +12,11 @@ from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.impact.full import full
 from mbplugin.simulation.impact.minimal import minimal
-from mbplugin.simulation.impact.problem import Row, Setting, find_rows
+from mbplugin.simulation.impact.problem import ImpactProblem, Row, find_rows
 from mbplugin.simulation.impact.projected import projected
 from mbplugin.simulation.impact.transition import Transition
 
-_FORMS: dict[str, Callable[[Setting], Solution]] = {
+_FORMS: dict[str, Callable[[ImpactProblem], Solution]] = {
     "full": full,
     "projected": projected,
     "minimal": minimal,
@@ -69,13 +69,13 @@ def activate(
     U = _vector(
         "the impulse", equations, np.broadcast_to(impulse, before.shape) if not np.ndim(impulse) else impulse
     )
-    setting = Setting(equations, before, U, find_rows(equations, rows))
+    problem = ImpactProblem(equations, before, U, find_rows(equations, rows))
     if _loses_rank(equations):
-        return _without_answer(setting, form, "singular")
-    found = _FORMS[form](setting)
-    if not _closes(setting, found.v_dot):
-        return _without_answer(setting, form, "contradictory")
-    return _transition(setting, form, "regular", found.v_dot, impulses(setting, found))
+        return _without_answer(problem, form, "singular")
+    found = _FORMS[form](problem)
+    if not _closes(problem, found.v_dot):
+        return _without_answer(problem, form, "contradictory")
+    return _transition(problem, form, "regular", found.v_dot, impulses(problem, found))
 
 
 def _vector(what: str, equations: Equations, value: Array | float) -> Array:
@@ -95,26 +95,26 @@ def _loses_rank(equations: Equations) -> bool:
     return bool(len(sigma) < equations.rank or sigma[equations.rank - 1] <= _LOST * sigma[0])
 
 
-def _closes(setting: Setting, jump: Array) -> bool:
+def _closes(problem: ImpactProblem, jump: Array) -> bool:
     """Whether the velocities after it satisfy all rows, also those that were left out."""
-    left = setting.gap - setting.C @ jump
-    rates = np.abs(setting.C) @ (np.abs(setting.qd) + np.abs(jump))
-    size = max(float(rates.max(initial=0.0)), float(np.abs(setting.gap).max(initial=0.0)))
+    left = problem.gap - problem.C @ jump
+    rates = np.abs(problem.C) @ (np.abs(problem.qd) + np.abs(jump))
+    size = max(float(rates.max(initial=0.0)), float(np.abs(problem.gap).max(initial=0.0)))
     return bool(np.abs(left).max(initial=0.0) <= max(_FOLLOWED * size, _REST))
 
 
-def impulses(setting: Setting, found: Solution) -> Array:
+def impulses(problem: ImpactProblem, found: Solution) -> Array:
     """Return Λ (m,) of all rows, N·s and N·m·s: the smallest of those that the jump allows.
 
     Persistent rows get what is missing in M Δq̇ = U + J₊ᵀΛ; of the self-stresses nothing is left.
     """
-    equations = setting.equations
+    equations = problem.equations
     size, mu = equations.column_scale, found.multipliers
-    held = setting.persistent
-    missing = size * (equations.M @ found.v_dot - setting.impulse - setting.C.T @ mu)
+    held = problem.persistent
+    missing = size * (equations.M @ found.v_dot - problem.impulse - problem.C.T @ mu)
     mu = mu.copy()
     if len(held):
-        mu[held] += np.linalg.lstsq((setting.C[held] * size).T, missing, rcond=None)[0]
+        mu[held] += np.linalg.lstsq((problem.C[held] * size).T, missing, rcond=None)[0]
     Z = equations.self_stresses
     return np.asarray(equations.row_scale * (mu - Z @ (Z.T @ mu)))
 
@@ -131,24 +131,24 @@ def determined(equations: Equations) -> AnyArray:
     return np.asarray(np.abs(equations.self_stresses).max(axis=1) <= zero)
 
 
-def _without_answer(setting: Setting, form: str, outcome: str) -> Transition:
-    nothing = np.full(len(setting.qd), np.nan)
-    return _transition(setting, form, outcome, nothing, np.full(len(setting.C), np.nan))
+def _without_answer(problem: ImpactProblem, form: str, outcome: str) -> Transition:
+    nothing = np.full(len(problem.qd), np.nan)
+    return _transition(problem, form, outcome, nothing, np.full(len(problem.C), np.nan))
 
 
-def _transition(setting: Setting, form: str, outcome: str, jump: Array, impulse: Array) -> Transition:
-    M, before = setting.equations.M, setting.qd
+def _transition(problem: ImpactProblem, form: str, outcome: str, jump: Array, impulse: Array) -> Transition:
+    M, before = problem.equations.M, problem.qd
     after = before + jump
-    unique = determined(setting.equations) if outcome == "regular" else np.zeros(len(impulse), dtype=bool)
-    for array in (before, after, impulse, setting.activated, unique):
+    unique = determined(problem.equations) if outcome == "regular" else np.zeros(len(impulse), dtype=bool)
+    for array in (before, after, impulse, problem.activated, unique):
         array.setflags(write=False)
     return Transition(
         outcome,
         form,
         before,
         after,
-        setting.equations.labels,
-        setting.activated,
+        problem.equations.labels,
+        problem.activated,
         impulse,
         unique,
         float(0.5 * before @ M @ before),

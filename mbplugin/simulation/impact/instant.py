@@ -16,9 +16,9 @@ from mbplugin.model.mechanism import Constraint, Pair
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.simulation.active_set.choose import rank_of
 from mbplugin.simulation.impact.activate import activate
-from mbplugin.simulation.impact.timed import put_in
-from mbplugin.simulation.steppers.evaluate import CONFIGURE, do
-from mbplugin.simulation.steppers.kernel_state import Machine
+from mbplugin.simulation.impact.timed import with_constraints
+from mbplugin.simulation.steppers.evaluate import KINEMATICS, evaluate_at
+from mbplugin.simulation.steppers.kernel_state import KernelState
 
 #: Poses at which a rank may prove to be higher.
 _SAMPLES = 4
@@ -29,11 +29,11 @@ _FOLLOWED, _REST = 1e-6, 1e-9
 def grip(model: TreeModel, rows: Sequence[int]) -> None:
     """Let closures among the rows close where they find the other body, at the configured state."""
     table = model.table
-    own = [i for i in rows if table.rows["end"][i] >= 0 and table.rows["angles"][i] != MEASURED]
-    for n in {int(table.rows["end"][i]) for i in own if table.rows["kind"][i] != DISTANCE}:
-        end = table.ends[n]
-        R, p = model.solids["R"][end["b"]], model.solids["p"][end["b"]]
-        end["R_bS"], end["p_bS"] = R.T @ end["P"], R.T @ (end["p_P"] - p)
+    own = [i for i in rows if table.rows["joint_frame"][i] >= 0 and table.rows["angles"][i] != MEASURED]
+    for n in {int(table.rows["joint_frame"][i]) for i in own if table.rows["kind"][i] != DISTANCE}:
+        joint_frame = table.joint_frames[n]
+        R, p = model.composites["R"][joint_frame["b"]], model.composites["p"][joint_frame["b"]]
+        joint_frame["R_bS"], joint_frame["p_bS"] = R.T @ joint_frame["P"], R.T @ (joint_frame["p_P"] - p)
 
 
 def gripped(model: TreeModel, constraint: Constraint) -> Constraint:
@@ -41,15 +41,17 @@ def gripped(model: TreeModel, constraint: Constraint) -> Constraint:
     if not isinstance(constraint, Pair):
         return constraint
     labels, rows = model.table.labels, model.table.rows
-    (n, *_) = (int(rows["end"][i]) for i, label in enumerate(labels) if label[0] == constraint.name)
-    end = model.table.ends[n]
-    _, X_KL = model.solids_of.frame(model.mech, constraint.body_b, Pose.identity())
-    return replace(constraint, X_BS=X_KL.inverse() @ Pose(end["R_bS"].copy(), end["p_bS"].copy()))
+    (n, *_) = (int(rows["joint_frame"][i]) for i, label in enumerate(labels) if label[0] == constraint.name)
+    joint_frame = model.table.joint_frames[n]
+    _, X_KL = model.composites_of.frame(model.mech, constraint.body_b, Pose.identity())
+    return replace(
+        constraint, X_BS=X_KL.inverse() @ Pose(joint_frame["R_bS"].copy(), joint_frame["p_bS"].copy())
+    )
 
 
 def is_singular(
     model: TreeModel,
-    machine: Machine,
+    kernel_state: KernelState,
     t: float,
     q: Array,
     sets: Sequence[tuple[Sequence[int], Sequence[Constraint]]],
@@ -70,11 +72,11 @@ def is_singular(
     for rows, held in sets:
         if not len(rows) or (model.table.rows["kind"][list(rows)] == RATE).all():
             continue
-        do(machine, CONFIGURE, t, q, rates)
+        evaluate_at(kernel_state, KINEMATICS, t, q, rates)
         here = rank_of(model, list(rows), tolerance)
-        mech = put_in(replace(model.mech, locks=(), drivers=()), held)
+        mech = with_constraints(replace(model.mech, locks=(), drivers=()), held)
         for pose in sample_poses(mech, q, _SAMPLES):
-            do(machine, CONFIGURE, t, pose, rates)
+            evaluate_at(kernel_state, KINEMATICS, t, pose, rates)
             if rank_of(model, list(rows), 10 * tolerance) > here:
                 return True
     return False
@@ -85,7 +87,7 @@ def contradict(model: TreeModel, rows: Sequence[int], qd: Array) -> bool:
     table = model.table
     gaps = [
         table.rows["unit"][i]
-        * (row_rate(model.solids, table.rows, table.terms, i, qd) + table.rows["bias"][i])
+        * (row_rate(model.composites, table.rows, table.terms, i, qd) + table.rows["bias"][i])
         for i in rows
     ]
     return bool(np.abs(gaps).max(initial=0.0) > max(_FOLLOWED * float(np.abs(qd).max(initial=0.0)), _REST))
@@ -93,7 +95,7 @@ def contradict(model: TreeModel, rows: Sequence[int], qd: Array) -> bool:
 
 def all_impulses(
     model: TreeModel,
-    machine: Machine,
+    kernel_state: KernelState,
     t: float,
     q: Array,
     qd: Array,
@@ -101,8 +103,8 @@ def all_impulses(
     closing: Sequence[int],
 ) -> tuple[dict[tuple[str, str], float], tuple[tuple[str, str], ...]]:
     """Return the impulses of all rows in force, and which of them a rigid model leaves open."""
-    p = len(rows) - len(machine.chosen)
-    drive = machine.drive.copy()
+    p = len(rows) - len(kernel_state.independent_rows)
+    drive = kernel_state.drive.copy()
     equations = equations_of(
         model, q, qd, time=t, degree_of_redundancy=p, rows=rows, drive=drive, decided=True
     )

@@ -21,7 +21,7 @@ _SHARED = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class ImpactProblem:
     """The rows of an instant, dimensionless, persistent ones and those that close.
 
     Parameters

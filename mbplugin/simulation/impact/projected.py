@@ -8,31 +8,31 @@ import scipy.linalg
 from mbplugin.dynamics.formulations.kkt import kkt
 from mbplugin.dynamics.solution import Solution
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.impact.problem import Setting, best_rows
+from mbplugin.simulation.impact.problem import ImpactProblem, best_rows
 
 
-def projected(setting: Setting) -> Solution:
+def projected(problem: ImpactProblem) -> Solution:
     """Solve [[M, −N₁ᵀJ₂ᵀ], [J₂N₁, 0]] [Δq̇; Λ₂] = [N₁ᵀU; −(J₂q̇₋ + b₂)] (mueller2026 (28), (32)).
 
     N₁ = I − C⁺J₁ with the pseudoinverse C⁺ of J₁ in the metric M, which redundant rows of J₁ do not
     disturb. What is missing to J₁q̇₋ + b₁ = 0 is corrected by C⁺ first. Multipliers of the persistent
     rows are not part of this form and come out as zero.
     """
-    equations, closing = setting.equations, np.flatnonzero(setting.activated)
-    inverse, N = _projector(setting)
-    corrected = inverse @ setting.gap[~setting.activated]
-    J2N1 = setting.C[closing] @ N
-    gap = setting.gap[closing] - setting.C[closing] @ corrected
-    best = best_rows(J2N1 * equations.column_scale, setting.added)
-    constraints = setting.pose(closing[best], J2N1[best], gap[best])
-    found = kkt(setting.impulsive(N.T @ setting.impulse), constraints)
+    equations, closing = problem.equations, np.flatnonzero(problem.activated)
+    inverse, N = _projector(problem)
+    corrected = inverse @ problem.gap[~problem.activated]
+    J2N1 = problem.C[closing] @ N
+    gap = problem.gap[closing] - problem.C[closing] @ corrected
+    best = best_rows(J2N1 * equations.column_scale, problem.added)
+    constraints = problem.pose(closing[best], J2N1[best], gap[best])
+    found = kkt(problem.impulsive(N.T @ problem.impulse), constraints)
     return Solution(found.v_dot + corrected, found.multipliers)
 
 
-def _projector(setting: Setting) -> tuple[Array, Array]:
+def _projector(problem: ImpactProblem) -> tuple[Array, Array]:
     """Return C⁺ (n, m₁) of the persistent rows and N₁ (n, n), through M = LLᵀ and the SVD of J₁L⁻ᵀ."""
-    J1, rank = setting.C[~setting.activated], len(setting.persistent)
-    L = np.linalg.cholesky(setting.equations.M)
+    J1, rank = problem.C[~problem.activated], len(problem.persistent)
+    L = np.linalg.cholesky(problem.equations.M)
     G = scipy.linalg.solve_triangular(L, J1.T, lower=True).T
     U, sigma, Vt = np.linalg.svd(G, full_matrices=False)
     U, sigma, Vt = U[:, :rank], sigma[:rank], Vt[:rank]

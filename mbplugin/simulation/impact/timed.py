@@ -25,7 +25,7 @@ from mbplugin.model.spatial import Array, Pose
 
 
 @dataclass(frozen=True)
-class Hold:
+class TimedConstraint:
     """A closure, coupling, driver, wheel or knife edge that holds only for a while.
 
     A closure grips where it finds the other body, a clutch keeps the angle that it finds, and of a wheel
@@ -51,7 +51,9 @@ class Hold:
         return self.constraint
 
 
-def take_out(mech: Mechanism, holds: Iterable[Hold]) -> tuple[Mechanism, tuple[Constraint, ...]]:
+def without_constraints(
+    mech: Mechanism, holds: Iterable[TimedConstraint]
+) -> tuple[Mechanism, tuple[Constraint, ...]]:
     """Return a mechanism without constraints that hold for a while, and these.
 
     Raises
@@ -111,7 +113,7 @@ def state_in(mech: Mechanism, q: Array, qd: Array, rest: Mechanism) -> tuple[Arr
     return new_q, new_qd
 
 
-def put_in(rest: Mechanism, constraints: Sequence[Constraint]) -> Mechanism:
+def with_constraints(rest: Mechanism, constraints: Sequence[Constraint]) -> Mechanism:
     """Return a mechanism with constraints added, its coordinates being what they were.
 
     Free roots get floating pairs, whose coordinates are the same, so that a new closure cannot take

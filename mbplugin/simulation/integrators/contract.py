@@ -6,10 +6,10 @@
    applied forces, drivers) are integrated along.
 3. After every accepted step the state is projected onto position and velocity constraints, and the
    accelerations there are those with which the next step begins.
-4. It is compiled, ``march_NAME(machine, …)``, and written a second time in readable Python,
+4. It is compiled, ``march_NAME(kernel_state, …)``, and written a second time in readable Python,
    ``NAME_step(derivative, …)``, for models with Python callables; both give the same trajectory. The
    variational one, whose steps are no function of accelerations (clause 2), solves the equations of a
-   step instead: ``variational_step(machine, …)`` and ``VariationalStep``, to which callables add what
+   step instead: ``variational_step(kernel_state, …)`` and ``VariationalStep``, to which callables add what
    acts at the midpoint. A step that cannot be solved is taken in parts.
 5. A loop returns after a chunk of steps, at the end time, after a step that may hold a watched mark, or
    when the chosen rows have become badly conditioned; a status tells which.

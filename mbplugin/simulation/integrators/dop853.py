@@ -18,22 +18,22 @@ from scipy.integrate import DOP853
 from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
 from mbplugin.dynamics.kernels.group import displace
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.events.watch import WATCH, look_out, overloaded
+from mbplugin.simulation.events.watch import EVENT_FUNCTION, overloaded, sign_changes
 from mbplugin.simulation.integrators.contract import Derivative
 from mbplugin.simulation.integrators.stage import keep, put, settle, stage
-from mbplugin.simulation.steppers.evaluate import ACT, Act
+from mbplugin.simulation.steppers.evaluate import EVALUATE, Evaluate
 from mbplugin.simulation.steppers.kernel_state import (
     DONE,
+    KERNEL_STATE,
     LOOK,
-    MACHINE,
     MATRIX,
     RESELECT,
     TOO_SMALL,
     VECTOR,
     WEAK,
-    Machine,
-    lend,
-    lent,
+    KernelState,
+    load_struct,
+    struct_pointer,
 )
 
 #: Degree of the dense output.
@@ -48,18 +48,18 @@ _B, _E3, _E5, _D = (np.ascontiguousarray(a) for a in (DOP853.B, DOP853.E3, DOP85
 _SAFETY, _LARGEST, _SMALLEST = 0.9, 10.0, 0.2
 
 
-def march_dop853(
-    act: Act,
-    m: Machine,
-    marks: Records,
+def advance_dop853(
+    evaluate: Evaluate,
+    m: KernelState,
+    event_functions: Records,
     t: float,
     end: float,
     h: float,
     largest: float,
     rtol: float,
     atol: float,
-    trusted: float,
-    weak: float,
+    reselect_below: float,
+    dependent: float,
     projected: bool,
     q: Array,
     qd: Array,
@@ -76,18 +76,18 @@ def march_dop853(
     """Take adaptive steps from (q, qd, qdd), all changed in place, until ``end`` or the chunk is full.
 
     Returns status, samples kept, time, and the next step. ``counts`` (2,) adds up evaluations and
-    rejected steps. Near a singular pose — a row has less than ``weak`` of its own — a rejected step is not
+    rejected steps. Near a singular pose — a row has less than ``dependent`` of its own — a rejected step is not
     tried again here: smaller and smaller ones would only home in on the pose.
     """
-    place = lend(m)
-    m, nv, kept, status = lent(place), len(qd), 0, DONE
+    place = struct_pointer(m)
+    m, nv, kept, status = load_struct(place), len(qd), 0, DONE
     kx, kv, kw = np.empty((_EXTENDED, nv)), np.empty((_EXTENDED, nv)), np.empty((_EXTENDED, 3))
     x, v, at = np.empty(nv), np.empty(nv), np.empty(len(q))
     put(m.power, kw[0])
     while kept < len(out_t) and end - t > 1e-14 * (1.0 + abs(end)):
         put(qd, kx[0])
         put(qdd, kv[0])
-        grown, healthy = _LARGEST, m.health[0] >= weak
+        grown, healthy = _LARGEST, m.row_independence[0] >= dependent
         while True:
             h = min(h, largest)
             last, beyond = h >= (end - t) * (1.0 - 1e-12), False
@@ -96,11 +96,11 @@ def march_dop853(
                 return TOO_SMALL, kept, t, h
             for s in range(1, _STAGES):
                 _combine(step, s, _A[s], kx, kv, qd, x, v)
-                stage(act, place, t + _C[s] * step, t, q, x, v, at, kx[s], kv[s], kw[s])
-                beyond = beyond or overloaded(m, marks)
+                stage(evaluate, place, t + _C[s] * step, t, q, x, v, at, kx[s], kv[s], kw[s])
+                beyond = beyond or overloaded(m, event_functions)
             _combine(step, _STAGES, _B, kx, kv, qd, x, v)
-            displace(m.solids, q, x, at)
-            stage(act, place, t + step, t, q, x, v, at, kx[_STAGES], kv[_STAGES], kw[_STAGES])
+            displace(m.composites, q, x, at)
+            stage(evaluate, place, t + step, t, q, x, v, at, kx[_STAGES], kv[_STAGES], kw[_STAGES])
             counts[0] += _STAGES
             error = _error(step, kx, kv, q, qd, at, x, v, m.rates, rtol, atol)
             if error < 1.0:
@@ -118,15 +118,15 @@ def march_dop853(
             for s in range(_STAGES + 1, _EXTENDED):
                 _combine(step, s, _A[s], kx, kv, qd, out_qd[kept], out_qdd[kept])
                 now = t + _C[s] * step
-                stage(act, place, now, t, q, out_qd[kept], out_qdd[kept], at, kx[s], kv[s], kw[s])
+                stage(evaluate, place, now, t, q, out_qd[kept], out_qdd[kept], at, kx[s], kv[s], kw[s])
             counts[0] += _EXTENDED - _STAGES - 1
             _polynomial(step, kx, kv, qd, x, v, dense[kept])
-            displace(m.solids, q, x, at)
+            displace(m.composites, q, x, at)
         put(at, q)
         put(v, qd)
         begun = t
         t = end if last else t + step
-        status = settle(act, place, t, begun, projected, q, qd, qdd)
+        status = settle(evaluate, place, t, begun, projected, q, qd, qdd)
         put(m.power, kw[0])
         counts[0] += 1
         # a step cut short by the end says nothing about the next one
@@ -135,10 +135,10 @@ def march_dop853(
         kept += 1
         if status != DONE:
             break
-        if len(marks) and (look_out(m, marks, step, q, qd) or beyond):
+        if len(event_functions) and (sign_changes(m, event_functions, step, q, qd) or beyond):
             status = LOOK
             break
-        if m.health[0] < trusted:
+        if m.row_independence[0] < reselect_below:
             status = RESELECT
             break
     return status, kept, t, h
@@ -146,14 +146,17 @@ def march_dop853(
 
 @lru_cache(maxsize=1)
 def dop853_loop() -> Any:
-    """Return the compiled loop; it is called with ``act`` in front."""
+    """Return the compiled loop; it is called with ``evaluate`` in front."""
     dense = types.Array(types.float64, 4, "C")
     numbers = [types.float64] * 8
     state = [VECTOR] * 4 + [VECTOR, MATRIX, MATRIX, MATRIX, MATRIX, dense]
     result: Any = types.Tuple  # the stubs leave it untyped
     result = result((types.int64, types.int64, types.float64, types.float64))
-    marks = numba.from_dtype(WATCH)[::1]
-    return compiled(march_dop853, result(ACT, MACHINE, marks, *numbers, types.boolean, *state, VECTOR))
+    event_functions = numba.from_dtype(EVENT_FUNCTION)[::1]
+    return compiled(
+        advance_dop853,
+        result(EVALUATE, KERNEL_STATE, event_functions, *numbers, types.boolean, *state, VECTOR),
+    )
 
 
 @kernel

@@ -12,34 +12,34 @@ from numba import types
 from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
 from mbplugin.dynamics.kernels.group import displace, increment_rate
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.events.watch import WATCH, look_out, overloaded
+from mbplugin.simulation.events.watch import EVENT_FUNCTION, overloaded, sign_changes
 from mbplugin.simulation.integrators.contract import Derivative
 from mbplugin.simulation.integrators.stage import keep, put, settle, stage
-from mbplugin.simulation.steppers.evaluate import ACT, Act
+from mbplugin.simulation.steppers.evaluate import EVALUATE, Evaluate
 from mbplugin.simulation.steppers.kernel_state import (
     DONE,
+    KERNEL_STATE,
     LOOK,
-    MACHINE,
     MATRIX,
     RESELECT,
     VECTOR,
-    Machine,
-    lend,
-    lent,
+    KernelState,
+    load_struct,
+    struct_pointer,
 )
 
 #: Degree of the dense output: the cubic of each of x and q̇ through both ends and their slopes.
 DEGREE = 3
 
 
-def march_rk4(
-    act: Act,
-    m: Machine,
-    marks: Records,
+def advance_rk4(
+    evaluate: Evaluate,
+    m: KernelState,
+    event_functions: Records,
     t: float,
     end: float,
     h: float,
-    trusted: float,
+    reselect_below: float,
     projected: bool,
     q: Array,
     qd: Array,
@@ -56,8 +56,8 @@ def march_rk4(
 
     Returns status, samples kept, time, and h.
     """
-    place = lend(m)
-    m = lent(place)
+    place = struct_pointer(m)
+    m = load_struct(place)
     nv, kept, taken, status = len(qd), 0, 0, DONE
     k1x, k2x, k3x, k4x = np.empty(nv), np.empty(nv), np.empty(nv), np.empty(nv)
     k1v, k2v, k3v, k4v = np.empty(nv), np.empty(nv), np.empty(nv), np.empty(nv)
@@ -73,29 +73,29 @@ def march_rk4(
         for j in range(nv):
             k1x[j], k1v[j] = qd[j], qdd[j]
             x[j], v[j] = 0.5 * step * k1x[j], qd[j] + 0.5 * step * k1v[j]
-        stage(act, place, now + 0.5 * step, now, q, x, v, at, k2x, k2v, k2w)
-        beyond = overloaded(m, marks)
+        stage(evaluate, place, now + 0.5 * step, now, q, x, v, at, k2x, k2v, k2w)
+        beyond = overloaded(m, event_functions)
         for j in range(nv):
             x[j], v[j] = 0.5 * step * k2x[j], qd[j] + 0.5 * step * k2v[j]
-        stage(act, place, now + 0.5 * step, now, q, x, v, at, k3x, k3v, k3w)
+        stage(evaluate, place, now + 0.5 * step, now, q, x, v, at, k3x, k3v, k3w)
         for j in range(nv):
             x[j], v[j] = step * k3x[j], qd[j] + step * k3v[j]
-        stage(act, place, now + step, now, q, x, v, at, k4x, k4v, k4w)
+        stage(evaluate, place, now + step, now, q, x, v, at, k4x, k4v, k4w)
         for j in range(nv):
             x[j] = step / 6.0 * (k1x[j] + 2.0 * k2x[j] + 2.0 * k3x[j] + k4x[j])
             v[j] = qd[j] + step / 6.0 * (k1v[j] + 2.0 * k2v[j] + 2.0 * k3v[j] + k4v[j])
         for i in range(3):
             work[i] += step / 6.0 * (k1w[i] + 2.0 * k2w[i] + 2.0 * k3w[i] + k4w[i])
-        displace(m.solids, q, x, at)
+        displace(m.composites, q, x, at)
         if len(dense):
             put(qdd, k1v)
             put(qd, k2v)
-            increment_rate(m.solids, x, v, k4x)
+            increment_rate(m.composites, x, v, k4x)
         put(at, q)
         put(v, qd)
         taken += 1
         t = now + step
-        status = settle(act, place, t, now, projected, q, qd, qdd)
+        status = settle(evaluate, place, t, now, projected, q, qd, qdd)
         put(m.power, k1w)
         if len(dense):
             cubic(step, x, k2v, k4x, k2v, qd, k1v, qdd, dense[kept])
@@ -103,10 +103,10 @@ def march_rk4(
         kept += 1
         if status != DONE:
             break
-        if len(marks) and (look_out(m, marks, step, q, qd) or beyond):
+        if len(event_functions) and (sign_changes(m, event_functions, step, q, qd) or beyond):
             status = LOOK
             break
-        if m.health[0] < trusted:
+        if m.row_independence[0] < reselect_below:
             status = RESELECT
             break
     return status, kept, t, h
@@ -114,14 +114,16 @@ def march_rk4(
 
 @lru_cache(maxsize=1)
 def rk4_loop() -> Any:
-    """Return the compiled loop; it is called with ``act`` in front."""
+    """Return the compiled loop; it is called with ``evaluate`` in front."""
     dense = types.Array(types.float64, 4, "C")
     numbers = [types.float64] * 4
     state = [VECTOR] * 4 + [VECTOR, MATRIX, MATRIX, MATRIX, MATRIX, dense]
     result: Any = types.Tuple  # the stubs leave it untyped
     result = result((types.int64, types.int64, types.float64, types.float64))
-    marks = numba.from_dtype(WATCH)[::1]
-    return compiled(march_rk4, result(ACT, MACHINE, marks, *numbers, types.boolean, *state))
+    event_functions = numba.from_dtype(EVENT_FUNCTION)[::1]
+    return compiled(
+        advance_rk4, result(EVALUATE, KERNEL_STATE, event_functions, *numbers, types.boolean, *state)
+    )
 
 
 @kernel

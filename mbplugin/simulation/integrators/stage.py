@@ -8,13 +8,13 @@ from mbplugin.dynamics.compiler.jit import kernel
 from mbplugin.dynamics.kernels.group import displace, increment_rate
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.projection import project
-from mbplugin.simulation.steppers.evaluate import ACCELERATE, PUSH, Act
-from mbplugin.simulation.steppers.kernel_state import DONE, MASSLESS, NOT_FINITE, lent
+from mbplugin.simulation.steppers.evaluate import ACCELERATE, FORWARD_DYNAMICS, Evaluate
+from mbplugin.simulation.steppers.kernel_state import DONE, MASSLESS, NOT_FINITE, load_struct
 
 
 @kernel
 def stage(
-    act: Act,
+    evaluate: Evaluate,
     place: int,
     t: float,
     begun: float,
@@ -27,10 +27,10 @@ def stage(
     kw: Array,
 ) -> bool:
     """Fill the derivatives of increment, rates and works; ``at`` (nq,) is room for q ∘ x."""
-    m = lent(place)
-    displace(m.solids, q, x, at)
-    regular: bool = act(place, ACCELERATE, t, begun, at, qd)
-    increment_rate(m.solids, x, qd, kx)
+    m = load_struct(place)
+    displace(m.composites, q, x, at)
+    regular: bool = evaluate(place, FORWARD_DYNAMICS, t, begun, at, qd)
+    increment_rate(m.composites, x, qd, kx)
     for j in range(len(qd)):
         kv[j] = m.rates[j].qdd
     for i in range(3):
@@ -40,15 +40,15 @@ def stage(
 
 @kernel
 def settle(
-    act: Act, place: int, t: float, begun: float, projected: bool, q: Array, qd: Array, qdd: Array
+    evaluate: Evaluate, place: int, t: float, begun: float, projected: bool, q: Array, qd: Array, qdd: Array
 ) -> int:
     """End a step at (q, qd): project in place, and fill the accelerations there."""
-    m = lent(place)
-    if projected and len(m.chosen):
-        if not project(act, place, t, begun, q, qd):
+    m = load_struct(place)
+    if projected and len(m.independent_rows):
+        if not project(evaluate, place, t, begun, q, qd):
             return MASSLESS
-        act(place, PUSH, t, begun, q, qd)
-    elif not act(place, ACCELERATE, t, begun, q, qd):
+        evaluate(place, ACCELERATE, t, begun, q, qd)
+    elif not evaluate(place, FORWARD_DYNAMICS, t, begun, q, qd):
         return MASSLESS
     total = 0.0
     for j in range(len(qd)):

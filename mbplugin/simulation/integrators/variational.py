@@ -20,22 +20,22 @@ from numba import types
 from mbplugin.dynamics.compiler.jit import Records, compiled
 from mbplugin.dynamics.kernels.group import increment_rate
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.events.watch import WATCH, look_out
+from mbplugin.simulation.events.watch import EVENT_FUNCTION, sign_changes
 from mbplugin.simulation.integrators.rk4 import cubic
 from mbplugin.simulation.integrators.stage import keep, settle
-from mbplugin.simulation.integrators.variational_step import ROOM, STEP, Room
-from mbplugin.simulation.steppers.evaluate import ACT, Act
+from mbplugin.simulation.integrators.variational_step import ROOM, STEP, Workspace
+from mbplugin.simulation.steppers.evaluate import EVALUATE, Evaluate
 from mbplugin.simulation.steppers.kernel_state import (
     DONE,
+    KERNEL_STATE,
     LOOK,
-    MACHINE,
     MATRIX,
     RESELECT,
     TOO_SMALL,
     VECTOR,
-    Machine,
-    lend,
-    lent,
+    KernelState,
+    load_struct,
+    struct_pointer,
 )
 
 #: Degree of the dense output.
@@ -44,17 +44,17 @@ DEGREE = 3
 _SMALLEST = 1e-6
 
 
-def march_variational(
-    act: Act,
-    impel: Act,
+def advance_variational(
+    evaluate: Evaluate,
+    discrete_forces: Evaluate,
     take_step: Any,
-    m: Machine,
-    room: Room,
-    marks: Records,
+    m: KernelState,
+    workspace: Workspace,
+    event_functions: Records,
     t: float,
     end: float,
     h: float,
-    trusted: float,
+    reselect_below: float,
     q: Array,
     qd: Array,
     qdd: Array,
@@ -72,8 +72,8 @@ def march_variational(
     A step that is too long for its equations to be solved is taken in parts. Returns status, samples kept,
     time, and h. ``counts`` (2,) adds up evaluations and steps that were tried in vain.
     """
-    place = lend(m)
-    m, kept, taken, part, status, begun = lent(place), 0, 0, 1.0, DONE, t
+    place = struct_pointer(m)
+    m, kept, taken, part, status, begun = load_struct(place), 0, 0, 1.0, DONE, t
     nv, driven = len(qd), m.power[2]
     old_qd, old_qdd, slope = np.empty(nv), np.empty(nv), np.empty(nv)
     while kept < len(out_t) and end - t > 1e-9 * h:
@@ -84,7 +84,7 @@ def march_variational(
             step = end - now
         for j in range(nv):
             old_qd[j], old_qdd[j] = qd[j], qdd[j]
-        tries = take_step(act, impel, place, now, step, q, qd, qdd, room)
+        tries = take_step(evaluate, discrete_forces, place, now, step, q, qd, qdd, workspace)
         if tries == 0:
             counts[1] += 1
             part *= 0.5
@@ -98,20 +98,20 @@ def march_variational(
         taken += 1
         if part < 1.0:
             begun, taken, part = t, 0, 2.0 * part
-        status = settle(act, place, t, now, True, q, qd, qdd)
+        status = settle(evaluate, place, t, now, True, q, qd, qdd)
         work[2] += 0.5 * step * (driven + m.power[2])
         driven = m.power[2]
         if len(dense):
-            increment_rate(m.solids, room.x, qd, slope)
-            cubic(step, room.x, old_qd, slope, old_qd, qd, old_qdd, qdd, dense[kept])
+            increment_rate(m.composites, workspace.x, qd, slope)
+            cubic(step, workspace.x, old_qd, slope, old_qd, qd, old_qdd, qdd, dense[kept])
         keep(kept, t, q, qd, qdd, work, out_t, out_q, out_qd, out_qdd, out_work)
         kept += 1
         if status != DONE:
             break
-        if len(marks) and look_out(m, marks, step, q, qd):
+        if len(event_functions) and sign_changes(m, event_functions, step, q, qd):
             status = LOOK
             break
-        if m.health[0] < trusted:
+        if m.row_independence[0] < reselect_below:
             status = RESELECT
             break
     return status, kept, t, h
@@ -119,11 +119,14 @@ def march_variational(
 
 @lru_cache(maxsize=1)
 def variational_loop() -> Any:
-    """Return the compiled loop; it is called with ``act``, ``impel`` and the step in front."""
+    """Return the compiled loop; it is called with ``evaluate``, ``discrete_forces`` and the step in front."""
     dense = types.Array(types.float64, 4, "C")
     numbers = [types.float64] * 4
     state = [VECTOR] * 4 + [VECTOR, MATRIX, MATRIX, MATRIX, MATRIX, dense]
     result: Any = types.Tuple  # the stubs leave it untyped
     result = result((types.int64, types.int64, types.float64, types.float64))
-    marks = numba.from_dtype(WATCH)[::1]
-    return compiled(march_variational, result(ACT, ACT, STEP, MACHINE, ROOM, marks, *numbers, *state, VECTOR))
+    event_functions = numba.from_dtype(EVENT_FUNCTION)[::1]
+    return compiled(
+        advance_variational,
+        result(EVALUATE, EVALUATE, STEP, KERNEL_STATE, ROOM, event_functions, *numbers, *state, VECTOR),
+    )

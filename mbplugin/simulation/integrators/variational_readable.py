@@ -19,8 +19,8 @@ from mbplugin.dynamics.kernels.resistance import resist
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import SINGULAR, row_in_rates, row_rate
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.steppers.evaluate import CONFIGURE, do
-from mbplugin.simulation.steppers.kernel_state import Machine
+from mbplugin.simulation.steppers.evaluate import KINEMATICS, evaluate_at
+from mbplugin.simulation.steppers.kernel_state import KernelState
 
 _ITERATIONS = 60
 #: A correction of an increment after which the next would be none, and one that will do where rounding
@@ -82,7 +82,7 @@ class VariationalStep:
 
     def __init__(
         self,
-        machine: Machine,
+        kernel_state: KernelState,
         prescribe: Callable[[float], None],
         control: Callable[[float, Array, Array], None],
         t: float,
@@ -90,18 +90,18 @@ class VariationalStep:
         q: Array,
         qd: Array,
     ) -> None:
-        self._machine, self._prescribe, self._control = machine, prescribe, control
+        self._kernel_state, self._prescribe, self._control = kernel_state, prescribe, control
         self._t, self._h, self._q, self._qd = t, h, q, qd
-        solids = machine.solids[1:]
+        composites = kernel_state.composites[1:]
         # where the three rates of each turn on the group begin
-        self._turns = (solids["qd_start"] + solids["freedoms"] - 3)[solids["quaternion"]].tolist()
+        self._turns = (composites["qd_start"] + composites["freedoms"] - 3)[composites["quaternion"]].tolist()
         self._configure(t, q, qd)
         self._p, self._J = self._mass() @ qd, self._rows()
 
     def solve(self, qdd: Array) -> Moved | None:
         """Return the end of the step, or None where its equations are not solved; ``qdd`` starts it."""
         h = self._h
-        x, impulse = h * (self._qd + 0.5 * h * qdd), 0.5 * h * self._machine.multipliers
+        x, impulse = h * (self._qd + 0.5 * h * qdd), 0.5 * h * self._kernel_state.multipliers
         best, since = np.inf, 0
         for n in range(1, _ITERATIONS + 1):
             middle = self._look_ahead(x)
@@ -121,49 +121,49 @@ class VariationalStep:
 
     def _look_ahead(self, x: Array) -> _Middle | None:
         """Evaluate end and midpoint of an increment; return None where M is singular or nothing finite."""
-        m, v = self._machine, x / self._h
+        m, v = self._kernel_state, x / self._h
         if not self._configure(self._t + self._h, self._moved(x), v):
             return None
-        gap = m.rows["phi"][m.chosen].copy()
+        gap = m.rows["phi"][m.independent_rows].copy()
         middle = self._moved(0.5 * x)
         if not self._configure(self._t + 0.5 * self._h, middle, v):
             return None
-        for k, i in enumerate(m.chosen):
+        for k, i in enumerate(m.independent_rows):
             row = m.rows[i]
             if not row["holonomic"] or (row["kind"] == RATE and row["coordinate"] < 0):
                 # a row without a position
-                gap[k] = self._h * (row_rate(m.solids, m.rows, m.terms, i, v) + row["bias"])
+                gap[k] = self._h * (row_rate(m.composites, m.rows, m.terms, i, v) + row["bias"])
         M, C = self._mass(), self._rows()
         return _Middle(M, C, gap, M @ v, self._forces(middle, v))
 
     def _forces(self, q: Array, v: Array) -> Array:
         """Return g (nv,) at the configured midpoint: ∂L/∂q and what acts besides."""
-        m = self._machine
-        momenta(m.solids, m.rates, v)
-        kinetic_slopes(m.solids, m.rates, v)
+        m = self._kernel_state
+        momenta(m.composites, m.rates, v)
+        kinetic_slopes(m.composites, m.rates, v)
         slopes = m.rates["qdd"].copy()
         m.power[:] = 0.0
-        gather(m.solids, m.rates, m.loads, m.springs, q, v, m.power)
-        resist(m.solids, m.rates, m.rows, m.terms, m.resistances, v, m.power)
-        collect_forces(m.solids, m.rates)
+        gather(m.composites, m.rates, m.loads, m.springs, q, v, m.power)
+        resist(m.composites, m.rates, m.rows, m.terms, m.resistances, v, m.power)
+        collect_forces(m.composites, m.rates)
         self._control(self._t + 0.5 * self._h, q, v)
         return np.asarray(m.rates["tau"] + slopes)
 
     def _correct(self, x: Array, impulse: Array, at: _Middle) -> tuple[Array, Array]:
         """Return δ and δλ with M δ − h Cᵀδλ = h · residual and C δ = −Φ: least in the metric M."""
-        m, h = self._machine, self._h
+        m, h = self._kernel_state, self._h
         carried = np.empty_like(x)
-        increment_rate(m.solids, x, at.P, carried)
+        increment_rate(m.composites, x, at.P, carried)
         gained = 0.5 * h * (at.g - self._cross(x, at.g, tangent=True))
         free = h * np.linalg.solve(at.M, self._p + self._J.T @ impulse - carried + gained)
-        unit, L = m.rows["unit"][m.chosen], np.linalg.cholesky(at.M)
+        unit, L = m.rows["unit"][m.independent_rows], np.linalg.cholesky(at.M)
         reach = np.linalg.pinv(np.linalg.solve(L, at.C.T * unit).T, rcond=SINGULAR)
         y = reach @ (-unit * (at.gap + at.C @ free))
         return np.asarray(free + np.linalg.solve(L.T, y), dtype=float), unit * (reach.T @ y) / h
 
     def _end(self, x: Array, impulse: Array, at: _Middle, corrections: int) -> Moved:
         """Return the end, with the rates that follow from p₊ = p + Cᵀλ + Δ × P + h g."""
-        q, power = self._moved(x), self._machine.power.copy()
+        q, power = self._moved(x), self._kernel_state.power.copy()
         self._configure(self._t + self._h, q, x / self._h)
         p = self._p + self._J.T @ impulse + self._cross(x, at.P) + self._h * at.g
         rates = np.asarray(np.linalg.solve(self._mass(), p), dtype=float)
@@ -172,25 +172,25 @@ class VariationalStep:
     def _configure(self, t: float, q: Array, qd: Array) -> bool:
         """Fill poses, inertias and rows; return whether M is regular."""
         self._prescribe(t)
-        return do(self._machine, CONFIGURE, t, q, qd, self._t)
+        return evaluate_at(self._kernel_state, KINEMATICS, t, q, qd, self._t)
 
     def _mass(self) -> Array:
-        m = self._machine
+        m = self._kernel_state
         M = np.zeros((len(m.rates), len(m.rates)))
-        mass_matrix(m.solids, m.rates, M)
+        mass_matrix(m.composites, m.rates, M)
         return M
 
     def _rows(self) -> Array:
         """Return the chosen rows in joint rates (r, nv)."""
-        m = self._machine
-        C = np.zeros((len(m.chosen), len(m.rates)))
-        for k, i in enumerate(m.chosen):
-            row_in_rates(m.solids, m.rates, m.rows, m.terms, i, 1.0, C[k])
+        m = self._kernel_state
+        C = np.zeros((len(m.independent_rows), len(m.rates)))
+        for k, i in enumerate(m.independent_rows):
+            row_in_rates(m.composites, m.rates, m.rows, m.terms, i, 1.0, C[k])
         return C
 
     def _moved(self, x: Array) -> Array:
         q = np.empty_like(self._q)
-        displace(self._machine.solids, self._q, x, q)
+        displace(self._kernel_state.composites, self._q, x, q)
         return q
 
     def _cross(self, x: Array, a: Array, tangent: bool = False) -> Array:

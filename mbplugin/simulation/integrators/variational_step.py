@@ -28,8 +28,15 @@ from mbplugin.dynamics.kernels.resistance import resist
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import row_acceleration, row_in_rates, row_rate
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.steppers.evaluate import ACT, CONFIGURE, LEAP, SIGNATURE, SPLIT, Act
-from mbplugin.simulation.steppers.kernel_state import MATRIX, VECTOR, Machine, lent
+from mbplugin.simulation.steppers.evaluate import (
+    EVALUATE,
+    FACTORIZE,
+    IMPULSE,
+    KINEMATICS,
+    SIGNATURE,
+    Evaluate,
+)
+from mbplugin.simulation.steppers.kernel_state import MATRIX, VECTOR, KernelState, load_struct
 
 _ITERATIONS = 60
 #: A correction of an increment after which the next would be none, and one that will do where rounding
@@ -38,11 +45,11 @@ _SOLVED, _STALLED = (1e-14, 1e-17), (1e-11, 1e-14)
 #: Corrections in a row, none of them the smallest so far, after which nothing is gained any more: of
 #: those that will do, and of others.
 _PATIENCE = (2, 8)
-#: What ``impel`` does, in this order; the numbers add up.
+#: What ``discrete_forces`` does, in this order; the numbers add up.
 MOMENTA, SLOPES, FREE = 1, 2, 4
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """What a step works with.
 
     Parameters
@@ -70,85 +77,95 @@ class Room(NamedTuple):
     phi: Array
 
 
-def make_room(r: int, nq: int, nv: int) -> Room:
+def make_workspace(r: int, nq: int, nv: int) -> Workspace:
     """Return room for steps with r chosen rows."""
     p, x, P, g, v, step = (np.zeros(nv) for _ in range(6))
-    return Room(np.zeros((r, nv)), p, x, P, g, v, step, np.zeros(nq), np.zeros(r), np.zeros(r))
+    return Workspace(np.zeros((r, nv)), p, x, P, g, v, step, np.zeros(nq), np.zeros(r), np.zeros(r))
 
 
-def impel(place: int, what: int, t: float, begun: float, q: Array, qd: Array) -> bool:
+def discrete_forces(place: int, what: int, t: float, begun: float, q: Array, qd: Array) -> bool:
     """Do what is asked at a configured state.
 
     MOMENTA fills ``u`` of the rates with ∂L/∂q̇; SLOPES, after it, ``tau`` with ∂L/∂q plus what acts
     besides; FREE fills ``qdd`` with M⁻¹ ``tau`` and ``a`` of the solids with what follows from it.
     """
-    m = lent(place)
+    m = load_struct(place)
     if what & MOMENTA:
-        momenta(m.solids, m.rates, qd)
+        momenta(m.composites, m.rates, qd)
     if what & SLOPES:
-        kinetic_slopes(m.solids, m.rates, qd)
+        kinetic_slopes(m.composites, m.rates, qd)
         for i in range(3):
             m.power[i] = 0.0
-        gather(m.solids, m.rates, m.loads, m.springs, q, qd, m.power)
-        resist(m.solids, m.rates, m.rows, m.terms, m.resistances, qd, m.power)
-        collect_forces(m.solids, m.rates)
+        gather(m.composites, m.rates, m.loads, m.springs, q, qd, m.power)
+        resist(m.composites, m.rates, m.rows, m.terms, m.resistances, qd, m.power)
+        collect_forces(m.composites, m.rates)
         for j in range(len(qd)):
             m.rates[j].tau += m.rates[j].qdd
     if what & FREE:
-        for k in range(1, len(m.solids)):
+        for k in range(1, len(m.composites)):
             for i in range(6):
-                m.solids[k].f[i] = 0.0
-        inward(m.solids, m.rates, False)
-        outward(m.solids, m.rates, False)
+                m.composites[k].f[i] = 0.0
+        inward(m.composites, m.rates, False)
+        outward(m.composites, m.rates, False)
     return True
 
 
 @lru_cache(maxsize=1)
-def compiled_impel() -> Act:
-    """Return ``impel``, compiled or from the cache."""
-    return compiled(impel, SIGNATURE)
+def compiled_discrete_forces() -> Evaluate:
+    """Return ``discrete_forces``, compiled or from the cache."""
+    return compiled(discrete_forces, SIGNATURE)
 
 
 _named_tuple: Any = types.NamedTuple  # the stubs leave it untyped
 #: The room as the compiler knows it, and how the step is called.
-ROOM = _named_tuple([MATRIX, *[VECTOR] * 9], Room)
-_STEP = types.int64(ACT, ACT, types.intp, types.float64, types.float64, VECTOR, VECTOR, VECTOR, ROOM)
+ROOM = _named_tuple([MATRIX, *[VECTOR] * 9], Workspace)
+_STEP = types.int64(
+    EVALUATE, EVALUATE, types.intp, types.float64, types.float64, VECTOR, VECTOR, VECTOR, ROOM
+)
 #: The step as the loop gets it: a pointer.
 STEP = types.FunctionType(_STEP)
 
 
 def variational_step(
-    act: Act, impel: Act, place: int, t: float, h: float, q: Array, qd: Array, qdd: Array, room: Room
+    evaluate: Evaluate,
+    discrete_forces: Evaluate,
+    place: int,
+    t: float,
+    h: float,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    workspace: Workspace,
 ) -> int:
     """Take a step in place; return the number of corrections, or zero where the equations are not solved.
 
     ``power`` is that at the midpoint; without a solution q and qd stay as they are.
     """
-    m = lent(place)
-    act(place, CONFIGURE, t, t, q, qd)
-    impel(place, MOMENTA, t, t, q, qd)
-    for i in range(len(m.chosen)):
+    m = load_struct(place)
+    evaluate(place, KINEMATICS, t, t, q, qd)
+    discrete_forces(place, MOMENTA, t, t, q, qd)
+    for i in range(len(m.independent_rows)):
         for j in range(len(qd)):
-            room.J[i, j] = 0.0
-        row_in_rates(m.solids, m.rates, m.rows, m.terms, m.chosen[i], 1.0, room.J[i])
-        room.impulse[i] = 0.5 * h * m.multipliers[i]
+            workspace.J[i, j] = 0.0
+        row_in_rates(m.composites, m.rates, m.rows, m.terms, m.independent_rows[i], 1.0, workspace.J[i])
+        workspace.impulse[i] = 0.5 * h * m.multipliers[i]
     for j in range(len(qd)):
-        room.p[j] = m.rates[j].u
-        room.x[j] = h * (qd[j] + 0.5 * h * qdd[j])
+        workspace.p[j] = m.rates[j].u
+        workspace.x[j] = h * (qd[j] + 0.5 * h * qdd[j])
     best, since = np.inf, 0
     for n in range(1, _ITERATIONS + 1):
-        _look_ahead(act, impel, place, t, h, q, room, n == 1)
-        _correct(act, impel, place, t, h, room)
+        _look_ahead(evaluate, discrete_forces, place, t, h, q, workspace, n == 1)
+        _correct(evaluate, discrete_forces, place, t, h, workspace)
         size, change = 0.0, 0.0
         for j in range(len(qd)):
-            room.x[j] += room.step[j]
-            size = max(size, abs(room.x[j]))
-            change = max(change, abs(room.step[j]))
+            workspace.x[j] += workspace.step[j]
+            size = max(size, abs(workspace.x[j]))
+            change = max(change, abs(workspace.step[j]))
         since = 0 if change < best else since + 1
         best = min(best, change)
         stalled = since >= _PATIENCE[0] and change <= _STALLED[0] * size + _STALLED[1]
         if stalled or change <= _SOLVED[0] * size + _SOLVED[1]:
-            _end(act, impel, place, t, h, q, qd, room)
+            _end(evaluate, discrete_forces, place, t, h, q, qd, workspace)
             return n
         if since >= _PATIENCE[1]:
             return 0
@@ -163,86 +180,112 @@ def compiled_step() -> Any:
 
 @kernel
 def _look_ahead(
-    act: Act, impel: Act, place: int, t: float, h: float, q: Array, room: Room, first: bool
+    evaluate: Evaluate,
+    discrete_forces: Evaluate,
+    place: int,
+    t: float,
+    h: float,
+    q: Array,
+    workspace: Workspace,
+    first: bool,
 ) -> None:
     """Fill residuals of the rows, and momenta and what changes them at the midpoint."""
-    m = lent(place)
-    for j in range(len(room.x)):
-        room.v[j] = room.x[j] / h
-        room.step[j] = 0.5 * room.x[j]
-    if len(m.chosen):
-        displace(m.solids, q, room.x, room.at)
-        act(place, CONFIGURE, t + h, t, room.at, room.v)
-        for i in range(len(m.chosen)):
-            room.phi[i] = m.rows[m.chosen[i]].phi
-    displace(m.solids, q, room.step, room.at)
-    act(place, CONFIGURE | SPLIT if first else CONFIGURE, t + 0.5 * h, t, room.at, room.v)
-    for i in range(len(m.chosen)):
-        row = m.rows[m.chosen[i]]
+    m = load_struct(place)
+    for j in range(len(workspace.x)):
+        workspace.v[j] = workspace.x[j] / h
+        workspace.step[j] = 0.5 * workspace.x[j]
+    if len(m.independent_rows):
+        displace(m.composites, q, workspace.x, workspace.at)
+        evaluate(place, KINEMATICS, t + h, t, workspace.at, workspace.v)
+        for i in range(len(m.independent_rows)):
+            workspace.phi[i] = m.rows[m.independent_rows[i]].phi
+    displace(m.composites, q, workspace.step, workspace.at)
+    evaluate(
+        place, KINEMATICS | FACTORIZE if first else KINEMATICS, t + 0.5 * h, t, workspace.at, workspace.v
+    )
+    for i in range(len(m.independent_rows)):
+        row = m.rows[m.independent_rows[i]]
         if not row.holonomic or (row.kind == RATE and row.coordinate < 0):
-            room.phi[i] = h * (row_rate(m.solids, m.rows, m.terms, m.chosen[i], room.v) + row.bias)
-    impel(place, MOMENTA | SLOPES, t, t, room.at, room.v)
-    for j in range(len(room.x)):
-        room.P[j] = m.rates[j].u
-        room.g[j] = m.rates[j].tau
+            workspace.phi[i] = h * (
+                row_rate(m.composites, m.rows, m.terms, m.independent_rows[i], workspace.v) + row.bias
+            )
+    discrete_forces(place, MOMENTA | SLOPES, t, t, workspace.at, workspace.v)
+    for j in range(len(workspace.x)):
+        workspace.P[j] = m.rates[j].u
+        workspace.g[j] = m.rates[j].tau
 
 
 @kernel
-def _correct(act: Act, impel: Act, place: int, t: float, h: float, room: Room) -> None:
+def _correct(
+    evaluate: Evaluate, discrete_forces: Evaluate, place: int, t: float, h: float, workspace: Workspace
+) -> None:
     """Correct λ, and fill the correction δ of x:  M δ − h Cᵀδλ = h · residual,  C δ = −Φ."""
-    m = lent(place)
-    increment_rate(m.solids, room.x, room.P, room.step)
-    for j in range(len(room.x)):
-        m.rates[j].tau = h * (room.p[j] - room.step[j] + 0.5 * h * room.g[j] + _pulled(room, j))
-    _add_cross(m, room.x, room.g, True, -0.5 * h * h)
-    impel(place, FREE, t, t, room.at, room.v)
-    for j in range(len(room.x)):
-        room.step[j] = m.rates[j].qdd
-    if len(m.chosen) == 0:
+    m = load_struct(place)
+    increment_rate(m.composites, workspace.x, workspace.P, workspace.step)
+    for j in range(len(workspace.x)):
+        m.rates[j].tau = h * (
+            workspace.p[j] - workspace.step[j] + 0.5 * h * workspace.g[j] + _pulled(workspace, j)
+        )
+    _add_cross(m, workspace.x, workspace.g, True, -0.5 * h * h)
+    discrete_forces(place, FREE, t, t, workspace.at, workspace.v)
+    for j in range(len(workspace.x)):
+        workspace.step[j] = m.rates[j].qdd
+    if len(m.independent_rows) == 0:
         return
-    for i in range(len(m.chosen)):
-        gap = room.phi[i] + row_acceleration(m.solids, m.rates, m.rows, m.terms, m.chosen[i])
-        m.gap[i] = -m.rows[m.chosen[i]].unit * gap
-    act(place, LEAP, t, t, room.at, room.v)
-    for j in range(len(room.x)):
-        room.step[j] += m.rates[j].qdd
-    for i in range(len(m.chosen)):
-        room.impulse[i] += m.multipliers[i] / h
+    for i in range(len(m.independent_rows)):
+        gap = workspace.phi[i] + row_acceleration(
+            m.composites, m.rates, m.rows, m.terms, m.independent_rows[i]
+        )
+        m.gap[i] = -m.rows[m.independent_rows[i]].unit * gap
+    evaluate(place, IMPULSE, t, t, workspace.at, workspace.v)
+    for j in range(len(workspace.x)):
+        workspace.step[j] += m.rates[j].qdd
+    for i in range(len(m.independent_rows)):
+        workspace.impulse[i] += m.multipliers[i] / h
 
 
 @kernel
-def _end(act: Act, impel: Act, place: int, t: float, h: float, q: Array, qd: Array, room: Room) -> None:
+def _end(
+    evaluate: Evaluate,
+    discrete_forces: Evaluate,
+    place: int,
+    t: float,
+    h: float,
+    q: Array,
+    qd: Array,
+    workspace: Workspace,
+) -> None:
     """Put q to the end, and qd to the rates that follow from the momenta there."""
-    m = lent(place)
-    displace(m.solids, q, room.x, room.at)
+    m = load_struct(place)
+    displace(m.composites, q, workspace.x, workspace.at)
     for i in range(len(q)):
-        q[i] = room.at[i]
-    act(place, CONFIGURE, t + h, t, q, room.v)
+        q[i] = workspace.at[i]
+    evaluate(place, KINEMATICS, t + h, t, q, workspace.v)
     for j in range(len(qd)):
-        m.rates[j].tau = room.p[j] + h * room.g[j] + _pulled(room, j)
-    _add_cross(m, room.x, room.P, False, 1.0)
-    impel(place, FREE, t, t, q, qd)
+        m.rates[j].tau = workspace.p[j] + h * workspace.g[j] + _pulled(workspace, j)
+    _add_cross(m, workspace.x, workspace.P, False, 1.0)
+    discrete_forces(place, FREE, t, t, q, qd)
     for j in range(len(qd)):
         qd[j] = m.rates[j].qdd
 
 
 @kernel
-def _pulled(room: Room, j: int) -> float:
+def _pulled(workspace: Workspace, j: int) -> float:
     """Return element j of Cᵀλ at the start."""
     total = 0.0
-    for i in range(len(room.impulse)):
-        total += room.J[i, j] * room.impulse[i]
+    for i in range(len(workspace.impulse)):
+        total += workspace.J[i, j] * workspace.impulse[i]
     return total
 
 
 @kernel
-def _add_cross(m: Machine, x: Array, a: Array, tangent: bool, size: float) -> None:
+def _add_cross(m: KernelState, x: Array, a: Array, tangent: bool, size: float) -> None:
     """Add ``size`` Δ × a to ``tau`` of turns on the group, ``tangent``: times tan(|Δ|/4)/|Δ|."""
-    for k in range(1, len(m.solids)):
-        me = m.solids[k]
-        if not me.quaternion:
+    for k in range(1, len(m.composites)):
+        composite = m.composites[k]
+        if not composite.quaternion:
             continue
-        j = me.qd_start + me.freedoms - 3
+        j = composite.qd_start + composite.freedoms - 3
         angle = sqrt(x[j] * x[j] + x[j + 1] * x[j + 1] + x[j + 2] * x[j + 2])
         part = size
         if tangent:

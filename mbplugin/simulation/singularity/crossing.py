@@ -14,8 +14,8 @@ import numpy as np
 from mbplugin.dynamics.kernels.group import displace, increment_rate
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.integrators.contract import Step
-from mbplugin.simulation.steppers.compiled import March, State
-from mbplugin.simulation.steppers.kernel_state import Machine
+from mbplugin.simulation.steppers.compiled import State, Stepper
+from mbplugin.simulation.steppers.kernel_state import KernelState
 
 #: Stages; even, so that none lies in the middle.
 _STAGES = 6
@@ -43,7 +43,7 @@ _TO_END = _INTEGRALS.sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
-class Crossed:
+class CollocationStep:
     """A step across.
 
     Parameters
@@ -61,26 +61,32 @@ class Crossed:
     weakest: float
 
 
-def cross(march: March, machine: Machine, start: State, length: float) -> Crossed | None:
+def collocation_step(
+    stepper: Stepper, kernel_state: KernelState, start: State, length: float
+) -> CollocationStep | None:
     """Return the step of a length (s) from a state, or None where it does not stay on one branch."""
     nv = len(start.qd)
     slopes, accelerations = np.tile(start.qd, (_STAGES, 1)), np.zeros((_STAGES, nv))
-    powers, health, change = np.zeros((_STAGES, 3)), np.zeros(_STAGES), np.inf
+    powers, row_independence, change = np.zeros((_STAGES, 3)), np.zeros(_STAGES), np.inf
     for _ in range(_ITERATIONS):
         before = accelerations.copy()
         for i in range(_STAGES):
             x = length * _TO_NODES[i] @ slopes
-            at = _moved(machine, start, NODES[i] * length, x, length * _TO_NODES[i] @ accelerations)
-            march.settle(machine, at)
-            increment_rate(machine.solids, x, at.qd, slopes[i])
-            accelerations[i], powers[i], health[i] = at.qdd, machine.power, machine.health[0]
+            at = _moved(kernel_state, start, NODES[i] * length, x, length * _TO_NODES[i] @ accelerations)
+            stepper.settle(kernel_state, at)
+            increment_rate(kernel_state.composites, x, at.qd, slopes[i])
+            accelerations[i], powers[i], row_independence[i] = (
+                at.qdd,
+                kernel_state.power,
+                kernel_state.row_independence[0],
+            )
         last, change = change, length * float(np.abs(accelerations - before).max(initial=0.0))
         if not change < last or change <= _STILL * (1.0 + np.abs(slopes).max(initial=0.0)):
             break
     x, dqd = length * _TO_END @ slopes, length * _TO_END @ accelerations
-    end = _moved(machine, start, length, x, dqd)
+    end = _moved(kernel_state, start, length, x, dqd)
     aimed = end.copy()
-    march.settle(machine, end)
+    stepper.settle(kernel_state, end)
     end.work += length * _TO_END @ powers
     end.h = start.h
     size = max(float(np.abs(x).max(initial=0.0)), float(np.abs(dqd).max(initial=0.0)))
@@ -90,11 +96,13 @@ def cross(march: March, machine: Machine, start: State, length: float) -> Crosse
     polynomial = length * np.stack((_INTEGRALS.T @ slopes, _INTEGRALS.T @ accelerations), axis=1)
     polynomial[0, 1] += start.qd
     step = Step(start.t, length, start.q, start.qd, polynomial, np.array([start.work, end.work]))
-    return Crossed(end, step, min(float(health.min()), float(machine.health[0])))
+    return CollocationStep(
+        end, step, min(float(row_independence.min()), float(kernel_state.row_independence[0]))
+    )
 
 
-def _moved(machine: Machine, start: State, time: float, x: Array, rise: Array) -> State:
+def _moved(kernel_state: KernelState, start: State, time: float, x: Array, rise: Array) -> State:
     """Return the state after a time, an increment and a change of rates."""
     q = np.empty_like(start.q)
-    displace(machine.solids, start.q, x, q)
+    displace(kernel_state.composites, start.q, x, q)
     return State(start.t + time, q, start.qd + rise, np.zeros_like(start.qd), start.work.copy())

@@ -8,8 +8,8 @@ import numpy as np
 
 from mbplugin.dynamics.kernels.group import displace
 from mbplugin.simulation.active_set.activation import Activation
-from mbplugin.simulation.singularity.crossing import Crossed, cross
-from mbplugin.simulation.steppers.compiled import March, State
+from mbplugin.simulation.singularity.crossing import CollocationStep, collocation_step
+from mbplugin.simulation.steppers.compiled import State, Stepper
 from mbplugin.simulation.trajectory.record import Record, make_step, sample
 
 #: Rows whose own share falls below this part of the best seen are weak: a singular pose is near.
@@ -28,39 +28,39 @@ _STEPS = 4096
 class Passage:
     """The singular poses of a run."""
 
-    def __init__(self, march: March, activation: Activation) -> None:
-        self._march, self._activation = march, activation
+    def __init__(self, stepper: Stepper, activation: Activation) -> None:
+        self._march, self._activation = stepper, activation
         self.best = 0.0
         #: The last instant at which something has changed, s: nothing before it is taken up again.
         self.since = 0.0
 
     def note(self) -> None:
         """Remember how clear the rows are that have just been chosen."""
-        self.best = max(self.best, self._activation.health)
+        self.best = max(self.best, self._activation.row_independence)
 
     def is_weak(self) -> bool:
         """Return whether the chosen rows are nearly dependent, as they have just been chosen."""
         self.note()
-        return self._activation.health < WEAK * self.best
+        return self._activation.row_independence < WEAK * self.best
 
-    def leave(self, state: State) -> Crossed | None:
+    def escape(self, state: State) -> CollocationStep | None:
         """Return a step away from a singular pose at which a run starts, along its rates, if there is one."""
-        act, speed = self._activation, float(np.abs(state.qd).max(initial=0.0))
+        active, speed = self._activation, float(np.abs(state.qd).max(initial=0.0))
         for size in _AWAY if speed > 0 else ():
             ahead = self._ahead(state, size / speed)
-            act.refresh(self._march, ahead)
-            if not act.missing:
-                crossed = cross(self._march, act.machine, state, size / speed)
+            active.refresh(self._march, ahead)
+            if not active.missing:
+                crossed = collocation_step(self._march, active.kernel_state, state, size / speed)
                 if crossed is not None:
                     return crossed
         return None
 
-    def cross(self, record: Record, state: State, end: float) -> Crossed | None:
+    def collocation_step(self, record: Record, state: State, end: float) -> CollocationStep | None:
         """Go back to where the rows were clear, up to the pose again, and across; None where that fails.
 
         The record is left as it was at the beginning of the step that is returned.
         """
-        act, march = self._activation, self._march
+        active, stepper = self._activation, self._march
         low = state.copy()
         share_low = self._share(low)
         start, share = self._clear_sample(record)
@@ -70,33 +70,35 @@ class Passage:
         begin = min(start.t + (share - _CLEAR * self.best) / slope, low.t)
         approach = start.copy()
         steps = []
-        act.refresh(march, approach)
+        active.refresh(stepper, approach)
         if begin > approach.t + 1e-12:
             approach.h = begin - approach.t
             before = approach.copy()
-            _, chunk, count = march.advance(act.machine, act.marks[:0], approach, begin, 0.0, _STEPS)
+            _, chunk, count = stepper.advance(
+                active.kernel_state, active.event_functions[:0], approach, begin, 0.0, _STEPS
+            )
             if approach.t < begin * (1 - 1e-12):
                 return None
             for k in range(count):
                 now = sample(chunk, k)
                 steps.append((now, make_step(before, now, chunk.dense[k]) if len(chunk.dense) else None))
                 before = now
-            act.refresh(march, approach)
+            active.refresh(stepper, approach)
         crossed = self._across(approach, end)
         if crossed is None:
             return None
         record.back_to(start.t)
         for now, step in steps:
-            record.add(now, act.segment)
+            record.add(now, active.segment)
             if step is not None:
                 record.steps.append(step)
         return crossed
 
-    def _across(self, state: State, end: float) -> Crossed | None:
+    def _across(self, state: State, end: float) -> CollocationStep | None:
         half = self._time_to_pose(state)
         for factor in _LENGTHS if half > 0 else ():
             length = min(2.0 * factor * half, end - state.t)
-            crossed = cross(self._march, self._activation.machine, state, length)
+            crossed = collocation_step(self._march, self._activation.kernel_state, state, length)
             if crossed is not None:
                 return crossed
         return None
@@ -116,13 +118,13 @@ class Passage:
         return 2.0 * time
 
     def _share(self, state: State) -> float:
-        self._march.evaluate(self._activation.machine, state)
-        return float(self._activation.machine.health[0])
+        self._march.evaluate(self._activation.kernel_state, state)
+        return float(self._activation.kernel_state.row_independence[0])
 
     def _ahead(self, state: State, time: float) -> State:
         ahead = state.copy()
         x = time * state.qd + 0.5 * time**2 * state.qdd
-        displace(self._activation.machine.solids, state.q, x, ahead.q)
+        displace(self._activation.kernel_state.composites, state.q, x, ahead.q)
         ahead.qd += time * state.qdd
         ahead.t += time
         return ahead

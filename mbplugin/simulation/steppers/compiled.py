@@ -15,11 +15,15 @@ from mbplugin.simulation.integrators.rk4 import DEGREE as RK4_DEGREE
 from mbplugin.simulation.integrators.rk4 import rk4_loop
 from mbplugin.simulation.integrators.variational import DEGREE as VARIATIONAL_DEGREE
 from mbplugin.simulation.integrators.variational import variational_loop
-from mbplugin.simulation.integrators.variational_step import compiled_impel, compiled_step, make_room
+from mbplugin.simulation.integrators.variational_step import (
+    compiled_discrete_forces,
+    compiled_step,
+    make_workspace,
+)
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.projection import project_state
-from mbplugin.simulation.steppers.evaluate import ACCELERATE, compiled_act, do
-from mbplugin.simulation.steppers.kernel_state import Machine
+from mbplugin.simulation.steppers.evaluate import FORWARD_DYNAMICS, compiled_evaluate, evaluate_at
+from mbplugin.simulation.steppers.kernel_state import KernelState
 
 #: A rejected step may be due to a singular pose when a row has lost this much towards being chosen anew.
 NEAR_SINGULAR = 5.0
@@ -44,28 +48,34 @@ class State:
         return State(self.t, self.q.copy(), self.qd.copy(), self.qdd.copy(), self.work.copy(), self.h)
 
 
-class March(Protocol):
+class Stepper(Protocol):
     """What a run needs of a set of loops."""
 
     counts: Array
 
-    def settle(self, machine: Machine, state: State, begun: float | None = None) -> None:
+    def settle(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
         """Project a state and fill its accelerations, those of a step that has begun at a time, s."""
 
-    def evaluate(self, machine: Machine, state: State, begun: float | None = None) -> None:
+    def evaluate(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
         """Fill the accelerations of a state, of a step that has begun at a time (s), or begins here."""
 
-    def fill(self, machine: Machine, state: State, begun: float | None = None) -> None:
+    def fill(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
         """Fill accelerations and multipliers of the machine, whatever formulation moves the mechanism."""
 
     def advance(
-        self, machine: Machine, marks: AnyArray, state: State, end: float, trusted: float, steps: int = 0
+        self,
+        kernel_state: KernelState,
+        event_functions: AnyArray,
+        state: State,
+        end: float,
+        reselect_below: float,
+        steps: int = 0,
     ) -> tuple[int, Chunk, int]:
         """Take steps in place until ``end``, or a chunk; return status, samples and their number."""
         ...
 
 
-class CompiledMarch:
+class CompiledStepper:
     """The compiled loops, for one set of options."""
 
     def __init__(self, options: Options, dense: bool) -> None:
@@ -73,45 +83,57 @@ class CompiledMarch:
         self._dense = dense
         self.counts: Array = np.zeros(2)
 
-    def settle(self, machine: Machine, state: State, begun: float | None = None) -> None:
+    def settle(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
         """Project a state and fill its accelerations, those of a step that has begun at a time, s."""
         if self._options.stabilization == "projection":
-            project_state(machine, state.t, state.q, state.qd)
-        self.evaluate(machine, state, begun)
+            project_state(kernel_state, state.t, state.q, state.qd)
+        self.evaluate(kernel_state, state, begun)
 
-    def evaluate(self, machine: Machine, state: State, begun: float | None = None) -> None:
+    def evaluate(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
         """Fill the accelerations of a state, of a step that has begun at a time (s), or begins here."""
-        self.fill(machine, state, begun)
-        state.qdd[:] = machine.rates["qdd"]
+        self.fill(kernel_state, state, begun)
+        state.qdd[:] = kernel_state.rates["qdd"]
 
-    def fill(self, machine: Machine, state: State, begun: float | None = None) -> None:
+    def fill(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
         """Fill accelerations and multipliers of the machine."""
-        do(machine, ACCELERATE, state.t, state.q, state.qd, begun)
+        evaluate_at(kernel_state, FORWARD_DYNAMICS, state.t, state.q, state.qd, begun)
 
     def advance(
-        self, machine: Machine, marks: AnyArray, state: State, end: float, trusted: float, steps: int = 0
+        self,
+        kernel_state: KernelState,
+        event_functions: AnyArray,
+        state: State,
+        end: float,
+        reselect_below: float,
+        steps: int = 0,
     ) -> tuple[int, Chunk, int]:
         """Take steps in place until ``end``, or a chunk; return status, samples and their number."""
         o = self._options
-        room = steps or _room(machine, o.integrator)
-        chunk = make_chunk(room, len(state.q), len(state.qd), _DEGREE[o.integrator], self._dense)
+        workspace = steps or _steps_per_call(kernel_state, o.integrator)
+        chunk = make_chunk(workspace, len(state.q), len(state.qd), _DEGREE[o.integrator], self._dense)
         projected = o.stabilization == "projection"
         common = (state.q, state.qd, state.qdd, state.work)
         out = (chunk.time, chunk.q, chunk.qd, chunk.qdd, chunk.work, chunk.dense)
         if o.integrator == "rk4":
-            control = (state.t, end, state.h, trusted)
-            result = rk4_loop()(compiled_act(), machine, marks, *control, projected, *common, *out)
+            control = (state.t, end, state.h, reselect_below)
+            result = rk4_loop()(
+                compiled_evaluate(), kernel_state, event_functions, *control, projected, *common, *out
+            )
         elif o.integrator == "variational":
-            code = (compiled_act(), compiled_impel(), compiled_step())
-            working = (machine, make_room(len(machine.chosen), len(state.q), len(state.qd)), marks)
-            control = (state.t, end, state.h, trusted)
+            code = (compiled_evaluate(), compiled_discrete_forces(), compiled_step())
+            working = (
+                kernel_state,
+                make_workspace(len(kernel_state.independent_rows), len(state.q), len(state.qd)),
+                event_functions,
+            )
+            control = (state.t, end, state.h, reselect_below)
             result = variational_loop()(*code, *working, *control, *common, *out, self.counts)
         else:
-            tolerance = (o.largest_step, o.rtol, o.atol, trusted, NEAR_SINGULAR * trusted)
+            tolerance = (o.largest_step, o.rtol, o.atol, reselect_below, NEAR_SINGULAR * reselect_below)
             result = dop853_loop()(
-                compiled_act(),
-                machine,
-                marks,
+                compiled_evaluate(),
+                kernel_state,
+                event_functions,
                 state.t,
                 end,
                 state.h,
@@ -127,7 +149,7 @@ class CompiledMarch:
         return int(status), chunk, int(kept)
 
 
-def _room(machine: Machine, integrator: str) -> int:
+def _steps_per_call(kernel_state: KernelState, integrator: str) -> int:
     """Return after how many steps, some 50 ms, a loop comes back to show progress or be interrupted."""
-    cost = 1 + len(machine.rates) + len(machine.chosen) ** 2
+    cost = 1 + len(kernel_state.rates) + len(kernel_state.independent_rows) ** 2
     return min(max(_WORK // (cost * _STAGES[integrator]), 16), 4096)

@@ -1,7 +1,7 @@
 """The one function through which the step loops reach the recursions.
 
 A loop that the compiler could see through would be compiled together with all recursions below it, once
-for every loop. They are compiled once, behind ``act``; loops call it through a pointer.
+for every loop. They are compiled once, behind ``evaluate``; loops call it through a pointer.
 """
 
 from __future__ import annotations
@@ -19,114 +19,124 @@ from mbplugin.dynamics.kernels.forces import gather
 from mbplugin.dynamics.kernels.motion import move
 from mbplugin.dynamics.kernels.resistance import resist
 from mbplugin.dynamics.kernels.row_evaluation import update_rows
-from mbplugin.dynamics.kernels.solve import constrain, decompose, jump
+from mbplugin.dynamics.kernels.solve import constrain, decompose, impulsive_rates
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.steppers.kernel_state import INDICES, MACHINE, VECTOR, WORDS, Machine, lay_down, lent
+from mbplugin.simulation.steppers.kernel_state import (
+    INDICES,
+    KERNEL_STATE,
+    VECTOR,
+    WORDS,
+    KernelState,
+    load_struct,
+    store_struct,
+)
 
-#: What ``act`` does, in this order; the numbers add up.
-CONFIGURE, SPLIT, PUSH, LEAP = 1, 2, 4, 8
-ACCELERATE = CONFIGURE | SPLIT | PUSH
+#: What ``evaluate`` does, in this order; the numbers add up.
+KINEMATICS, FACTORIZE, ACCELERATE, IMPULSE = 1, 2, 4, 8
+FORWARD_DYNAMICS = KINEMATICS | FACTORIZE | ACCELERATE
 
-#: ``act`` as the loops get it: called with (place, what, t, begun, q, qd).
-Act = Any
+#: ``evaluate`` as the loops get it: called with (place, what, t, begun, q, qd).
+Evaluate = Any
 
 
-def act(place: int, what: int, t: float, begun: float, q: Array, qd: Array) -> bool:
+def evaluate(place: int, what: int, t: float, begun: float, q: Array, qd: Array) -> bool:
     """Do what is asked at a state; return whether every rate moves mass.
 
-    CONFIGURE fills poses, twists, inertias and rows; SPLIT decomposes the chosen rows; PUSH fills
-    accelerations, multipliers and power (mueller2026 (7)); LEAP fills ``qdd`` with the smallest change of
+    KINEMATICS fills poses, twists, inertias and rows; FACTORIZE decomposes the chosen rows; ACCELERATE fills
+    accelerations, multipliers and power (mueller2026 (7)); IMPULSE fills ``qdd`` with the smallest change of
     rates that closes ``gap``, and multipliers with the impulses.
     """
-    m, regular = lent(place), True
-    if what & CONFIGURE:
-        move(m.solids, m.rates, q, qd)
-        regular = factor(m.solids, m.rates)
+    m, regular = load_struct(place), True
+    if what & KINEMATICS:
+        move(m.composites, m.rates, q, qd)
+        regular = factor(m.composites, m.rates)
         if len(m.rows):
-            prescribe(m.stretches, m.drive, t, begun)
-            update_rows(m.solids, m.ends, m.rows, m.terms, m.drive, q)
-    if what & SPLIT and len(m.chosen):
-        m.health[0] = decompose(m.solids, m.rates, m.rows, m.terms, m.chosen, m.Q, m.R)
-    if what & PUSH:
-        push(m, q, qd)
-    if what & LEAP:
-        leap(m)
+            prescribe(m.motion_segments, m.drive, t, begun)
+            update_rows(m.composites, m.joint_frames, m.rows, m.terms, m.drive, q)
+    if what & FACTORIZE and len(m.independent_rows):
+        m.row_independence[0] = decompose(
+            m.composites, m.rates, m.rows, m.terms, m.independent_rows, m.Q, m.R
+        )
+    if what & ACCELERATE:
+        forward_accelerations(m, q, qd)
+    if what & IMPULSE:
+        impulsive_update(m)
     return regular
 
 
 @kernel
-def push(m: Machine, q: Array, qd: Array) -> None:
+def forward_accelerations(m: KernelState, q: Array, qd: Array) -> None:
     """Fill accelerations and multipliers from what acts; the rows must be decomposed."""
     m.power[:] = 0.0
-    gather(m.solids, m.rates, m.loads, m.springs, q, qd, m.power)
-    resist(m.solids, m.rates, m.rows, m.terms, m.resistances, qd, m.power)
-    inward(m.solids, m.rates, True)
-    outward(m.solids, m.rates, True)
-    if len(m.chosen):
-        constrain(m.solids, m.rates, m.rows, m.terms, m.chosen, m.Q, m.R, m.multipliers)
-        for i in range(len(m.chosen)):
+    gather(m.composites, m.rates, m.loads, m.springs, q, qd, m.power)
+    resist(m.composites, m.rates, m.rows, m.terms, m.resistances, qd, m.power)
+    inward(m.composites, m.rates, True)
+    outward(m.composites, m.rates, True)
+    if len(m.independent_rows):
+        constrain(m.composites, m.rates, m.rows, m.terms, m.independent_rows, m.Q, m.R, m.multipliers)
+        for i in range(len(m.independent_rows)):
             # Cᵀλ works with vᵀCᵀλ = −bᵀλ
-            m.power[2] -= m.multipliers[i] * m.rows[m.chosen[i]].bias
+            m.power[2] -= m.multipliers[i] * m.rows[m.independent_rows[i]].bias
 
 
 @kernel
-def leap(m: Machine) -> None:
+def impulsive_update(m: KernelState) -> None:
     """Fill ``qdd`` with the change of rates that closes ``gap``; rows that are too weak are left alone."""
     R, largest = m.R.copy(), 0.0
-    for i in range(len(m.chosen)):
+    for i in range(len(m.independent_rows)):
         size = 0.0
         for k in range(i + 1):
             size += R[k, i] * R[k, i]
         largest = max(largest, sqrt(size))
-        if R[i, i] < m.health[1] * largest:
+        if R[i, i] < m.row_independence[1] * largest:
             R[i, i] = 0.0
-    jump(m.solids, m.rates, m.Q, R, m.gap, m.multipliers)
-    for i in range(len(m.chosen)):
-        m.multipliers[i] *= m.rows[m.chosen[i]].unit
+    impulsive_rates(m.composites, m.rates, m.Q, R, m.gap, m.multipliers)
+    for i in range(len(m.independent_rows)):
+        m.multipliers[i] *= m.rows[m.independent_rows[i]].unit
 
 
 @kernel
-def prescribe(stretches: Records, drive: Array, t: float, begun: float) -> None:
+def prescribe(motion_segments: Records, drive: Array, t: float, begun: float) -> None:
     """Fill ``drive`` at time t with the stretches in force at the time the step has begun."""
-    for n in range(len(stretches)):
-        one = stretches[n]
-        first = n == 0 or stretches[n - 1].drive != one.drive
-        if not first and one.start > begun + 1e-12 * (1.0 + abs(begun)):
+    for n in range(len(motion_segments)):
+        segment = motion_segments[n]
+        first = n == 0 or motion_segments[n - 1].drive != segment.drive
+        if not first and segment.start > begun + 1e-12 * (1.0 + abs(begun)):
             continue
-        s = t - one.start
+        s = t - segment.start
         value, rate, acceleration = 0.0, 0.0, 0.0
         for k in range(5, -1, -1):
             acceleration = acceleration * s + 2.0 * rate
             rate = rate * s + value
-            value = value * s + one.c[k]
-        drive[one.drive, 0] = value
-        drive[one.drive, 1] = rate
-        drive[one.drive, 2] = acceleration
+            value = value * s + segment.c[k]
+        drive[segment.drive, 0] = value
+        drive[segment.drive, 1] = rate
+        drive[segment.drive, 2] = acceleration
 
 
-#: How ``act`` is called.
+#: How ``evaluate`` is called.
 SIGNATURE = types.boolean(types.intp, types.int64, types.float64, types.float64, VECTOR, VECTOR)
-#: ``act`` as the compiler knows it: a pointer.
-ACT = types.FunctionType(SIGNATURE)
+#: ``evaluate`` as the compiler knows it: a pointer.
+EVALUATE = types.FunctionType(SIGNATURE)
 
 
 @lru_cache(maxsize=1)
-def compiled_act() -> Act:
-    """Return ``act``, compiled or from the cache."""
-    return compiled(act, SIGNATURE)
+def compiled_evaluate() -> Evaluate:
+    """Return ``evaluate``, compiled or from the cache."""
+    return compiled(evaluate, SIGNATURE)
 
 
-def do(m: Machine, what: int, t: float, q: Array, qd: Array, begun: float | None = None) -> bool:
-    """Let ``act`` do something at a state, from Python."""
+def evaluate_at(m: KernelState, what: int, t: float, q: Array, qd: Array, begun: float | None = None) -> bool:
+    """Let ``evaluate`` do something at a state, from Python."""
     place = np.empty(WORDS, dtype=np.int64)
-    _layer()(m, place)
-    return bool(compiled_act()(place.ctypes.data, what, t, t if begun is None else begun, q, qd))
+    _compiled_store()(m, place)
+    return bool(compiled_evaluate()(place.ctypes.data, what, t, t if begun is None else begun, q, qd))
 
 
-def _lay(m: Machine, words: AnyArray) -> None:
-    lay_down(m, words)
+def _store(m: KernelState, words: AnyArray) -> None:
+    store_struct(m, words)
 
 
 @lru_cache(maxsize=1)
-def _layer() -> Any:
-    return compiled(_lay, types.void(MACHINE, INDICES))
+def _compiled_store() -> Any:
+    return compiled(_store, types.void(KERNEL_STATE, INDICES))

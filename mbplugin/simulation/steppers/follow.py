@@ -6,10 +6,10 @@ import numpy as np
 
 from mbplugin.dynamics.kernels.group import displace
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.events.watch import WATCH
+from mbplugin.simulation.events.watch import EVENT_FUNCTION
 from mbplugin.simulation.integrators.contract import Step
-from mbplugin.simulation.steppers.compiled import March, State
-from mbplugin.simulation.steppers.kernel_state import Machine
+from mbplugin.simulation.steppers.compiled import State, Stepper
+from mbplugin.simulation.steppers.kernel_state import KernelState
 
 #: Room for the steps that lead to an instant, and how often there may be more.
 _STEPS, _TIMES = 64, 16
@@ -22,21 +22,21 @@ def is_same(one: float, other: float) -> bool:
     return abs(one - other) <= _SAME * (1.0 + abs(other))
 
 
-def follow(march: March, machine: Machine, state: State, time: float) -> bool:
+def follow(stepper: Stepper, kernel_state: KernelState, state: State, time: float) -> bool:
     """Take a state in place from the start of a step to an instant in it, s; return whether it gets there."""
-    counts = march.counts.copy()
-    march.evaluate(machine, state)
-    none = np.zeros(0, dtype=WATCH)
+    counts = stepper.counts.copy()
+    stepper.evaluate(kernel_state, state)
+    none = np.zeros(0, dtype=EVENT_FUNCTION)
     for _ in range(_TIMES):
         state.h = time - state.t
-        march.advance(machine, none, state, time, 0.0, _STEPS)
+        stepper.advance(kernel_state, none, state, time, 0.0, _STEPS)
         if is_same(state.t, time):
             break
-    march.counts[:] = counts
+    stepper.counts[:] = counts
     return is_same(state.t, time)
 
 
-def inside(machine: Machine, step: Step, time: float) -> State:
+def inside(kernel_state: KernelState, step: Step, time: float) -> State:
     """Return the state inside a step across a singular pose, of its polynomial; works grow evenly.
 
     Taken in parts, such a step would meet the pose.
@@ -46,6 +46,6 @@ def inside(machine: Machine, step: Step, time: float) -> State:
     powers = np.arange(1, len(step.polynomial))
     slope = np.tensordot(powers * part ** (powers - 1), step.polynomial[1:, 1], axes=1)
     q: Array = np.empty_like(step.q)
-    displace(machine.solids, step.q, x, q)
+    displace(kernel_state.composites, step.q, x, q)
     work = step.work[0] + part * (step.work[1] - step.work[0])
     return State(time, q, qd, slope / step.length, work)

@@ -18,19 +18,19 @@ from numba.extending import intrinsic
 from mbplugin.dynamics.compiler.jit import Records
 from mbplugin.dynamics.kernels.forces import LOAD, SPRING
 from mbplugin.dynamics.kernels.resistance import RESISTANCE
-from mbplugin.dynamics.kernels.rows import END, ROW, TERM
-from mbplugin.dynamics.kernels.tree import RATE, SOLID
+from mbplugin.dynamics.kernels.rows import JOINT_FRAME, ROW, TERM
+from mbplugin.dynamics.kernels.tree import COMPOSITE, RATE
 from mbplugin.dynamics.tree_model import TreeModel
 from mbplugin.model.spatial import AnyArray, Array
 
 #: One stretch of a prescribed motion: from ``start`` (s) on, a polynomial in t − start, lowest power first.
-STRETCH = np.dtype([("drive", np.int64), ("start", np.float64), ("c", np.float64, (6,))], align=True)
+MOTION_SEGMENT = np.dtype([("drive", np.int64), ("start", np.float64), ("c", np.float64, (6,))], align=True)
 
 #: Why a loop came back.
 DONE, LOOK, MASSLESS, RESELECT, TOO_SMALL, NOT_FINITE, WEAK = range(7)
 
 
-class Machine(NamedTuple):
+class KernelState(NamedTuple):
     """The records of a tree model, the rows that hold now, and room for their decomposition.
 
     Parameters
@@ -51,40 +51,40 @@ class Machine(NamedTuple):
         row alone; and that for the corrections of steps.
     """
 
-    solids: Records
+    composites: Records
     rates: Records
-    ends: Records
+    joint_frames: Records
     rows: Records
     terms: Records
     loads: Records
     springs: Records
     resistances: Records
-    stretches: Records
+    motion_segments: Records
     drive: Array
-    chosen: AnyArray
+    independent_rows: AnyArray
     Q: Array
     R: Array
     multipliers: Array
     gap: Array
     power: Array
-    health: Array
+    row_independence: Array
 
 
-def machine_of(model: TreeModel, stretches: AnyArray, chosen: AnyArray) -> Machine:
+def kernel_state_of(model: TreeModel, motion_segments: AnyArray, independent_rows: AnyArray) -> KernelState:
     """Return the machine of a model with the given rows holding."""
-    r, nv = len(chosen), len(model.rates)
-    return Machine(
-        model.solids,
+    r, nv = len(independent_rows), len(model.rates)
+    return KernelState(
+        model.composites,
         model.rates,
-        model.table.ends,
+        model.table.joint_frames,
         model.table.rows,
         model.table.terms,
         model.loads,
         model.springs,
         model.resistances,
-        stretches,
+        motion_segments,
         model.drive,
-        np.asarray(chosen, dtype=np.int64),
+        np.asarray(independent_rows, dtype=np.int64),
         np.zeros((r, nv)),
         np.zeros((r, r)),
         np.zeros(r),
@@ -105,54 +105,54 @@ cgutils: Any = _cgutils
 
 VECTOR, MATRIX, INDICES = types.float64[::1], types.float64[:, ::1], types.int64[::1]
 #: The machine as the compiler knows it.
-MACHINE = _named_tuple(
-    [_records(d) for d in (SOLID, RATE, END, ROW, TERM, LOAD, SPRING, RESISTANCE, STRETCH)]
+KERNEL_STATE = _named_tuple(
+    [_records(d) for d in (COMPOSITE, RATE, JOINT_FRAME, ROW, TERM, LOAD, SPRING, RESISTANCE, MOTION_SEGMENT)]
     + [MATRIX, INDICES, MATRIX, MATRIX, VECTOR, VECTOR, VECTOR, VECTOR],
-    Machine,
+    KernelState,
 )
 
 
-def _ownerless(context: Any, builder: Any, kind: Any, machine: Any) -> Any:
+def _ownerless(context: Any, builder: Any, kind: Any, kernel_state: Any) -> Any:
     """Return a machine whose arrays have no owners: whoever borrows it counts no references."""
     arrays = []
-    for n, one in enumerate(kind.types):
-        array = context.make_array(one)(context, builder, builder.extract_value(machine, n))
+    for n, kind_of_array in enumerate(kind.types):
+        array = context.make_array(kind_of_array)(context, builder, builder.extract_value(kernel_state, n))
         array.meminfo = cgutils.get_null_value(array.meminfo.type)
         array.parent = cgutils.get_null_value(array.parent.type)
         arrays.append(array._getvalue())
     return context.make_tuple(builder, kind, arrays)
 
 
-def _lend(_: Any, machine: Any) -> Any:
+def _struct_pointer(_: Any, kernel_state: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        place = cgutils.alloca_once_value(builder, _ownerless(context, builder, machine, args[0]))
+        place = cgutils.alloca_once_value(builder, _ownerless(context, builder, kernel_state, args[0]))
         return builder.ptrtoint(place, context.get_value_type(types.intp))
 
-    return types.intp(machine), code
+    return types.intp(kernel_state), code
 
 
-def _lay_down(_: Any, machine: Any, words: Any) -> Any:
+def _store_struct(_: Any, kernel_state: Any, words: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        laid = _ownerless(context, builder, machine, args[0])
+        laid = _ownerless(context, builder, kernel_state, args[0])
         room = context.make_array(words)(context, builder, args[1])
         builder.store(laid, builder.bitcast(room.data, laid.type.as_pointer()))
 
-    return types.void(machine, words), code
+    return types.void(kernel_state, words), code
 
 
-def _lent(_: Any, place: Any) -> Any:
+def _load_struct(_: Any, place: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = context.get_value_type(signature.return_type).as_pointer()
         return builder.load(builder.inttoptr(args[0], pointer))
 
-    return MACHINE(place), code
+    return KERNEL_STATE(place), code
 
 
 #: In a loop: the place of a machine, good until the function that asks for it returns.
-lend: Callable[[Machine], int] = _intrinsic(_lend)
+struct_pointer: Callable[[KernelState], int] = _intrinsic(_struct_pointer)
 #: For Python: put a machine into an array of words, which is then its place.
-lay_down: Callable[[Machine, AnyArray], None] = _intrinsic(_lay_down)
+store_struct: Callable[[KernelState, AnyArray], None] = _intrinsic(_store_struct)
 #: Enough words for a machine: nine for an array of two dimensions.
-WORDS = 9 * len(Machine._fields)
+WORDS = 9 * len(KernelState._fields)
 #: In a kernel: the machine at a place.
-lent: Callable[[int], Machine] = _intrinsic(_lent)
+load_struct: Callable[[int], KernelState] = _intrinsic(_load_struct)

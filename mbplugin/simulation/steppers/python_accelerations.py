@@ -27,8 +27,8 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.options import Options, breaks_of
 from mbplugin.simulation.problem import Problem
-from mbplugin.simulation.steppers.evaluate import CONFIGURE, SPLIT, do
-from mbplugin.simulation.steppers.kernel_state import Machine
+from mbplugin.simulation.steppers.evaluate import FACTORIZE, KINEMATICS, evaluate_at
+from mbplugin.simulation.steppers.kernel_state import KernelState
 
 #: How far beside a break a prescribed motion is asked, relative to 1 s and the time.
 _BESIDE = 1e-12
@@ -44,7 +44,7 @@ class Accelerations:
         self._locked_for: set[tuple[str, str]] = set()
         self._with_locks = problem.model.mech
 
-    def prescribe(self, machine: Machine, t: float, begun: float) -> None:
+    def prescribe(self, kernel_state: KernelState, t: float, begun: float) -> None:
         """Let prescribed motions given as callables be polynomials about this instant of a step.
 
         At a break it is those of the side on which the step has begun.
@@ -54,28 +54,28 @@ class Accelerations:
             if profile is not None:
                 at = _on_one_side(breaks_of(profile), t, begun)
                 value, rate, acceleration = profile(at)
-                machine.stretches[d] = (d, at, (value, rate, 0.5 * acceleration, 0.0, 0.0, 0.0))
+                kernel_state.motion_segments[d] = (d, at, (value, rate, 0.5 * acceleration, 0.0, 0.0, 0.0))
 
-    def at(self, machine: Machine, t: float, begun: float, q: Array, qd: Array) -> Array:
+    def at(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> Array:
         """Return q̈ (nv,) at a state of a step that has begun at a time; fill multipliers and power."""
-        self.prescribe(machine, t, begun)
+        self.prescribe(kernel_state, t, begun)
         o = self._options
         if o.formulation == "projected" and o.redundancy == "eliminate" and o.coordinates == "joint":
-            return self._projected(machine, t, begun, q, qd)
-        do(machine, CONFIGURE, t, q, qd, begun)
+            return self._projected(kernel_state, t, begun, q, qd)
+        evaluate_at(kernel_state, KINEMATICS, t, q, qd, begun)
         self._model.power[:] = 0.0
         if o.coordinates == "absolute":
-            self._count_power(machine, t, q, qd)
-            return self._absolute(machine, t, q, qd)
+            self._count_power(kernel_state, t, q, qd)
+            return self._absolute(kernel_state, t, q, qd)
         rows = self._active()
         equations = equations_of(
             self._model,
             q,
             qd,
             time=t,
-            degree_of_redundancy=len(rows) - len(machine.chosen),
+            degree_of_redundancy=len(rows) - len(kernel_state.independent_rows),
             rows=rows,
-            drive=machine.drive.copy(),
+            drive=kernel_state.drive.copy(),
             decided=True,
         )
         if o.formulation == "closing":
@@ -84,15 +84,15 @@ class Accelerations:
         self._model.power[2] = -float(solution.multipliers @ equations.b)
         return solution.v_dot
 
-    def fill(self, machine: Machine, t: float, begun: float, q: Array, qd: Array) -> None:
+    def fill(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> None:
         """Fill accelerations, multipliers and power of the machine, whatever formulation was asked for."""
-        self.prescribe(machine, t, begun)
-        self._projected(machine, t, begun, q, qd)
+        self.prescribe(kernel_state, t, begun)
+        self._projected(kernel_state, t, begun, q, qd)
 
-    def _count_power(self, m: Machine, t: float, q: Array, qd: Array) -> None:
+    def _count_power(self, m: KernelState, t: float, q: Array, qd: Array) -> None:
         """Fill the power of dampers, friction and applied forces; no coordinates change it."""
-        gather(m.solids, m.rates, m.loads, m.springs, q, qd, m.power)
-        resist(m.solids, m.rates, m.rows, m.terms, m.resistances, qd, m.power)
+        gather(m.composites, m.rates, m.loads, m.springs, q, qd, m.power)
+        resist(m.composites, m.rates, m.rows, m.terms, m.resistances, qd, m.power)
         self._model.control(t, q, qd)
 
     def _closed_form(self, equations: Equations, q: Array) -> Array:
@@ -103,29 +103,29 @@ class Accelerations:
             self._closing = self._closing.change(q)
         return minimal_accelerations(equations, self._closing, q)
 
-    def _projected(self, machine: Machine, t: float, begun: float, q: Array, qd: Array) -> Array:
+    def _projected(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> Array:
         """As the compiled piece does it, with the controller's forces."""
-        m = machine
-        do(m, CONFIGURE | SPLIT, t, q, qd, begun)
+        m = kernel_state
+        evaluate_at(m, KINEMATICS | FACTORIZE, t, q, qd, begun)
         m.power[:] = 0.0
         self._count_power(m, t, q, qd)
-        inward(m.solids, m.rates, True)
-        outward(m.solids, m.rates, True)
-        if len(m.chosen):
+        inward(m.composites, m.rates, True)
+        outward(m.composites, m.rates, True)
+        if len(m.independent_rows):
             if self._options.stabilization == "baumgarte":
-                m.rows["gamma"][m.chosen] += self._baumgarte(m, m.chosen.tolist(), qd)
-            constrain(m.solids, m.rates, m.rows, m.terms, m.chosen, m.Q, m.R, m.multipliers)
-            m.power[2] = -float(m.multipliers @ m.rows["bias"][m.chosen])
+                m.rows["gamma"][m.independent_rows] += self._baumgarte(m, m.independent_rows.tolist(), qd)
+            constrain(m.composites, m.rates, m.rows, m.terms, m.independent_rows, m.Q, m.R, m.multipliers)
+            m.power[2] = -float(m.multipliers @ m.rows["bias"][m.independent_rows])
         return np.array(m.rates["qdd"])
 
-    def _baumgarte(self, machine: Machine, rows: list[int], qd: Array) -> Array:
+    def _baumgarte(self, kernel_state: KernelState, rows: list[int], qd: Array) -> Array:
         """Return −2α(C v + b) − α²Φ, critically damped within a few steps."""
         alpha = 1.0 / (10.0 * self._options.step) if self._options.step else 20.0
-        rate = [row_rate(machine.solids, machine.rows, machine.terms, i, qd) for i in rows]
-        gap = np.array(rate) + machine.rows["bias"][rows]
-        return np.asarray(-2.0 * alpha * gap - alpha**2 * machine.rows["phi"][rows])
+        rate = [row_rate(kernel_state.composites, kernel_state.rows, kernel_state.terms, i, qd) for i in rows]
+        gap = np.array(rate) + kernel_state.rows["bias"][rows]
+        return np.asarray(-2.0 * alpha * gap - alpha**2 * kernel_state.rows["phi"][rows])
 
-    def _absolute(self, machine: Machine, t: float, q: Array, qd: Array) -> Array:
+    def _absolute(self, kernel_state: KernelState, t: float, q: Array, qd: Array) -> Array:
         """Accelerations of the bodies, read back as those of the joints."""
         model, o = self._model, self._options
         mech = self._mechanism
@@ -137,7 +137,9 @@ class Accelerations:
             replace(model.actions, friction=False),
             time=t,
             planar=o.planar,
-            degree_of_redundancy=self._flat_redundancy + len(self._active()) - len(machine.chosen),
+            degree_of_redundancy=self._flat_redundancy
+            + len(self._active())
+            - len(kernel_state.independent_rows),
             resisting=self._resisting(qd),
         )
         Gamma, b = equations.Gamma.copy(), equations.b.copy()
@@ -165,7 +167,7 @@ class Accelerations:
                 # dampers of closures are in the equations already
                 of = model.mech.pair_by_name[pair]
                 viscous -= of.freedoms[of.kind.free.index(component)].damping
-            rate = row_rate(model.solids, rows, terms, one["row"], qd)
+            rate = row_rate(model.composites, rows, terms, one["row"], qd)
             out[pair, component] = float(one["stuck"] - one["sense"] * one["sliding"] - viscous * rate)
         return out
 

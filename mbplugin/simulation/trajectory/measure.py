@@ -11,13 +11,19 @@ from numba import types
 from mbplugin.dynamics.compiler.jit import compiled
 from mbplugin.dynamics.kernels.inverse import energies
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.steppers.evaluate import ACT, CONFIGURE, Act, compiled_act
-from mbplugin.simulation.steppers.kernel_state import MACHINE, MATRIX, VECTOR, Machine, lend
+from mbplugin.simulation.steppers.evaluate import EVALUATE, KINEMATICS, Evaluate, compiled_evaluate
+from mbplugin.simulation.steppers.kernel_state import (
+    KERNEL_STATE,
+    MATRIX,
+    VECTOR,
+    KernelState,
+    struct_pointer,
+)
 
 
 def _measure(
-    act: Act,
-    m: Machine,
+    evaluate: Evaluate,
+    m: KernelState,
     time: Array,
     q: Array,
     qd: Array,
@@ -25,10 +31,10 @@ def _measure(
     potential: Array,
     largest: Array,
 ) -> None:
-    place = lend(m)
+    place = struct_pointer(m)
     for n in range(len(time)):
-        act(place, CONFIGURE, time[n], time[n], q[n], qd[n])
-        kinetic[n], potential[n] = energies(m.solids, m.rates, m.springs, q[n], qd[n])
+        evaluate(place, KINEMATICS, time[n], time[n], q[n], qd[n])
+        kinetic[n], potential[n] = energies(m.composites, m.rates, m.springs, q[n], qd[n])
         for i in range(len(largest)):
             if m.rows[i].holonomic:
                 largest[i] = max(largest[i], abs(m.rows[i].phi))
@@ -37,11 +43,11 @@ def _measure(
 @lru_cache(maxsize=1)
 def _measurer() -> Any:
     matrices = (VECTOR, MATRIX, MATRIX, VECTOR, VECTOR, VECTOR)
-    return compiled(_measure, types.none(ACT, MACHINE, *matrices))
+    return compiled(_measure, types.none(EVALUATE, KERNEL_STATE, *matrices))
 
 
-def measure(m: Machine, rows: int, time: Array, q: Array, qd: Array) -> tuple[Array, Array, Array]:
+def measure(m: KernelState, rows: int, time: Array, q: Array, qd: Array) -> tuple[Array, Array, Array]:
     """Return kinetic and potential energy (T,), J, and the largest |Φ| of the first rows, m or rad."""
     kinetic, potential, largest = np.zeros(len(time)), np.zeros(len(time)), np.zeros(rows)
-    _measurer()(compiled_act(), m, time, q, qd, kinetic, potential, largest)
+    _measurer()(compiled_evaluate(), m, time, q, qd, kinetic, potential, largest)
     return kinetic, potential, largest

@@ -17,9 +17,9 @@ from mbplugin.model.spatial import AnyArray
 from mbplugin.simulation.active_set.activation import Activation
 from mbplugin.simulation.integrators.contract import Step
 from mbplugin.simulation.options import Options
-from mbplugin.simulation.steppers.compiled import CompiledMarch, March, State
+from mbplugin.simulation.steppers.compiled import CompiledStepper, State, Stepper
 from mbplugin.simulation.steppers.follow import follow, inside, is_same
-from mbplugin.simulation.steppers.kernel_state import Machine
+from mbplugin.simulation.steppers.kernel_state import KernelState
 from mbplugin.simulation.trajectory.record import Record
 
 
@@ -42,12 +42,12 @@ class Phase:
     """
 
     start: float
-    machine: Machine
+    kernel_state: KernelState
     sticking: AnyArray
     carrying: AnyArray
     locked: tuple[int, ...]
     rows: AnyArray
-    ends: AnyArray
+    joint_frames: AnyArray
     resistances: AnyArray
 
 
@@ -62,25 +62,29 @@ class Phases:
 
     def note(self, time: float) -> None:
         """Remember what is in force from an instant on, where that is something new."""
-        act, model = self.activation, self.activation.model
+        active, model = self.activation, self.activation.model
         if self._phases:
             last = self._phases[-1]
-            same = last.machine is act.machine and np.array_equal(last.resistances, model.resistances)
+            same = last.kernel_state is active.kernel_state and np.array_equal(
+                last.resistances, model.resistances
+            )
             if same:
                 return
-        kept = (model.table.rows.copy(), model.table.ends.copy(), model.resistances.copy())
-        self._phases.append(Phase(time, act.machine, act.sticking, act.carrying, act.locked, *kept))
+        kept = (model.table.rows.copy(), model.table.joint_frames.copy(), model.resistances.copy())
+        self._phases.append(
+            Phase(time, active.kernel_state, active.sticking, active.carrying, active.locked, *kept)
+        )
 
-    def take_up(self, time: float) -> Machine:
+    def take_up(self, time: float) -> KernelState:
         """Put into force what held from a time on, s; return its machine."""
         starts = [phase.start for phase in self._phases]
         one = self._phases[max(0, int(np.searchsorted(starts, time, side="right")) - 1)]
-        act, model = self.activation, self.activation.model
-        act.machine, act.locked = one.machine, one.locked
-        act.sticking, act.carrying = one.sticking, one.carrying
-        model.table.rows[:], model.table.ends[:] = one.rows, one.ends
+        active, model = self.activation, self.activation.model
+        active.kernel_state, active.locked = one.kernel_state, one.locked
+        active.sticking, active.carrying = one.sticking, one.carrying
+        model.table.rows[:], model.table.joint_frames[:] = one.rows, one.joint_frames
         model.resistances[:] = one.resistances
-        return one.machine
+        return one.kernel_state
 
 
 class Playback:
@@ -95,9 +99,9 @@ class Playback:
         All steps of the run.
     """
 
-    def __init__(self, phases: Phases, march: March, options: Options, record: Record) -> None:
+    def __init__(self, phases: Phases, stepper: Stepper, options: Options, record: Record) -> None:
         self._phases = phases
-        self._march = CompiledMarch(options, False) if isinstance(march, CompiledMarch) else march
+        self._march = CompiledStepper(options, False) if isinstance(stepper, CompiledStepper) else stepper
         self._samples = record.arrays()
         self._segment = record.segment()
 
@@ -115,11 +119,11 @@ class Playback:
         segment = int(self._segment[k])
         if is_same(state.t, time):
             return state, segment
-        machine = self._phases.take_up(state.t)
+        kernel_state = self._phases.take_up(state.t)
         step = self._phases.crossings.get(state.t)
         if step is not None:
-            return inside(machine, step, time), segment
-        if not follow(self._march, machine, state, time):
+            return inside(kernel_state, step, time), segment
+        if not follow(self._march, kernel_state, state, time):
             raise BadUsage(
                 f"the motion cannot be followed again to t = {time:.9g} s",
                 expected="a controller or profile that returns the same at the same state",

@@ -193,9 +193,9 @@ def _energies(trajectory: Trajectory, q: Array, qd: Array) -> tuple[Array, Array
     model = tree_model(trajectory.mechanism, trajectory.actions)
     out = np.empty((2, len(q)))
     for k in range(len(q)):
-        move(model.solids, model.rates, q[k], qd[k])
-        factor(model.solids, model.rates)
-        out[:, k] = energies(model.solids, model.rates, model.springs, q[k], qd[k])
+        move(model.composites, model.rates, q[k], qd[k])
+        factor(model.composites, model.rates)
+        out[:, k] = energies(model.composites, model.rates, model.springs, q[k], qd[k])
     return out[0], out[1]
 
 

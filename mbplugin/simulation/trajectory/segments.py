@@ -12,7 +12,7 @@ from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray
-from mbplugin.simulation.impact.timed import put_in
+from mbplugin.simulation.impact.timed import with_constraints
 
 if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.trajectory import Trajectory
@@ -55,7 +55,7 @@ def _closed(mech: Mechanism, active: tuple[str, ...], for_a_while: tuple[Constra
 
     That is a lock for ``lock j``, ``friction j`` or ``brake j``, and constraints that hold for a while.
     """
-    mech = put_in(mech, [c for c in for_a_while if c.name in active])
+    mech = with_constraints(mech, [c for c in for_a_while if c.name in active])
     own = {constraint.name for constraint in mech.constraints()}
     joints = dict.fromkeys(name.partition(" ")[2] for name in active if name not in own)
     locks = tuple(_lock(mech, joint) for joint in joints)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import UnknownName, suggestion
-from mbplugin.model.applied_forces import Actions
+from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array
@@ -76,7 +76,7 @@ class Trajectory:
     """
 
     mechanism: Mechanism
-    actions: Actions
+    actions: AppliedForces
     time: Array
     q: Array
     qd: Array

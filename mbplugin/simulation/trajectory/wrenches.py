@@ -154,12 +154,12 @@ def _carried(
     apart = trajectory.dropped if trajectory.coordinates == "joint" else ()
     handling = Handling(trajectory.redundancy, apart)
     p = trajectory.degree_of_redundancy if not held.active else _redundancy(trajectory, held)
-    count, solids, rows = len(held.samples), len(model.solids), model.table.persistent
+    count, composites, rows = len(held.samples), len(model.composites), model.table.persistent
     out = _Carried(
-        np.empty((count, solids, 3, 3)),
-        np.empty((count, solids, 3)),
-        np.empty((count, solids, 3)),
-        np.empty((count, solids, 6)),
+        np.empty((count, composites, 3, 3)),
+        np.empty((count, composites, 3)),
+        np.empty((count, composites, 3)),
+        np.empty((count, composites, 6)),
         np.empty((count, rows)),
         np.empty((count, rows, 6)),
         np.empty((count, len(gripped))),
@@ -176,9 +176,9 @@ def _carried(
         model.evaluate(q, qd, t)
         _pull(model, multipliers)
         model.rates["qdd"] = qdd
-        inverse_dynamics(model.solids, model.rates, np.empty(len(qdd)))
+        inverse_dynamics(model.composites, model.rates, np.empty(len(qdd)))
         for name, field in (("R", out.R), ("p", out.p), ("c", out.c), ("f", out.inwards)):
-            field[n] = model.solids[name]
+            field[n] = model.composites[name]
         out.multipliers[n] = multipliers
         out.brakes[n] = [brake_force(model, held, brake, qd, multipliers) for brake in gripped]
         out.resisted[n] = resistance_forces(model, qd)
@@ -204,7 +204,7 @@ def _pull(model: TreeModel, multipliers: Array) -> None:
         np.add.at(force, own["row"], own["coefficient"] * multipliers[i])
         force[i] = 0.0
     for body, entry in (("a", "on_a"), ("b", "on_b")):
-        np.subtract.at(model.solids["f"], rows[body], force[:, None] * rows[entry])
+        np.subtract.at(model.composites["f"], rows[body], force[:, None] * rows[entry])
 
 
 def _rows_by_constraint(model: TreeModel) -> dict[str, list[int]]:
@@ -218,8 +218,8 @@ def _wrench(model: TreeModel, pair: Pair, carried: _Carried) -> tuple[Array, Arr
     """Return all of the wrench (s, 6) of a pair on its successor at the origin of S, axes of P, and the part
     that its rows carry."""
     mech = model.mech
-    a, X_aP = model.solids_of.frame(mech, pair.body_a, pair.X_AP)
-    b, X_bS = model.solids_of.frame(mech, pair.body_b, pair.X_BS)
+    a, X_aP = model.composites_of.frame(mech, pair.body_a, pair.X_AP)
+    b, X_bS = model.composites_of.frame(mech, pair.body_b, pair.X_BS)
     p_S = carried.p[:, b] + carried.R[:, b] @ X_bS.p
     joint = mech.tree.joint_of_pair.get(pair.name)
     if joint is None:

@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mbplugin.dynamics.kernels.composite_bodies import find_composites
 from mbplugin.dynamics.kernels.inverse import mass_matrix
 from mbplugin.dynamics.kernels.motion import move
-from mbplugin.dynamics.kernels.solids import find_solids
-from mbplugin.dynamics.kernels.tree import solid_records
+from mbplugin.dynamics.kernels.tree import composite_records
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import AnyArray, Array, Pose
-from mbplugin.simulation.steppers.evaluate import ACCELERATE, CONFIGURE, compiled_act, do
-from mbplugin.simulation.steppers.kernel_state import STRETCH, Machine, machine_of
+from mbplugin.simulation.steppers.evaluate import FORWARD_DYNAMICS, KINEMATICS, compiled_evaluate, evaluate_at
+from mbplugin.simulation.steppers.kernel_state import MOTION_SEGMENT, KernelState, kernel_state_of
 from mbplugin.stopping.compiled.loop import BROKEN, LIMIT, MOVING, STEPS, STOPPED, STOPPING, compiled_loop
 from mbplugin.stopping.outcome.outcome import StopOutcome
 from mbplugin.stopping.outcome.tool_path import path_length
@@ -33,7 +33,7 @@ BACK, SHARE = 1e-3, 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class QuickStop:
+class StopSummary:
     """What a stop comes to, joint by joint in the order of the brakes.
 
     Parameters
@@ -61,13 +61,13 @@ class QuickStop:
     evaluations: int
 
 
-class StopMachine:
+class CompiledStop:
     """A robot that is stopped many times in category 0.
 
     Parameters
     ----------
     scenario : Scenario
-        Of a robot for which :func:`is_quick` holds.
+        Of a robot for which :func:`supports_compiled_stop` holds.
     """
 
     def __init__(self, scenario: Scenario, rtol: float = 1e-6, atol: float = 1e-8) -> None:
@@ -78,13 +78,15 @@ class StopMachine:
         self._s = _stopping(self.model, scenario)
         self._own = [n for n, _ in self.model.brakes]
         n, nv = len(self._s), len(self.model.rates)
-        self._machine = _roomy(machine_of(self.model, np.zeros(0, STRETCH), np.zeros(n, np.int64)), n, nv)
-        self._room = np.zeros(max(n, 1), dtype=np.int64)
+        self._kernel_state = _with_workspace(
+            kernel_state_of(self.model, np.zeros(0, MOTION_SEGMENT), np.zeros(n, np.int64)), n, nv
+        )
+        self._workspace = np.zeros(max(n, 1), dtype=np.int64)
         self._rest = np.zeros(nv)
         self._rates = self._s["rate"][self._own]
         self._order = np.argsort(self._rates)
         self._pieces = np.zeros((STEPS + 2, 7, nv))
-        self._tool = self.model.solids_of.frame(
+        self._tool = self.model.composites_of.frame(
             scenario.mech, scenario.tool, Pose(np.eye(3), scenario.tool_point)
         )
         self.set_brakes(scenario.brakes)
@@ -92,27 +94,31 @@ class StopMachine:
     def set_brakes(self, brakes: tuple[JointBrake, ...]) -> None:
         """Give the brakes, on the same joints, other numbers."""
         for n, brake in zip(self._own, brakes, strict=True):
-            one = self._s[n]
-            one["brake"] = brake.torque, brake.static, brake.viscous
-            one["leaves"], one["grips"] = brake.delay, brake.grips
+            joint = self._s[n]
+            joint["brake"] = brake.torque, brake.static, brake.viscous
+            joint["power_off"], joint["engagement_time"] = brake.delay, brake.engagement_time
 
     def set_payloads(self, payloads: tuple[Payload, ...]) -> None:
         """Carry other payloads."""
-        solids = find_solids(self.scenario.mech, payloads)
-        fresh = solid_records(self.scenario.mech, solids)
+        composites = find_composites(self.scenario.mech, payloads)
+        fresh = composite_records(self.scenario.mech, composites)
         for name in ("mass", "com", "inertia", "weight"):
-            self.model.solids[name] = fresh[name]
+            self.model.composites[name] = fresh[name]
 
-    def stop(self, q: Array, qd: Array) -> QuickStop:
+    def stop(self, q: Array, qd: Array) -> StopSummary:
         """Return how a stop of category 0 from a state comes out."""
         start, q, qd = np.array(q, dtype=float), np.array(q, dtype=float), np.array(qd, dtype=float)
         ended = self._run(q, qd, self.scenario.duration)
         own, rates = self._s[self._own], self._rates
-        reaction = np.where(own["way"] != 0.0, own["mark"], q[rates]) - start[rates]
-        back = np.where(np.abs(own["way"]) == 1.0, own["far"] - own["way"] * (q[rates] - own["mark"]), 0)
+        reaction = np.where(own["direction"] != 0.0, own["position_at_braking"], q[rates]) - start[rates]
+        back = np.where(
+            np.abs(own["direction"]) == 1.0,
+            own["max_travel"] - own["direction"] * (q[rates] - own["position_at_braking"]),
+            0,
+        )
         return self._stopped(ended, (start, q), own["rest"].copy(), reaction, back, self._pieces)
 
-    def led_stop(self, q: Array, qd: Array, decelerations: Array) -> QuickStop:
+    def controlled_stop(self, q: Array, qd: Array, decelerations: Array) -> StopSummary:
         """Return how a stop of category 1 comes out: ramps in closed form, then the brakes alone.
 
         Parameters
@@ -121,7 +127,7 @@ class StopMachine:
             Of the joints with brakes, rad/s² or m/s², positive.
         """
         start, rates, own = np.array(q, dtype=float), self._rates, self._s[self._own]
-        v, delay = np.asarray(qd, dtype=float)[rates], own["leaves"]
+        v, delay = np.asarray(qd, dtype=float)[rates], own["power_off"]
         ramps = Ramps(start[rates], v, delay, np.asarray(decelerations, dtype=float))
         rest = float(ramps.ends.max(initial=0.0))
         limit = ramps.limit_time(own["lower"], own["upper"])
@@ -129,36 +135,45 @@ class StopMachine:
         q = start.copy()
         q[rates] = ramps.at(end)[0]
         times = np.minimum(ramps.ends, end)
-        led = np.ascontiguousarray(ramps.pieces(end)[:, :, self._order])
+        controlled = np.ascontiguousarray(ramps.pieces(end)[:, :, self._order])
         reaction = v * np.minimum(delay, end)
         if end < rest:
             ended = (LIMIT if end == limit else MOVING, end, 0)
-            return self._stopped(ended, (start, q), times, reaction, np.zeros(len(v)), led)
+            return self._stopped(ended, (start, q), times, reaction, np.zeros(len(v)), controlled)
         status, time, count = self._braked(q, self.scenario.duration - end)
         slipped = self._s[self._own]["rest"]
         times = np.where(slipped > 0.0, end + slipped, times)
         slipping = self._pieces[: int((self._pieces[:, 0, 0] <= 0.0).argmax())]
-        pieces = np.concatenate((led[led[:, 0, 0] > 0.0], slipping))
+        pieces = np.concatenate((controlled[controlled[:, 0, 0] > 0.0], slipping))
         # a braked joint turns at the end of a piece
         back = (np.sign(v) * (pieces[:, 4, rates] - q[rates])).max(axis=0, initial=0.0)
         return self._stopped((status, end + time, count), (start, q), times, reaction, back, pieces)
 
     def _braked(self, q: Array, duration: float) -> tuple[int, float, int]:
         """Move q in place from rest: brakes are told to close, power goes off when the last has gripped."""
-        delays, grips = self._s["leaves"].copy(), self._s["grips"].copy()
-        engagement = (grips - delays)[self._own]
-        self._s["leaves"][self._own] = engagement.max(initial=0.0)
-        self._s["grips"][self._own] = engagement
+        delays, engagement_time = self._s["power_off"].copy(), self._s["engagement_time"].copy()
+        engagement = (engagement_time - delays)[self._own]
+        self._s["power_off"][self._own] = engagement.max(initial=0.0)
+        self._s["engagement_time"][self._own] = engagement
         try:
             return self._run(q, np.zeros(len(q)), duration)
         finally:
-            self._s["leaves"], self._s["grips"] = delays, grips
+            self._s["power_off"], self._s["engagement_time"] = delays, engagement_time
 
     def _run(self, q: Array, qd: Array, duration: float) -> tuple[int, float, int]:
         """Move q and qd in place to rest; return how it ends, when (s), and the number of evaluations."""
-        room, s = self._room, self._s
+        workspace, s = self._workspace, self._s
         status, time, count = compiled_loop()(
-            compiled_act(), self._machine, room, s, q, qd, duration, self.rtol, self.atol, self._pieces
+            compiled_evaluate(),
+            self._kernel_state,
+            workspace,
+            s,
+            q,
+            qd,
+            duration,
+            self.rtol,
+            self.atol,
+            self._pieces,
         )
         return int(status), float(time), int(count)
 
@@ -170,7 +185,7 @@ class StopMachine:
         reaction: Array,
         back: Array,
         pieces: Array,
-    ) -> QuickStop:
+    ) -> StopSummary:
         """Return the value of a stop from how it ended (status, time, count), first and last pose, motion."""
         (status, time, count), (start, end) = ended, poses
         travels = end[self._rates] - start[self._rates]
@@ -178,51 +193,51 @@ class StopMachine:
         if status != LIMIT and (back > np.maximum(BACK, SHARE * np.abs(travels))).any():
             outcome = "slipped_back"
         carrier, X = self._tool
-        length = path_length(self.model.solids, self.model.rates, carrier, X.p, pieces)
+        length = path_length(self.model.composites, self.model.rates, carrier, X.p, pieces)
         displacement = float(np.linalg.norm(self.tool_at(end) - self.tool_at(start)))
         last = float(times.max(initial=0.0)) if status == STOPPED else time
         # a straight path may come out shorter than its chord by rounding
         length = max(float(length), displacement)
-        return QuickStop(outcome, last, times, travels, reaction, back, length, displacement, count)
+        return StopSummary(outcome, last, times, travels, reaction, back, length, displacement, count)
 
     def holding(self, q: Array) -> Array:
         """Return the forces (n,) that the brakes need to hold a pose, N·m and N."""
-        m = self._machine
+        m = self._kernel_state
         m.resistances["sense"] = 0.0
-        m.chosen[:] = m.resistances["row"]
-        do(m, ACCELERATE, 0.0, np.array(q, dtype=float), np.zeros(len(self.model.rates)))
+        m.independent_rows[:] = m.resistances["row"]
+        evaluate_at(m, FORWARD_DYNAMICS, 0.0, np.array(q, dtype=float), np.zeros(len(self.model.rates)))
         return np.array(m.multipliers[self._own])
 
     def inertias(self, q: Array) -> Array:
         """Return the diagonal of the mass matrix (nv,) at a pose, kg·m² and kg."""
         nv = len(self.model.rates)
-        do(self._machine, CONFIGURE, 0.0, np.array(q, dtype=float), np.zeros(nv))
+        evaluate_at(self._kernel_state, KINEMATICS, 0.0, np.array(q, dtype=float), np.zeros(nv))
         M = np.zeros((nv, nv))
-        mass_matrix(self.model.solids, self.model.rates, M)
+        mass_matrix(self.model.composites, self.model.rates, M)
         return np.array(np.diag(M))
 
     def potential(self, q: Array) -> float:
         """Return the potential energy of gravity at a pose, J."""
         self.tool_at(q)
-        solids = self.model.solids
-        return -float((solids["weight"] * solids["c"]).sum())
+        composites = self.model.composites
+        return -float((composites["weight"] * composites["c"]).sum())
 
     def tool_at(self, q: Array) -> Array:
         """Return the tool's place at a pose (3,), m."""
-        move(self.model.solids, self.model.rates, np.asarray(q, dtype=float), self._rest)
+        move(self.model.composites, self.model.rates, np.asarray(q, dtype=float), self._rest)
         k, X = self._tool
-        return np.asarray(self.model.solids["p"][k] + self.model.solids["R"][k] @ X.p)
+        return np.asarray(self.model.composites["p"][k] + self.model.composites["R"][k] @ X.p)
 
 
-def is_quick(scenario: Scenario) -> bool:
+def supports_compiled_stop(scenario: Scenario) -> bool:
     """Return whether the compiled loop can do a stop: a tree of single freedoms, all of them led."""
     mech, joints = scenario.mech, scenario.mech.tree.joints
     single = all(j.pair is not None and len(j.pair.kind.free) <= 1 for j in joints)
     bound = mech.tree.cut or mech.couplings or mech.pfaffians or mech.locks or mech.drivers
-    led = {brake.joint for brake in scenario.brakes}
+    controlled = {brake.joint for brake in scenario.brakes}
     free = {j.pair.name for j in joints if j.pair is not None and j.pair.kind.free}
     plain = scenario.actions.controller is None and not scenario.qdd.any()
-    return scenario.category == 0 and single and not bound and free <= led and plain
+    return scenario.category == 0 and single and not bound and free <= controlled and plain
 
 
 def _stopping(model: TreeModel, scenario: Scenario) -> AnyArray:
@@ -233,15 +248,17 @@ def _stopping(model: TreeModel, scenario: Scenario) -> AnyArray:
         for joint in mech.tree.joints
         if joint.pair is not None and joint.pair.kind.free
     }
-    for one, resistance in zip(s, model.resistances, strict=True):
-        one["rate"] = model.table.rows["rate"][resistance["row"]]
-        one["base"] = resistance["sliding"], resistance["static"], resistance["viscous"]
-        freedom = bounds[int(one["rate"])]
+    for joint, resistance in zip(s, model.resistances, strict=True):
+        joint["rate"] = model.table.rows["rate"][resistance["row"]]
+        joint["base"] = resistance["sliding"], resistance["static"], resistance["viscous"]
+        freedom = bounds[int(joint["rate"])]
         watched = scenario.limits == "stop" and freedom.lower < freedom.upper
-        one["lower"], one["upper"] = (freedom.lower, freedom.upper) if watched else (-np.inf, np.inf)
+        joint["lower"], joint["upper"] = (freedom.lower, freedom.upper) if watched else (-np.inf, np.inf)
     return s
 
 
-def _roomy(machine: Machine, n: int, nv: int) -> Machine:
+def _with_workspace(kernel_state: KernelState, n: int, nv: int) -> KernelState:
     """Return the machine with room for all resistances to hold."""
-    return machine._replace(Q=np.zeros((n, nv)), R=np.zeros((n, n)), multipliers=np.zeros(n), gap=np.zeros(n))
+    return kernel_state._replace(
+        Q=np.zeros((n, nv)), R=np.zeros((n, n)), multipliers=np.zeros(n), gap=np.zeros(n)
+    )

@@ -18,27 +18,33 @@ from scipy.integrate import RK45
 
 from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.steppers.evaluate import ACCELERATE, ACT, Act
-from mbplugin.simulation.steppers.kernel_state import INDICES, MACHINE, VECTOR, Machine, lend
+from mbplugin.simulation.steppers.evaluate import EVALUATE, FORWARD_DYNAMICS, Evaluate
+from mbplugin.simulation.steppers.kernel_state import (
+    INDICES,
+    KERNEL_STATE,
+    VECTOR,
+    KernelState,
+    struct_pointer,
+)
 
-#: One resistance in a stop. ``base`` and ``brake`` parts: sliding, static, viscous. ``leaves``, ``grips``:
-#: when its drive gives up and its brake grips, s. ``way`` is the sense of its motion when braking starts,
-#: ``mark`` the coordinate there, ``far`` the farthest along that sense, ``rest`` the last instant at which
+#: One resistance in a stop. ``base`` and ``brake`` parts: sliding, static, viscous. ``power_off``, ``engagement_time``:
+#: when its drive gives up and its brake grips, s. ``direction`` is the sense of its motion when braking starts,
+#: ``position_at_braking`` the coordinate there, ``max_travel`` the farthest along that sense, ``rest`` the last instant at which
 #: it moved.
 STOPPING = np.dtype(
     [
         ("rate", np.int64),
         ("base", np.float64, (3,)),
         ("brake", np.float64, (3,)),
-        ("leaves", np.float64),
-        ("grips", np.float64),
+        ("power_off", np.float64),
+        ("engagement_time", np.float64),
         ("lower", np.float64),
         ("upper", np.float64),
-        ("held", np.bool_),
-        ("led", np.bool_),
-        ("way", np.float64),
-        ("mark", np.float64),
-        ("far", np.float64),
+        ("holding", np.bool_),
+        ("controlled", np.bool_),
+        ("direction", np.float64),
+        ("position_at_braking", np.float64),
+        ("max_travel", np.float64),
         ("rest", np.float64),
         ("force", np.float64),
     ],
@@ -60,9 +66,9 @@ _B, _E = np.ascontiguousarray(RK45.B), np.ascontiguousarray(RK45.E)
 
 
 def stop_loop(
-    act: Act,
-    m: Machine,
-    room: AnyArray,
+    evaluate: Evaluate,
+    m: KernelState,
+    workspace: AnyArray,
     s: Records,
     q: Array,
     qd: Array,
@@ -73,7 +79,7 @@ def stop_loop(
 ) -> tuple[int, float, int]:
     """Move (q, qd) in place to rest; return how it ends, when, and how many evaluations it took.
 
-    ``room`` (n,) is for the rows that hold; the machine's own chosen rows, Q, R and multipliers have
+    ``workspace`` (n,) is for the rows that hold; the machine's own chosen rows, Q, R and multipliers have
     room for n. ``pieces`` (STEPS + 2, 7, nv) takes the motion, one piece per step; see :func:`_keep`.
     """
     nv = len(qd)
@@ -81,7 +87,7 @@ def stop_loop(
     a0, f0 = np.zeros(nv), np.zeros(len(s))
     t, h, count = 0.0, 1e-3, 0
     _reset(m, s, q, qd)
-    t = _all_led(s, end)
+    t = _all_controlled(s, end)
     for j in range(nv):
         old[0, j], old[1, j] = q[j], qd[j]
         q[j] += t * qd[j]
@@ -89,8 +95,8 @@ def stop_loop(
     kept = _keep(pieces, 0, t, old, a0, m, q, qd)
     old[:] = 0.0
     _switch(s, m, t, q, qd)
-    _follow(s, t, old, q, qd)
-    count += _decide(act, m, room, s, q, qd)
+    _track_travel(s, t, old, q, qd)
+    count += _solve_stick_slip(evaluate, m, workspace, s, q, qd)
     for _ in range(STEPS):
         if _rests(m, s, t, qd):
             return STOPPED, t, count
@@ -103,14 +109,16 @@ def stop_loop(
             old[0, j], old[1, j] = q[j], qd[j]
             a0[j] = m.rates[j].qdd
             k[0, 0, j], k[0, 1, j] = qd[j], a0[j]
-        step, grown, evaluations = _step(act, m, room, s, k, old, q, qd, min(h, goal - t), rtol, atol)
+        step, next_step, evaluations = _step(
+            evaluate, m, workspace, s, k, old, q, qd, min(h, goal - t), rtol, atol
+        )
         longest, count = step, count + evaluations
         if step <= 0.0:
             return BROKEN, t, count
         kind, n, length = _first(m, s, old, a0, f0, q, qd, step)
         tries = 0
         while kind >= 0 and tries < 24:
-            _retake(act, m, room, s, k, old, q, qd, length)
+            _retake(evaluate, m, workspace, s, k, old, q, qd, length)
             count += 6
             step, tries = length, tries + 1
             gap, slope = _gap(m, s[n], _SLIPS * m.resistances[n].static, f0[n], kind, step, q, qd)
@@ -128,21 +136,21 @@ def stop_loop(
         whole = kind < 0 and step >= goal - t
         t = goal if whole else t + step
         # a step cut short says nothing about the next one
-        h = grown if kind < 0 and not whole else max(grown, h)
-        _follow(s, t, old, q, qd)
+        h = next_step if kind < 0 and not whole else max(next_step, h)
+        _track_travel(s, t, old, q, qd)
         if kind == _BOUND:
             return LIMIT, t, count
         changed = _switch(s, m, t, q, qd)
         if kind == _RATE:
             qd[s[n].rate] = 0.0
         if kind >= 0 or changed:
-            count += _decide(act, m, room, s, q, qd)
+            count += _solve_stick_slip(evaluate, m, workspace, s, q, qd)
     return BROKEN, t, count
 
 
 @kernel
 def _keep(
-    pieces: Array, k: int, length: float, old: Array, a0: Array, m: Machine, q: Array, qd: Array
+    pieces: Array, k: int, length: float, old: Array, a0: Array, m: KernelState, q: Array, qd: Array
 ) -> int:
     """Keep a step as piece k; return the number of pieces.
 
@@ -161,40 +169,45 @@ def _keep(
 
 
 @kernel
-def _reset(m: Machine, s: Records, q: Array, qd: Array) -> None:
+def _reset(m: KernelState, s: Records, q: Array, qd: Array) -> None:
     for n in range(len(s)):
-        one, r = s[n], m.resistances[n]
-        one.led, one.held = one.leaves > 0.0, False
-        one.way, one.mark, one.far, one.force = 0.0, q[one.rate], 0.0, 0.0
-        one.rest = 0.0
-        r.sliding, r.static, r.viscous, r.sense = one.base[0], one.base[1], one.base[2], 0.0
+        joint, r = s[n], m.resistances[n]
+        joint.controlled, joint.holding = joint.power_off > 0.0, False
+        joint.direction, joint.position_at_braking, joint.max_travel, joint.force = (
+            0.0,
+            q[joint.rate],
+            0.0,
+            0.0,
+        )
+        joint.rest = 0.0
+        r.sliding, r.static, r.viscous, r.sense = joint.base[0], joint.base[1], joint.base[2], 0.0
 
 
 @kernel
-def _all_led(s: Records, end: float) -> float:
+def _all_controlled(s: Records, end: float) -> float:
     """Return until when every joint is led at its rate, s."""
     until = end
     for n in range(len(s)):
-        until = min(until, s[n].leaves)
+        until = min(until, s[n].power_off)
     return max(until, 0.0)
 
 
 @kernel
-def _switch(s: Records, m: Machine, t: float, q: Array, qd: Array) -> bool:
+def _switch(s: Records, m: KernelState, t: float, q: Array, qd: Array) -> bool:
     """Let drives give up and brakes grip that are due; return whether any did."""
     changed = False
     for n in range(len(s)):
-        one, r = s[n], m.resistances[n]
-        if one.led and one.leaves <= t + 1e-12:
-            one.led, changed = False, True
-        if one.way == 0.0 and one.grips <= t + 1e-12:
-            r.sliding = one.base[0] + one.brake[0]
-            r.static = one.base[1] + one.brake[1]
-            r.viscous = one.base[2] + one.brake[2]
-            v = qd[one.rate]
+        joint, r = s[n], m.resistances[n]
+        if joint.controlled and joint.power_off <= t + 1e-12:
+            joint.controlled, changed = False, True
+        if joint.direction == 0.0 and joint.engagement_time <= t + 1e-12:
+            r.sliding = joint.base[0] + joint.brake[0]
+            r.static = joint.base[1] + joint.brake[1]
+            r.viscous = joint.base[2] + joint.brake[2]
+            v = qd[joint.rate]
             # 2 stands for at rest: it has no sense to come back from
-            one.way = 2.0 if abs(v) <= _AT_REST else (1.0 if v > 0.0 else -1.0)
-            one.mark, one.far = q[one.rate], 0.0
+            joint.direction = 2.0 if abs(v) <= _AT_REST else (1.0 if v > 0.0 else -1.0)
+            joint.position_at_braking, joint.max_travel = q[joint.rate], 0.0
             changed = True
     return changed
 
@@ -203,16 +216,16 @@ def _switch(s: Records, m: Machine, t: float, q: Array, qd: Array) -> bool:
 def _next(s: Records, t: float, end: float) -> float:
     goal = end
     for n in range(len(s)):
-        for at in (s[n].leaves, s[n].grips):
+        for at in (s[n].power_off, s[n].engagement_time):
             if t + 1e-12 < at < goal:
                 goal = at
     return goal
 
 
 @kernel
-def _rests(m: Machine, s: Records, t: float, qd: Array) -> bool:
+def _rests(m: KernelState, s: Records, t: float, qd: Array) -> bool:
     for n in range(len(s)):
-        if s[n].grips > t + 1e-12 or s[n].led:
+        if s[n].engagement_time > t + 1e-12 or s[n].controlled:
             return False
     moving = 0.0
     for j in range(len(qd)):
@@ -221,72 +234,78 @@ def _rests(m: Machine, s: Records, t: float, qd: Array) -> bool:
 
 
 @kernel
-def _follow(s: Records, t: float, old: Array, q: Array, qd: Array) -> None:
+def _track_travel(s: Records, t: float, old: Array, q: Array, qd: Array) -> None:
     for n in range(len(s)):
-        one = s[n]
-        if max(abs(old[1, one.rate]), abs(qd[one.rate])) > 1e-7:
-            one.rest = t
-        if abs(one.way) == 1.0:
-            one.far = max(one.far, one.way * (q[one.rate] - one.mark))
+        joint = s[n]
+        if max(abs(old[1, joint.rate]), abs(qd[joint.rate])) > 1e-7:
+            joint.rest = t
+        if abs(joint.direction) == 1.0:
+            joint.max_travel = max(
+                joint.max_travel, joint.direction * (q[joint.rate] - joint.position_at_braking)
+            )
 
 
 @kernel
-def _accelerate(act: Act, m: Machine, room: AnyArray, s: Records, q: Array, qd: Array) -> None:
+def _accelerate(
+    evaluate: Evaluate, m: KernelState, workspace: AnyArray, s: Records, q: Array, qd: Array
+) -> None:
     """Fill the accelerations with led and held rates constant, and the forces that hold."""
     r = 0
     for n in range(len(s)):
-        if s[n].led or s[n].held:
-            room[r] = m.resistances[n].row
+        if s[n].controlled or s[n].holding:
+            workspace[r] = m.resistances[n].row
             r += 1
-    part = Machine(
-        m.solids,
+    part = KernelState(
+        m.composites,
         m.rates,
-        m.ends,
+        m.joint_frames,
         m.rows,
         m.terms,
         m.loads,
         m.springs,
         m.resistances,
-        m.stretches,
+        m.motion_segments,
         m.drive,
-        room[:r],
+        workspace[:r],
         m.Q[:r],
         m.R,
         m.multipliers[:r],
         m.gap[:r],
         m.power,
-        m.health,
+        m.row_independence,
     )
-    act(lend(part), ACCELERATE, 0.0, 0.0, q, qd)
+    evaluate(struct_pointer(part), FORWARD_DYNAMICS, 0.0, 0.0, q, qd)
     r = 0
     for n in range(len(s)):
         s[n].force = 0.0
-        if s[n].led or s[n].held:
+        if s[n].controlled or s[n].holding:
             s[n].force = m.multipliers[r]
             m.rates[s[n].rate].qdd = 0.0
             r += 1
 
 
 @kernel
-def _decide(act: Act, m: Machine, room: AnyArray, s: Records, q: Array, qd: Array) -> int:
+def _solve_stick_slip(
+    evaluate: Evaluate, m: KernelState, workspace: AnyArray, s: Records, q: Array, qd: Array
+) -> int:
     """Decide which brakes hold, the worst first; return the number of evaluations."""
     count = 0
     for n in range(len(s)):
         r, v = m.resistances[n], qd[s[n].rate]
-        dry = r.static > 0.0 and not s[n].led
-        s[n].held = dry and abs(v) <= _AT_REST
-        r.sense = (1.0 if v > 0.0 else -1.0) if dry and not s[n].held else 0.0
-        if s[n].held:
+        dry = r.static > 0.0 and not s[n].controlled
+        s[n].holding = dry and abs(v) <= _AT_REST
+        r.sense = (1.0 if v > 0.0 else -1.0) if dry and not s[n].holding else 0.0
+        if s[n].holding:
             qd[s[n].rate] = 0.0
     for _ in range(4 * len(s) + 4):
-        _accelerate(act, m, room, s, q, qd)
+        _accelerate(evaluate, m, workspace, s, q, qd)
         count += 1
         worst, which = _HOLDS, -1
         for n in range(len(s)):
-            if s[n].held and abs(s[n].force) > worst * m.resistances[n].static:
+            if s[n].holding and abs(s[n].force) > worst * m.resistances[n].static:
                 worst, which = abs(s[n].force) / m.resistances[n].static, n
         if which >= 0:
-            s[which].held = False
+            s[which].holding = False
             m.resistances[which].sense = -1.0 if s[which].force > 0.0 else 1.0
             continue
         for n in range(len(s)):
@@ -297,15 +316,15 @@ def _decide(act: Act, m: Machine, room: AnyArray, s: Records, q: Array, qd: Arra
         if which < 0:
             break
         m.resistances[which].sense = 0.0
-        s[which].held = True
+        s[which].holding = True
     return count
 
 
 @kernel
 def _step(
-    act: Act,
-    m: Machine,
-    room: AnyArray,
+    evaluate: Evaluate,
+    m: KernelState,
+    workspace: AnyArray,
     s: Records,
     k: Array,
     old: Array,
@@ -318,7 +337,7 @@ def _step(
     """Take a step of at most h; return its length (0 where none is small enough), the next, evaluations."""
     nv, count, most = len(qd), 0, 5.0
     while h > 1e-14:
-        _retake(act, m, room, s, k, old, q, qd, h)
+        _retake(evaluate, m, workspace, s, k, old, q, qd, h)
         count += 6
         total = 0.0
         for i in range(2):
@@ -339,9 +358,9 @@ def _step(
 
 @kernel
 def _retake(
-    act: Act,
-    m: Machine,
-    room: AnyArray,
+    evaluate: Evaluate,
+    m: KernelState,
+    workspace: AnyArray,
     s: Records,
     k: Array,
     old: Array,
@@ -359,49 +378,49 @@ def _retake(
                 x += w * k[i, 0, j]
                 v += w * k[i, 1, j]
             q[j], qd[j] = old[0, j] + h * x, old[1, j] + h * v
-        _accelerate(act, m, room, s, q, qd)
+        _accelerate(evaluate, m, workspace, s, q, qd)
         for j in range(nv):
             k[stage, 0, j], k[stage, 1, j] = qd[j], m.rates[j].qdd
 
 
 @kernel
 def _gap(
-    m: Machine, one: Records, static: float, f0: float, kind: int, step: float, q: Array, qd: Array
+    m: KernelState, joint: Records, static: float, f0: float, kind: int, step: float, q: Array, qd: Array
 ) -> tuple[float, float]:
     """Return how far a mark is passed after a step, and how fast that grows with its length."""
-    j = one.rate
+    j = joint.rate
     if kind == _RATE:
         return qd[j], m.rates[j].qdd
     if kind == _BOUND:
-        bound = one.upper if qd[j] > 0.0 else one.lower
+        bound = joint.upper if qd[j] > 0.0 else joint.lower
         return q[j] - bound, qd[j]
-    gap = abs(one.force) - static
+    gap = abs(joint.force) - static
     return gap, (gap - abs(f0) + static) / step
 
 
 @kernel
 def _first(
-    m: Machine, s: Records, old: Array, a0: Array, f0: Array, q: Array, qd: Array, h: float
+    m: KernelState, s: Records, old: Array, a0: Array, f0: Array, q: Array, qd: Array, h: float
 ) -> tuple[int, int, float]:
     """Return kind, resistance and (about) length of the step to the first mark passed; −1 for none."""
     kind, which, length = -1, -1, h
     for n in range(len(s)):
-        one, r = s[n], m.resistances[n]
-        j = one.rate
-        if r.sense != 0.0 and not one.led:
+        joint, r = s[n], m.resistances[n]
+        j = joint.rate
+        if r.sense != 0.0 and not joint.controlled:
             before, after = old[1, j], qd[j]
             starting = abs(before) <= _AT_REST
             if (not starting and before * after <= 0.0) or (starting and after * r.sense < 0.0):
                 at = _root(0.0 if starting else before, h * a0[j], after, h * m.rates[j].qdd)
                 if h * at < length or kind < 0:
                     kind, which, length = _RATE, n, h * at
-        if one.held and abs(one.force) > _SLIPS * r.static:
-            rise = abs(one.force) - abs(f0[n])
+        if joint.holding and abs(joint.force) > _SLIPS * r.static:
+            rise = abs(joint.force) - abs(f0[n])
             at = (_SLIPS * r.static - abs(f0[n])) / rise if rise > 0.0 else 1.0
             if h * at < length or kind < 0:
                 kind, which, length = _FORCE, n, h * at
-        if (q[j] > one.upper and qd[j] > 0.0) or (q[j] < one.lower and qd[j] < 0.0):
-            bound = one.upper if qd[j] > 0.0 else one.lower
+        if (q[j] > joint.upper and qd[j] > 0.0) or (q[j] < joint.lower and qd[j] < 0.0):
+            bound = joint.upper if qd[j] > 0.0 else joint.lower
             at = (bound - old[0, j]) / (q[j] - old[0, j])
             if h * at < length or kind < 0:
                 kind, which, length = _BOUND, n, h * at
@@ -429,10 +448,12 @@ def _root(v0: float, d0: float, v1: float, d1: float) -> float:
 
 @lru_cache(maxsize=1)
 def compiled_loop() -> Any:
-    """Return the compiled loop; it is called with ``act`` in front."""
+    """Return the compiled loop; it is called with ``evaluate`` in front."""
     record: Any = numba.from_dtype(STOPPING)
     result: Any = types.Tuple
     result = result((types.int64, types.float64, types.int64))
     numbers = [types.float64] * 3
     pieces = types.float64[:, :, ::1]
-    return compiled(stop_loop, result(ACT, MACHINE, INDICES, record[::1], VECTOR, VECTOR, *numbers, pieces))
+    return compiled(
+        stop_loop, result(EVALUATE, KERNEL_STATE, INDICES, record[::1], VECTOR, VECTOR, *numbers, pieces)
+    )

@@ -14,8 +14,8 @@ from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome.impact import impact_at_end
 from mbplugin.stopping.outcome.joints import course_of, joint_stops, reaction_time, sample_at
 from mbplugin.stopping.outcome.outcome import StopOutcome
-from mbplugin.stopping.outcome.swept_box import swept
-from mbplugin.stopping.outcome.values import Energies, JointStop, Naive, StopReport, ToolStop
+from mbplugin.stopping.outcome.swept_box import swept_box
+from mbplugin.stopping.outcome.values import Energies, InstantStop, JointStop, StopReport, ToolStop
 from mbplugin.stopping.scenario.scenario import Scenario
 
 #: Instants of the tool's path besides the steps of the motion.
@@ -49,7 +49,7 @@ def evaluate(
         reaction,
         joints,
         tool,
-        swept(scenario.mech, R, p, shapes or {}, scenario.actions.payloads, request),
+        swept_box(scenario.mech, R, p, shapes or {}, scenario.actions.payloads, request),
         _energies(motion, joints),
         _naive(scenario, motion, tool),
         impact,
@@ -127,7 +127,7 @@ def _energies(motion: Trajectory, joints: tuple[JointStop, ...]) -> Energies:
     return Energies(kinetic, potential, driven, applied, brakes, losses, residual)
 
 
-def _naive(scenario: Scenario, motion: Trajectory, tool: ToolStop) -> Naive:
+def _naive(scenario: Scenario, motion: Trajectory, tool: ToolStop) -> InstantStop:
     """Return where the robot would stand if every joint froze when its brake grips or its drive reacts."""
     times = {brake.joint: reaction_time(scenario, brake) for brake in scenario.brakes}
     end = min(max(times.values(), default=0.0), float(motion.time[-1]))
@@ -143,7 +143,7 @@ def _naive(scenario: Scenario, motion: Trajectory, tool: ToolStop) -> Naive:
     path = np.array([forward(scenario.mech, row).of(i).apply(scenario.tool_point) for row in q])
     q = q[-1].copy()
     q.setflags(write=False)
-    return Naive(
+    return InstantStop(
         q,
         end,
         float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum()),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mbplugin.dynamics.joint import joint_equations
-from mbplugin.model.applied_forces import Actions
+from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.simulation.impact.activate import activate
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome.values import Impact
 
 
-def impact_at_end(motion: Trajectory, actions: Actions) -> Impact | None:
+def impact_at_end(motion: Trajectory, actions: AppliedForces) -> Impact | None:
     """Return the impact of the joint at whose limit a motion has ended."""
     hit = next((event for event in reversed(motion.events) if event.kind == "limit"), None)
     if motion.outcome != "limit_hit" or hit is None:

@@ -22,7 +22,7 @@ _TURNS = 1e-3
 _NODES = 6
 
 
-class Course(NamedTuple):
+class JointHistory(NamedTuple):
     """The samples of one joint: time, coordinate, rate and acceleration (T,)."""
 
     time: Array
@@ -33,17 +33,19 @@ class Course(NamedTuple):
 
 def joint_stops(scenario: Scenario, motion: Trajectory) -> tuple[JointStop, ...]:
     """Return how the joints with a brake stop; those that close a loop have no coordinate and no entry."""
-    grips = grip_times(scenario)
+    engagement_time = grip_times(scenario)
     brakes = [brake for brake in scenario.brakes if scenario.rate_of(brake.joint) >= 0]
-    squares = _squares(motion, [brake.joint for brake in brakes if brake.viscous and brake.joint in grips])
+    squares = _squares(
+        motion, [brake.joint for brake in brakes if brake.viscous and brake.joint in engagement_time]
+    )
     none = np.zeros(max(len(motion.time) - 1, 0))
     out = []
     for brake in brakes:
         joint, course = brake.joint, course_of(motion, brake.joint)
         others, reaction = _others_in_loops(motion, joint), reaction_time(scenario, brake)
         energy = 0.0
-        if joint in grips:
-            energy = brake_energy(brake, course, squares.get(joint, none), grips[joint])
+        if joint in engagement_time:
+            energy = brake_energy(brake, course, squares.get(joint, none), engagement_time[joint])
         out.append(_stop(brake, course, others, reaction, energy))
     return tuple(out)
 
@@ -59,19 +61,21 @@ def _others_in_loops(motion: Trajectory, joint: str) -> Array:
     return np.asarray(np.abs(motion.qd[:, columns]).max(axis=1, initial=0.0))
 
 
-def course_of(motion: Trajectory, joint: str) -> Course:
+def course_of(motion: Trajectory, joint: str) -> JointHistory:
     """Return the samples of a joint with one freedom."""
     place = motion.mechanism.tree.joint_of_pair[joint]
     k = place.qd.start
-    return Course(motion.time, motion.q[:, place.q.start], motion.qd[:, k], motion.qdd[:, k])
+    return JointHistory(motion.time, motion.q[:, place.q.start], motion.qd[:, k], motion.qdd[:, k])
 
 
 def reaction_time(scenario: Scenario, brake: JointBrake) -> float:
     """Return when a joint starts to be braked or led, s."""
-    return brake.grips if scenario.category == 0 else brake.delay
+    return brake.engagement_time if scenario.category == 0 else brake.delay
 
 
-def _stop(brake: JointBrake, course: Course, others: Array, reaction: float, energy: float) -> JointStop:
+def _stop(
+    brake: JointBrake, course: JointHistory, others: Array, reaction: float, energy: float
+) -> JointStop:
     moving = np.flatnonzero(np.abs(course.qd) > _RESTS)
     last = int(moving[-1]) + 1 if moving.size else 0
     stopped = last < len(course.time)
@@ -99,7 +103,7 @@ def sample_at(time: Array, t: float) -> int:
     return max(0, int(np.searchsorted(time, t + 1e-12, side="right")) - 1)
 
 
-def _back(course: Course, others: Array, k: int) -> float:
+def _back(course: JointHistory, others: Array, k: int) -> float:
     """Return how far a joint has come back from where it turned after sample k.
 
     At a dead centre of its loop a joint turns while the others (T,) move on: that is no way back.
@@ -115,7 +119,7 @@ def _back(course: Course, others: Array, k: int) -> float:
     return float(way.max() - way[-1])
 
 
-def brake_energy(brake: JointBrake, course: Course, squares: Array, grips: float) -> float:
+def brake_energy(brake: JointBrake, course: JointHistory, squares: Array, engagement_time: float) -> float:
     """Return the work that a brake takes up, J: ∫ |τ q̇| dt, dry part and viscous part.
 
     The dry part is exact, since a sample stands wherever the rate changes its sign.
@@ -125,7 +129,7 @@ def brake_energy(brake: JointBrake, course: Course, squares: Array, grips: float
     squares : (T - 1,) array
         ∫ q̇² dt from each sample to the next, rad²/s or m²/s.
     """
-    k = sample_at(course.time, grips)
+    k = sample_at(course.time, engagement_time)
     return float(brake.torque * np.abs(np.diff(course.q[k:])).sum() + brake.viscous * squares[k:].sum())
 
 

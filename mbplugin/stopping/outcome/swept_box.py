@@ -11,17 +11,17 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Request, Shape
 from mbplugin.model.spatial import Array
 from mbplugin.readers.meshes.named import mesh_bounds
-from mbplugin.stopping.outcome.values import Corridor
+from mbplugin.stopping.outcome.values import SweptVolume
 
 
-def swept(
+def swept_box(
     mech: Mechanism,
     R: Array,
     p: Array,
     shapes: Mapping[str, tuple[Shape, ...]],
     payloads: Sequence[Payload],
     request: Request | None = None,
-) -> Corridor:
+) -> SweptVolume:
     """Return the boxes that the bodies sweep.
 
     Parameters
@@ -39,7 +39,7 @@ def swept(
         along = np.einsum("tij,nj->tni", R[:, i], points) + p[:, None, i]
         boxes[body.name] = np.array([along.min(axis=(0, 1)), along.max(axis=(0, 1))])
     corners = np.array(list(boxes.values()))
-    return Corridor(boxes, corners[:, 0].min(axis=0), corners[:, 1].max(axis=0), tuple(left_out))
+    return SweptVolume(boxes, corners[:, 0].min(axis=0), corners[:, 1].max(axis=0), tuple(left_out))
 
 
 def _points(

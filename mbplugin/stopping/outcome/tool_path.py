@@ -16,7 +16,7 @@ _NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
 
 
 @kernel
-def path_length(solids: Records, rates: Records, carrier: int, point: Array, pieces: Array) -> float:
+def path_length(composites: Records, rates: Records, carrier: int, point: Array, pieces: Array) -> float:
     """Return the length of the path of a point, m: ∫ |v| dt over all pieces.
 
     Parameters
@@ -41,8 +41,8 @@ def path_length(solids: Records, rates: Records, carrier: int, point: Array, pie
         for node in range(len(_NODES)):
             for j in range(nv):
                 q[j], qd[j] = _quintic(pieces[k, 1:, j], h, _NODES[node])
-            move(solids, rates, q, qd)
-            total += h * _WEIGHTS[node] * _speed(solids, carrier, point)
+            move(composites, rates, q, qd)
+            total += h * _WEIGHTS[node] * _speed(composites, carrier, point)
     return total
 
 
@@ -62,16 +62,20 @@ def _quintic(ends: Array, h: float, x: float) -> tuple[float, float]:
 
 
 @kernel
-def _speed(solids: Records, carrier: int, point: Array) -> float:
+def _speed(composites: Records, carrier: int, point: Array) -> float:
     """Return the speed of a point of a solid (in its frame, m), m/s."""
-    me = solids[carrier]
-    r0, r1, r2 = me.p[0] - me.c[0], me.p[1] - me.c[1], me.p[2] - me.c[2]
+    composite = composites[carrier]
+    r0, r1, r2 = (
+        composite.p[0] - composite.c[0],
+        composite.p[1] - composite.c[1],
+        composite.p[2] - composite.c[2],
+    )
     for i in range(3):
-        r0 += me.R[0, i] * point[i]
-        r1 += me.R[1, i] * point[i]
-        r2 += me.R[2, i] * point[i]
-    w0, w1, w2 = me.v[3], me.v[4], me.v[5]
-    v0 = me.v[0] + w1 * r2 - w2 * r1
-    v1 = me.v[1] + w2 * r0 - w0 * r2
-    v2 = me.v[2] + w0 * r1 - w1 * r0
+        r0 += composite.R[0, i] * point[i]
+        r1 += composite.R[1, i] * point[i]
+        r2 += composite.R[2, i] * point[i]
+    w0, w1, w2 = composite.v[3], composite.v[4], composite.v[5]
+    v0 = composite.v[0] + w1 * r2 - w2 * r1
+    v1 = composite.v[1] + w2 * r0 - w0 * r2
+    v2 = composite.v[2] + w0 * r1 - w1 * r0
     return sqrt(v0 * v0 + v1 * v1 + v2 * v2)

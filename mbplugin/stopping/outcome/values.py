@@ -97,7 +97,7 @@ class ToolStop:
 
 
 @dataclass(frozen=True, eq=False)
-class Corridor:
+class SweptVolume:
     """The room that is swept: boxes in world axes, m.
 
     Parameters
@@ -142,7 +142,7 @@ class Energies:
     residual: float
 
     @property
-    def told(self) -> tuple[tuple[str, float], ...]:
+    def labelled(self) -> tuple[tuple[str, float], ...]:
         """What a report tells: every part that is not zero, in words, J."""
         parts = (
             ("kinetic energy given up", self.kinetic),
@@ -157,7 +157,7 @@ class Energies:
 
 
 @dataclass(frozen=True, eq=False)
-class Naive:
+class InstantStop:
     """The usual shortcut: every rate set to zero when its brake grips.
 
     Parameters
@@ -232,9 +232,9 @@ class StopReport:
     reaction_time: float
     joints: tuple[JointStop, ...]
     tool: ToolStop
-    corridor: Corridor
+    corridor: SweptVolume
     energies: Energies
-    naive: Naive
+    naive: InstantStop
     impact: Impact | None = None
     notes: tuple[str, ...] = field(default=())
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
-from mbplugin.model.applied_forces import Actions
+from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Actuator
 from mbplugin.model.spatial import Array
@@ -17,7 +17,7 @@ from mbplugin.model.spatial import Array
 
 def decelerations_at(
     mech: Mechanism,
-    actions: Actions,
+    actions: AppliedForces,
     q: Array,
     joints: Sequence[str],
     actuators: Sequence[Actuator] = (),

@@ -57,7 +57,7 @@ def grip_times(scenario: Scenario) -> dict[str, float]:
     if scenario.category == 2:
         return {}
     if scenario.category == 0:
-        return {brake.joint: brake.grips for brake in scenario.brakes}
+        return {brake.joint: brake.engagement_time for brake in scenario.brakes}
     rest = rest_time(scenario)
     return {brake.joint: rest + brake.engagement for brake in scenario.brakes}
 
@@ -68,14 +68,14 @@ def ramp(scenario: Scenario, brake: JointBrake) -> tuple[tuple[float, tuple[floa
     q, v, _ = _at(scenario, brake, brake.delay)
     deceleration = scenario.decelerations[brake.joint] if v else 0.0
     end = ramp_time(scenario, brake)
-    stretches: list[tuple[float, tuple[float, ...]]] = [
+    motion_segments: list[tuple[float, tuple[float, ...]]] = [
         (brake.delay, (q, v, -0.5 * np.sign(v) * deceleration))
     ]
     if v:
-        stretches.append((end, (q + 0.5 * v * (end - brake.delay),)))
+        motion_segments.append((end, (q + 0.5 * v * (end - brake.delay),)))
     if brake.delay > 0:
-        stretches.insert(0, (0.0, (start, v0, 0.5 * a0)))
-    return tuple((time, tuple(float(c) for c in polynomial)) for time, polynomial in stretches)
+        motion_segments.insert(0, (0.0, (start, v0, 0.5 * a0)))
+    return tuple((time, tuple(float(c) for c in polynomial)) for time, polynomial in motion_segments)
 
 
 def _goes_on(scenario: Scenario, brake: JointBrake) -> TimedDrive:

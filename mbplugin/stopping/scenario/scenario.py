@@ -9,7 +9,7 @@ import numpy as np
 
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
-from mbplugin.model.applied_forces import Actions
+from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
@@ -54,7 +54,7 @@ class Scenario:
     """
 
     mech: Mechanism
-    actions: Actions
+    actions: AppliedForces
     q: Array
     qd: Array
     qdd: Array

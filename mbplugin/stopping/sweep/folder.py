@@ -55,8 +55,8 @@ def part_file(folder: Path, part: int) -> Path:
 def signed_table(plan: SweepPlan, part: int, columns: dict[str, Any]) -> Any:
     """Return the stops of a part as a table that says which part of which sweep it is."""
     table = arrow().table(columns, schema=part_schema(plan))
-    told = {_PLAN: plan.fingerprint, _RANGE: _range(plan, part), _CHECKSUM: _checksum(table)}
-    return table.replace_schema_metadata(told)
+    status = {_PLAN: plan.fingerprint, _RANGE: _range(plan, part), _CHECKSUM: _checksum(table)}
+    return table.replace_schema_metadata(status)
 
 
 def read_part(plan: SweepPlan, part: int, file: Path) -> Any:
@@ -69,11 +69,11 @@ def read_part(plan: SweepPlan, part: int, file: Path) -> Any:
     """
     pyarrow = arrow()
     try:
-        told = file.stat()
-        if not stat.S_ISREG(told.st_mode):
+        status = file.stat()
+        if not stat.S_ISREG(status.st_mode):
             raise UnfitPart("it is no file")
         rows, schema = plan.size_of(part), part_schema(plan)
-        if told.st_size > _LEAST + _PER_VALUE * rows * len(schema):
+        if status.st_size > _LEAST + _PER_VALUE * rows * len(schema):
             raise UnfitPart("it is too large for its stops")
         with pyarrow.parquet.ParquetFile(file) as opened:
             _check_identity(plan, part, opened.schema_arrow, opened.metadata.num_rows)
@@ -110,23 +110,23 @@ def claim(plan: SweepPlan, folder: Path) -> str:
     if claimed or (claimed is not None and _other_plans(plan, folder)):
         raise BadUsage("the folder holds another sweep", where=str(folder), remedy="name an empty one")
     with replacing(note) as temporary:
-        told = {"plan": plan.fingerprint, "count": plan.count, "seed": plan.seed}
-        temporary.write_text(json.dumps(told), encoding="utf-8")
+        status = {"plan": plan.fingerprint, "count": plan.count, "seed": plan.seed}
+        temporary.write_text(json.dumps(status), encoding="utf-8")
     return "" if claimed is None else "it does not say which sweep this is"
 
 
 def _noted_plan(note: Path) -> str | None:
     """Return the plan that a note names, empty where it names none, None where there is no note."""
     try:
-        told = note.stat()
+        status = note.stat()
     except FileNotFoundError:
         return None
     except OSError:
         return ""
-    if not stat.S_ISREG(told.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise BadUsage("this is no file", where=str(note), remedy="name an empty folder")
     try:
-        content = json.loads(note.read_bytes()) if told.st_size <= _LONGEST_NOTE else None
+        content = json.loads(note.read_bytes()) if status.st_size <= _LONGEST_NOTE else None
     except (OSError, ValueError, RecursionError):
         return ""
     plan = content.get("plan") if isinstance(content, dict) else None
@@ -147,13 +147,13 @@ def _other_plans(plan: SweepPlan, folder: Path) -> bool:
 
 
 def _check_identity(plan: SweepPlan, part: int, schema: Any, rows: int) -> None:
-    told = schema.metadata or {}
-    if _PLAN not in told or _RANGE not in told or _CHECKSUM not in told:
+    status = schema.metadata or {}
+    if _PLAN not in status or _RANGE not in status or _CHECKSUM not in status:
         raise UnfitPart("it does not say which stops of which sweep it holds")
-    if told[_PLAN] != plan.fingerprint.encode():
+    if status[_PLAN] != plan.fingerprint.encode():
         raise UnfitPart("it belongs to another sweep")
-    if told[_RANGE] != _range(plan, part).encode():
-        raise UnfitPart(f"it holds the stops {told[_RANGE].decode(errors='replace')[:40]}")
+    if status[_RANGE] != _range(plan, part).encode():
+        raise UnfitPart(f"it holds the stops {status[_RANGE].decode(errors='replace')[:40]}")
     if not schema.equals(part_schema(plan)) or rows != plan.size_of(part):
         raise UnfitPart("it has other columns or rows")
 

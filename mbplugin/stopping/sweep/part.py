@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from mbplugin.simulation.interrupt import ctrl_c_waits
-from mbplugin.stopping.compiled.batch import StopMachine
+from mbplugin.stopping.compiled.batch import CompiledStop
 from mbplugin.stopping.sweep.folder import arrow, part_file, part_schema, signed_table
 from mbplugin.stopping.sweep.plan import SweepPlan
 
-_MACHINES: dict[str, StopMachine] = {}
+_MACHINES: dict[str, CompiledStop] = {}
 
 
 def run_part(plan: SweepPlan, part: int, folder: str) -> int:
@@ -56,9 +56,9 @@ def part_columns(plan: SweepPlan, part: int) -> dict[str, Any]:
     return columns
 
 
-def _machine(plan: SweepPlan) -> StopMachine:
+def _machine(plan: SweepPlan) -> CompiledStop:
     """Return the machine of a plan, built once per process."""
     if plan.fingerprint not in _MACHINES:
         _MACHINES.clear()
-        _MACHINES[plan.fingerprint] = StopMachine(plan.scenario)
+        _MACHINES[plan.fingerprint] = CompiledStop(plan.scenario)
     return _MACHINES[plan.fingerprint]

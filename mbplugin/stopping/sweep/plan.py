@@ -15,7 +15,7 @@ from mbplugin.model.brakes import JointBrake
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import Array
 from mbplugin.model.spring import JointSpring, Spring
-from mbplugin.stopping.compiled.batch import is_quick
+from mbplugin.stopping.compiled.batch import supports_compiled_stop
 from mbplugin.stopping.scenario.scenario import Scenario
 
 #: Changes whenever the part files get other columns, or a column another meaning: such a folder is another
@@ -84,7 +84,7 @@ class SweepPlan:
                 )
         if self.payload_range != (1.0, 1.0) and not self.scenario.actions.payloads:
             raise BadUsage("a payload is to vary, and there is none", remedy="state a payload")
-        if not is_quick(self.scenario):
+        if not supports_compiled_stop(self.scenario):
             raise BadUsage(
                 f"{self.scenario.mech.name!r} is no arm of joints with one freedom, each with a brake",
                 remedy="use estop for single stops",
@@ -103,7 +103,7 @@ class SweepPlan:
     def fingerprint(self) -> str:
         """What tells this plan from others."""
         s = self.scenario
-        told = (
+        content = (
             _COLUMNS,
             s.mech.name,
             [(b.name, b.mass, b.p_LC.tolist(), b.I_C.tolist()) for b in s.mech.bodies],
@@ -122,7 +122,7 @@ class SweepPlan:
             (self.count, self.seed, self.q_spread, self.speed_range, self.torque_tolerance),
             (self.delay_tolerance, self.payload_range, self.part),
         )
-        return hashlib.sha256(pickle.dumps(told, protocol=4)).hexdigest()[:16]
+        return hashlib.sha256(pickle.dumps(content, protocol=4)).hexdigest()[:16]
 
     def draw(self, k: int) -> tuple[Array, Array, tuple[JointBrake, ...], tuple[Payload, ...]]:
         """Return coordinates, rates, brakes and payloads of stop k."""

@@ -21,7 +21,7 @@ from mbplugin.visible import one_line
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
 #: Told (stops done, stops in all).
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ def sweep(
     *,
     jobs: int = -1,
     backend: str = "loky",
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> SweepReport:
     """Run a sweep, or what is left of it, and report.
 
@@ -93,12 +93,12 @@ def sweep(
     wrong_note = claim(plan, folder)
     unfit = _unfit_parts(plan, folder)
     done = plan.count - sum(plan.size_of(part) for part in unfit)
-    if told is not None:
-        told(done, plan.count)
+    if progress is not None:
+        progress(done, plan.count)
     for part in _computed(joblib, backend, jobs, plan, list(unfit), folder):
         done += plan.size_of(part)
-        if told is not None:
-            told(done, plan.count)
+        if progress is not None:
+            progress(done, plan.count)
     replaced = {"sweep.json": wrong_note} | {part_file(folder, n).name: why for n, why in unfit.items()}
     return report_of(plan, folder, {name: why for name, why in replaced.items() if why})
 

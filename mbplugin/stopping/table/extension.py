@@ -10,7 +10,7 @@ import numpy as np
 from mbplugin.model.mechanism.kinematics import forward, joint_axes
 from mbplugin.model.mechanism.topology import TreeJoint
 from mbplugin.model.spatial import Array
-from mbplugin.stopping.compiled.batch import StopMachine
+from mbplugin.stopping.compiled.batch import CompiledStop
 from mbplugin.stopping.table.axes import moving_chain
 
 #: Angles tried per joint, sweeps over all joints, and the room left to a limit, rad.
@@ -38,10 +38,10 @@ class ExtensionPose:
     sense: float
 
 
-class Poser:
+class ExtensionPoses:
     """Finds the poses of one robot."""
 
-    def __init__(self, machine: StopMachine, axes: tuple[str, ...]) -> None:
+    def __init__(self, machine: CompiledStop, axes: tuple[str, ...]) -> None:
         self._machine, self._mech = machine, machine.scenario.mech
         self._chain = moving_chain(self._mech, machine.scenario.tool)
         self._names = [joint.pair.name for joint in self._chain if joint.pair is not None]
@@ -111,7 +111,7 @@ class Poser:
             return (self._machine.potential(behind) - self._machine.potential(ahead)) / 2e-4
 
         q = q.copy()
-        weight = abs(float(self._machine.model.solids["weight"].sum(axis=0) @ np.ones(3)))
+        weight = abs(float(self._machine.model.composites["weight"].sum(axis=0) @ np.ones(3)))
         if joint.pair is not None and joint.pair.kind.free[0][0] == "r":
             before = q[i]
             self._best(joint, q, lambda q: abs(pull(q)))

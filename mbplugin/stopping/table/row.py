@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mbplugin.stopping.compiled.batch import QuickStop
+from mbplugin.stopping.compiled.batch import StopSummary
 from mbplugin.stopping.scenario.scenario import Scenario
 from mbplugin.stopping.table.extension import ExtensionPose
 
@@ -38,7 +38,7 @@ class RowCase(NamedTuple):
     deceleration: float | None
 
 
-def row_values(case: RowCase, stop: QuickStop, scenario: Scenario, payload: float) -> dict[str, object]:
+def row_values(case: RowCase, stop: StopSummary, scenario: Scenario, payload: float) -> dict[str, object]:
     """Return a row as :class:`~mbplugin.stopping.table.values.StoppingTable` has it, without its command.
 
     Parameters
@@ -48,7 +48,7 @@ def row_values(case: RowCase, stop: QuickStop, scenario: Scenario, payload: floa
     """
     n = [brake.joint for brake in scenario.brakes].index(case.axis)
     brake, time = scenario.brakes[n], float(stop.times[n])
-    reaction = brake.grips if case.category == 0 else brake.delay
+    reaction = brake.engagement_time if case.category == 0 else brake.delay
     return {
         "category": case.category,
         "axis": case.number,
@@ -75,7 +75,7 @@ def row_values(case: RowCase, stop: QuickStop, scenario: Scenario, payload: floa
     }
 
 
-def _slips(axis: str, stop: QuickStop, scenario: Scenario) -> list[dict[str, object]]:
+def _slips(axis: str, stop: StopSummary, scenario: Scenario) -> list[dict[str, object]]:
     """Return which other joints move, how far (rad or m, signed) and until when (s)."""
     return [
         {

@@ -13,12 +13,12 @@ from mbplugin.model.brakes import BrakeLike
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Scene
 from mbplugin.model.spatial import Array
-from mbplugin.stopping.compiled.batch import StopMachine, is_quick
+from mbplugin.stopping.compiled.batch import CompiledStop, supports_compiled_stop
 from mbplugin.stopping.run import assumed_brakes, make_scenario
 from mbplugin.stopping.scenario.decelerations import file_limits
 from mbplugin.stopping.scenario.scenario import Scenario
 from mbplugin.stopping.table.axes import table_axes
-from mbplugin.stopping.table.extension import ExtensionPose, Poser
+from mbplugin.stopping.table.extension import ExtensionPose, ExtensionPoses
 from mbplugin.stopping.table.row import RowCase, row_values
 from mbplugin.stopping.table.row_command import StopCommand, stop_command
 from mbplugin.stopping.table.values import StoppingTable
@@ -67,7 +67,7 @@ def stopping_table(
     scenario = make_scenario(mech, brakes=brakes, tool=tool)
     rated = _rated(scenario, payload)
     scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
-    if not is_quick(scenario):
+    if not supports_compiled_stop(scenario):
         raise BadUsage(
             f"{scenario.mech.name!r} is no arm of joints with one freedom, each with a brake",
             remedy="use estop for single stops",
@@ -79,7 +79,7 @@ def stopping_table(
     rampless = _without_ramp(scenario, _stated_ramps(scenario, scene, None))
     command = stop_command(scene, scenario.tool, brakes, rampless, payload is not None)
     # as accurate as estop: a table has few rows
-    machine = StopMachine(scenario, rtol=scenario.rtol, atol=scenario.atol)
+    machine = CompiledStop(scenario, rtol=scenario.rtol, atol=scenario.atol)
     maker = _Maker(machine, names, rated, _speeds(scenario.mech, names, speeds), payload is None, command)
     rows = [row for category in categories for row in maker.rows(category, ramps)]
     return StoppingTable(
@@ -96,7 +96,7 @@ class _Maker:
 
     def __init__(
         self,
-        machine: StopMachine,
+        machine: CompiledStop,
         axes: tuple[str, ...],
         rated: Payload,
         speeds: Mapping[str, float],
@@ -106,7 +106,7 @@ class _Maker:
         self.machine, self.axes, self.rated, self.speeds = machine, axes, rated, speeds
         self.of_scene, self.command = of_scene, command
         machine.set_payloads(_share(rated, 100))
-        self._poser = Poser(machine, axes)
+        self._poser = ExtensionPoses(machine, axes)
         shares = {axis: SHARES if k < 2 else (100,) for k, axis in enumerate(axes)}
         self.poses = {
             (axis, share): self._poser.pose(axis, share / 100) for axis in axes for share in shares[axis]
@@ -144,7 +144,7 @@ class _Maker:
             stop = self.machine.stop(q, qd)
         else:
             deceleration = self._deceleration(axis, q, ramps)
-            stop = self.machine.led_stop(q, qd, np.full(len(scenario.brakes), deceleration))
+            stop = self.machine.controlled_stop(q, qd, np.full(len(scenario.brakes), deceleration))
         case = RowCase(category, k + 1, axis, shares, pose, speed, deceleration)
         carried = self.rated.mass * shares[2] / 100
         return row_values(case, stop, scenario, carried) | {"command": self._command_of(case)}
@@ -162,9 +162,11 @@ class _Maker:
         if axis in ramps:
             return ramps[axis]
         if limits := file_limits(self.machine.scenario.mech, [axis]):
-            told = f"{axis}: category 1 decelerates with the limit that the file states, {limits[axis]:g}"
-            if told not in self.assumed:
-                self.assumed.append(told)
+            assumption = (
+                f"{axis}: category 1 decelerates with the limit that the file states, {limits[axis]:g}"
+            )
+            if assumption not in self.assumed:
+                self.assumed.append(assumption)
             return limits[axis]
         effort = self.machine.scenario.mech.pair_by_name[axis].freedoms[0].effort
         if not (isfinite(effort) and effort > 0):
@@ -172,9 +174,11 @@ class _Maker:
                 f"there is no ramp for joint {axis!r}: it has neither a deceleration nor an effort limit",
                 remedy="state deceleration in its [[actuator]], or ask for category 0 only",
             )
-        told = f"{axis}: category 1 decelerates with its effort limit, {effort:g}, over the pose's inertia"
-        if told not in self.assumed:
-            self.assumed.append(told)
+        assumption = (
+            f"{axis}: category 1 decelerates with its effort limit, {effort:g}, over the pose's inertia"
+        )
+        if assumption not in self.assumed:
+            self.assumed.append(assumption)
         return effort / float(self.machine.inertias(q)[self.machine.scenario.rate_of(axis)])
 
 

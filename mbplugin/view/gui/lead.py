@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.constraints.view import View
-from mbplugin.view.gui.sliders import Judged, Manifold
+from mbplugin.view.gui.sliders import Manifold, PoseVerdict
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
-    from mbplugin.view.gui.window import Shown
+    from mbplugin.view.gui.window import DebugWindow
 
 
-def lead(shown: Shown, analysis: Analysis) -> None:
+def lead(shown: DebugWindow, analysis: Analysis) -> None:
     """Let sliders move the robot until the window is closed."""
     mech = analysis.mechanism
     view = View(mech, analysis.q, plane_columns(analysis.planar), analysis.tolerance)
@@ -22,7 +22,7 @@ def lead(shown: Shown, analysis: Analysis) -> None:
     values = [slider.start for slider in manifold.sliders]
     handles = [shown.slider(s.name, s.lower, s.upper, s.start) for s in manifold.sliders]
     asked = [shown.read(handle) for handle in handles]
-    shown.board.write(status=told(manifold.judge(q)))
+    shown.board.write(status=status_lines(manifold.verdict_at(q)))
     while True:
         shown.tick()
         for k, handle in enumerate(handles):
@@ -37,12 +37,12 @@ def lead(shown: Shown, analysis: Analysis) -> None:
             shown.arrows = ()
             name = manifold.sliders[k].name
             why = f"{name} stays at {values[k]:.4g}: {followed.stopped}" if followed.stopped else ""
-            shown.board.write(status=told(manifold.judge(q), why))
+            shown.board.write(status=status_lines(manifold.verdict_at(q), why))
 
 
-def told(judged: Judged, why: str = "") -> list[tuple[str, str]]:
+def status_lines(verdict: PoseVerdict, why: str = "") -> list[tuple[str, str]]:
     """Return the lines that are told at a pose, each with the key of its colour."""
-    p = judged.degree_of_redundancy
-    lines = [(f"p = {p}, rank {judged.rank}", "non-unique" if p else "unique")]
-    lines.append(("singular pose", "non-unique") if judged.singular else ("", ""))
+    p = verdict.degree_of_redundancy
+    lines = [(f"p = {p}, rank {verdict.rank}", "non-unique" if p else "unique")]
+    lines.append(("singular pose", "non-unique") if verdict.singular else ("", ""))
     return [*lines, (why, "naive" if why else "")]

@@ -74,14 +74,14 @@ def in_window(window: Window) -> str:
             stderr=printed,
         )
         try:
-            told = _talk(process, pickle.dumps(window))
+            status_lines = _talk(process, pickle.dumps(window))
             _wait(process)
         except BaseException:
             # whoever interrupts us does not want the window either
             process.kill()
             process.wait()
             raise
-        return _sentence(told, process.returncode, printed)
+        return _sentence(status_lines, process.returncode, printed)
 
 
 def _talk(process: subprocess.Popen[bytes], request: bytes) -> set[bytes]:
@@ -92,12 +92,12 @@ def _talk(process: subprocess.Popen[bytes], request: bytes) -> set[bytes]:
         process.stdin.close()
     except BrokenPipeError:
         return set()
-    told = set()
+    status_lines = set()
     for line in process.stdout:
-        told.add(line)
+        status_lines.add(line)
         if line == ENDED:
             break
-    return told
+    return status_lines
 
 
 def _wait(process: subprocess.Popen[bytes]) -> None:
@@ -108,14 +108,14 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _sentence(told: set[bytes], code: int, printed: IO[bytes]) -> str:
+def _sentence(status_lines: set[bytes], code: int, printed: IO[bytes]) -> str:
     """Return how the window ended, by what the process told and its exit code."""
     if code == BUG:
         text = _all_of(printed).decode(errors="replace")
         raise RuntimeError(f"in the process with the window:\n{text[text.rfind('Traceback') :]}")
-    if ENDED in told:
+    if ENDED in status_lines:
         return ENDED_SENTENCE
-    if OPENED not in told:
+    if OPENED not in status_lines:
         display = os.environ.get("DISPLAY")
         where = f"on display {display}" if display else "since no display is set"
         raise MbPluginError(

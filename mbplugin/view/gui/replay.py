@@ -10,7 +10,7 @@ import numpy as np
 from mbplugin.view.recording import Replay
 
 if TYPE_CHECKING:
-    from mbplugin.view.gui.window import Shown
+    from mbplugin.view.gui.window import DebugWindow
 
 _BUTTONS = ("pause / play", "step >", "< step", "to the start")
 #: Range of the speed, beside that at first.
@@ -19,7 +19,7 @@ _SLOWER, _FASTER = 0.1, 4.0
 _REST, _CLOCK = 1.0, 0.5
 
 
-def play(shown: Shown, replay: Replay, loop: bool) -> None:
+def play(shown: DebugWindow, replay: Replay, loop: bool) -> None:
     """Replay until the window is closed, or once."""
     speed = shown.slider("speed, of real time", _SLOWER * replay.speed, _FASTER * replay.speed, replay.speed)
     buttons = {name: shown.slider(name, 1, 0, 0) for name in _BUTTONS}
@@ -92,7 +92,7 @@ class Clock:
             self._now = float(self._time[int(np.clip(self.frame + step, 0, len(self._time) - 1))])
 
 
-def _rest(shown: Shown) -> None:
+def _rest(shown: DebugWindow) -> None:
     until = time.monotonic() + _REST
     while time.monotonic() < until:
         shown.tick()

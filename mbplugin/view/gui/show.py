@@ -141,8 +141,8 @@ class Viewed:
         """The same in words."""
         if self.outcome != "written":
             return CLOSED_SENTENCE if self.outcome == "closed" else ENDED_SENTENCE
-        told = f"{' and '.join(self.files)} written"
-        return f"{'; '.join((told, *self.notes))}."
+        sentence = f"{' and '.join(self.files)} written"
+        return f"{'; '.join((sentence, *self.notes))}."
 
 
 def open_or_draw(
@@ -220,5 +220,5 @@ def seen_in_motion(
 def title_of(seen: Picture, analysis: Analysis) -> tuple[str, ...]:
     """Return the lines that stand above a picture at rest."""
     p = analysis.degree_of_redundancy
-    told = f"{p} redundant constraint{'' if p == 1 else 's'}, mobility {analysis.dof}"
-    return (seen.mechanism.name, told + (", singular pose" if analysis.singular_pose else ""))
+    sentence = f"{p} redundant constraint{'' if p == 1 else 's'}, mobility {analysis.dof}"
+    return (seen.mechanism.name, sentence + (", singular pose" if analysis.singular_pose else ""))

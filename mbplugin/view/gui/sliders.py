@@ -48,7 +48,7 @@ class Slider:
 
 
 @dataclass(frozen=True)
-class Judged:
+class PoseVerdict:
     """What holds at a pose: redundancy p, rank of the constraint rows, and whether it is singular."""
 
     degree_of_redundancy: int
@@ -114,12 +114,12 @@ class Manifold:
                 return Followed(q, moved, reason)
         return Followed(q, moved)
 
-    def judge(self, q: Array) -> Judged:
+    def verdict_at(self, q: Array) -> PoseVerdict:
         """Return redundancy and rank at a pose."""
         here = self.view.at(q)
         p = here.redundancy
         rows = sum(len(labels) for labels in here.row_labels.values())
-        return Judged(p, rows - p, p > self.structural)
+        return PoseVerdict(p, rows - p, p > self.structural)
 
     def _followed(self, slider: Slider, q: Array, part: float) -> tuple[Array, str]:
         """Return the pose after one step, and why it cannot be taken (empty: it can)."""

@@ -25,7 +25,7 @@ _ABOVE = 0.07
 _ABOVE_ALL, _BELOW_ALL = ("title", "status"), "legend"
 
 
-class Board:
+class TextOverlay:
     """Texts in a window.
 
     Parameters

@@ -11,9 +11,9 @@ from types import ModuleType
 from typing import IO
 
 from mbplugin.report.picture.palette import LEGEND
-from mbplugin.view.debug_bodies import Stage
+from mbplugin.view.debug_bodies import VisualScene
 from mbplugin.view.gui.process import BUG, ENDED, OPENED, Window
-from mbplugin.view.gui.text import Board
+from mbplugin.view.gui.text import TextOverlay
 from mbplugin.view.render.camera import camera_for
 from mbplugin.view.scene_view import (
     Surface,
@@ -42,10 +42,10 @@ PAUSE = 0.02
 
 def main() -> None:
     """Show the window that the input asks for; the first output is that it is open."""
-    told = os.fdopen(os.dup(1), "wb", buffering=0)
+    status_lines = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     try:
-        _run(pickle.loads(sys.stdin.buffer.read()), told)
+        _run(pickle.loads(sys.stdin.buffer.read()), status_lines)
     except Exception:
         traceback.print_exc()
         sys.stderr.flush()
@@ -53,15 +53,15 @@ def main() -> None:
         os._exit(BUG)
 
 
-def _run(window: Window, told: IO[bytes]) -> None:
+def _run(window: Window, status_lines: IO[bytes]) -> None:
     import pybullet
 
     white = " ".join(f"--background_color_{c}=1" for c in ("red", "green", "blue"))
     client = pybullet.connect(pybullet.GUI, options=f"--width={_SIZE[0]} --height={_SIZE[1]} {white}")
-    told.write(OPENED)
+    status_lines.write(OPENED)
     for name in _OFF:
         pybullet.configureDebugVisualizer(getattr(pybullet, name), 0, physicsClientId=client)
-    view = Shown(pybullet, client, window)
+    view = DebugWindow(pybullet, client, window)
     if window.replay is not None:
         from mbplugin.view.gui.replay import play
 
@@ -70,11 +70,11 @@ def _run(window: Window, told: IO[bytes]) -> None:
         from mbplugin.view.gui.lead import lead
 
         lead(view, window.analysis)
-    told.write(ENDED)
+    status_lines.write(ENDED)
     pybullet.disconnect(client)
 
 
-class Shown:
+class DebugWindow:
     """A window with a robot in it.
 
     Parameters
@@ -87,7 +87,7 @@ class Shown:
 
     def __init__(self, bullet: ModuleType, client: int, window: Window) -> None:
         self.bullet, self.client, self.window = bullet, client, window
-        self.stage = Stage(bullet, client, window.seen.mechanism)
+        self.stage = VisualScene(bullet, client, window.seen.mechanism)
         bullet.configureDebugVisualizer(bullet.COV_ENABLE_RENDERING, 0, physicsClientId=client)
         robot = list(robot_surfaces(window.seen))
         ids = self.stage.draw(robot)
@@ -104,7 +104,7 @@ class Shown:
         light = camera.eye_W + 2 * camera.distance * camera.R_WK[:, 1]
         bullet.configureDebugVisualizer(lightPosition=light.tolist(), physicsClientId=client)
         bodies = {surface.body: id for surface, id in zip(robot, ids, strict=True)}
-        self.board = Board(bullet, client, window.seen, bodies)
+        self.board = TextOverlay(bullet, client, window.seen, bodies)
         self.board.label()
         keys = self._keys()
         self.board.write(

@@ -39,7 +39,7 @@ def pillow() -> SimpleNamespace:
     return SimpleNamespace(Image=Image, ImageDraw=ImageDraw, ImageFont=ImageFont)
 
 
-class Paper:
+class Canvas:
     """A picture to write on.
 
     Parameters

@@ -13,9 +13,9 @@ from mbplugin.bullet.session import quiet, session
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.report.picture import Picture
 from mbplugin.report.picture.palette import PALETTE
-from mbplugin.view.debug_bodies import Stage
+from mbplugin.view.debug_bodies import VisualScene
 from mbplugin.view.render.camera import FIELD, Camera, camera_for
-from mbplugin.view.render.canvas import Paper, pillow
+from mbplugin.view.render.canvas import Canvas, pillow
 from mbplugin.view.scene_view import (
     Surface,
     arrow_points,
@@ -51,7 +51,7 @@ _NOWHERE = 1e9
 
 
 @dataclass(frozen=True, eq=False)
-class Layer:
+class VisualLayer:
     """What one look of the renderer gives, in fine pixels.
 
     Parameters
@@ -120,7 +120,7 @@ class Renderer:
         if q is not None:
             self._stage.pose(q)
         image = _smooth(self._composed())
-        paper = Paper(image, self.seen, self.camera)
+        paper = Canvas(image, self.seen, self.camera)
         if labels and q is None:
             paper.label()
         paper.legend(self._keys())
@@ -135,17 +135,17 @@ class Renderer:
             keys -= {"known", "open", "resolved"}
         return keys
 
-    def _client(self, surfaces: Sequence[Surface]) -> Stage:
+    def _client(self, surfaces: Sequence[Surface]) -> VisualScene:
         bullet, client = self._stack.enter_context(session())
-        stage = Stage(bullet, client, self.seen.mechanism)
+        stage = VisualScene(bullet, client, self.seen.mechanism)
         with quiet():
             stage.draw(surfaces)
         return stage
 
-    def _alone(self, surface: Surface) -> Layer:
+    def _alone(self, surface: Surface) -> VisualLayer:
         """Return how something translucent looks with nothing beside it."""
         with session() as (bullet, client):
-            stage = Stage(bullet, client, self.seen.mechanism)
+            stage = VisualScene(bullet, client, self.seen.mechanism)
             with quiet():
                 stage.draw([surface])
             return self._layer(stage)
@@ -158,7 +158,7 @@ class Renderer:
             solid.rgb[before] = np.rint(mixed)
         return solid.rgb
 
-    def _layer(self, stage: Stage) -> Layer:
+    def _layer(self, stage: VisualScene) -> VisualLayer:
         width, height = (_FINE * n for n in self.size)
         near, far = 0.02 * self.camera.distance, 20 * self.camera.distance + 20 * self.seen.radius
         bullet = stage.bullet
@@ -179,7 +179,7 @@ class Renderer:
         z = np.asarray(z, dtype=np.float32).reshape(height, width)
         depth = far * near / (far - (far - near) * z)
         depth[mask < 0] = _NOWHERE
-        return Layer(_outlined(rgb, mask, depth), depth)
+        return VisualLayer(_outlined(rgb, mask, depth), depth)
 
 
 def _outlined(rgb: AnyArray, mask: AnyArray, depth: AnyArray) -> AnyArray:

@@ -76,8 +76,8 @@ def _settings(found: Agreement) -> Iterator[str]:
     if found.orders:
         yield f"Observed orders of convergence: {', '.join(f'{order:.2f}' for order in found.orders)}."
     if found.settings:
-        told = [f"{name.replace('_', ' ')} {value:g}" for name, value in found.settings.items()]
-        yield f"Solver: {', '.join(told)}."
+        settings = [f"{name.replace('_', ' ')} {value:g}" for name, value in found.settings.items()]
+        yield f"Solver: {', '.join(settings)}."
 
 
 def _table(rows: Sequence[Row]) -> Html:

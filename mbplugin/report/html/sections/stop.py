@@ -64,7 +64,7 @@ def _joints(stop: StopReport) -> Html:
 def _sentences(stop: StopReport) -> list[str]:
     tool, naive, corridor = stop.tool, stop.naive, stop.corridor
     box = " × ".join(f"{high - low:.3g}" for low, high in zip(corridor.lower, corridor.upper, strict=True))
-    told = [
+    labelled = [
         f"Braking starts {stop.reaction_time:.4g} s after the signal.",
         f"Tool {tool.body}: {tool.speed:.4g} m/s at the signal, {tool.distance:.4g} m along its path to rest"
         f" ({tool.reaction_distance:.4g} m before braking, {tool.braking_distance:.4g} m braking),"
@@ -74,16 +74,16 @@ def _sentences(stop: StopReport) -> list[str]:
         f" with {naive.energy_ignored:.4g} J unaccounted for.",
     ]
     if corridor.left_out:
-        told.append(
+        labelled.append(
             f"Of these bodies only joints and centres of mass were followed: {', '.join(corridor.left_out)}."
         )
     if stop.impact is not None:
         hit = stop.impact
-        told.append(
+        labelled.append(
             f"{hit.joint} runs into its end stop at {hit.rate:.4g}/s: {hit.impulse:.4g} N·m·s or N·s,"
             f" {hit.energy:.4g} J."
         )
-    return told
+    return labelled
 
 
 def _peaks(stop: StopReport) -> Html:
@@ -107,5 +107,5 @@ def _axes(stop: StopReport) -> Html:
 
 
 def _energies(stop: StopReport) -> Html:
-    rows = [(words, f"{value:.4g}") for words, value in stop.energies.told]
+    rows = [(words, f"{value:.4g}") for words, value in stop.energies.labelled]
     return table(("energy", "[J]"), rows, caption="Energies")

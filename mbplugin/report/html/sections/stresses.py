@@ -16,13 +16,13 @@ def stresses_section(chapter: Chapter) -> Html | None:
     analysis = chapter.verdicts
     if analysis is None or not analysis.self_stresses:
         return None
-    told, p = len(analysis.self_stresses), analysis.degree_of_redundancy
+    shown, p = len(analysis.self_stresses), analysis.degree_of_redundancy
     lead = (
         "Internal forces that load the mechanism and move nothing: one for each redundant constraint."
         " Choose one or several to see whom they load."
     )
-    if told < p:
-        lead += f" {told} of {p} are told here."
+    if shown < p:
+        lead += f" {shown} of {p} are told here."
     return section(
         "Who works against whom",
         element(

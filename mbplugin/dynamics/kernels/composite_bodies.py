@@ -15,7 +15,7 @@ from mbplugin.model.spatial import Array, Pose, skew
 
 
 @dataclass(frozen=True, eq=False)
-class Solid:
+class Composite:
     """One moving solid and the joint that carries it.
 
     Its frame K is the joint's outer frame (the link frame of a free root).
@@ -47,7 +47,7 @@ class Solid:
 
 
 @dataclass(frozen=True, eq=False)
-class Solids:
+class Composites:
     """All solids, outwards from the ground, and where each body of the mechanism sits.
 
     Parameters
@@ -59,7 +59,7 @@ class Solids:
         Link frame of each body in the frame of its solid (in the world for the ground).
     """
 
-    solids: tuple[Solid, ...]
+    composites: tuple[Composite, ...]
     of_body: tuple[int, ...]
     X_KL: tuple[Pose, ...]
 
@@ -71,7 +71,7 @@ class Solids:
         return self.of_body[i], self.X_KL[i] @ X_LF
 
 
-def find_solids(mech: Mechanism, payloads: Sequence[Payload] = (), *, apart: bool = False) -> Solids:
+def find_composites(mech: Mechanism, payloads: Sequence[Payload] = (), *, apart: bool = False) -> Composites:
     """Return the solids of a mechanism; ``apart`` makes every body one, as fixed pairs carry loads too."""
     of_body, X_KL = [0] * len(mech.bodies), [Pose.identity()] * len(mech.bodies)
     carried: list[tuple[TreeJoint, int, Pose]] = []
@@ -85,11 +85,11 @@ def find_solids(mech: Mechanism, payloads: Sequence[Payload] = (), *, apart: boo
             carried.append((joint, k, X_inner @ X_in))
             of_body[outer], X_KL[outer] = len(carried), X_out
     masses = _masses(mech, payloads, of_body, X_KL, len(carried))
-    solids = tuple(
-        Solid(joint, parent, X_in, *masses[k], mech.bodies[mech.body_index[joint.outer]].p_LC)
+    composites = tuple(
+        Composite(joint, parent, X_in, *masses[k], mech.bodies[mech.body_index[joint.outer]].p_LC)
         for k, (joint, parent, X_in) in enumerate(carried)
     )
-    return Solids(solids, tuple(of_body), tuple(X_KL))
+    return Composites(composites, tuple(of_body), tuple(X_KL))
 
 
 def _joint_frames(joint: TreeJoint) -> tuple[Pose, Pose]:
