@@ -56,7 +56,7 @@ def test_forces_do_not_depend_on_how_the_constraints_are_written() -> None:
 def test_rows_of_pairs_distribute_unit_forces() -> None:
     """The wrench that a unit force or moment at a pair's point is for each body, against the rows."""
     mech, q, equations = moving("stewart_6UPS")
-    joint_frames = joint_frames(mech, mech.pairs, forward(mech, q), None)
+    frames = joint_frames(mech, mech.pairs, forward(mech, q), None)
     compared = {"universal": 0, "spherical": 0}
     for k, pair in enumerate(mech.pairs):
         if pair.type not in compared:
@@ -69,11 +69,11 @@ def test_rows_of_pairs_distribute_unit_forces() -> None:
                 unit = np.concatenate((np.zeros(3), across / np.linalg.norm(across)))
             expected = np.zeros(equations.C.shape[1])
             for body, sign, center in (
-                (joint_frames.a[k], -1, joint_frames.p_WCa[k]),
-                (joint_frames.b[k], 1, joint_frames.p_WCb[k]),
+                (frames.a[k], -1, frames.p_WCa[k]),
+                (frames.b[k], 1, frames.p_WCb[k]),
             ):
                 if body >= 0:
-                    expected[6 * body : 6 * body + 6] = sign * shift_rows(unit, joint_frames.p_WS[k] - center)
+                    expected[6 * body : 6 * body + 6] = sign * shift_rows(unit, frames.p_WS[k] - center)
             row = equations.labels.index((pair.name, component))
             assert equations.C[row] == pytest.approx(expected, abs=1e-12)
             compared[pair.type] += 1

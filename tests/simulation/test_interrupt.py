@@ -69,8 +69,10 @@ def test_the_chunk_under_way_is_kept(integrator: str) -> None:
     reached: list[float] = []
     advance = CompiledStepper.advance
 
-    def pressed(self: CompiledStepper, kernel_state: Any, marks: Any, state: Any, *rest: Any) -> Any:
-        out = advance(self, kernel_state, marks, state, *rest)
+    def pressed(
+        self: CompiledStepper, kernel_state: Any, event_functions: Any, state: Any, *rest: Any
+    ) -> Any:
+        out = advance(self, kernel_state, event_functions, state, *rest)
         reached.append(state.t)
         if len(reached) == 3:
             press()

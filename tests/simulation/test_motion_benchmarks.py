@@ -26,7 +26,7 @@ from mbplugin.simulation.active_set.choose import choose_rows
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import pose_problem
 from mbplugin.simulation.run import simulate
-from mbplugin.simulation.steppers.evaluate import KINEMATICS, do
+from mbplugin.simulation.steppers.evaluate import KINEMATICS, evaluate_at
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 
@@ -93,7 +93,7 @@ def test_rows_that_hold_generically_hold_beside_the_flat_pose() -> None:
     assert len(problem.kernel_state.independent_rows) == problem.own_rank == 4
     for away in (1e-3, 1e-6, 1e-8):
         near = q + (np.pi / 2 - away) * np.array([-rates.get(n, 0.0) for n in mech.qd_names])
-        do(problem.kernel_state, KINEMATICS, 0.0, near, np.zeros(len(mech.qd_names)))
+        evaluate_at(problem.kernel_state, KINEMATICS, 0.0, near, np.zeros(len(mech.qd_names)))
         choice = choose_rows(problem.model, tuple(range(10)), problem.own_rank, 1e-4)
         assert (len(choice.rows), choice.missing) == (4, 0)
 

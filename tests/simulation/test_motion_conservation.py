@@ -81,7 +81,7 @@ def momenta(mech: Mechanism, q: Array, qd: Array) -> Array:
         p = body.mass * twists[k, :3]
         R = poses.R_WL[k]
         total[:3] += p
-        total[3:] += np.collocation_step(poses.p_WC[k], p) + R @ body.I_C @ R.T @ twists[k, 3:]
+        total[3:] += np.cross(poses.p_WC[k], p) + R @ body.I_C @ R.T @ twists[k, 3:]
     return total
 
 

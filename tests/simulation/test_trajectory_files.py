@@ -121,9 +121,7 @@ def _omega_alpha(theta: Array, d: Array, dd: Array) -> tuple[Array, Array]:
     def omega(x: Array, rate: Array) -> Array:
         phi = float(np.linalg.norm(x))
         a, b = (1 - np.cos(phi)) / phi**2, (phi - np.sin(phi)) / phi**3
-        return np.asarray(
-            rate + a * np.collocation_step(x, rate) + b * np.collocation_step(x, np.collocation_step(x, rate))
-        )
+        return np.asarray(rate + a * np.cross(x, rate) + b * np.cross(x, np.cross(x, rate)))
 
     e = 1e-5
     ahead, behind = (theta + s * e * d + e * e * dd / 2 for s in (1, -1))

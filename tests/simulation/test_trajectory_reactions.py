@@ -286,5 +286,5 @@ def test_the_joint_feedback_of_an_arm_that_is_let_go(seed: int) -> None:
         R_WP = (poses.of(mech.body_index[pair.body_a]) @ pair.X_AP).R
         force, moment = (R_WP @ half for half in np.split(motion.reactions(name)[0], 2))
         arm = poses.p_WC[child] - poses.of(child).apply(pair.X_BS.p)
-        ours = [poses.R_WL[child].T @ half for half in (force, moment - np.collocation_step(arm, force))]
+        ours = [poses.R_WL[child].T @ half for half in (force, moment - np.cross(arm, force))]
         assert np.concatenate(ours) == pytest.approx(expected, rel=1e-6, abs=1e-6 * np.abs(expected).max())

@@ -66,7 +66,7 @@ def momentum(mech: Mechanism, q: Array, qd: Array) -> Array:
     for i, body in enumerate(mech.bodies):
         R = poses.R_WL[i]
         p = body.mass * twists[i, :3]
-        out += np.concatenate((p, np.collocation_step(poses.p_WC[i], p) + R @ body.I_C @ R.T @ twists[i, 3:]))
+        out += np.concatenate((p, np.cross(poses.p_WC[i], p) + R @ body.I_C @ R.T @ twists[i, 3:]))
     return out
 
 

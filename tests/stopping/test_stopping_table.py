@@ -76,16 +76,16 @@ def test_quick_end_stop_is_that_of_the_runner() -> None:
 def test_payload_and_brakes_are_exchanged_in_place() -> None:
     q, qd = np.array([0.3, -0.5]), np.array([1.0, 2.0])
     first, second = [Brake("j0", 40.0), Brake("j1", 30.0)], [Brake("j0", 60.0), Brake("j1", 50.0, delay=0.02)]
-    kernel_state = CompiledStop(make_scenario(arm((0.5, 0.4)), q, qd, brakes=first))
-    before = kernel_state.stop(q, qd)
+    compiled = CompiledStop(make_scenario(arm((0.5, 0.4)), q, qd, brakes=first))
+    before = compiled.stop(q, qd)
     other = make_scenario(arm((0.5, 0.4)), q, qd, brakes=second, payload=3.0)
-    kernel_state.set_payloads((Payload("b1", 3.0, np.zeros(3), np.zeros((3, 3))),))
-    kernel_state.set_brakes(other.brakes)
+    compiled.set_payloads((Payload("b1", 3.0, np.zeros(3), np.zeros((3, 3))),))
+    compiled.set_brakes(other.brakes)
     fresh = CompiledStop(other).stop(q, qd)
-    assert kernel_state.stop(q, qd).travels.tolist() == fresh.travels.tolist()
-    kernel_state.set_payloads(())
-    kernel_state.set_brakes(kernel_state.scenario.brakes)
-    assert kernel_state.stop(q, qd).travels.tolist() == before.travels.tolist()
+    assert compiled.stop(q, qd).travels.tolist() == fresh.travels.tolist()
+    compiled.set_payloads(())
+    compiled.set_brakes(compiled.scenario.brakes)
+    assert compiled.stop(q, qd).travels.tolist() == before.travels.tolist()
 
 
 def test_led_stops_are_those_of_the_runner(iiwa: Scene) -> None:
@@ -100,11 +100,11 @@ def test_led_stops_are_those_of_the_runner(iiwa: Scene) -> None:
 
 def test_what_brakes_hold_and_what_joints_move(iiwa: Scene) -> None:
     mech = arm((1.0, 1.0))
-    kernel_state = CompiledStop(make_scenario(mech, brakes=[Brake("j0", 99.0), Brake("j1", 99.0)]))
+    compiled = CompiledStop(make_scenario(mech, brakes=[Brake("j0", 99.0), Brake("j1", 99.0)]))
     for q in np.random.default_rng(1).uniform(-3, 3, (5, 2)):
         M, h = two_rods(q, np.zeros(2))
-        assert kernel_state.holding(q) == pytest.approx(h, abs=1e-9)
-        assert kernel_state.inertias(q) == pytest.approx(np.diag(M))
+        assert compiled.holding(q) == pytest.approx(h, abs=1e-9)
+        assert compiled.inertias(q) == pytest.approx(np.diag(M))
 
 
 def test_rolls_are_left_out(iiwa: Scene) -> None:
@@ -116,10 +116,8 @@ def test_rolls_are_left_out(iiwa: Scene) -> None:
 def test_stretched_and_drawn_in() -> None:
     """Two rods and a wrist: the reach by hand, its shares by bending the elbow, the pull of gravity down."""
     mech = arm((0.7, 0.5, 0.2))
-    kernel_state = CompiledStop(
-        make_scenario(mech, brakes=[Brake(f"j{k}", 99.0) for k in range(3)], tool="b2")
-    )
-    poser = ExtensionPoses(kernel_state, ("j0", "j1"))
+    compiled = CompiledStop(make_scenario(mech, brakes=[Brake(f"j{k}", 99.0) for k in range(3)], tool="b2"))
+    poser = ExtensionPoses(compiled, ("j0", "j1"))
     full = poser.pose("j0", 1.0)
     assert full.extension == pytest.approx(1.2, abs=1e-9)
     # stretched out level, and moving down
@@ -149,9 +147,9 @@ def test_the_grid(table: StoppingTable) -> None:
 
 def test_a_table_row_is_a_stop(iiwa: Scene, table: StoppingTable) -> None:
     row = table.rows[0]
-    kernel_state = CompiledStop(make_scenario(iiwa))
-    kernel_state.set_payloads((Payload("lbr_iiwa_link_7", 7.0, np.zeros(3), np.zeros((3, 3))),))
-    pose = ExtensionPoses(kernel_state, table.axes).pose(table.axes[0], 1.0)
+    compiled = CompiledStop(make_scenario(iiwa))
+    compiled.set_payloads((Payload("lbr_iiwa_link_7", 7.0, np.zeros(3), np.zeros((3, 3))),))
+    pose = ExtensionPoses(compiled, table.axes).pose(table.axes[0], 1.0)
     qd = np.zeros(7)
     qd[0] = pose.sense * row["speed"]
     report = estop(iiwa, pose.q, qd, payload=7.0)

@@ -198,19 +198,19 @@ def test_the_way_of_the_tool_is_an_arc_and_its_displacement_the_chord() -> None:
     assert report.tool.displacement == pytest.approx(chord, rel=1e-8)
     assert report.naive.distance == pytest.approx(0.4 * 9.0 * 0.015, rel=1e-5)
     assert report.naive.displacement == pytest.approx(2 * 0.4 * sin(9.0 * 0.015 / 2), rel=1e-8)
-    kernel_state = CompiledStop(make_scenario(mech, brakes=[brake], tool_point=point))
-    quick = kernel_state.stop(np.zeros(1), np.array([speed]))
+    compiled = CompiledStop(make_scenario(mech, brakes=[brake], tool_point=point))
+    quick = compiled.stop(np.zeros(1), np.array([speed]))
     assert quick.tool_distance == pytest.approx(arc, rel=1e-8)
     assert quick.tool_displacement == pytest.approx(chord, rel=1e-8)
-    led = kernel_state.controlled_stop(np.zeros(1), np.array([speed]), np.array([10.0]))
+    led = compiled.controlled_stop(np.zeros(1), np.array([speed]), np.array([10.0]))
     assert led.tool_distance == pytest.approx(0.4 * (9.0 * 0.015 + speed**2 / 20), rel=1e-9)
 
 
 def test_a_led_stop_that_the_brakes_cannot_hold_or_that_meets_a_limit() -> None:
     """Category 1: what comes after the ramp, and a limit within it, by hand."""
     limited = arm((1.0,), gravity=0.0, limits=Freedom(lower=-1.0, upper=0.3))
-    kernel_state = CompiledStop(make_scenario(limited, brakes=[Brake("j0", 5.0, delay=0.1)]))
-    quick = kernel_state.controlled_stop(np.zeros(1), np.array([2.0]), np.array([4.0]))
+    compiled = CompiledStop(make_scenario(limited, brakes=[Brake("j0", 5.0, delay=0.1)]))
+    quick = compiled.controlled_stop(np.zeros(1), np.array([2.0]), np.array([4.0]))
     # 0.2 rad in the delay, then 0.1 = 2 t − 2 t²
     time = 0.1 + (1 - sqrt(1 - 0.2)) / 2
     assert quick.outcome == "limit_hit" and quick.travels == pytest.approx([0.3])

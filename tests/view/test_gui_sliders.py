@@ -14,7 +14,7 @@ from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.constraints.view import View
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Freedom
-from mbplugin.view.gui.lead import told
+from mbplugin.view.gui.lead import status_lines
 from mbplugin.view.gui.sliders import Manifold, PoseVerdict
 
 FILES = [
@@ -127,12 +127,12 @@ def test_p_is_told_where_it_changes() -> None:
     assert (here.degree_of_redundancy, here.singular) == (4, True)
     assert (there.degree_of_redundancy, there.singular) == (3, False)
     assert there.rank == here.rank + 1
-    assert told(here)[1][0] == "singular pose" and told(there)[1][0] == ""
+    assert status_lines(here)[1][0] == "singular pose" and status_lines(there)[1][0] == ""
 
 
 def test_what_is_told() -> None:
-    assert told(PoseVerdict(0, 12, False))[0] == ("p = 0, rank 12", "unique")
-    assert told(PoseVerdict(2, 12, False), "j1 stays at 3")[2] == ("j1 stays at 3", "naive")
+    assert status_lines(PoseVerdict(0, 12, False))[0] == ("p = 0, rank 12", "unique")
+    assert status_lines(PoseVerdict(2, 12, False), "j1 stays at 3")[2] == ("j1 stays at 3", "naive")
 
 
 def test_a_door_on_two_hinges_has_one_slider() -> None:

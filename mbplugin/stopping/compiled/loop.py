@@ -27,10 +27,10 @@ from mbplugin.simulation.steppers.kernel_state import (
     struct_pointer,
 )
 
-#: One resistance in a stop. ``base`` and ``brake`` parts: sliding, static, viscous. ``power_off``, ``engagement_time``:
-#: when its drive gives up and its brake grips, s. ``direction`` is the sense of its motion when braking starts,
-#: ``position_at_braking`` the coordinate there, ``max_travel`` the farthest along that sense, ``rest`` the last instant at which
-#: it moved.
+#: One resistance in a stop. ``base`` and ``brake`` parts: sliding, static, viscous. ``power_off``: when its
+#: drive gives up; ``engagement_time``: when its brake grips, s. ``direction``: the sense of its motion when
+#: braking starts; ``position_at_braking``: the coordinate there; ``max_travel``: the farthest along that
+#: sense; ``rest``: the last instant at which it moved, s.
 STOPPING = np.dtype(
     [
         ("rate", np.int64),

@@ -32,7 +32,7 @@ def run_part(plan: SweepPlan, part: int, folder: str) -> int:
 
 def part_columns(plan: SweepPlan, part: int) -> dict[str, Any]:
     """Return the stops of a part, column by column: s, rad or m, kg."""
-    machine = _machine(plan)
+    compiled = _machine(plan)
     names = [brake.joint for brake in plan.scenario.brakes]
     own = range(part * plan.part, min((part + 1) * plan.part, plan.count))
     columns: dict[str, list[Any]] = {name: [] for name in part_schema(plan).names}
@@ -40,10 +40,10 @@ def part_columns(plan: SweepPlan, part: int) -> dict[str, Any]:
     rates = [plan.scenario.rate_of(name) for name in names]
     for k in own:
         q, qd, brakes, payloads = plan.draw(k)
-        machine.set_brakes(brakes)
-        machine.set_payloads(payloads)
+        compiled.set_brakes(brakes)
+        compiled.set_payloads(payloads)
         with ctrl_c_waits():
-            stop = machine.stop(q, qd)
+            stop = compiled.stop(q, qd)
         columns["outcome"].append(stop.outcome)
         columns["time"].append(stop.time)
         columns["tool_distance"].append(stop.tool_distance)

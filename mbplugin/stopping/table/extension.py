@@ -41,9 +41,9 @@ class ExtensionPose:
 class ExtensionPoses:
     """Finds the poses of one robot."""
 
-    def __init__(self, machine: CompiledStop, axes: tuple[str, ...]) -> None:
-        self._machine, self._mech = machine, machine.scenario.mech
-        self._chain = moving_chain(self._mech, machine.scenario.tool)
+    def __init__(self, compiled: CompiledStop, axes: tuple[str, ...]) -> None:
+        self._machine, self._mech = compiled, compiled.scenario.mech
+        self._chain = moving_chain(self._mech, compiled.scenario.tool)
         self._names = [joint.pair.name for joint in self._chain if joint.pair is not None]
         self._axes = axes
         self._stretched = {axis: self._stretch(axis) for axis in axes}

@@ -79,8 +79,8 @@ def stopping_table(
     rampless = _without_ramp(scenario, _stated_ramps(scenario, scene, None))
     command = stop_command(scene, scenario.tool, brakes, rampless, payload is not None)
     # as accurate as estop: a table has few rows
-    machine = CompiledStop(scenario, rtol=scenario.rtol, atol=scenario.atol)
-    maker = _Maker(machine, names, rated, _speeds(scenario.mech, names, speeds), payload is None, command)
+    compiled = CompiledStop(scenario, rtol=scenario.rtol, atol=scenario.atol)
+    maker = _Maker(compiled, names, rated, _speeds(scenario.mech, names, speeds), payload is None, command)
     rows = [row for category in categories for row in maker.rows(category, ramps)]
     return StoppingTable(
         scenario.mech.name,
@@ -96,17 +96,17 @@ class _Maker:
 
     def __init__(
         self,
-        machine: CompiledStop,
+        compiled: CompiledStop,
         axes: tuple[str, ...],
         rated: Payload,
         speeds: Mapping[str, float],
         of_scene: bool,
         command: StopCommand | None,
     ) -> None:
-        self.machine, self.axes, self.rated, self.speeds = machine, axes, rated, speeds
+        self.compiled, self.axes, self.rated, self.speeds = compiled, axes, rated, speeds
         self.of_scene, self.command = of_scene, command
-        machine.set_payloads(_share(rated, 100))
-        self._poser = ExtensionPoses(machine, axes)
+        compiled.set_payloads(_share(rated, 100))
+        self._poser = ExtensionPoses(compiled, axes)
         shares = {axis: SHARES if k < 2 else (100,) for k, axis in enumerate(axes)}
         self.poses = {
             (axis, share): self._poser.pose(axis, share / 100) for axis in axes for share in shares[axis]
@@ -118,7 +118,7 @@ class _Maker:
         grid = (100,) if category == 0 else SHARES
         out = []
         for load in grid:
-            self.machine.set_payloads(_share(self.rated, load))
+            self.compiled.set_payloads(_share(self.rated, load))
             for k, axis in enumerate(self.axes):
                 for share in grid if k < 2 else (100,):
                     pose = self.poses[axis, share]
@@ -135,16 +135,16 @@ class _Maker:
         pose: ExtensionPose,
         ramps: Mapping[str, float],
     ) -> dict[str, object]:
-        scenario = self.machine.scenario
+        scenario = self.compiled.scenario
         q, speed = pose.q, self.speeds[axis] * shares[0] / 100
         qd = np.zeros(len(scenario.qd))
         qd[scenario.rate_of(axis)] = pose.sense * speed
         deceleration = None
         if category == 0:
-            stop = self.machine.stop(q, qd)
+            stop = self.compiled.stop(q, qd)
         else:
             deceleration = self._deceleration(axis, q, ramps)
-            stop = self.machine.controlled_stop(q, qd, np.full(len(scenario.brakes), deceleration))
+            stop = self.compiled.controlled_stop(q, qd, np.full(len(scenario.brakes), deceleration))
         case = RowCase(category, k + 1, axis, shares, pose, speed, deceleration)
         carried = self.rated.mass * shares[2] / 100
         return row_values(case, stop, scenario, carried) | {"command": self._command_of(case)}
@@ -153,7 +153,7 @@ class _Maker:
         """Return the command that computes a row again."""
         if self.command is None:
             return None
-        q = dict(zip(self.machine.scenario.mech.q_names, case.pose.q.tolist(), strict=True))
+        q = dict(zip(self.compiled.scenario.mech.q_names, case.pose.q.tolist(), strict=True))
         qd = {case.axis: case.pose.sense * case.speed}
         carried = _payload_options(self.rated, case.shares[2], self.of_scene)
         return self.command.text(case.category, q, qd, carried, case.deceleration)
@@ -161,14 +161,14 @@ class _Maker:
     def _deceleration(self, axis: str, q: Array, ramps: Mapping[str, float]) -> float:
         if axis in ramps:
             return ramps[axis]
-        if limits := file_limits(self.machine.scenario.mech, [axis]):
+        if limits := file_limits(self.compiled.scenario.mech, [axis]):
             assumption = (
                 f"{axis}: category 1 decelerates with the limit that the file states, {limits[axis]:g}"
             )
             if assumption not in self.assumed:
                 self.assumed.append(assumption)
             return limits[axis]
-        effort = self.machine.scenario.mech.pair_by_name[axis].freedoms[0].effort
+        effort = self.compiled.scenario.mech.pair_by_name[axis].freedoms[0].effort
         if not (isfinite(effort) and effort > 0):
             raise BadUsage(
                 f"there is no ramp for joint {axis!r}: it has neither a deceleration nor an effort limit",
@@ -179,7 +179,7 @@ class _Maker:
         )
         if assumption not in self.assumed:
             self.assumed.append(assumption)
-        return effort / float(self.machine.inertias(q)[self.machine.scenario.rate_of(axis)])
+        return effort / float(self.compiled.inertias(q)[self.compiled.scenario.rate_of(axis)])
 
 
 _ORDER = ("category", "axis", "extension_percent", "payload_percent", "speed_percent")
