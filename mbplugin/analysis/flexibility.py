@@ -31,6 +31,6 @@ def _touched(mech: Mechanism, verdict: ConstraintVerdict) -> set[str]:
     touched = {verdict.body_a, verdict.body_b}
     for coupling in mech.couplings:
         if coupling.name == verdict.name:
-            pairs = [mech.pair_by_name[term.pair] for term in coupling.terms]
+            pairs = [mech.pair_by_name[term.joint] for term in coupling.terms]
             touched |= {body for pair in pairs for body in (pair.body_a, pair.body_b)}
     return touched

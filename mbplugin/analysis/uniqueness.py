@@ -198,9 +198,9 @@ def bodies_of(mech: Mechanism, constraint: Constraint) -> tuple[str, str]:
         case Pair():
             pair = constraint
         case Coupling():
-            pair = mech.pair_by_name[constraint.terms[0].pair]
+            pair = mech.pair_by_name[constraint.terms[0].joint]
         case Driver():
-            pair = mech.pair_by_name[constraint.pair]
+            pair = mech.pair_by_name[constraint.joint]
         case Lock():
             pair = mech.pair_by_name[constraint.joint]
         case _:

@@ -131,7 +131,7 @@ def _closed(task: Task, q: Array, program: str, share: float) -> Check | None:
 
 
 def _account(ours: Trajectory) -> Check:
-    """TimedConstraint our energy against our own account of work; what an impact takes is not in it."""
+    """Hold our energy against our own account of work; what an impact takes is not in it."""
     balance = np.diff(ours.energy + ours.dissipated - ours.applied - ours.driven)
     balance[np.diff(ours.time) == 0] = 0.0
     off = float(np.abs(np.cumsum(balance)).max(initial=0.0))
@@ -192,7 +192,7 @@ def _resistance(task: Task, pair: str, freedom: str, begin: Array) -> tuple[Arra
     """Return the dry and viscous parts of a freedom's brakes in the intervals that begin at these times."""
     dry, viscous = np.zeros(len(begin)), np.zeros(len(begin))
     for brake in task.brakes:
-        if (brake.pair, brake.freedom) == (pair, freedom):
+        if (brake.joint, brake.freedom) == (pair, freedom):
             closed = begin >= brake.closes - SAME
             dry, viscous = dry + closed * brake.sliding, viscous + closed * brake.viscous
     return dry, viscous

@@ -117,7 +117,7 @@ def _notes(geared: bool, task: Task) -> tuple[str, ...]:
     notes = []
     if geared:
         notes.append("rotor inertias are left out of both motions, for PyBullet has none")
-    if stronger := [brake.pair for brake in task.brakes if brake.static > brake.sliding]:
+    if stronger := [brake.joint for brake in task.brakes if brake.static > brake.sliding]:
         notes.append(f"in PyBullet the brake of {stronger[0]!r} holds no more than it slides with")
     return tuple(notes)
 
@@ -150,7 +150,7 @@ def _task(
 
 def _drive(ours: Trajectory, driver: Driver) -> TimedDrive:
     """Return a driver of the mechanism as one that leads a joint for good."""
-    joint = ours.mechanism.tree.joint_of_pair.get(driver.pair)
+    joint = ours.mechanism.tree.joint_of_pair.get(driver.joint)
     start = float(ours.q[0][joint.q.start]) if joint else 0.0
     value = start if driver.value is None else driver.value
     return TimedDrive(driver, ((0.0, (value, driver.rate, 0.5 * driver.acceleration)),))

@@ -163,7 +163,7 @@ def tree_model(
     table = row_table(mech, composites_of, plane_columns(planar), cast(Sequence[Lock], locks), freedoms)
     first = len(table.labels) - len(resisted)
     places = {(pair.name, freedom): n for n, (pair, freedom) in enumerate(freedoms)}
-    brakes = tuple((places[brake.pair, brake.freedom], brake) for brake in actions.brakes)
+    brakes = tuple((places[brake.joint, brake.freedom], brake) for brake in actions.brakes)
     table = replace(table, labels=_named_after_brakes(table.labels, [first + n for n, _ in brakes]))
     length = _length(mech, q)
     table.rows["unit"][: len(table.labels)] = row_units(table, length)
@@ -187,7 +187,7 @@ def tree_model(
 
 def _resisted(mech: Mechanism, actions: AppliedForces) -> Iterator[tuple[Pair, str, tuple[float, float]]]:
     """Yield freedoms with friction or a brake, and dampers in cut pairs: pair, freedom, (viscous, dry)."""
-    braked = {(brake.pair, brake.freedom) for brake in actions.brakes}
+    braked = {(brake.joint, brake.freedom) for brake in actions.brakes}
     for pair in mech.pairs:
         cut = pair.name not in mech.tree.joint_of_pair
         for component, freedom in zip(pair.kind.free, pair.freedoms, strict=True):

@@ -85,7 +85,7 @@ def _already_held(mech: Mechanism, lock: Lock) -> bool:
     kind = mech.pair_by_name[lock.joint].kind
     wanted = set(lock.freedoms or kind.free)
     for driver in mech.drivers:
-        if driver.pair == lock.joint:
+        if driver.joint == lock.joint:
             wanted -= set(driver.freedoms or kind.free)
     for other in mech.locks:
         if other.joint == lock.joint:

@@ -26,7 +26,7 @@ class BrakeForce:
 
     Parameters
     ----------
-    pair, freedom : str
+    joint, freedom : str
     sliding, static : float
         Dry part while it slides, and the most it holds at rest, N·m or N.
     viscous : float
@@ -35,7 +35,7 @@ class BrakeForce:
         s.
     """
 
-    pair: str
+    joint: str
     freedom: str
     sliding: float
     static: float

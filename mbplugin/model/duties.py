@@ -65,9 +65,9 @@ def _of_pair(pair: Pair) -> Iterator[Duty]:
 def _of_mechanism(mech: Mechanism) -> Iterator[tuple[str, Duty]]:
     for coupling in mech.couplings:
         for term in coupling.terms:
-            yield term.pair, Duty("coupling", f"the coupling {coupling.name!r}")
+            yield term.joint, Duty("coupling", f"the coupling {coupling.name!r}")
     for driver in mech.drivers:
-        yield driver.pair, Duty("driver", f"the driver {driver.name!r}")
+        yield driver.joint, Duty("driver", f"the driver {driver.name!r}")
     for lock in mech.locks:
         yield lock.joint, Duty("lock", "a lock")
 

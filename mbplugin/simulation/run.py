@@ -256,7 +256,7 @@ def move(
     stepper: Stepper = CompiledStepper(options, dense)
     if not plain:
         stepper = PythonStepper(problem, options, activation.active)
-    engagement_time = [(brake.closes, brake.pair) for brake in actions.brakes]
+    engagement_time = [(brake.closes, brake.joint) for brake in actions.brakes]
     breaks = [time for profile in options.profiles.values() for time in breaks_of(profile)]
     schedule = schedule_of((*later, *(hold for hold, _ in holds)), engagement_time, drives, to_rest, breaks)
     runner = Runner(problem, stepper, options, activation, schedule)

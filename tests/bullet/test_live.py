@@ -271,9 +271,9 @@ def test_a_gear_holds_at_the_rates_that_pybullet_enforces(client: Client, aux: i
     assert len(coupling.terms) == (2 if aux is None else 3)
     rates = dict(zip(scene.mechanism.qd_names, scene.state.qd, strict=True))
     assert abs(rates["joint1"]) > 1
-    assert sum(t.coefficient * rates[t.pair] for t in coupling.terms) == pytest.approx(0, abs=1e-3)
+    assert sum(t.coefficient * rates[t.joint] for t in coupling.terms) == pytest.approx(0, abs=1e-3)
     q = dict(zip(scene.mechanism.q_names, scene.state.q, strict=True))
-    assert sum(t.coefficient * q[t.pair] for t in coupling.terms) == pytest.approx(coupling.offset)
+    assert sum(t.coefficient * q[t.joint] for t in coupling.terms) == pytest.approx(coupling.offset)
 
 
 def test_reading_leaves_the_client_as_it_was():

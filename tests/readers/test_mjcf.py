@@ -220,7 +220,7 @@ def test_weld_without_relpose_holds_at_qpos0():
 def test_joint_equality_is_relative_to_the_references():
     scene = load(with_equality('<joint name="k" joint1="jb" joint2="ja" polycoef="0.1 -2 0 0 0"/>'))
     (coupling,) = scene.mechanism.couplings
-    assert [(t.pair, t.freedom, t.coefficient) for t in coupling.terms] == [
+    assert [(t.joint, t.freedom, t.coefficient) for t in coupling.terms] == [
         ("jb", "rz", 1.0),
         ("ja", "rz", 2.0),
     ]

@@ -318,7 +318,7 @@ def test_couplings_in_both_ways_of_writing():
     text = TWO + HINGE + '[[body]]\nname = "c"\n' + HINGE.replace('"j"', '"k"').replace('"b"', '"c"')
     mimic = '[[coupling]]\ntype = "mimic"\njoint = "k"\nof = "j"\nratio = 2\noffset = 0.1\n'
     (coupling,) = read(text + mimic).mechanism.couplings
-    assert [(t.pair, t.freedom, t.coefficient) for t in coupling.terms] == [("k", "rz", 1), ("j", "rz", -2)]
+    assert [(t.joint, t.freedom, t.coefficient) for t in coupling.terms] == [("k", "rz", 1), ("j", "rz", -2)]
     assert (coupling.name, coupling.offset) == ("mimic k", 0.1)
     gear = (
         '[[coupling]]\nname = "g"\ntype = "gear"\n'

@@ -481,7 +481,7 @@ def test_a_gearbox_couples_the_turns_against_its_reference_body():
     (coupling,) = load(text).mechanism.couplings
     assert (coupling.name, coupling.type) == ("g", "gear")
     # q(ca) turns a against c about z: c turns by −q about z, by +q about axis2 = −z
-    assert {(t.pair, t.coefficient) for t in coupling.terms} == {("ca", 1.0), ("ab", 5.0)}
+    assert {(t.joint, t.coefficient) for t in coupling.terms} == {("ca", 1.0), ("ab", 5.0)}
 
 
 def test_a_gearbox_without_its_hinges_is_refused():
@@ -502,7 +502,7 @@ def test_a_mimic_is_a_coupling_with_reference_and_offset():
     )
     (coupling,) = scene.mechanism.couplings
     assert coupling.name == "mimic k"
-    assert [(t.pair, t.freedom, t.coefficient) for t in coupling.terms] == [
+    assert [(t.joint, t.freedom, t.coefficient) for t in coupling.terms] == [
         ("k", "rz", 1.0),
         ("j", "rz", -2.0),
     ]
@@ -547,7 +547,7 @@ def test_a_mimic_may_lead_by_the_second_axis():
         + joint("b", "c", "k", inner=mimic)
     )
     (coupling,) = load(text).mechanism.couplings
-    assert (coupling.terms[1].pair, coupling.terms[1].freedom) == ("j", "ry")
+    assert (coupling.terms[1].joint, coupling.terms[1].freedom) == ("j", "ry")
 
 
 @pytest.mark.parametrize(

@@ -260,7 +260,7 @@ def test_mimic_is_a_coupling() -> None:
     (coupling,) = scene.mechanism.couplings
     assert (coupling.name, coupling.type, coupling.offset) == ("mimic follower", "mimic", 0.5)
     # follower = −2·leader + 0.5, all on one side
-    assert [(t.pair, t.freedom, t.coefficient) for t in coupling.terms] == [
+    assert [(t.joint, t.freedom, t.coefficient) for t in coupling.terms] == [
         ("follower", "rz", 1),
         ("leader", "rz", 2),
     ]

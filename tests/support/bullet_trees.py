@@ -95,7 +95,7 @@ class BulletTree:
         self.p.changeConstraint(tie, maxForce=1e12, physicsClientId=self.client)
 
     def brake(self, joint: str) -> None:
-        """TimedConstraint a joint by a motor that is as strong as it needs to be."""
+        """Hold a joint by a motor that is as strong as it needs to be."""
         self.p.setJointMotorControl2(
             self.body,
             self.joint[joint],

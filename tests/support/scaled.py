@@ -72,7 +72,7 @@ def _coupling(coupling: Coupling, s: float) -> Coupling:
 
 
 def _driver(mech: Mechanism, driver: Driver, s: float) -> Driver:
-    names = driver.freedoms or mech.pair_by_name[driver.pair].kind.free
+    names = driver.freedoms or mech.pair_by_name[driver.joint].kind.free
     if any(name[0] == "r" for name in names):
         return driver
     value = None if driver.value is None else driver.value * s

@@ -53,14 +53,14 @@ def loops_stay_closed(look: Looked) -> None:
     hold_below(look, rate, size * (1.0 + look.fastest), "a loop opens at", "m/s or rad/s")
     freedoms = {pair.name: pair for pair in m.mechanism.pairs}
     for coupling in m.mechanism.couplings:
-        total = sum(t.coefficient * here.rate(freedoms[t.pair], t.freedom) for t in coupling.terms)
+        total = sum(t.coefficient * here.rate(freedoms[t.joint], t.freedom) for t in coupling.terms)
         text = f"coupling {coupling.name!r} is violated at"
         hold_below(look, np.abs(total), 1e-7 * (1.0 + look.fastest), text, "rad/s or m/s")
     for driver in m.mechanism.drivers:
         if driver.name not in look.options.profiles:
             wanted = driver.rate + driver.acceleration * m.time[look.samples]
-            for freedom in driver.freedoms or freedoms[driver.pair].kind.free:
-                gap = np.abs(here.rate(freedoms[driver.pair], freedom) - wanted)
+            for freedom in driver.freedoms or freedoms[driver.joint].kind.free:
+                gap = np.abs(here.rate(freedoms[driver.joint], freedom) - wanted)
                 text = f"driver {driver.name!r} is not followed, off by"
                 hold_below(look, gap, 1e-7 * (1.0 + look.fastest), text, "rad/s or m/s")
 

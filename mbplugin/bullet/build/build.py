@@ -183,7 +183,7 @@ def _massless(mech: Mechanism) -> tuple[str, ...]:
 
 
 def _held(built: Built) -> tuple[str, ...]:
-    """TimedConstraint joints that are locked from the start."""
+    """Hold joints that are locked from the start."""
     return tuple(
         f"PyBullet has no motor that locks {lock.joint!r}"
         for lock in built.mechanism.locks

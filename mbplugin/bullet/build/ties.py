@@ -142,7 +142,7 @@ def _members(built: Built, coupling: Coupling) -> list[tuple[Motor, float]]:
     """Return the axes that a coupling binds, or fewer where it binds something else."""
     found = []
     for term in coupling.terms:
-        for motor in built.motors.get(term.pair, ()):
+        for motor in built.motors.get(term.joint, ()):
             if motor.step.freedom == term.freedom and motor.step.kind != "spherical":
                 found.append((motor, term.coefficient))
     return found if len(found) == len(coupling.terms) else []

@@ -114,7 +114,7 @@ def _set_motors(task: Task, built: Built, time: float) -> list[tuple[Motor, _Rat
     led = []
     for pair, freedom, motor in axes(built):
         own = motor.step.freedom
-        brakes = [b for b in task.brakes if (b.pair, b.freedom) == (pair, own) and b.closes <= time]
+        brakes = [b for b in task.brakes if (b.joint, b.freedom) == (pair, own) and b.closes <= time]
         if _locked(task, pair, own, time):
             drive(built, motor, 0.0, UNLIMITED)
             continue
@@ -139,7 +139,7 @@ def _led(task: Task, pair: str, freedom: str, time: float) -> _Rate | None:
     for one in task.drives:
         of = one.driver
         if (
-            of.pair == pair
+            of.joint == pair
             and freedom in (of.freedoms or (freedom,))
             and (one.until is None or time < one.until)
         ):
@@ -150,13 +150,13 @@ def _led(task: Task, pair: str, freedom: str, time: float) -> _Rate | None:
 def _without_motor(task: Task, built: Built) -> tuple[str, ...]:
     """Name locks, brakes, drives, friction and torques on what has no motor of its own."""
     have = {(pair, motor.step.freedom) for pair, _, motor in axes(built)}
-    requested: list[tuple[str, str, str]] = [("brake", b.pair, b.freedom) for b in task.brakes]
+    requested: list[tuple[str, str, str]] = [("brake", b.joint, b.freedom) for b in task.brakes]
     for lock in task.locks:
         free = task.mech.pair_by_name[lock.joint].kind.free
         requested += [("lock", lock.joint, f) for f in lock.freedoms or free]
     for one in task.drives:
-        free = task.mech.pair_by_name[one.driver.pair].kind.free
-        requested += [("driver", one.driver.pair, f) for f in one.driver.freedoms or free]
+        free = task.mech.pair_by_name[one.driver.joint].kind.free
+        requested += [("driver", one.driver.joint, f) for f in one.driver.freedoms or free]
     if task.friction:
         requested += [
             ("friction", pair.name, f)

@@ -60,9 +60,9 @@ def _bonds(mech: Mechanism, constraint: Constraint) -> list[_Bond]:
         case Pair():
             tied = [(constraint.body_a, constraint.body_b)] if constraint.kind.constrained else []
         case Coupling():
-            tied = [_ends(mech, term.pair) for term in constraint.terms]
+            tied = [_ends(mech, term.joint) for term in constraint.terms]
         case Driver():
-            tied = [_ends(mech, constraint.pair)]
+            tied = [_ends(mech, constraint.joint)]
         case Lock():
             tied = [_ends(mech, constraint.joint)]
         case KnifeEdge() | Rolling():

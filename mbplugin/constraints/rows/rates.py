@@ -21,7 +21,7 @@ def coupling_rows(
     sums: dict[int, Array] = {}
     Gamma, Phi, translation = 0.0, -coupling.offset, False
     for term in coupling.terms:
-        pair = mech.pair_by_name[term.pair]
+        pair = mech.pair_by_name[term.joint]
         rates = _rate_rows(mech, pair, (term.freedom,), poses, twists)
         for body, entry in rates.entries:
             sums[body] = sums.get(body, np.zeros((1, 6))) + term.coefficient * entry
@@ -49,7 +49,7 @@ def driver_rows(
     time: float = 0.0,
 ) -> Rows:
     """Return one row per driven freedom, labelled ``…_drive``."""
-    pair = mech.pair_by_name[driver.pair]
+    pair = mech.pair_by_name[driver.joint]
     freedoms = driver.freedoms or pair.kind.free
     rates = _rate_rows(mech, pair, freedoms, poses, twists)
     rate = driver.rate + driver.acceleration * time

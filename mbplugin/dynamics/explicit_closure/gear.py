@@ -74,12 +74,12 @@ def terms(layout: Layout, coupling: Coupling) -> dict[int, tuple[str, int, float
     """Return name, coordinate and coefficient of each rate in a coupling; None if some have none."""
     out: dict[int, tuple[str, int, float]] = {}
     for term in coupling.terms:
-        if layout.is_cut(term.pair) or term.pair not in layout.places:
+        if layout.is_cut(term.joint) or term.joint not in layout.places:
             return None
-        at, rate = layout.places[term.pair]
-        k = layout.mech.pair_by_name[term.pair].kind.free.index(term.freedom)
+        at, rate = layout.places[term.joint]
+        k = layout.mech.pair_by_name[term.joint].kind.free.index(term.freedom)
         before = out[rate + k][2] if rate + k in out else 0.0
-        out[rate + k] = (term.pair, at + k, before + term.coefficient)
+        out[rate + k] = (term.joint, at + k, before + term.coefficient)
     return out
 
 

@@ -122,7 +122,7 @@ def tied_rates(layout: Layout, closing: Pair | Coupling) -> set[int]:
             out.update(range(joint.qd.start, joint.qd.stop))
         return out
     for term in closing.terms:
-        pair = mech.pair_by_name[term.pair]
+        pair = mech.pair_by_name[term.joint]
         if layout.is_cut(pair.name):
             out |= tied_rates(layout, pair)
         else:

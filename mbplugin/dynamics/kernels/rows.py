@@ -202,7 +202,7 @@ def _add(build: _Builder, constraint: Constraint) -> None:
         case Coupling():
             _add_coupling(build, constraint)
         case Driver():
-            pair = build.mech.pair_by_name[constraint.pair]
+            pair = build.mech.pair_by_name[constraint.joint]
             for freedom in constraint.freedoms or pair.kind.free:
                 record = build.freedom(pair, freedom)
                 record["drive"] = len(build.driven)
@@ -235,7 +235,7 @@ def _add_pair(build: _Builder, pair: Pair) -> None:
 def _add_coupling(build: _Builder, coupling: Coupling) -> None:
     record = build.row(COMBINED, first=len(build.terms), count=len(coupling.terms), offset=coupling.offset)
     for term in coupling.terms:
-        pair = build.mech.pair_by_name[term.pair]
+        pair = build.mech.pair_by_name[term.joint]
         build.terms.append((len(build.parts), term.coefficient))
         build.parts.append(build.freedom(pair, term.freedom))
     build.place(coupling.name, "c", record)

@@ -116,11 +116,11 @@ def joints_of(mech: Mechanism, constraint: Constraint) -> tuple[Pair, ...]:
         case Pair():
             return (constraint,)
         case Driver():
-            return (mech.pair_by_name[constraint.pair],)
+            return (mech.pair_by_name[constraint.joint],)
         case Lock():
             return (mech.pair_by_name[constraint.joint],)
         case Coupling():
-            return tuple(mech.pair_by_name[term.pair] for term in constraint.terms)
+            return tuple(mech.pair_by_name[term.joint] for term in constraint.terms)
         case _:
             return ()
 

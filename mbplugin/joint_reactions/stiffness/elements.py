@@ -170,11 +170,11 @@ def acting_point(system: System, constraint: Constraint, body: int) -> Array:
         case Pair():
             return joint_point(system, constraint)
         case Driver():
-            return joint_point(system, pairs[constraint.pair])
+            return joint_point(system, pairs[constraint.joint])
         case Lock():
             return joint_point(system, pairs[constraint.joint])
         case Coupling():
-            touching = (pairs[term.pair] for term in constraint.terms)
+            touching = (pairs[term.joint] for term in constraint.terms)
             return joint_point(system, next(p for p in touching if name in (p.body_a, p.body_b)))
         case Rolling():
             return system.poses.of(body).apply(constraint.center)

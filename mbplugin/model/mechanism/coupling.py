@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Term:
     """One joint velocity in a coupling: ``coefficient`` times the rate of a freedom of a pair."""
 
-    pair: str
+    joint: str
     freedom: str
     coefficient: float
 
@@ -44,8 +44,8 @@ class Driver:
     ----------
     name : str
         Unique among all constraints.
-    pair : str
-        The driven pair.
+    joint : str
+        The driven joint.
     freedoms : tuple of str
         The driven free components; empty means all of them.
     value : float or None
@@ -55,7 +55,7 @@ class Driver:
     """
 
     name: str
-    pair: str
+    joint: str
     freedoms: tuple[str, ...] = ()
     value: float | None = None
     rate: float = 0.0

@@ -103,9 +103,9 @@ class Mechanism:
 
     def _references(self) -> Iterator[tuple[str, str, str]]:
         for coupling in self.couplings:
-            yield from ((coupling.name, t.pair, t.freedom) for t in coupling.terms)
+            yield from ((coupling.name, t.joint, t.freedom) for t in coupling.terms)
         for driver in self.drivers:
-            yield from ((driver.name, driver.pair, f) for f in driver.freedoms or ("",))
+            yield from ((driver.name, driver.joint, f) for f in driver.freedoms or ("",))
         for lock in self.locks:
             yield from ((lock.name, lock.joint, f) for f in lock.freedoms or ("",))
 

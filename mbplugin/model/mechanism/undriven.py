@@ -11,7 +11,7 @@ from mbplugin.model.mechanism.pair import Pair
 
 def follows(mech: Mechanism, pair: Pair) -> bool:
     """Return whether a coupling moves a joint with another one: it has no drive of its own."""
-    return any(coupling.terms[0].pair == pair.name for coupling in mech.couplings)
+    return any(coupling.terms[0].joint == pair.name for coupling in mech.couplings)
 
 
 def unbraked_joints(mech: Mechanism, braked: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -156,10 +156,10 @@ def _prefixed_mechanism(mech: Mechanism, prefix: str) -> Mechanism:
             replace(p, name=prefix + p.name, body_a=body(p.body_a), body_b=body(p.body_b)) for p in mech.pairs
         ),
         couplings=tuple(
-            replace(c, name=prefix + c.name, terms=tuple(replace(t, pair=prefix + t.pair) for t in c.terms))
+            replace(c, name=prefix + c.name, terms=tuple(replace(t, joint=prefix + t.joint) for t in c.terms))
             for c in mech.couplings
         ),
-        drivers=tuple(replace(d, name=prefix + d.name, pair=prefix + d.pair) for d in mech.drivers),
+        drivers=tuple(replace(d, name=prefix + d.name, joint=prefix + d.joint) for d in mech.drivers),
         locks=tuple(replace(lock, joint=prefix + lock.joint) for lock in mech.locks),
         pfaffians=tuple(replace(p, name=prefix + p.name, body=body(p.body)) for p in mech.pfaffians),
     )

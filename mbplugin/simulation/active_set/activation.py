@@ -163,11 +163,11 @@ class Activation:
 
     def _close_brakes(self, state: State, pairs: tuple[str, ...]) -> list[Event]:
         """Let brakes grip."""
-        closing = [brake for _, brake in self.model.brakes if brake.pair in pairs]
+        closing = [brake for _, brake in self.model.brakes if brake.joint in pairs]
         for brake in closing:
             self.model.close_brake(brake)
         return [
-            passing(state.t, "brake", brake.pair, state.qd, f"the brake of {brake.pair} grips")
+            passing(state.t, "brake", brake.joint, state.qd, f"the brake of {brake.joint} grips")
             for brake in closing
         ]
 

@@ -44,7 +44,7 @@ def close(model: TreeModel, held: Held, gripped: tuple[BrakeForce, ...]) -> None
         if brake in gripped:
             one = model.resistances[n]
             one["viscous"] += brake.viscous
-            if brake.pair not in own:
+            if brake.joint not in own:
                 one["sliding"] += brake.sliding
                 one["static"] += brake.static
 
@@ -83,8 +83,8 @@ def resistance_forces(model: TreeModel, qd: Array) -> Array:
 
 def holding_row(model: TreeModel, held: Held, brake: BrakeForce) -> tuple[str, str] | None:
     """Return the (constraint, component) of the lock that stands for a brake while it holds."""
-    label = (f"lock {brake.pair}", f"{brake.freedom}_lock")
-    return label if f"brake {brake.pair}" in held.active and label in model.table.labels else None
+    label = (f"lock {brake.joint}", f"{brake.freedom}_lock")
+    return label if f"brake {brake.joint}" in held.active and label in model.table.labels else None
 
 
 def brake_force(model: TreeModel, held: Held, brake: BrakeForce, qd: Array, multipliers: Array) -> float:

@@ -81,7 +81,7 @@ def _holding(motion: Trajectory, joint: str) -> Array:
 
 
 def _of_brake(motion: Trajectory, joint: str) -> Array:
-    braked = joint in {brake.pair for brake in motion.actions.brakes}
+    braked = joint in {brake.joint for brake in motion.actions.brakes}
     return motion.braking(joint).copy() if braked else np.zeros(len(motion.time))
 
 
@@ -110,6 +110,6 @@ def _driven(motion: Trajectory, pair: Pair) -> tuple[Array, Array]:
         friction = np.where(leads, -pair.freedoms[0].friction * sense, 0.0)
     drive = drive - friction
     for driver in motion.mechanism.drivers:
-        if driver.pair == pair.name:
+        if driver.joint == pair.name:
             drive = drive + motion.multipliers(driver.name)[:, 0]
     return drive, friction

@@ -99,7 +99,7 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
     count = len(trajectory.time)
     of_pair: dict[str, Array] = {name: np.zeros((count, 6)) for name in trajectory.pair_names}
     of_rest: dict[str, Array] = {}
-    of_brake: dict[str, Array] = {brake.pair: np.zeros(count) for brake in trajectory.actions.brakes}
+    of_brake: dict[str, Array] = {brake.joint: np.zeros(count) for brake in trajectory.actions.brakes}
     of_resistance: dict[tuple[str, str], Array] = {}
     transmitted: dict[str, Array] = {name: np.zeros((count, 6)) for name in trajectory.pair_names}
     for held, gripped in _stretches(trajectory):
@@ -108,7 +108,7 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
         close(model, held, gripped)
         carried = _carried(trajectory, held, model, gripped)
         for brake, forces in zip(gripped, carried.brakes.T, strict=True):
-            of_brake[brake.pair][held.samples] = forces
+            of_brake[brake.joint][held.samples] = forces
         freedoms = model.table.labels[len(model.table.labels) - len(model.resistances) :]
         along = {(name.partition(" ")[2], freedom): n for n, (name, freedom) in enumerate(freedoms)}
         for freedom, n in along.items():
@@ -133,7 +133,7 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
             for brake in gripped:
                 if label := holding_row(model, held, brake):
                     k = rest[label[0]].index(label[1])
-                    of_brake[brake.pair][held.samples] = of_rest[label[0]][held.samples, k]
+                    of_brake[brake.joint][held.samples] = of_rest[label[0]][held.samples, k]
     out = JointWrenches(of_pair, of_rest, of_brake, of_resistance, transmitted)
     for held_by in (of_pair, of_rest, of_brake, of_resistance, transmitted):
         for array in held_by.values():
