@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
-from test_analysis_properties import analyzed, clear, verdicts
 
 import mbplugin as mb
 from mbplugin.analysis import analyze_mechanism
@@ -16,6 +15,7 @@ from mbplugin.constraints.reduction.reduce import Entry
 from models import coupled_four_bars, ring
 from places import ASSETS, ORACLES
 from random_mechanisms import mechanisms
+from verdict_properties import analyzed, clear, verdicts
 
 FOLDER = ORACLES
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())

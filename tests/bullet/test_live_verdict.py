@@ -1,9 +1,9 @@
 """A live PyBullet scene gets the same verdict as its files."""
 
 import pytest
-from test_live import Client, client, load_minitaur
 
 import mbplugin as mb
+from live_clients import Client, client, load_minitaur
 from places import ASSETS
 
 __all__ = ["client"]

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_mass_matrix import DATA, ZEROED_BY_BULLET, as_pybullet_reads, is_diagonal, ours
 
+from bullet_masses import DATA, ZEROED_BY_BULLET, as_pybullet_reads, is_diagonal, ours
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism.kinematics import joint_vector, rate_vector

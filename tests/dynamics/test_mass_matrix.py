@@ -5,46 +5,23 @@ has accepted, and tells back numbers.
 """
 
 import json
-import re
 import subprocess
 import sys
-from dataclasses import replace
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pybullet_data
 import pytest
 
+from bullet_masses import DATA, ZEROED_BY_BULLET, as_pybullet_reads, is_diagonal, ours
 from mbplugin.constraints.reduction.velocity import mass_matrix, velocity_transformation
-from mbplugin.errors import MbPluginError
-from mbplugin.model.mechanism import Body
 from mbplugin.model.mechanism.kinematics import forward, joint_vector, rate_vector
-from mbplugin.model.scene import Scene
-from mbplugin.readers import load
 
-DATA = Path(pybullet_data.getDataPath())
 FILES = sorted(str(f.relative_to(DATA)) for f in DATA.rglob("*.urdf") if "random_urdfs" not in f.parts)
 
 #: Our reader refuses it: a cloth without links, which PyBullet cannot load as a robot either.
 NOT_A_ROBOT = {"torus_deform.urdf"}
 #: PyBullet refuses these: their meshes are not in the package.
 WITHOUT_MESHES = {"kuka_iiwa/model_for_sdf.urdf", "toys/concave_box.urdf"}
-#: Links whose inertia Bullet dislikes and sets to zero, by its own warning.
-ZEROED_BY_BULLET = {
-    "TwoJointRobot_w_fixedJoints.urdf": {"link_1", "link_2"},
-    "TwoJointRobot_wo_fixedJoints.urdf": {"link_1", "link_2"},
-    "mini_cheetah/mini_cheetah.urdf": {"thigh_fr", "thigh_fl", "thigh_hr", "thigh_hl"},
-    "spherical_joint_limit.urdf": {"neck"},
-    "xarm/link2.urdf": {"link2"},
-    "xarm/link2_com.urdf": {"link2"},
-    "xarm/link3.urdf": {"link3"},
-    "xarm/link3_com.urdf": {"link3"},
-    "xarm/xarm6_robot.urdf": {"link2", "link3"},
-    "xarm/xarm6_robot_white.urdf": {"link2", "link3"},
-    "xarm/xarm6_with_gripper.urdf": {"link2", "link3"},
-}
 #: With spherical joints the coordinates differ, so the kinetic energy is compared.
 SPHERICAL = {"humanoid/humanoid.urdf", "spherical_joint_limit.urdf"}
 
@@ -102,14 +79,6 @@ for file in files:
 """
 
 
-@cache
-def ours(file: str) -> Scene | None:
-    try:
-        return load(DATA / file, base="fixed")
-    except MbPluginError:
-        return None
-
-
 @pytest.fixture(scope="module")
 def pybullet_says() -> dict[str, Any]:
     accepted = [file for file in FILES if ours(file) is not None]
@@ -124,24 +93,6 @@ def pybullet_says() -> dict[str, Any]:
     answers = dict(json.loads(line) for line in child.stdout.splitlines())
     assert len(answers) == len(accepted), f"PyBullet ended after {list(answers)[-1:]}: {child.stderr[-500:]}"
     return answers
-
-
-def as_pybullet_reads(scene: Scene, zeroed: set[str]) -> Scene:
-    """Put in what PyBullet makes of links without inertial, and of inertias that it dislikes."""
-
-    def body(b: Body) -> Body:
-        if ("body", b.name, "inertial") not in scene.origin:
-            return replace(b, mass=1.0, I_C=np.eye(3))
-        return replace(b, I_C=np.zeros((3, 3))) if b.name in zeroed else b
-
-    mech = scene.mechanism
-    return replace(scene, mechanism=replace(mech, bodies=tuple(body(b) for b in mech.bodies)))
-
-
-def is_diagonal(file: str) -> bool:
-    """Whether every inertia in a file has zero products."""
-    products = re.findall(r"\bi(?:xy|xz|yz)\s*=\s*[\"']([^\"']*)", (DATA / file).read_text(errors="replace"))
-    return not any(float(product) for product in products)
 
 
 def test_every_file_is_accounted_for(pybullet_says: dict[str, Any]):

@@ -9,29 +9,9 @@ from pathlib import Path
 import pytest
 
 from command_line import ROOT
+from rooms import ORDER
 
 PACKAGE = ROOT / "mbplugin"
-#: From the ground up: a room imports itself and what stands before it.
-ORDER = (
-    ("visible", "errors", "files", "version", "rendering"),
-    ("processes",),
-    ("model",),
-    ("readers",),
-    ("constraints",),
-    ("analysis",),
-    ("dynamics",),
-    ("joint_reactions",),
-    ("simulation",),
-    ("stopping",),
-    ("bullet",),
-    ("comparison",),
-    ("linter",),
-    ("report",),
-    ("view",),
-    ("api", ""),
-    ("testing",),
-    ("pytest_plugin", "cli", "__main__"),
-)
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 
 

@@ -9,37 +9,17 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from command_line import ASSETS
+from driven_mechanisms import FOUR_BAR, ramp, sliders
 from mbplugin.errors import BadNumber
 from mbplugin.model.applied_forces import AppliedForces
-from mbplugin.model.mechanism import WORLD, Body, Driver, Freedom, Lock, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Driver, Freedom, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import displace, forward
 from mbplugin.model.scene import Brake
-from mbplugin.model.spatial import Array, Pose, align_z
+from mbplugin.model.spatial import Array
 from mbplugin.simulation.options import Profile
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from models import chain
 from rod_arms import arm
-
-FOUR_BAR = mb.load(ASSETS / "four_bar.scene.toml")
-
-
-def sliders(second: tuple[float, float, float] = (0.0, 0.0, 1.0)) -> Mechanism:
-    """10 kg along x, 1 kg on it along ``second``; no gravity."""
-    along = Pose(align_z(np.array([1.0, 0.0, 0.0])), np.zeros(3))
-    other = Pose(along.R.T @ align_z(np.array(second)), np.zeros(3))
-    bodies = tuple(Body(name, m, np.zeros(3), 0.1 * np.eye(3)) for name, m in (("a", 10.0), ("b", 1.0)))
-    pairs = (
-        Pair("x", "prismatic", WORLD, "a", along, Pose.identity()),
-        Pair("y", "prismatic", "a", "b", other, Pose.identity()),
-    )
-    return Mechanism("sliders", bodies, pairs, gravity=np.zeros(3))
-
-
-def ramp(v: float, a: float, t: Array) -> tuple[Array, Array, Array]:
-    """Led to rest from the rate v at the deceleration a: coordinate, rate, acceleration."""
-    s = np.minimum(t, v / a)
-    return v * s - a * s**2 / 2, v - a * s, np.where(t < v / a, -a, 0.0)
 
 
 @pytest.mark.parametrize("category", [1, 2])

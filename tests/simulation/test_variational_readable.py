@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_variational import exact, floating_chain, momentum, pendulum, run, sled
 
 from closed_mechanisms import paper_four_bar
 from mbplugin.model.applied_forces import AppliedForces
@@ -20,6 +19,7 @@ from mbplugin.simulation.options import Options
 from mbplugin.simulation.run import move
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from models import four_bar
+from variational_cases import exact, floating_chain, momentum, pendulum, run, sled
 
 BALLS = [1.0, 0.5, -1.0, 0.3, 2.0, 1.0]
 

@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 import jsonschema
 import numpy as np
 import pytest
-from test_between_samples import FOUR_BAR, ramp, sliders
 
 import mbplugin as mb
 from command_line import ASSETS, call
+from driven_mechanisms import FOUR_BAR, ramp, sliders
 from mbplugin.constraints.reduction.velocity import velocity_transformation
 from mbplugin.model.mechanism import Freedom
 from mbplugin.model.mechanism.kinematics import forward

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.integrate import solve_ivp
-from test_brakes import two_rods
 
 from mbplugin.model.spatial import Array
+from rod_arms import two_rods
 
 
 class Slide(NamedTuple):

@@ -92,8 +92,8 @@ def _pair_row(a: Records, b: Records, joint_frame: Records, row: Records) -> Non
             (joint_frame.S[0, 1], joint_frame.S[1, 1], joint_frame.S[2, 1]),
         )
         r = cross(x, y)
-        one, two = cross(cross(w_a, x), y), cross(x, cross(w_b, y))
-        r_dot = (one[0] + two[0], one[1] + two[1], one[2] + two[2])
+        from_a, from_b = cross(cross(w_a, x), y), cross(x, cross(w_b, y))
+        r_dot = (from_a[0] + from_b[0], from_a[1] + from_b[1], from_a[2] + from_b[2])
     elif row.kind == CARRIED:
         r = (joint_frame.S[0, 1], joint_frame.S[1, 1], joint_frame.S[2, 1])
         r_dot = cross(w_b, r)

@@ -92,8 +92,8 @@ def rank_of(model: TreeModel, rows: list[int], tolerance: float) -> int:
     for k, i in enumerate(rows):
         unit = float(model.table.rows["unit"][i])
         row_in_rates(model.composites, model.rates, model.table.rows, model.table.terms, i, unit, J[k])
-    turns = np.abs(model.rates["s"][:, ROTATION]).max(axis=1, initial=0.0) > 0
-    sigma = np.linalg.svd(J * np.where(turns, 1.0, model.length), compute_uv=False)
+    rotational = np.abs(model.rates["s"][:, ROTATION]).max(axis=1, initial=0.0) > 0
+    sigma = np.linalg.svd(J * np.where(rotational, 1.0, model.length), compute_uv=False)
     return int((sigma > tolerance * sigma[0]).sum()) if sigma[0] > 0 else 0
 
 

@@ -134,8 +134,8 @@ def _struct_pointer(_: Any, kernel_state: Any) -> Any:
 def _store_struct(_: Any, kernel_state: Any, words: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         laid = _ownerless(context, builder, kernel_state, args[0])
-        room = context.make_array(words)(context, builder, args[1])
-        builder.store(laid, builder.bitcast(room.data, laid.type.as_pointer()))
+        array = context.make_array(words)(context, builder, args[1])
+        builder.store(laid, builder.bitcast(array.data, laid.type.as_pointer()))
 
     return types.void(kernel_state, words), code
 

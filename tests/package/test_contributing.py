@@ -1,0 +1,78 @@
+"""The recipes of CONTRIBUTING.md, followed in a copy of the package; and what the guides for developers name."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from places import ROOT
+from rooms import ORDER
+
+BLOCK = re.compile(r"```python\n# (mbplugin/\S+\.py)\n(.*?)```", re.DOTALL)
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+HEAVY = """<robot name="r"><link name="a"/>
+<link name="b"><inertial><mass value="1200"/>
+<inertia ixx="9" iyy="9" izz="9" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint></robot>
+"""
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a copy of the package to which the recipes were applied."""
+    folder = tmp_path_factory.mktemp("copy")
+    shutil.copytree(ROOT / "mbplugin", folder / "mbplugin", ignore=shutil.ignore_patterns("__pycache__"))
+    for name, text in BLOCK.findall(TEXT):
+        with (folder / name).open("a", encoding="utf-8") as file:
+            file.write(text)
+    (folder / "heavy.urdf").write_text(HEAVY)
+    return folder
+
+
+def printed(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", "from mbplugin.cli import main; main()", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_rule_is_found_and_speaks(followed: Path) -> None:
+    assert "1200 kg" in printed(followed, "lint", "heavy.urdf", "--select", "MB199")
+    assert "Links above a tonne" in printed(followed, "rule", "MB199")
+
+
+def test_the_command_runs(followed: Path) -> None:
+    assert printed(followed, "mass", "heavy.urdf") == "1200\n"
+    assert "Print the mass of all links" in printed(followed, "--help")
+
+
+@pytest.mark.parametrize("guide", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_every_file_and_folder_that_a_guide_names_exists(guide: str) -> None:
+    text = BLOCK.sub("", (ROOT / guide).read_text(encoding="utf-8"))
+    named = re.findall(r"`((?:mbplugin|tests|docs)/[\w./]*)`", text)
+    named += [
+        f"mbplugin/{name}" for name in re.findall(r"`(\w+/[\w./]+|\w+/)`", text) if "FORMAT" not in name
+    ]
+    named = [name for name in named if not re.search(r"mb199|mbNNN|^mbplugin/(mbplugin|tests|docs)/", name)]
+    assert len(named) > 5
+    assert not [name for name in named if not (ROOT / name).exists()]
+
+
+def test_the_drawing_has_every_room_in_order() -> None:
+    drawn = re.findall(r'class="n"[^>]*>([^<]*)<', (ROOT / "docs" / "architecture.svg").read_text("utf-8"))
+    places = {room: k for k, row in enumerate(reversed(drawn)) for room in row.split(" · ")}
+    rooms = [room for rooms in ORDER for room in rooms if (ROOT / "mbplugin" / room).is_dir() and room]
+    assert [places[room] for room in rooms] == sorted(places[room] for room in rooms)

@@ -1,0 +1,25 @@
+"""The rooms of the package, from the ground up."""
+
+from __future__ import annotations
+
+#: From the ground up: a room imports itself and what stands before it.
+ORDER = (
+    ("visible", "errors", "files", "version", "rendering"),
+    ("processes",),
+    ("model",),
+    ("readers",),
+    ("constraints",),
+    ("analysis",),
+    ("dynamics",),
+    ("joint_reactions",),
+    ("simulation",),
+    ("stopping",),
+    ("bullet",),
+    ("comparison",),
+    ("linter",),
+    ("report",),
+    ("view",),
+    ("api", ""),
+    ("testing",),
+    ("pytest_plugin", "cli", "__main__"),
+)
