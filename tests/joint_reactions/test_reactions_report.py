@@ -186,7 +186,7 @@ def test_loads_from_the_scene_and_the_command_line(door: Any) -> None:
         (("--load", "coupler:1,2"), "2 numbers"),
         (("--load", "coupler:a,0,0"), "no number"),
         (("--load", "coupler:1,0,0@1"), "a point of 1"),
-        (("--load", "coupler:1,0,inf"), "three finite numbers"),
+        (("--load", "coupler:1,0,inf"), "finite numbers"),
         (("--payload", "coupler:1,2"), "one mass"),
         (("--qd", "j0=x"), "--qd gives"),
         (("--qdd", "nope=1"), "no joint coordinate"),

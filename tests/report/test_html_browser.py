@@ -167,7 +167,7 @@ def test_the_filter_leaves_what_is_asked_for(visit: Any, minitaur: str) -> None:
     rows = seen.page.locator(".findings tbody tr:visible")
     assert rows.count() == len(report.findings)
     seen.page.uncheck(".filter [data-severity=warning]")
-    assert rows.count() == sum(f.severity == "error" for f in report.findings)
+    assert rows.count() == sum(f.severity != "warning" for f in report.findings)
     seen.page.check(".filter [data-severity=warning]")
     seen.page.select_option(".filter [data-code]", "MB202")
     assert rows.count() == sum(f.code == "MB202" for f in report.findings) > 1
@@ -300,7 +300,8 @@ def test_without_webgl_the_page_says_so_and_the_rest_works(visit: Any, minitaur:
     seen = visit(minitaur, WITHOUT_WEBGL)
     assert seen.page.locator(".no-webgl").is_visible() and not seen.page.locator("canvas").is_visible()
     seen.page.uncheck(".filter [data-severity=warning]")
-    assert seen.page.locator(".findings tbody tr:visible").count() == 1
+    left = sum(f.severity != "warning" for f in mb.lint(MINITAUR).findings)
+    assert seen.page.locator(".findings tbody tr:visible").count() == left > 0
     seen.page.click("[data-stress='0']")
     seen.page.locator("button.pick").first.click()
     quiet(seen)
