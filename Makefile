@@ -7,7 +7,8 @@
 #   make docs       the documentation site, out/site/index.html
 #   make viewer     bundle the script of the HTML report anew (needs npm)
 #   make schemas    write the JSON schemas in docs/
-#   make fuzz       mutate models for SECONDS (600) with SEED (1) and lint them; what fails is in out/fuzz
+#   make fuzz       mutate models for SECONDS (600) with SEED (1) and lint them; then as long models and
+#                   command lines made from a grammar; what fails is in out/fuzz
 #   make bench      the benchmarks
 #   make clean      remove what make made
 # PYTHON=… chooses the interpreter for .venv.
@@ -92,6 +93,7 @@ SEED := 1
 
 fuzz: $(VENV)/test.stamp
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
+	$(BIN)/python -m tests.fuzz --structured --seconds $(SECONDS) --seed $(SEED)
 
 bench: $(VENV)/test.stamp
 	@for script in benchmarks/[!_]*.py; do $(BIN)/python $$script || exit; done

@@ -15,6 +15,9 @@ _WITH_RULES = ("lint", "rule", "config")
 def main() -> None:
     """Run ``mbplugin`` with the process's arguments and end the process with its exit code."""
     forget_working_folder()
+    from mbplugin.processes.local_settings import ignore_local_settings
+
+    ignore_local_settings()
     # what a short process imports lives until its end: looking for garbage in it costs a tenth of a lint
     gc.set_threshold(50_000)
     # or pydantic looks through every installed distribution for plugins

@@ -82,11 +82,20 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except Exception as error:
+        if _interrupted(error):
+            return INTERRUPTED
         # 1 would mean findings; the traceback is what the report of a bug needs
         traceback.print_exc()
         complain(f"mbplugin: this is a bug in mbplugin ({type(error).__name__}); please report it.")
         return 2
     return code if isinstance(code, int) else 0
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Return whether an error comes of Ctrl-C: an extension module turns it into ImportError."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _usage(error: Any) -> str:

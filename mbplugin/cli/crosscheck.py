@@ -48,6 +48,10 @@ Against = Annotated[
 ]
 Step = Annotated[float | None, typer.Option(metavar="S", help="PyBullet's coarsest step, s; default: found.")]
 Iterations = Annotated[int, typer.Option(metavar="N", help="Of PyBullet's solver.")]
+MaxSeconds = Annotated[
+    float,
+    typer.Option("--max-seconds", metavar="S", help="Of computing, for our motion and for PyBullet's each."),
+]
 Snap = Annotated[
     bool, typer.Option("--snap-angles", help="Read rounded angles as the fractions of π they stand for.")
 ]
@@ -73,6 +77,7 @@ def crosscheck_command(
     against: Against = None,
     step: Step = None,
     iterations: Iterations = 500,
+    max_seconds: MaxSeconds = opt.MAX_SECONDS,
     snap_angles: Snap = False,
     picture: Picture = None,
     base: opt.BaseOption = None,
@@ -117,6 +122,7 @@ def crosscheck_command(
         "against": None if against is None else str(against),
         "step": step,
         "iterations": iterations,
+        "max_seconds": max_seconds,
     }
     state = opt.parse_q(q), opt.parse_q(qd, "--qd")
     with count_bar("motions of PyBullet") as progress:

@@ -13,6 +13,7 @@ import typer
 
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.output import complain, emit, refuse_overwriting
+from mbplugin.processes.supervised import RULE_SECONDS, set_rule_seconds
 from mbplugin.report.ci.formats import rendered
 
 if TYPE_CHECKING:
@@ -87,6 +88,11 @@ Config = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="The configuration of every FILE, instead of the nearest to each."),
 ]
+RuleSeconds = Annotated[
+    float, typer.Option("--rule-seconds", metavar="S", help="Of each rule of a plug-in, for one file.")
+]
+#: The longest time for a rule, s.
+_DAY = 86400.0
 Reports = Annotated[
     list[str] | None,
     typer.Option("--report", metavar="FORMAT=FILE", help="Write this format to a file too; repeatable."),
@@ -115,6 +121,7 @@ def lint_command(
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
     config: Config = None,
+    rule_seconds: RuleSeconds = RULE_SECONDS,
 ) -> int:
     """Find redundant constraints, reactions that mean nothing, and what to change.
 
@@ -123,6 +130,7 @@ def lint_command(
     """
     from mbplugin.linter.config.codes import known_codes
 
+    _limit_rules(rule_seconds)
     also = [_format_and_file(text) for text in report or ()]
     settings = {
         "select": known_codes(opt.split(select), "--select"),
@@ -151,6 +159,14 @@ def lint_command(
         emit(rendered(kind.value, reports, explain_dca), file)
     _write(reports, output_format, output, explain_dca)
     return max(one.exit_code for one in reports)
+
+
+def _limit_rules(seconds: float) -> None:
+    from mbplugin.errors import BadUsage
+
+    if not 0 < seconds <= _DAY:
+        raise BadUsage(f"--rule-seconds is {seconds:g}", expected=f"a positive number up to {_DAY:g}")
+    set_rule_seconds(seconds)
 
 
 def _lint(

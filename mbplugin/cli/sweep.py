@@ -22,6 +22,7 @@ from mbplugin.cli.shared.braking import (
 )
 from mbplugin.cli.shared.output import complain, emit, refuse_overwriting
 from mbplugin.cli.shared.progress import count_bar
+from mbplugin.cli.shared.termination import exit_code_of, termination_interrupts
 from mbplugin.files import require_folder
 from mbplugin.visible import visible
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from mbplugin.stopping.sweep.plan import SweepPlan
     from mbplugin.stopping.sweep.run import SweepReport
 
-_INTERRUPTED = 130
 #: Files that are named one by one.
 _LINES = 10
 
@@ -109,7 +109,8 @@ def sweep_command(
     """Print quantiles and worst cases of many stops of category 0: computed, not measured.
 
     Every stop depends on the seed and its number only, whatever computes it. Exit code: 0 whatever the
-    outcomes, 130 where it was interrupted (the same command goes on), 2 for unusable input or usage.
+    outcomes, 130 where it was interrupted and 143 where it was terminated (the same command goes on), 2 for
+    unusable input or usage.
     """
     from mbplugin import readers
     from mbplugin.stopping.sweep.backend import connected, joblib_with
@@ -156,11 +157,11 @@ def sweep_command(
         _range("--payload-range", payload_range),
     )
     try:
-        with count_bar("stops") as progress, connected(backend.value, address, jobs):
+        with termination_interrupts(), count_bar("stops") as progress, connected(backend.value, address, jobs):
             report = sweep(plan, out, jobs=jobs, backend=backend.value, progress=progress)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         complain(f"mbplugin: interrupted; the same command goes on in {out}.")
-        raise typer.Exit(_INTERRUPTED) from None
+        raise typer.Exit(exit_code_of(interrupt)) from None
     _tell_replaced(report)
     _report(report, plan, scene, file, out, output_format, output)
 

@@ -16,6 +16,8 @@ from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene
+from mbplugin.processes.function_in_child import Allowance
+from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.stopping.outcome.values import StopReport
 
 
@@ -37,6 +39,7 @@ def crosscheck(
     step: float | None = None,
     iterations: int = 500,
     progress: Callable[[int, int], None] | None = None,
+    max_seconds: float = MAX_SECONDS,
 ) -> Agreement:
     """Return how a motion of ours compares with PyBullet's at a step, a half, a quarter and an eighth.
 
@@ -66,6 +69,8 @@ def crosscheck(
         Of PyBullet's solver.
     progress : callable, optional
         Told how many motions of PyBullet are computed, and how many there will be at least.
+    max_seconds : float
+        Of computing, for our motion and again for all of PyBullet's; what takes longer is not comparable.
 
     Returns
     -------
@@ -81,7 +86,7 @@ def crosscheck(
     if iterations < 1:
         raise BadUsage(f"{iterations} iterations were asked for", expected="at least one")
     if isinstance(mech, StopReport):
-        setup = of_stop(mech)
+        setup = of_stop(mech, max_seconds)
     else:
         setup = of_motion(
             mech,
@@ -96,6 +101,8 @@ def crosscheck(
             torques=torques,
             damping=damping,
             friction=friction,
+            max_seconds=max_seconds,
         )
     scene = mech if isinstance(mech, Scene) else None
-    return check(setup, models(scene, setup.task.mech, against), Solver(iterations), step, progress)
+    compared = models(scene, setup.task.mech, against)
+    return check(setup, compared, Solver(iterations), step, progress, allowance=Allowance(max_seconds))

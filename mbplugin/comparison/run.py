@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from mbplugin.bullet.motion.run import Sampled, run_motion
-from mbplugin.bullet.motion.task import Solver
+from mbplugin.bullet.motion.task import Solver, Task
 from mbplugin.bullet.reader.client import read_client
 from mbplugin.comparison.agreement import FIRST_ORDER, Agreement, Row
 from mbplugin.comparison.compare import Deviations, curves_of, deviations, orders_of, own_orders, rows_of
@@ -24,8 +24,8 @@ from mbplugin.comparison.statics import statics_rows
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene
-from mbplugin.processes.foreign import Limits, in_own_child
-from mbplugin.processes.function_in_child import in_child
+from mbplugin.processes.foreign import LimitPassed, Limits, in_own_child
+from mbplugin.processes.function_in_child import Allowance, in_child
 from mbplugin.readers import load
 
 #: PyBullet's steps in a whole motion at the coarsest, and how many it may take in the finest, over the
@@ -35,6 +35,7 @@ _STEPS, _MOST = 64, 40_000
 _PRECISE = 1e-3
 #: What PyBullet may take to read a file; a copy of it without shapes is written.
 _READING = Limits(seconds=60.0, cpu=60, memory=3 << 30, written=1 << 30)
+_LATE = "smaller steps are not compared, because the time or the memory allowed for PyBullet was used up"
 #: Travel that is none, rad or m.
 _AT_REST = 1e-6
 
@@ -86,9 +87,15 @@ def _read(file: str) -> Mechanism:
 
 
 def check(
-    setup: Setup, compared: Models, solver: Solver, step: float | None, progress: Progress | None = None
+    setup: Setup,
+    compared: Models,
+    solver: Solver,
+    step: float | None,
+    progress: Progress | None = None,
+    *,
+    allowance: Allowance,
 ) -> Agreement:
-    """Return the agreement of a motion with PyBullet's."""
+    """Return the agreement of a motion with PyBullet's, as far as it is computed in the time allowed."""
     rows, notes = compared
     notes = (*setup.notes, *notes)
     task = setup.task
@@ -105,14 +112,32 @@ def check(
     if reason := _unmoved(setup):
         return replace(base, verdict="not comparable", reason=reason)
     h = task.duration / _STEPS if step is None else step
-    begun = in_child(begin, task, h, solver)
+    try:
+        return _compared(setup, base, solver, h, progress, allowance, adapt=step is None)
+    except LimitPassed as error:
+        return replace(base, verdict="not comparable", reason=f"{error.what}; {error.remedy}")
+
+
+def _compared(
+    setup: Setup,
+    base: Agreement,
+    solver: Solver,
+    h: float,
+    progress: Progress | None,
+    allowance: Allowance,
+    *,
+    adapt: bool,
+) -> Agreement:
+    """Compare statics, and motions from the step ``h`` (s) on."""
+    task = setup.task
+    begun = in_child(begin, task, h, solver, limits=allowance.limits)
     if begun.left_out:
         more = f" (and {len(begun.left_out) - 1} more of this kind)" if len(begun.left_out) > 1 else ""
         return replace(base, verdict="not comparable", reason=begun.left_out[0] + more)
-    base = replace(base, rows=(*rows, *statics_rows(task, begun.statics)))
+    base = replace(base, rows=(*base.rows, *statics_rows(task, begun.statics)))
     if wrong := [row for row in base.rows if not row.agrees]:
         return replace(base, reason=explain_disagreement(setup, wrong))
-    return _motions(setup, base, solver, h, begun.runs, progress, adapt=step is None)
+    return _motions(setup, base, solver, h, begun.runs, progress, allowance, adapt=adapt)
 
 
 def _models_differ(wrong: list[Row]) -> str:
@@ -140,6 +165,7 @@ def _motions(
     h: float,
     first: tuple[Sampled, ...],
     progress: Progress | None,
+    allowance: Allowance,
     *,
     adapt: bool,
 ) -> Agreement:
@@ -154,10 +180,14 @@ def _motions(
         found = deviations(task, setup.ours, last, h / finest) if _finite(last) else []
         if (_settled(found) and _tells(setup, found)) or not adapt or 2 * finest * sum(task.counts(h)) > most:
             break
-        runs += in_child(run_motion, task, h, (2 * finest,), solver)
+        finer = _in_time(task, h, 2 * finest, solver, allowance)
+        if not finer:
+            base = replace(base, notes=(*base.notes, _LATE))
+            break
+        runs += finer
     if _settled(found) and task.constrained:
         more = replace(solver, iterations=2 * solver.iterations)
-        last += in_child(run_motion, task, h, (finest,), more)
+        last += in_child(run_motion, task, h, (finest,), more, limits=allowance.limits)
         found = deviations(task, setup.ours, last, h / finest)
     out = replace(
         base,
@@ -170,6 +200,14 @@ def _motions(
     if found and not (_settled(found) and _first_order(out.orders) and all(r.agrees for r in out.rows)):
         out = replace(out, checks=checks_of(task, setup.ours, last, own_orders(found)))
     return _judged(setup, out, _settled(found), chosen=not adapt)
+
+
+def _in_time(task: Task, h: float, refinement: int, solver: Solver, allowance: Allowance) -> list[Sampled]:
+    """Return PyBullet's motion at one more step, or nothing where the time that is allowed ends first."""
+    try:
+        return in_child(run_motion, task, h, (refinement,), solver, limits=allowance.limits)
+    except LimitPassed:
+        return []
 
 
 def _judged(setup: Setup, out: Agreement, settled: bool, *, chosen: bool) -> Agreement:

@@ -14,6 +14,7 @@ from mbplugin.model.brakes import BrakeLike, brake_forces
 from mbplugin.model.mechanism import Driver, Mechanism
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.scene import Scene, mechanism_of
+from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.events.schedule import TimedDrive
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.run import move, simulate
@@ -77,7 +78,7 @@ def of_motion(
     return Setup(task, ours, _notes(geared, task))
 
 
-def of_stop(report: StopReport) -> Setup:
+def of_stop(report: StopReport, max_seconds: float = MAX_SECONDS) -> Setup:
     """Return the setup of a stop, from its signal to its end, without end stops."""
     own = report.scenario
     scenario = replace(
@@ -86,6 +87,7 @@ def of_stop(report: StopReport) -> Setup:
         limits="ignore",
         rtol=_RTOL,
         atol=_ATOL,
+        max_seconds=max_seconds,
     )
     drives = timed_drives(scenario)
     rough = run_stop(scenario)
@@ -97,6 +99,7 @@ def of_stop(report: StopReport) -> Setup:
         atol=_ATOL,
         step=duration * _STEP,
         tolerance=scenario.tolerance,
+        max_seconds=max_seconds,
     )
     ours = move(
         scenario.mech,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.constraints.reduction.scaling import characteristic_length, extent, rate_scale
+from mbplugin.constraints.reduction.scaling import characteristic_length, rate_scale
 from mbplugin.constraints.reduction.velocity import tree_motion
 from mbplugin.constraints.rows.build import rows_of
 from mbplugin.constraints.rows.row import Rows
@@ -125,7 +125,7 @@ class Closure:
         self.mech = mech
         self.constraints = _to_close(mech)
         rows, poses = self._at(q)
-        self.length = characteristic_length(rows, poses.p_WC) if rows else extent(poses.p_WC)
+        self.length = characteristic_length(rows, poses.p_WC, mech)
         self.units = rate_scale(mech, self.length)
         self.initial = self._largest(rows)
         self.restarts = min(_RESTARTS, max(2, _EFFORT // max(1, len(mech.bodies))))

@@ -20,6 +20,8 @@ LOOSEST, TIGHTEST = 1e-2, 1e-12
 LARGEST_DENSE = 40_000
 #: Singular values that differ by less than this fraction are one jump of p, not two.
 _SAME_JUMP = 1e-3
+#: An entry of a unit self-stress that is larger is none of rounding, however near the rank is to another.
+LOADED = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,8 @@ class RankedBlock:
     spectrum : Spectrum
         Singular values; of a large block the sizes of the pivots, which decide its rank locally.
     redundancy : int
+    tolerance : float
+        At which it was decided.
     elimination : Elimination or None
         Of a large block.
     """
@@ -39,6 +43,7 @@ class RankedBlock:
     reduced: ReducedBlock
     spectrum: Spectrum
     redundancy: int
+    tolerance: float
     elimination: Elimination | None = None
 
     @property
@@ -64,8 +69,13 @@ class RankedBlock:
 
     @property
     def zero(self) -> float:
-        """Size below which an entry of a unit self-stress is zero."""
-        return max(1e-9, 10.0 * self.sigma_next / min(self.sigma_r, 1.0))
+        """Size below which an entry of a unit self-stress is zero.
+
+        What the rank decision takes for zero, and what the pose leaves open, may each be in it: where
+        a loop does not close, its axes are known no better than that.
+        """
+        unknown = max(self.sigma_next, min(self.reduced.misfit, self.tolerance))
+        return min(LOADED, max(1e-9, 10.0 * unknown / min(self.sigma_r, 1.0)))
 
 
 @dataclass(frozen=True)
@@ -95,10 +105,10 @@ def rank_blocks(
 def _ranked(reduced: ReducedBlock, tolerance: float) -> RankedBlock:
     if reduced.shape[0] * reduced.shape[1] <= LARGEST_DENSE:
         sigma = spectrum(reduced.J)
-        return RankedBlock(reduced, sigma, sigma.redundancy(tolerance))
+        return RankedBlock(reduced, sigma, sigma.redundancy(tolerance), tolerance)
     elimination = eliminate(reduced.entries, reduced.shape, tolerance)
     sizes = Spectrum(reduced.shape[0], np.concatenate((elimination.pivots, elimination.rejected)))
-    return RankedBlock(reduced, sizes, elimination.redundancy, elimination)
+    return RankedBlock(reduced, sizes, elimination.redundancy, tolerance, elimination)
 
 
 def plateaus(blocks: Sequence[RankedBlock]) -> tuple[Plateau, ...]:

@@ -79,7 +79,7 @@ def absolute_equations(
     M, F = M[np.ix_(kept, kept)], F[kept]
     if degree_of_redundancy is None:
         degree_of_redundancy = sum(b.redundancy for b in rank_blocks(mech, made.poses, columns, tolerance, q))
-    length = characteristic_length(rows, made.poses.p_WC)
+    length = characteristic_length(rows, made.poses.p_WC, mech)
     size = np.tile(np.array([length] * 3 + [1.0] * 3)[list(columns)], len(mech.bodies))
     return Equations(
         "absolute",

@@ -218,12 +218,12 @@ def _length(mech: Mechanism, q: Array | None) -> float:
     if q is None:
         return 1.0
     poses = forward(mech, q)
-    return characteristic_length(all_rows(mech, poses, q), poses.p_WC)
+    return characteristic_length(all_rows(mech, poses, q), poses.p_WC, mech)
 
 
-def massless_joint(model: TreeModel) -> BrokenModel:
-    """Return the error for a joint that moves no mass."""
-    rate = int(np.flatnonzero(~(model.rates["D"] > 0))[-1])
+def massless_joint(model: TreeModel, rates: AnyArray | None = None) -> BrokenModel:
+    """Return the error for a joint that moves no mass; ``rates`` (nv,) says which those are."""
+    rate = int(np.flatnonzero(~(model.rates["D"] > 0) if rates is None else rates)[-1])
     name = model.mech.qd_names[rate]
     joint = next(joint for joint in model.mech.tree.joints if joint.qd.start <= rate < joint.qd.stop)
     if joint.pair is not None:

@@ -58,7 +58,7 @@ class JointMotion:
     @cached_property
     def length(self) -> float:
         """Characteristic length, m."""
-        return characteristic_length(self.rows(), self.poses.p_WC)
+        return characteristic_length(self.rows(), self.poses.p_WC, self.mech)
 
     @cached_property
     def units(self) -> Array:

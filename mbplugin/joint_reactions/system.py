@@ -132,7 +132,7 @@ def build_system(
     """Return the rows of a mechanism at a closed pose, the rank being decided at a tolerance."""
     rows = tuple(planar_rows(r, columns) for r in all_rows(mech, poses, q))
     stressed = stress(rank_blocks(mech, poses, columns, tolerance, q))
-    length = characteristic_length(rows, poses.p_WC)
+    length = characteristic_length(rows, poses.p_WC, mech)
     scale = np.concatenate([row_scale(r, length) for r in rows]) if rows else np.zeros(0)
     labels = {r.constraint: r.components for r in rows}
     Z, zero, scale = _stacked([(r.constraint, c) for r in rows for c in r.components], stressed, scale)

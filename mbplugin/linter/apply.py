@@ -12,13 +12,15 @@ from mbplugin.linter.plugins import text_of
 from mbplugin.linter.registry import ModuleRule, broken_plugins, find_rule, rules
 from mbplugin.linter.rule import Rule
 from mbplugin.model.scene import Scene
-from mbplugin.processes.supervised import running
+from mbplugin.processes.supervised import RULE_MEMORY, RuleTookTooLong, rule_seconds, running
 from mbplugin.visible import visible
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
 
 FAILED_RULE = "MB911"
+#: Rules that were stopped, and what is said of them: many files would wait for them many times.
+_STOPPED: dict[str, str] = {}
 
 
 def apply_rules(
@@ -37,27 +39,38 @@ def apply_rules(
 
 
 def _applied(rule: Rule, scene: Scene, analysis: Analysis | None) -> list[Finding]:
-    foreign = not isinstance(rule, ModuleRule)
-    if foreign:
-        running(f"the rule {rule.code} {rule.name}")
+    if isinstance(rule, ModuleRule):
+        return _found(rule, scene, analysis)
+    if rule.code in _STOPPED:
+        return [_failure(rule, _STOPPED[rule.code])]
     try:
-        found = [_checked(rule, finding) for finding in rule.check(scene, analysis)]
-        return [_cleaned(finding) for finding in found] if foreign else found
-    except KeyboardInterrupt:
+        with running(f"the rule {rule.code} {rule.name}"):
+            return [_cleaned(finding) for finding in _found(rule, scene, analysis)]
+    # its alarm may ring at any line of it, also of the last one
+    except RuleTookTooLong as error:
+        _STOPPED[rule.code] = f"{error} for an earlier file, and not run again"
+        return [_failure(rule, str(error), traceback.format_exc())]
+
+
+def _found(rule: Rule, scene: Scene, analysis: Analysis | None) -> list[Finding]:
+    try:
+        return [_checked(rule, finding) for finding in rule.check(scene, analysis)]
+    except (KeyboardInterrupt, RuleTookTooLong):
         raise
     # rules are other people's code too, and may end by sys.exit
     except BaseException as error:
-        return [
-            find_rule(FAILED_RULE).finding(
-                f"rule {rule.code} {rule.name} failed: {text_of(error) or 'no reason given'}"
-                f" ({type(error).__name__})",
-                element=rule.name,
-                evidence={"rule": rule.code, "traceback": traceback.format_exc()},
-            )
-        ]
-    finally:
-        if foreign:
-            running("")
+        if isinstance(error, MemoryError) and rule_seconds() is not None:
+            return [_failure(rule, f"it needs more than {RULE_MEMORY >> 30} GiB of memory")]
+        reason = f"{text_of(error) or 'no reason given'} ({type(error).__name__})"
+        return [_failure(rule, reason, traceback.format_exc())]
+
+
+def _failure(rule: Rule, reason: str, trace: str = "") -> Finding:
+    return find_rule(FAILED_RULE).finding(
+        f"rule {rule.code} {rule.name} failed: {reason}",
+        element=rule.name,
+        evidence={"rule": rule.code, "traceback": trace},
+    )
 
 
 def _cleaned(finding: Finding) -> Finding:

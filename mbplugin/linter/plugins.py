@@ -34,10 +34,10 @@ def plugin_rules(taken: Collection[str]) -> tuple[tuple[Rule, ...], tuple[Broken
     """
     codes, found, broken = set(taken), [], []
     for entry in sorted(entry_points(group=RULE_GROUP), key=lambda entry: entry.name):
-        running(f"the rule {entry.name!r} of {_distribution(entry)}")
         try:
-            rule = _rule(entry)
-            _check_contract(rule, codes)
+            with running(f"the rule {entry.name!r} of {_distribution(entry)}"):
+                rule = _rule(entry)
+                _check_contract(rule, codes)
         except KeyboardInterrupt:
             raise
         # an import may fail in any way, also by sys.exit, and one broken plugin must not stop a team's lint
@@ -46,7 +46,6 @@ def plugin_rules(taken: Collection[str]) -> tuple[tuple[Rule, ...], tuple[Broken
             continue
         codes.add(rule.code)
         found.append(rule)
-    running("")
     return tuple(found), tuple(broken)
 
 

@@ -36,6 +36,24 @@ _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 @dataclass(frozen=True)
+class Purpose:
+    """What a call is for, in words of messages.
+
+    Parameters
+    ----------
+    done, what : str
+        As in "has not read the file".
+    expected, remedy : str
+        Where it takes too much.
+    """
+
+    done: str = "read"
+    what: str = "the file"
+    expected: str = "a model that takes less"
+    remedy: str = "simplify it"
+
+
+@dataclass(frozen=True)
 class Limits:
     """What one call may take.
 
@@ -49,12 +67,18 @@ class Limits:
         Bytes of addresses beyond those of the started process.
     written : int
         Bytes of a file that the process may write.
+    purpose : Purpose
     """
 
     seconds: float = 60.0
     cpu: int = 60
     memory: int = 2 << 30
     written: int = 0
+    purpose: Purpose = Purpose()
+
+
+class LimitPassed(BrokenModel):
+    """A call took more time or memory than it may."""
 
 
 class EngineFailed(BrokenModel):
@@ -79,7 +103,7 @@ def in_engine(engine: str, limits: Limits, where: str, function: Callable[..., T
     MbPluginError
         What the function raised.
     BrokenModel
-        The engine ended its process, or passed a limit.
+        The engine ended its process; :class:`LimitPassed` where it took too much.
     RuntimeError
         Any other exception in the function, with its traceback.
     """
@@ -223,27 +247,31 @@ def _value(answer: tuple[str, Any], engine: str) -> Any:
 
 
 def _without_answer(engine: str, limits: Limits, where: str, late: bool, code: int) -> BrokenModel:
+    purpose = limits.purpose
     if late or (code < 0 and -code in (getattr(signal, "SIGXCPU", 0), getattr(signal, "SIGALRM", 0))):
-        return BrokenModel(
-            f"{engine} has not read the file within {limits.cpu if not late else limits.seconds:g} s",
+        seconds = limits.seconds if late else limits.cpu
+        return LimitPassed(
+            f"{engine} has not {purpose.done} {purpose.what} within {seconds:.3g} s",
             where=where,
-            expected="a model that takes less",
-            remedy="simplify it",
+            expected=purpose.expected,
+            remedy=purpose.remedy,
         )
     end = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code} without an answer"
     return BrokenModel(
-        f"the process in which {engine} read the file ended by {end}",
+        f"the process in which {engine} {purpose.done} {purpose.what} ended by {end}",
         where=where,
-        remedy="simplify the file until it is read, and report what ended the process to its makers",
+        remedy=f"simplify the model until {purpose.what} is {purpose.done}, and report what ended the"
+        " process to the makers of the engine",
     )
 
 
 def _too_large(engine: str, limits: Limits, where: str) -> BrokenModel:
-    return BrokenModel(
-        f"{engine} needs more than {limits.memory / 2**30:g} GiB of memory for the file",
+    purpose = limits.purpose
+    return LimitPassed(
+        f"{engine} needs more than {limits.memory / 2**30:g} GiB of memory for {purpose.what}",
         where=where,
-        expected="a model that takes less",
-        remedy="simplify it",
+        expected=purpose.expected,
+        remedy=purpose.remedy,
     )
 
 

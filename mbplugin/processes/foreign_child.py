@@ -13,12 +13,15 @@ from typing import Any
 
 from mbplugin.errors import BrokenModel, MbPluginError
 from mbplugin.processes.foreign import LAST, EngineFailed, Limits, received, send
+from mbplugin.processes.local_settings import ignore_local_settings
+from mbplugin.processes.rlimits import addresses, set_soft
 
 _FIELDS = ("what", "where", "expected", "remedy", "code")
 
 
 def main() -> None:
     """Answer calls on standard input until it ends."""
+    ignore_local_settings()
     answers = os.fdopen(os.dup(1), "wb")
     # what an engine prints must not get between
     os.dup2(2, 1)
@@ -63,9 +66,9 @@ def _limit(limits: Limits) -> None:
     except ImportError:  # Windows: the parent's clock is all there is
         return
     used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-    _set_soft(resource.RLIMIT_CPU, math.ceil(used) + limits.cpu)
-    _set_soft(resource.RLIMIT_AS, _addresses() + limits.memory)
-    _set_soft(resource.RLIMIT_FSIZE, limits.written)
+    set_soft(resource.RLIMIT_CPU, math.ceil(used) + limits.cpu)
+    set_soft(resource.RLIMIT_AS, addresses() + limits.memory)
+    set_soft(resource.RLIMIT_FSIZE, limits.written)
     # who waits for a lock uses no processor; should the parent be gone, nobody else ends this process
     signal.alarm(math.ceil(limits.seconds) + 5)
 
@@ -75,29 +78,7 @@ def _unlimit() -> None:
         import resource
 
         signal.alarm(0)
-        _set_soft(resource.RLIMIT_AS, resource.RLIM_INFINITY)
-
-
-def _set_soft(kind: int, value: int) -> None:
-    import resource
-
-    hard = resource.getrlimit(kind)[1]
-    if hard != resource.RLIM_INFINITY and (value == resource.RLIM_INFINITY or value > hard):
-        value = hard
-    # some systems refuse limits of addresses
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(kind, (value, hard))
-
-
-def _addresses() -> int:
-    """Return the bytes of addresses that this process has."""
-    import resource
-
-    try:
-        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123
-            return int(file.read().split()[0]) * resource.getpagesize()
-    except (OSError, ValueError):
-        return 1 << 30
+        set_soft(resource.RLIMIT_AS, resource.RLIM_INFINITY)
 
 
 if __name__ == "__main__":

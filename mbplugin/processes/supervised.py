@@ -7,14 +7,17 @@ the process that started it believes nothing else.
 
 from __future__ import annotations
 
+import faulthandler
 import mmap
 import os
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from time import monotonic
 from types import FrameType
 
+from mbplugin.processes.rlimits import memory_limited
 from mbplugin.visible import visible
 
 #: The entry points of rules of other distributions.
@@ -25,12 +28,90 @@ _ENDED = "ended "
 #: How long a command that was interrupted may take to end, s.
 _PATIENCE = 5
 
+#: What somebody else's rule may take, for one file: seconds, and bytes of memory beyond what there is.
+RULE_SECONDS, RULE_MEMORY = 60.0, 4 << 30
+#: How much later a rule is ended that does not let itself be stopped, and how often it is stopped, s.
+_GRACE, _AGAIN = 10.0, 1.0
+_TIMED = "timed "
+
 _board: mmap.mmap | None = None
+#: What rules may take in this process, s; None where it may not be stopped or ended.
+_seconds: float | None = None
+_timing = False
 
 
-def running(whose: str) -> None:
-    """Say whose code runs from now on; empty for our own."""
+class RuleTookTooLong(BaseException):
+    """A rule did not end in time; no ``except Exception`` of its own keeps it going."""
+
+
+def confine() -> None:
+    """Let limits of rules hold in this process, which does nothing but lint."""
+    set_rule_seconds(RULE_SECONDS, confined=True)
+
+
+def set_rule_seconds(seconds: float, *, confined: bool = False) -> None:
+    """Set what a rule may take, in a process that is confined."""
+    global _seconds
+    if confined or _seconds is not None:
+        _seconds = seconds
+
+
+def rule_seconds() -> float | None:
+    """Return what a rule may take in this process, s; None where there is no limit."""
+    return _seconds
+
+
+@contextmanager
+def running(whose: str) -> Iterator[None]:
+    """Run somebody else's code in a block, for which limits hold where this process is confined.
+
+    Raises
+    ------
+    RuleTookTooLong
+        From within the block. Code that cannot be stopped so ends the process a little later.
+    """
     _write(whose)
+    try:
+        if _seconds is None:
+            yield
+        else:
+            with _timed(whose, _seconds), memory_limited(RULE_MEMORY):
+                yield
+    finally:
+        # once more: an alarm may have rung while it was switched off
+        _stop_timing()
+        _write("")
+
+
+@contextmanager
+def _timed(whose: str, seconds: float) -> Iterator[None]:
+    global _timing
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if _timing:
+            raise RuleTookTooLong(f"it was stopped after {seconds:g} s")
+
+    _timing = True
+    _write(f"{_TIMED}{monotonic():.3f} {seconds + _GRACE:g} {whose}")
+    with open(os.devnull, "w") as nowhere:  # noqa: PTH123
+        # a thread of C, which needs nothing of Python, whatever the rule is doing
+        faulthandler.dump_traceback_later(seconds + _GRACE, exit=True, file=nowhere)
+        if hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, stop)
+            signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
+        try:
+            yield
+        finally:
+            _stop_timing()
+
+
+def _stop_timing() -> None:
+    global _timing
+    if _timing:
+        _timing = False
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        faulthandler.cancel_dump_traceback_later()
 
 
 def supervised(command: Callable[[], int]) -> int:
@@ -44,6 +125,7 @@ def supervised(command: Callable[[], int]) -> int:
     _board = mmap.mmap(-1, _SIZE)
     child = os.fork()
     if child == 0:
+        confine()
         code = command()
         _write(f"{_ENDED}{code}")
         return code
@@ -59,13 +141,24 @@ def _judged(code: int) -> int:
         return int(answer[len(_ENDED) :])
     if code == -signal.SIGTERM:
         return INTERRUPTED if _interrupted else 128 + signal.SIGTERM
-    how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-    whose = visible(answer) or "something"
-    sentence = f"mbplugin: {whose} ended the process by {how}; nothing is known about the models.\n"
+    sentence = f"mbplugin: {_end(answer, code)}; nothing is known about the models.\n"
     with suppress(OSError, AttributeError):
         sys.stderr.write(sentence)
         sys.stderr.flush()
     return UNUSABLE
+
+
+def _end(told: str, code: int) -> str:
+    """Return how a command's process has ended, and whose code it was running."""
+    began, seconds = monotonic(), 0.0
+    if told.startswith(_TIMED):
+        *numbers, told = told[len(_TIMED) :].split(" ", 2)
+        began, seconds = map(float, numbers)
+    whose = visible(told) or "something"
+    if 0 < seconds <= monotonic() - began:
+        return f"{whose} had not ended after {seconds:g} s"
+    how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    return f"{whose} ended the process by {how}"
 
 
 _interrupted = False

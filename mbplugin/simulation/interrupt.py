@@ -7,10 +7,15 @@ import signal
 import threading
 from collections.abc import Iterator
 
+from mbplugin.dynamics.compiler.safe_points import at_safe_points
+
 
 @contextlib.contextmanager
 def ctrl_c_waits() -> Iterator[None]:
-    """Let a Ctrl-C wait for the end of a block; a second one does not."""
+    """Let a Ctrl-C wait for the end of a block; a second one does not.
+
+    While functions are compiled in it, which takes half a minute in all, it waits for one of them only.
+    """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
@@ -22,9 +27,14 @@ def ctrl_c_waits() -> Iterator[None]:
             before(number, frame)  # type: ignore[arg-type]
         interrupted.append(number)
 
+    def leave() -> None:
+        if asked:
+            before(asked.pop(), None)
+
     signal.signal(signal.SIGINT, wait)
     try:
-        yield
+        with at_safe_points(leave):
+            yield
     finally:
         signal.signal(signal.SIGINT, before)
     if interrupted:

@@ -19,6 +19,8 @@ STABILIZATIONS = ("projection", "baumgarte", "none")
 
 #: No motion of a machine is longer, s (31 years), and nobody reads more samples.
 LONGEST, MOST_SAMPLES = 1e9, 1_000_000
+#: A shorter step changes less than rounding does, s.
+SHORTEST_STEP = 1e-13
 
 #: A prescribed motion: value, rate and acceleration at a time, rad and s or m and s. Where its acceleration
 #: jumps it says so by an attribute ``breaks``, times in s: no step runs across one.
@@ -109,6 +111,8 @@ class Options:
         _require_positive("atol", self.atol, "")
         if self.step is not None:
             _require_positive("step", self.step, "s")
+            if self.step < SHORTEST_STEP:
+                raise BadUsage(f"the step is {self.step:g} s", expected=f"at least {SHORTEST_STEP:g} s")
         if self.samples is not None and not 1 <= self.samples <= MOST_SAMPLES:
             raise BadUsage(
                 f"{self.samples} samples were asked for",

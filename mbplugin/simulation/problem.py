@@ -8,6 +8,7 @@ import numpy as np
 
 from mbplugin.constraints.assembly import assemble
 from mbplugin.dynamics.kernels.solve import row_in_rates, row_rate
+from mbplugin.dynamics.moved_mass import without_mass
 from mbplugin.dynamics.tree_model import TreeModel, massless_joint, tree_model
 from mbplugin.errors import BadUsage
 from mbplugin.model.applied_forces import AppliedForces
@@ -102,6 +103,8 @@ def pose_problem(
     start, rates = np.array(closed.q), np.array(qd, dtype=float)
     if not evaluate_at(empty, KINEMATICS, 0.0, start, rates):
         raise massless_joint(model)
+    if (still := without_mass(model.composites, model.rates)).any():
+        raise massless_joint(model, still)
     _keep_given_values(model, motion_segments)
     dropped = row_indices(model, options)
     own = tuple(range(model.table.persistent))

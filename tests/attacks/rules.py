@@ -1,7 +1,11 @@
 """Rules of a plug-in, each with a way of its own to hide what the others find."""
 
+import contextlib
+import itertools
 import os
 import sys
+
+import numpy
 
 from mbplugin.linter.rule import Rule
 
@@ -66,3 +70,46 @@ class Unwritable(Leaves):
 
     def check(self, scene, analysis):
         yield self.finding(3)
+
+
+class Hangs(Leaves):
+    """It never ends."""
+
+    code, name = "ACME207", "hangs"
+
+    def check(self, scene, analysis):
+        while True:
+            with contextlib.suppress(Exception):
+                len("")
+
+
+class HangsInC(Leaves):
+    """It never ends, and no line of it is reached meanwhile."""
+
+    code, name = "ACME208", "hangs-in-c"
+
+    def check(self, scene, analysis):
+        sum(itertools.repeat(0))
+
+
+class Hardened(Leaves):
+    """It never ends, and nothing stops it."""
+
+    code, name = "ACME209", "hardened"
+
+    def check(self, scene, analysis):
+        while True:
+            with contextlib.suppress(BaseException):
+                while True:
+                    len("")
+
+
+class Eats(Leaves):
+    """It takes all memory there is, and writes to none of it."""
+
+    code, name = "ACME210", "eats"
+
+    def check(self, scene, analysis):
+        eaten = []
+        while len(eaten) < 1000:
+            eaten.append(numpy.empty(64 << 20))

@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ import pytest
 import mbplugin as mb
 from mbplugin.errors import BadNumber, UnreadableFile
 from mbplugin.model.mechanism.kinematics import joint_vector
-from mbplugin.processes.function_in_child import in_child
+from mbplugin.processes.function_in_child import Allowance, in_child
 from mbplugin.readers import load
 from places import ASSETS
 
@@ -43,6 +45,25 @@ def test_a_death_is_one_sentence(number: signal.Signals) -> None:
         in_child(signal.raise_signal, number)
     with pytest.raises(mb.MbPluginError, match="exit code 3 without an answer"):
         in_child(os._exit, 3)
+
+
+def test_what_takes_too_much_is_one_sentence() -> None:
+    begun = time.monotonic()
+    with pytest.raises(mb.MbPluginError, match="PyBullet has not computed the motion within 1 s; expected"):
+        in_child(time.sleep, 100, limits=Allowance(1.0).limits)
+    assert time.monotonic() - begun < 20
+    little = replace(Allowance().limits, memory=1 << 29)
+    with pytest.raises(mb.MbPluginError, match=r"PyBullet needs more than 0\.5 GiB of memory for the motion"):
+        in_child(bytearray, 2 << 30, limits=little)
+
+
+def test_calls_share_an_allowance() -> None:
+    allowance = Allowance(100.0)
+    assert 99 < allowance.limits.seconds <= 100
+    allowance.begun -= 60
+    assert 39 < allowance.limits.seconds <= 40
+    allowance.begun -= 60
+    assert allowance.limits.seconds == 1
 
 
 def test_prints_of_the_function_are_not_its_answer(capfd: pytest.CaptureFixture[str]) -> None:

@@ -73,6 +73,23 @@ def wait_until_it_reads_stdin(process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.05)
 
 
+def test_interrupt_of_an_import_ends_quietly() -> None:
+    """Extension modules that are interrupted while they are initialized raise ImportError instead."""
+    code = (
+        "import sys\nfrom mbplugin import sources\nfrom mbplugin.cli.app import run\n"
+        "def load(*arguments, **named):\n"
+        "    try:\n        raise KeyboardInterrupt\n"
+        "    except KeyboardInterrupt as error:\n"
+        "        raise ImportError('initialization failed') from error\n"
+        "sources.load = load\n"
+        f"sys.exit(run(['matrix', {FOUR_BAR!r}]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, cwd=ROOT, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
 def test_interrupt_ends_quietly() -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "mbplugin", "lint", "-"],

@@ -128,3 +128,33 @@ def test_newton_steps_of_a_loop_do_the_same_in_every_unit(s: float) -> None:
     closing = closing_conditions(there, scaled_coordinates(mech, q, s))
     assert closing.independent == expected.independent
     assert closing.margin(scaled_coordinates(mech, q, s)) == pytest.approx(expected.margin(q), rel=1e-6)
+
+
+def hinged_plate(seed: int) -> Mechanism:
+    """A plate that slides on another, and is hinged to it where both have their centre of mass.
+
+    No lever arm of the hinge, which is cut, nor the distance of the centres is more than rounding; the
+    slide stands about 1 m away, on both sides.
+    """
+    rng = np.random.default_rng(seed)
+    R, turn, place = align_z(rng.normal(size=3)), align_z(rng.normal(size=3)), rng.uniform(-1, 1, 3)
+    centre = np.zeros(3)
+    slide = (Pose(turn, place), Pose(R.T @ turn, R.T @ place))
+    hinge = (Pose(turn, centre), Pose(R.T @ turn, centre))
+    bodies = tuple(Body(name, 1.0, centre, 0.1 * np.eye(3)) for name in ("base", "plate"))
+    pairs = (
+        Pair("slide", "planar", "base", "plate", *slide),
+        Pair("hinge", "revolute", "base", "plate", *hinge, closure=True),
+    )
+    return Mechanism("plate", bodies, pairs)
+
+
+@pytest.mark.parametrize("s", [1.0, *SCALES])
+def test_places_that_are_rounding_are_no_length(s: float) -> None:
+    for seed in range(10):
+        mech = scaled(hinged_plate(seed), s)
+        closed = assemble(mech, home(mech))
+        assert 0.01 * s < closed.length < 10 * s
+        found = analyze_mechanism(mech, closed.q, samples=0)
+        # three rows of the slide and five of the hinge leave one of six freedoms: three too many
+        assert (found.degree_of_redundancy, found.dof) == (3, 7)

@@ -15,20 +15,35 @@ import resource
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
-from .corpus import corpus
-from .target import failure_of, write_input
+from .target import Mutated
+from .usage import addresses, family, forget_peaks, memory, processor_time
 
 #: Seconds of processor time that one input may take; and of anybody's time, on a busy machine.
-PATIENCE, PATIENCE_ON_THE_CLOCK = 10.0, 60.0
-#: Bytes that the worker may use.
-MEMORY = 4 << 30
-#: One in so many inputs is linted and reported, the others are read.
-WHOLE = 2
+PATIENCE, PATIENCE_ON_THE_CLOCK = 10.0, 180.0
+#: Bytes that an input may use beyond what the worker has before it.
+MEMORY = 2 << 30
+#: Seconds between two words about how far it is.
+PROGRESS = 60.0
 
 _fork = multiprocessing.get_context("fork")
+
+
+class Subject(Protocol):
+    """What a campaign goes through."""
+
+    def prepare(self) -> None:
+        """Do once in a worker what no input is to blame for."""
+
+    def failure(self, seed: int, number: int, place: Path) -> str:
+        """Make an input in a folder, use it, and return what must not happen, or nothing."""
+
+    def again(self, seed: int, number: int) -> str:
+        """Return the command line that does it again."""
 
 
 @dataclass(frozen=True)
@@ -45,77 +60,101 @@ class Result:
     """How many inputs a campaign saw, and the failures by what went wrong with their numbers."""
 
     seed: int
+    subject: Subject
+    told: Callable[[str], None] = lambda line: None
     inputs: int = 0
     seconds: float = 0.0
     failures: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, number: int, failure: str) -> None:
-        """Count a failure with those that are alike."""
+        """Count a failure with those that are alike, and tell the first of them."""
+        if failure not in self.failures:
+            self.told(f"{number}: {failure}\n    again: {self.subject.again(self.seed, number)}")
         self.failures.setdefault(failure, []).append(number)
 
     def text(self) -> str:
         """Return what a person wants to know."""
         kinds = [
-            f"{len(numbers)} × (inputs {', '.join(map(str, numbers[:5]))}): {failure}"
+            f"{len(numbers)} × (inputs {', '.join(map(str, numbers[:5]))}): {failure}\n"
+            f"    again: {self.subject.again(self.seed, numbers[0])}"
             for failure, numbers in sorted(self.failures.items(), key=lambda item: -len(item[1]))
         ]
         head = f"{self.inputs} inputs of seed {self.seed} in {self.seconds:.0f} s"
         return "\n\n".join((f"{head}: {len(kinds)} kinds of failure", *kinds))
 
 
-def run_campaign(seed: int, limits: Limits, keep: Path | None = None) -> Result:
-    """Go through inputs until their count or the time is spent."""
-    result, start = Result(seed), time.monotonic()
+def run_campaign(
+    seed: int,
+    limits: Limits,
+    keep: Path | None = None,
+    subject: Subject | None = None,
+    told: Callable[[str], None] = lambda line: None,
+) -> Result:
+    """Go through inputs until their count or the time is spent; tell failures and progress as they come."""
+    result, start = Result(seed, subject or Mutated(), told), time.monotonic()
     number, last = limits.first, limits.first + limits.inputs
     while number < last and (left := limits.seconds - (time.monotonic() - start)) > 0:
-        number = _watch(result, seed, (number, last), left, keep)
+        number = _watch(result, (number, last), left, keep)
         result.inputs, result.seconds = number - limits.first, time.monotonic() - start
     return result
 
 
-def _watch(result: Result, seed: int, numbers: tuple[int, int], seconds: float, keep: Path | None) -> int:
+def _watch(result: Result, numbers: tuple[int, int], seconds: float, keep: Path | None) -> int:
     """Run one worker and return the number of the input that comes next."""
     at = _fork.Value(ctypes.c_longlong, numbers[0], lock=False)
     # nothing has begun before the worker says so: on a busy machine that may take a while
-    since = _fork.Array(ctypes.c_double, (math.inf, math.inf), lock=False)
+    since = _fork.Array(ctypes.c_double, (math.inf, math.inf, math.inf), lock=False)
     receive, send = _fork.Pipe(duplex=False)
     with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
         folder = Path(name)
-        worker = _fork.Process(target=_work, args=(seed, numbers, seconds, (at, since), send, folder))
+        work = (result.subject, result.seed, numbers, seconds, (at, since), send, (folder, keep))
+        worker = _fork.Process(target=_work, args=work)
         worker.start()
         send.close()
-        stuck = False
-        while not _told(receive, result, folder, keep):
-            if stuck := _stuck(worker.pid, *since):
-                worker.kill()
+        excess, due = "", time.monotonic() + PROGRESS
+        while not _told(receive, result):
+            if time.monotonic() > due:
+                due += PROGRESS
+                result.told(f"at input {int(at.value)}, {len(result.failures)} kinds of failure")
+            if excess := _excess(worker.pid, *since):
+                _kill(worker)
                 break
         worker.join()
-        if not stuck and worker.exitcode == 0:
+        if not excess and worker.exitcode == 0:
             return int(at.value)
-        why = f"no answer in {PATIENCE:.0f} s" if stuck else f"the process ended with {worker.exitcode}"
-        result.add(int(at.value), why)
+        result.add(int(at.value), excess or f"the process ended with {worker.exitcode}")
         _keep(folder / str(int(at.value)), keep, int(at.value))
         return int(at.value) + 1
 
 
-def _stuck(pid: int, clock: float, processor: float) -> bool:
-    """Return whether a worker takes too long, having begun at these times."""
-    try:
-        # behind the name in brackets: field 14 and 15 of all, in ticks
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return False
-    used = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return used - processor > PATIENCE or time.monotonic() - clock > PATIENCE_ON_THE_CLOCK
+def _kill(worker: multiprocessing.process.BaseProcess) -> None:
+    """End a worker and what it has started."""
+    for pid in reversed(family(worker.pid or 0)):
+        try:
+            os.kill(pid, 9)
+        except ProcessLookupError:
+            continue
 
 
-def _told(receive, result: Result, folder: Path, keep: Path | None) -> bool:
+def _excess(pid: int, clock: float, processor: float, bytes_before: float) -> str:
+    """Return what a worker takes too much of, having begun at these times with this memory."""
+    if math.isinf(clock):
+        return ""
+    pids = family(pid)
+    if processor_time(pids) - processor > PATIENCE:
+        return f"no answer in {PATIENCE:.0f} s"
+    if time.monotonic() - clock > PATIENCE_ON_THE_CLOCK:
+        return f"no answer in {PATIENCE_ON_THE_CLOCK:.0f} s on the clock"
+    if memory(pids) - bytes_before > MEMORY:
+        return f"more than {MEMORY / 2**30:g} GiB"
+    return ""
+
+
+def _told(receive, result: Result) -> bool:
     """Take one report of the worker, waiting a little; return whether it has gone."""
     try:
         if receive.poll(0.5):
-            number, failure = receive.recv()
-            result.add(number, failure)
-            _keep(folder / str(number), keep, number)
+            result.add(*receive.recv())
     except EOFError:
         return True
     return False
@@ -126,36 +165,51 @@ def _keep(folder: Path, keep: Path | None, number: int) -> None:
         shutil.copytree(folder, keep / str(number), dirs_exist_ok=True)
 
 
-def _work(seed, numbers, seconds, progress, send, folder: Path) -> None:
+def _work(subject: Subject, seed, numbers, seconds, progress, send, folders) -> None:
     """Go through inputs in a process of its own; what a library prints is nobody's business."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    folder, keep = folders
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
+    os.environ.pop("DISPLAY", None)
     os.chdir(folder)
     at, since = progress
-    seeds, end, known = corpus(), time.monotonic() + seconds, set()
+    subject.prepare()
+    end, known, me = time.monotonic() + seconds, set(), os.getpid()
+    resource.setrlimit(resource.RLIMIT_AS, (addresses() + MEMORY, resource.RLIM_INFINITY))
     for number in range(*numbers):
-        at.value, since[:] = number, (time.monotonic(), time.process_time())
+        before = family(me)
+        forget_peaks(before)
+        begun = (time.monotonic(), processor_time(before), float(memory(before)))
+        at.value, since[:] = number, begun
         if time.monotonic() > end:
             return
         place = folder / str(number)
         place.mkdir()
-        start, file = write_input(seeds, seed, number, place)
-        if failure := failure_of(file, start.folder, whole=number % WHOLE == 0):
+        failure = subject.failure(seed, number, place) or _taken(family(me), *begun[1:])
+        if failure:
             send.send((number, told := _alike(failure)))
             if told not in known:
                 known.add(told)
-                time.sleep(1.0)  # until the input is kept
+                _keep(place, keep, number)
         shutil.rmtree(place, ignore_errors=True)
     at.value = numbers[1]
+
+
+def _taken(pids: list[int], processor: float, bytes_before: float) -> str:
+    """Return what an input that has ended took too much of."""
+    if processor_time(pids) - processor > PATIENCE:
+        return f"no answer in {PATIENCE:.0f} s"
+    if memory(pids, "VmHWM") - bytes_before > MEMORY:
+        return f"more than {MEMORY / 2**30:g} GiB"
+    return ""
 
 
 def _alike(failure: str) -> str:
     """Return what failures of one cause have in common: the last frames and the kind of error."""
     frames = re.findall(r'File "([^"]*)", line (\d+), in (\S+)', failure)
     if not frames:
-        return failure[:200]
+        return failure[:400]
     places = [f"{Path(file).name}:{line} {function}" for file, line, function in frames[-3:]]
     ours = [f"{Path(f).name}:{line} {n}" for f, line, n in frames if "mbplugin" in f][-1:]
     return f"{failure.strip().splitlines()[-1][:160]}\n    at {' > '.join(dict.fromkeys((*ours, *places)))}"

@@ -15,8 +15,28 @@ from mbplugin.readers import load
 from mbplugin.report.documents.json import dumps, lint_document
 from mbplugin.report.text.lint import lint_text
 
-from .corpus import Seed
+from .corpus import Seed, corpus
 from .mutate import mutated
+
+#: One in so many inputs is linted and reported, the others are read.
+WHOLE = 2
+
+
+class Mutated:
+    """Models of the corpus, mutated, read and linted."""
+
+    def prepare(self) -> None:
+        """Read the corpus."""
+        self.seeds = corpus()
+
+    def failure(self, seed: int, number: int, place: Path) -> str:
+        """Write an input into a folder and return what must not happen to it, or nothing."""
+        start, file = write_input(self.seeds, seed, number, place)
+        return failure_of(file, start.folder, whole=number % WHOLE == 0)
+
+    def again(self, seed: int, number: int) -> str:
+        """Return the command that does it again."""
+        return f"python -m tests.fuzz --seed {seed} --first {number} --inputs 1"
 
 
 def write_input(seeds: list[Seed], seed: int, number: int, folder: Path) -> tuple[Seed, Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,75 @@ def test_a_rule_that_ends_the_process_leaves_no_verdict(
     outcome = call_process("lint", str(tmp_path / "clean.urdf"), "--output-format", output_format, **env)
     said = f"mbplugin: {whose} ended the process by exit code 0; nothing is known about the models.\n"
     assert (outcome.code, outcome.out, outcome.err) == (2, "", said)
+
+
+def test_a_rule_that_never_ends_is_stopped_and_stops_no_other(tmp_path: Path) -> None:
+    env = with_rules(tmp_path, "rules:Hangs", "rules:Finds", "hangs_at_import:Rule")
+    model = str(tmp_path / "clean.urdf")
+    begun = time.monotonic()
+    outcome = call_process("lint", model, "--rule-seconds", "1", "--output-format", "json", **env)
+    assert 2 < time.monotonic() - begun < 60
+    assert outcome.code == 2
+    assert found(outcome) == {
+        "hangs": "rule ACME207 hangs failed: it was stopped after 1 s",
+        "2-entry": "the rule '2-entry' of acme cannot be loaded: RuleTookTooLong: it was stopped after 1 s",
+    }
+    assert "ACME204" in outcome.out
+
+
+def test_a_rule_that_was_stopped_is_not_run_for_every_file(tmp_path: Path) -> None:
+    env = with_rules(tmp_path, "rules:Hangs", "rules:Finds")
+    models = []
+    for k in range(20):
+        models.append(str(tmp_path / f"clean{k}.urdf"))
+        Path(models[-1]).write_text(URDF)
+    begun = time.monotonic()
+    outcome = call_process(
+        "lint", *models, "--jobs", "1", "--rule-seconds", "3", "--output-format", "json", **env
+    )
+    assert time.monotonic() - begun < 50
+    runs = json.loads(outcome.out)["runs"]
+    said = [f["message"] for run in runs for f in run["findings"] if f["code"] == "MB911"]
+    first, *later = said
+    assert first == "rule ACME207 hangs failed: it was stopped after 3 s"
+    assert later == [f"{first} for an earlier file, and not run again"] * 19
+    assert all("ACME204" in [f["code"] for f in run["findings"]] for run in runs)
+
+
+def test_in_several_processes_a_rule_is_stopped_too(tmp_path: Path) -> None:
+    env = with_rules(tmp_path, "rules:Hangs")
+    outcome = call_process(
+        "lint", DOOR_1, DOOR_2, "--jobs", "2", "--rule-seconds", "1", "--output-format", "json", **env
+    )
+    assert outcome.code == 2
+    runs = json.loads(outcome.out)["runs"]
+    said = [f["message"] for run in runs for f in run["findings"] if f["code"] == "MB911"]
+    assert len(said) == 2 and all(text.endswith("it was stopped after 1 s") for text in said)
+
+
+@pytest.mark.parametrize("rule", ["HangsInC", "Hardened"])
+def test_a_rule_that_cannot_be_stopped_ends_the_process(rule: str, tmp_path: Path) -> None:
+    env = with_rules(tmp_path, f"rules:{rule}")
+    begun = time.monotonic()
+    outcome = call_process("lint", str(tmp_path / "clean.urdf"), "--rule-seconds", "0.5", **env)
+    assert time.monotonic() - begun < 60
+    whose = {"HangsInC": "ACME208 hangs-in-c", "Hardened": "ACME209 hardened"}[rule]
+    said = f"mbplugin: the rule {whose} had not ended after 10.5 s; nothing is known about the models.\n"
+    assert (outcome.code, outcome.out, outcome.err) == (2, "", said)
+
+
+def test_a_rule_that_takes_all_memory_is_named(tmp_path: Path) -> None:
+    env = with_rules(tmp_path, "rules:Eats", "rules:Finds")
+    outcome = call_process("lint", str(tmp_path / "clean.urdf"), "--output-format", "json", **env)
+    assert outcome.code == 2
+    assert found(outcome) == {"eats": "rule ACME210 eats failed: it needs more than 4 GiB of memory"}
+    assert "ACME204" in outcome.out
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "1e300"])
+def test_a_time_that_means_nothing_is_refused(seconds: str, tmp_path: Path) -> None:
+    outcome = call_process("lint", str(tmp_path / "clean.urdf"), "--rule-seconds", seconds)
+    assert outcome.code == 2 and "--rule-seconds is" in outcome.err and "Traceback" not in outcome.err
 
 
 def test_in_several_processes_every_file_is_told(tmp_path: Path) -> None:

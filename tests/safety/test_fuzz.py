@@ -6,6 +6,8 @@ import os
 import signal
 from pathlib import Path
 
+import fuzz.campaign
+import fuzz.target
 import pytest
 
 import fuzz.campaign
@@ -55,7 +57,7 @@ def test_what_goes_wrong_is_noticed_and_the_campaign_goes_on(tmp_path, monkeypat
             pass
         return "Traceback\nZeroDivisionError" if number in (1, 6) else ""
 
-    monkeypatch.setattr(fuzz.campaign, "failure_of", failing)
+    monkeypatch.setattr(fuzz.target, "failure_of", failing)
     monkeypatch.setattr(fuzz.campaign, "PATIENCE", 1.0)
     result = run_campaign(1, Limits(inputs=8), tmp_path)
     assert result.inputs == 8

@@ -173,8 +173,18 @@ def test_a_malformed_note_is_written_again(note: bytes, finished: Path, copy: Pa
     assert rows(copy / "stops") == rows(finished / "stops")
 
 
-def test_another_sweep_is_not_overwritten_because_its_note_is_damaged(copy: Path) -> None:
-    (copy / "stops" / "sweep.json").write_text("{")
+def test_a_missing_note_is_written_again(finished: Path, copy: Path) -> None:
+    (copy / "stops" / "sweep.json").unlink()
+    outcome = call(*command(copy / "arm.scene.toml", copy / "stops"))
+    assert (outcome.code, outcome.err) == (0, "mbplugin: sweep.json was made anew: it was missing.\n")
+    assert rows(copy / "stops") == rows(finished / "stops")
+
+
+@pytest.mark.parametrize("note", ["{", None], ids=["damaged", "missing"])
+def test_another_sweep_is_not_overwritten_because_its_note_is_gone(note: str | None, copy: Path) -> None:
+    (copy / "stops" / "sweep.json").unlink()
+    if note is not None:
+        (copy / "stops" / "sweep.json").write_text(note)
     before = rows(copy / "stops")
     outcome = call(*command(copy / "arm.scene.toml", copy / "stops", seed=3))
     assert outcome.code == 2 and "the folder holds another sweep" in outcome.err

@@ -13,6 +13,7 @@ from mbplugin.analysis.dca.extension import Load
 from mbplugin.analysis.dca.handles import Joint
 from mbplugin.analysis.dca.inertia import Floating, handle_indices
 from mbplugin.analysis.dca.roots import FloatingRoot
+from mbplugin.constraints.rank import LOADED
 from mbplugin.model.spatial import AnyArray, Array
 
 
@@ -90,7 +91,7 @@ class GroundConnection:
     def zero(self) -> float:
         """Size below which an entry of ``N_scaled`` is zero."""
         beyond = float(self.relative[self.rank]) if self.redundancy else 0.0
-        return max(1e-9, 10.0 * beyond / self._sigma_r)
+        return min(LOADED, max(1e-9, 10.0 * beyond / self._sigma_r))
 
     @cached_property
     def zero_rows(self) -> AnyArray:

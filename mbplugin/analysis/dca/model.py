@@ -137,7 +137,7 @@ def dca_model(mech: Mechanism, q: Array, columns: tuple[int, ...]) -> DcaModel:
     poses = forward(mech, q)
     names = frozenset(pair.name for pair in mech.pairs)
     rows = [planar_rows(r, columns) for r in all_rows(mech, poses, q, names=names)]
-    length = characteristic_length(rows, poses.p_WC)
+    length = characteristic_length(rows, poses.p_WC, mech)
     welded = welds(mech, rows)
     joints, own_welds = _split(joint_handles(mech, poses, rows, columns, 1.0, welded), welded)
     scaled, scaled_welds = _split(joint_handles(mech, poses, rows, columns, length, welded), welded)

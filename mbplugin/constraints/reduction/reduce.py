@@ -56,6 +56,8 @@ class ReducedBlock:
         The non-zero pieces of J.
     tree_rows, rest : tuple of Rows
         Rows of the tree pairs, and those of J.
+    misfit : float
+        The most that a pair leaves open at the pose, rad or lengths ℓ.
     """
 
     block: Block
@@ -64,6 +66,7 @@ class ReducedBlock:
     entries: tuple[Entry, ...]
     tree_rows: tuple[Rows, ...]
     rest: tuple[Rows, ...]
+    misfit: float
     _indices: tuple[int, ...]
     _row_units: Array
     _links: tuple[TreeJointRows, ...]
@@ -166,7 +169,7 @@ def _reduce(
     points = poses.p_WC[[mech.body_index[name] for name in block.bodies]]
     mask = np.zeros(6)
     mask[list(columns)] = 1.0
-    frame = BlockFrame(characteristic_length(list(rows.values()), points), points.mean(axis=0), mask)
+    frame = BlockFrame(characteristic_length(list(rows.values()), points, mech), points.mean(axis=0), mask)
     pairs = [mech.pair_by_name[name] for name in block.constraints if name in mech.pair_by_name]
     tree = spanning_tree(block.bodies, pairs)
     links = block_links(mech, poses, tree, rows, frame, block.grounded)
@@ -182,11 +185,18 @@ def _reduce(
         entries,
         tuple(r for name, r in rows.items() if name in in_tree),
         rest,
+        _misfit([r for r in rest if r.constraint in mech.pair_by_name], frame.length),
         tuple(mech.body_index[name] for name in block.bodies),
         row_units,
         links,
         wrenches,
     )
+
+
+def _misfit(rows: Sequence[Rows], length: float) -> float:
+    """Return the largest position residual, rad or lengths."""
+    gaps = [np.abs(r.Phi / np.where(r.translation, length, 1.0)) for r in rows]
+    return max((float(gap.max(initial=0.0)) for gap in gaps), default=0.0)
 
 
 def _wrenches(
@@ -197,6 +207,9 @@ def _wrenches(
     items: list[tuple[Rows, Array, Array, Array]] = []
     start = 0
     for r in rest:
+        if not r.components:
+            # none lies in the plane; an empty slice would begin where the next constraint's does
+            continue
         rows = slice(start, start + len(r.components))
         start = rows.stop
         for body, entry in r.entries:

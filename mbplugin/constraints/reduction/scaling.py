@@ -13,8 +13,8 @@ from mbplugin.model.spatial import COMPONENTS, ROTATION, TRANSLATION, Array, shi
 
 #: A lever arm counts as zero below this fraction of the longest one, …
 _LEVER_ARM_FLOOR = 1e-9
-#: … and all of them do when the longest is rounding noise of the places, as a fraction of the farthest.
-_NO_LEVER_ARM = 1e-12
+#: … and a length does when it is rounding noise of the numbers it comes from, as a fraction of the largest.
+_NOISE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,25 +60,23 @@ class BlockFrame:
         return np.asarray(shift_rows(self.scaled(rows, entry), arm) * self.mask)
 
 
-def characteristic_length(rows: Sequence[Rows], points: Array) -> float:
+def characteristic_length(rows: Sequence[Rows], points: Array, mech: Mechanism) -> float:
     """Return the median nonzero lever arm |rotation part|/|translation part| of the rows, m.
 
-    Where there is none, the extent of the bodies' centres of mass ``points``; where that is zero too,
-    1 m.
+    Where there is none, the extent of the bodies' centres of mass ``points`` (n, 3); where that is zero
+    too, the largest distance of a joint from a centre of mass; 1 m where nothing has a length.
     """
     entries = [entry[r.translation] for r in rows for _, entry in r.entries]
     stacked = np.concatenate(entries) if entries else np.zeros((0, 6))
     force, moment = (np.linalg.norm(stacked[:, half], axis=1) for half in (TRANSLATION, ROTATION))
     lever_arms = moment[force > 0] / force[force > 0]
-    farthest = float(np.abs(points).max(initial=0.0))
-    if lever_arms.size and lever_arms.max() > _NO_LEVER_ARM * farthest:
+    noise = _NOISE * max(float(np.abs(points).max(initial=0.0)), mech.largest_place)
+    if lever_arms.size and lever_arms.max() > noise:
         return float(np.median(lever_arms[lever_arms > _LEVER_ARM_FLOOR * lever_arms.max()]))
-    return extent(points)
-
-
-def extent(points: Array) -> float:
-    """Return the largest extent of points (n, 3) along an axis, m; 1 m where there is none."""
-    return (float(np.ptp(points, axis=0).max()) if len(points) else 0.0) or 1.0
+    extent = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
+    if extent > noise:
+        return extent
+    return mech.largest_arm if mech.largest_arm > noise else 1.0
 
 
 def rate_scale(mech: Mechanism, length: float) -> Array:

@@ -22,6 +22,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.serialize import dumps as _dumps
 
 from mbplugin.dynamics.compiler.code_folder import say
+from mbplugin.dynamics.compiler.safe_points import safe_point
 
 _MAGIC = b"mbplugin machine code 1\n"
 _DIGEST = hashlib.sha256().digest_size
@@ -60,6 +61,8 @@ class CodeCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return what was compiled for a signature, or None where it is not kept or cannot be read."""
+        # the compiler asks before it compiles a function
+        safe_point()
         try:
             return super().load_overload(sig, target_context)
         # what is unpickled may fail in any way

@@ -74,7 +74,7 @@ def closing_rows(mech: Mechanism, closings: Closings, q: Array) -> ClosingRows:
     """Return the rows of some closures and couplings; the pose q sets the characteristic length."""
     poses = forward(mech, q)
     rows = rows_of(mech, closings, poses, q)
-    return ClosingRows(mech, closings, characteristic_length(rows, poses.p_WC) if rows else 1.0)
+    return ClosingRows(mech, closings, characteristic_length(rows, poses.p_WC, mech) if rows else 1.0)
 
 
 def _joined(parts: Sequence[Array]) -> Array:

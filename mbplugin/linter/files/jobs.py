@@ -12,7 +12,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbplugin.processes.isolated_starts import isolated_starts
+from mbplugin.processes.isolated_starts import interrupts_held, isolated_starts
+from mbplugin.processes.local_settings import ignore_local_settings
+from mbplugin.processes.supervised import rule_seconds, set_rule_seconds
 
 if TYPE_CHECKING:
     from mbplugin.linter.files.targets import Target
@@ -110,7 +112,10 @@ def _pool(workers: int) -> ProcessPoolExecutor:
     # its queues start a process, which looks after semaphores
     with isolated_starts():
         return ProcessPoolExecutor(
-            workers, mp_context=get_context("spawn"), initializer=_start, initargs=(str(here),)
+            workers,
+            mp_context=get_context("spawn"),
+            initializer=_start,
+            initargs=(str(here), rule_seconds()),
         )
 
 
@@ -121,25 +126,19 @@ def _starting() -> Iterator[None]:
     Interrupts are held back here until the block ends, and in a process until it is prepared: one that
     is interrupted while it starts would print a traceback.
     """
-    with isolated_starts(), _interrupts_held():
+    with isolated_starts(), interrupts_held():
         yield
 
 
-@contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+def _start(folder: str, seconds: float | None) -> None:
+    """Prepare a process: it stands in a folder, an interrupt ends it without a word, it takes one core.
 
-
-def _start(folder: str) -> None:
-    """Prepare a process: it stands in a folder, an interrupt ends it without a word, it takes one core."""
+    Rules of plug-ins may take these seconds each, where there is a limit.
+    """
     os.chdir(folder)
+    ignore_local_settings()
+    if seconds is not None:
+        set_rule_seconds(seconds, confined=True)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

@@ -60,6 +60,8 @@ class Mechanism:
                 raise BrokenModel(f"pair {pair.name!r} joins body {pair.body_a!r} to itself")
         for pfaffian in self.pfaffians:
             self._require_bodies(pfaffian.name, pfaffian.body)
+            if pfaffian.body == WORLD:
+                raise BrokenModel(f"constraint {pfaffian.name!r} is on {WORLD!r}, which does not move")
         for owner, name, freedom in self._references():
             self._require_freedom(owner, name, freedom)
 
@@ -90,6 +92,19 @@ class Mechanism:
     def measured_pairs(self) -> frozenset[str]:
         """Pairs of whose freedoms a coupling, driver or lock speaks."""
         return frozenset(pair for _, pair, _ in self._references())
+
+    @cached_property
+    def largest_place(self) -> float:
+        """The largest coordinate of a joint or a centre of mass in a link frame or the world, m."""
+        places = [*(body.p_LC for body in self.bodies), *(X.p for p in self.pairs for X in (p.X_AP, p.X_BS))]
+        return float(np.abs(places).max()) if places else 0.0
+
+    @cached_property
+    def largest_arm(self) -> float:
+        """The largest distance of a joint from the centre of mass of a body that it joins, m."""
+        sides = (side for p in self.pairs for side in ((p.body_a, p.X_AP), (p.body_b, p.X_BS)))
+        arms = [X.p - self.bodies[self.body_index[name]].p_LC for name, X in sides if name != WORLD]
+        return float(np.linalg.norm(arms, axis=1).max()) if arms else 0.0
 
     @property
     def q_names(self) -> tuple[str, ...]:

@@ -100,10 +100,11 @@ def _parsed(data: bytes, kind: str, resolver: Any) -> Any:
     import trimesh
 
     try:
-        # colours and textures take most of the time
-        return trimesh.load(
-            io.BytesIO(data), file_type=kind, resolver=resolver, force="mesh", skip_materials=True
-        )
+        # what is no number is told after reading; colours and textures take most of the time
+        with np.errstate(all="ignore"):
+            return trimesh.load(
+                io.BytesIO(data), file_type=kind, resolver=resolver, force="mesh", skip_materials=True
+            )
     except UnusableMesh:
         raise
     except ImportError as error:

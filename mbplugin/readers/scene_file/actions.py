@@ -10,6 +10,7 @@ import numpy as np
 from mbplugin.errors import BadScene, UnknownName
 from mbplugin.model.mechanism import (
     PAIR_TYPES,
+    WORLD,
     Coupling,
     Driver,
     KnifeEdge,
@@ -104,6 +105,12 @@ def pfaffians(source: SceneSource, tables: SceneFile, bodies: Bodies) -> tuple[P
 
 def _pfaffian(source: SceneSource, index: int, table: PfaffianTable, bodies: Bodies) -> Pfaffian:
     require_known(table.body, bodies, "body", source.where("pfaffian", index, "body"))
+    if table.body == WORLD:
+        raise BadScene(
+            f"the body of [[pfaffian]] {table.name!r} is {WORLD!r}",
+            where=source.where("pfaffian", index, "body"),
+            expected="a body that moves",
+        )
     wanted = {"knife_edge": ("direction",), "rolling": ("axis", "radius")}
     for key in ("direction", "axis", "radius", "plane"):
         value, needed = getattr(table, key), key in wanted[table.type]

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from mbplugin.errors import BadUsage, MissingDependency, UnknownName, suggestion
-from mbplugin.processes.isolated_starts import isolated_starts
+from mbplugin.processes.isolated_starts import interrupts_held, isolated_starts
 
 BACKENDS = ("loky", "dask", "ray")
 #: The module that a cluster needs.
@@ -57,12 +57,27 @@ def finished(joblib: Any, backend: str, work: Sequence[Any]) -> Iterator[Any]:
     if not work:
         return
     if backend != "ray":
-        yield from joblib.Parallel(return_as="generator_unordered")(work)
+        _start_trackers()
+        # here the others start: elsewhere, for numba looks for settings where it stands
+        with isolated_starts(move=True), interrupts_held():
+            results = joblib.Parallel(return_as="generator_unordered")(work)
+        yield from results
         return
     # joblib returns from ray all results at once: rounds let somebody watch
     size = 4 * joblib.effective_n_jobs()
     for k in range(0, len(work), size):
         yield from joblib.Parallel()(work[k : k + size])
+
+
+def _start_trackers() -> None:
+    """Start the processes that clear up after others: their start lets Ctrl-C through to what starts next."""
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()
+    with contextlib.suppress(ImportError):
+        from joblib.externals.loky.backend.resource_tracker import ensure_running
+
+        ensure_running()
 
 
 def _require_client() -> None:
@@ -100,7 +115,8 @@ def _dask(address: str | None, jobs: int) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         if address is None:
             options = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": None}
-            cluster = LocalCluster(**options)  # type: ignore[no-untyped-call]
+            with isolated_starts(move=True):
+                cluster = LocalCluster(**options)  # type: ignore[no-untyped-call]
             address = stack.enter_context(cluster).scheduler_address
         try:
             stack.enter_context(Client(address, timeout=20))  # type: ignore[no-untyped-call]

@@ -17,6 +17,7 @@ from mbplugin.visible import one_line
 
 _NOTE = "sweep.json"
 _LONGEST_NOTE = 4096
+_PARTS = "part-*.parquet"
 #: What a part file says of itself, in the metadata of its schema.
 _PLAN, _RANGE, _CHECKSUM = b"mbplugin.plan", b"mbplugin.range", b"mbplugin.checksum"
 #: Part files are this small, in bytes: those of another program could fill the memory.
@@ -107,12 +108,14 @@ def claim(plan: SweepPlan, folder: Path) -> str:
     claimed = _noted_plan(note)
     if claimed == plan.fingerprint:
         return ""
-    if claimed or (claimed is not None and _other_plans(plan, folder)):
+    if claimed or _other_plans(plan, folder):
         raise BadUsage("the folder holds another sweep", where=str(folder), remedy="name an empty one")
     with replacing(note) as temporary:
         status = {"plan": plan.fingerprint, "count": plan.count, "seed": plan.seed}
         temporary.write_text(json.dumps(status), encoding="utf-8")
-    return "" if claimed is None else "it does not say which sweep this is"
+    if claimed is None:
+        return "it was missing" if any(folder.glob(_PARTS)) else ""
+    return "it does not say which sweep this is"
 
 
 def _noted_plan(note: Path) -> str | None:
@@ -135,7 +138,7 @@ def _noted_plan(note: Path) -> str | None:
 
 def _other_plans(plan: SweepPlan, folder: Path) -> bool:
     """Return whether a folder holds parts of another sweep, which are not to be overwritten."""
-    for file in sorted(folder.glob("part-*.parquet")):
+    for file in sorted(folder.glob(_PARTS)):
         if file.is_file():
             try:
                 metadata = arrow().parquet.read_schema(file).metadata or {}

@@ -10,13 +10,25 @@ from typing import Any
 from mbplugin.simulation.interrupt import ctrl_c_waits
 from mbplugin.stopping.compiled.batch import CompiledStop
 from mbplugin.stopping.sweep.folder import arrow, part_file, part_schema, signed_table
+from mbplugin.stopping.sweep.orphans import end_with
 from mbplugin.stopping.sweep.plan import SweepPlan
 
 _MACHINES: dict[str, CompiledStop] = {}
 
 
-def run_part(plan: SweepPlan, part: int, folder: str) -> int:
-    """Compute a part and put its file into place; return its number."""
+def run_part(plan: SweepPlan, part: int, folder: str, parent: int | None = None) -> int:
+    """Compute a part and put its file into place; return its number.
+
+    Parameters
+    ----------
+    plan : SweepPlan
+    part : int
+    folder : str
+    parent : int, optional
+        Id of the process that started this one, without which it is not to live on.
+    """
+    if parent is not None:
+        end_with(parent)
     table = signed_table(plan, part, part_columns(plan, part))
     content = arrow().BufferOutputStream()
     arrow().parquet.write_table(table, content)

@@ -15,6 +15,7 @@ from mbplugin.model.brakes import JointBrake
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import Array
 from mbplugin.model.spring import JointSpring, Spring
+from mbplugin.model.bounds import LARGEST
 from mbplugin.stopping.compiled.batch import supports_compiled_stop
 from mbplugin.stopping.scenario.scenario import Scenario
 
@@ -70,9 +71,10 @@ class SweepPlan:
             raise BadUsage(f"the seed is {self.seed}", expected="a number that is not negative")
         for what in ("q_spread", "torque_tolerance", "delay_tolerance"):
             value = getattr(self, what)
-            if not (isfinite(value) and value >= 0) or (what != "q_spread" and value >= 1):
+            if not 0 <= value <= LARGEST or (what != "q_spread" and value >= 1):
                 raise BadNumber(
-                    f"the {what.replace('_', ' ')} is {value:g}", expected="not negative, tolerances below 1"
+                    f"the {what.replace('_', ' ')} is {value:g}",
+                    expected=f"not negative, a spread up to {LARGEST:g}, tolerances below 1",
                 )
         for what in ("speed_range", "payload_range"):
             low, high = getattr(self, what)

@@ -107,11 +107,13 @@ def _computed(
     joblib: Any, backend: str, jobs: int, plan: SweepPlan, parts: Sequence[int], folder: Path
 ) -> Iterator[int]:
     """Compute parts, and yield their numbers as they end."""
+    # a cluster looks after its own processes
+    parent = os.getpid() if backend == "loky" else None
     try:
         with working(joblib, backend, jobs):
             # a process may stand elsewhere
             where = str(folder.absolute())
-            work = [joblib.delayed(run_part)(plan, part, where) for part in parts]
+            work = [joblib.delayed(run_part)(plan, part, where, parent) for part in parts]
             yield from finished(joblib, backend, work)
     except OSError as error:
         reason = (error.strerror or one_line(error) or "no reason given").lower()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
+from mbplugin.errors import BadNumber
 from mbplugin.stopping.compiled.batch import StopSummary
 from mbplugin.stopping.scenario.scenario import Scenario
 from mbplugin.stopping.table.extension import ExtensionPose
@@ -49,6 +52,7 @@ def row_values(case: RowCase, stop: StopSummary, scenario: Scenario, payload: fl
     n = [brake.joint for brake in scenario.brakes].index(case.axis)
     brake, time = scenario.brakes[n], float(stop.times[n])
     reaction = brake.engagement_time if case.category == 0 else brake.delay
+    _require_numbers(case, stop, n, payload, _unit(brake.freedom))
     return {
         "category": case.category,
         "axis": case.number,
@@ -73,6 +77,23 @@ def row_values(case: RowCase, stop: StopSummary, scenario: Scenario, payload: fl
         "slips": _slips(case.axis, stop, scenario),
         "q": dict(zip(scenario.mech.q_names, case.pose.q.tolist(), strict=True)),
     }
+
+
+def _require_numbers(case: RowCase, stop: StopSummary, n: int, payload: float, unit: str) -> None:
+    """Refuse a stop whose motion went beyond what numbers can say.
+
+    Raises
+    ------
+    BadNumber
+        With the speed and the payload of the row.
+    """
+    found = (stop.time, stop.times[n], stop.travels[n], stop.tool_distance, stop.tool_displacement)
+    if not np.isfinite(found).all():
+        raise BadNumber(
+            f"the stop of {case.axis!r} at {case.speed:g} {unit}/s with {payload:g} kg cannot be computed: "
+            "its numbers grow beyond all limits",
+            expected="speeds, masses and payloads of a machine",
+        )
 
 
 def _slips(axis: str, stop: StopSummary, scenario: Scenario) -> list[dict[str, object]]:

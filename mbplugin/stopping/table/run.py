@@ -13,6 +13,7 @@ from mbplugin.model.brakes import BrakeLike
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Scene
 from mbplugin.model.spatial import Array
+from mbplugin.model.bounds import LARGEST
 from mbplugin.stopping.compiled.batch import CompiledStop, supports_compiled_stop
 from mbplugin.stopping.run import assumed_brakes, make_scenario
 from mbplugin.stopping.scenario.decelerations import file_limits
@@ -209,8 +210,8 @@ def _rated(scenario: Scenario, payload: float | None) -> Payload:
     if payload is None and len(own) > 1:
         raise BadUsage("the scene has several payloads", remedy="state one with payload")
     mass = 0.0 if payload is None else float(payload)
-    if not (isfinite(mass) and mass >= 0):
-        raise BadNumber(f"the payload is {mass:g}", expected="kg, not negative")
+    if not 0 <= mass <= LARGEST:
+        raise BadNumber(f"the payload is {mass:g}", expected=f"kg, not negative, up to {LARGEST:g}")
     return Payload(scenario.tool, mass, scenario.tool_point, np.zeros((3, 3)))
 
 

@@ -3,7 +3,8 @@
 What it does
 ------------
 Runs every rule by itself. One that raises, or that yields what is no finding of its own, is reported with
-its code, its name and the reason; the traceback is in the evidence. The same for an entry point of the
+its code, its name and the reason; the traceback is in the evidence. So is one of a plug-in that takes
+longer than ``--rule-seconds`` (60 s) for a file or needs more than 4 GiB. The same for an entry point of the
 group ``mbplugin.rules`` that cannot be imported or breaks the rule contract.
 
 Why it matters

@@ -1,0 +1,77 @@
+"""Settings that libraries look for in the working folder do not count in processes of our own.
+
+Matplotlib reads ``./matplotlibrc`` when it is imported, which may ask for a program to be run (LaTeX); numba
+reads ``./.numba_config.yaml`` then and at every compilation. A script that imports mbplugin keeps both.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+
+from mbplugin.processes.isolation import LIBRARY
+
+_NAMES = ("matplotlib", "numba")
+
+
+def ignore_local_settings() -> None:
+    """Let libraries that are imported from now on find no settings in the working folder."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+
+
+@contextmanager
+def _elsewhere() -> Iterator[None]:
+    """Stand in the folder of Python's library."""
+    try:
+        here = os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:
+        # it was removed: there is nothing in it
+        yield
+        return
+    os.chdir(LIBRARY)
+    try:
+        yield
+    finally:
+        os.chdir(here)
+
+
+class _Finder(MetaPathFinder):
+    """Finds what would be found anyway, and lets it be executed elsewhere."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname not in _NAMES:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader)
+        return spec
+
+
+class _Loader(Loader):
+    """The loader of a library, which executes it elsewhere."""
+
+    def __init__(self, own: Loader) -> None:
+        self._own = own
+
+    def __getattr__(self, name: str) -> object:
+        # resources of the library are read through its loader
+        return getattr(self._own, name)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._own.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        with _elsewhere():
+            self._own.exec_module(module)
+        config = sys.modules.get("numba.core.config")
+        if module.__name__ == "numba" and config is not None:
+            # no file at all, or the compiler would look for it again
+            vars(config)["_config_fname"] = os.devnull

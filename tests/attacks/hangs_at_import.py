@@ -1,0 +1,4 @@
+"""A plug-in whose module cannot be imported to its end."""
+
+while True:
+    pass

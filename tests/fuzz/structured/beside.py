@@ -1,0 +1,100 @@
+"""Files beside a model that options name: recorded motions, configurations, earlier lints."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import numpy as np
+
+from .dice import Dice
+from .sketch import Sketch
+from .tables import spoil_tables, toml
+
+
+def motion_csv(mechanism: Sketch, dice: Dice) -> bytes:
+    """Return a recorded motion as text."""
+    columns = [dice.any(("time", "time", "t", "time [s]")), *(dice.name([name]) for name in mechanism.names)]
+    rows = [",".join(columns).replace("\n", " ")]
+    for k in range(dice.any((2, 3, 5, 5, 1, 0))):
+        rows.append(",".join([dice.number(0.01 * k), *(dice.number(0.01 * k * k) for _ in mechanism.names)]))
+    if dice.odd():
+        rows.append(dice.any((rows[-1], "", "1,2", ",,,", "x" * 1000)))
+    return "\n".join(rows).encode()
+
+
+def motion_npz(mechanism: Sketch, dice: Dice) -> bytes:
+    """Return a recorded motion as arrays."""
+    number = dice.any((2, 3, 5))
+    arrays = {
+        "time": np.linspace(0, dice.any((0.01, 0.1, 0.0)), number),
+        "q": np.zeros((number, len(mechanism.names))),
+        "q_names": np.array(mechanism.names or ["j"]),
+        "qd": np.zeros((number, len(mechanism.names))),
+        "qd_names": np.array(mechanism.names or ["j"]),
+    }
+    if dice.odd(2):
+        key = dice.any(tuple(arrays))
+        arrays[key] = dice.any(
+            (np.array(np.nan), np.zeros(0), np.array(["x"]), arrays[key][:-1], np.full((2, 2, 2), np.inf))
+        )
+    if dice.odd():
+        arrays.pop(dice.any(tuple(arrays)))
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    data = buffer.getvalue()
+    return data[: dice.randrange(len(data))] if dice.odd() else data
+
+
+def configuration(dice: Dice) -> bytes:
+    """Return an ``mbplugin.toml``."""
+    root: dict[str, Any] = {
+        "select": ["MB"],
+        "ignore": [dice.name(["MB104", "MB3", "MB111"])],
+        "fail-on": dice.name(["error", "warning", "note"]),
+        "exclude": [dice.name(["*.sdf", "**/*", "["])],
+        "tolerance": 1e-4,
+        "package-dirs": [dice.name([".", "..", "/"])],
+        "scenes": {"model.urdf": dice.name(["model.scene.toml", "model.urdf"])},
+    }
+    root = {key: value for key, value in root.items() if dice.chance(0.3)}
+    if dice.chance(0.2):
+        root["xacro"] = {"unsafe": dice.any((True, False))}
+    if dice.chance(0.2):
+        keys = {"rule": "MB201", "element": dice.name(["*", "j1"]), "reason": "known", "file": "*"}
+        root["ignore"] = [{key: value for key, value in keys.items() if not dice.odd()}]
+    spoil_tables(root, dice)
+    return toml(root, dice).encode()
+
+
+def baseline(dice: Dice) -> bytes:
+    """Return the JSON of an earlier lint, or nearly."""
+    finding = {
+        "code": "MB104",
+        "element": "b1",
+        "file": "model.urdf",
+        "line": 3,
+        "message": dice.name(["m"]),
+        "severity": "note",
+    }
+    if dice.odd():
+        finding.pop(dice.any(tuple(finding)))
+    document = {"schema_version": dice.any((1, 1, 1, 2)), "findings": [finding]}
+    text = json.dumps(dice.any((document, {"schema_version": 1, "runs": [document]})))
+    if dice.odd(2):
+        text = dice.any(
+            (
+                "",
+                "[]",
+                "null",
+                "{}",
+                '{"runs": 1}',
+                '{"findings": [1]}',
+                text[:20],
+                "[" * 3000,
+                "NaN",
+                '{"findings": {}}',
+            )
+        )
+    return text.encode()

@@ -1,0 +1,279 @@
+"""Command lines: every command with options that fit it, now and then one that does not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .dice import Dice
+from .options import (
+    BRAKES,
+    COMMON,
+    DRY,
+    LOADS,
+    PLANE,
+    RATES,
+    STATE,
+    STOP_LOADS,
+    TOLERANCE,
+    Asked,
+    Maker,
+    Options,
+    any_of,
+    one_of,
+)
+from .sketch import Sketch
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: how often it comes, what it always gets, and what it may get.
+
+    Parameters
+    ----------
+    share : int
+    options : Options
+    always : Options
+    formats : tuple of str
+    """
+
+    share: int
+    options: Options
+    always: Options
+    formats: tuple[str, ...] = ("text", "json")
+
+
+_DURATION = any_of(0.01, 0.02, 0.002)
+#: Of computing; a campaign has many cases.
+_BUDGET = any_of(1.0, 1.0, 0.5)
+_PAGE = ("text", "json", "html")
+
+COMMANDS: dict[str, Command] = {
+    "lint": Command(
+        34,
+        {
+            **STATE,
+            **PLANE,
+            **TOLERANCE,
+            **COMMON,
+            "--snap-angles": None,
+            "--samples": any_of(2, 1, 3),
+            "--method": one_of("qr", "svd", "rank", "nullspace", "dca"),
+            "--explain-dca": None,
+            "--group": Asked.names,
+            "--select": one_of("MB2", "MB201", "MB", "mb3"),
+            "--ignore": one_of("MB1", "MB201"),
+            "--fail-on": one_of("note", "warning", "error"),
+            "--baseline": lambda a: a.file(".json"),
+            "--config": lambda a: a.file(".toml"),
+            "--report": one_of("json=r.json", "html=r.html", "sarif=r.sarif", "junit=r.xml"),
+        },
+        {"--jobs": one_of("1")},
+        ("text", "json", "json", "sarif", "github", "junit", "html"),
+    ),
+    "matrix": Command(10, {**STATE, **PLANE, **COMMON, "--save": one_of("m.npz", "m.csv")}, {}),
+    "reactions": Command(
+        16,
+        {
+            **STATE,
+            **RATES,
+            **LOADS,
+            **PLANE,
+            **TOLERANCE,
+            **COMMON,
+            "--qdd": lambda a: a.values(1.0, 0.0),
+            "--hold": Asked.names,
+            "--misfit": Asked.misfit,
+            "--estimate": None,
+            "--no-estimate": None,
+            "--material": one_of("steel", "aluminium"),
+            "--axes": one_of("joint", "world"),
+            "--frames": None,
+        },
+        {},
+    ),
+    "simulate": Command(
+        14,
+        {
+            **STATE,
+            **RATES,
+            **LOADS,
+            **BRAKES,
+            **DRY,
+            **COMMON,
+            "--torque": lambda a: a.values(1.0, -10.0),
+            "--lock": Asked.lock,
+            "--signal": any_of(0.0, 0.005),
+            "--limits": one_of("record", "stop", "ignore"),
+            "--integrator": one_of("dop853", "rk4", "variational"),
+            "--step": any_of(1e-3, 1e-4),
+            "--rtol": any_of(1e-8, 1e-4),
+            "--atol": any_of(1e-10, 1e-6),
+            "--formulation": one_of("kkt", "null-space", "projected", "voronets", "partitioning", "closing"),
+            "--redundancy": one_of("eliminate", "minimum-norm", "mass-weighted", "augmented"),
+            "--coordinates": one_of("joint", "absolute"),
+            "--samples": any_of(5, 1, 100),
+            "--reactions": Asked.names,
+            "--save": one_of("t.npz", "t.csv"),
+        },
+        {"--duration": _DURATION, "--max-seconds": _BUDGET},
+        _PAGE,
+    ),
+    "estop": Command(
+        10,
+        {
+            **STATE,
+            **RATES,
+            **STOP_LOADS,
+            **BRAKES,
+            **COMMON,
+            "--category": one_of("0", "1", "2"),
+            "--payload-share": any_of(0.0, 1.0),
+            "--deceleration": lambda a: a.values(5.0, 1.0),
+            "--trajectory": lambda a: a.file(".csv", ".npz"),
+            "--to": lambda a: a.values(0.5),
+            "--at": any_of(0.0, 0.01),
+            "--tool": Asked.body,
+            "--limits": one_of("stop", "ignore"),
+        },
+        {"--duration": any_of(0.05, 0.5, 2.0), "--max-seconds": _BUDGET},
+        _PAGE,
+    ),
+    "stop-table": Command(
+        3,
+        {
+            **COMMON,
+            **BRAKES,
+            "--axes": lambda a: a.names(),
+            "--speed": lambda a: a.values(1.0, 0.1),
+            "--category": one_of("0", "1", "0,1"),
+            "--deceleration": lambda a: a.values(5.0, 20.0),
+            "--tool": Asked.body,
+            "--commands": None,
+        },
+        {"--payload": any_of(1.0, 2.0)},
+        ("text", "json", "csv", "html"),
+    ),
+    "sweep": Command(
+        3,
+        {
+            **STATE,
+            **RATES,
+            **STOP_LOADS,
+            **BRAKES,
+            "--seed": one_of("1", "2", "-1"),
+            "--trajectory": lambda a: a.file(".csv", ".npz"),
+            "--q-spread": any_of(0.1, 0.0),
+            "--speed-range": Asked.range,
+            "--torque-tolerance": any_of(0.1, 0.3),
+            "--delay-tolerance": any_of(0.1),
+            "--payload-range": Asked.range,
+            "--tool": Asked.body,
+            "--limits": one_of("stop", "ignore"),
+        },
+        {
+            "--out": one_of("stops"),
+            "--number": any_of(2, 1),
+            "--jobs": one_of("1"),
+            "--duration": any_of(0.1, 0.02),
+        },
+    ),
+    "crosscheck": Command(
+        3,
+        {
+            **STATE,
+            **RATES,
+            **LOADS,
+            **BRAKES,
+            **DRY,
+            **COMMON,
+            "--lock": Asked.lock,
+            "--signal": any_of(0.0, 0.005),
+            "--torque": lambda a: a.values(1.0),
+            "--against": lambda a: a.file(".urdf"),
+            "--step": any_of(1e-3, 2e-3),
+            "--iterations": any_of(50, 100),
+            "--snap-angles": None,
+        },
+        {"--duration": any_of(0.01, 0.02)},
+        _PAGE,
+    ),
+    "view": Command(
+        2,
+        {
+            **STATE,
+            **TOLERANCE,
+            **PLANE,
+            "--motion": lambda a: a.file(".csv", ".npz"),
+            "--speed": any_of(1.0, 10.0),
+            "--camera": one_of("30,-20", "30,-20,2"),
+            "--no-labels": None,
+            "--output": one_of("out.txt"),
+        },
+        {"--picture": one_of("p.png", "p.jpg"), "--size": one_of("64x48", "1x1")},
+    ),
+    "config": Command(2, {"--output": one_of("out.txt")}, {}),
+    "rule": Command(1, {"--output": one_of("out.txt")}, {}),
+    "schema": Command(1, {"--output": one_of("out.txt")}, {}),
+}
+_CODES = ("MB201", "MB101", "MB9", "mb201", "nonpositive-mass", "MB999")
+_DOCUMENTS = (
+    "lint",
+    "scene",
+    "matrix",
+    "rule",
+    "reactions",
+    "simulate",
+    "estop",
+    "sweep",
+    "crosscheck",
+    "config",
+)
+
+
+def command_line(mechanism: Sketch, main: list[str], files: list[str], dice: Dice) -> list[str]:
+    """Return the arguments of a command.
+
+    Parameters
+    ----------
+    main : list of str
+        Files that a command is about, the likeliest first.
+    files : list of str
+        All files of the folder.
+    """
+    name = dice.choices(list(COMMANDS), [one.share for one in COMMANDS.values()])[0]
+    command, asked = COMMANDS[name], Asked(mechanism, files, dice)
+    words = [name, *_about(name, main, files, dice)]
+    for option, maker in command.always.items():
+        if not dice.odd(0.3):
+            words += _written(option, maker, asked)
+    for option, maker in command.options.items():
+        share = 0.6 if option in ("--base", "--brake") else min(0.25, 2.5 / len(command.options))
+        if dice.chance(share):
+            words += _written(option, maker, asked)
+    if dice.chance(0.7):
+        words += ["--output-format", dice.name(command.formats)]
+    if dice.odd():
+        # an option of another command
+        other = COMMANDS[dice.any(tuple(COMMANDS))].options
+        words += _written(option := dice.any(tuple(other)), other[option], asked)
+    # no process takes such an argument
+    return [word.replace("\0", "") for word in words]
+
+
+def _about(name: str, main: list[str], files: list[str], dice: Dice) -> list[str]:
+    if name == "rule":
+        return [dice.name(_CODES)] if dice.chance(0.7) else []
+    if name == "schema":
+        return [dice.name(_DOCUMENTS)]
+    found = [dice.name([*files, ".", "-", "*.urdf"])] if dice.chance(0.02) or dice.odd() else [main[0]]
+    if name == "lint" and dice.chance(0.03):
+        found.append(dice.any(files))
+    return found
+
+
+def _written(option: str, maker: Maker, asked: Asked) -> list[str]:
+    if maker is None:
+        return [option]
+    value = maker(asked)
+    # there is no such file
+    return [option, value] if value or asked.dice.odd() else []

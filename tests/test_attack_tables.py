@@ -1,0 +1,32 @@
+"""Sizes that no machine has, for many stops at once: refused with a sentence, never null or a traceback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import ASSETS, call
+
+ARM = str(ASSETS / "arm_6r.scene.toml")
+SWEEP = ("sweep", ARM, "--qd", "j1=1", "--out", "stops", "--number", "1", "--jobs", "1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("stop-table", ARM, "--payload", "1e308"), "up to 1e+30"),
+        (("stop-table", ARM, "--payload", "nan"), "up to 1e+30"),
+        (("stop-table", ARM, "--payload", "1e30"), "grow beyond all limits"),
+        (("stop-table", ARM, "--speed", "j1=1e30"), "grow beyond all limits"),
+        ((*SWEEP, "--q-spread", "1e308"), "up to 1e+30"),
+    ],
+    ids=lambda value: " ".join(value[-2:]) if isinstance(value, tuple) else "",
+)
+def test_sizes_that_no_machine_has_are_refused(
+    arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = call(*arguments, "--output-format", "json")
+    assert done.code == 2 and said in done.err, done.err
+    assert done.out == "" and "Traceback" not in done.err

@@ -1,0 +1,25 @@
+"""Coordinates of a mesh that are huge or no numbers are judged by us, without a word from numpy before."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+
+from mbplugin.readers.meshes.checks import UnusableMesh
+from mbplugin.readers.meshes.files import load_mesh
+
+FACET = "facet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex {x} 0 0\nvertex 0 1 0\nendloop\nendfacet\n"
+
+
+@pytest.mark.parametrize("x", ["1e30", "nan", "inf", "1e38"])
+def test_reading_warns_of_nothing(x: str, tmp_path: Path) -> None:
+    file = tmp_path / "m.stl"
+    file.write_text(f"solid s\n{FACET.format(x=x)}endsolid s\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        try:
+            assert abs(load_mesh(str(file)).vertices).max() <= 1.01e30
+        except UnusableMesh as error:
+            assert "read (RuntimeWarning)" not in str(error)
