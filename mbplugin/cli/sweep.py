@@ -157,7 +157,11 @@ def sweep_command(
         _range("--payload-range", payload_range),
     )
     try:
-        with termination_interrupts(), count_bar("stops") as progress, connected(backend.value, address, jobs):
+        with (
+            termination_interrupts(),
+            count_bar("stops") as progress,
+            connected(backend.value, address, jobs),
+        ):
             report = sweep(plan, out, jobs=jobs, backend=backend.value, progress=progress)
     except KeyboardInterrupt as interrupt:
         complain(f"mbplugin: interrupted; the same command goes on in {out}.")

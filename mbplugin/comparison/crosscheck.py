@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 
+from mbplugin.bullet.child import Allowance
 from mbplugin.bullet.motion.task import Solver
 from mbplugin.comparison.agreement import Agreement
 from mbplugin.comparison.run import check, models
@@ -16,7 +17,6 @@ from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene
-from mbplugin.processes.function_in_child import Allowance
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.stopping.outcome.values import StopReport
 

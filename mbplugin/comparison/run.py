@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mbplugin.bullet.child import Allowance, in_child
 from mbplugin.bullet.motion.run import Sampled, run_motion
 from mbplugin.bullet.motion.task import Solver, Task
 from mbplugin.bullet.reader.client import read_client
@@ -25,7 +26,6 @@ from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene
 from mbplugin.processes.foreign import LimitPassed, Limits, in_own_child
-from mbplugin.processes.function_in_child import Allowance, in_child
 from mbplugin.readers import load
 
 #: PyBullet's steps in a whole motion at the coarsest, and how many it may take in the finest, over the

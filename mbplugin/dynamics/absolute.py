@@ -43,7 +43,7 @@ def absolute_equations(
     mech : Mechanism
     q, qd : (nq,), (nv,) array
         A state that satisfies the constraints.
-    actions : Actions
+    actions : AppliedForces
         What acts on it.
     time : float
         For the controller, s.

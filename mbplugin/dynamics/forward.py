@@ -22,7 +22,7 @@ class ForwardDynamics:
     ----------
     mech : Mechanism
         Without closures, couplings, drivers, locks and wheels.
-    actions : Actions
+    actions : AppliedForces
         Loads, payloads, springs, dampers; dry friction and controllers are left out.
 
     Raises

@@ -11,7 +11,7 @@ from mbplugin.model.spatial import AnyArray, Array, skew
 _ROUNDING = 1e-12
 
 
-def without_mass(solids: Records, rates: Records) -> AnyArray:
+def without_mass(composites: Records, rates: Records) -> AnyArray:
     """Return which rates (nv,) move no mass, at the poses and inertias that are filled in.
 
     A rate that others can undo, such as a slide next to a massless body that is free, moves what is left of
@@ -19,23 +19,23 @@ def without_mass(solids: Records, rates: Records) -> AnyArray:
     """
     D = np.asarray(rates["D"])
     # what is no number moves none either
-    return ~(_ROUNDING * _rigid(solids, rates) < D)
+    return ~(_ROUNDING * _rigid(composites, rates) < D)
 
 
-def _rigid(solids: Records, rates: Records) -> Array:
+def _rigid(composites: Records, rates: Records) -> Array:
     """Return the inertia (nv,) that each rate moves where all joints outwards are rigid."""
-    composite = np.zeros((len(solids), 6, 6))
+    composite = np.zeros((len(composites), 6, 6))
     out = np.zeros(len(rates))
-    for k in range(len(solids) - 1, 0, -1):
-        me = solids[k]
-        composite[k, :3, :3] += me["mass"] * np.eye(3)
-        composite[k, 3:, 3:] += me["J"]
-        for j in range(me["qd_start"], me["qd_start"] + me["freedoms"]):
+    for k in range(len(composites) - 1, 0, -1):
+        body = composites[k]
+        composite[k, :3, :3] += body["mass"] * np.eye(3)
+        composite[k, 3:, 3:] += body["J"]
+        for j in range(body["qd_start"], body["qd_start"] + body["freedoms"]):
             s = rates[j]["s"]
             out[j] = rates[j]["armature"] + s @ composite[k] @ s
-        if me["parent"]:
+        if body["parent"]:
             # the twist of the parent's centre of mass to that of this one
             X = np.eye(6)
-            X[:3, 3:] = -skew(me["c"] - solids[me["parent"]]["c"])
-            composite[me["parent"]] += X.T @ composite[k] @ X
+            X[:3, 3:] = -skew(body["c"] - composites[body["parent"]]["c"])
+            composite[body["parent"]] += X.T @ composite[k] @ X
     return out

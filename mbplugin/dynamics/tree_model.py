@@ -36,7 +36,7 @@ class TreeModel:
     Parameters
     ----------
     mech : Mechanism
-    actions : Actions
+    actions : AppliedForces
     planar : str or None
     solids_of : Solids
         Which solid each body belongs to.

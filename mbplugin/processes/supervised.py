@@ -148,13 +148,13 @@ def _judged(code: int) -> int:
     return UNUSABLE
 
 
-def _end(told: str, code: int) -> str:
+def _end(answer: str, code: int) -> str:
     """Return how a command's process has ended, and whose code it was running."""
     began, seconds = monotonic(), 0.0
-    if told.startswith(_TIMED):
-        *numbers, told = told[len(_TIMED) :].split(" ", 2)
+    if answer.startswith(_TIMED):
+        *numbers, answer = answer[len(_TIMED) :].split(" ", 2)
         began, seconds = map(float, numbers)
-    whose = visible(told) or "something"
+    whose = visible(answer) or "something"
     if 0 < seconds <= monotonic() - began:
         return f"{whose} had not ended after {seconds:g} s"
     how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

@@ -27,13 +27,13 @@ def ctrl_c_waits() -> Iterator[None]:
             before(number, frame)  # type: ignore[arg-type]
         interrupted.append(number)
 
-    def leave() -> None:
-        if asked:
-            before(asked.pop(), None)
+    def finish() -> None:
+        if interrupted:
+            before(interrupted.pop(), None)
 
     signal.signal(signal.SIGINT, wait)
     try:
-        with at_safe_points(leave):
+        with at_safe_points(finish):
             yield
     finally:
         signal.signal(signal.SIGINT, before)

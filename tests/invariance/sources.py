@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pybullet_data
-from closed_mechanisms import dyads
-from random_mechanisms import loop_mechanism
 
 import mbplugin as mb
+from closed_mechanisms import dyads
 from mbplugin.analysis import Analysis
 from mbplugin.errors import MbPluginError
+from random_mechanisms import loop_mechanism
 
 from .on_mechanism import Posed
 from .urdf_file import Urdf, at_random, read

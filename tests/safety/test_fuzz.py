@@ -6,11 +6,10 @@ import os
 import signal
 from pathlib import Path
 
-import fuzz.campaign
-import fuzz.target
 import pytest
 
 import fuzz.campaign
+import fuzz.target
 from fuzz.campaign import Limits, run_campaign
 from fuzz.corpus import ROOT, corpus
 from fuzz.mutate import MUTATIONS

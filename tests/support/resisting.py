@@ -63,7 +63,7 @@ def resistances(motion: Trajectory) -> Iterator[Resistance]:
             brakes = tuple(
                 (b.closes, b.viscous, b.sliding, b.static)
                 for b in actions.brakes
-                if (b.pair, b.freedom) == (pair.name, freedom)
+                if (b.joint, b.freedom) == (pair.name, freedom)
             )
             damping = one.damping if actions.damping else 0.0
             friction = one.friction if actions.friction else 0.0

@@ -30,7 +30,7 @@ class Trajectory:
     Parameters
     ----------
     mechanism : Mechanism
-    actions : Actions
+    actions : AppliedForces
         What acted besides gravity.
     time : (T,) array
         s, not decreasing.

@@ -29,7 +29,7 @@ class Scenario:
     ----------
     mech : Mechanism
         Without drivers of its own.
-    actions : Actions
+    actions : AppliedForces
         What acts besides brakes and drives.
     q, qd, qdd : (nq,), (nv,), (nv,) array
         State at the signal; the drives go on with it until they react.

@@ -11,11 +11,11 @@ from math import isfinite
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.model.bounds import LARGEST
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import Array
 from mbplugin.model.spring import JointSpring, Spring
-from mbplugin.model.bounds import LARGEST
 from mbplugin.stopping.compiled.batch import supports_compiled_stop
 from mbplugin.stopping.scenario.scenario import Scenario
 

@@ -9,11 +9,11 @@ from math import isfinite
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.model.bounds import LARGEST
 from mbplugin.model.brakes import BrakeLike
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Scene
 from mbplugin.model.spatial import Array
-from mbplugin.model.bounds import LARGEST
 from mbplugin.stopping.compiled.batch import CompiledStop, supports_compiled_stop
 from mbplugin.stopping.run import assumed_brakes, make_scenario
 from mbplugin.stopping.scenario.decelerations import file_limits

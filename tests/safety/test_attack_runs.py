@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import ASSETS, Outcome, call_process
+from command_line import ASSETS, Outcome, call_process
 
 BAR = str(ASSETS / "four_bar.scene.toml")
 ARM = str(ASSETS / "arm_6r.scene.toml")

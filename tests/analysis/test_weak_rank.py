@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models import ring
 
 import mbplugin as mb
 from mbplugin.model.spatial import Pose, rotation_from_vector
+from models import ring
 
 
 @pytest.mark.parametrize("seed", range(2))

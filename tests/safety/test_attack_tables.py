@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import ASSETS, call
+from command_line import ASSETS, call
 
 ARM = str(ASSETS / "arm_6r.scene.toml")
 SWEEP = ("sweep", ARM, "--qd", "j1=1", "--out", "stops", "--number", "1", "--jobs", "1")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from models import chain
 
 import mbplugin as mb
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.dynamics.moved_mass import _rigid, without_mass
 from mbplugin.dynamics.tree_model import tree_model
 from mbplugin.errors import BrokenModel
-from mbplugin.model.applied_forces import Actions
+from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism import Body, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import displace, home
 from mbplugin.model.spatial import Array, Pose, align_z
+from models import chain
 
 AXIS = np.array([0.933984752552, 0.00842208783968, 0.838663318979])
 
@@ -38,7 +38,7 @@ def test_a_massless_free_root_under_a_slide_is_refused() -> None:
 
 @pytest.mark.parametrize("mass", [1e-8, 1.0])
 def test_a_light_root_is_none_without_mass(mass: float) -> None:
-    model = tree_model(slide(mass), Actions())
+    model = tree_model(slide(mass), AppliedForces())
     model.evaluate(home(slide(mass)), np.zeros(7))
     assert not without_mass(model.solids, model.rates).any()
 
@@ -49,7 +49,7 @@ def test_what_lies_outwards_is_the_diagonal_of_the_mass_matrix(pair_type: str) -
     mech, q = chain(5, pair_type, rng)
     q = displace(mech, q, rng.normal(size=len(mech.qd_names)))
     qd = np.zeros(len(mech.qd_names))
-    model = tree_model(mech, Actions())
+    model = tree_model(mech, AppliedForces())
     model.evaluate(q, qd)
     expected = np.diag(joint_equations(mech, q, qd).M)
     np.testing.assert_allclose(_rigid(model.solids, model.rates), expected, rtol=1e-10)

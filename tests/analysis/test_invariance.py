@@ -10,15 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+import mbplugin as mb
 from invariance.cases import ON_URDF, TRANSFORMATIONS, cases
 from invariance.mirror import S
 from invariance.sources import Source, sources
 from invariance.urdf_file import read
-
-import mbplugin as mb
 from mbplugin.model.mechanism.kinematics import forward
+from places import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 #: Every so many cases in `make test`; prime to the number of transformations.
 PART = 101
 #: Of a thousand cases, those that rounded angles or a rank at the tolerance excuse.

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from command_line import ASSETS, call
 from mbplugin.errors import BrokenModel
 from mbplugin.model.mechanism import WORLD, Body, KnifeEdge, Mechanism, Rolling
-from tests.command_line import ASSETS, call
 
 EDGE = 'name = "edge"\ntype = "knife_edge"\nbody = "world"\ndirection = [0, 1, 0]\n'
 WHEEL = 'name = "wheel"\ntype = "rolling"\nbody = "world"\naxis = [0, 1, 0]\nradius = 0.5\n'

@@ -8,9 +8,10 @@ import resource
 import time
 from pathlib import Path
 
+import pytest
+
 import fuzz.campaign
 import fuzz.structured.judge as judge
-import pytest
 from fuzz.campaign import Limits, run_campaign
 from fuzz.structured.case import Case, case
 from fuzz.structured.commands import COMMANDS

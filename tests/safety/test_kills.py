@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from command_line import Outcome
 from kills import PARTS, Sweep, damage_some, document, some_signal, warm_up, without_privileges
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.command_line import ASSETS, call
+from command_line import ASSETS, call
 
 BAR = str(ASSETS / "four_bar.scene.toml")
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from command_line import ASSETS, ROOT, Outcome
 
 ATTACKS = ROOT / "tests" / "attacks"

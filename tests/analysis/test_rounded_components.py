@@ -7,9 +7,9 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from invariance.on_mechanism import Posed, at_the_same_pose
 
 import mbplugin as mb
+from invariance.on_mechanism import Posed, at_the_same_pose
 
 #: Two hinges hold the crank to the ground at 1.5708 rad, the rocker stands on it at π/2.
 MODEL = """<robot name="braced four-bar">

@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 import mbplugin as mb
+from command_line import ASSETS, ROOT, call_process
 from mbplugin.processes.foreign import LimitPassed
-from tests.command_line import ASSETS, ROOT, call_process
 
 BAR = str(ASSETS / "four_bar.scene.toml")
 
