@@ -26,7 +26,7 @@ def energies_of_stop_are_balanced(report: StopReport) -> None:
     )
     if not any(r.damping or r.friction for r in resistances(motion)) and not motion.actions.springs:
         cut = {pair.name for pair in motion.mechanism.tree.cut}
-        if not any(b.pair in cut for b in motion.actions.brakes):
+        if not any(b.joint in cut for b in motion.actions.brakes):
             assert abs(taken - lost) <= size, (
                 f"only brakes resist: they take up {taken:.9g} J, and {lost:.9g} J are dissipated"
             )
