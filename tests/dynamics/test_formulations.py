@@ -249,7 +249,7 @@ def test_what_has_no_meaning_is_refused_in_one_sentence(bricard: Equations) -> N
             continue
         with pytest.raises(BadUsage, match=re.escape(meaning.why_not)):
             solve(equations, formulation, redundancy)
-    with pytest.raises(BadUsage, match=r"mbplugin\.dynamics\.closing"):
+    with pytest.raises(BadUsage, match=r"mbplugin\.dynamics\.explicit_closure"):
         solve(joint, "closing")
     with pytest.raises(UnknownName, match="did you mean 'voronets'"):
         solve(bricard, "voronet")

@@ -40,7 +40,7 @@ def test_a_massless_free_root_under_a_slide_is_refused() -> None:
 def test_a_light_root_is_none_without_mass(mass: float) -> None:
     model = tree_model(slide(mass), AppliedForces())
     model.evaluate(home(slide(mass)), np.zeros(7))
-    assert not without_mass(model.solids, model.rates).any()
+    assert not without_mass(model.composites, model.rates).any()
 
 
 @pytest.mark.parametrize("pair_type", ["revolute", "cylindrical", "spherical"])
@@ -52,4 +52,4 @@ def test_what_lies_outwards_is_the_diagonal_of_the_mass_matrix(pair_type: str) -
     model = tree_model(mech, AppliedForces())
     model.evaluate(q, qd)
     expected = np.diag(joint_equations(mech, q, qd).M)
-    np.testing.assert_allclose(_rigid(model.solids, model.rates), expected, rtol=1e-10)
+    np.testing.assert_allclose(_rigid(model.composites, model.rates), expected, rtol=1e-10)

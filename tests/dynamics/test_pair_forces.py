@@ -62,10 +62,10 @@ def test_rows_of_pairs_distribute_unit_forces() -> None:
         if pair.type not in compared:
             continue
         for component in pair.kind.constrained:
-            e = joint_frames.R_WP[k][:, "xyz".index(component[1])]
+            e = frames.R_WP[k][:, "xyz".index(component[1])]
             unit = np.concatenate((e, np.zeros(3)))
             if component[0] == "r":
-                across = np.cross(joint_frames.R_WP[k][:, 0], joint_frames.R_WS[k][:, 1])
+                across = np.cross(frames.R_WP[k][:, 0], frames.R_WS[k][:, 1])
                 unit = np.concatenate((np.zeros(3), across / np.linalg.norm(across)))
             expected = np.zeros(equations.C.shape[1])
             for body, sign, center in (

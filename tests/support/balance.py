@@ -114,8 +114,8 @@ class Balance:
             if abs(rate) > max(2e-9, (_ENDS if self._ends(k) else _REST) * fastest):
                 given.append(i)
                 values.append(-np.sign(rate) * dry - viscous * rate)
-            elif holds or abs(slope) <= _STILL * (1.0 + steepest) or self._ends(k):
-                # by Coulomb's law; at the end of a slide its sense is that of the rate before
+            elif holds or abs(slope) <= _STILL * (1.0 + steepest) or self._ends(k) or k + 1 == len(m.time):
+                # by Coulomb's law; at the end of a slide, or of the motion, its sense is that of the rate before
                 bounded.append(i)
                 bounds.append((-static, static))
             else:

@@ -20,7 +20,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 #: Fused multiply-adds and division by a common factor; NaN and infinity keep their meaning.
 _FASTMATH = {"contract", "arcp", "nsz"}
-_ROOMS = ("dynamics/kernels", "simulation")
+_ROOMS = ("dynamics", "simulation", "stopping")
 
 
 def kernel(function: _F) -> _F:
