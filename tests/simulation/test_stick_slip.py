@@ -13,6 +13,7 @@ import mbplugin as mb
 from mbplugin.model.mechanism import WORLD, Body, Freedom, Mechanism, Pair
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.simulation.active_set.bounded import basic_solution, bounded_least_squares
+from places import ASSETS
 
 CRANK, COUPLER, ROCKER, GROUND = 0.2, 0.6, 0.5, 0.6
 
@@ -268,3 +269,14 @@ def test_friction_sticks_whatever_formulation_moves_the_mechanism(how: dict) -> 
     # v̇ = −3 − 2 v: at rest after ½ ln(1 + 2/3)
     sticks = [event.time for event in stopped.events if event.kind == "stick"]
     assert sticks == pytest.approx([0.5 * np.log(5 / 3)], rel=1e-7)
+
+
+@pytest.mark.parametrize("torque", [1e-300, 1e-322])
+def test_a_brake_whose_squares_are_no_numbers_stops_nothing(torque: float) -> None:
+    scene = mb.load(ASSETS / "four_bar.scene.toml")
+    end = 0.2
+    free = mb.simulate(scene, end, rtol=1e-10, atol=1e-12)
+    braked = mb.simulate(scene, end, brakes=[{"joint": "j1", "torque": torque}], rtol=1e-10, atol=1e-12)
+    assert braked.outcome == "completed"
+    assert np.abs(free.qd[-1]).max() > 0.1
+    assert braked.q[-1] == pytest.approx(free.q[-1], abs=1e-8)

@@ -12,6 +12,8 @@ _BEYOND = 1e-9
 _IMPROVES, _ROUNDING = 1e-9, 1e-14
 #: Columns of unit length depend on each other below this singular value.
 _DEPENDENT = 1e-9
+#: An unknown that would have to be larger is at its bound as surely.
+_FAR = 1e15
 
 
 def bounded_least_squares(A: Array, b: Array) -> tuple[Array, AnyArray]:
@@ -23,7 +25,7 @@ def bounded_least_squares(A: Array, b: Array) -> tuple[Array, AnyArray]:
     Parameters
     ----------
     A : (m, n) array
-        No column is zero.
+        An unknown whose column is zero is held at a bound.
     b : (m,) array
 
     Returns
@@ -34,8 +36,10 @@ def bounded_least_squares(A: Array, b: Array) -> tuple[Array, AnyArray]:
         False: held at its bound.
     """
     n = A.shape[1]
-    sizes = np.linalg.norm(A, axis=0)
-    u, free = np.zeros(n), np.ones(n, dtype=bool)
+    sizes = column_sizes(A)
+    free = sizes > 0.0
+    sizes[~free] = 1.0
+    u, zero = np.where(free, 0.0, 1.0), ~free
     for _ in range(10 * n + 10):
         z = _fit(A[:, free], sizes[free], b - A[:, ~free] @ u[~free])
         if (np.abs(z) > 1.0 + _BEYOND).any():
@@ -44,9 +48,10 @@ def bounded_least_squares(A: Array, b: Array) -> tuple[Array, AnyArray]:
         u[free] = np.clip(z, -1.0, 1.0)
         residual = A @ u - b
         # what a unit of force gains by leaving the bound it is at
-        gain = u * (A.T @ residual) / sizes**2 if n else u
-        noise = _IMPROVES + _ROUNDING * float(np.linalg.norm(b)) / np.maximum(sizes, 1e-300)
-        gain[free] = 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            gain = u * ((A / sizes).T @ residual) / sizes if n else u
+            noise = _IMPROVES + _ROUNDING * float(np.linalg.norm(b)) / sizes
+        gain[free | zero] = 0.0
         if not (gain > noise).any():
             break
         free[int(gain.argmax())] = True
@@ -55,8 +60,15 @@ def bounded_least_squares(A: Array, b: Array) -> tuple[Array, AnyArray]:
 
 def _fit(A: Array, sizes: Array, b: Array) -> Array:
     """Return the unbounded minimiser; of several the smallest in columns of unit length."""
-    out: Array = np.linalg.lstsq(A / sizes, b, rcond=_DEPENDENT)[0] / sizes
+    with np.errstate(over="ignore"):
+        out: Array = np.clip(np.linalg.lstsq(A / sizes, b, rcond=_DEPENDENT)[0] / sizes, -_FAR, _FAR)
     return out
+
+
+def column_sizes(A: Array) -> Array:
+    """Return the lengths (n,) of the columns, whose squares may be too small or too large for numbers."""
+    largest = np.abs(A).max(axis=0, initial=0.0)
+    return np.asarray(largest * np.linalg.norm(A / np.where(largest > 0.0, largest, 1.0), axis=0))
 
 
 def _go_to_bound(u: Array, free: AnyArray, z: Array) -> None:
@@ -77,7 +89,7 @@ def basic_solution(A: Array, u: Array, free: AnyArray) -> tuple[Array, AnyArray]
     Free unknowns are moved along what their columns leave open until one is at its bound, again and again.
     """
     u, free = u.copy(), free.copy()
-    sizes = np.linalg.norm(A, axis=0)
+    sizes = column_sizes(A)
     while free.any():
         at = np.flatnonzero(free)
         _, sigma, V = np.linalg.svd(A[:, at] / sizes[at])
