@@ -18,6 +18,7 @@ from mbplugin.model.scene import Brake, Scene
 from mbplugin.model.spatial import Array
 from mbplugin.stopping.run import estop
 from mbplugin.stopping.scenario.start import Move, Recorded
+from places import ORACLES
 from rod_arms import G, arm, two_rods
 
 IIWA = Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf"
@@ -214,3 +215,14 @@ def test_a_brake_takes_up_the_whole_energy_and_nothing_is_lost_beside_it(viscous
     assert stop.outcome == "stopped"
     assert taken == pytest.approx(float(stop.trajectory.kinetic[0]), rel=1e-9)
     assert stop.energies.losses == 0.0
+
+
+def test_a_loop_whose_only_brake_is_where_it_closes() -> None:
+    """The energy that the brake takes is what the loop had: the four-bar has one freedom and no load."""
+    mech = mb.load(ORACLES / "four_bar_4R.sdf").mechanism
+    (closing,) = mech.tree.cut
+    found = mb.estop(mech, qd={mech.qd_names[0]: 0.5}, brakes=[{"joint": closing.name, "torque": 5.0}])
+    motion = found.trajectory
+    assert found.outcome == "stopped"
+    before, after = (motion.kinetic[k] + motion.potential[k] for k in (0, -1))
+    assert motion.dissipated[-1] == pytest.approx(before - after, rel=1e-6)

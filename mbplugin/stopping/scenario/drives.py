@@ -28,7 +28,7 @@ def led_joints(scenario: Scenario) -> tuple[JointBrake, ...]:
     if not mech.tree.cut and not mech.couplings and not mech.pfaffians:
         return tuple(inside)
     free = scipy.linalg.null_space(joint_equations(mech, scenario.q, scenario.qd, scenario.actions).C)
-    if not free.size:
+    if not free.size or not inside:
         return ()
     own = free[[scenario.rate_of(b.joint) for b in inside]]
     _, R, order = scipy.linalg.qr(own.T, mode="economic", pivoting=True)
