@@ -76,12 +76,12 @@ def wait_until_it_reads_stdin(process: subprocess.Popen[bytes]) -> None:
 def test_interrupt_of_an_import_ends_quietly() -> None:
     """Extension modules that are interrupted while they are initialized raise ImportError instead."""
     code = (
-        "import sys\nfrom mbplugin import sources\nfrom mbplugin.cli.app import run\n"
+        "import sys\nfrom mbplugin import readers\nfrom mbplugin.cli.app import run\n"
         "def load(*arguments, **named):\n"
         "    try:\n        raise KeyboardInterrupt\n"
         "    except KeyboardInterrupt as error:\n"
         "        raise ImportError('initialization failed') from error\n"
-        "sources.load = load\n"
+        "readers.load = load\n"
         f"sys.exit(run(['matrix', {FOUR_BAR!r}]))\n"
     )
     done = subprocess.run(
