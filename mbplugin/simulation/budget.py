@@ -26,11 +26,14 @@ class Budget:
     max_seconds : float
     sample_numbers : int
         How many numbers a sample with its step holds.
+    out_of_time : bool
+        Whether the seconds were used up: following such a motion again between its samples would take as long.
     """
 
     max_seconds: float
     sample_numbers: int
     begun: float = field(default_factory=monotonic)
+    out_of_time: bool = False
 
     @property
     def most_samples(self) -> int:
@@ -41,7 +44,9 @@ class Budget:
         """Return which budget is used up at an instant of the motion (s), as a sentence; empty: none."""
         used = monotonic() - self.begun
         if used > self.max_seconds:
-            return _sentence(time, f"{self.max_seconds:g} s of computing", "allow more (--max-seconds)")
+            self.out_of_time = True
+            what = f"{self.max_seconds:g} s of computing"
+            return _sentence(time, what, "it is interpolated between its samples; allow more (--max-seconds)")
         if record.count > self.most_samples:
             return _sentence(time, f"{self.most_samples} steps", "take longer steps or a shorter duration")
         if len(record.events) > MOST_EVENTS:

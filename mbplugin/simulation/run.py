@@ -316,7 +316,9 @@ def _trajectory(
         options.coordinates,
         options.dropped,
         options.tolerance,
-        Playback(runner.phases, runner.stepper, options, runner.record),
+        None
+        if runner.budget.out_of_time
+        else Playback(runner.phases, runner.stepper, options, runner.record),
     )
 
 

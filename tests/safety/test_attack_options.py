@@ -192,3 +192,15 @@ def test_parallel_axes_of_a_universal_joint_meet_at_an_angle(
     )
     done = call("lint", str(model))
     assert done.code == 2 and f"meet at {angle}" in done.err
+
+
+def test_a_motion_without_seconds_left_is_not_followed_again() -> None:
+    """Its pictures took a hundred times what the motion was allowed: every instant was computed again."""
+    spring = Spring("block", WORLD, np.zeros(3), np.zeros(3), 1e12)
+    state = {"q0": {"slide": 1e-3}, "springs": [spring], "rtol": 1e-10, "atol": 1e-14}
+    cut = mb.simulate(stiff(), 10.0, max_seconds=0.5, **state)
+    assert cut.outcome == "budget_spent" and "interpolated between its samples" in cut.notes[-1]
+    assert cut.playback is None
+    at = np.linspace(0.0, 1e-5, 50)
+    assert cut.resample(at).q[:, 0] == pytest.approx(1e-3 * np.cos(1e6 * at), abs=1e-6)
+    assert mb.simulate(stiff(), 1e-5, **state).playback is not None

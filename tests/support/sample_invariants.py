@@ -42,7 +42,8 @@ def between_samples_all_holds(look: Looked) -> None:
     m = look.motion
     if not look.intervals.size or not look.smooth or look.options.stabilization != "projection":
         return
-    if look.options.integrator != "dop853":
+    if look.options.integrator != "dop853" or m.playback is None:
+        # a motion that ran out of seconds is interpolated, and says so
         return
     k = look.intervals[spread(len(look.intervals), 8)]
     h = m.time[k + 1] - m.time[k]
