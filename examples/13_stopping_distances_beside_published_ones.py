@@ -21,7 +21,7 @@ import mbplugin as mb
 from mbplugin.model.scene import Brake, Payload, Scene
 from mbplugin.stopping.compiled.batch import CompiledStop
 from mbplugin.stopping.run import make_scenario
-from mbplugin.stopping.table.extension import Poser
+from mbplugin.stopping.table.extension import ExtensionPoses
 
 SPEED = radians(183)
 DELAY = 0.015
@@ -47,7 +47,7 @@ def inertia_of_joint_1(scene: Scene, payload: float) -> float:
     """kg·m², stretched out, with the payload at the tool."""
     machine = CompiledStop(make_scenario(scene))
     machine.set_payloads((Payload("tool0", payload, np.zeros(3), np.zeros((3, 3))),))
-    return float(machine.inertias(Poser(machine, AXES).pose(AXES[0], 1.0).q)[0])
+    return float(machine.inertias(ExtensionPoses(machine, AXES).pose(AXES[0], 1.0).q)[0])
 
 
 def fitted(inertia: float, angle: float, time: float) -> tuple[float, float]:
