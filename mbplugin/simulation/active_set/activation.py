@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from mbplugin.simulation.active_set.stick_slip import (
 )
 from mbplugin.simulation.events.event import Event, EventKind, passing
 from mbplugin.simulation.events.schedule import BRAKE, RELEASE, Change
-from mbplugin.simulation.events.search import START, early_zero, function_zeros
+from mbplugin.simulation.events.search import LOOKS, START, early_zero, first_zero
 from mbplugin.simulation.events.watch import (
     DRIFT,
     EVENT_FUNCTION,
@@ -180,22 +179,33 @@ class Activation:
     def first_change(
         self, stepper: Stepper, step: Step, displace: Callable[[Array, Array], Array]
     ) -> tuple[float, int] | None:
-        """Return the fraction of a step at which the first mark is passed, and the mark."""
+        """Return the fraction of a step at which the first event function changes sign, and which."""
         found: list[tuple[float, int]] = []
+        looks: dict[float, Array] = {}
+
+        def values(fraction: float, which: Sequence[int]) -> Array:
+            x, qd = step.at(fraction)
+            q, t = displace(step.q, x), step.start + fraction * step.length
+            stepper.fill(self.kernel_state, State(t, q, qd, np.empty_like(qd)), step.start)
+            functions = self.event_functions
+            return np.array([read_event_function(self.kernel_state, functions[n], q, qd)[0] for n in which])
+
+        everything = range(len(self.event_functions))
         for n, event_function in enumerate(self.event_functions):
 
-            def g(fraction: float, event_function: Any = event_function) -> float:
-                x, qd = step.at(fraction)
-                q, t = displace(step.q, x), step.start + fraction * step.length
-                stepper.fill(self.kernel_state, State(t, q, qd, np.empty_like(qd)), step.start)
-                return float(read_event_function(self.kernel_state, event_function, q, qd)[0])
+            def g(fraction: float, n: int = n) -> float:
+                # all functions are looked at where one is: the accelerations there cost most
+                if fraction not in looks and fraction in LOOKS:
+                    looks[fraction] = values(fraction, everything)
+                return float(looks[fraction][n] if fraction in looks else values(fraction, (n,))[0])
 
             # a rate that starts to move is zero at the start, others may be soon after
             slides = event_function["kind"] == ROW_RATE
-            zeros = function_zeros(g, START if not slides or abs(g(0.0)) <= AT_REST else 0.0)
-            if slides and not zeros and g(1.0) * event_function["sense"] < -WRONG:
-                zeros = [early_zero(g, float(event_function["sense"]))]
-            found += [(f, n) for f in zeros[:1]]
+            zero = first_zero(g, START if not slides or abs(g(0.0)) <= AT_REST else 0.0)
+            if zero is None and slides and g(1.0) * event_function["sense"] < -WRONG:
+                zero = early_zero(g, float(event_function["sense"]))
+            if zero is not None:
+                found.append((zero, n))
         return min(found, default=None)
 
     def change(self, stepper: Stepper, state: State, event_function: int) -> list[Event]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import numpy as np
 from scipy.optimize import brentq
@@ -11,8 +12,8 @@ from mbplugin.model.spatial import Array
 
 #: Zeros closer to the start of a step than this fraction belong to the step before.
 START = 1e-9
-#: Where a quantity is no polynomial, it is looked at this often in a step.
-_LOOKS = 12
+#: Where a quantity is no polynomial, it is looked at in these fractions of a step.
+LOOKS = tuple(np.linspace(0.0, 1.0, 13).tolist())
 
 
 def polynomial_zeros(coefficients: Array) -> list[float]:
@@ -33,21 +34,30 @@ def _may_vanish(coefficients: Array) -> bool:
 
 def function_zeros(g: Callable[[float], float], start: float = START) -> list[float]:
     """Return the fractions in (``start``, 1] between which g changes sign, refined by bisection."""
-    looks = np.linspace(0.0, 1.0, _LOOKS + 1)
-    values = [g(float(f)) for f in looks]
-    found = []
-    for k in range(_LOOKS):
-        a, b = values[k], values[k + 1]
+    return list(_zeros(g, start))
+
+
+def first_zero(g: Callable[[float], float], start: float = START) -> float | None:
+    """Return the first of the fractions in (``start``, 1] at which g changes sign; None where none."""
+    return next(_zeros(g, start), None)
+
+
+def _zeros(g: Callable[[float], float], start: float) -> Iterator[float]:
+    values = [g(f) for f in LOOKS]
+    for (low, a), (high, b) in pairwise(zip(LOOKS, values, strict=True)):
         if b == 0.0:
-            found.append(float(looks[k + 1]))
+            zero = high
         elif a * b < 0:
-            found.append(float(brentq(g, looks[k], looks[k + 1], xtol=1e-14)))
-    return [f for f in found if f > start]
+            zero = float(brentq(g, low, high, xtol=1e-14))
+        else:
+            continue
+        if zero > start:
+            yield zero
 
 
 def early_zero(g: Callable[[float], float], sense: float) -> float:
     """Return the fraction at which g, zero at first, turns from its sense to the other, before all looks."""
-    high = 1.0 / _LOOKS
+    high: float = LOOKS[1]
     while high > START:
         low = 0.25 * high
         if g(low) * sense > 0.0:

@@ -54,7 +54,8 @@ class Step:
 
     def at(self, fraction: float) -> tuple[Array, Array]:
         """Return increment x (nv,) and rates (nv,) at a fraction of the step."""
-        x, qd = np.tensordot(fraction ** np.arange(len(self.polynomial)), self.polynomial, axes=1)
+        powers = fraction ** np.arange(len(self.polynomial))
+        x, qd = (powers @ self.polynomial.reshape(len(powers), -1)).reshape(2, -1)
         return x, qd
 
 
