@@ -71,7 +71,7 @@ def test_a_cluster_of_two_gives_the_same_table(tmp_path: Path) -> None:
 def test_killed_in_the_middle_it_goes_on(tmp_path: Path) -> None:
     whole = sweep(plan(400, 4), tmp_path / "whole", jobs=1)
     code = (
-        "import sys; sys.path.insert(0, 'tests')\n"
+        "import sys; sys.path[:0] = ['tests/stopping', 'tests/support']\n"
         "from test_sweep import plan\n"
         "from mbplugin.stopping.sweep.run import sweep\n"
         f"sweep(plan(400, 4), {str(tmp_path / 'cut')!r}, jobs=1)\n"

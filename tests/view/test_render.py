@@ -165,7 +165,7 @@ def test_a_ghost_behind_is_hidden(lift: float) -> None:
     q = np.zeros(3)
     replayed = Replay("lift", np.array([0.0, 1.0]), np.array([q, q]), 1.0, {"naive": q + lift})
     with Renderer(picture(mech), SIZE, (0.0, -89.0), replayed) as renderer:
-        robot = renderer._compiled_store(renderer._stage).depth < 1e8
+        robot = renderer._layer(renderer._stage).depth < 1e8
         both = renderer._composed().astype(int)
         renderer._clear = []
         changed = np.abs(both - renderer._composed()).max(axis=2) > 0
