@@ -1,6 +1,7 @@
 # Everything sets itself up: `make demo` and `make test` work in a fresh clone. The environment is .venv here.
 #   make demo       lint PyBullet's Minitaur: the verdict on the terminal, a page to mail in out/minitaur.html
 #   make test       ruff, mypy and the tests
+#   make test-long  what takes longer than the loop of a day: the commands of the guides, attacks, large models
 #   make test-all   the same with the slow sweeps, the robots of example-robot-data and a browser
 #   make lowest     the core tests with the lowest version of every dependency, in an environment of its own
 #   make lint       ruff and mypy only
@@ -22,7 +23,7 @@ PYTHONS := $(or $(PYTHON),python3.11 python3.10 python3 python3.12 python3.13 py
 # another environment or a user's settings must not leak into this one
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET
 
-.PHONY: demo test test-all lowest browser lint docs viewer schemas fuzz bench clean
+.PHONY: demo test test-long test-all lowest browser lint docs viewer schemas fuzz bench clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/core.stamp
@@ -34,7 +35,10 @@ demo: $(VENV)/core.stamp
 	@echo "The same to look at and to mail, the robot in 3D: out/minitaur.html"
 
 test: lint
-	$(BIN)/python -m pytest -n 2 -m "not slow and not robots"
+	$(BIN)/python -m pytest -n 2 -m "not long and not slow and not robots"
+
+test-long: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -n 2 -m "long and not slow and not robots"
 
 test-all: browser $(VENV)/all.stamp lint
 	$(BIN)/python -m pytest -n 2

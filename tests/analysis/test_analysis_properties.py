@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 import scipy.linalg
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -54,6 +55,7 @@ def test_perturbed_multipliers_move_only_non_unique_reactions(case):
         assert bool(np.abs(force).max(initial=0.0) > 1e-7) is not v.unique, v.name
 
 
+@pytest.mark.long
 @profile
 @given(mechanisms, st.sampled_from([1e-3, 1e3]))
 def test_units_do_not_matter(case, factor):
@@ -74,6 +76,7 @@ def test_units_do_not_matter(case, factor):
         np.testing.assert_allclose(ours.spectrum.relative, theirs.spectrum.relative, atol=1e-9)
 
 
+@pytest.mark.long
 @profile
 @given(mechanisms, st.integers(0, 1000))
 def test_place_in_the_world_does_not_matter(case, seed):
@@ -85,6 +88,7 @@ def test_place_in_the_world_does_not_matter(case, seed):
     assert verdicts(analyzed(moved(mech, X), q)) == verdicts(analysis)
 
 
+@pytest.mark.long
 @profile
 @given(mechanisms)
 def test_names_do_not_matter(case):
@@ -108,6 +112,7 @@ def test_order_and_the_choice_of_cut_joints_do_not_matter(case, seed):
     assert verdicts(again) == verdicts(analysis)
 
 
+@pytest.mark.long
 @profile
 @given(mechanisms)
 def test_a_pendulum_leaves_p_and_all_old_verdicts(case):
@@ -123,6 +128,7 @@ def test_a_pendulum_leaves_p_and_all_old_verdicts(case):
     assert len(poses.p_WL) + 2 == len(after.mechanism.bodies)
 
 
+@pytest.mark.long
 @profile
 @given(mechanisms)
 def test_gearing_twice_adds_one_redundancy_and_nothing_else(case):

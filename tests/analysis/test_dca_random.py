@@ -108,6 +108,7 @@ def whole(analysis):
     }
 
 
+@pytest.mark.long
 @profile
 @given(cases, st.sampled_from([None, None, "xy"]))
 def test_decided_pairs_agree_with_the_left_null_space(case, planar):
@@ -128,6 +129,7 @@ def test_decided_pairs_agree_with_the_left_null_space(case, planar):
             assert told[c.name] in (None, c.unique), (v.name, c.name)
 
 
+@pytest.mark.long
 @profile
 @given(cases, st.sampled_from([None, None, "xy"]))
 def test_the_extension_decides_everything_and_agrees(case, planar):

@@ -36,6 +36,7 @@ def run(chosen: list) -> tuple[Counter, list[str]]:
     return counts, wrong
 
 
+@pytest.mark.long
 def test_some_verdicts_do_not_change(tmp_path: Path) -> None:
     chosen = cases(sources(tmp_path))[::PART]
     assert {case.transformation for case in chosen} == set(TRANSFORMATIONS)

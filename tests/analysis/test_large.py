@@ -78,6 +78,7 @@ def lint(file: Path, text: str, *options: str, seconds: int = 20) -> dict:
     return json.loads(target.read_text())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shape", ["chain", "star"])
 def test_ten_thousand_links(tmp_path: Path, shape: str) -> None:
     text = tree(10_000, (lambda k: k - 1) if shape == "chain" else lambda k: 0)
@@ -87,6 +88,7 @@ def test_ten_thousand_links(tmp_path: Path, shape: str) -> None:
     assert len(document["constraints"]) == 10_000
 
 
+@pytest.mark.long
 def test_ten_thousand_rows_that_close_loops(tmp_path: Path) -> None:
     document = lint(tmp_path / "windows.sdf", windows(500), seconds=40)
     assert document["model"]["rows"] == 10_000 and document["model"]["closures"] == 500

@@ -31,6 +31,7 @@ def test_an_open_chain_of_2000_distances_has_no_redundancy_at_any_tolerance():
     assert analysis.dof == 5 * 2000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [4, 50, 1000])
 def test_a_planar_ring_has_three_redundant_constraints(n):
     mech, q = ring(n)
@@ -46,6 +47,7 @@ def test_a_chain_of_1000_links_has_no_redundancy():
     assert analyze_mechanism(mech, q).degree_of_redundancy == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("pair_type", "p"), [("cylindrical", 2), ("spherical", 1), ("universal", 2)])
 def test_one_weaker_pair_in_a_ring_of_1000_is_seen(pair_type, p):
     mech, q = ring(1000)

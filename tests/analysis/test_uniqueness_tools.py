@@ -40,6 +40,7 @@ def test_every_tool_knows_the_published_mechanisms(asset, non_unique, method):
     assert {b.name for b in analysis.bodies if not b.may_stay_rigid} >= {"1", "2", "3"}
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(mechanisms)
 def test_all_tools_agree_on_random_mechanisms(case):
@@ -51,6 +52,7 @@ def test_all_tools_agree_on_random_mechanisms(case):
         assert other.constraints == reference.constraints, method
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(mechanisms)
 def test_a_mechanism_judged_as_if_it_were_large_gets_the_same_verdict(case):
@@ -90,6 +92,7 @@ def test_elimination_finds_rank_and_null_space_of_a_sparse_matrix(seed):
     np.testing.assert_allclose(mu.T @ mu, np.eye(found.redundancy), atol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [30, 300])
 def test_coupled_four_bars_have_three_redundant_constraints_each(n):
     mech, q = coupled_four_bars(n)

@@ -204,6 +204,7 @@ def test_stdin_that_is_no_model() -> None:
     assert_refused(call("lint", "-", stdin=b"<robot>"), "<stdin>")
 
 
+@pytest.mark.long
 def test_process_survives_what_kills_pybullet(tmp_path: Path) -> None:
     """Two roots, a loop of parents, two joints with one child: PyBullet ends with SIGSEGV on these."""
     cycle = joint("").replace('name="j"', 'name="k"').replace('"a"', '"x"').replace('"b"', '"a"')

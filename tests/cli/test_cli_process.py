@@ -29,6 +29,7 @@ def test_ascii_terminal_does_not_break_the_text() -> None:
     assert "redundant" in outcome.out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
 def test_closed_stdout_ends_quietly(unbuffered: str) -> None:
     # more than a pipe holds, so that writing fails while the reader is gone

@@ -72,6 +72,7 @@ def flipped(content: bytes) -> bytes:
     return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "damage",
     [lambda c: b"", lambda c: c[: len(c) // 2], lambda c: c[:10], flipped, lambda c: b"\x80" * len(c)],

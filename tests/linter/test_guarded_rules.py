@@ -115,6 +115,7 @@ def test_in_several_processes_a_rule_is_stopped_too(tmp_path: Path) -> None:
     assert len(said) == 2 and all(text.endswith("it was stopped after 1 s") for text in said)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rule", ["HangsInC", "Hardened"])
 def test_a_rule_that_cannot_be_stopped_ends_the_process(rule: str, tmp_path: Path) -> None:
     env = with_rules(tmp_path, f"rules:{rule}")
@@ -140,6 +141,7 @@ def test_a_time_that_means_nothing_is_refused(seconds: str, tmp_path: Path) -> N
     assert outcome.code == 2 and "--rule-seconds is" in outcome.err and "Traceback" not in outcome.err
 
 
+@pytest.mark.long
 def test_in_several_processes_every_file_is_told(tmp_path: Path) -> None:
     env = with_rules(tmp_path, "rules:Dies")
     outcome = call_process("lint", DOOR_1, DOOR_2, "--jobs", "2", "--output-format", "json", **env)
@@ -161,6 +163,7 @@ def test_no_text_of_a_plugin_begins_a_line(output_format: str, tmp_path: Path) -
     assert "\x1b" not in text
 
 
+@pytest.mark.long
 def test_exit_codes_pass_through(tmp_path: Path) -> None:
     """The process that watches adds nothing of its own."""
     env = with_rules(tmp_path, "rules:Finds")

@@ -113,6 +113,7 @@ def robots(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("output_format", ["text", "json", "sarif", "github", "junit"])
 def test_processes_change_nothing(output_format: str, robots: Path) -> None:
     def lint(count: str) -> tuple[int, str]:
@@ -192,6 +193,7 @@ def in_process(*arguments: str, **environment: str) -> dict[str, Any]:
     return {Path(run["source"]).stem: [f["code"] for f in run["findings"]] for run in runs}
 
 
+@pytest.mark.long
 def test_a_killed_process_is_told_for_its_file_and_the_others_are_linted(
     deadly: dict[str, str], tmp_path: Path
 ) -> None:

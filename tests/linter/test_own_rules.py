@@ -132,6 +132,7 @@ def test_a_broken_contract_is_told(plugins: dict[str, str]) -> None:
     assert set(told) == {"raises"}
 
 
+@pytest.mark.long
 def test_exit_codes_with_plugins(plugins: dict[str, str]) -> None:
     # a verdict without one of its rules is none
     assert call_process("lint", DOOR_1, **plugins).code == 2

@@ -77,6 +77,7 @@ def test_scenes_are_collected_and_what_is_excluded_is_not(repository: Path) -> N
     assert outcomes(session(repository, "--mbplugin", "robots/gripper.urdf")) == {"failed": 1}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
 def test_ignores_hold_and_unused_ones_are_told(workers: list[str], repository: Path) -> None:
     with (repository / "mbplugin.toml").open("a") as config:

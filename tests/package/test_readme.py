@@ -33,7 +33,22 @@ def workplace(tmp_path: Path) -> Path:
     return pages.furnish(tmp_path)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+#: Pages whose commands take longer than a few seconds.
+LONG = (
+    "README.md",
+    "crosscheck.md",
+    "estop.md",
+    "locking.md",
+    "motion.md",
+    "report.md",
+    "tutorial.md",
+    "view.md",
+)
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(p, marks=pytest.mark.long if p.name in LONG else (), id=p.name) for p in PAGES]
+)
 def test_page(page: Path, workplace: Path) -> None:
     assert pages.run_page(page, workplace) == page.read_text(encoding="utf-8").count("\n```") / 2
 
@@ -112,6 +127,7 @@ def test_the_scene_of_the_readme_is_the_verdict_above_it(workplace: Path) -> Non
     assert (report.analysis.degree_of_redundancy, report.analysis.dof) == (3, 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
 def test_example(script: Path, tmp_path: Path) -> None:
     done = subprocess.run(

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import pytest
 from lxml import etree, html
 
 import mbplugin as mb
@@ -28,6 +29,7 @@ LOADED = "//script/@src | //img/@src | //link[@rel='stylesheet' or @rel='icon' o
 Page = etree._Element
 
 
+@pytest.mark.long
 def test_the_site(tmp_path: Path) -> None:
     site = tmp_path / "site"
     build(site, tmp_path)

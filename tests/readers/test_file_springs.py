@@ -114,6 +114,7 @@ def test_references_are_in_the_units_of_the_compiler_and_classes_count() -> None
     assert springs["b1"].stiffness == 3 and springs["b1"].rest == pytest.approx(radians(-25))
 
 
+@pytest.mark.long
 def test_springs_of_a_model_with_an_equality_enter_its_accelerations() -> None:
     scene = load(FINGER)
     q, zero = scene.state.q, np.zeros(3)

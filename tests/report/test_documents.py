@@ -178,6 +178,7 @@ def kinds_and_outcomes(documents: Iterable[Any]) -> tuple[set[str], set[str]]:
     return {event["kind"] for one in told for event in one["events"]}, {one["outcome"] for one in told}
 
 
+@pytest.mark.long
 def test_every_kind_and_outcome_of_a_motion_follows_the_schema() -> None:
     documents = []
     for name, make in MOTIONS.items():

@@ -60,6 +60,7 @@ def test_numbers_that_no_machine_has_are_refused(
     assert time.process_time() - begun < 10
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "more",
     [

@@ -31,6 +31,7 @@ def ended_early(done: Outcome, duration: float) -> None:
     assert 0 < found["time"][-1] < duration and len(found["time"]) > 10
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", ["spring", "locks", "rate"])
 def test_a_run_without_end_ends_with_its_budget(case: str, tmp_path: Path) -> None:
     scene = tmp_path / "stiff.scene.toml"
@@ -47,6 +48,7 @@ def test_a_run_without_end_ends_with_its_budget(case: str, tmp_path: Path) -> No
     assert time.monotonic() - begun < 100
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -68,6 +70,7 @@ def test_a_request_that_means_nothing_is_refused(arguments: tuple[str, ...], sai
     assert Path(BAR).read_bytes() == before
 
 
+@pytest.mark.long
 def test_a_stop_without_time_says_why_it_has_not_stopped() -> None:
     done = call_process("estop", ARM, "--duration", "1e-12", "--output-format", "json")
     found = json.loads(done.out)

@@ -18,6 +18,7 @@ from fuzz.target import failure_of, write_input
 SECONDS = 60.0
 
 
+@pytest.mark.long
 def test_a_minute_of_mutated_models_is_read_or_refused(tmp_path: Path) -> None:
     result = run_campaign(11, Limits(seconds=SECONDS), tmp_path)
     assert not result.failures, result.text()

@@ -124,6 +124,7 @@ READ = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", READ)
 def test_read_in_no_time(case: str, tmp_path: Path) -> None:
     (tmp_path / "r.urdf").write_text(READ[case])
@@ -132,6 +133,7 @@ def test_read_in_no_time(case: str, tmp_path: Path) -> None:
     assert time.process_time() - start < 10.0
 
 
+@pytest.mark.long
 def test_includes_that_double_thirty_times_are_given_up(tmp_path: Path) -> None:
     def model(inner: str) -> str:
         return f'<sdf version="1.9"><model name="m">{inner}</model></sdf>'
@@ -144,6 +146,7 @@ def test_includes_that_double_thirty_times_are_given_up(tmp_path: Path) -> None:
         load(tmp_path / "0.sdf")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("yaml", "said"),
     [

@@ -79,6 +79,7 @@ def test_the_attack_works(folders: tuple[Path, Path]) -> None:
     assert done.stdout.split() == ["red", "1"]
 
 
+@pytest.mark.long
 def test_a_picture_is_drawn_as_anywhere_else(folders: tuple[Path, Path], script: Path) -> None:
     pytest.importorskip("matplotlib")
     pictures = []
@@ -89,6 +90,7 @@ def test_a_picture_is_drawn_as_anywhere_else(folders: tuple[Path, Path], script:
     assert pictures[0] == pictures[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "command",
     [
@@ -108,6 +110,7 @@ def test_a_command_prints_what_it_prints_anywhere_else(
     assert without_clock(attacked.out) == without_clock(clean.out)
 
 
+@pytest.mark.long
 def test_processes_of_a_sweep_find_none_either(folders: tuple[Path, Path], script: Path) -> None:
     for module in ("joblib", "pyarrow"):
         pytest.importorskip(module)

@@ -33,6 +33,7 @@ def test_seed_and_number_alone_decide_a_case() -> None:
     assert case(4, 5) != case(3, 5)
 
 
+@pytest.mark.long
 def test_every_command_and_every_format_comes() -> None:
     cases = [case(1, number) for number in range(1500)]
     assert {one.arguments[0] for one in cases} == set(COMMANDS)
@@ -58,6 +59,7 @@ def test_no_command_of_the_program_is_left_out() -> None:
     assert commands == set(COMMANDS)
 
 
+@pytest.mark.long
 def test_many_cases_are_what_their_author_meant(tmp_path: Path) -> None:
     """A campaign whose cases are all refused at the first word would show nothing."""
     ends = []

@@ -93,6 +93,7 @@ def test_the_attack_works(folder: Folder) -> None:
     assert folder.marked == {"random"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command[:1] + command[-2:]))
 def test_the_console_script_imports_nothing(command: tuple[str, ...], folder: Folder, tmp_path: Path) -> None:
     for word in command:
@@ -112,6 +113,7 @@ def test_the_console_script_imports_nothing(command: tuple[str, ...], folder: Fo
         assert outcome.code in (0, 1), outcome.err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", COMMANDS[:2], ids=["lint", "crosscheck"])
 def test_python_m_imports_nothing_after_its_start(command: tuple[str, ...], folder: Folder) -> None:
     """What ``python -m`` and the package itself import first cannot be helped: docs/trust.md names it."""
@@ -125,6 +127,7 @@ def test_python_m_imports_nothing_after_its_start(command: tuple[str, ...], fold
     assert outcome.code in (0, 1), outcome.err
 
 
+@pytest.mark.long
 def test_an_empty_entry_of_pythonpath_is_not_the_working_folder(folder: Folder) -> None:
     """``export PYTHONPATH=/some/folder:$PYTHONPATH`` leaves one where the variable was not set."""
     folder.keep("numpy", "random", "pybullet", "multiprocessing", "lxml", "pickle")

@@ -61,6 +61,7 @@ def owned(folder: Path) -> bool:
     return any(folder.parent.parent.rglob("OWNED"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("file", "place", "word"),
     [
@@ -93,6 +94,7 @@ def test_an_attack_is_refused_with_its_line(folder: Path, file: str, place: str,
     assert f"{finding['file']}{line}".endswith(place)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("file", "word"),
     [
@@ -119,12 +121,14 @@ def test_a_folder_run_goes_on(folder: Path) -> None:
     assert [finding["code"] for finding in named["findings"]] == ["MB914"]
 
 
+@pytest.mark.long
 def test_pytest_collects_it_and_runs_nothing(folder: Path) -> None:
     arguments = ["--mbplugin", "-q", "."]
     done = run(folder, *arguments, module="pytest")
     assert done.returncode == 1 and "MB914" in done.stdout and not owned(folder)
 
 
+@pytest.mark.long
 def test_who_is_asked_by_name_allows_it(folder: Path) -> None:
     (folder / "mbplugin.toml").write_text("[xacro]\nunsafe = true\n")
     # one that lies beside the model allows nothing
@@ -141,6 +145,7 @@ def test_who_is_asked_by_name_allows_it(folder: Path) -> None:
     assert owned(folder)
 
 
+@pytest.mark.long
 def test_a_found_configuration_opens_no_folder_outside(folder: Path) -> None:
     (folder / "mbplugin.toml").write_text('package-dirs = ["../../outside"]\n')
     done = run(folder, "lint", "yaml_outside.xacro")

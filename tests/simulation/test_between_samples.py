@@ -235,6 +235,7 @@ def test_a_sample_is_that_sample(name: str) -> None:
     assert (again.resample(times[:1]).q == motion.q[few][:1]).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MOTIONS)
 def test_it_is_the_motion_of_small_steps(name: str) -> None:
     """The error of a coarse run at a fine run's samples is that of its own samples, not more."""
@@ -252,6 +253,7 @@ def test_it_is_the_motion_of_small_steps(name: str) -> None:
     assert np.abs(made.qdd - exact.qdd[at]).max() < 4 * size * tolerance
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MOTIONS)
 def test_rates_and_accelerations_are_derivatives(name: str) -> None:
     motion, step = motion_of(name), 1e-5
@@ -308,6 +310,7 @@ def _twists(mech: Mechanism, q: Array, qd: Array) -> Array:
     return np.asarray(velocity_transformation(mech, forward(mech, q)) @ qd)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("integrator", ["dop853", "rk4", "variational"])
 @pytest.mark.parametrize("make", [tumbling, free_loop, braked_arm, profiled])
 def test_samples_are_the_motion_between_steps(make: Made, integrator: str) -> None:

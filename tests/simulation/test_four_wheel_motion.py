@@ -66,6 +66,7 @@ def assert_one_motion(duration: float) -> None:
         assert other.q == pytest.approx(reference.q, abs=1e-8), dropped
 
 
+@pytest.mark.long
 def test_four_eliminations_give_one_motion() -> None:
     assert_one_motion(0.2)
 

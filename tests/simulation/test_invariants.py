@@ -184,6 +184,7 @@ WRONG: dict[str, tuple[Any, Callable[[Looked], None], str]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_number_is_seen(name: str, stopping: Trajectory) -> None:
     change, invariant, text = WRONG[name]

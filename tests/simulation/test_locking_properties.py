@@ -110,6 +110,7 @@ def test_energy_is_lost_and_free_momenta_stay(instant: Instant) -> None:
     assert same(H.T @ equations.M @ found.jump, np.zeros(H.shape[1]), momentum, 1e-12)
 
 
+@pytest.mark.long
 @quickly
 @given(drawn)
 def test_any_order_at_one_instant_is_all_at_once(instant: Instant) -> None:

@@ -136,6 +136,7 @@ def test_spatial_slider_crank_starts_as_published_and_keeps_its_energy() -> None
     assert slider == pytest.approx(0.24, abs=1e-12)
 
 
+@pytest.mark.long
 def test_spatial_slider_crank_in_absolute_coordinates() -> None:
     mech, q = spatial_slider_crank()
     options = {"q0": q, "qd0": {"A": 6.0}, "rtol": 1e-10, "atol": 1e-12}

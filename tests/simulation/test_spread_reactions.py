@@ -99,6 +99,7 @@ def test_the_minimum_norm_is_taken_over_the_rows_of_the_coordinates(formulation:
     assert abs(joint.multipliers("W1")[-1, 0] - moved.multipliers("W1")[-1, 0]) > 0.1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_dropped_rows_carry_nothing(coordinates: str) -> None:
     moved = motion(coordinates=coordinates, dropped=(18, 21))
@@ -120,6 +121,7 @@ def test_rows_of_the_tree_can_be_dropped_in_absolute_coordinates() -> None:
     assert told(moved, 9) @ C == pytest.approx(forces, abs=1e-6)
 
 
+@pytest.mark.long
 def test_unique_reactions_do_not_depend_on_the_way() -> None:
     ways: list[dict[str, Any]] = [
         {},

@@ -114,6 +114,7 @@ def test_a_crank_rocker_sticks_and_slips_as_in_the_second_program(case: Case) ->
     require_same(case)
 
 
+@pytest.mark.long
 def test_the_arms_stick_slip_and_are_braked_at_one_instant() -> None:
     """The cases above are not tame ones."""
     kinds: Counter[str] = Counter()

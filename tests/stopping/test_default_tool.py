@@ -43,6 +43,7 @@ FINGERS = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("hand", [(), (("tcp", "fixed", "hand", "tool0"),)])
 def test_the_tool_of_a_gripper_robot_is_its_hand(hand: tuple[tuple[str, ...], ...], tmp_path: Path) -> None:
     path = tmp_path / "gripper.urdf"

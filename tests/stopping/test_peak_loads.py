@@ -181,6 +181,7 @@ def test_an_arm_by_newton_and_euler(category: int) -> None:
         assert not bearing[:, 5].any()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("category", [1, 2])
 def test_peaks_of_ramps_by_newton_and_euler(category: int) -> None:
     """The motion of a led arm is known by hand, and so are its peaks: from a fine grid of both sides."""
@@ -296,6 +297,7 @@ def test_a_brake_keeps_its_sense_until_the_joint_rests() -> None:
     assert forces.brake[after] == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.long
 def test_reports_tell_bearing_drive_and_brake() -> None:
     options = ("estop", str(ARM), "--base", "fixed", "--qd", "j1=1.5,j2=-1.2", "--category", "2")
     schema = json.loads(call("schema", "estop").out)

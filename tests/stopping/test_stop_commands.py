@@ -27,6 +27,7 @@ def test_a_stop_follows_its_schema(category: str) -> None:
     assert found["q_end"]["lbr_iiwa_joint_2"] == pytest.approx(0.5, abs=0.01)
 
 
+@pytest.mark.long
 def test_a_table_follows_its_schema_and_files(tmp_path: Path) -> None:
     outcome = call(*TABLE, "--output-format", "json")
     jsonschema.validate(json.loads(outcome.out), json.loads(call("schema", "stop-table").out))

@@ -44,6 +44,7 @@ def test_every_stop_is_its_own() -> None:
     assert 64 <= min(torques) < 70 and 90 < max(torques) <= 96
 
 
+@pytest.mark.long
 def test_one_process_and_two_give_the_same_table(tmp_path: Path) -> None:
     one = sweep(plan(), tmp_path / "one", jobs=1)
     two = sweep(plan(), tmp_path / "two", jobs=2)
@@ -55,6 +56,7 @@ def test_one_process_and_two_give_the_same_table(tmp_path: Path) -> None:
     assert times[one.worst["time"]] == times[rested].max()
 
 
+@pytest.mark.long
 def test_a_cluster_of_two_gives_the_same_table(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     one = sweep(plan(), tmp_path / "one", jobs=1)

@@ -171,6 +171,7 @@ def test_a_cluster_of_this_machine_gives_the_same_files(
     assert table_in(tmp_path / "one") == table_in(tmp_path / "two")
 
 
+@pytest.mark.long
 def test_an_interrupted_sweep_goes_on(scene: str, tmp_path: Path) -> None:
     out = tmp_path / "stops"
     command = ("sweep", scene, "--out", str(out), "--number", "20000", *STATE, *VARIED)

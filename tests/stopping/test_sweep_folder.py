@@ -148,6 +148,7 @@ def test_a_part_that_does_not_fit_is_named_and_computed_again(
     assert [file["file"] for file in document["replaced"]] == ["part-000001.parquet"]
 
 
+@pytest.mark.long
 def test_parts_that_changed_places_are_both_computed_again(finished: Path, copy: Path) -> None:
     first, second = part(copy / "stops", 0), part(copy / "stops", 1)
     first.rename(copy / "aside")
@@ -191,6 +192,7 @@ def test_another_sweep_is_not_overwritten_because_its_note_is_gone(note: str | N
     assert rows(copy / "stops") == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["sweep.json", "part-000001.parquet"])
 def test_what_is_no_file_is_refused(name: str, copy: Path) -> None:
     """A folder in its place cannot be replaced; a pipe is never opened, or it would wait for ever."""
@@ -209,6 +211,7 @@ def little_room() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_full_disk_is_one_sentence(jobs: str, finished: Path, tmp_path: Path) -> None:
     arguments = (*command(finished / "arm.scene.toml", tmp_path / "stops")[:-1], jobs)

@@ -124,6 +124,7 @@ def assert_repeats(row: dict[str, Any]) -> None:
         assert not travel or joint["time"] == pytest.approx(time, rel=2e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shoulder", [45, 4])
 def test_every_row_is_one_command(scene: str, shoulder: int) -> None:
     """With 4 N·m the shoulder lets the arm swing down and back."""
@@ -145,12 +146,14 @@ def test_the_command_states_what_the_table_was_told(scene: str) -> None:
         assert_repeats(row)
 
 
+@pytest.mark.long
 def test_rows_of_an_arm_with_six_joints() -> None:
     rows = rows_of(str(ASSETS / "arm_6r.scene.toml"), "--payload", "5")
     for row in (*rows[:3], *rows[3::21]):
         assert_repeats(row)
 
 
+@pytest.mark.long
 def test_the_ur5_elbow_pulls_the_shoulder_along() -> None:
     """The elbow rests after 23 ms, the arm after 288 ms: the shoulder slips (found by other programs)."""
     try:
