@@ -4,19 +4,19 @@ What it does
 ------------
 Compares the static torque of every brake of a scene (wear included) with the torque of gravity on its
 joint, payloads and springs included, at the scene's pose and at poses sampled within the limits. Joints of
-loops are left out: their loads are shared.
+loops are omitted, because they share their loads.
 
 Why it matters
 --------------
-Where gravity wins, an arm without power sinks, or slips back after a stop that looked complete.
+If gravity is stronger, an arm sinks after power-off, or slips back after a stop that seemed complete.
 
 Example
 -------
-A shoulder brake of 20 N·m under a forearm and payload that pull with 31 N·m when stretched out.
+A shoulder brake of 20 N·m under a forearm and payload with a gravity torque of 31 N·m when stretched out.
 
 Remedy
 ------
-State the real static torque, or keep the arm out of these poses; ``mbplugin estop`` tells how far it
+State the real static torque, or keep the arm out of these poses; ``mbplugin estop`` computes how far it
 slips.
 
 References

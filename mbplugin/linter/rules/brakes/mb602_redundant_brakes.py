@@ -1,18 +1,18 @@
-"""The brakes of a scene close a redundant set: not every brake's share of a shock is determined.
+"""The brakes of a scene are redundant constraints: their impulses and holding torques are non-unique.
 
 What it does
 ------------
-Locks all braked joints at once and compares the degree of redundancy with that of the open mechanism.
+Locks all braked joints at once and compares the degree of redundancy with that of the mechanism with released brakes.
 
 Why it matters
 --------------
-When all brakes grip, the motion that remains is unique, but the impulses and holding torques are not:
-how the brakes share them depends on stiffness and on which one grips first. Sizing one brake by a rigid
-model is then a guess.
+With all brakes engaged, the remaining motion is unique, but the impulses and holding torques are not:
+the shares of the brakes depend on stiffness and on the order in which they engage. A rigid model is then
+no basis for the dimensions of a single brake.
 
 Example
 -------
-Brakes on both cranks of a four-bar; two arms that hold one part with all their joints braked.
+Brakes on both cranks of a four-bar; two arms that hold one part, with brakes on all their joints.
 
 Remedy
 ------
@@ -20,7 +20,7 @@ Brake as many joints as the mechanism has degrees of freedom, or state the stiff
 
 References
 ----------
-mueller2026, sections 3 and 8: redundant activation is left open there; wojtyra2013, section 3.
+mueller2026, sections 3 and 8: redundant activation is not treated there; wojtyra2013, section 3.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A brake states no torque: stops are computed with the effort limit in its place.
+"""A brake states no torque: stops are computed with the effort limit instead.
 
 What it does
 ------------
@@ -6,8 +6,8 @@ Lists the brakes of a scene without ``torque``.
 
 Why it matters
 --------------
-The effort limit is what a drive can do, not what its brake does; they may differ by a factor of two, and
-stopping times with them.
+The effort limit belongs to the drive, not to its brake; the two may differ by a factor of two, and so do the
+stopping times.
 
 Example
 -------
@@ -15,11 +15,11 @@ Example
 
 Remedy
 ------
-State ``torque`` from the data sheet, and ``static_torque`` where it is another one.
+State ``torque`` from the data sheet, and ``static_torque`` if it is different.
 
 References
 ----------
-IEC 60204-1: stop categories; the data are the maker's.
+IEC 60204-1: stop categories; the brake data come from the manufacturer.
 """
 
 from __future__ import annotations

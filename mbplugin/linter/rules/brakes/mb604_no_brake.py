@@ -3,12 +3,12 @@
 What it does
 ------------
 In a robot whose other joints have brakes or effort limits, lists the joints that can move, have an effort
-limit of 0 and no ``[[brake]]``. Joints that are locked, or that a mimic or gear moves, are left out.
+limit of 0 and no ``[[brake]]``. Joints that are locked, or moved by a mimic or gear, are omitted.
 
 Why it matters
 --------------
-Where a scene states no brake, a stop takes one that slides with the effort limit. With 0 there is none: the
-joint swings on after the stop. Many files state 0 only because the format asks for a number.
+Without a stated brake, a stop assumes one that slides with the effort limit. With 0 there is none: the
+joint continues to swing after the stop. Many files state 0 only because the format requires a number.
 
 Example
 -------
@@ -16,7 +16,7 @@ Example
 
 Remedy
 ------
-State the effort limit, or a ``[[brake]]`` with its torque in a scene; where the joint is passive, ignore
+State the effort limit, or a ``[[brake]]`` with its torque in a scene; if the joint is passive, ignore
 this rule.
 
 References

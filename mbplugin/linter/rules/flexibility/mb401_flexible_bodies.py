@@ -1,4 +1,4 @@
-"""Bodies that must be modelled as flexible if reactions are to be right.
+"""Some bodies must be modelled as flexible to obtain correct reactions.
 
 What it does
 ------------
@@ -6,12 +6,12 @@ Lists the bodies on which some reaction is not unique. All others may stay rigid
 
 Why it matters
 --------------
-What decides how the load divides among redundant constraints is the compliance of just these bodies; a
-model that keeps one of them rigid gives that body's reactions by accident.
+The compliance of these bodies determines how the load divides among redundant constraints; a
+model with one of them rigid gives arbitrary reactions of that body.
 
 Example
 -------
-In a spatial parallelogram with a fourth rod, the four rods and the platform, but not what hangs on it.
+In a spatial parallelogram with a fourth rod, the four rods and the platform, but not a load attached to it.
 
 Remedy
 ------

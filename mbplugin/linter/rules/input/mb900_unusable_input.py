@@ -2,20 +2,20 @@
 
 What it does
 ------------
-Stops where a reader or the analysis refuses what it was given, and says in one sentence what is wrong,
+Stops if a reader or the analysis cannot use its input; the message states what is wrong,
 where, what was expected and what to do.
 
 Why it matters
 --------------
-Nothing can be said about the mechanism; the exit code is 2.
+The mechanism cannot be analyzed; the exit code is 2.
 
 Example
 -------
-Any refusal that is none of MB901 to MB910.
+Any unusable input that is not covered by MB901 to MB910.
 
 Remedy
 ------
-Follow the sentence.
+Follow the remedy in the message.
 
 References
 ----------

@@ -2,12 +2,12 @@
 
 What it does
 ------------
-Parses the file with entities off, and forgives exactly what PyBullet's parser forgives: text before
+Parses the file with entities disabled, and accepts the same errors as PyBullet's parser: text before
 ``<?xml``, two hyphens in a comment, and prefixes that are not declared.
 
 Why it matters
 --------------
-What stands behind the fault would be lost, and a truncated file would look like a smaller robot.
+Elements after the error would be lost, and a truncated file would look like a smaller robot.
 
 Example
 -------
@@ -15,7 +15,7 @@ Example
 
 Remedy
 ------
-Correct the text at the line named; a truncated file has to be copied again.
+Correct the text at the given line; copy a truncated file again.
 
 References
 ----------

@@ -1,12 +1,12 @@
-"""The file is of no format that can be read.
+"""The format of the file is not supported.
 
 What it does
 ------------
-Looks at the root element, and at the ending where that says nothing.
+Checks the root element, and the file name suffix if the root element is ambiguous.
 
 Why it matters
 --------------
-A reader that guesses would read another robot than the one meant.
+A reader that guesses the format could read another robot.
 
 Example
 -------

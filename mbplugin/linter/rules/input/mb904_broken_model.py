@@ -2,12 +2,12 @@
 
 What it does
 ------------
-Refuses models that contradict themselves: no links, an unknown joint type, a joint without parent or
-child, a link that does not exist, two links of one name.
+Reports models that are inconsistent: no links, an unknown joint type, a joint without parent or
+child, a link that does not exist, two links with the same name.
 
 Why it matters
 --------------
-Any repair would be a guess at the robot; PyBullet ends the process on several of these.
+Any automatic repair would be a guess; PyBullet ends the process on several of these.
 
 Example
 -------
@@ -15,7 +15,7 @@ Example
 
 Remedy
 ------
-Correct the element named; the sentence lists the names or types that exist.
+Correct the named element; the message lists the existing names or types.
 
 References
 ----------

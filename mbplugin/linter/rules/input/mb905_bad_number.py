@@ -1,12 +1,12 @@
-"""A text is not the finite numbers that belong there.
+"""A value is not the expected number or list of finite numbers.
 
 What it does
 ------------
-Reads every number of the file, counts them, and refuses words, NaN and infinity.
+Reads every number of the file, checks their count, and reports words, NaN and infinity.
 
 Why it matters
 --------------
-One NaN makes every result NaN, and simulators pass it on without a word.
+One NaN makes every result NaN, and simulators propagate it without a warning.
 
 Example
 -------
@@ -14,7 +14,7 @@ Example
 
 Remedy
 ------
-Correct the text at the line named.
+Correct the text at the given line.
 
 References
 ----------

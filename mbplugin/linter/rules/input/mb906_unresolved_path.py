@@ -2,8 +2,8 @@
 
 What it does
 ------------
-Looks beside the model, in the package folders given, on ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, and
-in pybullet_data.
+Searches the folder of the model, the given package folders, ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, and
+pybullet_data.
 
 Why it matters
 --------------
@@ -11,11 +11,11 @@ Parts of the mechanism would be missing.
 
 Example
 -------
-``file = "package://my_robot/arm.urdf"`` in a scene, with the package somewhere else.
+``file = "package://my_robot/arm.urdf"`` in a scene, with the package in another folder.
 
 Remedy
 ------
-Pass ``--package-dir DIR`` with the folder that holds the package, or correct the name.
+Pass ``--package-dir DIR`` with the folder that contains the package, or correct the name.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""A name is that of no body, pair or coordinate.
+"""A name refers to no body, pair or coordinate.
 
 What it does
 ------------
@@ -6,7 +6,7 @@ Resolves every name in closures, couplings, drivers, locks and coordinates.
 
 Why it matters
 --------------
-A closure on the wrong body is another mechanism, so nothing near is taken instead.
+A closure on the wrong body gives another mechanism, so a similar name is never used instead.
 
 Example
 -------
@@ -14,7 +14,7 @@ Example
 
 Remedy
 ------
-Correct the name; the sentence proposes the nearest one.
+Correct the name; the message proposes the nearest one.
 
 References
 ----------

@@ -2,11 +2,11 @@
 
 What it does
 ------------
-Reads the TOML and compares tables, keys and values with the schema; unknown keys are refused.
+Reads the TOML and compares tables, keys and values with the schema; unknown keys are errors.
 
 Why it matters
 --------------
-A key that is silently ignored is a closure that is silently missing.
+If an unknown key were ignored, a closure could be missing without a warning.
 
 Example
 -------
@@ -14,7 +14,7 @@ Example
 
 Remedy
 ------
-Correct the line named; the sentence proposes the nearest key.
+Correct the given line; the message proposes the nearest key.
 
 References
 ----------

@@ -2,7 +2,7 @@
 
 What it does
 ------------
-Asks for an optional package only when a file needs it: MuJoCo for MJCF, a xacro for xacro files.
+Requires an optional package only if a file needs it: MuJoCo for MJCF, xacro for xacro files.
 
 Why it matters
 --------------
@@ -14,7 +14,7 @@ Example
 
 Remedy
 ------
-Install the extra that the sentence names, such as ``pip install mbplugin[mjcf]``.
+Install the extra that the message names, such as ``pip install mbplugin[mjcf]``.
 
 References
 ----------

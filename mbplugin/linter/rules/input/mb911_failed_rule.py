@@ -2,15 +2,15 @@
 
 What it does
 ------------
-Runs every rule by itself. One that raises, or that yields what is no finding of its own, is reported with
-its code, its name and the reason; the traceback is in the evidence. So is one of a plug-in that takes
-longer than ``--rule-seconds`` (60 s) for a file or needs more than 4 GiB. The same for an entry point of the
-group ``mbplugin.rules`` that cannot be imported or breaks the rule contract.
+Runs every rule separately. A rule that raises an exception, or yields anything but findings of its own, is
+reported with its code, its name and the reason; the traceback is in the evidence. The same holds for a plug-in
+rule that takes longer than ``--rule-seconds`` (60 s) for a file or needs more than 4 GiB, and for an entry point
+of the group ``mbplugin.rules`` that cannot be imported or violates the rule contract.
 
 Why it matters
 --------------
-The other rules have run, but what this one would have found is missing: a lint that passed would say too
-much, so the exit code is 2.
+The other rules have run, but the findings of this one are missing: the lint is not
+complete, so the exit code is 2.
 
 Example
 -------
@@ -18,7 +18,7 @@ A rule ``ACME101`` of your own that reads ``analysis.rank`` where the analysis i
 
 Remedy
 ------
-Report the traceback in the JSON to who maintains the rule; until it is mended, ``--ignore`` its code.
+Report the traceback in the JSON to the maintainer of the rule; until it is fixed, ``--ignore`` its code.
 
 References
 ----------

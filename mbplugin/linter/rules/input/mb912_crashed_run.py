@@ -1,13 +1,13 @@
-"""Linting a file failed in a way that nobody foresaw.
+"""Linting a file failed with an unexpected error.
 
 What it does
 ------------
-Lints each file by itself: what goes wrong with one, a process that dies included, is reported for that
+Lints each file separately: an error in one, including the end of its process, is reported for that
 file, and the others are linted.
 
 Why it matters
 --------------
-Nothing is known about this file, so the exit code is 2.
+There is no result for this file, so the exit code is 2.
 
 Example
 -------

@@ -2,17 +2,17 @@
 
 What it does
 ------------
-Compares every ``[[ignore]]`` with what was found in the files it is for. An ignore of a rule that was not
-run, or for files of which none was linted or one was unusable, is not judged.
+Compares every ``[[ignore]]`` with the findings in its files. An ignore is not checked if its rule was not
+run, if none of its files was linted, or if one of them was unusable.
 
 Why it matters
 --------------
-The finding was mended, or the element is called otherwise now; what stays behind would silence a finding
-that nobody has looked at.
+The model was corrected, or the element has a new name; the remaining ignore could suppress a new finding
+without a review.
 
 Example
 -------
-``element = "elbow"`` where the joint is called ``elbow_joint`` since last week.
+``element = "elbow"`` after the joint was renamed to ``elbow_joint``.
 
 Remedy
 ------

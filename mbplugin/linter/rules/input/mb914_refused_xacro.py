@@ -1,4 +1,4 @@
-"""A xacro file has something that is not expanded unless it is allowed.
+"""A xacro file contains an expression that is expanded only with permission.
 
 What it does
 ------------
@@ -9,8 +9,8 @@ dictionaries; calls of xacro's own functions and of methods that only compute; `
 
 Why it matters
 --------------
-xacro evaluates expressions as Python: a file from a stranger could run any program, and put any file or
-environment variable into a report.
+xacro evaluates expressions as Python: a file from an unknown author could run any program, and copy any file
+or environment variable into a report.
 
 Example
 -------
@@ -18,7 +18,7 @@ Example
 
 Remedy
 ------
-Write the value with what is allowed. For a file that you trust as you trust a program:
+Write the value with allowed expressions. For a file that you trust like a program:
 ``--xacro-unsafe``, or ``[xacro] unsafe = true`` in a configuration that is named with ``--config``.
 
 References

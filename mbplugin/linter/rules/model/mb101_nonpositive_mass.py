@@ -3,13 +3,13 @@
 What it does
 ------------
 Reports negative masses, and zero masses of links that have an ``<inertial>``. A zero mass is only a
-note where a fixed joint ties the link to a mass or to the ground and it has no inertia either, and a
-warning at a root link, which PyBullet then holds fixed.
+note if a fixed joint connects the link to a mass or to the ground and its inertia is zero as well. It is a
+warning for a root link, which PyBullet then fixes to the ground.
 
 Why it matters
 --------------
 A body without mass that can move has no equation of motion: the mass matrix is singular, and engines
-put in a mass of their own or return infinite accelerations. A negative one gains energy.
+replace the mass or return infinite accelerations. A body of negative mass gains energy.
 
 Example
 -------

@@ -3,12 +3,12 @@
 What it does
 ------------
 Reports links with mass whose inertia has a negative or a zero principal moment. A zero moment is only
-a note where a fixed joint ties the link to another mass or to the ground.
+a note if a fixed joint connects the link to another mass or to the ground.
 
 Why it matters
 --------------
 The kinetic energy of a real body is positive in every motion. With a negative moment the mass matrix
-is indefinite and a simulation explodes; Bullet sets the whole inertia to zero instead.
+is indefinite and a simulation diverges; Bullet sets the whole inertia to zero instead.
 
 Example
 -------
@@ -17,7 +17,7 @@ Example
 
 Remedy
 ------
-Take the inertia from the CAD system about the centre of mass, and look at the sign convention of its
+Take the inertia from the CAD system about the centre of mass, and check the sign convention of its
 products of inertia.
 
 References

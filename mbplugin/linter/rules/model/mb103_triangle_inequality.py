@@ -1,14 +1,14 @@
-"""The principal moments of a link break the triangle inequality.
+"""The principal moments of a link violate the triangle inequality.
 
 What it does
 ------------
 Reports links whose largest principal moment of inertia exceeds the sum of the other two, by Bullet's
-own criterion: without any tolerance.
+own criterion, which has no tolerance.
 
 Why it matters
 --------------
 No distribution of mass has such an inertia. Bullet sets the inertia of the link to zero ("Bad inertia
-tensor properties"), and its mass matrix is then off by several percent.
+tensor properties"), and its mass matrix then has an error of several percent.
 
 Example
 -------
@@ -16,7 +16,7 @@ Example
 
 Remedy
 ------
-Take the inertia from the CAD system about the centre of mass; where only the last digit is off, write
+Take the inertia from the CAD system about the centre of mass; if only the last digit is wrong, write
 more digits.
 
 References

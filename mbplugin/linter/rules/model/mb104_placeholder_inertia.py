@@ -1,4 +1,4 @@
-"""The inertia of a link is all ones, which nobody measured.
+"""The inertia of a link is a placeholder: all moments are 1 kg·m².
 
 What it does
 ------------
@@ -8,7 +8,7 @@ one finding lists them all.
 Why it matters
 --------------
 A unit inertia belongs to a body of some tens of kilograms and a metre in size. On a small link it
-dominates the mass matrix, and every acceleration and reaction is wrong; PyBullet's default hides it,
+dominates the mass matrix, and every acceleration and reaction is wrong; PyBullet's default hides the error,
 because it computes inertias from the collision shapes.
 
 Example

@@ -2,14 +2,14 @@
 
 What it does
 ------------
-Takes the link's collision shapes (else the visual ones) as solid, of uniform density and of the mass
-stated. Reports a principal moment that differs by more than a factor of 10, and a centre of mass that
+Assumes that the link's collision shapes (else the visual ones) are solid, with uniform density and the stated
+mass. Reports a principal moment that differs by more than a factor of 10, and a centre of mass that
 lies outside the shape's bounding box by more than the size of the box. Meshes that cannot be read, and
-inertias that another rule reports, are passed over.
+inertias that another rule reports, are skipped.
 
 Why it matters
 --------------
-It is a hint at millimetres read as metres, at an inertia about the wrong point, or at a digit lost.
+Frequent causes are millimetres read as metres, an inertia about the wrong point, or a missing digit.
 
 Example
 -------
@@ -17,7 +17,7 @@ A box of 0.1 m and 1 kg with ``ixx="1.67"`` instead of ``0.00167``.
 
 Remedy
 ------
-Compare units and reference point with the CAD system; a hollow link differs honestly, but by less.
+Compare units and reference point with the CAD system; the inertia of a hollow link differs as well, but by less.
 
 References
 ----------

@@ -2,11 +2,11 @@
 
 What it does
 ------------
-Reports ``<axis>`` elements of length zero; the default axis of the format is taken instead.
+Reports ``<axis>`` elements of length zero; the default axis of the format is used instead.
 
 Why it matters
 --------------
-The direction of motion is a guess: Bullet normalises the axis to NaN or takes another one.
+The direction of motion is unknown: Bullet normalises the axis to NaN or uses another one.
 
 Example
 -------

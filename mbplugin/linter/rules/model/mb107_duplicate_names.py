@@ -2,12 +2,12 @@
 
 What it does
 ------------
-Reports joints, models and constraints whose name is taken already; the later one is read with a
-number behind its name.
+Reports joints, models and constraints whose name is already in use; the later one gets a
+number after its name.
 
 Why it matters
 --------------
-Whatever is looked up by name finds the other one: motors, mimics, results.
+A reference by name finds only one of them: motors, mimics, results.
 
 Example
 -------

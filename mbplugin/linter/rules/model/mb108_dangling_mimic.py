@@ -1,13 +1,13 @@
-"""A mimic follows a joint that it cannot follow.
+"""A mimic refers to a joint that it cannot follow.
 
 What it does
 ------------
-Reports ``<mimic>`` elements whose leader does not exist, is the joint itself, or has not one freedom;
-the mimic is left out.
+Reports ``<mimic>`` elements whose leader does not exist, is the joint itself, or does not have exactly one
+freedom; the mimic is omitted.
 
 Why it matters
 --------------
-The mechanism has one coupling less and one degree of freedom more than meant.
+The mechanism has one coupling less and one degree of freedom more than intended.
 
 Example
 -------

@@ -7,8 +7,8 @@ move without any mass fixed to them.
 
 Why it matters
 --------------
-PyBullet gives each of them 1 kg and 1 kg·m² without a word. Here they weigh nothing, and where a
-motion is computed they are lumped with what is fixed to them; a massless body that moves by itself is
+PyBullet gives each of them 1 kg and 1 kg·m² without a warning. Here they have no mass, and for a
+motion they are combined with the bodies fixed to them; a massless body that moves by itself is
 then an error.
 
 Example
@@ -17,12 +17,12 @@ Example
 
 Remedy
 ------
-Nothing, where the link only carries a frame and PyBullet is not used; otherwise write an
+None, if the link only carries a frame and PyBullet is not used; otherwise write an
 ``<inertial>``.
 
 References
 ----------
-URDF: a link without ``<inertial>`` has zero mass; PyBullet's importer disagrees.
+URDF: a link without ``<inertial>`` has zero mass; PyBullet's importer gives it mass.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""The model falls apart into several trees.
+"""The model consists of several trees.
 
 What it does
 ------------
-Reports links besides the first root that are nobody's child.
+Reports links other than the first root that are the child of no joint.
 
 Why it matters
 --------------
-PyBullet ends the process on such a file, and what was meant to hang together does not.
+PyBullet ends the process on such a file, and parts that should be connected are not.
 
 Example
 -------
@@ -14,7 +14,7 @@ A gripper whose ``<joint>`` to the arm is missing.
 
 Remedy
 ------
-Join the other root to the rest, or put the parts into models of their own in a scene.
+Connect the other root with a joint, or put the parts into separate models of a scene.
 
 References
 ----------

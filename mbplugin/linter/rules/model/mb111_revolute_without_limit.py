@@ -2,11 +2,11 @@
 
 What it does
 ------------
-Reports such joints without ``<limit>``; they are taken as unlimited.
+Reports such joints without ``<limit>``; they are read as unlimited.
 
 Why it matters
 --------------
-The specification demands limits there, and PyBullet refuses the file.
+The specification requires limits there, and PyBullet does not load the file.
 
 Example
 -------

@@ -1,9 +1,9 @@
-"""A file marks where a loop closes but not as what.
+"""A file marks the place of a closure but not its type.
 
 What it does
 ------------
 Reports pairs of links ``closing_NAME_1`` and ``closing_NAME_2``, as onshape-to-robot writes them, that
-nothing joins.
+no joint connects.
 
 Why it matters
 --------------
@@ -15,7 +15,7 @@ Example
 
 Remedy
 ------
-Declare the closure in a scene file; the finding has the lines to paste.
+Declare the closure in a scene file; the finding contains the lines to paste.
 
 References
 ----------

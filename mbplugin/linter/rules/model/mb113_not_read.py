@@ -1,13 +1,13 @@
-"""Something in the file is not read as it is written.
+"""Something in the file is not read as written.
 
 What it does
 ------------
-Reports elements and attributes that have no place in the mechanism, and words that the format does not
-have. All of one kind are one finding; it is a note where it says how a simulator solves or controls.
+Reports elements and attributes that cannot be part of the mechanism, and names that the format does not
+define. All of one kind give one finding; it is a note for settings of a simulator's solver or controller.
 
 Why it matters
 --------------
-What the file says and what is analyzed differ.
+The analyzed model differs from the file.
 
 Example
 -------

@@ -2,11 +2,11 @@
 
 What it does
 ------------
-Reports literals with a full stop or a letter behind the number, and vectors with too many numbers.
+Reports literals with a full stop or a letter after the number, and vectors with too many numbers.
 
 Why it matters
 --------------
-Other readers refuse the file, or read another value.
+Other readers reject the file, or read another value.
 
 Example
 -------
@@ -18,7 +18,7 @@ Correct the literal.
 
 References
 ----------
-Seen in models that come with PyBullet.
+Such literals are in models that come with PyBullet.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""A joint closes a loop in a format that has no loops; its far side is taken at the zero pose.
+"""A joint closes a loop in a format without loops; its second frame is computed at the zero pose.
 
 What it does
 ------------
 Reports joints of a URDF that give a link a second parent, and rings of links without a root: they are
-read as closures, with the frame on the far side taken where all other joints are at zero.
+read as closures, with the frame on the second parent computed with all other joints at zero.
 
 Why it matters
 --------------
 The format defines a tree, so the file does not say where the loop is closed. PyBullet ends the process
-on such a file, other readers drop the joint.
+on such a file, other readers ignore the joint.
 
 Example
 -------
@@ -16,7 +16,7 @@ Two ``<joint>`` elements with one ``<child>``.
 
 Remedy
 ------
-Declare the loop in a scene file (``[[closure]]`` with both joint frames) and take the joint out of the
+Declare the loop in a scene file (``[[closure]]`` with both joint frames) and remove the joint from the
 URDF.
 
 References

@@ -1,16 +1,16 @@
-"""One side of a closure is not stated; it is taken where the pose puts it.
+"""One side of a closure is not stated; it is computed from the pose.
 
 What it does
 ------------
 Reports every ``[[closure]]`` of a scene that gives the joint frame on one body only, with the values that
-the other side gets at the pose of the scene. It is a warning where the joint then lies farther from all
-that is known of one of its bodies (joints, centre of mass, shapes) than three times the length of the
+the other side gets at the pose of the scene. It is a warning if the distance of the joint from all known
+points of one of its bodies (joints, centre of mass, shapes) is more than three times the length of the
 mechanism.
 
 Why it matters
 --------------
-A side that is taken from the pose always closes, so a slip in the other one, 5 for 0.5, raises no other
-finding: the verdict is that of another robot.
+A side that is computed from the pose always closes the loop, so an error in the other one, 5 for 0.5, gives no
+other finding: the analysis is that of another robot.
 
 Example
 -------
@@ -18,7 +18,7 @@ Example
 
 Remedy
 ------
-Check the values and write them into the scene (the finding has the lines to paste).
+Check the values and write them into the scene (the finding contains the lines to paste).
 
 References
 ----------

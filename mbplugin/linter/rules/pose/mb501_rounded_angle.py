@@ -2,17 +2,16 @@
 
 What it does
 ------------
-Takes the loops whose singular values lie near the tolerance, and reads the file once more with rounded
-angles replaced by the multiples of π they stand for. Where that moves such a singular value to a tenth
-or less, it reports the literals: one finding per value, with every place where it is written. A value
-whose error is below a tenth of the worst one in its loops is a warning, because it counts only once
-the others are corrected.
+For loops with singular values near the tolerance, reads the file again with rounded angles replaced by
+the nearest simple fractions of π. If this reduces such a singular value to a tenth or less, the rule reports
+the literals: one finding per value, with all its places in the file. A value whose error is below a tenth of
+the worst one in its loops is a warning, because it matters only after the others are corrected.
 
 Why it matters
 --------------
-``1.57075`` is 4.6e-5 rad less than π/2. Axes that are meant to be parallel then are not: the
-constraint is redundant by intent and inconsistent by rounding, and a solver that counts it jams the
-loop or bends it with large forces.
+``1.57075`` is 4.6e-5 rad less than π/2. Axes that should be parallel are then not parallel: the
+constraint is redundant by intent and inconsistent by rounding, and a solver that includes it locks the
+loop or loads it with large forces.
 
 Example
 -------

@@ -2,14 +2,14 @@
 
 What it does
 ------------
-Reports singular values of the scaled closure Jacobian between 1e-10 and ten times the tolerance: the
-plateaus of p over the tolerance, and where it jumps.
+Reports singular values of the scaled closure Jacobian between 1e-10 and ten times the tolerance, with the
+plateaus of p over the tolerance and the tolerances at which it jumps.
 
 Why it matters
 --------------
-Such a mechanism is redundant by intent and not by its numbers, or nearly redundant at this pose. A
-solver that counts the constraint fights a misfit of micrometres with large forces; one that does not
-finds another number of freedoms.
+Such a mechanism is redundant by intent but not in its numbers, or nearly redundant at this pose. A
+solver that includes the constraint computes large forces from a misfit of micrometres; one that does not
+obtains another number of freedoms.
 
 Example
 -------
@@ -17,7 +17,7 @@ PyBullet's Minitaur with closed feet: p = 0 at a tolerance of 1e-7 and p = 4 at 
 
 Remedy
 ------
-Correct rounded angles (rule MB501 names them), or give another ``--tolerance`` and say why.
+Correct rounded angles (rule MB501 names them), or give another ``--tolerance`` and state the reason.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""The pose is singular: constraints depend on one another here that do not nearby.
+"""The pose is singular: constraints are dependent here that are independent nearby.
 
 What it does
 ------------
@@ -6,8 +6,8 @@ Compares the rank at the pose with that at sampled poses around it.
 
 Why it matters
 --------------
-At such a pose the mechanism gains an instantaneous freedom, may change its branch, and forces grow
-without bound near it. Verdicts on redundancy and reactions hold at this pose only.
+At a singular pose the mechanism gains an instantaneous freedom and may change its branch, and forces are
+unbounded near it. Results on redundancy and reactions are valid at this pose only.
 
 Example
 -------

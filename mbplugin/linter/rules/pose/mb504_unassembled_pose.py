@@ -2,14 +2,14 @@
 
 What it does
 ------------
-Compares the gaps of all closures at the pose of the file with those at the closed pose that was found.
-A gap above 1e-3 of the mechanism's characteristic length is an error, one above 1e-6 a warning. Where
-coordinates were given and kept, and only others moved, it is a note: this is how one asks for a pose.
+Compares the gaps of all closures at the pose of the file with those at the computed closed pose.
+A gap above 1e-3 of the mechanism's characteristic length is an error, one above 1e-6 a warning. If
+coordinates were given and kept, and only others moved, it is a note: this is the usual way to set a pose.
 
 Why it matters
 --------------
-An engine that starts there snaps the loop shut with a jolt, and the rank at a pose that is not
-assembled means nothing.
+An engine that starts there closes the loop with an impact, and the rank at a pose that is not
+assembled is not valid.
 
 Example
 -------

@@ -7,7 +7,7 @@ Lists the joints that lie outside their limits at the closed pose although they 
 Why it matters
 --------------
 The limits or the dimensions are wrong, or the loop was closed on the other branch. An engine that
-keeps the limits tears the loop open.
+enforces the limits cannot close the loop.
 
 Example
 -------
@@ -15,7 +15,7 @@ A knee limited to 0 … 1.5 rad whose loop closes at −0.4 rad.
 
 Remedy
 ------
-Give a starting pose on the branch that is meant, or correct limits and frames.
+Give an initial pose on the intended branch, or correct limits and frames.
 
 References
 ----------

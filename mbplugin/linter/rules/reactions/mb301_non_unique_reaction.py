@@ -2,17 +2,17 @@
 
 What it does
 ------------
-Lists, for every redundant block, the constraints whose reaction can change without any change of the
-motion, and which of their components.
+Lists, for every redundant block, the constraints whose reaction can change without a change of the
+motion, and the components concerned.
 
 Why it matters
 --------------
 A simulator still prints numbers for them: four engines give four answers for one four-bar, without a
-warning. No bearing, brake or bolt can be sized by them.
+warning. They are no basis for the dimensions of a bearing, brake or bolt.
 
 Example
 -------
-In a planar four-bar of four hinges ``tz``, ``rx`` and ``ry`` are open in every hinge, ``tx`` and
+In a planar four-bar of four hinges ``tz``, ``rx`` and ``ry`` are undetermined in every hinge, ``tx`` and
 ``ty`` are determined.
 
 Remedy

@@ -2,12 +2,12 @@
 
 What it does
 ------------
-Lists the pairs that state friction and whose reaction the rigid model leaves open.
+Lists the pairs with stated friction whose reaction the rigid model does not determine.
 
 Why it matters
 --------------
-Friction in a real joint grows with its reaction. Where the reaction is arbitrary, so is the friction,
-and with it the *motion* that a simulator computes, not only the forces.
+Friction in a real joint increases with its reaction. If the reaction is arbitrary, so are the friction
+and the *motion* that a simulator computes, not only the forces.
 
 Example
 -------

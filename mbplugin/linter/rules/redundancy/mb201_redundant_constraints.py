@@ -3,13 +3,13 @@
 What it does
 ------------
 Reports every block of the constraint graph whose constraint rows are linearly dependent at the rank
-tolerance: its degree of redundancy p, and each independent self-stress in words. A scene that declares
-just this value is not reported.
+tolerance: its degree of redundancy p, and each independent self-stress. A scene that declares
+exactly this value is not reported.
 
 Why it matters
 --------------
-A rigid simulator cannot tell how the load divides among redundant constraints: reactions are
-arbitrary, some solvers jam, and a real mechanism built this way needs exact tolerances or
+A rigid model does not determine how the load divides among redundant constraints: reactions are
+arbitrary, some solvers lock the mechanism, and a real mechanism of this design needs exact tolerances or
 flexibility.
 
 Example
@@ -19,8 +19,8 @@ A planar four-bar whose four hinges are all revolute: 20 rows of rank 17, so p =
 Remedy
 ------
 Replace passive pairs by weaker ones as the finding proposes (a joint that is driven, braked, limited or
-locked stays as it is; where those stand in the way, the finding names them), declare the value in the
-scene file when it is intended (``[lint] degree_of_redundancy``), or model the listed bodies as flexible.
+locked is not changed; if such joints prevent a remedy, the finding names them), declare the value in the
+scene file if it is intended (``[lint] degree_of_redundancy``), or model the listed bodies as flexible.
 
 References
 ----------

@@ -1,16 +1,16 @@
-"""A closure is of a stronger type than its loop can use.
+"""A closure has a more restrictive type than its loop needs.
 
 What it does
 ------------
-Tells of every redundant block whose first proved remedy is one stated closure: made weaker, it alone
-removes the redundancy of the block and leaves the mobility as it is; names the type and the lines to
+Reports every redundant block whose first verified remedy is another type of one stated closure: this change
+alone removes the redundancy of the block and keeps the mobility. The finding contains the type and the lines to
 paste.
 
 Why it matters
 --------------
-The type of a closure is often a guess, because few formats can say it, and it decides the answer: one
-planar robot is redundant 0, 1 or 3 times when its closure is read as a point in a line, a ball or a
-hinge. Weakening the closure leaves the tree of the robot as it was drawn.
+The type of a closure is often a guess, because few formats can state it, and the result depends on it: the
+degree of redundancy of one planar robot is 0, 1 or 3 if its closure is a point on a line, a ball joint or a
+hinge. A less restrictive closure does not change the tree of the robot.
 
 Example
 -------
@@ -19,7 +19,7 @@ The fourth hinge of a planar four-bar, closed as ``revolute`` (p = 3) instead of
 
 Remedy
 ------
-Give the closure the weaker type, if the real joint has that play; or keep it and declare the
+Give the closure the less restrictive type, if the real joint has these freedoms; or keep it and declare the
 redundancy.
 
 References

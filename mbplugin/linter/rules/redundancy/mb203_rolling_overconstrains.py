@@ -2,13 +2,13 @@
 
 What it does
 ------------
-Reports redundant blocks whose self-stress loads rolling wheels or knife edges, and says how many of
-their rows depend on the others.
+Reports redundant blocks whose self-stress loads rolling wheels or knife edges, and the number of their rows
+that depend on the others.
 
 Why it matters
 --------------
-Four wheels on rigid axles cannot all keep the no-slip condition: the side forces at the wheels are
-arbitrary in a rigid model, and in reality the tyres slip and tell.
+Four wheels on rigid axles cannot all satisfy the no-slip condition: the side forces at the wheels are
+arbitrary in a rigid model, and real tyres slip.
 
 Example
 -------

@@ -6,8 +6,8 @@ Compares ``[lint] degree_of_redundancy`` with the value found at the pose.
 
 Why it matters
 --------------
-The declaration says which redundancy is meant. Another value means that somebody changed a joint, a
-closure or a dimension, and reactions that were trusted are no longer determined, or a freedom is lost.
+The declaration states the intended redundancy. Another value means that a joint, a closure or a dimension
+was changed, and reactions that were determined before are not any more, or a freedom is lost.
 
 Example
 -------

@@ -2,17 +2,17 @@
 
 What it does
 ------------
-Compares every closure with the other joints between its two bodies: type, place and axis, within 1e-3 of
+Compares every closure with the other joints between its two bodies: type, position and axis, within 1e-3 of
 the mechanism's length and 1e-3 rad.
 
 Why it matters
 --------------
-The second one restrains nothing more, but its rows count: the degree of redundancy is too high by their
-number, and no reaction of the two is unique.
+The second one restrains no further motion, but its rows are redundant: the degree of redundancy is too high by
+their number, and the reactions of both are non-unique.
 
 Example
 -------
-A loop that the YAML file beside a URDF closes, and a ``[[closure]]`` of the scene that closes it again.
+A loop that is closed by the YAML file beside a URDF, and again by a ``[[closure]]`` of the scene.
 
 Remedy
 ------
