@@ -1,4 +1,4 @@
-"""Find overconstraint, undetermined joint reactions and what brakes do to a robot."""
+"""Find overconstraints and non-unique joint reactions of a robot, and compute its motions and stops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mbplugin config``: what is in force for a file, and where it came from."""
+"""``mbplugin config``: the settings that apply to a file, and their origin."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def config_command(
     output_format: opt.FormatOption = opt.Format.text,
     output: opt.OutputOption = None,
 ) -> None:
-    """Print the settings that a lint of FILE uses, and where each came from."""
+    """Print the settings that a lint of FILE uses, and the origin of each setting."""
     from mbplugin.linter.config.find import settings_for
     from mbplugin.report.documents.settings import settings_document, settings_text
 

@@ -1,4 +1,4 @@
-"""``mbplugin crosscheck``: whether PyBullet converges to our motion as its step shrinks."""
+"""``mbplugin crosscheck``: compare a motion with PyBullet's as its step decreases."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
 Duration = Annotated[
     float | None,
-    typer.Option(metavar="S", help="How long, s; default: 0.5, longer where something locks later."),
+    typer.Option(metavar="S", help="Duration, s; default 0.5, longer if a lock acts later."),
 ]
 Torque = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=VALUE,…", help="Constant forces on joint rates (N·m, N)."),
 ]
-Signal = Annotated[float | None, typer.Option(metavar="S", help="When the brakes are told to close, s.")]
+Signal = Annotated[float | None, typer.Option(metavar="S", help="Time of the brake signal, s.")]
 Stop = Annotated[
     int | None, typer.Option(metavar="CATEGORY", help="Compare a stop of this category instead: 0, 1 or 2.")
 ]
@@ -46,17 +46,20 @@ Friction = Annotated[bool, typer.Option("--friction/--no-friction", help="The fi
 Against = Annotated[
     Path | None, typer.Option(metavar="URDF", help="PyBullet's model; default: the scene's own URDF.")
 ]
-Step = Annotated[float | None, typer.Option(metavar="S", help="PyBullet's coarsest step, s; default: found.")]
-Iterations = Annotated[int, typer.Option(metavar="N", help="Of PyBullet's solver.")]
+Step = Annotated[
+    float | None, typer.Option(metavar="S", help="PyBullet's coarsest step, s; default: automatic.")
+]
+Iterations = Annotated[int, typer.Option(metavar="N", help="Iterations of PyBullet's solver.")]
 MaxSeconds = Annotated[
     float,
-    typer.Option("--max-seconds", metavar="S", help="Of computing, for our motion and for PyBullet's each."),
+    typer.Option("--max-seconds", metavar="S", help="Time limit, s, for our motion and for PyBullet's."),
 ]
 Snap = Annotated[
-    bool, typer.Option("--snap-angles", help="Read rounded angles as the fractions of π they stand for.")
+    bool, typer.Option("--snap-angles", help="Read rounded angles such as 1.57075 as fractions of π.")
 ]
 Picture = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Also draw errors and both motions, .png, .svg or .pdf.")
+    Path | None,
+    typer.Option(metavar="FILE", help="Also draw the errors and both motions, .png, .svg or .pdf."),
 ]
 
 
@@ -86,10 +89,10 @@ def crosscheck_command(
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
 ) -> None:
-    """Print whether PyBullet converges to our motion as its step shrinks, and what is farthest off.
+    """Check whether PyBullet's motion converges to ours as its step decreases; print the largest deviations.
 
-    Exit code: 0 where it agrees, 1 where it does not or nothing can be compared, 2 for unusable input or
-    usage.
+    Exit code: 0 if it agrees, 1 if it does not or the motions are not comparable, 2 for unusable input or
+    wrong usage.
     """
     from mbplugin import readers
 

@@ -1,4 +1,4 @@
-"""``mbplugin estop``: where a moving robot comes to rest when its brakes close."""
+"""``mbplugin estop``: compute the stop of a moving robot by its brakes."""
 
 from __future__ import annotations
 
@@ -28,18 +28,21 @@ if TYPE_CHECKING:
     from mbplugin.stopping.scenario.start import Start
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
-Category = Annotated[int, typer.Option(help="0: without power at once; 1: led, then braked; 2: led.")]
+Category = Annotated[
+    int, typer.Option(help="0: power-off; 1: controlled stop, then power-off; 2: controlled stop.")
+]
 PayloadShare = Annotated[
     float, typer.Option("--payload-share", metavar="S", help="Factor of the scene's payloads; 0: none.")
 ]
 Trajectory = Annotated[
-    Path | None, typer.Option(metavar="CSV|NPZ", help="Start on a recorded motion: time and joint columns.")
+    Path | None,
+    typer.Option(metavar="CSV|NPZ", help="Start from a recorded motion (columns time and joints)."),
 ]
 To = Annotated[
     list[str] | None,
-    typer.Option("--to", metavar="NAME=VALUE,…", help="Start in a move from --q to here."),
+    typer.Option("--to", metavar="NAME=VALUE,…", help="Start during a move from --q to this pose."),
 ]
-At = Annotated[float, typer.Option(metavar="S", help="When the signal comes in that motion, s.")]
+At = Annotated[float, typer.Option(metavar="S", help="Time of the stop signal in that motion, s.")]
 Limits = Annotated[str, typer.Option(help="At a joint limit: stop or ignore.")]
 Duration = Annotated[float, typer.Option(metavar="S", help="Longest time to rest, s.")]
 
@@ -69,7 +72,7 @@ def estop_command(
 ) -> None:
     """Print how a moving robot stops: times, distances, loads and energies, computed, not measured.
 
-    Exit code: 0 whatever the outcome, 2 for unusable input or usage.
+    Exit code: 0 for every outcome, 2 for unusable input or wrong usage.
     """
     from mbplugin import readers
 

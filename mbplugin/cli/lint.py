@@ -1,4 +1,4 @@
-"""``mbplugin lint``: what is wrong with the constraints of a robot."""
+"""``mbplugin lint``: check the model and the constraints of a robot."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Severity(str, Enum):
-    """Severities, from mild to severe."""
+    """Severities in ascending order."""
 
     note = "note"
     warning = "warning"
@@ -59,43 +59,43 @@ Files = Annotated[
 ]
 Tolerance = Annotated[float | None, typer.Option(help="Relative rank tolerance; default 1e-4.")]
 SnapAngles = Annotated[
-    bool, typer.Option("--snap-angles", help="Read 1.57075 as the fraction of π it stands for.")
+    bool, typer.Option("--snap-angles", help="Read rounded angles such as 1.57075 as fractions of π.")
 ]
 Samples = Annotated[
-    int | None, typer.Option(help="Poses sampled to tell redundancy from a singular pose; default 8.")
+    int | None, typer.Option(help="Poses sampled to distinguish redundancy from a singular pose; default 8.")
 ]
 MethodOption = Annotated[Method, typer.Option(help="The uniqueness tool.")]
 ExplainDca = Annotated[
-    bool, typer.Option("--explain-dca", help="Judge by divide and conquer, and tell every step.")
+    bool, typer.Option("--explain-dca", help="Use the divide-and-conquer test and print every step.")
 ]
 Groups = Annotated[
     list[str] | None,
-    typer.Option("--group", metavar="A,B,…", help="Constraints whose reactions count together; repeatable."),
+    typer.Option(
+        "--group", metavar="A,B,…", help="Test the reactions of these constraints together; repeatable."
+    ),
 ]
 Select = Annotated[
-    list[str] | None, typer.Option(metavar="CODES", help="Only these codes, or beginnings of codes.")
+    list[str] | None, typer.Option(metavar="CODES", help="Report only these codes or prefixes of codes.")
 ]
-Ignore = Annotated[list[str] | None, typer.Option(metavar="CODES", help="Not these.")]
-FailOn = Annotated[
-    Severity | None, typer.Option(help="From which severity on the exit code is 1; default error.")
-]
+Ignore = Annotated[list[str] | None, typer.Option(metavar="CODES", help="Do not report these codes.")]
+FailOn = Annotated[Severity | None, typer.Option(help="Lowest severity with exit code 1; default error.")]
 Baseline = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="JSON of an earlier lint; what it holds is not reported.")
+    Path | None, typer.Option(metavar="FILE", help="JSON of an earlier lint; its findings are not reported.")
 ]
-Jobs = Annotated[int | None, typer.Option(min=1, help="How many processes; default one per core.")]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Number of processes; default one per core.")]
 LintFormat = Annotated[Format, typer.Option("--output-format", help="The format of the output.")]
 Config = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="The configuration of every FILE, instead of the nearest to each."),
+    typer.Option(metavar="FILE", help="Configuration of every FILE, instead of the nearest one."),
 ]
 RuleSeconds = Annotated[
-    float, typer.Option("--rule-seconds", metavar="S", help="Of each rule of a plug-in, for one file.")
+    float, typer.Option("--rule-seconds", metavar="S", help="Time limit of each plug-in rule per file, s.")
 ]
 #: The longest time for a rule, s.
 _DAY = 86400.0
 Reports = Annotated[
     list[str] | None,
-    typer.Option("--report", metavar="FORMAT=FILE", help="Write this format to a file too; repeatable."),
+    typer.Option("--report", metavar="FORMAT=FILE", help="Also write this format to a file; repeatable."),
 ]
 
 
@@ -123,10 +123,10 @@ def lint_command(
     config: Config = None,
     rule_seconds: RuleSeconds = RULE_SECONDS,
 ) -> int:
-    """Find redundant constraints, reactions that mean nothing, and what to change.
+    """Find redundant constraints, non-unique reactions, model errors, and remedies.
 
-    Every FILE is a run of its own, with the configuration that is nearest to it, or --config. Exit code:
-    0 clean, 1 findings at or above --fail-on, 2 unusable input or usage.
+    Each FILE is linted separately, with the nearest configuration above it, or with --config. Exit code:
+    0 clean, 1 findings at or above --fail-on, 2 unusable input or wrong usage.
     """
     from mbplugin.linter.config.codes import known_codes
 

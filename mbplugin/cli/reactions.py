@@ -1,4 +1,4 @@
-"""``mbplugin reactions``: the force and moment of every joint, and which of them mean anything."""
+"""``mbplugin reactions``: the force and moment of every joint, and what determines each of them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Qdd = Annotated[
 ]
 Hold = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME,…", help="Joints to hold; default: actuated ones, as many as needed."),
+    typer.Option(metavar="NAME,…", help="Joints to hold; default: the actuated joints, as many as needed."),
 ]
 Misfit = Annotated[
     list[str] | None,
@@ -50,10 +50,8 @@ EstimateOption = Annotated[
         help="Estimate stiffness from the links' shapes; default: in loops where none is stated.",
     ),
 ]
-AxesOption = Annotated[
-    Axes, typer.Option(help="Of the printed wrenches: each joint's own frame, or the world's.")
-]
-FramesOption = Annotated[bool, typer.Option("--frames", help="Print where every joint frame is.")]
+AxesOption = Annotated[Axes, typer.Option(help="Axes of the printed wrenches: joint frame or world.")]
+FramesOption = Annotated[bool, typer.Option("--frames", help="Print the pose of every joint frame.")]
 MaterialOption = Annotated[Material, typer.Option(help="The material of estimated sections.")]
 Tolerance = Annotated[float | None, typer.Option(help="Relative rank tolerance; default 1e-4.")]
 
@@ -81,9 +79,9 @@ def reactions_command(
 ) -> None:
     """Print the force and moment that every joint carries, and what determines it.
 
-    A wrench acts on the successor, at the origin of its joint frame; the predecessor gets the opposite.
-    The JSON has both axes and every frame. Stiffness comes from the scene. Exit code: 0, or 2 for
-    unusable input, usage, or a mechanism that moves under the load.
+    A wrench acts on the successor, at the origin of its joint frame; the opposite wrench acts on the
+    predecessor. The JSON has both axes and every frame. The scene states the stiffness. Exit code: 0, or 2
+    for unusable input, wrong usage, or a mechanism that moves under the load.
     """
     from mbplugin import readers
     from mbplugin.joint_reactions.run import reactions

@@ -1,4 +1,4 @@
-"""``mbplugin rule``: which rules there are, and what one of them says."""
+"""``mbplugin rule``: the list of rules, and the documentation of each rule."""
 
 from __future__ import annotations
 

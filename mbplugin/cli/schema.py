@@ -12,7 +12,7 @@ from mbplugin.cli.shared.output import emit
 
 
 class Document(str, Enum):
-    """What has a schema."""
+    """Documents with a schema."""
 
     lint = "lint"
     scene = "scene"
@@ -30,7 +30,7 @@ class Document(str, Enum):
 
 
 def schema_command(
-    document: Annotated[Document, typer.Argument(help="Whose schema.")] = Document.lint,
+    document: Annotated[Document, typer.Argument(help="The document.")] = Document.lint,
     output_format: opt.FormatOption = opt.Format.json,
     output: opt.OutputOption = None,
 ) -> None:

@@ -1,4 +1,4 @@
-"""``mbplugin simulate``: the motion of a mechanism, its energies, and what its joints carry."""
+"""``mbplugin simulate``: the motion of a mechanism, its energies and its joint reactions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
-Duration = Annotated[float, typer.Option(metavar="S", help="How long, s.")]
+Duration = Annotated[float, typer.Option(metavar="S", help="Duration, s.")]
 Qd = Annotated[
     list[str] | None, typer.Option("--qd", metavar="NAME=VALUE,…", help="Joint rates (rad/s, m/s).")
 ]
@@ -36,14 +36,14 @@ Signal = Annotated[
     float | None,
     typer.Option(
         metavar="S",
-        help="When brakes are told to close: those of --brake (default 0), else the scene's.",
+        help="Time of the brake signal, s: for the brakes of --brake (default 0), else the scene's.",
     ),
 ]
 Damping = Annotated[bool, typer.Option("--damping/--no-damping", help="The file's joint damping.")]
 Friction = Annotated[bool, typer.Option("--friction/--no-friction", help="The file's dry friction.")]
 Limits = Annotated[str, typer.Option(help="At a joint limit: record, stop or ignore.")]
 Integrator = Annotated[str, typer.Option(help="dop853, rk4 or variational.")]
-Step = Annotated[float | None, typer.Option(metavar="S", help="The step; of dop853 the largest, s.")]
+Step = Annotated[float | None, typer.Option(metavar="S", help="Step, s; for dop853 the largest step.")]
 Rtol = Annotated[float, typer.Option(help="Relative tolerance of dop853.")]
 Atol = Annotated[float, typer.Option(help="Absolute tolerance of dop853.")]
 Formulation = Annotated[
@@ -52,15 +52,16 @@ Formulation = Annotated[
 Redundancy = Annotated[str, typer.Option(help="eliminate, minimum-norm, mass-weighted or augmented.")]
 Coordinates = Annotated[str, typer.Option(help="joint or absolute.")]
 Samples = Annotated[
-    int | None, typer.Option(metavar="N", help="Report N equal intervals; default: every step.")
+    int | None, typer.Option(metavar="N", help="Number of equal intervals to report; default: every step.")
 ]
 ReactionsOption = Annotated[
-    list[str] | None, typer.Option("--reactions", metavar="NAME,…", help="Pairs whose reactions are told.")
+    list[str] | None,
+    typer.Option("--reactions", metavar="NAME,…", help="Pairs whose reactions are reported."),
 ]
 Save = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Also save all samples, .npz (arrays) or .csv (units).")
 ]
-Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw them, .png, .svg or .pdf.")]
+Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw all samples, .png, .svg or .pdf.")]
 
 
 def simulate_command(
@@ -96,11 +97,11 @@ def simulate_command(
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
 ) -> None:
-    """Print the motion that follows from a state: where it ends, its energies, events and reactions.
+    """Compute the motion from a state; print its range, energies, events and reactions.
 
-    Loops are closed first. The scene's [[brake]] tables act only after --signal. Exit code: 0 whatever
-    the outcome, 130 where it was interrupted and 2 where it failed (what was computed is reported and
-    saved), 2 for unusable input or usage.
+    Loops are closed first. The scene's [[brake]] tables act only after --signal. Exit code: 0 for
+    every outcome but interrupted (130) and failed (2; results up to that time are reported and saved), 2 for
+    unusable input or wrong usage.
     """
     from mbplugin import readers
 

@@ -1,4 +1,4 @@
-"""``mbplugin stop-table``: stopping times and distances as a maker prints them."""
+"""``mbplugin stop-table``: stopping times and distances as in the manual of a manufacturer."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class TableFormat(str, Enum):
 File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
 Axes = Annotated[
     list[str] | None,
-    typer.Option("--axes", metavar="NAME,…", help="Joints; default: the first three that are no roll."),
+    typer.Option("--axes", metavar="NAME,…", help="Joints; default: the first three that are not roll axes."),
 ]
 PayloadOption = Annotated[
     float | None,
-    typer.Option("--payload", metavar="KG", help="Rated mass at the tool; default: scene's."),
+    typer.Option("--payload", metavar="KG", help="Rated mass at the tool; default: the scene's payload."),
 ]
 Speed = Annotated[
     list[str] | None,
@@ -40,10 +40,10 @@ Speed = Annotated[
     ),
 ]
 Category = Annotated[
-    list[str] | None, typer.Option("--category", metavar="0,1", help="Which categories; default: both.")
+    list[str] | None, typer.Option("--category", metavar="0,1", help="Stop categories; default: both.")
 ]
 Commands = Annotated[
-    bool, typer.Option("--commands", help="In text, print the estop command that computes each row again.")
+    bool, typer.Option("--commands", help="In text output, print the estop command of each row.")
 ]
 FormatOption = Annotated[TableFormat, typer.Option("--output-format", help="The format of the output.")]
 
@@ -64,9 +64,9 @@ def stop_table_command(
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
 ) -> None:
-    """Print a stopping table: computed, not measured; every assumption stands above it.
+    """Print a stopping table and its assumptions: computed, not measured.
 
-    Exit code: 0, or 2 for unusable input or usage.
+    Exit code: 0, or 2 for unusable input or wrong usage.
     """
     from mbplugin import readers
 

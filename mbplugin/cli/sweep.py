@@ -1,4 +1,4 @@
-"""``mbplugin sweep``: many stops with drawn states, brakes and payloads, on all cores or a cluster."""
+"""``mbplugin sweep``: many stops with random states, brakes and payloads, on all cores or a cluster."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LINES = 10
 
 
 class Backend(str, Enum):
-    """Where the stops are computed."""
+    """Backends that compute the stops."""
 
     loky = "loky"
     dask = "dask"
@@ -45,26 +45,32 @@ class Backend(str, Enum):
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
 Out = Annotated[
-    Path, typer.Option("--out", metavar="FOLDER", help="For the part files; a sweep that was cut goes on.")
+    Path,
+    typer.Option("--out", metavar="FOLDER", help="Folder of the part files; resumes an interrupted sweep."),
 ]
-Number = Annotated[int, typer.Option("--number", metavar="N", help="How many stops.")]
-Seed = Annotated[int, typer.Option(metavar="S", help="What is drawn depends on it alone.")]
+Number = Annotated[int, typer.Option("--number", metavar="N", help="Number of stops.")]
+Seed = Annotated[int, typer.Option(metavar="S", help="Seed of the random numbers.")]
 Trajectory = Annotated[
     Path | None,
-    typer.Option(metavar="CSV|NPZ", help="States are drawn from the samples of this motion."),
+    typer.Option(metavar="CSV|NPZ", help="Draw the states from the samples of this motion."),
 ]
 Spread = Annotated[
-    float, typer.Option("--q-spread", metavar="R", help="Coordinates vary by up to this, rad and m.")
+    float, typer.Option("--q-spread", metavar="R", help="Largest variation of coordinates, rad and m.")
 ]
-Speeds = Annotated[str, typer.Option("--speed-range", metavar="LOW,HIGH", help="Factors of all rates.")]
+Speeds = Annotated[
+    str, typer.Option("--speed-range", metavar="LOW,HIGH", help="Range of the factor on all rates.")
+]
 Torques = Annotated[
-    float, typer.Option("--torque-tolerance", metavar="T", help="Of brake torques, relative, by joint.")
+    float,
+    typer.Option("--torque-tolerance", metavar="T", help="Relative tolerance of brake torques, per joint."),
 ]
 Delays = Annotated[
-    float, typer.Option("--delay-tolerance", metavar="T", help="Of brake delays, relative, by joint.")
+    float,
+    typer.Option("--delay-tolerance", metavar="T", help="Relative tolerance of brake delays, per joint."),
 ]
 Payloads = Annotated[
-    str, typer.Option("--payload-range", metavar="LOW,HIGH", help="Factors of the payload's mass.")
+    str,
+    typer.Option("--payload-range", metavar="LOW,HIGH", help="Range of the factor on the payload's mass."),
 ]
 BackendOption = Annotated[
     Backend, typer.Option("--backend", help="loky: this machine's cores; dask or ray: a cluster.")
@@ -72,7 +78,7 @@ BackendOption = Annotated[
 Jobs = Annotated[int, typer.Option(metavar="K", help="Processes; -1: all cores.")]
 Address = Annotated[
     str | None,
-    typer.Option(metavar="HOST:PORT", help="Of dask's scheduler or ray; default: this machine's cores."),
+    typer.Option(metavar="HOST:PORT", help="Address of dask's scheduler or of ray; default: this machine."),
 ]
 Limits = Annotated[str, typer.Option(help="At a joint limit: stop or ignore.")]
 Duration = Annotated[float, typer.Option(metavar="S", help="Longest time to rest, s.")]
@@ -108,9 +114,9 @@ def sweep_command(
 ) -> None:
     """Print quantiles and worst cases of many stops of category 0: computed, not measured.
 
-    Every stop depends on the seed and its number only, whatever computes it. Exit code: 0 whatever the
-    outcomes, 130 where it was interrupted and 143 where it was terminated (the same command goes on), 2 for
-    unusable input or usage.
+    Every stop depends only on the seed and its number, not on the backend. Exit code: 0 for all outcomes, 130
+    if interrupted and 143 if terminated (the same command resumes the sweep), 2 for unusable input or wrong
+    usage.
     """
     from mbplugin import readers
     from mbplugin.stopping.sweep.backend import connected, joblib_with

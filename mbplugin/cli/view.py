@@ -1,4 +1,4 @@
-"""``mbplugin view``: the robot coloured by verdict, in a window, a picture or a film."""
+"""``mbplugin view``: show the robot coloured by result, in a window, a picture or a film."""
 
 from __future__ import annotations
 
@@ -23,26 +23,29 @@ if TYPE_CHECKING:
 File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
 Motion = Annotated[
     Path | None,
-    typer.Option(metavar="CSV|NPZ", help="Replay a recorded motion, such as simulate --save writes."),
+    typer.Option(metavar="CSV|NPZ", help="Replay a recorded motion, such as a file of simulate --save."),
 ]
 Stop = Annotated[bool, typer.Option("--stop", help="Replay the stop after a signal at --q and --qd.")]
-Category = Annotated[int, typer.Option(help="Of the stop: 0, 1 or 2.")]
+Category = Annotated[int, typer.Option(help="Category of the stop: 0, 1 or 2.")]
 Speed = Annotated[
-    float | None, typer.Option(metavar="X", help="Of real time; default: a replay lasts 3 to 30 s.")
+    float | None, typer.Option(metavar="X", help="Speed relative to real time; default: replay of 3 to 30 s.")
 ]
-Loop = Annotated[bool, typer.Option("--loop/--once", help="Begin a replay again at its end.")]
+Loop = Annotated[bool, typer.Option("--loop/--once", help="Restart a replay at its end.")]
 PictureOption = Annotated[
-    Path | None, typer.Option("--picture", metavar="FILE", help="No window: draw it, .png or .jpg.")
+    Path | None,
+    typer.Option("--picture", metavar="FILE", help="Draw a picture, .png or .jpg, instead of a window."),
 ]
-Film = Annotated[Path | None, typer.Option(metavar="FILE", help="No window: film a replay, .gif or .mp4.")]
-Size = Annotated[str | None, typer.Option(metavar="WxH", help="Pixels; default 1280x720, of a film 640x360.")]
+Film = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Film a replay, .gif or .mp4, instead of a window.")
+]
+Size = Annotated[
+    str | None, typer.Option(metavar="WxH", help="Pixels; default 1280x720, for a film 640x360.")
+]
 CameraOption = Annotated[
     str | None,
-    typer.Option(
-        "--camera", metavar="YAW,PITCH,DISTANCE", help="Degrees and m; the distance may be left out."
-    ),
+    typer.Option("--camera", metavar="YAW,PITCH,DISTANCE", help="Degrees and m; the distance is optional."),
 ]
-Labels = Annotated[bool, typer.Option("--labels/--no-labels", help="Names of joints in a picture.")]
+Labels = Annotated[bool, typer.Option("--labels/--no-labels", help="Show names of joints in a picture.")]
 Tolerance = Annotated[float | None, typer.Option(help="Relative rank tolerance; default 1e-4.")]
 
 
@@ -68,10 +71,10 @@ def view_command(
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
 ) -> None:
-    """Open a window with the robot coloured by verdict, or draw the same into a file.
+    """Open a window with the robot coloured by result, or draw it to a file.
 
     Sliders move the robot along its constraint manifold. Exit code: 0, also when the window is closed;
-    2 for unusable input, usage, or where no window can be opened.
+    2 for unusable input, wrong usage, or without a display.
     """
     from mbplugin import readers
     from mbplugin.view.render.film import check_files

@@ -1,4 +1,4 @@
-"""Options for what acts on a mechanism: loads and payloads."""
+"""Options of loads and payloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options for what stops a robot: rates, brakes, decelerations and payloads."""
+"""Options of stops: rates, brakes, decelerations and payloads."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ BrakeOption = Annotated[
 ]
 DecelerationOption = Annotated[
     list[str] | None,
-    typer.Option("--deceleration", metavar="NAME=VALUE,…", help="Ramps of category 1 and 2 (rad/s², m/s²)."),
+    typer.Option(
+        "--deceleration", metavar="NAME=VALUE,…", help="Decelerations of category 1 and 2 (rad/s², m/s²)."
+    ),
 ]
 LockOption = Annotated[
     list[str] | None,
     typer.Option(
         "--lock",
         metavar="JOINT[@S[:UNTIL]]",
-        help="A joint that locks, at a time, and opens again; repeatable.",
+        help="A joint, the time of its locking, and the time of its release; repeatable.",
     ),
 ]
 StopQdOption = Annotated[
@@ -43,7 +45,7 @@ StopPayloadOption = Annotated[
     ),
 ]
 ToolOption = Annotated[
-    str | None, typer.Option(metavar="BODY", help="The tool; default: farthest out, before a gripper.")
+    str | None, typer.Option(metavar="BODY", help="The tool; default: the outermost body, without a gripper.")
 ]
 
 

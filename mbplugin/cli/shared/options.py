@@ -1,4 +1,4 @@
-"""Options that several commands share, and how their texts become values."""
+"""Options that several commands share, and the parsers of their values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Format(str, Enum):
 
 
 class PageFormat(str, Enum):
-    """Formats of what can be seen, too."""
+    """Formats of commands that also write an HTML report."""
 
     text = "text"
     json = "json"
@@ -32,7 +32,7 @@ class PageFormat(str, Enum):
 
 
 class Base(str, Enum):
-    """What holds a root link."""
+    """Base of a root link."""
 
     fixed = "fixed"
     free = "free"
@@ -48,31 +48,30 @@ class Plane(str, Enum):
 
 QOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--q", metavar="NAME=VALUE,…", help="Joint coordinates (rad, m); the rest keeps the file's."
-    ),
+    typer.Option("--q", metavar="NAME=VALUE,…", help="Joint coordinates (rad, m); others as in the file."),
 ]
-BaseOption = Annotated[Base | None, typer.Option("--base", help="Override what holds the root links.")]
-PlanarOption = Annotated[Plane | None, typer.Option("--planar", help="Look at the motion in this plane.")]
+BaseOption = Annotated[
+    Base | None, typer.Option("--base", help="Fix or free the root links, whatever the file states.")
+]
+PlanarOption = Annotated[Plane | None, typer.Option("--planar", help="Restrict the mechanism to this plane.")]
 PackageDirOption = Annotated[
     list[str] | None,
-    typer.Option("--package-dir", metavar="DIR", help="Where package:// is looked up; repeatable."),
+    typer.Option("--package-dir", metavar="DIR", help="Folder in which package:// is searched; repeatable."),
 ]
 XacroUnsafeOption = Annotated[
     bool,
-    typer.Option("--xacro-unsafe", help="Expand xacro that may run programs and read any file; see MB914."),
+    typer.Option("--xacro-unsafe", help="Allow xacro to run programs and read any file; see MB914."),
 ]
 FormatOption = Annotated[Format, typer.Option("--output-format", help="The format of the output.")]
 PageFormatOption = Annotated[
-    PageFormat, typer.Option("--output-format", help="The format of the output; html is a page to mail.")
+    PageFormat,
+    typer.Option("--output-format", help="The format of the output; html is a single-file report."),
 ]
 #: As in ``mbplugin.simulation.budget``, which the help must not import.
 MAX_SECONDS = 600.0
 MaxSecondsOption = Annotated[
     float,
-    typer.Option(
-        "--max-seconds", metavar="S", help="Of computing: longer, and it ends as budget_spent, kept so far."
-    ),
+    typer.Option("--max-seconds", metavar="S", help="Time limit, s; beyond it the outcome is budget_spent."),
 ]
 OutputOption = Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write to this file.")]
 
@@ -143,5 +142,5 @@ def read_source(file: str) -> tuple[str, str | None]:
 
 
 def on_terminal(stream: TextIO | None) -> bool:
-    """Return whether somebody watches a stream."""
+    """Return whether a stream is a terminal."""
     return stream is not None and stream.isatty()

@@ -1,4 +1,4 @@
-"""Where output goes: stdout takes only what was asked for, files are replaced as a whole."""
+"""Output: stdout gets only the requested document, files are replaced as a whole."""
 
 from __future__ import annotations
 
