@@ -1,5 +1,5 @@
 # Everything sets itself up: `make demo` and `make test` work in a fresh clone. The environment is .venv here.
-#   make demo       lint PyBullet's Minitaur: the verdict on the terminal, a page to mail in out/minitaur.html
+#   make demo       lint PyBullet's Minitaur: text on the terminal, an HTML report in out/minitaur.html
 #   make test       ruff, mypy and the tests
 #   make test-long  what takes longer than the loop of a day: the commands of the guides, attacks, large models
 #   make test-all   the same with the slow sweeps, the robots of example-robot-data and a browser

@@ -37,7 +37,7 @@ import mbplugin as mb  # noqa: E402
 
 result = mb.analyze(mb.load(client))
 print(f"{result.degree_of_redundancy} redundant constraints, mobility {result.dof}")
-print("reactions that mean nothing:", *(c.name for c in result.constraints if not c.unique))
+print("non-unique reactions:", *(c.name for c in result.constraints if not c.unique))
 
 # and a picture of what the client holds
 out = Path(__file__).resolve().parent.parent / "out"

@@ -98,7 +98,7 @@ def brake_forces(
         return ()
     signal = 0.0 if signal is None else signal
     if not (isfinite(signal) and signal >= 0):
-        raise BadUsage(f"the brakes are told to close at {signal:g} s", expected="a time from 0 on")
+        raise BadUsage(f"the brake signal is at {signal:g} s", expected="a time from 0 on")
     if brakes is None and not own:
         raise BadUsage("there is a signal to brake, and no brake", remedy="state brakes")
     return tuple(brake.force(signal) for brake in read_brakes(mech, own if brakes is None else brakes))

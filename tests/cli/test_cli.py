@@ -24,7 +24,7 @@ LINT_OPTIONS = """--q --base --planar --tolerance --snap-angles --samples --meth
 def test_lint_says_the_verdict_first() -> None:
     outcome = call("lint", FOUR_BAR)
     assert outcome.code == 0
-    assert outcome.out.splitlines()[0].endswith("3 redundant constraints, mobility 1 (Grübler would say -2)")
+    assert outcome.out.splitlines()[0].endswith("3 redundant constraints, mobility 1 (Grübler: -2)")
     assert outcome.err == ""
 
 

@@ -203,7 +203,7 @@ def test_the_report_names_the_bodies_and_never_the_ground(tmp_path: Path) -> Non
     )
     assert "?" not in call("reactions", str(path)).out
     lint = call("lint", str(path)).out
-    assert "must be flexible for right reactions (3 of 4) crank, coupler, rocker" in " ".join(lint.split())
+    assert "must be flexible for correct reactions (3 of 4) crank, coupler, rocker" in " ".join(lint.split())
 
 
 def test_stiffness_in_the_keys_of_the_scene() -> None:

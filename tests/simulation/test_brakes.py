@@ -147,7 +147,7 @@ def test_many_joints_come_to_rest_without_chatter() -> None:
         ([Brake("j0", 1.0), Brake("j0", 2.0)], None, BadUsage, "two brakes"),
         ([{"joint": "j0", "torqe": 1.0}], None, UnknownName, "unknown key 'torqe'"),
         ([{"torque": 1.0}], None, BadUsage, "names no joint"),
-        ([Brake("j0", 1.0)], -1.0, BadUsage, "told to close at -1 s"),
+        ([Brake("j0", 1.0)], -1.0, BadUsage, "the brake signal is at -1 s"),
         (None, 0.1, BadUsage, "no brake"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The test told step by step, in the order of pekal2024 §4."""
+"""The steps of the test, in the order of pekal2024 §4."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def _end(result: DcaResult) -> Iterator[str]:
             yield from _text(f"{reaction}{by}: {_listed(names) or 'none'}")
     yield from _text(f"bodies to be modelled as flexible: {_listed(result.flexible_bodies) or 'none'}")
     if result.undecided_bodies:
-        yield from _text(f"bodies left open: {_listed(result.undecided_bodies)}")
+        yield from _text(f"undecided bodies: {_listed(result.undecided_bodies)}")
 
 
 def _decided(decisions: Iterable[Decision]) -> Iterator[str]:

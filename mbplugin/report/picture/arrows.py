@@ -1,4 +1,4 @@
-"""Arrows of joint reactions: what is known as one arrow, what a rigid model leaves open as a fan."""
+"""Arrows of joint reactions: one arrow for the known part, a fan for undetermined directions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ReactionArrow:
     known : (3,) array
         The components that the rigid model determines, N or N·m.
     fan : (k, 3) array
-        Unit vectors that span the directions which the rigid model leaves open: none, both ways along
+        Unit vectors that span the undetermined directions: none, both ways along
         a line, around a circle, or all about.
     resolved : (3,) array or None
         The whole of it where stiffness, stated or estimated, decides what the rigid model does not.

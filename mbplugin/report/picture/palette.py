@@ -52,17 +52,17 @@ PALETTE: dict[str, Colour] = {
 
 LEGEND: tuple[LegendEntry, ...] = (
     LegendEntry("rigid", "body", "may stay rigid"),
-    LegendEntry("flexible", "body", "must be flexible for right reactions"),
+    LegendEntry("flexible", "body", "must be flexible for correct reactions"),
     LegendEntry("ground", "body", "ground"),
     LegendEntry("unjudged", "body", "not judged"),
     LegendEntry("unique", "joint", "reaction unique"),
     LegendEntry("non-unique", "joint", "reaction not unique"),
     LegendEntry("undecided", "joint", "reaction undecided"),
     LegendEntry("known", "arrow", "reaction, known part"),
-    LegendEntry("open", "arrow", "reaction, directions that a rigid model leaves open"),
+    LegendEntry("open", "arrow", "reaction, undetermined directions"),
     LegendEntry("resolved", "arrow", "reaction by stated or estimated stiffness"),
-    LegendEntry("selected", "body", "chosen"),
-    LegendEntry("naive", "body", "rates just set to zero (naive)"),
+    LegendEntry("selected", "body", "selected"),
+    LegendEntry("naive", "body", "rates set to zero (naive)"),
     LegendEntry("signal", "body", "pose at the signal"),
     LegendEntry("path", "arrow", "path of the tool"),
 )

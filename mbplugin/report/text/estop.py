@@ -96,8 +96,8 @@ def _tool(report: StopReport, width: int) -> Iterator[Line]:
         f" ({tool.reaction_distance:.4g} m before braking, {tool.braking_distance:.4g} m braking),"
         f" {tool.displacement:.4g} m straight",
         f"swept corridor: a box of {box} m",
-        f"rates just set to zero would say {naive.time:.4g} s and a tool {naive.tool_error:.4g} m off,"
-        f" with {naive.energy_ignored:.4g} J unaccounted for",
+        f"with rates set to zero: {naive.time:.4g} s, tool error {naive.tool_error:.4g} m,"
+        f" {naive.energy_ignored:.4g} J neglected",
     ):
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
     if report.impact is not None:

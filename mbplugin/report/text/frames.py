@@ -46,7 +46,7 @@ def _cells(world: WorldWrench, largest: list[float]) -> Iterator[str]:
 
 
 def open_lines(result: Reactions, width: int) -> Iterator[Line]:
-    """Yield in which directions the rigid model leaves the reactions of pairs open."""
+    """Yield the directions in which the rigid model does not determine the reactions of pairs."""
     same: dict[str, list[str]] = {}
     for c in result.constraints:
         if c.reaction != "unique" and (words := open_words(c.open_force, c.open_moment)):
@@ -54,7 +54,7 @@ def open_lines(result: Reactions, width: int) -> Iterator[Line]:
     if not same:
         return
     yield Line()
-    title = "What a rigid model leaves open, in world axes (moments at the joint's point)"
+    title = "Undetermined directions in a rigid model, in world axes (moments at the joint's point)"
     yield from (Line(text, "bold cyan") for text in wrapped(title, width))
     for words, names in same.items():
         yield from (Line(text) for text in wrapped(f"{listed(names)}: {words}", width, "  ", "      "))

@@ -57,7 +57,7 @@ def analysis_verdict(analysis: Analysis) -> str:
     redundancy = f"{counted(p, 'redundant constraint')}" if p else "no redundant constraint"
     if p > ps:
         redundancy += f" at this singular pose ({ps} elsewhere)"
-    formula = "" if analysis.gruebler == analysis.dof else f" (Grübler would say {analysis.gruebler})"
+    formula = "" if analysis.gruebler == analysis.dof else f" (Grübler: {analysis.gruebler})"
     plane = f" in the {analysis.planar} plane" if analysis.planar else ""
     return f"{analysis.mechanism.name}: {redundancy}, mobility {analysis.dof}{formula}{plane}"
 
@@ -138,7 +138,7 @@ def _section(title: str, width: int) -> Iterator[Line]:
 
 
 def _reactions(analysis: Analysis, width: int) -> Iterator[Line]:
-    """Yield the reactions that a rigid model leaves open, constraints with the same ones together."""
+    """Yield the non-unique reactions, constraints with the same components together."""
     same: dict[tuple[str, str], list[str]] = {}
     for verdict in analysis.constraints:
         if verdict.reaction == "non-unique":
@@ -148,7 +148,7 @@ def _reactions(analysis: Analysis, width: int) -> Iterator[Line]:
         return
     several = sum(len(names) for names in same.values())
     yield from _section(
-        f"Reactions that mean nothing in a rigid model ({several} of {len(analysis.constraints)} constraints;"
+        f"Non-unique reactions in a rigid model ({several} of {len(analysis.constraints)} constraints;"
         " every other component is unique)",
         width,
     )
@@ -187,7 +187,7 @@ def _unique(flag: bool) -> str:
 def _flexible(analysis: Analysis, width: int) -> Iterator[Line]:
     names = [body.name for body in analysis.bodies if not body.may_stay_rigid]
     if names:
-        title = f"Bodies that must be flexible for right reactions ({len(names)} of {len(analysis.bodies)})"
+        title = f"Bodies that must be flexible for correct reactions ({len(names)} of {len(analysis.bodies)})"
         yield from _section(title, width)
         yield from (Line(text) for text in wrapped(listed(names), width, "  "))
 
@@ -195,7 +195,9 @@ def _flexible(analysis: Analysis, width: int) -> Iterator[Line]:
 def _remedies(analysis: Analysis, width: int) -> Iterator[Line]:
     """Yield the first remedy as lines to paste, the others in words; or what stands in the way."""
     if analysis.obstacles:
-        yield from _section("Why nothing is proposed" if not analysis.remedies else "What stays", width)
+        yield from _section(
+            "Joints that prevent a remedy" if not analysis.remedies else "Joints that stay unchanged", width
+        )
         yield from (Line(line) for line in wrapped(no_remedy(analysis.obstacles), width, "  "))
     if not analysis.remedies:
         return
@@ -231,7 +233,7 @@ def reasons(analysis: Analysis) -> Iterator[str]:
         yield "no loop"
         return
     counts, rest = _ratio(analysis.sigma_r), _ratio(analysis.sigma_r_plus_1)
-    yield f"relative singular values: smallest that counts {counts}, largest that does not {rest}"
+    yield f"relative singular values: smallest nonzero {counts}, largest taken as zero {rest}"
     for plateau in analysis.plateaus:
         here = " (used)" if plateau.start <= analysis.tolerance < plateau.stop else ""
         number = counted(plateau.degree_of_redundancy, "redundant constraint")

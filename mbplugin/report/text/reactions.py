@@ -1,4 +1,4 @@
-"""Joint reactions for people: a table of values and marks, and what the rigid model leaves open."""
+"""Joint reactions as text: a table of values and marks, and the undetermined components."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def undetermined(result: Reactions) -> str:
     missing = result.missing
     needed = [f"{kind} {listed(names)}" for kind, names in _kinds(missing) if names]
     touched = result.stated or result.estimated
-    why = "some of what it acts on has no stiffness" if touched else "the model is rigid there"
+    why = "some parts that it loads have no stiffness" if touched else "the model is rigid there"
     remedy = f": state a [[stiffness]] for {' and '.join(needed)}" if needed else ""
     return f"not determined, any value is possible, since {why}{remedy}"
 
@@ -134,7 +134,7 @@ def _families(result: Reactions, width: int) -> Iterator[Line]:
     for family in result.families:
         yield Line()
         free = listed([f"{name} {component}" for name, component, _ in family.parameters])
-        title = f"What a rigid model leaves open: any {free}; the others follow"
+        title = f"Undetermined in a rigid model: any {free}; the others follow"
         yield from (Line(text, "bold cyan") for text in wrapped(title, width))
         for relation in family.relations[:_MOST]:
             yield from (Line(text) for text in wrapped(_equation(relation), width, "  ", "      "))

@@ -22,9 +22,9 @@ _OPEN = "?"
 _ENERGIES = {
     "kinetic": "kinetic",
     "potential": "potential",
-    "dissipated": "lost in damping and friction",
-    "applied": "done by loads and torques",
-    "driven": "done by drivers",
+    "dissipated": "dissipated by damping and friction",
+    "applied": "work of loads and torques",
+    "driven": "work of drivers",
 }
 
 
@@ -107,7 +107,7 @@ def _events(motion: Trajectory, width: int) -> Iterator[Line]:
 
 
 def _reactions(motion: Trajectory, pairs: Sequence[str], width: int) -> Iterator[Line]:
-    """Yield the largest size of every component; what the model leaves open has no number."""
+    """Yield the largest absolute value of every component; an undetermined one has no number."""
     rows = [(pair, _largest(motion, pair)) for pair in pairs]
     heads = [f"{c} {'N' if c[0] == 't' else 'N·m'}" for c in COMPONENTS]
     yield from _table("largest reaction", heads, rows)
@@ -115,7 +115,7 @@ def _reactions(motion: Trajectory, pairs: Sequence[str], width: int) -> Iterator
         "sizes on the successor, at the origin of its joint frame, in axes of the predecessor's joint frame"
     )
     if any(_OPEN in cells for _, cells in rows):
-        said += "; ? is not determined by the rigid model (mbplugin reactions tells why)"
+        said += "; ? is not determined by the rigid model (see mbplugin reactions)"
     yield from (Line(text) for text in wrapped(said, width, "  ", "  "))
 
 

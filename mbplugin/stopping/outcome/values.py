@@ -124,13 +124,13 @@ class Energies:
     Parameters
     ----------
     kinetic, potential : float
-        Given up between the signal and the end.
+        Released between the signal and the end.
     driven, applied : float
         Work of drives, and of loads.
     brakes, losses : float
-        Taken up by brakes, and by damping and friction.
+        Dissipated by brakes, and by damping and friction.
     residual : float
-        What the balance leaves open: the error of the computation.
+        Residual of the balance: the error of the computation.
     """
 
     kinetic: float
@@ -143,22 +143,22 @@ class Energies:
 
     @property
     def labelled(self) -> tuple[tuple[str, float], ...]:
-        """What a report tells: every part that is not zero, in words, J."""
+        """The labels of a report and the values, J; zero parts are omitted."""
         parts = (
-            ("kinetic energy given up", self.kinetic),
-            ("potential energy given up", self.potential),
-            ("done by drives", self.driven),
-            ("done by loads", self.applied),
-            ("taken up by brakes", self.brakes),
-            ("lost in damping and friction", self.losses),
-            ("left open", self.residual),
+            ("kinetic energy released", self.kinetic),
+            ("potential energy released", self.potential),
+            ("work of drives", self.driven),
+            ("work of loads", self.applied),
+            ("dissipated by brakes", self.brakes),
+            ("dissipated by damping and friction", self.losses),
+            ("residual", self.residual),
         )
         return tuple((words, value) for words, value in parts if value)
 
 
 @dataclass(frozen=True, eq=False)
 class InstantStop:
-    """The usual shortcut: every rate set to zero when its brake grips.
+    """The usual simplification: every rate set to zero when its brake engages.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ class Impact:
 
 @dataclass(frozen=True, eq=False)
 class StopReport:
-    """What a stop comes to.
+    """The result of a stop.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ class StopReport:
     trajectory : Trajectory
         From the signal on.
     time, reaction_time : float
-        To rest (or the end), and until the first brake grips or drive leads, s.
+        Until rest (or the end), and until the first brake engages or drive decelerates, s.
     joints : tuple of JointStop
         Those with a brake.
     tool : ToolStop
@@ -222,7 +222,7 @@ class StopReport:
     energies : Energies
     naive : Naive
     impact : Impact or None
-        Where the outcome is ``limit_hit``.
+        If the outcome is ``limit_hit``.
     """
 
     outcome: StopOutcome
@@ -240,17 +240,17 @@ class StopReport:
 
     @property
     def braking_time(self) -> float:
-        """From the first brake on, s."""
+        """Time from the engagement of the first brake to the end, s."""
         return self.time - self.reaction_time
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """Brakes that grip, joints that stick, slip and lock, with impulses where rates jump."""
+        """Brakes that engage, joints that stick, slip and lock, with impulses if rates jump."""
         return self.trajectory.events
 
     @property
     def assumed(self) -> tuple[str, ...]:
-        """What was not stated, one sentence each."""
+        """Values that were not stated, one sentence each."""
         return self.scenario.assumed
 
     @cached_property
@@ -261,7 +261,7 @@ class StopReport:
         return peak_wrenches(self)
 
     def joint(self, name: str) -> JointStop:
-        """Return how one joint stops."""
+        """Return the stop of one joint."""
         from mbplugin.errors import UnknownName, suggestion
 
         for one in self.joints:

@@ -18,9 +18,9 @@ def findings_section(chapter: Chapter) -> Html | None:
         return None
     ignored = [element("p", line, class_="fine") for line in ignored_lines(report)]
     if not report.findings:
-        return section("Findings", element("p", "Nothing was found."), ignored)
+        return section("Findings", element("p", "No findings."), ignored)
     rows = [_row(finding, chapter) for finding in report.findings]
-    heads = ("severity", "code", "element", "what is the matter, and what to do", "where")
+    heads = ("severity", "code", "element", "problem and remedy", "where")
     return section(
         "Findings",
         _filter(report.findings),

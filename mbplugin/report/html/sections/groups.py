@@ -34,7 +34,7 @@ def dca_section(chapter: Chapter) -> Html | None:
     stalled = ", ".join(analysis.dca.stalled)
     return section(
         "Divide and conquer",
-        element("p", f"The method stalls at {stalled} and leaves what is beyond undecided.")
+        element("p", f"The method stalls at {stalled} and leaves the reactions beyond undecided.")
         if stalled
         else None,
         element("details", element("summary", "every step"), element("pre", analysis.dca.trace)),

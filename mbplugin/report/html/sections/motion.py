@@ -21,9 +21,9 @@ _TITLES = {"rad": "Angles", "m": "Travels", "1": "Orientation (quaternions)"}
 _ENERGIES = {
     "kinetic": "kinetic",
     "potential": "potential",
-    "dissipated": "lost in damping and friction",
-    "applied": "done by loads and torques",
-    "driven": "done by drivers",
+    "dissipated": "dissipated by damping and friction",
+    "applied": "work of loads and torques",
+    "driven": "work of drivers",
 }
 
 

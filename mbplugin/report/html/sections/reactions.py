@@ -1,4 +1,4 @@
-"""Which reactions mean anything, and what the joints carry."""
+"""Unique and non-unique reactions, and the joint reactions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def uniqueness_section(chapter: Chapter) -> Html | None:
     order = ("non-unique", "undecided", "unique")
     sorted_ones = sorted(analysis.constraints, key=lambda c: order.index(c.reaction))
     return section(
-        "Which reactions mean anything",
+        "Unique and non-unique reactions",
         table(
             (
                 "constraint",
@@ -38,7 +38,7 @@ def uniqueness_section(chapter: Chapter) -> Html | None:
                 "type",
                 "between",
                 "reaction",
-                "components left open",
+                "non-unique components",
                 "in world axes",
             ),
             [_verdict(one) for one in sorted_ones[:_MOST]],
@@ -48,11 +48,11 @@ def uniqueness_section(chapter: Chapter) -> Html | None:
 
 
 def _verdict(one: ConstraintVerdict) -> Sequence[Child]:
-    left_open = " ".join(c.name for c in one.components if c.unique is False)
+    non_unique = " ".join(c.name for c in one.components if c.unique is False)
     between = [choice(one.body_a, "body"), " – ", choice(one.body_b, "body")]
     badge = element("span", one.reaction, class_=f"badge {one.reaction}")
     in_space = "" if one.unique else open_words(one.open_force, one.open_moment)
-    return choice(one.name, "joint"), one.kind, one.type, between, badge, left_open, in_space
+    return choice(one.name, "joint"), one.kind, one.type, between, badge, non_unique, in_space
 
 
 def reactions_section(chapter: Chapter) -> Html | None:
@@ -66,7 +66,7 @@ def reactions_section(chapter: Chapter) -> Html | None:
     plane = f" in the {result.planar} plane" if result.planar else ""
     held = f" Held for the balance: {', '.join(result.held)}." if result.held else ""
     return section(
-        "What the joints carry",
+        "Joint reactions",
         table(heads, [_row(c) for c in pairs[:_MOST]], numbers=range(2, 8)),
         _rest(len(pairs)),
         table(("drive, wheel or coupling", "component", "value"), others[:_MOST]) if others else None,

@@ -20,8 +20,8 @@ def stop_section(chapter: Chapter) -> Html | None:
         _peaks(stop),
         _axes(stop),
         _energies(stop),
-        lead="Computed, not measured. The ghosts in the view are the pose at the signal, and where the usual"
-        " shortcut ends: every rate just set to zero when its brake grips.",
+        lead="Computed, not measured. The transparent robots show the pose at the signal, and where the usual"
+        " simplification ends, which sets every rate to zero when its brake engages.",
     )
 
 
@@ -70,12 +70,12 @@ def _sentences(stop: StopReport) -> list[str]:
         f" ({tool.reaction_distance:.4g} m before braking, {tool.braking_distance:.4g} m braking),"
         f" {tool.displacement:.4g} m straight.",
         f"Swept corridor: a box of {box} m.",
-        f"Rates just set to zero would say {naive.time:.4g} s and a tool {naive.tool_error:.4g} m off,"
-        f" with {naive.energy_ignored:.4g} J unaccounted for.",
+        f"With rates set to zero: {naive.time:.4g} s, tool error {naive.tool_error:.4g} m,"
+        f" {naive.energy_ignored:.4g} J neglected.",
     ]
     if corridor.left_out:
         labelled.append(
-            f"Of these bodies only joints and centres of mass were followed: {', '.join(corridor.left_out)}."
+            f"For these bodies, only joints and centres of mass are included: {', '.join(corridor.left_out)}."
         )
     if stop.impact is not None:
         hit = stop.impact

@@ -18,13 +18,13 @@ def stresses_section(chapter: Chapter) -> Html | None:
         return None
     shown, p = len(analysis.self_stresses), analysis.degree_of_redundancy
     lead = (
-        "Internal forces that load the mechanism and move nothing: one for each redundant constraint."
-        " Choose one or several to see whom they load."
+        "Internal forces in equilibrium without any load: one for each redundant constraint."
+        " Select one or several to see the constraints that they load."
     )
     if shown < p:
-        lead += f" {shown} of {p} are told here."
+        lead += f" {shown} of {p} are listed here."
     return section(
-        "Who works against whom",
+        "Self-stresses",
         element(
             "ol", [_stress(k, stress) for k, stress in enumerate(analysis.self_stresses)], class_="stresses"
         ),
@@ -56,7 +56,7 @@ def remedies_section(chapter: Chapter) -> Html | None:
     return section(
         "What to change",
         [*why_not, *(_remedy(k, remedy) for k, remedy in enumerate(analysis.remedies))],
-        lead="Each way is proved by analysing the changed mechanism. Paste its lines into the scene."
+        lead="Each remedy is verified by an analysis of the changed mechanism. Paste its lines into the scene."
         if analysis.remedies
         else "",
     )

@@ -65,7 +65,7 @@ def _tiles(chapter: Chapter) -> Iterator[tuple[str, str]]:
         yield f"{stop.time:.4g} s", "from the signal to rest"
         yield f"{stop.tool.distance:.4g} m", f"path of the tool {stop.tool.body}"
         yield f"{stop.tool.speed:.4g} m/s", "tool at the signal"
-        yield f"{stop.naive.tool_error:.4g} m", "error of rates just set to zero"
+        yield f"{stop.naive.tool_error:.4g} m", "tool error with rates set to zero"
     analysis = chapter.verdicts
     if analysis is not None:
         several = sum(c.reaction == "non-unique" for c in analysis.constraints)
