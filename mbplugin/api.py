@@ -58,16 +58,16 @@ def load(
     source : path or int
         A URDF, Xacro, SDF, MJCF or ``.scene.toml`` file, or a PyBullet client id.
     package_dirs : sequence of str
-        Folders in which ``package://`` and relative names are looked up.
+        Folders in which ``package://`` and relative names are searched.
     base : "fixed" or "free", optional
-        Overrides what the file says about root links.
+        Overrides the base of the root links in the file.
     xacro_unsafe : bool
         Expand xacro as the program does, whatever it runs or reads.
 
     Raises
     ------
     MbPluginError
-        Unusable input, told in one sentence.
+        Unusable input; the message is one sentence.
     """
     if isinstance(source, int):
         from mbplugin.bullet.reader.client import read_client

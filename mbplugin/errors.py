@@ -9,18 +9,18 @@ _LONGEST = 600
 
 
 class MbPluginError(Exception):
-    """Base of every error that mbplugin raises on purpose.
+    """Base class of all errors that mbplugin raises for unusable input or requests.
 
     Parameters
     ----------
     what : str
-        What is wrong, without a full stop.
+        The problem, without a full stop.
     where : str, optional
         File and line, or the element.
     expected : str, optional
-        What would have been right.
+        The expected value.
     remedy : str, optional
-        What the user can do.
+        The remedy for the user.
     code : str, optional
         The MB9xx code under which ``lint`` reports it.
     """

@@ -33,7 +33,7 @@ def assert_lints(
     q : mapping of joint coordinate to value, optional
         rad and m.
     base : "fixed" or "free", optional
-        Overrides what the file says about root links.
+        Overrides the base of the root links in the file.
     fail_on, select, ignore, package_dirs
         Instead of, or for ``ignore`` and ``package_dirs`` beside, what the configuration says.
     xacro_unsafe : bool

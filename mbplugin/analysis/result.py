@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """What is known about a mechanism at a closed pose (keys of the JSON report).
+    """The analysis of a mechanism at a closed pose (keys of the JSON report).
 
     Attributes
     ----------
@@ -39,20 +39,20 @@ class Analysis:
     degree_of_redundancy, structural_redundancy : int
         p at this pose, and at the generic pose.
     samples : int
-        Poses that were sampled for the latter; none where nothing is redundant or a block is large.
+        Number of sampled poses for the latter; 0 if nothing is redundant or a block is large.
     sigma_r, sigma_r_plus_1 : float or None
-        The smallest relative singular value that counts over all blocks, and the largest that does
-        not; None where there is none.
+        The smallest nonzero relative singular value over all blocks, and the largest one that is taken as
+        zero; None if there is none.
     plateaus : tuple of Plateau
     characteristic_length : float or None
-        Of the block with the smallest margin, m; None where nothing forms a loop.
+        Of the block with the smallest margin, m; None without a loop.
     assembly : Assembly
     constraints, groups, bodies, self_stresses, remedies : tuple
     blocks : tuple of RankedBlock
     dca : DcaResult or None
-        The divide-and-conquer test, where it was the method.
+        The divide-and-conquer test, if it is the method.
     obstacles : tuple of Obstacle
-        Joints that could be made weaker, but for what they do, where no remedy leaves them as they are.
+        Joints whose function (drive, brake, limit, …) prevents a remedy.
     """
 
     mechanism: Mechanism
@@ -81,7 +81,7 @@ class Analysis:
 
     @property
     def pfaffian_rows(self) -> int:
-        """Rows that are no position equations."""
+        """Number of nonholonomic rows."""
         return self.rows - self.holonomic_rows
 
     @property
@@ -96,7 +96,7 @@ class Analysis:
 
     @property
     def gruebler(self) -> int:
-        """Columns minus rows, what a formula for independent constraints would call the mobility."""
+        """Grübler's mobility, for independent constraints: columns minus rows."""
         return self.columns - self.rows
 
     @property
@@ -111,13 +111,13 @@ class Analysis:
 
     @property
     def sigma_r(self) -> float | None:
-        """Smallest relative singular value that counts."""
+        """Smallest nonzero relative singular value."""
         values = [b.sigma_r for b in self.blocks if b.rank]
         return min(values) if values else None
 
     @property
     def sigma_r_plus_1(self) -> float | None:
-        """Largest relative singular value that does not count."""
+        """Largest relative singular value that is taken as zero."""
         values = [b.sigma_next for b in self.blocks if b.redundancy]
         return max(values) if values else None
 

@@ -40,9 +40,9 @@ def analyze(
     method : "qr", "svd", "rank", "nullspace" or "dca"
     planar : "xy", "yz" or "zx", optional
     samples : int, optional
-        Poses sampled to tell redundancy from a singular pose; the scene's, else 8.
+        Number of sampled poses that distinguish redundancy from a singular pose; the scene's, else 8.
     snap_angles : bool
-        Read rounded angle literals as the fraction of π they stand for.
+        Read rounded angle literals as fractions of π.
     groups : sequence of sequences of constraint names
     """
     if snap_angles:

@@ -102,21 +102,21 @@ class Curves:
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """What a cross-check has found.
+    """The result of a cross-check.
 
     Parameters
     ----------
     verdict : str
-        ``agrees``, ``disagrees``, ``not asymptotic`` (PyBullet's values do not yet change with its
-        step as those of a first-order method, so nothing can be extrapolated) or ``not comparable`` (PyBullet
-        cannot hold the mechanism, or the motion has none).
+        ``agrees``, ``disagrees``, ``not asymptotic`` (PyBullet's values do not change with its
+        step as those of a first-order method, so an extrapolation is not possible) or ``not comparable`` (PyBullet
+        cannot model the mechanism, or our motion ended early).
     reason : str
         One sentence.
     rows : tuple of Row
-        Parameters of the model first, then what needs no step, then the motion.
+        Parameters of the model first, then quantities without a time step, then the motion.
     steps : tuple of float
-        PyBullet's steps, s, each half of the one before; along a stretch between two instants at which
-        something changes they are adjusted to it.
+        PyBullet's steps, s, each half of the one before; between two events they are adjusted to end at
+        them.
     orders : tuple of float
         Observed orders of convergence of all joint coordinates together, one for each halving.
     duration : float
@@ -124,10 +124,10 @@ class Agreement:
     settings : dict of str to float
         PyBullet's solver: ``iterations``, ``residual_threshold``, ``erp``.
     notes : tuple of str
-        What was left out of both models, or is read differently; one sentence each.
+        Parts that are omitted in both models, or read differently; one sentence each.
     curves : Curves or None
     checks : tuple of Check
-        Of each motion alone, where the motions do not agree: what there is for and against each.
+        Checks of each motion alone, if the motions do not agree: the evidence for and against each.
     """
 
     verdict: Verdict
@@ -148,11 +148,11 @@ class Agreement:
 
     @property
     def order(self) -> float:
-        """The order observed at the last halving; not a number where there was none."""
+        """The order observed at the last halving; NaN if there is none."""
         return self.orders[-1] if self.orders else float("nan")
 
     def plot(self, path: str | Path | None = None) -> None:
-        """Draw errors over the step, and the coordinates of both, into a file or a window."""
+        """Draw the errors over the step and the coordinates of both motions into a file or a window."""
         from mbplugin.comparison.agreement_plot import plot
 
         plot(self, path)

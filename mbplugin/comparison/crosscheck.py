@@ -41,36 +41,36 @@ def crosscheck(
     progress: Callable[[int, int], None] | None = None,
     max_seconds: float = MAX_SECONDS,
 ) -> Agreement:
-    """Return how a motion of ours compares with PyBullet's at a step, a half, a quarter and an eighth.
+    """Compare a motion of mbplugin with PyBullet's at a step, a half, a quarter and an eighth of it.
 
     Both start from the same state with the same loads, locks and brakes. PyBullet runs in a process of
-    its own. Before anything moves, the parameters of the two models are compared.
+    its own. The parameters of the two models are compared first.
 
     Parameters
     ----------
     mech : Scene, Mechanism or StopReport
         A stop is compared from its signal to rest; then only ``against``, ``step`` and ``iterations``
-        are looked at.
+        apply.
     duration : float, optional
-        s; by default 0.5, and half as long again as until the last lock or brake where that is longer.
+        s; by default 0.5, or 1.5 times the time of the last lock or brake if that is longer.
     q, qd : mapping or vector, optional
         State at the start; what is not named keeps the scene's value.
     locks : iterable of Lock
-        On top of the scene's.
+        In addition to the scene's.
     brakes, signal, loads, payloads, torques, damping, friction
         As for ``simulate``.
     against : int or str, optional
-        What PyBullet's model is: a connected client, or a URDF; by default the scene's own URDF as
-        PyBullet reads it, where it has one.
+        PyBullet's model: a connected client, or a URDF; by default the scene's own URDF as
+        PyBullet reads it, if there is one.
     step : float, optional
-        PyBullet's coarsest step, s. By default it is halved until its error shrinks as that of a
+        PyBullet's coarsest step, s. By default it is halved until its error decreases as that of a
         first-order method.
     iterations : int
         Of PyBullet's solver.
     progress : callable, optional
-        Told how many motions of PyBullet are computed, and how many there will be at least.
+        Called with the number of computed motions of PyBullet, and the least total number.
     max_seconds : float
-        Of computing, for our motion and again for all of PyBullet's; what takes longer is not comparable.
+        Time limit of the computation, for our motion and for all of PyBullet's; beyond it nothing is comparable.
 
     Returns
     -------

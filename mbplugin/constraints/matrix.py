@@ -38,7 +38,7 @@ class ConstraintMatrix:
         Holonomic rows first.
     columns : tuple of (body, component)
     holonomic_rows : int
-        How many of the rows are holonomic.
+        Number of holonomic rows.
     """
 
     C: scipy.sparse.csr_array

@@ -45,12 +45,12 @@ def reactions(
     tolerance: float | None = None,
     planar: str | None = None,
 ) -> Reactions:
-    """Return the force and moment that every joint carries, and whether it means anything.
+    """Compute the force and moment in every joint, and what determines each component.
 
-    A scene brings its own state, loads, payloads, springs, actuators and stiffness; what is given here
-    comes on top. Loops are closed first. Without rates and accelerations this is statics (drivers just
-    hold), with them inverse dynamics; both are then brought into agreement with the loops
-    (C v + b = 0, C v̇ = Γ), unnamed joints first.
+    The state, loads, payloads, springs, actuators and stiffness of a scene are included; the arguments
+    are added. Loops are closed first. Without rates and accelerations this is statics (drivers only
+    hold), with them inverse dynamics; rates and accelerations are then corrected to satisfy the loops
+    (C v + b = 0, C v̇ = Γ), those of unnamed joints first.
 
     Parameters
     ----------
@@ -61,22 +61,22 @@ def reactions(
     loads, payloads : iterable, optional
         Load and Payload, or mappings with the keys of the scene's tables.
     stiffness : iterable of Stiffness or mapping, optional
-        By pair: six numbers or 6 × 6 in axes of P at the origin of S, N/m and N·m/rad, ``inf`` where
-        rigid; by body: a beam section E A Iy Iz J nu. What is not stated is rigid.
+        By pair: six numbers or 6 × 6 in axes of P at the origin of S, N/m and N·m/rad, ``inf`` if
+        rigid; by body: a beam section E A Iy Iz J nu. Others are rigid.
     hold : iterable of str, optional
         Joints (or ``joint.freedom``) held in addition to drivers and locks. Default: those with an
         actuator, else those with a finite effort limit; of these, as many as are independent.
     misfit : mapping, optional
-        "constraint.component" to the gap, m or rad, by which the successor stands off before assembly.
+        "constraint.component" to the gap, m or rad, by which the successor is offset before assembly.
     estimate : bool, optional
         Whether to estimate beam sections from the links' shapes. Default: only in loops for which no
         stiffness is stated.
     material : "steel" or "aluminium"
-        Of estimated sections.
+        Material of estimated sections.
     tolerance : float, optional
         Relative rank tolerance; the scene's, else 1e-4.
     planar : "xy", "yz" or "zx", optional
-        Look at the forces in a plane; what acts across it is left out.
+        Compute the forces in a plane; components across it are omitted.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def reactions(
     Raises
     ------
     BadUsage
-        A load that moves the mechanism (names the free motion), a stiffness that is not symmetric
+        A load that moves the mechanism (the message names the motion), a stiffness that is not symmetric
         positive semidefinite.
     UnknownName
         A load, payload, stiffness or held joint that does not exist.

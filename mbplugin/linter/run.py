@@ -19,18 +19,18 @@ from mbplugin.model.scene import Origin, Scene, with_coordinates
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What a lint run found.
+    """The result of a lint run.
 
     Parameters
     ----------
     source : str
         The file, or ``<client 0>``.
     findings : tuple of Finding
-        Selected ones, the most severe first.
+        The selected findings, the most severe first.
     analysis : Analysis or None
-        None where no mechanism could be built or its loops could not be closed.
+        None if no mechanism could be built or its loops could not be closed.
     scene : Scene or None
-        None where the input was unreadable.
+        None if the input was unreadable.
     fail_on : "error", "warning" or "note"
     suppressed : tuple of Suppressed
         Findings that the configuration ignores, each with its reason.
@@ -80,15 +80,15 @@ def lint(
     base, package_dirs
         As in ``load``.
     select, ignore : sequence of str
-        Codes, or beginnings of codes such as ``MB2``.
+        Codes, or prefixes of codes such as ``MB2``.
     fail_on : "error", "warning" or "note"
-        From which severity on ``exit_code`` is 1.
+        Lowest severity for which ``exit_code`` is 1.
     snap_angles : bool
-        Analyze with rounded angle literals read as the fraction of π they stand for.
+        Analyze with rounded angle literals read as fractions of π.
     text : str, optional
-        The content of ``source``, when it was not read from a file.
+        The content of ``source``, if it was not read from a file.
     default_tolerance : float, optional
-        The relative rank tolerance where neither the call nor the scene states one.
+        The relative rank tolerance if neither the call nor the scene states one.
     xacro_unsafe : bool
         Expand xacro as the program does, whatever it runs or reads.
     **options
@@ -97,7 +97,7 @@ def lint(
     Raises
     ------
     BadUsage
-        A request that cannot be meant, such as a tolerance of 2.
+        An invalid request, such as a tolerance of 2.
     """
     if fail_on not in SEVERITIES:
         raise BadUsage(f"fail_on is {fail_on!r}", expected=f"one of {', '.join(SEVERITIES)}")

@@ -28,11 +28,11 @@ class Request:
     text : str, optional
         The content, where it was handed over rather than read.
     package_dirs : tuple of str
-        Folders in which ``package://`` and relative names are looked up.
+        Folders in which ``package://`` and relative names are searched.
     base : "fixed" or "free", optional
-        Overrides what the file says about root links.
+        Overrides the base of the root links in the file.
     snap_angles : bool
-        Read rounded angle literals as the fraction of π they stand for.
+        Read rounded angle literals as fractions of π.
     xacro_unsafe : bool
         Expand xacro as the program does, whatever it runs or reads.
     """
@@ -187,7 +187,7 @@ class LintOptions:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What ``load`` returns: the mechanism and everything a file says around it.
+    """The result of ``load``: the mechanism and all other data of a file.
 
     Parameters
     ----------
@@ -200,13 +200,12 @@ class Scene:
     defects : tuple of Defect
     shapes : mapping of body name to tuple of Shape
     loads, stiffness, brakes, payloads, actuators, locks, springs : tuple
-        ``locks`` holds those with times; those that are always closed are in the mechanism.
+        ``locks`` contains locks with times; permanent locks are in the mechanism.
     options : LintOptions
     request : Request or None
         None for a live client.
     actuated : tuple of str
-        Joints to which a file gives a drive in so many words: a transmission, a command interface, an
-        actuator.
+        Joints with an explicit drive in the file: a transmission, a command interface, an actuator.
     """
 
     mechanism: Mechanism

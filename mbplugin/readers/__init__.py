@@ -46,9 +46,9 @@ def load(
     text : str, optional
         The content, where it does not come from the file.
     package_dirs : sequence of str or path
-        Folders in which ``package://`` and relative names are looked up.
+        Folders in which ``package://`` and relative names are searched.
     base : "fixed" or "free", optional
-        Overrides what the file says about root links.
+        Overrides the base of the root links in the file.
     snap_angles : bool
         Read rounded angle literals (1.5707) as the fraction of π they stand for.
     xacro_unsafe : bool

@@ -78,10 +78,10 @@ def simulate(
     max_seconds: float = MAX_SECONDS,
     progress: Progress | None = None,
 ) -> Trajectory:
-    """Return the motion of a mechanism over a time, from a state at which its loops are closed first.
+    """Compute the motion of a mechanism from a state, after its loops are closed.
 
-    A scene brings its own state, loads, payloads, springs, drives and timed locks; what is given here comes
-    on top.
+    The state, loads, payloads, springs, drives and timed locks of a scene are included; the arguments are
+    added.
 
     Parameters
     ----------
@@ -90,17 +90,17 @@ def simulate(
         s.
     q0, qd0 : mapping or vector, optional
         Joint coordinates and rates at the start, rad and m; what is not named keeps the scene's value.
-        Rates that are not named follow those that are; named ones that the constraints do not allow are
-        corrected, and that is noted.
+        Rates that are not named follow from the named ones; named ones that the constraints do not allow
+        are corrected, with a note.
     locks : iterable of Lock
-        Joints that lock at a time: their rates jump to zero, and those of the others with them; with
-        ``until`` they open again.
+        Joints that lock at a time: their rates jump to zero, and the rates of the others jump with them;
+        with ``until`` they are released again.
     holds : iterable of TimedConstraint
-        Closures, couplings, drivers and wheels of the mechanism that hold only for a while.
+        Closures, couplings, drivers and wheels of the mechanism that are active only for an interval.
     brakes : iterable of Brake or mapping, optional
-        Joint brakes that grip, each its delays after the signal; with a signal only, the scene's.
+        Joint brakes; each engages after its delays, counted from the signal. With a signal alone, the scene's.
     signal : float, optional
-        When the brakes are told to close, s; 0 where brakes are given.
+        Time of the brake signal, s; 0 if brakes are given.
     loads, payloads : iterable, optional
         Load and Payload, or mappings with the keys of the scene's tables.
     springs : iterable of Spring or JointSpring
@@ -109,18 +109,18 @@ def simulate(
     controller : callable, optional
         Forces (nv,) on the joint rates at (t, q, qd).
     profiles : mapping of driver name to callable, optional
-        Value, rate and acceleration of a driver at a time. One whose acceleration jumps has an attribute
-        ``breaks``, the times (s) at which it does: the motion has a sample before and after each.
+        Value, rate and acceleration of a driver at a time. A profile with a jump of its acceleration has an
+        attribute ``breaks``, the times (s) of the jumps: the motion has a sample before and after each.
     damping, friction : bool
         Whether the file's joint damping and dry friction count.
     formulation, redundancy, coordinates : str
-        See the guide to the motion; they change the way, not the motion.
+        See the guide to motions; they change the method, not the motion.
     dropped : sequence of int or (constraint, component)
-        Redundant rows to eliminate, numbered from 1 as in ``mbplugin matrix``; by default they are
-        chosen.
+        Redundant rows to eliminate, numbered from 1 as in ``mbplugin matrix``; by default a pivoted
+        factorisation selects them.
     integrator : "dop853", "rk4" or "variational"
     step : float, optional
-        Of a fixed-step integrator, 1e-3 s by default; the largest step of an adaptive one.
+        Step of a fixed-step integrator, 1e-3 s by default; the largest step of an adaptive one.
     rtol, atol : float
         Tolerances of an adaptive integrator.
     tolerance : float, optional
@@ -128,21 +128,21 @@ def simulate(
     planar : "xy", "yz" or "zx", optional
         Keep free roots in a plane.
     limits : "record", "stop" or "ignore"
-        What happens when a joint passes a limit.
+        The reaction to a joint that passes a limit.
     events : iterable of UserEvent
         Functions whose zeros are recorded, or end the motion.
     stabilization : "projection", "baumgarte" or "none"
     samples : int, optional
-        Equal intervals at which the trajectory is given, besides events; by default every step.
+        Number of equal intervals of the trajectory, besides events; by default every step.
     readable : bool
         Use the loops written in Python.
     transition : "consistent" or "naive"
-        With "naive" a lock only sets its own rates to zero: the usual shortcut, wrong, for comparison.
+        With "naive" a lock only sets its own rates to zero: the usual simplification, which is wrong, for comparison.
     max_seconds : float
-        Of computing; a motion that takes longer, or more memory than a machine has, ends with the outcome
-        ``budget_spent``, and what was computed is kept.
+        Time limit of the computation; a motion that takes longer, or too much memory, ends with the outcome
+        ``budget_spent`` and keeps its samples.
     progress : callable, optional
-        Told (time, duration) now and then.
+        Called with (time, duration) at intervals.
 
     Returns
     -------

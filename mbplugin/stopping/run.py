@@ -63,12 +63,11 @@ def estop(
     max_seconds: float = MAX_SECONDS,
     progress: Progress | None = None,
 ) -> StopReport:
-    """Return how a moving robot stops after a signal at t = 0.
+    """Compute the stop of a moving robot after a signal at t = 0.
 
-    Category 0: each drive goes on until its delay is over, then it is without power, and its brake grips
-    when the engagement is over. Category 1: each drive leads its joint to rest at a constant
-    deceleration, then the brakes grip, then the drives are without power. Category 2: the same without
-    brakes.
+    Category 0: each drive continues for its delay and is then powered off; its brake engages after the
+    engagement time. Category 1: each drive decelerates its joint to rest at a constant deceleration, then
+    the brakes engage, then the drives are powered off. Category 2: the same without brakes.
 
     Parameters
     ----------
@@ -77,24 +76,24 @@ def estop(
         State at the signal; what is not named keeps the scene's value.
     category : 0, 1 or 2
     payload : float, Payload or mapping, or an iterable of these, optional
-        On top of the scene's; a number is a mass (kg) at the tool.
+        In addition to the scene's; a number is a mass (kg) at the tool.
     payload_share : float
-        Factor of masses and inertias of the scene's payloads; 0 leaves them out.
+        Factor on masses and inertias of the scene's payloads; 0 omits them.
     brakes : iterable of Brake or mapping, optional
-        In place of the scene's brakes on the same joints. A joint with neither and an effort limit gets
-        a brake that slides with that effort, and this is told.
+        Replace the scene's brakes on the same joints. A joint without a brake but with an effort limit gets
+        a brake that slides with that effort; this is listed in ``assumed``.
     decelerations : mapping, optional
-        By joint, rad/s² or m/s²; else the scene's, else effort limit over inertia, and this is told.
+        By joint, rad/s² or m/s²; else the scene's, else effort limit over inertia, as listed in ``assumed``.
     armature : mapping, optional
         By joint rate, kg·m² or kg.
     loads : iterable of Load or mapping
     start : Start, optional
-        A moment in a motion, in place of q and qd.
+        A time in a motion, instead of q and qd.
     tool, tool_point : str, (3,) array, optional
-        The body, and the point in its link frame (m), whose path is told; by default the body farthest
-        out, in front of a gripper.
+        The body, and the point in its link frame (m), whose path is computed; by default the
+        outermost body, without a gripper.
     damping, friction : bool
-        Whether the file's joint damping and dry friction count.
+        Whether the file's joint damping and dry friction act.
     limits : "stop" or "ignore"
     duration : float
         Longest time to rest, s.
@@ -102,7 +101,7 @@ def estop(
     tolerance : float, optional
         Relative rank tolerance; the scene's, else 1e-4.
     max_seconds : float
-        Of computing; a stop that takes longer ends with the outcome ``budget_spent``.
+        Time limit of the computation; a longer one ends with the outcome ``budget_spent``.
 
     Raises
     ------

@@ -64,18 +64,18 @@ class Driver:
 
 @dataclass(frozen=True)
 class Lock:
-    """A locked pair: all its freedoms (or the named ones) stand still, for good or for a while.
+    """A locked pair: all its freedoms (or the named ones) are constrained, permanently or for an interval.
 
     Parameters
     ----------
     joint : str
         The pair.
     at : float or None
-        When the lock closes, s; None or 0 means it is closed from the start.
+        Time at which the lock closes, s; None or 0: closed from the start.
     freedoms : tuple of str
         The locked free components; empty means all of them.
     until : float or None
-        When the lock opens again, s; None: never.
+        Time at which the lock opens again, s; None: never.
     """
 
     joint: str
@@ -85,7 +85,7 @@ class Lock:
 
     @property
     def for_good(self) -> bool:
-        """Whether it is closed all the time."""
+        """Whether the lock is permanent."""
         return not self.at and self.until is None
 
     @property

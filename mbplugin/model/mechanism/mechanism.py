@@ -21,12 +21,12 @@ Constraint = Pair | Coupling | Driver | Lock | Pfaffian
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """Bodies and constraints of any graph: loops, several roots, several models.
+    """Bodies and constraints of a mechanism: any graph, with loops, several roots, several models.
 
     Parameters
     ----------
     name : str
-        For reports.
+        The name in reports.
     bodies : tuple of Body
         In file order; columns of the constraint matrix follow it.
     pairs, couplings, drivers, locks, pfaffians : tuple

@@ -26,19 +26,19 @@ from mbplugin.model.spatial import Array, Pose
 
 @dataclass(frozen=True)
 class TimedConstraint:
-    """A closure, coupling, driver, wheel or knife edge that holds only for a while.
+    """A closure, coupling, driver, wheel or knife edge that is active only for an interval.
 
-    A closure grips where it finds the other body, a clutch keeps the angle that it finds, and of a wheel
-    the no-slip rows begin to hold while it touches its plane all the time.
+    A closure keeps the relative pose of its bodies at that time, a clutch keeps the angle at that time. A
+    wheel touches its plane all the time; only its no-slip rows are limited to the interval.
 
     Parameters
     ----------
     constraint : str
         Its name in the mechanism.
     at : float
-        When it begins to hold, s; the rates jump there.
+        Start of the interval, s; the rates jump there.
     until : float or None
-        When it is given up, s; None: never.
+        End of the interval, s; None: never.
     """
 
     constraint: str

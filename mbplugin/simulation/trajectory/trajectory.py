@@ -39,15 +39,15 @@ class Trajectory:
     qd, qdd : (T, nv) array
         Joint rates and accelerations in the order of ``qd_names``.
     kinetic, potential : (T,) array
-        J; gravity has none at the origin of the world, springs none at rest.
+        J; zero at the origin of the world for gravity, at rest length for springs.
     dissipated, applied, driven : (T,) array
         Work since the start, J: lost in dampers and friction (not negative), done by loads, torques and
         controllers, done by drivers. Kinetic + potential changes by applied + driven − dissipated, and
         drops where a constraint closes.
     active : tuple of tuple of str
-        Names of the constraints that held besides the mechanism's own, by segment.
+        Names of the active constraints besides the mechanism's own, by segment.
     segment : (T,) array of int
-        Which entry of ``active`` held at each sample.
+        The entry of ``active`` that applies to each sample.
     residuals : dict of str to float
         Largest position residual of every closing constraint over the motion, m or rad.
     events : tuple of Event
@@ -55,24 +55,24 @@ class Trajectory:
         ``completed``, ``stopped`` (it came to rest, where that ends it), ``limit_hit``, ``event`` (a
         user's function stopped it), ``interrupted``, ``singular``, ``step_too_small``,
         or ``failed`` (in a user's function, as the last note says);
-        ``singular_transition`` where constraints were to close at a singular pose, and
-        ``contradictory_transition`` where no rates satisfy them all.
+        ``singular_transition`` if constraints close at a singular pose, and
+        ``contradictory_transition`` if no rates satisfy them all.
     notes : tuple of str
         What was changed or assumed, one sentence each.
     planar : str or None
     redundancy : str
-        How redundant rows were handled; it decides among the reactions that a rigid model leaves open.
+        The handling of redundant rows; it selects the values of non-unique reactions.
     degree_of_redundancy : int
     held : tuple of Constraint
-        What held for a while besides locks, closures as they have gripped.
+        Timed constraints other than locks; closures with their pose at the start of the interval.
     coordinates : "joint" or "absolute"
         Whose rows ``redundancy`` spreads the reactions over: closing rows only, or those of every pair.
     dropped : tuple of (constraint, component)
-        Redundant rows that carry nothing.
+        Redundant rows with zero multipliers.
     tolerance : float
         The relative rank tolerance that the motion was computed with.
     playback : Playback or None
-        What follows the motion again between its samples; None where only samples are known.
+        Integrates the motion again between its samples; None if only samples are known.
     """
 
     mechanism: Mechanism
@@ -113,17 +113,16 @@ class Trajectory:
         return self.kinetic + self.potential
 
     def reactions(self, pair: str) -> Array:
-        """Return what a pair carries at every sample.
+        """Return the reaction of a pair at every sample.
 
-        Where a reaction is not unique this is one of the possible ones, as ``redundancy`` and ``dropped``
-        choose it among the rows of ``coordinates``; :meth:`uniqueness` tells. A controller is asked again at
-        every sample.
+        A non-unique reaction (see :meth:`uniqueness`) has one of its possible values, selected by ``redundancy``
+        and ``dropped`` among the rows of ``coordinates``. A controller is called again at every sample.
 
         Returns
         -------
         (T, 6) array
-            [f; m] on the successor at the origin of S, axes of P, N and N·m: what the constrained
-            components carry, zero in free ones.
+            [f; m] on the successor at the origin of S, axes of P, N and N·m: the values of the constrained
+            components, zero in free ones.
 
         Raises
         ------
@@ -134,7 +133,7 @@ class Trajectory:
         return self._wrenches.of_pair[pair]
 
     def transmitted(self, pair: str) -> Array:
-        """Return all that passes through a pair at every sample, (T, 6): as :meth:`reactions`, with drives,
+        """Return the whole wrench that a pair transmits, (T, 6): :meth:`reactions` plus the forces of drives,
         brakes, friction and springs along its freedoms.
 
         Raises
@@ -146,9 +145,9 @@ class Trajectory:
         return self._wrenches.transmitted[pair]
 
     def axis_forces(self, joint: str) -> AxisForces | None:
-        """Return what acts along the freedom of a joint: all of it, the drive, the brake, friction.
+        """Return the forces along the freedom of a joint: total, drive, brake, friction.
 
-        None for a joint that has not exactly one freedom.
+        None for a joint that does not have exactly one freedom.
 
         Raises
         ------
@@ -163,20 +162,20 @@ class Trajectory:
     def multipliers(self, constraint: str) -> Array:
         """Return the multipliers (T, k) of a driver, lock, coupling or wheel, N and N·m, row by row.
 
-        They are zero while the constraint does not hold, and with pairs of loops may be not unique.
+        They are zero while the constraint is not active, and may be non-unique in loops.
 
         Raises
         ------
         UnknownName
-            No constraint besides the pairs, or one that never held.
+            A pair, an unknown constraint, or one that was never active.
         """
         self._require(constraint, tuple(self._wrenches.of_rest), "driver, lock, coupling or wheel")
         return self._wrenches.of_rest[constraint]
 
     def braking(self, joint: str) -> Array:
-        """Return what the brake of a joint does at every sample, (T,), N·m or N along the joint's freedom.
+        """Return the force of the brake of a joint at every sample, (T,), N·m or N along the joint's freedom.
 
-        It is zero before the brake grips. While it holds, dry friction of the same joint is part of it.
+        It is zero before the brake engages. While the brake holds, it includes dry friction of the same joint.
 
         Raises
         ------
@@ -189,8 +188,8 @@ class Trajectory:
     def uniqueness(self, pair: str) -> AnyArray:
         """Return whether the rigid model determines each component of a pair's reaction, (T, 6) of bool.
 
-        It is judged for every set of constraints that held, at poses along the motion that are not
-        singular; a component that is free is zero for certain.
+        It is determined for every set of active constraints, at poses of the motion that are not
+        singular; a free component is zero and counts as determined.
         """
         self._require(pair, self.pair_names, "pair")
         return self._determined[pair]
@@ -198,10 +197,10 @@ class Trajectory:
     def resample(self, times: Sequence[float] | Array) -> Trajectory:
         """Return the motion at other times (s, in order).
 
-        At a sample's time it is that sample: where there are several, at a jump, the last one, or
-        the first and the last where the time is given twice. Between samples the equations of
-        motion are solved again from the sample before, to the tolerance of the run; a controller
-        is asked again. A trajectory made of samples alone is interpolated, never across a jump.
+        At the time of a sample it is that sample: with several samples, at a jump, the last one, or
+        the first and the last if the time is given twice. Between samples the equations of
+        motion are integrated again from the sample before, to the tolerance of the run; a controller
+        is called again. A trajectory with samples only is interpolated, never across a jump.
         """
         from mbplugin.simulation.trajectory.resampling import resample
 
@@ -221,7 +220,7 @@ class Trajectory:
 
     @property
     def pair_names(self) -> tuple[str, ...]:
-        """Names of all pairs, also of closures that held only for a while."""
+        """Names of all pairs, including timed closures."""
         return (*self.mechanism.pair_by_name, *(c.name for c in self.held if isinstance(c, Pair)))
 
     @cached_property

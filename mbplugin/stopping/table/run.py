@@ -39,30 +39,30 @@ def stopping_table(
     decelerations: Mapping[str, float] | None = None,
     tool: str | None = None,
 ) -> StoppingTable:
-    """Return the stopping table of an arm: one axis moves at a time.
+    """Compute the stopping table of an arm: one axis moves at a time.
 
     Category 0 stops three axes at full speed, extension and payload; category 1 the first two at 33, 66
-    and 100 % of each, the third stretched only. The first axis moves in its place, the others down.
+    and 100 % of each, the third only with the arm stretched out. The second and third axis move downwards.
 
     Parameters
     ----------
     mech : Scene or Mechanism
         A tree of joints with one freedom each.
     axes : sequence of str, optional
-        Joints, by default the first three that are no roll along the arm.
+        Joints, by default the first three that are not roll axes along the arm.
     payload : float, optional
         Rated mass at the tool, kg; by default the scene's payload.
     speeds : mapping, optional
         Full speed by joint, rad/s or m/s; by default the velocity limits.
     categories : sequence of int
-        Of 0 and 1.
+        0, 1 or both.
     brakes, decelerations, tool
         As for :func:`mbplugin.estop`.
 
     Raises
     ------
     BadUsage
-        A mechanism with loops, an axis of unknown speed, no brake and no ramp to be had.
+        A mechanism with loops, an axis of unknown speed, or an axis without a brake and a deceleration.
     """
     scene, brakes = mech if isinstance(mech, Scene) else None, tuple(brakes or ())
     scenario = make_scenario(mech, brakes=brakes, tool=tool)

@@ -35,9 +35,9 @@ def show(
     size: tuple[int, int] | None = None,
     camera: tuple[float, ...] = (),
 ) -> str:
-    """Open a window with a robot coloured by verdict, and return when it is closed.
+    """Show a robot coloured by result in a window, and return when it is closed.
 
-    Sliders move it along its constraint manifold; redundancy p and rank are told at every pose.
+    Sliders move it along its constraint manifold; it shows redundancy p and rank at every pose.
 
     Parameters
     ----------
@@ -45,13 +45,13 @@ def show(
     result : Analysis, optional
         Its verdicts and its pose (rad, m); by default the scene is analyzed.
     reactions : Reactions, optional
-        Drawn as arrows; by default those under the loads of the scene at rest, where it can rest.
+        Drawn as arrows; by default those under the loads of the scene at rest, if there is an equilibrium.
     picture : path, optional
         Draw into this ``.png`` or ``.jpg`` instead of opening a window.
     size : tuple of int, optional
         Of the picture, pixels.
     camera : tuple of float
-        Of the picture: yaw and pitch (degrees) and distance (m), as far as they are asked for.
+        Of the picture: yaw and pitch (degrees) and distance (m), as far as they are given.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def show(
     Raises
     ------
     MbPluginError
-        No window can be opened, no picture be written, or PyBullet has died.
+        A window that cannot be opened, a picture that cannot be written, or a crash of PyBullet.
     """
     return open_or_draw(
         mech, result=result, reactions=reactions, picture=picture, size=size, camera=camera
@@ -79,10 +79,10 @@ def replay(
     size: tuple[int, int] | None = None,
     camera: tuple[float, ...] = (),
 ) -> str:
-    """Open a window in which a motion or a stop is replayed, and return when it is closed.
+    """Replay a motion or a stop in a window, and return when it is closed.
 
-    Beside a stop stand two ghosts: the pose at the signal, and where the usual shortcut would end, every
-    rate just set to zero.
+    For a stop, two transparent robots show the pose at the signal and the end of the usual
+    simplification, which sets every rate to zero.
 
     Parameters
     ----------
@@ -90,16 +90,16 @@ def replay(
     motion : Trajectory, StopReport or path
         Or a motion that was saved as ``.npz`` or ``.csv``.
     speed : float, optional
-        Of real time, 1; by default one at which the replay lasts 3 to 30 s.
+        Relative to real time; by default such that the replay lasts 3 to 30 s.
     loop : bool
-        Begin again at the end; else the window closes there.
+        Restart at the end; otherwise the window closes there.
     picture, film : path, optional
         Draw the end into a ``.png`` or ``.jpg``, and the whole into a ``.gif`` or ``.mp4``, instead of
         opening a window.
     size : tuple of int, optional
         Of picture and film, pixels.
     camera : tuple of float
-        Of picture and film: yaw and pitch (degrees) and distance (m), as far as they are asked for.
+        Of picture and film: yaw and pitch (degrees) and distance (m), as far as they are given.
 
     Returns
     -------
@@ -109,7 +109,8 @@ def replay(
     Raises
     ------
     MbPluginError
-        An unusable motion or speed, no window can be opened, nothing be written, or PyBullet has died.
+        An unusable motion or speed, a window that cannot be opened, a file that cannot be written, or a
+        crash of PyBullet.
     """
     from mbplugin.view.recording import replay_of
 
