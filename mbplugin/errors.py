@@ -1,4 +1,4 @@
-"""The errors a user can cause, each told in one sentence: what, where, expected, remedy."""
+"""The errors that a user can cause, each with one sentence: what, where, expected, remedy."""
 
 from __future__ import annotations
 

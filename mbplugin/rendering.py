@@ -1,4 +1,4 @@
-"""Results as JSON or HTML texts: the one door from a result up to the reports, opened when it is used."""
+"""Results as JSON or HTML texts: the only import from a result upwards to the reports, at the time of use."""
 
 from __future__ import annotations
 

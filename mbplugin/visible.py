@@ -1,4 +1,4 @@
-"""What a terminal would obey instead of show, made visible: one place for every text that leaves."""
+"""Control characters made visible: one place for every text that is printed."""
 
 from __future__ import annotations
 

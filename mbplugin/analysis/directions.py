@@ -1,4 +1,4 @@
-"""Which directions in space the rigid model leaves open in a joint, whatever its frame's x and y are.
+"""Directions in space that the rigid model does not determine in a joint, independent of its frame's x and y.
 
 A joint frame is free to turn about a free axis, and with it what is called tx and ty. The span of the
 forces, and of the moments at the joint's point, that a self-stress can put into the joint is not.

@@ -1,4 +1,4 @@
-"""Which bodies may stay rigid when reactions must be right (pekal2024 §4: flexible-body advice)."""
+"""Bodies that may stay rigid in a model with correct reactions (pekal2024 §4: flexible-body advice)."""
 
 from __future__ import annotations
 

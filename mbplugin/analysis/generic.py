@@ -1,4 +1,4 @@
-"""The generic pose: redundancy that stays when the mechanism moves is structural, the rest singular."""
+"""The generic pose: redundancy at all poses is structural, redundancy at this pose only is singular."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Three questions about the reactions of a group of constraints, not to be mixed up."""
+"""Three different uniqueness tests for the reactions of a group of constraints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remedies that re-analysis confirms: no redundancy any more, mobility and drives as before."""
+"""Remedies that a second analysis confirms: no redundancy, mobility and drives unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to change: replace few pairs by weaker ones so that p = 0 and the mobility stays.
+"""Remedies: replace few pairs by less restrictive ones so that p = 0 with the same mobility.
 
 Releasing p rows removes all redundancy exactly when these rows of Z form a nonsingular block
 (docs/theory.md). The proof by re-analysis is the caller's.

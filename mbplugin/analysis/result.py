@@ -1,4 +1,4 @@
-"""What an analysis found."""
+"""The result of an analysis."""
 
 from __future__ import annotations
 

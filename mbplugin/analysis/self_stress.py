@@ -1,4 +1,4 @@
-"""Self-stress states in words: which loop restrains what twice, and who carries it."""
+"""Descriptions of self-stress states: the loop, the motion restrained twice, the loaded constraints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mbplugin.analysis.uniqueness import StressedBlock, bodies_of
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 
-#: How many self-stresses of a large block are told.
+#: Number of self-stresses of a large block that are returned.
 _TOLD = 20
 _WORDS = {
     "tx": "translation along x",
@@ -59,7 +59,7 @@ class SelfStress:
 def self_stresses(mech: Mechanism, stressed: Sequence[StressedBlock]) -> tuple[SelfStress, ...]:
     """Return p self-stress states, chosen so that each misfits one component of a closing constraint.
 
-    Of a large block only the first ones are told.
+    Of a large block only the first ones are returned.
     """
     return tuple(stress for s in stressed for stress in _of_block(mech, s))
 

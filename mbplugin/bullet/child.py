@@ -1,4 +1,4 @@
-"""Motions of PyBullet, computed in a process of their own: a model can end it, or keep it busy for ever."""
+"""Motions of PyBullet, computed in a separate process, which a model can end or block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether PyBullet converges to our motion, as a value."""
+"""The result of a cross-check: whether PyBullet converges to our motion."""
 
 from __future__ import annotations
 

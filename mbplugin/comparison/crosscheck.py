@@ -1,4 +1,4 @@
-"""``crosscheck``: whether PyBullet converges to our motion as its step shrinks."""
+"""``crosscheck``: whether PyBullet converges to our motion as its step decreases."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def crosscheck(
     if step is not None and not (isfinite(step) and step > 0):
         raise BadUsage(f"the step is {step:g} s", expected="a positive number")
     if iterations < 1:
-        raise BadUsage(f"{iterations} iterations were asked for", expected="at least one")
+        raise BadUsage(f"{iterations} iterations were requested", expected="at least one")
     if isinstance(mech, StopReport):
         setup = of_stop(mech, max_seconds)
     else:

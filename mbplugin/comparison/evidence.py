@@ -1,4 +1,4 @@
-"""What speaks for and against each of two motions that part, seen for itself: energy, loops, convergence.
+"""Evidence for and against each of two different motions: energy, loops, convergence.
 
 That two programs differ does not tell which one is right. Each motion is therefore held against what any
 motion of the mechanism has to satisfy, and both by the same sums over their states: kinetic and potential

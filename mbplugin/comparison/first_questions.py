@@ -1,4 +1,4 @@
-"""What PyBullet is asked first, all in one go, because every process of its own takes a second to start."""
+"""The first queries to PyBullet, combined in one process, because each start takes a second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Orientations that a URDF states as quaternions, which PyBullet reads past."""
+"""Orientations that a URDF states as quaternions, which PyBullet does not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where two motions part or why they tell nothing, in one sentence that blames neither without evidence."""
+"""The reason of a verdict in one sentence: where two motions differ, or why they are not comparable."""
 
 from __future__ import annotations
 

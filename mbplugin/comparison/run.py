@@ -1,4 +1,4 @@
-"""The cross-check itself: models, statics, then motions at ever smaller steps until they tell something."""
+"""The cross-check itself: models, statics, then motions with decreasing steps until they are conclusive."""
 
 from __future__ import annotations
 

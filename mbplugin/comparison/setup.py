@@ -1,4 +1,4 @@
-"""Our motion of what is cross-checked, and the same as a task for PyBullet."""
+"""Our motion for the cross-check, and the same motion as a task for PyBullet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What needs no step: PyBullet's mass matrix, inverse dynamics and joint sensors against ours.
+"""Quantities without a time step: PyBullet's mass matrix, inverse dynamics and joint sensors against ours.
 
 They are compared where PyBullet defines them (one tree on the ground, joints of one axis) and where they
 have one answer: in a loop, reactions need not.
@@ -63,7 +63,7 @@ def gravity_only(task: Task) -> Task:
 
 
 def accelerations(mech: Mechanism) -> Array:
-    """Return joint accelerations (nv,) at which inverse dynamics is asked for, rad/s² and m/s²."""
+    """Return joint accelerations (nv,) at which inverse dynamics is compared, rad/s² and m/s²."""
     return np.asarray(np.cos(1.0 + np.arange(len(mech.qd_names))))
 
 

@@ -1,4 +1,4 @@
-"""Rank block by block: the spectra, the plateaus of redundancy, and what the tolerance decides."""
+"""Rank block by block: the spectra, the plateaus of redundancy, and the decision at the tolerance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sampled poses on the constraint manifold, to tell a redundancy from a singular pose."""
+"""Sampled poses on the constraint manifold, to distinguish redundancy from a singular pose."""
 
 from __future__ import annotations
 

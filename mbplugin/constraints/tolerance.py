@@ -1,4 +1,4 @@
-"""The tolerance at which ranks are decided where nobody states one, and the poses that are sampled."""
+"""The default rank tolerance, and the default number of sampled poses."""
 
 #: Relative to the largest singular value of a block's scaled closure Jacobian.
 DEFAULT_TOLERANCE = 1e-4

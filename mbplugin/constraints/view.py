@@ -1,4 +1,4 @@
-"""A mechanism at a pose, as an analysis looks at it: in space or a plane, at a rank tolerance."""
+"""A mechanism at a pose for an analysis: in space or in a plane, at a rank tolerance."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def absolute_equations(
 
 
 class _Factor:
-    """M⁻¹ by Cholesky, factored when it is first asked for."""
+    """M⁻¹ by Cholesky, factored at its first use."""
 
     def __init__(self, M: Array) -> None:
         self._M = M

@@ -1,4 +1,4 @@
-"""What a rigid model leaves open: null directions of each reaction, and the family of possible values."""
+"""Undetermined reactions: null directions of each reaction, and the family of possible values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where and along what a constraint acts: its reaction in world axes, and the directions left open."""
+"""Frames of a reaction: the wrench in world axes, and the undetermined directions."""
 
 from __future__ import annotations
 

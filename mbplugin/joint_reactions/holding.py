@@ -1,4 +1,4 @@
-"""Which joints are held: drivers and locks, actuated joints, and what the caller names."""
+"""Held joints: drivers and locks, actuated joints, and joints named by the caller."""
 
 from __future__ import annotations
 

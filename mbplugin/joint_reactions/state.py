@@ -1,4 +1,4 @@
-"""The state at which reactions are asked for: a closed pose, and a motion that the constraints allow."""
+"""The state for reactions: a closed pose, and a motion that the constraints allow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``reactions`` returns: the wrench of every joint, and how much of it means anything."""
+"""The result of ``reactions``: the wrench of every joint, and the source of each component."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings of what a reader saw and read past: the reader has the facts, the rule its severity."""
+"""Findings about parts that a reader skipped: the reader has the facts, the rule its severity."""
 
 from __future__ import annotations
 

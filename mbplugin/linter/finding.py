@@ -1,4 +1,4 @@
-"""A finding: what a rule has to say about one element."""
+"""A finding: the result of a rule for one element."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class Rule(ABC):
     """Base of every rule; subclass it to write one of your own.
 
     1. ``code`` is capital letters and at least three digits, ``ACME101``. ``MB`` is taken. A code means
-       one thing for ever: a rule that is given up takes its code with it.
+       one thing for ever: the code of a removed rule is not used again.
     2. ``name`` says the same in kebab-case, ``payload-not-stated``.
     3. ``severity`` is that of its findings, unless a finding says otherwise: "error" means wrong numbers
        downstream, "warning" something to decide about, "note" a hint.

@@ -1,4 +1,4 @@
-"""One lint run: load, analyze, apply the rules, and say how bad it is."""
+"""One lint run: load, analyze, apply the rules, and determine the exit code."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _findings(
 
 
 def is_selected(code: str, select: Sequence[str], ignore: Sequence[str]) -> bool:
-    """Return whether a code is asked for; both lists hold codes or their beginnings."""
+    """Return whether a code is selected; both lists hold codes or their prefixes."""
     chosen = not select or any(code.startswith(prefix.upper()) for prefix in select)
     return chosen and not any(code.startswith(prefix.upper()) for prefix in ignore)
 

@@ -1,1 +1,1 @@
-"""What is given: the mechanism, its state, and what acts on it. Values only: no files, no engine."""
+"""The model: the mechanism, its state, and the forces on it. Values only: no files, no engine."""

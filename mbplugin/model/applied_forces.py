@@ -1,4 +1,4 @@
-"""What acts on a mechanism while it moves: loads, payloads, springs, dampers, friction, armature.
+"""The forces on a moving mechanism: loads, payloads, springs, dampers, friction, armature.
 
 Forces of a joint work on its rates, so one description serves absolute and joint coordinates.
 """

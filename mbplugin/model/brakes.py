@@ -1,4 +1,4 @@
-"""The brakes of a robot as forces: what is stated, what the effort limits suggest, and when they grip."""
+"""The brakes of a robot as forces: stated data, defaults from effort limits, and engagement times."""
 
 from __future__ import annotations
 

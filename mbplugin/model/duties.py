@@ -1,4 +1,4 @@
-"""What a joint does besides guiding: it is driven, braked, limited, locked or coupled.
+"""Functions of a joint besides guiding: it is driven, braked, limited, locked or coupled.
 
 A joint of which nothing of that is said is passive. Only a passive joint can become a weaker one without
 the robot losing a motor, a brake or an end stop.

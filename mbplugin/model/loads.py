@@ -1,4 +1,4 @@
-"""What acts on a mechanism: loads, payloads and misfits, given as values or as tables, and checked."""
+"""Loads, payloads and misfits, given as values or as tables, and checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scene: a mechanism, its state, what acts on it, and where each element was written."""
+"""The scene: a mechanism, its state, the forces on it, and the place in the files of each element."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mbplugin.model.spring import JointSpring, Spring
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked of ``load``; kept in the scene so that it can be asked again.
+    """The arguments of ``load``, kept in the scene so that it can be loaded again.
 
     Parameters
     ----------

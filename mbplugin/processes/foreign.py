@@ -167,7 +167,7 @@ class Child:
 
     @property
     def usable(self) -> bool:
-        """Whether it can be asked: it lives, and is no child of a process that this one was forked from."""
+        """Whether it can be used: it is alive, and is no child of a process that this one was forked from."""
         return self.owner == os.getpid() and self.process.poll() is None
 
     def ask(

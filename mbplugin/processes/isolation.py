@@ -1,4 +1,4 @@
-"""Python processes that import nothing from the working folder: its files are a stranger's.
+"""Python processes that import nothing from the working folder, whose files are not trusted.
 
 An interpreter started with ``-m`` or ``-c`` looks for modules in the working folder first, so that a
 ``numpy.py`` beside a model would run. This module imports only what every interpreter has loaded

@@ -1,4 +1,4 @@
-"""A command in a process that is watched: rules of plug-ins can end it, and then there is no verdict.
+"""A command in a supervised process: rules of plug-ins can end it, and then there is no result.
 
 ``os._exit(0)`` in a rule, or at the import of one, would leave exit code 0 without a word, which reads as
 "nothing found". The command's process says in shared memory whose code it runs, and at its end its exit code;

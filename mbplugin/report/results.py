@@ -1,4 +1,4 @@
-"""Which document and which page belong to a result, by its type."""
+"""The document and the HTML report of a result, by its type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a motion may cost: time, memory for its steps, and events; beyond it ends, and what it has is kept."""
+"""The budget of a motion: time, memory for its steps, and events; beyond it the motion ends and is kept."""
 
 from __future__ import annotations
 

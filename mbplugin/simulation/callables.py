@@ -1,4 +1,4 @@
-"""A user's functions, called so that what goes wrong in them is told with the instant."""
+"""Calls of a user's functions, whose errors are reported with the time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was asked of a motion, checked before anything is computed."""
+"""The options of a motion, checked before the computation."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Options:
         Run the loops that are written in Python, also where the compiled ones would do.
     transition : "consistent" or "naive"
         Whether the rates jump by momentum balance when a lock closes, or only the locked ones to zero:
-        the usual shortcut, wrong, for comparison.
+        the usual simplification, which is wrong, for comparison.
     max_seconds : float
         Of computing; a motion that takes longer ends with the outcome ``budget_spent``.
     """
@@ -115,7 +115,7 @@ class Options:
                 raise BadUsage(f"the step is {self.step:g} s", expected=f"at least {SHORTEST_STEP:g} s")
         if self.samples is not None and not 1 <= self.samples <= MOST_SAMPLES:
             raise BadUsage(
-                f"{self.samples} samples were asked for",
+                f"{self.samples} samples were requested",
                 expected=f"at least one interval and at most {MOST_SAMPLES}",
             )
         if not 0 < self.tolerance < 1:
@@ -137,7 +137,7 @@ class Options:
 
     @property
     def plain(self) -> bool:
-        """Whether the compiled loops can do what was asked."""
+        """Whether the compiled loops support the options."""
         default = (self.formulation, self.redundancy, self.coordinates) == ("projected", "eliminate", "joint")
         return default and not self.profiles and not self.readable and self.stabilization != "baumgarte"
 

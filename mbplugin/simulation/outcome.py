@@ -1,4 +1,4 @@
-"""How a motion may end: declared once, for the runner that says it and the schema that promises it."""
+"""The outcomes of a motion: declared once, for the runner and the schema."""
 
 from __future__ import annotations
 

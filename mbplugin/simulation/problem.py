@@ -44,7 +44,7 @@ class Problem:
     locks : tuple of Lock
         Those that close later.
     drives : tuple of TimedDrive
-        Those that lead from the start and may be given up.
+        Those that act from the start and may be released.
     held : tuple of Constraint
         What else holds for a while.
     notes : tuple of str
@@ -142,7 +142,7 @@ def _let_others_follow(
 
 
 def _changes(mech: Mechanism, requested: Array, rates: Array, given: tuple[str, ...]) -> list[str]:
-    """Return what there is to say about rates that are not as asked."""
+    """Return notes about rates that were corrected."""
     change, least = np.abs(rates - requested), 1e-9 * max(1.0, float(np.abs(rates).max(initial=0.0)))
     moved = [n for n, name in enumerate(mech.qd_names) if change[n] > least and (name in given or not given)]
     if not moved:

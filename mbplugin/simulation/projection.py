@@ -1,4 +1,4 @@
-"""Back onto the constraints after a step: the smallest correction in the metric of the masses."""
+"""Projection onto the constraints after a step: the smallest correction in the metric of the masses."""
 
 from __future__ import annotations
 

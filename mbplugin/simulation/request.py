@@ -1,4 +1,4 @@
-"""What was asked to close and open along a motion, checked before anything is computed."""
+"""The constraints that close and open during a motion, checked before the computation."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _check_times(what: str, at: float, until: float | None, duration: float) -> 
 
 
 def rank_tolerance(scene: Scene | None, requested: float | None) -> float:
-    """Return the relative rank tolerance: what was asked for, else the scene's, else the default."""
+    """Return the relative rank tolerance: the argument, else the scene's, else the default."""
     if requested is None:
         requested = scene.options.tolerance if scene else None
     return DEFAULT_TOLERANCE if requested is None else requested

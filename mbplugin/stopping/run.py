@@ -1,4 +1,4 @@
-"""``estop``: where a moving robot comes to rest, and what its joints have to take."""
+"""``estop``: the stop of a moving robot, and the loads on its joints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A motion or a stop as it is replayed: poses equally spaced in time, ghosts, the path of the tool."""
+"""A motion or a stop for a replay: poses equally spaced in time, transparent robots, the path of the tool."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Replay:
     tolerance: float | None = None
 
     def said(self, frame: int, speed: float) -> tuple[str, ...]:
-        """Return what is to be said beside a pose: the time, and what has happened last."""
+        """Return the lines beside a pose: the time, and the last event."""
         now = float(self.time[frame])
         past = [text for time, text in self.events if time <= now + 1e-12]
         clock = f"{self.title}: {now:.3f} of {self.time[-1]:.3f} s, at {speed:g} of real time"

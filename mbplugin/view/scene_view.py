@@ -1,4 +1,4 @@
-"""What is drawn of a picture, in any client: surfaces of one colour that move with a body."""
+"""The drawing of a picture in any client: surfaces of one colour that move with a body."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def arm() -> Mechanism:
         ({"rtol": 0.0}, "the rtol is 0"),
         ({"atol": -1.0}, "the atol is -1"),
         ({"rtol": np.nan}, "the rtol is nan"),
-        ({"samples": 0}, "0 samples were asked for"),
+        ({"samples": 0}, "0 samples were requested"),
         ({"integrator": "euler"}, "there is no integrator 'euler'"),
         ({"limits": "bounce"}, "there is no limits 'bounce'"),
         ({"tolerance": 2.0}, "the tolerance is 2"),

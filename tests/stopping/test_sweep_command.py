@@ -223,7 +223,7 @@ def test_the_bar_is_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
         (("--trajectory", "missing.csv"), "the table cannot be read"),
         (("--trajectory", "missing.npz"), "the arrays cannot be read"),
         (("--backend", "spark"), "'spark'"),
-        (("--jobs", "0"), "0 processes were asked for"),
+        (("--jobs", "0"), "0 processes were requested"),
         (("--address", "host:8786"), "'loky' has no address"),
         (("--brake", "j2:torque=1"), "unknown joint 'j2'"),
     ],

@@ -1,4 +1,4 @@
-"""Handles: where a joint acts on a body, and the subspaces of what it transmits and leaves free."""
+"""Handles: the points at which joints act on a body, and the subspaces of transmitted forces and freedoms."""
 
 from __future__ import annotations
 

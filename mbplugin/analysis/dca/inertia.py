@@ -1,4 +1,4 @@
-"""Inverse inertias of bodies at their handles, and of what joints make of them (pekal2024 (2), (7))."""
+"""Inverse inertias of bodies at their handles, and their assembly by joints (pekal2024 (2), (7))."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mechanism at a pose as the divide-and-conquer algorithm takes it: joints, handles, assembly tree."""
+"""The model of the divide-and-conquer algorithm at a pose: joints, handles, assembly tree."""
 
 from __future__ import annotations
 

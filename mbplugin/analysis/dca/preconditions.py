@@ -1,4 +1,4 @@
-"""What the divide-and-conquer test asks of a mechanism, checked one by one (pekal2024 §1, §2.3)."""
+"""The preconditions of the divide-and-conquer test, checked one by one (pekal2024 §1, §2.3)."""
 
 from __future__ import annotations
 

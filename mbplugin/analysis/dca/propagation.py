@@ -1,4 +1,4 @@
-"""Steps 1–8: carrying what is known at the ground from body to body (pekal2024 §3.5)."""
+"""Steps 1–8: propagation of the results at the ground from body to body (pekal2024 §3.5)."""
 
 from __future__ import annotations
 

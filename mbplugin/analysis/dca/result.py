@@ -1,4 +1,4 @@
-"""What the divide-and-conquer test says, and how it came to say it."""
+"""The result of the divide-and-conquer test, with its steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Square roots of inverse inertias, Φ = F Fᵀ: the same assembly with half the digits lost.
+"""Square roots of inverse inertias, Φ = F Fᵀ: the same assembly without cancellation.
 
 The inverse inertia of n bodies falls as n⁻³ while each elimination (7) subtracts numbers of the size of
 a single body's, so a long chain loses the digits on which the rank of G depends. In its root nothing is

@@ -1,4 +1,4 @@
-"""Four numerical tools that tell which columns of G have unique multipliers (pekal2024 §3.1–3.4).
+"""Four numerical tools that decide which columns of G have unique multipliers (pekal2024 §3.1–3.4).
 
 A tool takes G (m, m), its rank r, groups of columns and the size below which an entry of a unit null
 vector is zero. It returns one :class:`GroupUniqueness` per group. The rank is decided beforehand and

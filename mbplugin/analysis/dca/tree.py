@@ -1,4 +1,4 @@
-"""The binary assembly tree: which parts become one, by which joint, in which order (pekal2024 §2.1)."""
+"""The binary assembly tree: the order in which joints connect parts (pekal2024 §2.1)."""
 
 from __future__ import annotations
 

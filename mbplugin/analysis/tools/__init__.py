@@ -1,4 +1,4 @@
-"""The uniqueness tools behind one contract: what the rigid model leaves open in a block.
+"""The uniqueness tools behind one contract: the non-unique reactions of a block.
 
 A tool takes a reduced block, its degree of redundancy p — decided beforehand and the same for all tools
 — and the size below which an entry of a unit self-stress is zero. It returns a :class:`RowVerdict`.

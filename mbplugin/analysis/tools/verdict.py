@@ -1,4 +1,4 @@
-"""What a tool says about the rows of a block, and how a left null space says it."""
+"""The result of a tool for the rows of a block, and its derivation from a left null space."""
 
 from __future__ import annotations
 

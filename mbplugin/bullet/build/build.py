@@ -1,4 +1,4 @@
-"""Any mechanism as bodies and constraints of a PyBullet client, ready to be moved without falsification."""
+"""Any mechanism as bodies and constraints of a PyBullet client, prepared for an undisturbed motion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mechanism that stands in a PyBullet client: where each part is, and its state in our coordinates."""
+"""A mechanism in a PyBullet client: the ids of its parts, and its state in our coordinates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Masses as PyBullet can hold them: payloads belong to their body, and a free base is never massless."""
+"""Masses in PyBullet: payloads belong to their body, and a free base always has mass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Closures that PyBullet has no constraint for: it does have them in a tree, so a body is cut instead.
+"""Closures without a constraint in PyBullet: a body is cut into halves, and the joint becomes a tree joint.
 
 One half of the body hangs on the other side of the pair, where the pair is a joint of the tree, and a
 fixed constraint holds the halves together. The motion is the same.

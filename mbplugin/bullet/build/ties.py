@@ -1,4 +1,4 @@
-"""Closures, couplings and closed locks as what PyBullet has for them."""
+"""Closures, couplings and closed locks as PyBullet constraints and motors."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _parts(mech: Mechanism, pair: Pair) -> list[tuple[str, Array]]:
 
 
 def _create(built: Built, pair: Pair, kind: str, shift: Array) -> int:
-    """Create one constraint; its frames are told in the inertial frames, the ground's is W."""
+    """Create one constraint; its frames are given in the inertial frames, the ground's is W."""
     move = Pose(np.eye(3), shift)
     ends = [(pair.body_a, pair.X_AP @ move), (pair.body_b, pair.X_BS @ move)]
     if ends[0][0] == WORLD:

@@ -1,4 +1,4 @@
-"""What pushes and pulls in PyBullet, told anew before every step: loads, constant torques and springs."""
+"""Forces in PyBullet, applied before every step: loads, constant torques and springs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The motion of a task in PyBullet, step by step, and what of it PyBullet cannot do."""
+"""The motion of a task in PyBullet, step by step, and the parts that PyBullet does not support."""
 
 from __future__ import annotations
 

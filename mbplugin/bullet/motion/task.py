@@ -1,4 +1,4 @@
-"""What PyBullet is asked to move: a mechanism, its state, and what changes when."""
+"""The task of a PyBullet motion: a mechanism, its state, and the changes with their times."""
 
 from __future__ import annotations
 

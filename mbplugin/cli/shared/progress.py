@@ -14,7 +14,7 @@ _PREPARING = "preparing (machine code is compiled once, which takes up to a minu
 
 @contextlib.contextmanager
 def time_bar() -> Iterator[Callable[[float, float], None] | None]:
-    """Give a function to be told (time, duration) of a motion, s; None where nobody watches."""
+    """Give a function that is called with (time, duration) of a motion, s; None without a terminal."""
     if not on_terminal(sys.stderr):
         yield None
         return
@@ -33,7 +33,7 @@ def time_bar() -> Iterator[Callable[[float, float], None] | None]:
 
 @contextlib.contextmanager
 def count_bar(noun: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Give a function to be told (number done, number in all); None where nobody watches."""
+    """Give a function that is called with (number done, total number); None without a terminal."""
     if not on_terminal(sys.stderr):
         yield None
         return

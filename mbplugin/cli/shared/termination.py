@@ -13,7 +13,7 @@ _INTERRUPTED = 130
 
 
 class Terminated(KeyboardInterrupt):
-    """The process was asked to end.
+    """The process received a signal to end.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Independent blocks of the constraint graph: what can carry a self-stress together.
+"""Independent blocks of the constraint graph: sets of constraints that can share a self-stress.
 
 Nodes are the bodies and the ground. Every pair, driver, lock and Pfaffian row is a bond of its own,
 so that two parallel bonds are a cycle; a coupling merges the blocks of its joints. What lies in no

@@ -85,7 +85,7 @@ class _Elimination:
         self.covered = {row for start, stop in by_rows for row in range(start, stop)}
 
     def put(self, front: _Front) -> None:
-        """Take a front in, after its rows that touch nothing have been told apart."""
+        """Take a front in, after its rows without entries have been separated."""
         front = self.compressed(front)
         if not len(front.slots):
             return

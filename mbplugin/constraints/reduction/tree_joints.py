@@ -1,4 +1,4 @@
-"""The tree of a block: what each tree joint leaves free, and what its pair carries."""
+"""The tree of a block: the freedoms of each tree joint, and the wrench that its pair transmits."""
 
 from __future__ import annotations
 

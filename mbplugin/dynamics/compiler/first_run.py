@@ -1,4 +1,4 @@
-"""What the first motion on a machine says while the integrator is compiled."""
+"""The message of the first motion on a machine, while the integrator is compiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places in a compilation at which it may be given up; anywhere else the compiler may swallow an error."""
+"""Places in a compilation at which it may be interrupted; elsewhere the compiler may swallow an error."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Closing:
         Of all closures and couplings; nothing but residuals is read from them where every step is
         explicit.
     q : (nq,) array
-        The pose that told the branches.
+        The pose that selected the branches.
     """
 
     layout: Layout
@@ -93,7 +93,7 @@ class Closing:
             In the order of ``independent_coordinates``, rad and m.
         near : (nq,) array, optional
             The pose before. Angles are given in the turn nearest to it, and loops without a closed
-            form are followed from it; the default is the pose that told the branches.
+            form are followed from it; the default is the pose that selected the branches.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Null space: what the constraints forbid is projected out of the equations."""
+"""Null space: the equations projected onto the motions that the constraints allow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coordinate partitioning: independent coordinates by the projective criterion, changed when they get bad."""
+"""Coordinate partitioning: independent coordinates by the projective criterion, changed when it becomes small."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ignores: one rule is silent about one element, for a reason."""
+"""Ignores: findings of one rule about one element, suppressed for a reason."""
 
 from __future__ import annotations
 

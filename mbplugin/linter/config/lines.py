@@ -1,4 +1,4 @@
-"""At which lines a configuration says what."""
+"""The lines of the settings in a configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of ``mbplugin.toml`` as pydantic models; what they do not name is refused."""
+"""The tables of ``mbplugin.toml`` as pydantic models; unknown keys are errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in force for a file: the defaults, a configuration, the command line."""
+"""The settings that apply to a file: the defaults, a configuration, the command line."""
 
 from __future__ import annotations
 

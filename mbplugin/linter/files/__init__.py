@@ -1,1 +1,1 @@
-"""Which files are linted, side by side, against what was found before."""
+"""Linting of several files in parallel, and comparison with a baseline."""

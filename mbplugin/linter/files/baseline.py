@@ -1,4 +1,4 @@
-"""What an earlier lint found: the JSON that it wrote, against which only new findings count."""
+"""The baseline: the JSON of an earlier lint, whose findings are not reported again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many files: each linted by itself, so that what goes wrong with one does not stop the others."""
+"""Many files: each is linted separately, so that an error in one does not stop the others."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def lint_target(target: Target, options: Mapping[str, Any]) -> Report:
         )
     except BadUsage:
         raise
-    # a bug: it is told, with its traceback, and the other files are linted
+    # a bug: it is reported, with its traceback, and the other files are linted
     except Exception as error:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return without_verdict(target, CRASHED, reason, {"traceback": traceback.format_exc()})

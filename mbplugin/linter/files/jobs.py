@@ -1,4 +1,4 @@
-"""Files linted side by side, in processes of their own."""
+"""Files linted in parallel, each in a separate process."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _starting() -> Iterator[None]:
 
 
 def _start(folder: str, seconds: float | None) -> None:
-    """Prepare a process: it stands in a folder, an interrupt ends it without a word, it takes one core.
+    """Prepare a process: set its folder, let an interrupt end it without a message, and use one core.
 
     Rules of plug-ins may take these seconds each, where there is a limit.
     """

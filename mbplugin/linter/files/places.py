@@ -1,4 +1,4 @@
-"""Where in a file a finding points to: elements of a live client were written nowhere."""
+"""The place of a finding in a file; elements of a live client have none."""
 
 from __future__ import annotations
 

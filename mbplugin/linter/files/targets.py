@@ -1,4 +1,4 @@
-"""What is linted: files, folders and patterns as people name them, each file with what is in force."""
+"""The files to lint: files, folders and patterns, each file with its settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joints that a stop finds without a brake when none is stated: their effort limit is 0, or is not stated."""
+"""Joints without a default brake: their effort limit is 0, or is not stated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tying roots to the ground: what a fixed base and a static model mean."""
+"""Fixing roots to the ground: the meaning of a fixed base and of a static model."""
 
 from __future__ import annotations
 

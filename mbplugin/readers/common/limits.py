@@ -1,4 +1,4 @@
-"""How large a model may be: what is larger would take minutes, and is refused with a sentence."""
+"""The largest size of a model; a larger one would take minutes, and is an error."""
 
 from __future__ import annotations
 

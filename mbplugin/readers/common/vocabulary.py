@@ -1,4 +1,4 @@
-"""What a format may say, and what becomes of it: read, without effect, or named in a finding.
+"""The vocabulary of a format: each name is read, without effect, or reported in a finding.
 
 A reader asks for what it knows; this table is the other side, so that nothing in a file is passed over
 in silence. Every attribute and element of a format is in one of three groups, and what is in none of them

@@ -1,4 +1,4 @@
-"""What a mesh file says about its size, checked before a reader believes it.
+"""The size that a mesh file declares, checked before it is read.
 
 A few bytes may announce thousands of millions of vertices, one mesh may be shown a million times, and
 a node that contains another one twice doubles at every level. What passes here makes at most

@@ -1,4 +1,4 @@
-"""Reading a mesh file: formats that are read, what is checked before, and what a mesh must hold.
+"""Reading a mesh file: supported formats, checks before reading, and required contents.
 
 A mesh comes from anywhere, as its model does. Its bytes are read here, up to a limit, and the readers
 of the formats get these bytes and no way to open another file.

@@ -1,4 +1,4 @@
-"""Compiling MJCF with the mujoco package, its messages told in one sentence."""
+"""Compiling MJCF with the mujoco package, with its messages in one sentence."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _usable(model: Any) -> bool:
 
 
 def _require_utf8(roots: list[Element]) -> None:
-    """Refuse files of another encoding: their names cannot be asked of the compiled model."""
+    """Refuse files of another encoding: their names cannot be read from the compiled model."""
     for root in roots:
         file = Path(str(root.base))
         try:

@@ -1,4 +1,4 @@
-"""The words of MJCF and what they do; MuJoCo itself refuses those that it does not have.
+"""The vocabulary of MJCF; MuJoCo itself reports unknown names.
 
 A word that is not listed here, of a version of MuJoCo to come, is one that is not read.
 """

@@ -1,4 +1,4 @@
-"""What pydantic says about a scene file, told in one sentence with its line."""
+"""The validation errors of pydantic for a scene file, in one sentence with the line."""
 
 from __future__ import annotations
 

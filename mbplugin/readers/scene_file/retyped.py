@@ -1,4 +1,4 @@
-"""Pairs of a file that a scene gives another type: what they did before is kept or refused, never lost."""
+"""Pairs of a file with another type in the scene: their functions are kept, or the change is an error."""
 
 from __future__ import annotations
 

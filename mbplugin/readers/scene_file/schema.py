@@ -1,4 +1,4 @@
-"""The tables of a ``.scene.toml`` file, as pydantic models; what they do not name is refused."""
+"""The tables of a ``.scene.toml`` file, as pydantic models; unknown keys are errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sides of closures that a scene leaves to its pose, with the values that they get."""
+"""Sides of closures that are computed from the pose of a scene."""
 
 from __future__ import annotations
 

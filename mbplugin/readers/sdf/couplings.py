@@ -1,4 +1,4 @@
-"""What an SDF document states beyond pairs: gearboxes, mimics, and Drake's ball constraints."""
+"""Constraints of an SDF document other than pairs: gearboxes, mimics, and Drake's ball constraints."""
 
 from __future__ import annotations
 

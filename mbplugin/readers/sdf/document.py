@@ -1,4 +1,4 @@
-"""What an SDF document states: models within models, with their links, joints and frames."""
+"""The contents of an SDF document: nested models, with their links, joints and frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a URDF while it is being read, element by element."""
+"""The parts of a URDF during reading, element by element."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mbplugin.readers.common.xml import Element, children, local_name, origin, w
 
 @dataclass
 class Draft:
-    """The parts of a mechanism in file order, and what is said about them.
+    """The parts of a mechanism in file order, and the notes about them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Number literals that PyBullet reads past: they are read as it reads them, and reported."""
+"""Malformed numbers that PyBullet accepts: they are read as in PyBullet, and reported."""
 
 from __future__ import annotations
 

@@ -60,12 +60,12 @@ def _ring_joints(parent: dict[str, Pair]) -> list[str]:
 
 
 def hold_base(draft: Draft) -> None:
-    """Fix the root links to the ground where asked, and report several of them.
+    """Fix the root links to the ground if requested, and report several of them.
 
     Raises
     ------
     BadUsage
-        A free base is asked for where the root link is the ground.
+        A free base is requested although the root link is the ground.
     """
     successors = {pair.body_b for pair in draft.pairs.values() if not pair.closure}
     roots = [link for link in draft.links if link not in successors]

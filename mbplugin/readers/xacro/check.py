@@ -1,4 +1,4 @@
-"""Every expression and substitution of a xacro file, looked at before anything of it is expanded."""
+"""Checks of every expression and substitution of a xacro file, before it is expanded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The xacro package at work, in a process of its own, with its ways into the system taken from it.
+"""The xacro package in a separate process, without access to the system.
 
 It runs the file's macros, and nothing else: expressions are computed by
 :mod:`mbplugin.readers.xacro.value`, files are opened only in the packages, of the environment only ROS's

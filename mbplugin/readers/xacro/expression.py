@@ -1,4 +1,4 @@
-"""What an expression of a xacro file may consist of; everything else is refused before it is evaluated.
+"""The allowed expressions of a xacro file; others are errors before evaluation.
 
 xacro evaluates ``${…}`` as Python, and Python without builtins is still Python: a lambda reaches any function
 of the process. So an expression is a small language of its own here: numbers, strings, names, arithmetic,

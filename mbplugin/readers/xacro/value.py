@@ -1,4 +1,4 @@
-"""The value of an allowed expression, computed node by node: nothing of it is ever run as Python."""
+"""The value of an allowed expression, computed node by node, never by Python itself."""
 
 from __future__ import annotations
 

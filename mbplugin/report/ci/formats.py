@@ -1,4 +1,4 @@
-"""The formats of a lint, by name; one is imported only where it is asked for."""
+"""The formats of a lint, by name; each is imported only if it is used."""
 
 from __future__ import annotations
 

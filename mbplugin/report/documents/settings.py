@@ -1,4 +1,4 @@
-"""What is in force for a file, as text and as JSON."""
+"""The settings that apply to a file, as text and as JSON."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def simulate_schema() -> s.Schema:
         ),
         events=s._list(_event()),
         reactions=s._described(
-            {"type": "object", "additionalProperties": _reaction()}, "of the pairs that were asked for"
+            {"type": "object", "additionalProperties": _reaction()}, "of the requested pairs"
         ),
         statistics={"type": "object", "additionalProperties": s._NUMBER},
         notes=s._list(s._TEXT),

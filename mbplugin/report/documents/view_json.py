@@ -1,4 +1,4 @@
-"""What ``mbplugin view`` has come to, as JSON."""
+"""The JSON document of ``mbplugin view``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one chapter of a page tells: the values of one model."""
+"""The contents of one chapter of a report: the values of one model."""
 
 from __future__ import annotations
 

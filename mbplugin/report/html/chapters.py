@@ -1,4 +1,4 @@
-"""Chapters from what a command has in hand: verdicts and reactions are added where they can be had."""
+"""Chapters from the results of a command; analysis and reactions are added if possible."""
 
 from __future__ import annotations
 

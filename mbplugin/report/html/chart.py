@@ -62,7 +62,7 @@ class Chart:
 
 
 def most_moving(curves: Sequence[Curve]) -> tuple[tuple[Curve, ...], str]:
-    """Return the curves that vary most, as many as can be told apart, and what is left out."""
+    """Return the curves that vary most, as many as can be distinguished, and a note on the others."""
     if len(curves) <= MOST:
         return tuple(curves), ""
     kept = sorted(curves, key=lambda curve: -float(np.ptp(curve.y)))[:MOST]

@@ -1,4 +1,4 @@
-"""What is to be seen of a mechanism, as values: triangles, colours by verdict, glyphs and arrows.
+"""The picture of a mechanism as values: triangles, colours by result, glyphs and arrows.
 
 Nothing here draws: a page, a window or a file shows these values with an engine of its own.
 """

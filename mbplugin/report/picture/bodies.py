@@ -1,4 +1,4 @@
-"""What is to be seen of each body: its shapes, or sticks between its joints and its centre of mass."""
+"""The picture of each body: its shapes, or sticks between its joints and its centre of mass."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def shown_parts(scene: Scene) -> tuple[dict[str, tuple[Part, ...]], tuple[str, .
 def _parts(
     scene: Scene, name: str, shapes: tuple[Shape, ...], most: int
 ) -> tuple[tuple[Part, ...], list[str]]:
-    """Return what can be shown of some shapes of a body, and what is to be said about it."""
+    """Return the drawable parts of some shapes of a body, and notes about them."""
     parts, said = [], []
     for shape in shapes:
         try:

@@ -1,4 +1,4 @@
-"""Glyphs of joints: what kind, where, along which axes, and whether the reaction is unique."""
+"""Glyphs of joints: type, position, axes, and whether the reaction is unique."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Colours by verdict, those of Okabe and Ito, which stay apart for the colour-blind; and the legend."""
+"""Colours by result, those of Okabe and Ito, which can be distinguished with colour blindness; and the legend."""
 
 from __future__ import annotations
 

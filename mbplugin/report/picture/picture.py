@@ -1,4 +1,4 @@
-"""All that is to be seen of a mechanism at one pose."""
+"""The picture of a mechanism at one pose."""
 
 from __future__ import annotations
 

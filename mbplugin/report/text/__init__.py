@@ -1,1 +1,1 @@
-"""Reports for people, one per command."""
+"""Text reports, one per command."""

@@ -1,4 +1,4 @@
-"""A cross-check for people: the verdict, how PyBullet's error shrinks, and what is farthest off."""
+"""A cross-check as text: the verdict, PyBullet's convergence, and the largest deviations."""
 
 from __future__ import annotations
 

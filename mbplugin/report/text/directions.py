@@ -1,4 +1,4 @@
-"""Directions in space as people read them: what is open along a line, across one, or every way."""
+"""Undetermined directions in space as text: along a line, across one, or all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _Directions = Sequence[Sequence[float]] | None
 
 
 def open_words(force: _Directions, moment: _Directions) -> str:
-    """Return "force open along (0, 0, 1), moment unique" and the like; empty where nothing is told.
+    """Return "force open along (0, 0, 1), moment unique" and the like; empty without a result.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A stop for people: when and where everything rests, what took it up, and what was assumed."""
+"""A stop as text: times and positions of rest, dissipated energy, and assumptions."""
 
 from __future__ import annotations
 

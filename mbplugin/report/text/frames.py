@@ -1,4 +1,4 @@
-"""Joint frames for people: reactions in world axes, open directions, and where each frame is."""
+"""Joint frames as text: reactions in world axes, undetermined directions, and the pose of each frame."""
 
 from __future__ import annotations
 

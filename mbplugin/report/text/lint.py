@@ -1,4 +1,4 @@
-"""The lint report for people: the verdict first, then where, why and what to do."""
+"""The lint report as text: the result first, then places, reasons and remedies."""
 
 from __future__ import annotations
 

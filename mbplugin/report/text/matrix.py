@@ -1,4 +1,4 @@
-"""The constraint matrix for people: one equation per row."""
+"""The constraint matrix as text: one equation per row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A motion for people: where it went, its energies, what happened, what joints carried."""
+"""A motion as text: its range, energies, events and largest reactions."""
 
 from __future__ import annotations
 

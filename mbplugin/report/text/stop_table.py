@@ -1,4 +1,4 @@
-"""A stopping table for people: the assumptions, one line per stop, what else moves, and the poses."""
+"""A stopping table as text: the assumptions, one line per stop, slipping joints, and the poses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _COLUMN = 10
 def stop_table_lines(
     table: StoppingTable, width: int = PLAIN_WIDTH, *, commands: bool = False
 ) -> Iterator[Line]:
-    """Yield the table, by category and axis; with the command that computes each row again if asked."""
+    """Yield the table, by category and axis; optionally with the command that computes each row again."""
     title = f"{table.model}: stopping table, tool {table.tool}; computed, not measured"
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
     for sentence in table.assumptions[1:]:

@@ -1,4 +1,4 @@
-"""How many runs passed, and what was found, in one line."""
+"""The number of passed runs and of findings, in one line."""
 
 from __future__ import annotations
 

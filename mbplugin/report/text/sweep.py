@@ -1,4 +1,4 @@
-"""A sweep for people: what became of the stops, quantiles, and which stop was the worst."""
+"""A sweep as text: the outcomes of the stops, quantiles, and the worst stop."""
 
 from __future__ import annotations
 

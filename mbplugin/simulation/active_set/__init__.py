@@ -1,1 +1,1 @@
-"""Which constraints hold now: locks, brakes and friction that stick, independent rows."""
+"""The active constraints: locks, sticking brakes and friction, independent rows."""

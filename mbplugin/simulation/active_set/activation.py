@@ -1,4 +1,4 @@
-"""Which constraints hold now: closed locks, drives, brakes and friction that stick; the rows chosen."""
+"""The active constraints: closed locks, drives, sticking brakes and friction; the independent rows."""
 
 from __future__ import annotations
 
@@ -333,7 +333,7 @@ class Activation:
         return found or given, left_open
 
     def _only_locked(self, state: State, closing: tuple[int, ...]) -> Impulses:
-        """Set the rates of closing joints as they ask for, and nothing else; what this takes is not told."""
+        """Set the rates of closing joints alone, without the impulses."""
         rows = self.model.table.rows
         for i in closing:
             if rows["kind"][i] == RATE:

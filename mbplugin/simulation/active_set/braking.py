@@ -1,4 +1,4 @@
-"""What brakes do along a motion that has been computed: which have gripped, and their forces."""
+"""The brakes along a computed motion: which are engaged, and their forces."""
 
 from __future__ import annotations
 

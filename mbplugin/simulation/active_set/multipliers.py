@@ -1,4 +1,4 @@
-"""Multipliers that go with known accelerations, spread over redundant rows as the motion was computed."""
+"""Multipliers for known accelerations, distributed over redundant rows as in the motion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stick and slip: which dry resistances stick and which slide at an instant, several of them at once.
+"""Stick and slip: which dry resistances stick and which slide at an instant, all joints together.
 
 At rest a resistance sticks while some force within its static bound keeps its acceleration zero; otherwise
 it slides and works against the motion. Of all forces within the bounds the actual ones give the

@@ -1,1 +1,1 @@
-"""Events: their schedule, how they are found, and what they are."""
+"""Events: schedule, detection and values."""

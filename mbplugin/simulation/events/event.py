@@ -1,4 +1,4 @@
-"""What happened during a motion, and when."""
+"""An event during a motion, with its time."""
 
 from __future__ import annotations
 

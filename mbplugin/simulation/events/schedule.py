@@ -1,4 +1,4 @@
-"""When a run stops to change something: locks that close, brakes that grip, drives that are given up."""
+"""The schedule of changes in a motion: locks that close, brakes that engage, drives that are powered off."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TimedDrive:
     stretches : tuple of (start, coefficients)
         From ``start`` (s) on, a polynomial in t − start, lowest power first, rad or m.
     until : float or None
-        When the drive is given up, s; None: never.
+        When the drive is powered off, s; None: never.
     """
 
     driver: Driver

@@ -1,4 +1,4 @@
-"""Transitions: what the velocities do when constraints close or open, and the impulses that go with it."""
+"""Transitions: jumps of the velocities when constraints close or open, and the impulses."""
 
 from mbplugin.simulation.impact.activate import FORMS, activate
 from mbplugin.simulation.impact.timed import TimedConstraint

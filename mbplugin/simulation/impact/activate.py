@@ -1,4 +1,4 @@
-"""``activate``: constraints close at an instant, by whatever form of the condition is asked for."""
+"""``activate``: constraints close at an instant, by the chosen form of the transition condition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who takes the shock: the impulses of all pairs and brakes of a transition, shared by compliance."""
+"""Distribution of impulses: the impulses of all pairs and brakes of a transition, by compliance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constraints that close while a motion is under way: what they find, and whether they can close here."""
+"""Constraints that close during a motion: their frames at that instant, and whether they can close."""
 
 from __future__ import annotations
 

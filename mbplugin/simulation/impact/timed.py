@@ -1,4 +1,4 @@
-"""Constraints that hold only for a while: a mechanism without them, and with them."""
+"""Constraints that are active only for an interval: a mechanism without them, and with them."""
 
 from __future__ import annotations
 

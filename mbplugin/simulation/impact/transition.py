@@ -1,4 +1,4 @@
-"""What a change of constraints does, as a value."""
+"""The result of a change of constraints, as a value."""
 
 from __future__ import annotations
 

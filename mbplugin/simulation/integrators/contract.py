@@ -1,4 +1,4 @@
-"""What an integrator is, in numbered clauses, and what a stretch of steps leaves behind.
+"""The contract of an integrator, in numbered clauses, and the record of its steps.
 
 1. It works on increments: at the start of a step x = 0 and the coordinates are q₀; inside the step they
    are q₀ ∘ x, with turns on the group, so that no quaternion is ever added to.

@@ -84,7 +84,7 @@ def make_workspace(r: int, nq: int, nv: int) -> Workspace:
 
 
 def discrete_forces(place: int, what: int, t: float, begun: float, q: Array, qd: Array) -> bool:
-    """Do what is asked at a configured state.
+    """Evaluate the requested quantities at a configured state.
 
     MOMENTA fills ``u`` of the rates with ∂L/∂q̇; SLOPES, after it, ``tau`` with ∂L/∂q plus what acts
     besides; FREE fills ``qdd`` with M⁻¹ ``tau`` and ``a`` of the solids with what follows from it.

@@ -1,4 +1,4 @@
-"""Across a singular pose in one step, from where a branch is well known to where it is again.
+"""Crossing a singular pose in one step, between poses with a well-conditioned branch.
 
 Near a pose at which closing rows become dependent, what tells one branch from another drowns: a position
 that is closed to ε leaves rates open to ε/δ² at the distance δ. Small steps make that worse. So one long

@@ -1,4 +1,4 @@
-"""When a run crosses a singular pose, from where to where, and what is said where it cannot."""
+"""The interval in which a run crosses a singular pose, and the reason if it cannot."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ Evaluate = Any
 
 
 def evaluate(place: int, what: int, t: float, begun: float, q: Array, qd: Array) -> bool:
-    """Do what is asked at a state; return whether every rate moves mass.
+    """Evaluate the requested quantities at a state; return whether every rate moves mass.
 
     KINEMATICS fills poses, twists, inertias and rows; FACTORIZE decomposes the chosen rows; ACCELERATE fills
     accelerations, multipliers and power (mueller2026 (7)); IMPULSE fills ``qdd`` with the smallest change of

@@ -1,4 +1,4 @@
-"""What the compiled step loops work on, and how they hand it on.
+"""The state of the compiled step loops, and its transfer between them.
 
 A loop lends its machine: it hands on the place in memory, one number instead of a hundred, and whoever
 reads it there counts no references.

@@ -35,7 +35,7 @@ _BESIDE = 1e-12
 
 
 class Accelerations:
-    """How one model accelerates, by the formulation that was asked for."""
+    """How one model accelerates, by the chosen formulation."""
 
     def __init__(self, problem: Problem, options: Options, active: Callable[[], tuple[int, ...]]) -> None:
         self._problem, self._model, self._options = problem, problem.model, options
@@ -85,7 +85,7 @@ class Accelerations:
         return solution.v_dot
 
     def fill(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> None:
-        """Fill accelerations, multipliers and power of the machine, whatever formulation was asked for."""
+        """Fill accelerations, multipliers and power of the machine, for every formulation."""
         self.prescribe(kernel_state, t, begun)
         self._projected(kernel_state, t, begun, q, qd)
 

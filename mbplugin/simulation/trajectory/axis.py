@@ -1,4 +1,4 @@
-"""What acts along the one freedom of a joint, apart: all of it, the drive, the brake, friction."""
+"""Forces along the single freedom of a joint: total, drive, brake, friction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A motion followed again between its samples: the same equations, taken up at the sample before.
+"""Integration of a motion between its samples: the same equations, from the sample before.
 
 Between two samples of a run the set of constraints does not change, every prescribed motion is one
 polynomial, and the state is smooth. A part of the step that was accepted there ends on the constraints and

@@ -1,4 +1,4 @@
-"""What a run keeps: samples, steps with dense output, events."""
+"""The record of a run: samples, steps with dense output, events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trajectory as a file: arrays for programs, a table with units for everybody."""
+"""A trajectory as a file: arrays, or a table with units."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What held in each segment of a motion: the mechanism with its locks, brakes and sticking joints closed."""
+"""The active constraints of each segment of a motion: the mechanism with closed locks, brakes, sticking joints."""
 
 from __future__ import annotations
 

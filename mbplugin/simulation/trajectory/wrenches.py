@@ -1,4 +1,4 @@
-"""What every joint carries along a motion, from its accelerations: Cᵀλ = M v̇ − F (wojtyra2013 (8))."""
+"""Joint reactions along a motion, from its accelerations: Cᵀλ = M v̇ − F (wojtyra2013 (8))."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ class CompiledStop:
         return self._stopped((status, end + time, count), (start, q), times, reaction, back, pieces)
 
     def _braked(self, q: Array, duration: float) -> tuple[int, float, int]:
-        """Move q in place from rest: brakes are told to close, power goes off when the last has gripped."""
+        """Move q in place from rest: brakes are signalled, power goes off when the last is engaged."""
         delays, engagement_time = self._s["power_off"].copy(), self._s["engagement_time"].copy()
         engagement = (engagement_time - delays)[self._own]
         self._s["power_off"][self._own] = engagement.max(initial=0.0)

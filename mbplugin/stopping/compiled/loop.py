@@ -1,4 +1,4 @@
-"""A stop of category 0 in one compiled call, for trees: what many stops in a row are made of.
+"""A stop of category 0 in one compiled call, for trees: the basis of series of stops.
 
 The same mechanics as the runner's: led joints and holding brakes are rows, sliding brakes act against the
 rate, and at every instant at which one sticks, slips or grips the others are decided anew. Steps are those

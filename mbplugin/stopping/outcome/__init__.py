@@ -1,1 +1,1 @@
-"""What a stop comes to: times, distances, loads and energies."""
+"""The result of a stop: times, distances, loads and energies."""

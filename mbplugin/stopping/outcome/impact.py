@@ -1,4 +1,4 @@
-"""A joint that runs into its end stop: what catching it without rebound takes (mueller2026 (22), (24))."""
+"""A joint that reaches its end stop: the impulse of an impact without rebound (mueller2026 (22), (24))."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a stop may end: declared once, for what computes stops and the schemas that promise it."""
+"""The outcomes of a stop: declared once, for the computation and the schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The room that a stop sweeps: boxes around what every body passes, in world axes."""
+"""The volume that a stop sweeps: boxes around the motion of every body, in world axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stop comes to: outcome, times, distances, loads and energies, as values."""
+"""The result of a stop: outcome, times, distances, loads and energies, as values."""
 
 from __future__ import annotations
 

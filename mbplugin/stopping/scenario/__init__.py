@@ -1,1 +1,1 @@
-"""What stops, from where and how."""
+"""Scenarios of stops."""

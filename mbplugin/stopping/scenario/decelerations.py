@@ -1,4 +1,4 @@
-"""How fast drives lead their joints to rest: stated, else the effort limit over the pose's inertia."""
+"""Decelerations of drives: stated, else the effort limit over the inertia at the pose."""
 
 from __future__ import annotations
 

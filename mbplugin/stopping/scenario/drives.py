@@ -1,4 +1,4 @@
-"""What the drives do after the signal: go on until they react, lead to rest, give up."""
+"""The drives after the signal: unchanged until they react, then deceleration, then power-off."""
 
 from __future__ import annotations
 

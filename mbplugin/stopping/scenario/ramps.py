@@ -1,4 +1,4 @@
-"""Joints that are led to rest: on at their rates for the delay, then at constant decelerations."""
+"""Controlled deceleration: joints keep their rates for the delay, then decelerate at constant rates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stops, from where and how: everything a stop depends on, checked before it is computed."""
+"""The scenario of a stop: all inputs, checked before the computation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Scenario:
     decelerations : mapping
         Of the led joints in categories 1 and 2, rad/s² or m/s², positive.
     tool : str
-        The body whose stopping distance is told.
+        The body whose stopping distance is computed.
     tool_point : (3,) array
         On it, link frame, m.
     limits : str

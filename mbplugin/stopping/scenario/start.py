@@ -1,4 +1,4 @@
-"""A moment in a motion, from which a robot is stopped."""
+"""A time in a motion at which a stop begins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the stops of a sweep are computed: the cores of this machine, or a cluster of dask or ray."""
+"""The backends of a sweep: the cores of this machine, or a cluster of dask or ray."""
 
 from __future__ import annotations
 

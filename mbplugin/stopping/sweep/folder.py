@@ -1,4 +1,4 @@
-"""The folder of a sweep: which plan it belongs to, and which of its part files are what they should be."""
+"""The folder of a sweep: its plan, and the validity of its part files."""
 
 from __future__ import annotations
 

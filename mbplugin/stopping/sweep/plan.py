@@ -1,4 +1,4 @@
-"""What a sweep varies: states, brakes and payloads, drawn from a seed, stop by stop."""
+"""The random quantities of a sweep: states, brakes and payloads, drawn from a seed, stop by stop."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class SweepPlan:
     def __post_init__(self) -> None:
         if not 1 <= self.count <= MOST_STOPS or self.part < 1:
             raise BadUsage(
-                f"a sweep of {self.count} stops was asked for", expected=f"at least one, at most {MOST_STOPS}"
+                f"a sweep of {self.count} stops was requested", expected=f"at least one, at most {MOST_STOPS}"
             )
         if self.seed < 0:
             raise BadUsage(f"the seed is {self.seed}", expected="a number that is not negative")

@@ -1,4 +1,4 @@
-"""``sweep``: many stops on all cores or a cluster, in a folder that an interrupted run goes on with."""
+"""``sweep``: many stops on all cores or a cluster, in a folder from which an interrupted run resumes."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def sweep(
         joblib, pyarrow, or what the backend needs is not installed.
     """
     if jobs == 0:
-        raise BadUsage("0 processes were asked for", expected="at least one, or -1 for all cores")
+        raise BadUsage("0 processes were requested", expected="at least one, or -1 for all cores")
     joblib = joblib_with(backend)
     arrow()
     folder = Path(folder)

@@ -1,4 +1,4 @@
-"""The tool of a robot of which none is named: the end of its arm, in front of the fingers of a gripper."""
+"""The default tool of a robot: the end of its arm, in front of the fingers of a gripper."""
 
 from __future__ import annotations
 

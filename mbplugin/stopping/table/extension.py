@@ -1,4 +1,4 @@
-"""Poses of a stopping table: the arm stretched, or drawn in, where a stop of an axis is hardest."""
+"""Poses of a stopping table: the arm stretched out or retracted, with the largest load on the axis."""
 
 from __future__ import annotations
 

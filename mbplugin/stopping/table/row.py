@@ -1,4 +1,4 @@
-"""One row of a stopping table: from what it is computed, and what comes out."""
+"""One row of a stopping table: its inputs and results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``stopping_table``: stopping times and distances of an arm, as its maker would print them."""
+"""``stopping_table``: stopping times and distances of an arm, as in the manual of a manufacturer."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def stopping_table(
             remedy="use estop for single stops",
         )
     if not set(categories) <= {0, 1}:
-        raise BadUsage(f"categories {tuple(categories)} were asked for", expected="0 and 1")
+        raise BadUsage(f"categories {tuple(categories)} were requested", expected="0 and 1")
     names = table_axes(scenario.mech, scenario.tool, axes)
     ramps = _stated_ramps(scenario, scene, decelerations)
     rampless = _without_ramp(scenario, _stated_ramps(scenario, scene, None))

@@ -1,4 +1,4 @@
-"""The window with sliders: one coordinate leads, the others follow, and p is told at every pose."""
+"""The window with sliders: one coordinate is prescribed, the others follow; p is shown at every pose."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def lead(shown: DebugWindow, analysis: Analysis) -> None:
 
 
 def status_lines(verdict: PoseVerdict, why: str = "") -> list[tuple[str, str]]:
-    """Return the lines that are told at a pose, each with the key of its colour."""
+    """Return the lines that are shown at a pose, each with the key of its colour."""
     p = verdict.degree_of_redundancy
     lines = [(f"p = {p}, rank {verdict.rank}", "non-unique" if p else "unique")]
     lines.append(("singular pose", "non-unique") if verdict.singular else ("", ""))

@@ -85,7 +85,7 @@ def in_window(window: Window) -> str:
 
 
 def _talk(process: subprocess.Popen[bytes], request: bytes) -> set[bytes]:
-    """Hand over the request, and return what the process has told when it tells no more."""
+    """Hand over the request, and return the messages of the process after its last one."""
     assert process.stdin is not None and process.stdout is not None
     try:
         process.stdin.write(request)
@@ -109,7 +109,7 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
 
 
 def _sentence(status_lines: set[bytes], code: int, printed: IO[bytes]) -> str:
-    """Return how the window ended, by what the process told and its exit code."""
+    """Return how the window ended, from the messages of the process and its exit code."""
     if code == BUG:
         text = _all_of(printed).decode(errors="replace")
         raise RuntimeError(f"in the process with the window:\n{text[text.rfind('Traceback') :]}")

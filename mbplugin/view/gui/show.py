@@ -1,4 +1,4 @@
-"""The PyBullet window: a robot coloured by verdict that can be moved, and replays of motions and stops."""
+"""The PyBullet window: a robot coloured by result that can be moved, and replays of motions and stops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sliders along the constraint manifold: which coordinates lead, and where the others follow."""
+"""Sliders along the constraint manifold: the prescribed coordinates, and the motion of the others."""
 
 from __future__ import annotations
 

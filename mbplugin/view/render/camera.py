@@ -1,4 +1,4 @@
-"""Where a picture is taken from: yaw, pitch and distance about a point, as PyBullet counts them."""
+"""The camera of a picture: yaw, pitch and distance about a point, in PyBullet's conventions."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def camera_for(
     size : tuple of int
         Width and height of the picture.
     angles : tuple of float
-        Yaw and pitch in degrees and distance in m, as far as they are asked for.
+        Yaw and pitch in degrees and distance in m, as far as they are given.
     cloud_W : (n, 3) array, optional
         Points that have to be seen besides the robot.
     """

@@ -66,7 +66,7 @@ def write_picture(
     size : tuple of int
         Pixels.
     angles : tuple of float
-        Of the camera: yaw and pitch (degrees) and distance (m), as far as they are asked for.
+        Of the camera: yaw and pitch (degrees) and distance (m), as far as they are given.
     replay : Replay, optional
     labels : bool
         Whether joints are named.
@@ -95,7 +95,7 @@ def write_film(
     Parameters
     ----------
     progress : callable, optional
-        Is told how many pictures are done, of how many.
+        Called with the number of finished pictures, and the total number.
     """
     # encoders halve the colours
     size = (size[0] - size[0] % 2, size[1] - size[1] % 2)

@@ -74,7 +74,7 @@ class Renderer:
     size : tuple of int
         Width and height, pixels.
     angles : tuple of float
-        Yaw and pitch (degrees) and distance (m) of the camera, as far as they are asked for.
+        Yaw and pitch (degrees) and distance (m) of the camera, as far as they are given.
     replay : Replay, optional
         Its ghosts and its path are drawn too, and the camera has all its poses in view.
     """

@@ -1,1 +1,1 @@
-"""The sections of a chapter, each of which tells one kind of value."""
+"""The sections of a chapter, one per kind of value."""

@@ -1,4 +1,4 @@
-"""Everything that was assumed, and every note."""
+"""All assumptions and notes."""
 
 from __future__ import annotations
 

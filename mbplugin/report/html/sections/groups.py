@@ -1,4 +1,4 @@
-"""Groups of constraints, and what the divide-and-conquer test has to say."""
+"""Groups of constraints, and the result of the divide-and-conquer test."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _HEADS = ("members", "reaction", "every component", "sum of the wrenches", "effe
 
 
 def groups_section(chapter: Chapter) -> Html | None:
-    """Return the three answers about each group that was asked about."""
+    """Return the three results for each group."""
     analysis = chapter.verdicts
     if analysis is None or not analysis.groups:
         return None

@@ -1,4 +1,4 @@
-"""The curves of a motion, and what happened during it."""
+"""The curves and events of a motion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Self-stresses to choose from, which the 3D view then shows, and what to change."""
+"""Self-stresses that can be selected for the 3D view, and remedies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The 3D view: the frame that the viewer fills, and what stands in for it without one."""
+"""The 3D view: the frame that the viewer fills, and its replacement without WebGL."""
 
 from __future__ import annotations
 
