@@ -1,4 +1,4 @@
-"""The public names: where each one lives, and the functions that only choose a room."""
+"""The public names: the module of each one, and the functions that only forward a call."""
 
 from __future__ import annotations
 

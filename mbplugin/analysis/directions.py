@@ -1,7 +1,7 @@
 """Directions in space that the rigid model does not determine in a joint, independent of its frame's x and y.
 
-A joint frame is free to turn about a free axis, and with it what is called tx and ty. The span of the
-forces, and of the moments at the joint's point, that a self-stress can put into the joint is not.
+The rotation of a joint frame about a free axis is arbitrary, and with it the directions tx and ty. The span
+of the forces, and of the moments at the joint's point, that a self-stress can cause in the joint is not.
 """
 
 from __future__ import annotations

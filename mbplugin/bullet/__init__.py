@@ -1,1 +1,1 @@
-"""The only room that talks to PyBullet: sessions, and reading a live client."""
+"""The only package that uses PyBullet: sessions, and reading a live client."""

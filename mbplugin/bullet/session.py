@@ -1,7 +1,7 @@
 """The one owner of the pybullet import: a silent engine and a client that is always disconnected.
 
-PyBullet prints from C, past ``sys.stdout``: a banner on import, warnings on every load. Only what
-was asked for may reach standard output, so both file descriptors are set aside while it works.
+PyBullet prints from C, past ``sys.stdout``: a banner on import, warnings on every load. Only
+requested output may reach standard output, so both file descriptors are redirected meanwhile.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """PyBullet's motions at four steps against ours: errors, orders, extrapolation, and bounds for it.
 
-PyBullet's method is of first order, so its value y(h) is y + c·h + …, and 2·y(h/2) − y(h) has lost the
-first term. Of four steps the last two give the value that is compared, and those before give it twice
-more. By how much such values change is, for an error that is smooth in h, three times what is left in the
-last one, and four times as much one halving before; the larger of the last change and a quarter of the one
-before, twice, is what a deviation may be. Where PyBullet iterates, the last motion is computed once more
-with twice the iterations, and ten times what that changes is granted as well. Where a joint comes to rest
-or slips within a step of h, its place depends on where in the step by up to a·h²/8, a being by how much
-accelerations jump; that too is granted, and rates are not compared within two of the longest steps of it.
+PyBullet's method is of first order, so its value y(h) is y + c·h + …, and the first-order term cancels in
+2·y(h/2) − y(h). Of four steps the last two give the compared value, the others give it twice more. For an
+error that is smooth in h, the change between these values is three times the remaining error of the last
+one, and four times as much one halving before. The bound of a deviation is twice the larger of the last
+change and a quarter of the one before. Where PyBullet iterates, the last motion is computed once more with
+twice the iterations, and ten times the resulting change is added to the bound. If a joint comes to rest or
+slips within a step of h, its position depends on the instant in the step by up to a·h²/8, where a is the jump
+of the accelerations; this is added too, and rates are not compared within two of the longest steps of it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Evidence for and against each of two different motions: energy, loops, convergence.
 
-That two programs differ does not tell which one is right. Each motion is therefore held against what any
-motion of the mechanism has to satisfy, and both by the same sums over their states: kinetic and potential
-energy may change only by what friction, brakes and dampers take on the way of their joints, and by what
-torques give. Loops have to stay closed, and what a step decides has to converge as it shrinks.
+A difference between two programs does not show which one is right. Each motion is therefore compared with
+conditions that any motion of the mechanism satisfies, both by the same sums over their states: kinetic and
+potential energy change only by the work of friction, brakes and dampers along the travel of their joints,
+and by the work of torques. Loops stay closed, and results converge as the step decreases.
 """
 
 from __future__ import annotations

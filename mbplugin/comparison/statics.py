@@ -1,7 +1,7 @@
 """Quantities without a time step: PyBullet's mass matrix, inverse dynamics and joint sensors against ours.
 
-They are compared where PyBullet defines them (one tree on the ground, joints of one axis) and where they
-have one answer: in a loop, reactions need not.
+They are compared if PyBullet defines them (one tree on the ground, joints of one axis) and if they
+are unique: in a loop, reactions may be non-unique.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Elimination variants: which p rows can be dropped, and what each choice makes of λ (wojtyra2013 §4.4).
 
-Every choice gives the same motion and another λ. What changes over the choices is exactly what the
-rigid model does not determine.
+Every choice gives the same motion and another λ. The components that differ between the choices are exactly
+those that the rigid model does not determine.
 """
 
 from __future__ import annotations

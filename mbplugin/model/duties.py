@@ -1,7 +1,7 @@
 """Functions of a joint besides guiding: it is driven, braked, limited, locked or coupled.
 
-A joint of which nothing of that is said is passive. Only a passive joint can become a weaker one without
-the robot losing a motor, a brake or an end stop.
+A joint without any of these functions is passive. Only a passive joint can get a less restrictive type
+without the loss of a motor, a brake or an end stop.
 """
 
 from __future__ import annotations

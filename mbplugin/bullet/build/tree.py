@@ -1,6 +1,6 @@
 """A tree of bodies as a URDF that PyBullet reads without loss: no limits, no shapes that collide.
 
-``createMultiBody`` would stop at 127 links without a word. In the URDF the frame of a link is the
+``createMultiBody`` stops at 127 links without a warning. In the URDF the frame of a link is the
 frame of the joint that carries it, and inertias are stated in principal axes, because Bullet knows
 no others.
 """

@@ -1,7 +1,7 @@
 """Wheels that roll ideally in PyBullet: the point that touches the ground is held there for one step.
 
-Held at its lowest point, a wheel neither sinks nor slips in that step; in the next one another point is
-the lowest. PyBullet's own contacts would slip and sink.
+A constraint at its lowest point prevents that a wheel penetrates or slips in that step; in the next step
+another point is the lowest. PyBullet's own contacts slip and penetrate.
 """
 
 from __future__ import annotations

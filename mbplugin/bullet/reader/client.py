@@ -2,7 +2,7 @@
 
 PyBullet describes a link by its inertial frame C (origin at the centre of mass, principal axes);
 here it becomes the link frame L of the file, X_LC being what the client calls the local inertial
-frame. The client is only asked: nothing is reset, stepped or recomputed.
+frame. The client is only read: nothing is reset, stepped or recomputed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The physical reactions among the possible ones: those of least elastic energy.
 
 The real λ minimises ½ λᵀAλ + dᵀλ over all λ = λ₀ + Z y of the same motion, so that
-y = −(ZᵀAZ)⁻¹ Zᵀ(A λ₀ + d). Only what some element gives way to is determined.
+y = −(ZᵀAZ)⁻¹ Zᵀ(A λ₀ + d). A component is determined only if a self-stress that changes it deforms an element.
 """
 
 from __future__ import annotations

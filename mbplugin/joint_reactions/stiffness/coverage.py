@@ -1,7 +1,7 @@
 """Where the stated stiffness is complete, so that it may decide a reaction.
 
-A rigid part is no infinitely stiff one: leaving its compliance out is right only where it cannot decide
-anything. In a hybrid model only bodies that no non-unique reaction loads may stay rigid (pekal2024 §1).
+A rigid part is not an infinitely stiff one: its compliance may be omitted only if no result depends on
+it. In a hybrid model only bodies that no non-unique reaction loads may stay rigid (pekal2024 §1).
 So a non-unique reaction is *covered* if every body on which it acts has a stiffness, or if the joint
 that carries it has one of its own, beside which the bodies count as rigid. The ground is no body.
 """
