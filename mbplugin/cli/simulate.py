@@ -15,6 +15,7 @@ from mbplugin.cli.shared.output import emit, refuse_overwriting
 from mbplugin.cli.shared.progress import time_bar
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.files import require_folder
+from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR, integrator_choices
 
 if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
@@ -42,10 +43,12 @@ Signal = Annotated[
 Damping = Annotated[bool, typer.Option("--damping/--no-damping", help="The file's joint damping.")]
 Friction = Annotated[bool, typer.Option("--friction/--no-friction", help="The file's dry friction.")]
 Limits = Annotated[str, typer.Option(help="At a joint limit: record, stop or ignore.")]
-Integrator = Annotated[str, typer.Option(help="dop853, rk4 or variational.")]
-Step = Annotated[float | None, typer.Option(metavar="S", help="Step, s; for dop853 the largest step.")]
-Rtol = Annotated[float, typer.Option(help="Relative tolerance of dop853.")]
-Atol = Annotated[float, typer.Option(help="Absolute tolerance of dop853.")]
+Integrator = Annotated[str, typer.Option(help=f"{integrator_choices()}.")]
+Step = Annotated[
+    float | None, typer.Option(metavar="S", help="Step, s; for an adaptive integrator the largest step.")
+]
+Rtol = Annotated[float, typer.Option(help="Relative tolerance of an adaptive integrator.")]
+Atol = Annotated[float, typer.Option(help="Absolute tolerance of an adaptive integrator.")]
 Formulation = Annotated[
     str, typer.Option(help="kkt, null-space, projected, voronets, partitioning or closing.")
 ]
@@ -78,7 +81,7 @@ def simulate_command(
     damping: Damping = True,
     friction: Friction = True,
     limits: Limits = "record",
-    integrator: Integrator = "dop853",
+    integrator: Integrator = DEFAULT_INTEGRATOR,
     step: Step = None,
     rtol: Rtol = 1e-8,
     atol: Atol = 1e-10,

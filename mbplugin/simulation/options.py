@@ -11,8 +11,8 @@ from mbplugin.dynamics.equations import COORDINATES
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.budget import MAX_SECONDS
+from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR, integrator_names
 
-INTEGRATORS = ("dop853", "rk4", "variational")
 LIMITS = ("record", "stop", "ignore")
 TRANSITIONS = ("consistent", "naive")
 STABILIZATIONS = ("projection", "baumgarte", "none")
@@ -64,7 +64,7 @@ class Options:
     dropped : tuple of (constraint, component)
         Rows to eliminate.
     step : float, optional
-        Of RK4 and the variational integrator; the largest step of an adaptive one, s.
+        Of a fixed-step integrator; the largest step of an adaptive one, s.
     rtol, atol : float
         Of an adaptive integrator.
     tolerance : float
@@ -85,7 +85,7 @@ class Options:
     """
 
     duration: float
-    integrator: str = "dop853"
+    integrator: str = DEFAULT_INTEGRATOR
     formulation: str = "projected"
     redundancy: str = "eliminate"
     coordinates: str = "joint"
@@ -121,7 +121,7 @@ class Options:
         if not 0 < self.tolerance < 1:
             raise BadUsage(f"the tolerance is {self.tolerance:g}", expected="a number between 0 and 1")
         for what, value, known in (
-            ("integrator", self.integrator, INTEGRATORS),
+            ("integrator", self.integrator, integrator_names()),
             ("stabilization", self.stabilization, STABILIZATIONS),
             ("limits", self.limits, LIMITS),
             ("transition", self.transition, TRANSITIONS),

@@ -26,6 +26,7 @@ from mbplugin.simulation.callables import checked_callbacks
 from mbplugin.simulation.events.schedule import TimedDrive, schedule_of
 from mbplugin.simulation.impact.instant import gripped
 from mbplugin.simulation.impact.timed import TimedConstraint, without_constraints
+from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR
 from mbplugin.simulation.options import Options, Profile, UserEvent, breaks_of
 from mbplugin.simulation.outcome import declared
 from mbplugin.simulation.problem import Problem, pose_problem
@@ -63,7 +64,7 @@ def simulate(
     redundancy: str = "eliminate",
     dropped: Sequence[int | tuple[str, str]] = (),
     coordinates: str = "joint",
-    integrator: str = "dop853",
+    integrator: str = DEFAULT_INTEGRATOR,
     step: float | None = None,
     rtol: float = 1e-8,
     atol: float = 1e-10,
@@ -118,7 +119,8 @@ def simulate(
     dropped : sequence of int or (constraint, component)
         Redundant rows to eliminate, numbered from 1 as in ``mbplugin matrix``; by default a pivoted
         factorisation selects them.
-    integrator : "dop853", "rk4" or "variational"
+    integrator : str
+        A name of ``mbplugin.simulation.integrators.registry``; see the guide to the motion.
     step : float, optional
         Step of a fixed-step integrator, 1e-3 s by default; the largest step of an adaptive one.
     rtol, atol : float

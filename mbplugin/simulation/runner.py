@@ -15,6 +15,7 @@ from mbplugin.simulation.events.event import passing
 from mbplugin.simulation.events.passing_marks import joint_limits, passings
 from mbplugin.simulation.events.schedule import Schedule
 from mbplugin.simulation.integrators.contract import Chunk, Step
+from mbplugin.simulation.integrators.registry import find_integrator
 from mbplugin.simulation.interrupt import ctrl_c_waits
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import Problem
@@ -280,6 +281,6 @@ class Runner:
 
 
 def _first_step(options: Options) -> float:
-    if options.integrator == "dop853":
+    if find_integrator(options.integrator).adaptive:
         return min(1e-3, options.largest_step, options.duration)
     return 1e-3 if options.step is None else options.step

@@ -1,1 +1,1 @@
-"""Integrators, one per file. The contract of each is in :mod:`mbplugin.simulation.integrators.contract`."""
+"""Integrators: one per file in ``methods``; their contract is in ``contract``, their names in ``registry``."""

@@ -6,24 +6,33 @@
    applied forces, drivers) are integrated along.
 3. After every accepted step the state is projected onto position and velocity constraints, and the
    accelerations there are those with which the next step begins.
-4. It is compiled, ``march_NAME(kernel_state, …)``, and written a second time in readable Python,
-   ``NAME_step(derivative, …)``, for models with Python callables; both give the same trajectory. The
-   variational one, whose steps are no function of accelerations (clause 2), solves the equations of a
-   step instead: ``variational_step(kernel_state, …)`` and ``VariationalStep``, to which callables add what
-   acts at the midpoint. A step that cannot be solved is taken in parts.
-5. A loop returns after a chunk of steps, at the end time, after a step that may hold a watched mark, or
-   when the chosen rows have become badly conditioned; a status tells which.
+4. It steps compiled, ``advance``, and in Python, ``in_python``, for models with Python callables; both give
+   the same trajectory. An explicit Runge–Kutta method is a :class:`Tableau` that a common loop and a common
+   step in Python read. The variational one, whose steps are no function of accelerations (clause 2), solves
+   the equations of a step instead, to which callables add what acts at the midpoint. A step that cannot be
+   solved is taken in parts.
+5. A loop returns after a chunk of steps, at the end time, after a step that may hold an event, or when the
+   independent rows have become badly conditioned; a status tells which.
 6. Between two samples a polynomial in the fraction of the step gives x and q̇ (dense output).
+7. It is registered by its file in ``integrators/methods``, see
+   :mod:`mbplugin.simulation.integrators.registry`.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mbplugin.model.spatial import Array
+from mbplugin.model.spatial import AnyArray, Array
+
+if TYPE_CHECKING:
+    from mbplugin.simulation.steppers.compiled import State
+    from mbplugin.simulation.steppers.kernel_state import KernelState
+    from mbplugin.simulation.steppers.python import PythonStepper
 
 #: dy/dt at (t, y), y stacking increment, rates and works.
 Derivative = Callable[[float, Array], Array]
@@ -88,3 +97,73 @@ def make_chunk(n: int, nq: int, nv: int, degree: int, dense: bool) -> Chunk:
         np.zeros((n, 3)),
         np.zeros((n if dense else 0, degree + 1, 2, nv)),
     )
+
+
+class Control(NamedTuple):
+    """What bounds steps, and what makes them end.
+
+    Parameters
+    ----------
+    end, largest_step : float
+        s; the step counts for adaptive methods only.
+    rtol, atol : float
+        Tolerances of adaptive methods.
+    reselect_below, dependent : float
+        Share of an independent row of its own below which rows are to be selected anew, and below which a
+        rejected step may be due to a singular pose.
+    projected : bool
+        Whether states are projected onto the constraints.
+    """
+
+    end: float
+    largest_step: float
+    rtol: float
+    atol: float
+    reselect_below: float
+    dependent: float
+    projected: bool
+
+
+#: A step in Python, taken in place by (kernel state, state, control, dense output (d, 2, nv) to fill): its
+#: length, s; 0 where it becomes too small, −1 where a rejected one is not to be tried again.
+PythonStep = Callable[["KernelState", "State", Control, Array], float]
+
+
+class Integrator(ABC):
+    """One way to step.
+
+    Attributes
+    ----------
+    adaptive : bool
+        Whether it chooses its steps by the tolerances, else they are fixed.
+    by_momenta : bool
+        Whether it steps by momenta: then no other formulation can provide its accelerations.
+    degree : int
+        Of the dense output.
+    evaluations : int
+        Evaluations of the equations of motion in a step, roughly.
+    """
+
+    adaptive: bool
+    by_momenta: bool
+    degree: int
+    evaluations: int
+
+    @abstractmethod
+    def advance(
+        self,
+        kernel_state: KernelState,
+        event_functions: AnyArray,
+        state: State,
+        control: Control,
+        chunk: Chunk,
+        counts: Array,
+    ) -> tuple[int, int]:
+        """Take compiled steps in place; return status and number of samples.
+
+        ``counts`` (2,) adds up evaluations and rejected steps.
+        """
+
+    @abstractmethod
+    def in_python(self, stepper: PythonStepper) -> PythonStep:
+        """Return the step in Python, for one run of a stepper."""

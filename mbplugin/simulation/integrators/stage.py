@@ -22,19 +22,25 @@ def stage(
     x: Array,
     qd: Array,
     at: Array,
+    slope: Array,
+    s: int,
     kx: Array,
     kv: Array,
     kw: Array,
 ) -> bool:
-    """Fill the derivatives of increment, rates and works; ``at`` (nq,) is room for q ∘ x."""
+    """Fill row s of the derivatives of increment, rates and works (n, nv), (n, nv), (n, 3).
+
+    ``at`` (nq,) becomes q ∘ x; ``slope`` (nv,) is for intermediate values. Rows are not handed on as arrays
+    of their own, whose references would be counted.
+    """
     m = load_struct(place)
     displace(m.composites, q, x, at)
     regular: bool = evaluate(place, FORWARD_DYNAMICS, t, begun, at, qd)
-    increment_rate(m.composites, x, qd, kx)
+    increment_rate(m.composites, x, qd, slope)
     for j in range(len(qd)):
-        kv[j] = m.rates[j].qdd
+        kx[s, j], kv[s, j] = slope[j], m.rates[j].qdd
     for i in range(3):
-        kw[i] = m.power[i]
+        kw[s, i] = m.power[i]
     return regular
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mbplugin.simulation.integrators.registry import integrator_names
+
 from .dice import Dice
 from .options import (
     BRAKES,
@@ -104,7 +106,7 @@ COMMANDS: dict[str, Command] = {
             "--lock": Asked.lock,
             "--signal": any_of(0.0, 0.005),
             "--limits": one_of("record", "stop", "ignore"),
-            "--integrator": one_of("dop853", "rk4", "variational"),
+            "--integrator": one_of(*integrator_names()),
             "--step": any_of(1e-3, 1e-4),
             "--rtol": any_of(1e-8, 1e-4),
             "--atol": any_of(1e-10, 1e-6),

@@ -1,12 +1,4 @@
-"""A variational integrator for long runs: symplectic, of order two, with a fixed step.
-
-The action of a step is that of a uniform motion, L_d = h L(q ∘ Δ/2, Δ/h): the midpoint rule of Marsden and
-West, Discrete mechanics and variational integrators (2001), in position–momentum form, with turns on the
-group as in Lee, Leok and McClamroch, Lie group variational integrators for the full body problem (2007).
-What is no part of L acts at the midpoint (discrete d'Alembert principle); constraints as in RATTLE
-(Andersen 1983), with impulses at both ends. All of it reads the same from the end to the start, so a motion
-can be reversed; momenta that belong to a symmetry are kept, and the energy error stays bounded.
-"""
+"""The compiled loop of the variational integrator, whose step is a function of its own."""
 
 from __future__ import annotations
 
@@ -21,7 +13,7 @@ from mbplugin.dynamics.compiler.jit import Records, compiled
 from mbplugin.dynamics.kernels.group import increment_rate
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.events.watch import EVENT_FUNCTION, sign_changes
-from mbplugin.simulation.integrators.rk4 import cubic
+from mbplugin.simulation.integrators.hermite import cubic
 from mbplugin.simulation.integrators.stage import keep, settle
 from mbplugin.simulation.integrators.variational_step import ROOM, STEP, Workspace
 from mbplugin.simulation.steppers.evaluate import EVALUATE, Evaluate
@@ -38,10 +30,8 @@ from mbplugin.simulation.steppers.kernel_state import (
     struct_pointer,
 )
 
-#: Degree of the dense output.
-DEGREE = 3
 #: Part of a step that is still tried where the equations of the whole have not been solved.
-_SMALLEST = 1e-6
+SMALLEST_PART = 1e-6
 
 
 def advance_variational(
@@ -88,7 +78,7 @@ def advance_variational(
         if tries == 0:
             counts[1] += 1
             part *= 0.5
-            if part < _SMALLEST:
+            if part < SMALLEST_PART:
                 return TOO_SMALL, kept, t, h
             continue
         counts[0] += tries
