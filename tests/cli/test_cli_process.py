@@ -121,10 +121,11 @@ def test_a_lint_imports_no_engine(file: str) -> None:
     assert done.stdout.decode().strip() == "[]"
 
 
-def test_help_imports_no_numerics() -> None:
+@pytest.mark.parametrize("command", ["lint", "simulate"])
+def test_help_imports_no_numerics(command: str) -> None:
     code = (
-        "import sys; from mbplugin.cli.app import run; run(['lint', '--help']);"
-        "print([name for name in ('numpy', 'scipy', 'networkx', 'lxml') if name in sys.modules])"
+        f"import sys; from mbplugin.cli.app import run; run([{command!r}, '--help']);"
+        "print([name for name in ('numpy', 'scipy', 'networkx', 'lxml', 'numba') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=120)
     assert done.stdout.decode().splitlines()[-1] == "[]"

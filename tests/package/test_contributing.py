@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -57,6 +59,24 @@ def test_the_rule_is_found_and_speaks(followed: Path) -> None:
 def test_the_command_runs(followed: Path) -> None:
     assert printed(followed, "mass", "heavy.urdf") == "1200\n"
     assert "Print the mass of all links" in printed(followed, "--help")
+
+
+def test_the_integrator_can_be_chosen(followed: Path) -> None:
+    pendulum = HEAVY.replace('type="fixed"', 'type="revolute"').replace(
+        "</joint>", '<axis xyz="1 0 0"/></joint>'
+    )
+    (followed / "pendulum.urdf").write_text(pendulum.replace("<inertia ", '<origin xyz="0 0 1"/><inertia '))
+    command = shlex.split(
+        "simulate pendulum.urdf --base fixed --duration 0.05 --q j=0.2 --output-format json"
+    )
+    ours, other = (
+        json.loads(printed(followed, *command, "--integrator", name))
+        for name in ("bogacki_shampine", "dop853")
+    )
+    assert ours["request"]["integrator"] == "bogacki_shampine"
+    assert ours["statistics"]["evaluations"] != other["statistics"]["evaluations"]
+    assert ours["q"]["j"][-1] == pytest.approx(other["q"]["j"][-1], abs=1e-6)
+    assert "bogacki_shampine" in printed(followed, "simulate", "--help")
 
 
 @pytest.mark.parametrize("guide", ["CONTRIBUTING.md", "docs/architecture.md"])
