@@ -108,6 +108,9 @@ def test_the_judge_sees_nan_in_a_table_and_a_rule_that_failed(tmp_path: Path, mo
 
 
 def test_time_and_memory_of_children_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # a forked child counts what it shares with its parent
+    largest = memory([os.getpid()]) + (200 << 20)
+
     class Greedy:
         def prepare(self) -> None: ...
 
@@ -120,17 +123,16 @@ def test_time_and_memory_of_children_count(tmp_path: Path, monkeypatch: pytest.M
                     pass
             if number == 2 and os.fork() == 0:
                 resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-                held = bytearray(300 << 20)
+                held = bytearray(largest + (200 << 20))
                 held[:: 1 << 12] = b"1" * len(held[:: 1 << 12])
-                time.sleep(30)
+                time.sleep(60)
             if number in (1, 2):
                 # on a busy machine a second of processor time takes long
-                time.sleep(90)
+                time.sleep(60)
             return ""
 
     monkeypatch.setattr(fuzz.campaign, "PATIENCE", 1.0)
-    # a forked child counts what it shares with its parent
-    monkeypatch.setattr(fuzz.campaign, "MEMORY", memory([os.getpid()]) + (200 << 20))
+    monkeypatch.setattr(fuzz.campaign, "MEMORY", largest)
     result = run_campaign(1, Limits(inputs=4), None, Greedy())
     assert result.inputs == 4
     assert {numbers[0]: failure[:4] for failure, numbers in result.failures.items()} == {1: "no a", 2: "more"}

@@ -63,10 +63,9 @@ def _played(trajectory: Trajectory, playback: Playback, at: Array) -> dict[str, 
         for name in ("q", "qd", "qdd", "dissipated", "applied", "driven")
     }
     out["segment"] = np.empty(len(at), dtype=int)
-    first, last = (np.searchsorted(trajectory.time, at, side=side) for side in ("left", "right"))
-    own = np.where(_first_of_two(at), first, last - 1)
+    known, own = _samples_at(trajectory.time, at)
     for n, time in enumerate(at.tolist()):
-        if first[n] < last[n]:
+        if known[n]:
             for name, values in out.items():
                 values[n] = getattr(trajectory, name)[own[n]]
             continue
@@ -75,6 +74,12 @@ def _played(trajectory: Trajectory, playback: Playback, at: Array) -> dict[str, 
         out["dissipated"][n] = -state.work[0]
         out["applied"][n], out["driven"][n] = state.work[1:]
     return out
+
+
+def _samples_at(time: Array, at: Array) -> tuple[AnyArray, AnyArray]:
+    """Return which times are those of samples, and the sample: of two, the first where a time is given twice."""
+    first, last = (np.searchsorted(time, at, side=side) for side in ("left", "right"))
+    return first < last, np.where(_first_of_two(at), first, last - 1)
 
 
 def _first_of_two(at: Array) -> AnyArray:
@@ -92,10 +97,14 @@ def _interpolated(trajectory: Trajectory, at: Array) -> dict[str, AnyArray]:
     works = (trajectory.dissipated, trajectory.applied, trajectory.driven)
     dissipated, applied, driven = (_work(trajectory.time, work, at, first) for work in works)
     segment = np.where(s < 1, trajectory.segment[first], trajectory.segment[last])
-    return {
+    out = {
         "q": q, "qd": qd, "qdd": qdd, "segment": segment,
         "dissipated": dissipated, "applied": applied, "driven": driven,
     }  # fmt: skip
+    known, own = _samples_at(trajectory.time, at)
+    for name, values in out.items():
+        values[known] = getattr(trajectory, name)[own[known]]
+    return out
 
 
 def _checked(trajectory: Trajectory, times: Sequence[float] | Array) -> Array:
