@@ -75,7 +75,7 @@ def check_equal(sweep: Sweep, undisturbed: Sweep, history: list[str]) -> None:
     assert document(outcome) == undisturbed.told, said
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_sweep_that_is_killed_goes_on(sweep: Sweep, undisturbed: Sweep) -> None:
     sweep.jobs = 2
     check_equal(sweep, undisturbed, disturb(sweep, random.Random(1), 2, RUN))
@@ -99,7 +99,7 @@ def test_a_first_compilation_that_is_killed_goes_on(seed: int, undisturbed: Swee
     assert {file.name for file in sweep.code_files()} <= {file.name for file in undisturbed.code_files()}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_nobody_waits_for_a_first_compilation_that_was_interrupted(
     jobs: int, undisturbed: Sweep, tmp_path: Path
@@ -117,7 +117,7 @@ def test_nobody_waits_for_a_first_compilation_that_was_interrupted(
     assert 0 < len(sweep.code_files()) < len(undisturbed.code_files()) / 2
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_no_process_outlives_a_sweep(number: int, sweep: Sweep) -> None:
     """Their output stays open as long as one does, and who reads it waits."""
@@ -129,7 +129,7 @@ def test_no_process_outlives_a_sweep(number: int, sweep: Sweep) -> None:
         assert outcome.err == "mbplugin: interrupted; the same command goes on in stops.\n"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_folders_that_cannot_be_written_to(sweep: Sweep, undisturbed: Sweep) -> None:
     """Machine code is used and not kept; a sweep is reported where it is finished, and refused where not."""
     shutil.copytree(undisturbed.out, sweep.out)
