@@ -196,7 +196,7 @@ COMMANDS: dict[str, Command] = {
             "--iterations": any_of(50, 100),
             "--snap-angles": None,
         },
-        {"--duration": any_of(0.01, 0.02)},
+        {"--duration": any_of(0.01, 0.02), "--max-seconds": _BUDGET},
         _PAGE,
     ),
     "view": Command(
