@@ -32,7 +32,7 @@ demo: $(VENV)/core.stamp
 	@$(BIN)/mbplugin lint $(SCENE) --report json=out/minitaur.json --output-format html --output out/minitaur.html || [ $$? -eq 1 ]
 	@echo
 	@echo "The same for programs: out/minitaur.json"
-	@echo "The same to look at and to mail, the robot in 3D: out/minitaur.html"
+	@echo "The same as one HTML page, with the robot in 3D: out/minitaur.html"
 
 test: lint
 	$(BIN)/python -m pytest -n 2 -m "not long and not slow and not robots"
