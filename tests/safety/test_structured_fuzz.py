@@ -23,7 +23,7 @@ SECONDS = 60.0
 
 
 def test_a_minute_of_structured_cases_ends_with_answers_or_sentences(tmp_path: Path) -> None:
-    result = run_campaign(11, Limits(seconds=SECONDS), tmp_path, Structured())
+    result = run_campaign(11, Limits(inputs=600, seconds=SECONDS), tmp_path, Structured())
     assert not result.failures, result.text()
     assert result.inputs > 10
 
