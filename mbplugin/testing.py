@@ -72,7 +72,7 @@ def lint_as_configured(
     ----------
     path : str or path
         A model or scene file.
-    asked : mapping, optional
+    requested : mapping, optional
         Settings that go before those of the configuration: ``select``, ``fail_on`` and so on.
     **options
         Of ``mbplugin.lint``.

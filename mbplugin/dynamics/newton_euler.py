@@ -108,7 +108,7 @@ def load_wrench(load: Load, poses: BodyPoses, body: int) -> Array:
 
 
 def _solid(mass: float, J: Array, arm: Array, omega: Array, gravity: Array) -> tuple[Array, Array]:
-    """Return mass matrix and force, at a reference point, of a solid whose centre of mass is ``arm`` off."""
+    """Return mass matrix and force, at a reference point, of a composite body whose centre of mass is ``arm`` off."""
     X = shift_twists(np.eye(6), arm)
     M = np.zeros((6, 6))
     M[:3, :3], M[3:, 3:] = mass * np.eye(3), J

@@ -1,4 +1,4 @@
-"""A mechanism as the kernels see it: records of solids, rates, forces and rows."""
+"""A mechanism as the kernels see it: records of composite bodies, rates, forces and rows."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class TreeModel:
     mech : Mechanism
     actions : AppliedForces
     planar : str or None
-    solids_of : Solids
-        Which solid each body belongs to.
+    composites_of : Solids
+        Which composite body each body belongs to.
     length : float
         Characteristic length that makes rows dimensionless, m.
     table : RowTable
-    solids, rates, loads, springs, resistances : record arrays
+    composites, rates, loads, springs, resistances : record arrays
     brakes : tuple of (index, BrakeForce)
         Brakes with the resistance that each adds to when it closes.
     drive : (d, 3) array

@@ -33,7 +33,7 @@ class Problem:
     Parameters
     ----------
     model : TreeModel
-    machine : Machine
+    kernel_state : KernelState
         With the mechanism's own independent rows chosen.
     q, qd : (nq,), (nv,) array
         A state that satisfies them.
@@ -155,7 +155,7 @@ def _changes(mech: Mechanism, requested: Array, rates: Array, given: tuple[str, 
 
 
 def _stretches(model: TreeModel, drives: tuple[TimedDrive, ...]) -> AnyArray:
-    """Return the prescribed motions, one stretch for each driver, those of drives behind them."""
+    """Return the prescribed motions, one segment for each driver, those of drives behind them."""
     own = {drive.driver.name: drive.motion_segments for drive in drives}
     out = []
     for d, (driver, _) in enumerate(model.table.driven):
@@ -171,7 +171,7 @@ def _keep_given_values(model: TreeModel, motion_segments: AnyArray) -> None:
     for row, (_, component) in zip(model.table.rows, model.table.labels, strict=False):
         if component.endswith("_lock"):
             row["offset"] += row["phi"]
-        # the mechanism's own drivers have one stretch each
+        # the mechanism's own drivers have one segment each
         if row["drive"] >= 0 and model.table.driven[row["drive"]][0].value is None:
             motion_segments["c"][row["drive"], 0] = row["phi"]
 

@@ -190,7 +190,7 @@ class Runner:
         return ""
 
     def _first_change(self, step: Step) -> tuple[float, int] | None:
-        """Return where in a step friction starts or stops to hold first, and the mark that tells."""
+        """Return where in a step friction starts or stops to hold first, and the event function that tells."""
         found = self.activation.first_change(self.stepper, step, self._displace)
         if found is None:
             # the search has read the model elsewhere

@@ -54,7 +54,4 @@ def _parts(option: str, text: str, expected: str) -> tuple[str, list[float], lis
 
 
 def _numbers(option: str, text: str, values: str) -> list[float]:
-    return [
-        number(part, f"{option} {text!r} has no number in", "finite numbers", values)
-        for part in values.split(",")
-    ]
+    return [number(part, f"{option} {text!r} has") for part in values.split(",")]

@@ -13,7 +13,7 @@ import numba
 from mbplugin.dynamics.compiler.code_cache import CodeCache
 from mbplugin.dynamics.compiler.code_folder import cache_root, private_folder
 
-#: A record of solids, rates or rows, or an array of them; fields are read and written as attributes.
+#: A record of composite bodies, rates or rows, or an array of them; fields are read and written as attributes.
 Records = Any
 
 _F = TypeVar("_F", bound=Callable[..., Any])

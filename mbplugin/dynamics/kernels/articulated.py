@@ -53,7 +53,7 @@ def _turn_inertia(body: Records) -> None:
 
 @kernel
 def _take_rate(body: Records, joint_rate: Records) -> bool:
-    """Reduce the inertia of a solid by one of its rates; return whether the rate carried any."""
+    """Reduce the inertia of a composite body by one of its rates; return whether the rate carried any."""
     x = (joint_rate.s[0], joint_rate.s[1], joint_rate.s[2], joint_rate.s[3], joint_rate.s[4], joint_rate.s[5])
     # held apart from the records, which the compiler must suspect of being one
     U = (
@@ -115,7 +115,7 @@ def _add_to(on: Records, body: Records, T: Array) -> None:
 
 @kernel
 def inward(composites: Records, rates: Records, moving: bool) -> None:
-    """Fill the innovations u of the forces ``tau`` on rates and the wrenches −``f`` on solids.
+    """Fill the innovations u of the forces ``tau`` on rates and the wrenches −``f`` on composite bodies.
 
     ``moving`` takes the bias accelerations in; without them this is the first half of M⁻¹ tau.
     """
@@ -143,7 +143,7 @@ def inward(composites: Records, rates: Records, moving: bool) -> None:
 
 @kernel
 def pass_wrench(on: Records, body: Records) -> None:
-    """Add the wrench f of a solid to its parent's."""
+    """Add the wrench f of a composite body to its parent's."""
     x, y, z = body.c[0] - on.c[0], body.c[1] - on.c[1], body.c[2] - on.c[2]
     on.f[0] += body.f[0]
     on.f[1] += body.f[1]
@@ -155,7 +155,7 @@ def pass_wrench(on: Records, body: Records) -> None:
 
 @kernel
 def outward(composites: Records, rates: Records, moving: bool) -> None:
-    """Fill accelerations of rates and solids from the innovations."""
+    """Fill accelerations of rates and composite bodies from the innovations."""
     for k in range(1, len(composites)):
         body = composites[k]
         carry_acceleration(composites[body.parent], body, moving)
@@ -171,7 +171,7 @@ def outward(composites: Records, rates: Records, moving: bool) -> None:
 
 @kernel
 def carry_acceleration(on: Records, body: Records, moving: bool) -> None:
-    """Start the acceleration of a solid with what its parent and its motion give it."""
+    """Start the acceleration of a composite body with what its parent and its motion give it."""
     x, y, z = body.c[0] - on.c[0], body.c[1] - on.c[1], body.c[2] - on.c[2]
     p, q, r = on.a[3], on.a[4], on.a[5]
     body.a[0] = on.a[0] + q * z - r * y
@@ -185,7 +185,7 @@ def carry_acceleration(on: Records, body: Records, moving: bool) -> None:
 
 @kernel
 def accelerate(composites: Records, rates: Records) -> None:
-    """Fill the accelerations of the solids from those of the rates."""
+    """Fill the accelerations of the composite bodies from those of the rates."""
     for k in range(1, len(composites)):
         body = composites[k]
         carry_acceleration(composites[body.parent], body, True)
@@ -196,7 +196,7 @@ def accelerate(composites: Records, rates: Records) -> None:
 
 @kernel
 def wrench_innovations(composites: Records, rates: Records, k: int, wrench: Array, G: Array) -> None:
-    """Add to G (nv,) the innovations over √D of a wrench (6,) at solid k's centre of mass.
+    """Add to G (nv,) the innovations over √D of a wrench (6,) at composite body k's centre of mass.
 
     Only the rates on the way to the ground feel it. ``wrench`` is used up.
     """
@@ -223,7 +223,7 @@ def force_innovations(composites: Records, rates: Records, j: int, size: float, 
 
 @kernel
 def _rate_innovations(body: Records, rates: Records, stop: int, wrench: Array, G: Array) -> None:
-    """Let a solid's rates before ``stop`` take their share of a wrench."""
+    """Let a composite body's rates before ``stop`` take their share of a wrench."""
     for j in range(stop - 1, body.qd_start - 1, -1):
         joint_rate = rates[j]
         u = 0.0
@@ -236,7 +236,7 @@ def _rate_innovations(body: Records, rates: Records, stop: int, wrench: Array, G
 
 @kernel
 def shift_wrench(on: Records, body: Records, wrench: Array) -> None:
-    """Move a wrench from a solid's centre of mass to its parent's."""
+    """Move a wrench from a composite body's centre of mass to its parent's."""
     x, y, z = body.c[0] - on.c[0], body.c[1] - on.c[1], body.c[2] - on.c[2]
     wrench[3] += y * wrench[2] - z * wrench[1]
     wrench[4] += z * wrench[0] - x * wrench[2]
@@ -245,7 +245,7 @@ def shift_wrench(on: Records, body: Records, wrench: Array) -> None:
 
 @kernel
 def project_wrench(composites: Records, rates: Records, k: int, wrench: Array, out: Array) -> None:
-    """Add to ``out`` (nv,) the generalised force Sᵀ of a wrench (6,) at solid k; ``wrench`` is used up."""
+    """Add to ``out`` (nv,) the generalised force Sᵀ of a wrench (6,) at composite body k; ``wrench`` is used up."""
     while k > 0:
         body = composites[k]
         for j in range(body.qd_start, body.qd_start + body.freedoms):

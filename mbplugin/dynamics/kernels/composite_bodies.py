@@ -16,7 +16,7 @@ from mbplugin.model.spatial import Array, Pose, skew
 
 @dataclass(frozen=True, eq=False)
 class Composite:
-    """One moving solid and the joint that carries it.
+    """One moving composite body and the joint that carries it.
 
     Its frame K is the joint's outer frame (the link frame of a free root).
 
@@ -24,7 +24,7 @@ class Composite:
     ----------
     joint : TreeJoint
     parent : int
-        The solid that carries the joint; 0 is the ground, the solids count from 1.
+        The composite body that carries the joint; 0 is the ground, the composite bodies count from 1.
     X_in : Pose
         The joint's inner frame in the parent's frame K (in the world for the ground).
     mass : float
@@ -48,15 +48,15 @@ class Composite:
 
 @dataclass(frozen=True, eq=False)
 class Composites:
-    """All solids, outwards from the ground, and where each body of the mechanism sits.
+    """All composite bodies, outwards from the ground, and where each body of the mechanism sits.
 
     Parameters
     ----------
-    solids : tuple of Solid
+    composites : tuple of Solid
     of_body : tuple of int
-        The solid of each body; 0 is the ground.
+        The composite body of each body; 0 is the ground.
     X_KL : tuple of Pose
-        Link frame of each body in the frame of its solid (in the world for the ground).
+        Link frame of each body in the frame of its composite body (in the world for the ground).
     """
 
     composites: tuple[Composite, ...]
@@ -64,7 +64,7 @@ class Composites:
     X_KL: tuple[Pose, ...]
 
     def frame(self, mech: Mechanism, body: str, X_LF: Pose) -> tuple[int, Pose]:
-        """Return the solid of a body and a frame of its link in the solid's frame."""
+        """Return the composite body of a body and a frame of its link in the composite body's frame."""
         if body == WORLD:
             return 0, X_LF
         i = mech.body_index[body]
@@ -72,7 +72,7 @@ class Composites:
 
 
 def find_composites(mech: Mechanism, payloads: Sequence[Payload] = (), *, apart: bool = False) -> Composites:
-    """Return the solids of a mechanism; ``apart`` makes every body one, as fixed pairs carry loads too."""
+    """Return the composite bodies of a mechanism; ``apart`` makes every body one, as fixed pairs carry loads too."""
     of_body, X_KL = [0] * len(mech.bodies), [Pose.identity()] * len(mech.bodies)
     carried: list[tuple[TreeJoint, int, Pose]] = []
     for joint in mech.tree.joints:
@@ -104,7 +104,7 @@ def _joint_frames(joint: TreeJoint) -> tuple[Pose, Pose]:
 def _masses(
     mech: Mechanism, payloads: Sequence[Payload], of_body: list[int], X_KL: list[Pose], count: int
 ) -> list[tuple[float, Array, Array]]:
-    """Return mass, centre of mass and inertia of every solid."""
+    """Return mass, centre of mass and inertia of every composite body."""
     parts: list[list[tuple[float, Array, Array]]] = [[] for _ in range(count + 1)]
     for i, body in enumerate(mech.bodies):
         if of_body[i]:

@@ -13,7 +13,7 @@ from mbplugin.model.applied_forces import AppliedForces, rate_values, rest_value
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import AnyArray, Array, Pose
 
-#: A constant wrench on a solid at a point of its frame; ``turns`` with it, or stays in world axes.
+#: A constant wrench on a composite body at a point of its frame; ``turns`` with it, or stays in world axes.
 LOAD = np.dtype(
     [
         ("composite", np.int64),
@@ -24,7 +24,7 @@ LOAD = np.dtype(
     ],
     align=True,
 )
-#: A spring and damper between points of two solids.
+#: A spring and damper between points of two composite bodies.
 SPRING = np.dtype(
     [
         ("composite", np.int64, (2,)),
@@ -75,7 +75,7 @@ def spring_records(mech: Mechanism, composites: Composites, actions: AppliedForc
 
 @kernel
 def point_position(body: Records, local: Array) -> Vector:
-    """Return the world position of a point of a solid's frame."""
+    """Return the world position of a point of a composite body's frame."""
     x, y, z = local[0], local[1], local[2]
     return (
         body.p[0] + body.R[0, 0] * x + body.R[0, 1] * y + body.R[0, 2] * z,
@@ -86,14 +86,14 @@ def point_position(body: Records, local: Array) -> Vector:
 
 @kernel
 def point_velocity(body: Records, p: Vector) -> Vector:
-    """Return the velocity of a solid's material point at world position p."""
+    """Return the velocity of a composite body's material point at world position p."""
     arm = minus(p, (body.c[0], body.c[1], body.c[2]))
     return plus((body.v[0], body.v[1], body.v[2]), cross((body.v[3], body.v[4], body.v[5]), arm))
 
 
 @kernel
 def apply_wrench(body: Records, p: Vector, force: Vector, torque: Vector) -> None:
-    """Add a wrench at a world point to what acts on a solid."""
+    """Add a wrench at a world point to what acts on a composite body."""
     moment = plus(torque, cross(minus(p, (body.c[0], body.c[1], body.c[2])), force))
     for i in range(3):
         body.f[i] -= force[i]

@@ -18,7 +18,7 @@ from mbplugin.model.spatial import Array
 
 @kernel
 def momenta(composites: Records, rates: Records, qd: Array) -> None:
-    """Fill ``u`` of the rates with M q̇, and ``f`` of the solids with the momentum of all they carry."""
+    """Fill ``u`` of the rates with M q̇, and ``f`` of the composite bodies with the momentum of all they carry."""
     for k in range(1, len(composites)):
         body = composites[k]
         for i in range(3):
@@ -57,7 +57,7 @@ def kinetic_slopes(composites: Records, rates: Records, qd: Array) -> None:
             for j in range(straight, end):
                 rates[j].qdd = _bracket(body.f, V, rates[j].s)
             continue
-        # seen from the other side the axes of such a turn go with the solid
+        # seen from the other side the axes of such a turn go with the composite body
         for j in range(straight, end):
             rates[j].qdd = _bracket(body.f, V, rates[j].s)
         for j in range(straight, end):
@@ -69,7 +69,7 @@ def kinetic_slopes(composites: Records, rates: Records, qd: Array) -> None:
 
 @kernel
 def collect_forces(composites: Records, rates: Records) -> None:
-    """Add what acts on the solids to ``tau``; ``f``, gathered with its gyroscopic part, is used up."""
+    """Add what acts on the composite bodies to ``tau``; ``f``, gathered with its gyroscopic part, is used up."""
     for k in range(len(composites) - 1, 0, -1):
         body = composites[k]
         p, q, r = body.v[3], body.v[4], body.v[5]

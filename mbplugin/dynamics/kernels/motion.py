@@ -1,4 +1,4 @@
-"""Poses, twists and velocity-dependent accelerations of all solids, outwards along the tree."""
+"""Poses, twists and velocity-dependent accelerations of all composite bodies, outwards along the tree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mbplugin.model.spatial import Array
 def move(composites: Records, rates: Records, q: Array, qd: Array) -> None:
     """Fill poses, axes ``s``, twists and bias accelerations at a state.
 
-    The acceleration of a solid is  a = X a_parent + s q̈ + bias  with X the shift of reference point.
+    The acceleration of a composite body is  a = X a_parent + s q̈ + bias  with X the shift of reference point.
     """
     for k in range(1, len(composites)):
         body = composites[k]
@@ -73,7 +73,7 @@ def _turn(composites: Records, k: int, angle: float) -> None:
 
 @kernel
 def _carry(composites: Records, k: int) -> None:
-    """Start a solid's twist with what its parent gives it."""
+    """Start a composite body's twist with what its parent gives it."""
     body = composites[k]
     on = composites[body.parent]
     rx, ry, rz = (
@@ -90,7 +90,7 @@ def _carry(composites: Records, k: int) -> None:
 
 @kernel
 def _carried_bias(composites: Records, k: int) -> None:
-    """Start a solid's bias with ω_parent × (v − v_parent)."""
+    """Start a composite body's bias with ω_parent × (v − v_parent)."""
     body = composites[k]
     on = composites[body.parent]
     wx, wy, wz = on.v[3], on.v[4], on.v[5]

@@ -13,7 +13,7 @@ from mbplugin.model.spatial import Array
 
 @kernel
 def touch_ground(body: Records, row: Records) -> None:
-    """Fill entry, Γ and Φ of a row between a solid and the ground."""
+    """Fill entry, Γ and Φ of a row between a composite body and the ground."""
     if row.kind == KNIFE:
         _knife_edge(body, row)
     else:

@@ -1,4 +1,4 @@
-"""Rows at a state: what they do to the twists of their two solids, and their terms Γ, b and Φ."""
+"""Rows at a state: what they do to the twists of their two composite bodies, and their terms Γ, b and Φ."""
 
 from __future__ import annotations
 

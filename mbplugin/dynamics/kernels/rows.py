@@ -22,7 +22,7 @@ TILT, ALL_TURNS, MEASURED = 0, 1, 2
 
 _V, _W, _M3 = (3,), (6,), (3, 3)
 
-#: Both frames of a cut pair: P in solid a, S in solid b; state in world axes.
+#: Both frames of a cut pair: P in composite body a, S in composite body b; state in world axes.
 JOINT_FRAME = np.dtype(
     [
         ("a", np.int64),
@@ -47,7 +47,7 @@ JOINT_FRAME = np.dtype(
 #: A row: ``kind``; its ``joint_frame``, or the ``rate`` of the tree, or its terms ``first`` … ``first + count``;
 #: which ``angles`` its residual means; ``drive`` the prescribed motion it follows, ``offset`` the value it
 #: keeps; ``unit`` makes it dimensionless. ``vectors``: point, direction, normal and point of the plane of a
-#: Pfaffian row. State: ``on_a``, ``on_b`` act on the twists of solids a and b; ``rate_sum`` is the row times
+#: Pfaffian row. State: ``on_a``, ``on_b`` act on the twists of composite bodies a and b; ``rate_sum`` is the row times
 #: the velocities, ``b``, ``gamma`` and ``phi`` as in C v + b = 0, C v̇ = Γ, Φ = 0.
 ROW = np.dtype(
     [
@@ -89,7 +89,7 @@ class RowTable:
         Of the first rows; the parts have none.
     persistent : int
         How many of them always hold; those behind may hold at times.
-    rows, ends, terms : record arrays
+    rows, joint_frames, terms : record arrays
     driven : tuple of (driver, freedom)
         What each ``drive`` prescribes.
     """

@@ -64,7 +64,7 @@ def _turn_further(R: Array, turn: Array) -> None:
 
 @kernel
 def several_pose(composites: Records, k: int, q: Array) -> None:
-    """Fill the frame of solid k, whose R and joint hold the inner joint frame."""
+    """Fill the frame of composite body k, whose R and joint hold the inner joint frame."""
     body = composites[k]
     R_PS, R_in, d = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     relative_pose(body, q, R_PS, d)
@@ -89,13 +89,13 @@ def several_pose(composites: Records, k: int, q: Array) -> None:
 
 @kernel
 def _outer(body: Records, m: int) -> bool:
-    """Whether freedom m has its axis fixed in the solid (else in its parent)."""
+    """Whether freedom m has its axis fixed in the composite body (else in its parent)."""
     return bool((body.sign < 0) != (body.carried and m == 1))
 
 
 @kernel
 def several_axes(composites: Records, rates: Records, k: int) -> None:
-    """Fill directions e and twists s of the freedoms of solid k."""
+    """Fill directions e and twists s of the freedoms of composite body k."""
     body = composites[k]
     on = composites[body.parent]
     arm = minus((body.c[0], body.c[1], body.c[2]), (body.joint[0], body.joint[1], body.joint[2]))
@@ -118,7 +118,7 @@ def several_axes(composites: Records, rates: Records, k: int) -> None:
 
 @kernel
 def several_bias(composites: Records, rates: Records, k: int, qd: Array) -> None:
-    """Add to the bias of solid k what comes from axes and arms that turn."""
+    """Add to the bias of composite body k what comes from axes and arms that turn."""
     body = composites[k]
     on = composites[body.parent]
     arm = minus((body.c[0], body.c[1], body.c[2]), (body.joint[0], body.joint[1], body.joint[2]))
@@ -149,7 +149,7 @@ def _arm_rate(
 ) -> tuple[float, float, float]:
     """Return the rate of the arm from the joint point to the centre of mass."""
     if body.sign > 0:
-        # the joint point is fixed in the solid
+        # the joint point is fixed in the composite body
         return cross(w, arm)
     lever = minus((body.joint[0], body.joint[1], body.joint[2]), (on.c[0], on.c[1], on.c[2]))
     point = plus((on.v[0], on.v[1], on.v[2]), cross(w_in, lever))

@@ -1,4 +1,4 @@
-"""The tree as records for the kernels: one per solid and one per joint rate, parameters and state."""
+"""The tree as records for the kernels: one per composite body and one per joint rate, parameters and state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _QUATERNION = ("spherical", "point-on-line", "point-on-plane", "floating")
 
 _V, _W, _M3, _M6 = (3,), (6,), (3, 3), (6, 6)
 
-#: A solid. ``sign`` is −1 where the tree runs from successor to predecessor; ``component`` numbers the free
+#: A composite body. ``sign`` is −1 where the tree runs from successor to predecessor; ``component`` numbers the free
 #: components tx … rz as 0 … 5; ``carried`` marks a second cross axis that the successor carries;
 #: ``R_in, p_in``: the joint's inner frame in the parent. State, world axes: ``R, p, c`` frame and centre of
 #: mass; ``joint`` the point about which the joint turns; ``v`` twist, ``bias`` acceleration without joint
@@ -80,7 +80,7 @@ RATE = np.dtype(
 
 
 def composite_records(mech: Mechanism, composites: Composites) -> AnyArray:
-    """Return records of the ground (index 0, at rest) and of all solids, outwards."""
+    """Return records of the ground (index 0, at rest) and of all composite bodies, outwards."""
     out = np.zeros(len(composites.composites) + 1, dtype=COMPOSITE)
     out["R"][0] = out["R_in"][0] = np.eye(3)
     for k, composite in enumerate(composites.composites, 1):

@@ -37,7 +37,7 @@ def targets(
     files : iterable of str
         Files, folders (searched for models, hidden ones passed over) and patterns. What stands for
         nothing stays as it is, so that its run says so.
-    asked : mapping, optional
+    requested : mapping, optional
         Settings that go before those of the configuration, as in ``Settings.overridden``.
     config : Path, optional
         The configuration of all files, instead of the one that is nearest to each.

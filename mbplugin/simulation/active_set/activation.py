@@ -54,7 +54,7 @@ _DRIFT, _UNPROJECTED = 4.0, 1e4
 
 
 class Activation:
-    """The rows in force, and the marks at which that changes."""
+    """The rows in force, and the event functions at which that changes."""
 
     def __init__(self, problem: Problem, options: Options) -> None:
         self.problem, self.options = problem, options
@@ -209,7 +209,7 @@ class Activation:
         return min(found, default=None)
 
     def change(self, stepper: Stepper, state: State, event_function: int) -> list[Event]:
-        """Let friction stick or slip at a passed mark, others at rest with it."""
+        """Let friction stick or slip where an event function changes sign, others at rest with it."""
         before, at_zero = self.sticking, -1
         if self.event_functions[event_function]["kind"] == ROW_RATE:
             at_zero = int(self.event_functions[event_function]["index"])
@@ -244,6 +244,10 @@ class Activation:
                 np.append(self.kernel_state.independent_rows, row),
             )
             jump_rates(kernel_state, state.t, state.q, state.qd)
+            rows = self.model.table.rows
+            if rows["kind"][row] == RATE:
+                # the projection leaves rounding of itself
+                state.qd[rows["rate"][row]] = 0.0
 
     def _decide(self, stepper: Stepper, state: State, at_zero: int = -1) -> None:
         """Decide what friction holds, choose rows, and settle the state.

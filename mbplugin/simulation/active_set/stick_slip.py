@@ -62,7 +62,7 @@ def rates_of(model: TreeModel, qd: Array) -> Array:
 def own_innovations(model: TreeModel, kernel_state: KernelState, rows: AnyArray) -> tuple[Array, Array]:
     """Return the innovations G (n, nv) of rows, free of those that hold, and their share of the whole, (n,).
 
-    The machine has been decomposed at the state.
+    The rows of the kernel state have been factorized at the state.
     """
     G = np.zeros((len(rows), len(model.rates)))
     for k, i in enumerate(rows.tolist()):
@@ -82,7 +82,7 @@ def solve_stick_slip(
 
     Parameters
     ----------
-    machine : Machine
+    kernel_state : KernelState
         Holds the persistent rows and the locks only, evaluated at the state with the sliding resistances
         at work and nothing at the resting ones.
     sense : (n,) array

@@ -16,7 +16,7 @@ EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """An instant at which a motion changed, or passed a mark.
+    """An instant at which a motion changed, or something watched was passed.
 
     Parameters
     ----------

@@ -32,8 +32,8 @@ class TimedDrive:
     Parameters
     ----------
     driver : Driver
-        Its name; its values are those of the stretches.
-    stretches : tuple of (start, coefficients)
+        Its name; its values are those of the segments.
+    motion_segments : tuple of (start, coefficients)
         From ``start`` (s) on, a polynomial in t − start, lowest power first, rad or m.
     until : float or None
         When the drive is powered off, s; None: never.

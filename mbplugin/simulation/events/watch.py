@@ -16,7 +16,7 @@ COORDINATE, ROW_RATE, MULTIPLIER, DRIFT = 0, 1, 2, 3
 #: A rate against its sense beyond this is no rounding, rad/s and m/s.
 WRONG = 1e-9
 
-#: A mark. ``index`` is a coordinate, a row, or a place among the chosen rows; ``rate`` the rate of a
+#: An event function. ``index`` is a coordinate, a row, or a place among the independent rows; ``rate`` the rate of a
 #: coordinate. ``sense`` is the sign that the rate of a row has while nothing changes. ``value`` and
 #: ``slope`` are those at the last step.
 EVENT_FUNCTION = np.dtype(
@@ -35,7 +35,7 @@ EVENT_FUNCTION = np.dtype(
 
 @kernel
 def sign_changes(m: KernelState, event_functions: Records, h: float, q: Array, qd: Array) -> bool:
-    """Update all marks at an evaluated state; return whether one may have been passed in the step h."""
+    """Update all event functions at an evaluated state; return whether one may have changed sign in the step h."""
     suspicious = False
     for n in range(len(event_functions)):
         event_function = event_functions[n]
@@ -55,7 +55,7 @@ def sign_changes(m: KernelState, event_functions: Records, h: float, q: Array, q
 
 @kernel
 def overloaded(m: KernelState, event_functions: Records) -> bool:
-    """Whether a held row's multiplier is beyond its mark at an evaluated state, that of a stage as well."""
+    """Whether a held row's multiplier is beyond its level at an evaluated state, or that of a stage."""
     for n in range(len(event_functions)):
         if (
             event_functions[n].kind == MULTIPLIER
@@ -67,7 +67,7 @@ def overloaded(m: KernelState, event_functions: Records) -> bool:
 
 @kernel
 def read_event_function(m: KernelState, event_function: Records, q: Array, qd: Array) -> tuple[float, float]:
-    """Return how far a mark is away, and the rate of that (zero where it is not known)."""
+    """Return the value of an event function, and its rate (zero where it is not known)."""
     if event_function.kind == COORDINATE:
         return q[event_function.index] - event_function.level, qd[event_function.rate]
     if event_function.kind == MULTIPLIER:

@@ -69,7 +69,7 @@ class VariationalStep:
 
     Parameters
     ----------
-    machine : Machine
+    kernel_state : KernelState
     prescribe : callable
         Sets the prescribed motions that are callables at a time.
     control : callable

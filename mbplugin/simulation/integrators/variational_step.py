@@ -87,7 +87,7 @@ def discrete_forces(place: int, what: int, t: float, begun: float, q: Array, qd:
     """Evaluate the requested quantities at a configured state.
 
     MOMENTA fills ``u`` of the rates with ∂L/∂q̇; SLOPES, after it, ``tau`` with ∂L/∂q plus what acts
-    besides; FREE fills ``qdd`` with M⁻¹ ``tau`` and ``a`` of the solids with what follows from it.
+    besides; FREE fills ``qdd`` with M⁻¹ ``tau`` and ``a`` of the composite bodies with what follows from it.
     """
     m = load_struct(place)
     if what & MOMENTA:

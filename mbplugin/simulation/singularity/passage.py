@@ -29,7 +29,7 @@ class Passage:
     """The singular poses of a run."""
 
     def __init__(self, stepper: Stepper, activation: Activation) -> None:
-        self._march, self._activation = stepper, activation
+        self._stepper, self._activation = stepper, activation
         self.best = 0.0
         #: The last instant at which something has changed, s: nothing before it is taken up again.
         self.since = 0.0
@@ -48,9 +48,9 @@ class Passage:
         active, speed = self._activation, float(np.abs(state.qd).max(initial=0.0))
         for size in _AWAY if speed > 0 else ():
             ahead = self._ahead(state, size / speed)
-            active.refresh(self._march, ahead)
+            active.refresh(self._stepper, ahead)
             if not active.missing:
-                crossed = collocation_step(self._march, active.kernel_state, state, size / speed)
+                crossed = collocation_step(self._stepper, active.kernel_state, state, size / speed)
                 if crossed is not None:
                     return crossed
         return None
@@ -60,7 +60,7 @@ class Passage:
 
         The record is left as it was at the beginning of the step that is returned.
         """
-        active, stepper = self._activation, self._march
+        active, stepper = self._activation, self._stepper
         low = state.copy()
         share_low = self._share(low)
         start, share = self._clear_sample(record)
@@ -98,7 +98,7 @@ class Passage:
         half = self._time_to_pose(state)
         for factor in _LENGTHS if half > 0 else ():
             length = min(2.0 * factor * half, end - state.t)
-            crossed = collocation_step(self._march, self._activation.kernel_state, state, length)
+            crossed = collocation_step(self._stepper, self._activation.kernel_state, state, length)
             if crossed is not None:
                 return crossed
         return None
@@ -118,7 +118,7 @@ class Passage:
         return 2.0 * time
 
     def _share(self, state: State) -> float:
-        self._march.evaluate(self._activation.kernel_state, state)
+        self._stepper.evaluate(self._activation.kernel_state, state)
         return float(self._activation.kernel_state.row_independence[0])
 
     def _ahead(self, state: State, time: float) -> State:

@@ -49,7 +49,7 @@ class Stepper(Protocol):
         """Fill the accelerations of a state, of a step that has begun at a time (s), or begins here."""
 
     def fill(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
-        """Fill accelerations and multipliers of the machine, whatever formulation moves the mechanism."""
+        """Fill accelerations and multipliers of the kernel state, whatever formulation moves the mechanism."""
 
     def advance(
         self,
@@ -85,7 +85,7 @@ class CompiledStepper:
         state.qdd[:] = kernel_state.rates["qdd"]
 
     def fill(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
-        """Fill accelerations and multipliers of the machine."""
+        """Fill accelerations and multipliers of the kernel state."""
         evaluate_at(kernel_state, FORWARD_DYNAMICS, state.t, state.q, state.qd, begun)
 
     def advance(

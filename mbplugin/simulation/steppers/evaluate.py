@@ -97,7 +97,7 @@ def impulsive_update(m: KernelState) -> None:
 
 @kernel
 def prescribe(motion_segments: Records, drive: Array, t: float, begun: float) -> None:
-    """Fill ``drive`` at time t with the stretches in force at the time the step has begun."""
+    """Fill ``drive`` at time t with the segments in force at the time the step has begun."""
     for n in range(len(motion_segments)):
         segment = motion_segments[n]
         first = n == 0 or motion_segments[n - 1].drive != segment.drive

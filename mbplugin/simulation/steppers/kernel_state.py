@@ -1,6 +1,6 @@
 """The state of the compiled step loops, and its transfer between them.
 
-A loop lends its machine: it hands on the place in memory, one number instead of a hundred, and whoever
+A loop passes the address of its kernel state, one number instead of a hundred, and whoever
 reads it there counts no references.
 """
 
@@ -23,7 +23,7 @@ from mbplugin.dynamics.kernels.tree import COMPOSITE, RATE
 from mbplugin.dynamics.tree_model import TreeModel
 from mbplugin.model.spatial import AnyArray, Array
 
-#: One stretch of a prescribed motion: from ``start`` (s) on, a polynomial in t − start, lowest power first.
+#: One segment of a prescribed motion: from ``start`` (s) on, a polynomial in t − start, lowest power first.
 MOTION_SEGMENT = np.dtype([("drive", np.int64), ("start", np.float64), ("c", np.float64, (6,))], align=True)
 
 #: Why a loop came back.
@@ -35,18 +35,18 @@ class KernelState(NamedTuple):
 
     Parameters
     ----------
-    solids, rates, ends, rows, terms, loads, springs, resistances : record arrays
-    stretches : record array
+    composites, rates, joint_frames, rows, terms, loads, springs, resistances : record arrays
+    motion_segments : record array
         Prescribed motions; sorted by drive, then by start.
     drive : (d, 3) array
-    chosen : (r,) array of int
+    independent_rows : (r,) array of int
         Independent rows that hold.
     Q, R : (r, nv), (r, r) array
     multipliers, gap : (r,) array
         λ of the chosen rows; what a jump has to close, in scaled rows.
     power : (3,) array
         Of dampers and friction, of applied forces, of drivers, W.
-    health : (3,) array
+    row_independence : (3,) array
         Smallest own share of a chosen row at the last decomposition; the share below which a jump leaves a
         row alone; and that for the corrections of steps.
     """
@@ -71,7 +71,7 @@ class KernelState(NamedTuple):
 
 
 def kernel_state_of(model: TreeModel, motion_segments: AnyArray, independent_rows: AnyArray) -> KernelState:
-    """Return the machine of a model with the given rows holding."""
+    """Return the kernel state of a model with the given rows holding."""
     r, nv = len(independent_rows), len(model.rates)
     return KernelState(
         model.composites,
@@ -104,7 +104,7 @@ _intrinsic: Any = intrinsic
 cgutils: Any = _cgutils
 
 VECTOR, MATRIX, INDICES = types.float64[::1], types.float64[:, ::1], types.int64[::1]
-#: The machine as the compiler knows it.
+#: The kernel state as the compiler knows it.
 KERNEL_STATE = _named_tuple(
     [_records(d) for d in (COMPOSITE, RATE, JOINT_FRAME, ROW, TERM, LOAD, SPRING, RESISTANCE, MOTION_SEGMENT)]
     + [MATRIX, INDICES, MATRIX, MATRIX, VECTOR, VECTOR, VECTOR, VECTOR],
@@ -113,7 +113,7 @@ KERNEL_STATE = _named_tuple(
 
 
 def _ownerless(context: Any, builder: Any, kind: Any, kernel_state: Any) -> Any:
-    """Return a machine whose arrays have no owners: whoever borrows it counts no references."""
+    """Return a kernel state whose arrays have no owners: whoever borrows it counts no references."""
     arrays = []
     for n, kind_of_array in enumerate(kind.types):
         array = context.make_array(kind_of_array)(context, builder, builder.extract_value(kernel_state, n))
@@ -148,11 +148,11 @@ def _load_struct(_: Any, place: Any) -> Any:
     return KERNEL_STATE(place), code
 
 
-#: In a loop: the place of a machine, good until the function that asks for it returns.
+#: In a loop: the address of a kernel state, good until the function that asks for it returns.
 struct_pointer: Callable[[KernelState], int] = _intrinsic(_struct_pointer)
-#: For Python: put a machine into an array of words, which is then its place.
+#: For Python: put a kernel state into an array of words, whose address is then its own.
 store_struct: Callable[[KernelState, AnyArray], None] = _intrinsic(_store_struct)
-#: Enough words for a machine: nine for an array of two dimensions.
+#: Enough words for a kernel state: nine for an array of two dimensions.
 WORDS = 9 * len(KernelState._fields)
-#: In a kernel: the machine at a place.
+#: In a kernel: the kernel state at an address.
 load_struct: Callable[[int], KernelState] = _intrinsic(_load_struct)

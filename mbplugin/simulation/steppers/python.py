@@ -88,7 +88,7 @@ class PythonStepper:
             kernel_state.power[:] = power
 
     def fill(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
-        """Fill accelerations and multipliers of the machine, by the projected formulation."""
+        """Fill accelerations and multipliers of the kernel state, by the projected formulation."""
         begun = state.t if begun is None else begun
         self._accelerations.fill(kernel_state, state.t, begun, state.q, state.qd)
 

@@ -85,7 +85,7 @@ class Accelerations:
         return solution.v_dot
 
     def fill(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> None:
-        """Fill accelerations, multipliers and power of the machine, for every formulation."""
+        """Fill accelerations, multipliers and power of the kernel state, for every formulation."""
         self.prescribe(kernel_state, t, begun)
         self._projected(kernel_state, t, begun, q, qd)
 

@@ -31,13 +31,13 @@ class Phase:
     ----------
     start : float
         s.
-    machine : Machine
+    kernel_state : KernelState
         With the rows that were chosen.
     sticking, carrying : (n,) array of bool
         Which resistances stick, and which of these have a multiplier.
     locked : tuple of int
         Rows of locks and drives.
-    rows, ends, resistances : record arrays
+    rows, joint_frames, resistances : record arrays
         As they were.
     """
 
@@ -76,7 +76,7 @@ class Phases:
         )
 
     def take_up(self, time: float) -> KernelState:
-        """Put into force what held from a time on, s; return its machine."""
+        """Put into force what held from a time on, s; return its kernel state."""
         starts = [phase.start for phase in self._phases]
         one = self._phases[max(0, int(np.searchsorted(starts, time, side="right")) - 1)]
         active, model = self.activation, self.activation.model
@@ -93,7 +93,7 @@ class Playback:
     Parameters
     ----------
     phases : Phases
-    march : March
+    stepper : Stepper
     options : Options
     record : Record
         All steps of the run.
@@ -101,7 +101,7 @@ class Playback:
 
     def __init__(self, phases: Phases, stepper: Stepper, options: Options, record: Record) -> None:
         self._phases = phases
-        self._march = CompiledStepper(options, False) if isinstance(stepper, CompiledStepper) else stepper
+        self._stepper = CompiledStepper(options, False) if isinstance(stepper, CompiledStepper) else stepper
         self._samples = record.arrays()
         self._segment = record.segment()
 
@@ -123,7 +123,7 @@ class Playback:
         step = self._phases.crossings.get(state.t)
         if step is not None:
             return inside(kernel_state, step, time), segment
-        if not follow(self._march, kernel_state, state, time):
+        if not follow(self._stepper, kernel_state, state, time):
             raise BadUsage(
                 f"the motion cannot be followed again to t = {time:.9g} s",
                 expected="a controller or profile that returns the same at the same state",

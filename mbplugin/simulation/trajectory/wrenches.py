@@ -67,9 +67,9 @@ class _Carried:
     Parameters
     ----------
     R, p, c : (s, S, 3, 3), (s, S, 3), (s, S, 3) array
-        Frames and centres of mass of the solids, the ground first.
+        Frames and centres of mass of the composite bodies, the ground first.
     inwards : (s, S, 6) array
-        Wrench that each solid gets through its tree joint, at its centre of mass.
+        Wrench that each composite body gets through its tree joint, at its centre of mass.
     multipliers : (s, m) array
         λ of the closing rows.
     cut : (s, m, 6) array
@@ -195,7 +195,7 @@ def _redundancy(trajectory: Trajectory, held: Held) -> int:
 
 
 def _pull(model: TreeModel, multipliers: Array) -> None:
-    """Let the closing rows act on the solids; what they do to joint rates passes through no joint's rows."""
+    """Let the closing rows act on the composite bodies; what they do to joint rates passes through no joint's rows."""
     rows, terms = model.table.rows, model.table.terms
     force = np.zeros(len(rows))
     force[: len(multipliers)] = multipliers

@@ -258,7 +258,7 @@ def _stopping(model: TreeModel, scenario: Scenario) -> AnyArray:
 
 
 def _with_workspace(kernel_state: KernelState, n: int, nv: int) -> KernelState:
-    """Return the machine with room for all resistances to hold."""
+    """Return the kernel state with memory for all resistances to hold."""
     return kernel_state._replace(
         Q=np.zeros((n, nv)), R=np.zeros((n, n)), multipliers=np.zeros(n), gap=np.zeros(n)
     )

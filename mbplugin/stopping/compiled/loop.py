@@ -59,7 +59,7 @@ _RATE, _FORCE, _BOUND = 0, 1, 2
 #: A brake holds up to this share of its static part; it is watched up to a little more, where it no
 #: longer holds for certain.
 _AT_REST, _HOLDS, _SLIPS = 1e-9, 1.0 + 1e-9, 1.0 + 1e-8
-#: How far a mark may be missed, for a slope of one.
+#: By how much an event may be missed, for a slope of one.
 _FOUND = 1e-10
 _A = np.ascontiguousarray(RK45.A)
 _B, _E = np.ascontiguousarray(RK45.B), np.ascontiguousarray(RK45.E)
@@ -79,7 +79,7 @@ def stop_loop(
 ) -> tuple[int, float, int]:
     """Move (q, qd) in place to rest; return how it ends, when, and how many evaluations it took.
 
-    ``workspace`` (n,) is for the rows that hold; the machine's own chosen rows, Q, R and multipliers have
+    ``workspace`` (n,) is for the rows that hold; the kernel state's own independent rows, Q, R and multipliers have
     room for n. ``pieces`` (STEPS + 2, 7, nv) takes the motion, one piece per step; see :func:`_keep`.
     """
     nv = len(qd)
@@ -127,7 +127,7 @@ def stop_loop(
             if not 0.0 < length < 1.5 * longest:
                 length, found = 0.5 * step, False
             if found:
-                # another mark may have been passed before this one
+                # another event may have been passed before this one
                 other, before, sooner = _first(m, s, old, a0, f0, q, qd, step)
                 if other < 0 or before == n:
                     break
@@ -387,7 +387,7 @@ def _retake(
 def _gap(
     m: KernelState, joint: Records, static: float, f0: float, kind: int, step: float, q: Array, qd: Array
 ) -> tuple[float, float]:
-    """Return how far a mark is passed after a step, and how fast that grows with its length."""
+    """Return by how much an event is passed after a step, and how fast that grows with its length."""
     j = joint.rate
     if kind == _RATE:
         return qd[j], m.rates[j].qdd
@@ -402,7 +402,7 @@ def _gap(
 def _first(
     m: KernelState, s: Records, old: Array, a0: Array, f0: Array, q: Array, qd: Array, h: float
 ) -> tuple[int, int, float]:
-    """Return kind, resistance and (about) length of the step to the first mark passed; −1 for none."""
+    """Return kind, resistance and (about) length of the step to the first event passed; −1 for none."""
     kind, which, length = -1, -1, h
     for n in range(len(s)):
         joint, r = s[n], m.resistances[n]

@@ -21,7 +21,7 @@ def path_length(composites: Records, rates: Records, carrier: int, point: Array,
 
     Parameters
     ----------
-    solids, rates : record arrays
+    composites, rates : record arrays
         Of a tree of single freedoms; they are left at some pose of the motion.
     carrier : int
         The solid that carries the point.

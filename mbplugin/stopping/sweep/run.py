@@ -75,7 +75,7 @@ def sweep(
         Processes; −1 for all cores.
     backend : "loky", "dask" or "ray"
         The machine's cores, or the cluster that a dask client or ray is connected to.
-    told : callable, optional
+    progress : callable, optional
         Told (stops done, stops in all), first what the folder holds already.
 
     Raises
