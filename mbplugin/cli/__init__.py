@@ -15,6 +15,9 @@ _WITH_RULES = ("lint", "rule", "config")
 def main() -> None:
     """Run ``mbplugin`` with the process's arguments and end the process with its exit code."""
     forget_working_folder()
+    from mbplugin.cli.shared.termination import note_interrupts
+
+    note_interrupts()
     from mbplugin.processes.local_settings import ignore_local_settings
 
     ignore_local_settings()

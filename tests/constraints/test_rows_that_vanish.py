@@ -1,4 +1,4 @@
-"""Closures none of whose rows lie in the plane that is looked at take nothing from those that follow them."""
+"""Rows that vanish: outside the plane that is looked at, and couplings whose terms cancel each other."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Pair, Term
 from mbplugin.model.spatial import Pose
 
 
@@ -48,3 +48,20 @@ def test_mobility_in_the_plane(closure, mobility: int, redundancy: int, order: i
     closures = (on_plane(), closure())[::order]
     found = mb.analyze(two_cranks(*closures), planar="xy")
     assert (found.dof, found.degree_of_redundancy) == (mobility, redundancy)
+
+
+@pytest.mark.parametrize("turn", [0.0, 1e-11], ids=["exactly", "but for rounding"])
+def test_a_coupling_of_a_hinge_with_itself_says_nothing(turn: float) -> None:
+    """A second hinge on the same axis, back from b to a, turns by −q: coupled with q, 0 = 0."""
+    c, s = np.cos(turn), np.sin(turn)
+    tilted = Pose(np.array([[1.0, 0.0, 0.0], [0.0, -c, s], [0.0, -s, -c]]), np.zeros(3))
+    back = Pair("back", "revolute", "b", "a", tilted, tilted, closure=True)
+    bodies = tuple(Body(name, 1.0, np.zeros(3), np.eye(3)) for name in "ab")
+    hinges = (
+        Pair("base", "revolute", WORLD, "a", at(0, 0), at(0, 0)),
+        Pair("arm", "revolute", "a", "b", at(0, 0), at(0, 0)),
+    )
+    mimic = Coupling("mimic", "mimic", (Term("back", "rz", 1.0), Term("arm", "rz", -1.0)))
+    found = mb.analyze(Mechanism("twice", bodies, (*hinges, back), couplings=(mimic,)))
+    # both hinges stay free; the five rows of the second one, and that of the coupling, are too many
+    assert (found.dof, found.degree_of_redundancy) == (2, 6)

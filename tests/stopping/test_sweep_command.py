@@ -192,6 +192,46 @@ def test_an_interrupted_sweep_goes_on(scene: str, tmp_path: Path) -> None:
     assert not list(out.glob(".part-*"))
 
 
+SWALLOWED = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+def swallow():
+    try:
+        os.kill(os.getpid(), {number})
+        signal.sigwait([signal.SIGUSR1])
+    except KeyboardInterrupt:
+        pass
+
+from mbplugin import cli
+from mbplugin.cli import app
+from mbplugin.stopping.sweep import run
+sweep, begin = run.sweep, app.run
+if {where!r} == "import":
+    app.run = lambda arguments: swallow() or begin(arguments)
+else:
+    run.sweep = lambda *given, **named: swallow() or sweep(*given, **named)
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "number", "code"),
+    [("import", signal.SIGINT, 130), ("sweep", signal.SIGINT, 130), ("sweep", signal.SIGTERM, 143)],
+)
+def test_an_interrupt_that_a_library_swallows(
+    where: str, number: int, code: int, scene: str, tmp_path: Path
+) -> None:
+    """As some do that look for optional modules, or by a destructor: the sweep must not look whole."""
+    program = SWALLOWED.format(where=where, number=int(number))
+    command = ("sweep", scene, "--out", str(tmp_path / "stops"), "--number", "300", *STATE)
+    done = subprocess.run(
+        [sys.executable, "-c", program, *command], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    goes_on = f"mbplugin: interrupted; the same command goes on in {tmp_path / 'stops'}.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", goes_on)
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True

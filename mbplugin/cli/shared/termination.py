@@ -1,4 +1,4 @@
-"""A request to end a command is treated as Ctrl-C is: its processes end with it, its files stay."""
+"""Ctrl-C, and requests to end a command, which are treated alike: processes end with it, files stay."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import contextlib
 import signal
 import threading
 from collections.abc import Iterator
+from types import FrameType
 
 #: What shells, job queues and closed terminals send.
 _NAMES = ("SIGTERM", "SIGHUP")
 _INTERRUPTED = 130
+#: Signals that were to interrupt the command.
+_received: list[int] = []
 
 
 class Terminated(KeyboardInterrupt):
@@ -26,6 +29,20 @@ class Terminated(KeyboardInterrupt):
         self.number = number
 
 
+def note_interrupts() -> None:
+    """Remember each Ctrl-C from now on: libraries swallow some of the exceptions it raises.
+
+    They do so while they are imported, and what a destructor raises is lost as well.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    _received.append(number)
+    signal.default_int_handler(number, frame)
+
+
 def exit_code_of(interrupt: KeyboardInterrupt) -> int:
     """Return the exit code that shells give a command ended so."""
     return 128 + interrupt.number if isinstance(interrupt, Terminated) else _INTERRUPTED
@@ -35,15 +52,15 @@ def exit_code_of(interrupt: KeyboardInterrupt) -> int:
 def termination_interrupts() -> Iterator[None]:
     """Let SIGTERM and SIGHUP end a block as Ctrl-C does, by :class:`Terminated`.
 
-    Compiled code is waited for where it is for Ctrl-C. A signal that is ignored stays ignored.
+    Compiled code is waited for where it is for Ctrl-C. A signal that is ignored stays ignored. A signal
+    that arrived, in the block or before it, and that a library has swallowed ends the block at its end.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    received: list[int] = []
 
-    def interrupt(number: int, frame: object) -> None:
-        received.append(number)
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        _received.append(number)
         heed = signal.getsignal(signal.SIGINT)
         # where Ctrl-C is ignored, as in the background of a shell, nothing waits for it either
         (heed if callable(heed) else signal.default_int_handler)(signal.SIGINT, None)
@@ -55,10 +72,13 @@ def termination_interrupts() -> Iterator[None]:
             signal.signal(number, interrupt)
     try:
         yield
+        if _received:
+            raise KeyboardInterrupt
     except KeyboardInterrupt:
-        if received:
-            raise Terminated(received[0]) from None
+        if _received and _received[0] != signal.SIGINT:
+            raise Terminated(_received[0]) from None
         raise
     finally:
+        _received.clear()
         for number, handler in before.items():
             signal.signal(number, handler)

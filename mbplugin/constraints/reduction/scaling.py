@@ -95,9 +95,10 @@ def row_scale(rows: Rows, length: float) -> Array:
     """Return the factor that makes each row dimensionless and of unit size, (k,)."""
     if rows.components != ("c",):
         return np.where(rows.translation, 1.0 / length, 1.0)
-    # how large a ratio was written says nothing about the constraint
+    # how large a ratio was written says nothing about the constraint; terms that cancel each other do
     size = np.array([length] * 3 + [1.0] * 3)
-    return np.array([1.0 / max(float(np.linalg.norm(_pure_part(e) * size)) for _, e in rows.entries)])
+    entries = (*rows.entries, *rows.parts)
+    return np.array([1.0 / max(float(np.linalg.norm(_pure_part(e) * size)) for _, e in entries)])
 
 
 def _pure_part(entry: Array) -> Array:

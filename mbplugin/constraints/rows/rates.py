@@ -18,16 +18,18 @@ def coupling_rows(
     mech: Mechanism, coupling: Coupling, poses: BodyPoses, q: Array | None, twists: Array | None
 ) -> Rows:
     """Return the single row ``c`` of a coupling."""
-    sums: dict[int, Array] = {}
+    parts: list[tuple[int, Array]] = []
     Gamma, Phi, translation = 0.0, -coupling.offset, False
     for term in coupling.terms:
         pair = mech.pair_by_name[term.joint]
         rates = _rate_rows(mech, pair, (term.freedom,), poses, twists)
-        for body, entry in rates.entries:
-            sums[body] = sums.get(body, np.zeros((1, 6))) + term.coefficient * entry
+        parts += [(body, term.coefficient * entry) for body, entry in rates.entries]
         Gamma += term.coefficient * rates.Gamma[0]
         Phi += term.coefficient * freedom_value(mech, pair, term.freedom, poses, q)
         translation = translation or term.freedom[0] == "t"
+    sums: dict[int, Array] = {}
+    for body, entry in parts:
+        sums[body] = sums.get(body, np.zeros((1, 6))) + entry
     return Rows(
         coupling.name,
         ("c",),
@@ -37,6 +39,7 @@ def coupling_rows(
         np.array([Phi]),
         np.array([translation]),
         np.array([True]),
+        tuple(parts),
     )
 
 

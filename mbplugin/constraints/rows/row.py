@@ -25,6 +25,8 @@ class Rows:
     translation : (k,) bool array
         Whether a row is in m/s (otherwise rad/s).
     holonomic : (k,) bool array
+    parts : tuple of (int, (1, 6) array)
+        Of a coupling, the entries of each of its terms, before they are added.
     """
 
     constraint: str
@@ -35,3 +37,4 @@ class Rows:
     Phi: Array
     translation: AnyArray
     holonomic: AnyArray
+    parts: tuple[tuple[int, Array], ...] = ()

@@ -48,7 +48,8 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     locked = {lock.joint for lock in mech.locks}
     pairs = mech.pair_by_name
     braked = [b.joint for b in scene.brakes if len(pairs[b.joint].kind.free) == 1]
-    joints = [joint for joint in braked if joint not in locked]
+    # several brakes may act on one joint
+    joints = [joint for joint in dict.fromkeys(braked) if joint not in locked]
     if analysis is None or not joints or not mech.tree.cut:
         return
     closed = replace(mech, locks=(*mech.locks, *(Lock(joint) for joint in joints)))

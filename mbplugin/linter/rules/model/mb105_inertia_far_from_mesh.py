@@ -42,6 +42,8 @@ from mbplugin.model.spatial import AnyArray
 
 SEVERITY: Severity = "note"
 _FACTOR = 10.0
+#: Decades of a ratio that a number holds.
+_LARGEST = 300.0
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
@@ -83,11 +85,14 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
 
 def _far(stated: AnyArray, expected: AnyArray) -> str:
     """Return the worst of the moments in words, or nothing where all are near enough."""
-    ratio = stated / expected
-    k = int(np.argmax(np.abs(np.log(ratio))))
-    if 1 / _FACTOR <= ratio[k] <= _FACTOR:
+    # the ratio itself may be beyond the largest number
+    decades = np.log10(stated) - np.log10(expected)
+    k = int(np.argmax(np.abs(decades)))
+    size = float(abs(decades[k]))
+    if size <= np.log10(_FACTOR):
         return ""
-    how = f"{ratio[k]:.3g} times" if ratio[k] > 1 else f"1/{1 / float(ratio[k]):.3g} of"
+    ratio = f"{10**size:.3g}" if size < _LARGEST else f"1e{size:.0f}"
+    how = f"{ratio} times" if decades[k] > 0 else f"1/{ratio} of"
     return f"a principal moment is {stated[k]:.4g} kg·m², {how} the {expected[k]:.4g} kg·m² of a solid"
 
 
