@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import ASSETS, ROOT, Outcome, call, call_process
+from command_line import ASSETS, EITHER_WAY, ROOT, Call, Outcome, call, call_process
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
 from mbplugin.model.mechanism.rigid import borne_bodies, grounded_bodies, rigid_groups
 from mbplugin.model.spatial import Pose
@@ -42,15 +42,17 @@ def test_a_pipe_of_the_shell_is_read(tmp_path: Path) -> None:
     assert call_process("lint", "/dev/stdin", stdin=model).code == 0
 
 
+@pytest.mark.parametrize("call", EITHER_WAY)
 @pytest.mark.parametrize("command", ["lint", "matrix", "reactions", "simulate"])
-def test_links_in_a_circle_are_refused(command: str, tmp_path: Path) -> None:
+def test_links_in_a_circle_are_refused(call: Call, command: str, tmp_path: Path) -> None:
     (tmp_path / "a.urdf").symlink_to(tmp_path / "b.urdf")
     (tmp_path / "b.urdf").symlink_to(tmp_path / "a.urdf")
     more = ("--duration", "1") if command == "simulate" else ()
     refused(call(command, str(tmp_path / "a.urdf"), *more), "symbolic links")
 
 
-def test_links_in_a_circle_below_a_folder_are_passed_over(tmp_path: Path) -> None:
+@pytest.mark.parametrize("call", EITHER_WAY)
+def test_links_in_a_circle_below_a_folder_are_passed_over(call: Call, tmp_path: Path) -> None:
     shutil.copy(ASSETS / "four_bar.urdf", tmp_path)
     (tmp_path / "a.urdf").symlink_to(tmp_path / "a.urdf")
     assert call("lint", str(tmp_path)).code == 0
@@ -100,8 +102,9 @@ def test_deeply_nested_yaml_gives_no_traceback(nested: str, tmp_path: Path) -> N
     assert "Recursion" not in done.out + done.err and "MB912" not in done.out
 
 
+@pytest.mark.parametrize("call", EITHER_WAY)
 @pytest.mark.parametrize("joints", [False, True])
-def test_too_many_links_are_refused_in_seconds(joints: bool, tmp_path: Path) -> None:
+def test_too_many_links_are_refused_in_seconds(call: Call, joints: bool, tmp_path: Path) -> None:
     number = 400_000
     parts = [f'<link name="l{k}"/>' for k in range(number)]
     if joints:
@@ -111,9 +114,9 @@ def test_too_many_links_are_refused_in_seconds(joints: bool, tmp_path: Path) -> 
         ]
     model = tmp_path / "long.urdf"
     model.write_text(f'<robot name="long">{"".join(parts)}</robot>')
-    begun = time.process_time()
+    begun = time.monotonic()
     refused(call("lint", str(model)), "the model has 400000 links", "at most 20000 links")
-    assert time.process_time() - begun < 10
+    assert time.monotonic() - begun < 30
 
 
 def _tree(number: int, mass: dict[int, float], fixed: list[tuple[int, int]]) -> Mechanism:

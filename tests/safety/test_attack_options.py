@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from command_line import ASSETS, call
+from command_line import ASSETS, EITHER_WAY, Call, call
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
 from mbplugin.model.scene import Spring
 from mbplugin.model.spatial import Pose
@@ -46,11 +46,12 @@ REFUSED = [
 ]
 
 
+@pytest.mark.parametrize("call", EITHER_WAY)
 @pytest.mark.parametrize(
     ("arguments", "said"), REFUSED, ids=lambda value: " ".join(value[-2:]) if isinstance(value, tuple) else ""
 )
 def test_numbers_that_no_machine_has_are_refused(
-    arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    call: Call, arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     begun = time.process_time()
@@ -140,7 +141,8 @@ def test_many_locks_end_with_the_budget() -> None:
     assert motion.outcome == "budget_spent" and time.monotonic() - begun < 30
 
 
-def test_a_stop_that_is_given_no_time_says_why_it_has_not_stopped() -> None:
+@pytest.mark.parametrize("call", EITHER_WAY)
+def test_a_stop_that_is_given_no_time_says_why_it_has_not_stopped(call: Call) -> None:
     done = call("estop", ARM, "--duration", "1e-12", "--output-format", "json")
     found = json.loads(done.out)
     assert found["outcome"] == "not_stopped"
@@ -148,17 +150,19 @@ def test_a_stop_that_is_given_no_time_says_why_it_has_not_stopped() -> None:
     assert "1e-12 s" in note and all(f"j{k}" in note for k in range(1, 7))
 
 
-def test_a_stop_ends_with_its_budget() -> None:
+@pytest.mark.parametrize("call", EITHER_WAY)
+def test_a_stop_ends_with_its_budget(call: Call) -> None:
     done = call("estop", ARM, "--max-seconds", "1e-6", "--output-format", "json")
     found = json.loads(done.out)
     assert done.code == 0 and found["outcome"] == "budget_spent"
     assert any("1e-06 s of computing were used up" in note for note in found["notes"])
 
 
+@pytest.mark.parametrize("call", EITHER_WAY)
 @pytest.mark.parametrize("command", ["lint", "simulate", "estop", "reactions", "crosscheck", "stop-table"])
 @pytest.mark.parametrize("sliding", ["torque = 30", ""], ids=["stated", "effort"])
 def test_a_brake_that_holds_less_than_it_slides_with_is_refused_by_every_command(
-    command: str, sliding: str, tmp_path: Path
+    call: Call, command: str, sliding: str, tmp_path: Path
 ) -> None:
     """Every joint of the arm has an effort limit above 20 N·m, the sliding torque where none is stated."""
     shutil.copy(ASSETS / "arm_6r.urdf", tmp_path)
@@ -173,6 +177,7 @@ def test_a_brake_that_holds_less_than_it_slides_with_is_refused_by_every_command
     assert "holds 20" in done.out + done.err and "static_torque not below torque" in done.out + done.err
 
 
+@pytest.mark.parametrize("call", EITHER_WAY)
 @pytest.mark.parametrize(
     ("first", "second", "angle"),
     [
@@ -182,7 +187,7 @@ def test_a_brake_that_holds_less_than_it_slides_with_is_refused_by_every_command
     ],
 )
 def test_parallel_axes_of_a_universal_joint_meet_at_an_angle(
-    first: str, second: str, angle: str, tmp_path: Path
+    call: Call, first: str, second: str, angle: str, tmp_path: Path
 ) -> None:
     """The unit vector of (0.1, 0.5, 0.7) times itself is 1 + 2e-16 in floating point."""
     axes = f"<axis><xyz>{first}</xyz></axis><axis2><xyz>{second}</xyz></axis2>"

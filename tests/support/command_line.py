@@ -7,8 +7,11 @@ import io
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from unittest import mock
+
+import pytest
 
 from mbplugin.cli.app import run
 from places import ROOT
@@ -53,3 +56,9 @@ def call_process(*arguments: str, stdin: bytes = b"", **environment: str) -> Out
         env={**os.environ, **environment},
     )
     return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+#: A way of calling it.
+Call = Callable[..., Outcome]
+#: For parametrized tests: both ways of calling, the longer one among the long tests.
+EITHER_WAY = [pytest.param(call, id="here"), pytest.param(call_process, id="process", marks=pytest.mark.long)]
