@@ -21,7 +21,7 @@ SCENE := assets/minitaur.scene.toml
 PYTHONS := $(or $(PYTHON),python3.11 python3.10 python3 python3.12 python3.13 python3.14)
 
 # another environment or a user's settings must not leak into this one
-unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE PIP_USER PIP_TARGET
 
 .PHONY: demo test test-long test-all lowest browser lint docs viewer schemas fuzz bench clean
 .DEFAULT_GOAL := demo
