@@ -8,7 +8,7 @@ already, since it may itself run before the search path is clean.
 import os
 import sys
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 #: The folder of Python's library.
 LIBRARY = os.path.dirname(os.path.abspath(os.__file__))
 

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -86,6 +87,29 @@ def test_modules_of_the_working_folder_are_not_run(tmp_path: Path) -> None:
 
 def test_the_command_is_isolated() -> None:
     assert isolated_command("mbplugin.processes.foreign_child")[1:3] == ["-I", "-c"]
+
+
+def test_the_child_runs_the_package_of_its_parent(tmp_path: Path) -> None:
+    package = tmp_path / "mbplugin"
+    processes = package / "processes"
+    processes.mkdir(parents=True)
+    for name in ("__init__.py", "api.py", "version.py", "processes/__init__.py", "processes/isolation.py"):
+        shutil.copy(ROOT / "mbplugin" / name, package / name)
+    (processes / "where.py").write_text("import mbplugin\nprint(mbplugin.__file__)\n")
+    start = (
+        "from mbplugin.processes.isolation import isolated_command\n"
+        "import subprocess\n"
+        "subprocess.run(isolated_command('mbplugin.processes.where'), check=True)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", start],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+    )
+    assert done.stdout == f"{package / '__init__.py'}\n", done.stderr
 
 
 def test_a_model_after_which_mujoco_hangs_does_not_stop_the_next_one() -> None:
