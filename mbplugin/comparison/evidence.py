@@ -18,8 +18,10 @@ from mbplugin.bullet.motion.run import Sampled
 from mbplugin.bullet.motion.task import SAME, Task
 from mbplugin.comparison.agreement import FIRST_ORDER, Check
 from mbplugin.constraints.reduction.velocity import body_twists
+from mbplugin.model.brake_law import BrakeLaw, rate_force
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import forward, relative_pose
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
@@ -177,34 +179,47 @@ def _work(task: Task, states: _States) -> Array:
         if joint.pair is None or joint.q.stop - joint.q.start != joint.qd.stop - joint.qd.start:
             continue
         for k, (name, own) in enumerate(zip(joint.pair.kind.free, joint.pair.freedoms, strict=True)):
-            dry, viscous = _resistance(task, joint.pair.name, name, states.time[:-1])
-            dry += own.friction if task.friction else 0.0
-            viscous += own.damping if task.damping else 0.0
-            if dry.any() or viscous.any():
-                path, square = _ways(states, joint.q.start + k, joint.qd.start + k)
-                done[1:] -= np.cumsum(dry * path + viscous * square)
+            laws = _laws(task, joint.pair.name, name, own)
+            if laws:
+                parts, rates = _ways(states, joint.q.start + k, joint.qd.start + k)
+                for law, closes in laws:
+                    acts = states.time[:-1] >= closes - SAME
+                    done[1:] -= np.cumsum(acts * _lost(law, parts, rates))
             torque = (task.torques or {}).get(task.mech.qd_names[joint.qd.start + k], 0.0)
             done += torque * (states.q[:, joint.q.start + k] - states.q[0, joint.q.start + k])
     return done
 
 
-def _resistance(task: Task, pair: str, freedom: str, begin: Array) -> tuple[Array, Array]:
-    """Return the dry and viscous parts of a freedom's brakes in the intervals that begin at these times."""
-    dry, viscous = np.zeros(len(begin)), np.zeros(len(begin))
-    for brake in task.brakes:
-        if (brake.joint, brake.freedom) == (pair, freedom):
-            closed = begin >= brake.closes - SAME
-            dry, viscous = dry + closed * brake.sliding, viscous + closed * brake.viscous
-    return dry, viscous
+def _laws(task: Task, pair: str, freedom: str, own: Freedom) -> list[tuple[BrakeLaw, float]]:
+    """Return the laws of a freedom, its own and those of its brakes, and when they begin to act, s."""
+    friction = own.friction if task.friction else 0.0
+    damping = own.damping if task.damping else 0.0
+    stated = [(BrakeLaw(friction, friction, damping), 0.0)] if friction or damping else []
+    brakes = [b for b in task.brakes if (b.joint, b.freedom) == (pair, freedom)]
+    return [*stated, *((brake.law, brake.closes) for brake in brakes)]
+
+
+def _lost(law: BrakeLaw, parts: Array, rates: Array) -> Array:
+    """Return the work (n,) that a law takes up in every interval, J.
+
+    Parameters
+    ----------
+    parts, rates : (parts, n) array
+        Way in each part of an interval (rad or m), and the mean rate there.
+    """
+    lost: Array = law.sliding * np.abs(parts).sum(axis=0) + (rate_force(law, rates) * parts).sum(axis=0)
+    return lost
 
 
 def _ways(states: _States, k: int, n: int) -> tuple[Array, Array]:
-    """Return ∫|q̇| and ∫q̇² of one coordinate over every interval, by cubics through states and rates."""
+    """Return the ways of one coordinate in the parts of every interval, and the mean rates there.
+
+    Both are (parts, n), by cubics through states and rates.
+    """
     h = np.diff(states.time)
     q0, q1, v0, v1 = states.q[:-1, k], states.q[1:, k], states.qd[:-1, n], states.qd[1:, n]
     s = np.linspace(0.0, 1.0, _PARTS + 1)[:, None]
     blend = s**2 * (3 - 2 * s)
     path = q0 + (q1 - q0) * blend + h * (v0 * s * (1 - s) ** 2 - v1 * s**2 * (1 - s))
     parts = np.diff(path, axis=0)
-    square = np.divide(_PARTS * (parts**2).sum(axis=0), h, out=np.zeros_like(h), where=h > 0)
-    return np.abs(parts).sum(axis=0), square
+    return parts, np.divide(_PARTS * parts, h, out=np.zeros_like(parts), where=h > 0)

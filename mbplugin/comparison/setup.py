@@ -120,7 +120,7 @@ def _notes(geared: bool, task: Task) -> tuple[str, ...]:
     notes = []
     if geared:
         notes.append("rotor inertias are left out of both motions, for PyBullet has none")
-    if stronger := [brake.joint for brake in task.brakes if brake.static > brake.sliding]:
+    if stronger := [brake.joint for brake in task.brakes if brake.law.static > brake.law.sliding]:
         notes.append(f"in PyBullet the brake of {stronger[0]!r} holds no more than it slides with")
     return tuple(notes)
 

@@ -15,13 +15,14 @@ from mbplugin.dynamics.kernels.articulated import factor
 from mbplugin.dynamics.kernels.composite_bodies import Composites, find_composites
 from mbplugin.dynamics.kernels.forces import fill_rate_forces, gather, load_records, spring_records
 from mbplugin.dynamics.kernels.motion import move
-from mbplugin.dynamics.kernels.resistance import RESISTANCE, resist
+from mbplugin.dynamics.kernels.resistance import add_law, resist, resistance_records
 from mbplugin.dynamics.kernels.row_evaluation import update_rows
 from mbplugin.dynamics.kernels.rows import RowTable, row_table, row_units
 from mbplugin.dynamics.kernels.solve import row_rate
 from mbplugin.dynamics.kernels.tree import composite_records, rate_records
 from mbplugin.errors import BadNumber, BrokenModel
 from mbplugin.model.applied_forces import NO_FORCES, AppliedForces, BrakeForce, rate_values
+from mbplugin.model.brake_law import BrakeLaw
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
@@ -115,10 +116,7 @@ class TreeModel:
         """Let a brake act from now on, on top of the friction of its freedom."""
         for n, other in self.brakes:
             if other is brake:
-                resistance = self.resistances[n]
-                resistance["viscous"] += brake.viscous
-                resistance["sliding"] += brake.sliding
-                resistance["static"] += brake.static
+                add_law(self.resistances[n], brake.law)
 
     def set_drive(self, time: float) -> None:
         """Fill what the drivers prescribe at a time; a driver without a value has kept it from the start."""
@@ -178,15 +176,15 @@ def tree_model(
         rates,
         load_records(mech, composites_of, actions),
         spring_records(mech, composites_of, actions),
-        _resistance_records(first, [values for _, _, values in resisted]),
+        resistance_records(first, [law for _, _, law in resisted]),
         brakes,
         np.zeros((len(table.driven), 3)),
         np.zeros(3),
     )
 
 
-def _resisted(mech: Mechanism, actions: AppliedForces) -> Iterator[tuple[Pair, str, tuple[float, float]]]:
-    """Yield freedoms with friction or a brake, and dampers in cut pairs: pair, freedom, (viscous, dry)."""
+def _resisted(mech: Mechanism, actions: AppliedForces) -> Iterator[tuple[Pair, str, BrakeLaw]]:
+    """Yield freedoms with friction or a brake, and dampers in cut pairs: pair, freedom, law of its own."""
     braked = {(brake.joint, brake.freedom) for brake in actions.brakes}
     for pair in mech.pairs:
         cut = pair.name not in mech.tree.joint_of_pair
@@ -194,7 +192,7 @@ def _resisted(mech: Mechanism, actions: AppliedForces) -> Iterator[tuple[Pair, s
             viscous = freedom.damping if actions.damping and cut else 0.0
             dry = freedom.friction if actions.friction else 0.0
             if viscous or dry or (pair.name, component) in braked:
-                yield pair, component, (viscous, dry)
+                yield pair, component, BrakeLaw(dry, dry, viscous)
 
 
 def _named_after_brakes(
@@ -205,13 +203,6 @@ def _named_after_brakes(
         (f"brake {name.removeprefix('friction ')}" if i in braked else name, component)
         for i, (name, component) in enumerate(labels)
     )
-
-
-def _resistance_records(first_row: int, values: Sequence[tuple[float, float]]) -> AnyArray:
-    out = np.zeros(len(values), dtype=RESISTANCE)
-    for n, (viscous, dry) in enumerate(values):
-        out[n] = (first_row + n, viscous, dry, dry, 0.0, 0.0)
-    return out
 
 
 def _length(mech: Mechanism, q: Array | None) -> float:

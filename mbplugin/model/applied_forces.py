@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mbplugin.errors import BadNumber, UnknownName, suggestion
+from mbplugin.model.brake_law import BrakeLaw
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Load, Payload, Scene
 from mbplugin.model.spatial import Array
@@ -27,19 +28,14 @@ class BrakeForce:
     Parameters
     ----------
     joint, freedom : str
-    sliding, static : float
-        Dry part while it slides, and the most it holds at rest, N·m or N.
-    viscous : float
-        N·m·s/rad or N·s/m.
+    law : BrakeLaw
     closes : float
         s.
     """
 
     joint: str
     freedom: str
-    sliding: float
-    static: float
-    viscous: float = 0.0
+    law: BrakeLaw
     closes: float = 0.0
 
 

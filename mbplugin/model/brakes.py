@@ -9,10 +9,10 @@ from typing import Any
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.applied_forces import BrakeForce
+from mbplugin.model.brake_law import Brake, BrakeLaw, bad_number, contradiction
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.mechanism.undriven import follows, unbraked_joints
-from mbplugin.model.scene import Brake
 
 BrakeLike = Brake | Mapping[str, Any]
 
@@ -30,10 +30,8 @@ class JointBrake:
     Parameters
     ----------
     joint, freedom : str
-    torque, static : float
-        Dry part while it slides, and the most it holds at rest, wear included, N·m or N.
-    viscous : float
-        N·m·s/rad or N·s/m.
+    law : BrakeLaw
+        Wear included.
     delay : float
         From the signal until the drive is without power, s.
     engagement : float
@@ -44,9 +42,7 @@ class JointBrake:
 
     joint: str
     freedom: str
-    torque: float
-    static: float
-    viscous: float
+    law: BrakeLaw
     delay: float
     engagement: float
     assumed: tuple[str, ...] = ()
@@ -58,9 +54,12 @@ class JointBrake:
 
     def force(self, signal: float = 0.0) -> BrakeForce:
         """Return what it does after a signal at a time (s)."""
-        return BrakeForce(
-            self.joint, self.freedom, self.torque, self.static, self.viscous, signal + self.engagement_time
-        )
+        return BrakeForce(self.joint, self.freedom, self.law, signal + self.engagement_time)
+
+    def document(self) -> dict[str, Any]:
+        """Return its numbers as every JSON document has them."""
+        numbers = {**self.law.document(), "delay": self.delay, "engagement": self.engagement}
+        return {"joint": self.joint, "freedom": self.freedom, **numbers, "assumed": list(self.assumed)}
 
 
 def read_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBrake, ...]:
@@ -71,8 +70,7 @@ def read_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBrak
     Parameters
     ----------
     brakes : iterable of Brake or mapping
-        A mapping has the keys of a scene's ``[[brake]]``: joint, torque and static_torque (N·m or N),
-        viscous (N·m·s/rad or N·s/m), delay and engagement (s), wear.
+        A mapping has the keys of a scene's ``[[brake]]``, which are the parameters of :class:`Brake`.
 
     Raises
     ------
@@ -161,13 +159,12 @@ def _read(mech: Mechanism, brake: BrakeLike) -> JointBrake:
             raise BadUsage("a brake names no joint", expected=f"a table of {', '.join(_KEYS)}")
         brake = Brake(**brake)
     pair = _braked_pair(mech, brake.joint)
-    for what in ("torque", "static_torque", "viscous", "delay", "engagement", "wear"):
-        value = getattr(brake, what)
-        if value is not None and not (isfinite(value) and value >= 0):
-            raise BadNumber(
-                f"the {what.replace('_', ' ')} of the brake of {pair.name!r} is {value:g}",
-                expected="a number that is not negative",
-            )
+    if wrong := bad_number(brake):
+        key, expected = wrong
+        raise BadNumber(
+            f"the {key.replace('_', ' ')} of the brake of {pair.name!r} is {getattr(brake, key):g}",
+            expected=expected,
+        )
     if brake.torque is None and not _effort(pair):
         raise BadUsage(
             f"the brake of {pair.name!r} states no torque, and the joint no effort limit",
@@ -195,15 +192,9 @@ def _filled(pair: Pair, brake: Brake, assumed: tuple[str, ...] = ()) -> JointBra
     unit = "N" if pair.kind.free[0][0] == "t" else "N·m"
     if brake.torque is None:
         assumed = (*assumed, f"its torque is the effort limit, {effort:g} {unit}")
-    torque = brake.wear * (effort if brake.torque is None else brake.torque)
-    static = torque if brake.static_torque is None else brake.wear * brake.static_torque
-    if static < torque:
-        raise BadUsage(
-            f"the brake of {pair.name!r} holds {static:g} {unit} and slides with {torque:g} {unit}",
-            expected="static_torque not below torque",
-        )
+    if wrong := contradiction(brake, effort, unit):
+        _, clause, expected = wrong
+        raise BadUsage(f"the brake of {pair.name!r} {clause}", expected=expected)
     if assumed and brake.delay == ASSUMED_DELAY:
         assumed = (*assumed, f"its delay is {brake.delay:g} s")
-    return JointBrake(
-        pair.name, pair.kind.free[0], torque, static, brake.viscous, brake.delay, brake.engagement, assumed
-    )
+    return JointBrake(pair.name, pair.kind.free[0], brake.law(effort), brake.delay, brake.engagement, assumed)

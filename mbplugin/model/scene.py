@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mbplugin.errors import BadUsage
+from mbplugin.model.brake_law import Brake as Brake
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array, Pose
@@ -139,19 +140,6 @@ class Stiffness:
     matrix: Array | None = None
     body: str = ""
     section: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Brake:
-    """A joint brake: delays (s), Coulomb and static torque (N·m or N), viscous part (N·m·s/rad)."""
-
-    joint: str
-    torque: float | None = None
-    static_torque: float | None = None
-    viscous: float = 0.0
-    delay: float = 0.0
-    engagement: float = 0.0
-    wear: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,7 +60,7 @@ def test_the_states_of_the_second_program_lose_what_friction_takes_on_the_way() 
 def test_a_tenth_of_friction_that_is_missing_shows_as_the_work_it_would_have_done() -> None:
     task = setup_of(SWING).task
     motion = SWING.second(400)
-    weaker = replace(task, brakes=tuple(replace(b, sliding=0.9 * b.sliding) for b in task.brakes))
+    weaker = replace(task, brakes=tuple(replace(b, law=b.law.scaled(0.9)) for b in task.brakes))
     states = _States(motion.time, motion.q, motion.v)
     more = _unaccounted(weaker, states)[0] - _unaccounted(task, states)[0]
     assert more[-1] == pytest.approx(-0.1 * motion.work[-1, 2], rel=1e-2)

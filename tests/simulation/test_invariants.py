@@ -196,7 +196,7 @@ def test_a_wrong_number_is_seen(name: str, stopping: Trajectory) -> None:
 
 def test_a_weaker_brake_cannot_have_held(stopping: Trajectory) -> None:
     (brake,) = stopping.actions.brakes
-    weak = replace(stopping.actions, brakes=(replace(brake, static=1e-3, sliding=brake.sliding),))
+    weak = replace(stopping.actions, brakes=(replace(brake, law=replace(brake.law, static=1e-3)),))
     with pytest.raises(AssertionError, match="no admissible forces"):
         check_motion(replace(stopping, actions=weak))
 

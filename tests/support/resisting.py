@@ -61,7 +61,7 @@ def resistances(motion: Trajectory) -> Iterator[Resistance]:
     for pair in motion.mechanism.pairs:
         for freedom, one in zip(pair.kind.free, pair.freedoms, strict=True):
             brakes = tuple(
-                (b.closes, b.viscous, b.sliding, b.static)
+                (b.closes, b.law.viscous, b.law.sliding, b.law.static)
                 for b in actions.brakes
                 if (b.joint, b.freedom) == (pair.name, freedom)
             )

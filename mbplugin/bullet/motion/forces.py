@@ -1,14 +1,15 @@
-"""Forces in PyBullet, applied before every step: loads, constant torques and springs."""
+"""Forces in PyBullet, applied before every step: loads, torques, springs, laws of brakes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from mbplugin.bullet.build.built import Built, Motor
 from mbplugin.bullet.motion.task import Task
+from mbplugin.model.brake_law import BrakeLaw, rate_force
 from mbplugin.model.mechanism import WORLD
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.spatial import Array, cross
@@ -25,8 +26,14 @@ def axes(built: Built) -> Iterator[tuple[str, Freedom, Motor]]:
                 yield name, freedoms[motor.step.freedom], motor
 
 
-def apply_forces(task: Task, built: Built) -> None:
-    """Apply loads, torques and springs for one step, as they are at its start."""
+def apply_forces(task: Task, built: Built, laws: Mapping[str, BrakeLaw]) -> None:
+    """Apply loads, torques, springs and laws of brakes for one step, as they are at its start.
+
+    Parameters
+    ----------
+    laws : mapping of str to BrakeLaw
+        By joint, without the parts that motors and dampers do.
+    """
     for load in task.loads:
         X_WL = built.pose(load.body)
         turn = X_WL.R if load.frame != "world" else np.eye(3)
@@ -36,11 +43,14 @@ def apply_forces(task: Task, built: Built) -> None:
     for spring in task.springs:
         _stretch(built, spring)
     efforts = dict(task.torques or {})
-    if task.joint_springs:
-        mech, (q, _) = task.mech, built.state()
+    if task.joint_springs or laws:
+        mech, (q, qd) = task.mech, built.state()
         for one in task.joint_springs:
             stretched = q[mech.q_names.index(one.joint)] - one.rest
             efforts[one.joint] = efforts.get(one.joint, 0.0) - one.stiffness * stretched
+        for joint, law in laws.items():
+            rate = float(qd[mech.qd_names.index(joint)])
+            efforts[joint] = efforts.get(joint, 0.0) - rate_force(law, rate)
     if efforts:
         _turn(built, efforts)
 

@@ -13,6 +13,8 @@ from mbplugin.bullet.motion.forces import apply_forces, axes
 from mbplugin.bullet.motion.task import SAME, Solver, Task
 from mbplugin.bullet.motion.wheels import hold_contacts
 from mbplugin.bullet.session import session
+from mbplugin.model.brake_law import BrakeLaw, depends_on_rate
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.spatial import Array
 
 #: Samples that are taken of a stretch, at most.
@@ -74,12 +76,12 @@ def _run(task: Task, step: float, refinement: int, solver: Solver) -> Sampled:
             fine = count * refinement
             h = (end - begin) / fine
             bullet.setTimeStep(h, physicsClientId=client)
-            led = _set_motors(task, built, begin + SAME)
+            led, laws = _set_motors(task, built, begin + SAME)
             every = refinement * max(1, -(-count // _SAMPLES))
             for k in range(1, fine + 1):
                 for motor, rate in led:
                     drive(built, motor, rate(begin + k * h), UNLIMITED)
-                apply_forces(task, built)
+                apply_forces(task, built, laws)
                 held_contacts = hold_contacts(built, task.mech, held_contacts)
                 bullet.stepSimulation(physicsClientId=client)
                 if k == 1 and begin > 0:
@@ -109,12 +111,17 @@ class _Rate:
         return float(sum(k * c * s ** (k - 1) for k, c in enumerate(self.coefficients) if k))
 
 
-def _set_motors(task: Task, built: Built, time: float) -> list[tuple[Motor, _Rate]]:
-    """Set locks, friction and brakes as they are from an instant on; return what is led, and how."""
+def _set_motors(
+    task: Task, built: Built, time: float
+) -> tuple[list[tuple[Motor, _Rate]], dict[str, BrakeLaw]]:
+    """Set locks, friction and brakes as they are from an instant on.
+
+    Returns what is led, and how; and the parts of laws that are to be applied as torques, by joint.
+    """
     led = []
+    laws: dict[str, BrakeLaw] = {}
     for pair, freedom, motor in axes(built):
         own = motor.step.freedom
-        brakes = [b for b in task.brakes if (b.joint, b.freedom) == (pair, own) and b.closes <= time]
         if _locked(task, pair, own, time):
             drive(built, motor, 0.0, UNLIMITED)
             continue
@@ -122,11 +129,26 @@ def _set_motors(task: Task, built: Built, time: float) -> list[tuple[Motor, _Rat
         if rate is not None:
             led.append((motor, rate))
             continue
-        dry = sum(b.sliding for b in brakes) + (freedom.friction if task.friction else 0.0)
-        drive(built, motor, 0.0, dry)
-        viscous = sum(b.viscous for b in brakes) + (freedom.damping if task.damping else 0.0)
-        built.bullet.changeDynamics(motor.id, motor.link, jointDamping=viscous, physicsClientId=built.client)
-    return led
+        law = _law(task, pair, own, freedom, time)
+        drive(built, motor, 0.0, law.sliding)
+        built.bullet.changeDynamics(
+            motor.id, motor.link, jointDamping=law.viscous, physicsClientId=built.client
+        )
+        if depends_on_rate(law.without_linear_part):
+            laws[pair] = law.without_linear_part
+    return led, laws
+
+
+def _law(task: Task, pair: str, own: str, freedom: Freedom, time: float) -> BrakeLaw:
+    """Return the law of a freedom: of its friction and damping and of the brakes that have gripped."""
+    law = BrakeLaw(
+        sliding=freedom.friction if task.friction else 0.0,
+        viscous=freedom.damping if task.damping else 0.0,
+    )
+    for brake in task.brakes:
+        if (brake.joint, brake.freedom) == (pair, own) and brake.closes <= time:
+            law += brake.law
+    return law
 
 
 def _locked(task: Task, pair: str, freedom: str, time: float) -> bool:

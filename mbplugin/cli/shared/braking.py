@@ -9,6 +9,7 @@ import typer
 from mbplugin.cli.shared.acting import parse_payload
 from mbplugin.cli.shared.options import number
 from mbplugin.errors import BadUsage
+from mbplugin.model.brake_law import stated_keys
 
 if TYPE_CHECKING:
     from mbplugin.model.mechanism.coupling import Lock
@@ -18,7 +19,7 @@ BrakeOption = Annotated[
     typer.Option(
         "--brake",
         metavar="JOINT:KEY=VALUE,…",
-        help="torque, static_torque (N·m, N), viscous (N·m·s/rad), delay, engagement (s), wear; repeatable.",
+        help=f"{stated_keys()}; repeatable.",
     ),
 ]
 DecelerationOption = Annotated[

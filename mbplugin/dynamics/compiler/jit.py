@@ -21,6 +21,8 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 #: Fused multiply-adds and division by a common factor; NaN and infinity keep their meaning.
 _FASTMATH = {"contract", "arcp", "nsz"}
 _ROOMS = ("dynamics", "simulation", "stopping")
+#: Compiled where it is used, and plain Python where it stands.
+_COMPILED_ELSEWHERE = ("model/brake_law.py",)
 
 
 def kernel(function: _F) -> _F:
@@ -54,6 +56,7 @@ def cache_folder() -> Path | None:
     package = Path(__file__).resolve().parents[2]
     sources = [p.read_bytes() for room in _ROOMS for p in sorted((package / room).rglob("*.py"))]
     compiled_ones = [s for s in sources if b"@kernel" in s or b"compiled(" in s]
+    compiled_ones += [(package / name).read_bytes() for name in _COMPILED_ELSEWHERE]
     state = hashlib.sha256(b"\0".join(compiled_ones)).hexdigest()[:16]
     root = cache_root()
     if root is None:

@@ -2,27 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import row_rate
-from mbplugin.model.spatial import Array
+from mbplugin.model.brake_law import PARTS, BrakeLaw, depends_on_rate, rate_force
+from mbplugin.model.spatial import AnyArray, Array
 
-#: A resistance along a row: ``viscous`` part, ``sliding`` and ``static`` dry part, N·m or N. ``sense`` is
-#: the sign of the rate while it slides, else zero. ``stuck`` is the constant force, N·m or N, of one that
-#: sticks and depends on rows that hold: its own row has no multiplier.
+#: A resistance along a row: the parts of its law. ``sense`` is the sign of the rate while it slides, else
+#: zero. ``stuck`` is the constant force, N·m or N, of one that sticks and depends on rows that hold: its own
+#: row has no multiplier.
 RESISTANCE = np.dtype(
     [
         ("row", np.int64),
-        ("viscous", np.float64),
-        ("sliding", np.float64),
-        ("static", np.float64),
+        *((part, np.float64) for part in PARTS),
         ("sense", np.float64),
         ("stuck", np.float64),
     ],
     align=True,
 )
+_rate_force, _depends_on_rate = kernel(rate_force), kernel(depends_on_rate)
+
+
+def resistance_records(first_row: int, laws: Sequence[BrakeLaw]) -> AnyArray:
+    """Return resistances with these laws on rows one behind the other."""
+    out = np.zeros(len(laws), dtype=RESISTANCE)
+    for n, law in enumerate(laws):
+        out[n]["row"] = first_row + n
+        store_law(out[n], law)
+    return out
+
+
+def law_of(resistance: Records) -> BrakeLaw:
+    """Return the law of a resistance."""
+    return BrakeLaw(*(float(resistance[part]) for part in PARTS))
+
+
+def store_law(resistance: Records, law: BrakeLaw) -> None:
+    """Give a resistance a law."""
+    for part in PARTS:
+        resistance[part] = getattr(law, part)
+
+
+def add_law(resistance: Records, law: BrakeLaw) -> None:
+    """Let a law act besides the one that a resistance has."""
+    store_law(resistance, law_of(resistance) + law)
+
+
+def sliding_forces(resistances: AnyArray, rates: Array) -> Array:
+    """Return what resistances (n,) do along their rows while they slide at rates (n,), N·m or N."""
+    laws = resistances.view(np.recarray)
+    return np.asarray(-resistances["sense"] * resistances["sliding"] - rate_force(laws, rates))
 
 
 @kernel
@@ -38,10 +71,10 @@ def resist(
     """Add what resistances do to ``f`` and ``tau``, and their power to ``power[0]``."""
     for n in range(len(resistances)):
         resistance = resistances[n]
-        if resistance.viscous == 0.0 and resistance.sense == 0.0 and resistance.stuck == 0.0:
+        if resistance.sense == 0.0 and resistance.stuck == 0.0 and not _depends_on_rate(resistance):
             continue
         rate = row_rate(composites, rows, terms, resistance.row, qd)
-        force = -resistance.viscous * rate - resistance.sense * resistance.sliding + resistance.stuck
+        force = -_rate_force(resistance, rate) - resistance.sense * resistance.sliding + resistance.stuck
         power[0] += force * rate
         row = rows[resistance.row]
         if row.kind == RATE:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
 
 import numpy as np
 
 from mbplugin.errors import BadScene, UnknownName
+from mbplugin.model.brake_law import Brake, contradiction
 from mbplugin.model.mechanism import (
     PAIR_TYPES,
     WORLD,
@@ -20,11 +20,10 @@ from mbplugin.model.mechanism import (
     Rolling,
     Term,
 )
-from mbplugin.model.scene import Actuator, Brake, Load, Payload, Stiffness
+from mbplugin.model.scene import Actuator, Load, Payload, Stiffness
 from mbplugin.model.spatial import Array
 from mbplugin.readers.scene_file.joints import require_known
 from mbplugin.readers.scene_file.schema import (
-    BrakeTable,
     CouplingTable,
     PfaffianTable,
     SceneFile,
@@ -233,21 +232,17 @@ def brakes(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Brake,
     """Return the ``[[brake]]`` tables."""
     for i, table in enumerate(tables.brake):
         check_freedoms(pairs, table.joint, (), source.where("brake", i, "joint"))
-        _require_holding(table, pairs[table.joint], source.where("brake", i, "static_torque"))
-    return tuple(Brake(**table.model_dump()) for table in tables.brake)
-
-
-def _require_holding(table: BrakeTable, pair: Pair, where: str) -> None:
-    """Refuse a brake that holds less than it slides with, whatever command would use it."""
-    sliding = table.torque
-    if sliding is None:
-        sliding = pair.freedoms[0].effort if len(pair.freedoms) == 1 else 0.0
-    if table.static_torque is not None and isfinite(sliding) and table.static_torque < sliding:
-        raise BadScene(
-            f"the brake of {table.joint!r} holds {table.static_torque:g} and slides with {sliding:g}",
-            where=where,
-            expected="static_torque not below torque",
-        )
+    out = tuple(Brake(**table.model_dump()) for table in tables.brake)
+    for i, brake in enumerate(out):
+        pair = pairs[brake.joint]
+        # a contradiction is refused, whatever command would use the brake
+        effort = pair.freedoms[0].effort if len(pair.freedoms) == 1 else 0.0
+        unit = "N" if pair.kind.free[0][0] == "t" else "N·m"
+        if wrong := contradiction(brake, effort, unit):
+            key, clause, expected = wrong
+            where = source.where("brake", i, key)
+            raise BadScene(f"the brake of {brake.joint!r} {clause}", where=where, expected=expected)
+    return out
 
 
 def payloads(source: SceneSource, tables: SceneFile, bodies: Bodies) -> tuple[Payload, ...]:

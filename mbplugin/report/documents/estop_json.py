@@ -58,7 +58,7 @@ def estop_document(report: StopReport, source: str, files: Sequence[str]) -> dic
         "impact": asdict(report.impact) if report.impact else None,
         "peaks": [{**asdict(peak), "components": list(peak.components)} for peak in report.peaks],
         "events": [_event(event) for event in report.events],
-        "brakes": [{**asdict(b), "assumed": list(b.assumed)} for b in report.scenario.brakes],
+        "brakes": [brake.document() for brake in report.scenario.brakes],
         "decelerations": dict(report.scenario.decelerations),
         "assumed": list(report.assumed),
         "notes": list(report.notes),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
+from mbplugin.model.brake_law import BrakeLaw
 from mbplugin.report.documents import schema as s
 from mbplugin.simulation.events.event import EVENT_KINDS
 from mbplugin.stopping.outcome.outcome import OUTCOMES
@@ -192,12 +195,14 @@ def _event() -> s.Schema:
 
 
 def _brake() -> s.Schema:
+    law = {
+        part.metadata["key"]: s._described(s._SIZE, text) if (text := part.metadata["text"]) else s._SIZE
+        for part in fields(BrakeLaw)
+    }
     return s._object(
         joint=s._TEXT,
         freedom=s._TEXT,
-        torque=s._described(s._SIZE, "N·m, N; wear included"),
-        static=s._SIZE,
-        viscous=s._described(s._SIZE, "N·m·s/rad, N·s/m"),
+        **law,
         delay=s._described(s._SIZE, "s"),
         engagement=s._described(s._SIZE, "s"),
         assumed=s._list(s._TEXT),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from mbplugin.report.documents.json import SCHEMA_VERSION
@@ -70,6 +69,6 @@ def _case(plan: SweepPlan, k: int) -> dict[str, Any]:
         "stop": k,
         "q": dict(zip(mech.q_names, q, strict=True)),
         "qd": dict(zip(mech.qd_names, qd, strict=True)),
-        "brakes": [{**asdict(brake), "assumed": list(brake.assumed)} for brake in brakes],
+        "brakes": [brake.document() for brake in brakes],
         "payloads": [{"body": p.body, "mass": p.mass, "com": p.com, "inertia": p.inertia} for p in payloads],
     }

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbplugin.dynamics.kernels.resistance import add_law, sliding_forces
 from mbplugin.dynamics.tree_model import TreeModel
 from mbplugin.model.applied_forces import BrakeForce
+from mbplugin.model.brake_law import rate_force
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.active_set.stick_slip import AT_REST, rates_of
 from mbplugin.simulation.trajectory.segments import Held
@@ -42,11 +44,8 @@ def close(model: TreeModel, held: Held, gripped: tuple[BrakeForce, ...]) -> None
     own = {lock.joint for lock in held.mech.locks}
     for n, brake in model.brakes:
         if brake in gripped:
-            one = model.resistances[n]
-            one["viscous"] += brake.viscous
-            if brake.joint not in own:
-                one["sliding"] += brake.sliding
-                one["static"] += brake.static
+            law = brake.law.without_dry_part if brake.joint in own else brake.law
+            add_law(model.resistances[n], law)
 
 
 def set_senses(model: TreeModel, qd: Array, qdd: Array, before: tuple[Array, Array] | None = None) -> None:
@@ -77,8 +76,7 @@ def before_jumps(time: Array) -> AnyArray:
 
 def resistance_forces(model: TreeModel, qd: Array) -> Array:
     """Return what every resistance does along its freedom at the state while it slides, N·m or N."""
-    one = model.resistances
-    return np.asarray(-one["sense"] * one["sliding"] - one["viscous"] * rates_of(model, qd))
+    return sliding_forces(model.resistances, rates_of(model, qd))
 
 
 def holding_row(model: TreeModel, held: Held, brake: BrakeForce) -> tuple[str, str] | None:
@@ -94,5 +92,5 @@ def brake_force(model: TreeModel, held: Held, brake: BrakeForce, qd: Array, mult
         return float(multipliers[model.table.labels.index(label)])
     one = model.resistances[n]
     rate = float(rates_of(model, qd)[n])
-    sliding = brake.sliding * one["sense"] if one["sliding"] else 0.0
-    return -float(sliding + brake.viscous * rate)
+    sliding = brake.law.sliding * one["sense"] if one["sliding"] else 0.0
+    return -float(sliding + rate_force(brake.law, rate))

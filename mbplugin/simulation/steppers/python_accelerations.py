@@ -19,8 +19,9 @@ from mbplugin.dynamics.formulations import solve
 from mbplugin.dynamics.joint import equations_of
 from mbplugin.dynamics.kernels.articulated import inward, outward
 from mbplugin.dynamics.kernels.forces import gather
-from mbplugin.dynamics.kernels.resistance import resist
+from mbplugin.dynamics.kernels.resistance import law_of, resist
 from mbplugin.dynamics.kernels.solve import constrain, row_rate
+from mbplugin.model.brake_law import BrakeLaw, rate_force
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.mechanism import Mechanism
@@ -162,13 +163,13 @@ class Accelerations:
         rows, terms = model.table.rows, model.table.terms
         for one in model.resistances:
             pair, component = _freedom(model.table.labels[one["row"]])
-            viscous = float(one["viscous"])
+            law = law_of(one)
             if pair not in model.mech.tree.joint_of_pair and model.actions.damping:
                 # dampers of closures are in the equations already
                 of = model.mech.pair_by_name[pair]
-                viscous -= of.freedoms[of.kind.free.index(component)].damping
+                law += BrakeLaw(viscous=-of.freedoms[of.kind.free.index(component)].damping)
             rate = row_rate(model.composites, rows, terms, one["row"], qd)
-            out[pair, component] = float(one["stuck"] - one["sense"] * one["sliding"] - viscous * rate)
+            out[pair, component] = float(one["stuck"] - one["sense"] * law.sliding - rate_force(law, rate))
         return out
 
     @property

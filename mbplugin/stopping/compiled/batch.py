@@ -9,6 +9,7 @@ import numpy as np
 from mbplugin.dynamics.kernels.composite_bodies import find_composites
 from mbplugin.dynamics.kernels.inverse import mass_matrix
 from mbplugin.dynamics.kernels.motion import move
+from mbplugin.dynamics.kernels.resistance import law_of, store_law
 from mbplugin.dynamics.kernels.tree import composite_records
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.model.brakes import JointBrake
@@ -95,7 +96,7 @@ class CompiledStop:
         """Give the brakes, on the same joints, other numbers."""
         for n, brake in zip(self._own, brakes, strict=True):
             joint = self._s[n]
-            joint["brake"] = brake.torque, brake.static, brake.viscous
+            store_law(joint["braked"], law_of(joint["free"]) + brake.law)
             joint["power_off"], joint["engagement_time"] = brake.delay, brake.engagement_time
 
     def set_payloads(self, payloads: tuple[Payload, ...]) -> None:
@@ -250,7 +251,7 @@ def _stopping(model: TreeModel, scenario: Scenario) -> AnyArray:
     }
     for joint, resistance in zip(s, model.resistances, strict=True):
         joint["rate"] = model.table.rows["rate"][resistance["row"]]
-        joint["base"] = resistance["sliding"], resistance["static"], resistance["viscous"]
+        joint["free"] = joint["braked"] = resistance
         freedom = bounds[int(joint["rate"])]
         watched = scenario.limits == "stop" and freedom.lower < freedom.upper
         joint["lower"], joint["upper"] = (freedom.lower, freedom.upper) if watched else (-np.inf, np.inf)

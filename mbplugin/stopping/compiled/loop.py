@@ -17,6 +17,7 @@ from numba import types
 from scipy.integrate import RK45
 
 from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
+from mbplugin.dynamics.kernels.resistance import RESISTANCE
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.steppers.evaluate import EVALUATE, FORWARD_DYNAMICS, Evaluate
 from mbplugin.simulation.steppers.kernel_state import (
@@ -27,15 +28,15 @@ from mbplugin.simulation.steppers.kernel_state import (
     struct_pointer,
 )
 
-#: One resistance in a stop. ``base`` and ``brake`` parts: sliding, static, viscous. ``power_off``: when its
-#: drive gives up; ``engagement_time``: when its brake grips, s. ``direction``: the sense of its motion when
-#: braking starts; ``position_at_braking``: the coordinate there; ``max_travel``: the farthest along that
+#: One resistance in a stop, as it is before (``free``) and after (``braked``) its brake grips. ``power_off``:
+#: when its drive gives up; ``engagement_time``: when its brake grips, s. ``direction``: the sense of its
+#: motion when braking starts; ``position_at_braking``: the coordinate there; ``max_travel``: the farthest along that
 #: sense; ``rest``: the last instant at which it moved, s.
 STOPPING = np.dtype(
     [
         ("rate", np.int64),
-        ("base", np.float64, (3,)),
-        ("brake", np.float64, (3,)),
+        ("free", RESISTANCE),
+        ("braked", RESISTANCE),
         ("power_off", np.float64),
         ("engagement_time", np.float64),
         ("lower", np.float64),
@@ -171,7 +172,7 @@ def _keep(
 @kernel
 def _reset(m: KernelState, s: Records, q: Array, qd: Array) -> None:
     for n in range(len(s)):
-        joint, r = s[n], m.resistances[n]
+        joint = s[n]
         joint.controlled, joint.holding = joint.power_off > 0.0, False
         joint.direction, joint.position_at_braking, joint.max_travel, joint.force = (
             0.0,
@@ -180,7 +181,7 @@ def _reset(m: KernelState, s: Records, q: Array, qd: Array) -> None:
             0.0,
         )
         joint.rest = 0.0
-        r.sliding, r.static, r.viscous, r.sense = joint.base[0], joint.base[1], joint.base[2], 0.0
+        m.resistances[n] = joint.free
 
 
 @kernel
@@ -197,13 +198,13 @@ def _switch(s: Records, m: KernelState, t: float, q: Array, qd: Array) -> bool:
     """Let drives give up and brakes grip that are due; return whether any did."""
     changed = False
     for n in range(len(s)):
-        joint, r = s[n], m.resistances[n]
+        joint = s[n]
         if joint.controlled and joint.power_off <= t + 1e-12:
             joint.controlled, changed = False, True
         if joint.direction == 0.0 and joint.engagement_time <= t + 1e-12:
-            r.sliding = joint.base[0] + joint.brake[0]
-            r.static = joint.base[1] + joint.brake[1]
-            r.viscous = joint.base[2] + joint.brake[2]
+            sense = m.resistances[n].sense
+            m.resistances[n] = joint.braked
+            m.resistances[n].sense = sense
             v = qd[joint.rate]
             # 2 stands for at rest: it has no sense to come back from
             joint.direction = 2.0 if abs(v) <= _AT_REST else (1.0 if v > 0.0 else -1.0)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from mbplugin.constraints.reduction.blocks import find_blocks
+from mbplugin.model.brake_law import BrakeLaw, depends_on_rate, rate_force
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.trajectory.trajectory import Trajectory
@@ -18,7 +20,7 @@ from mbplugin.stopping.scenario.scenario import Scenario
 _RESTS = 1e-5
 #: While the other joints of its loop are faster than this, rad/s or m/s, a joint turns at a dead centre.
 _TURNS = 1e-3
-#: Nodes between two samples for the work of viscous brakes.
+#: Nodes between two samples for the work of brakes whose force depends on the rate.
 _NODES = 6
 
 
@@ -35,9 +37,8 @@ def joint_stops(scenario: Scenario, motion: Trajectory) -> tuple[JointStop, ...]
     """Return how the joints with a brake stop; those that close a loop have no coordinate and no entry."""
     engagement_time = grip_times(scenario)
     brakes = [brake for brake in scenario.brakes if scenario.rate_of(brake.joint) >= 0]
-    squares = _squares(
-        motion, [brake.joint for brake in brakes if brake.viscous and brake.joint in engagement_time]
-    )
+    acting = [brake for brake in brakes if brake.joint in engagement_time]
+    works = _rate_works(motion, {b.joint: b.law for b in acting if depends_on_rate(b.law)})
     none = np.zeros(max(len(motion.time) - 1, 0))
     out = []
     for brake in brakes:
@@ -45,7 +46,7 @@ def joint_stops(scenario: Scenario, motion: Trajectory) -> tuple[JointStop, ...]
         others, reaction = _others_in_loops(motion, joint), reaction_time(scenario, brake)
         energy = 0.0
         if joint in engagement_time:
-            energy = brake_energy(brake, course, squares.get(joint, none), engagement_time[joint])
+            energy = brake_energy(brake, course, works.get(joint, none), engagement_time[joint])
         out.append(_stop(brake, course, others, reaction, energy))
     return tuple(out)
 
@@ -119,31 +120,31 @@ def _back(course: JointHistory, others: Array, k: int) -> float:
     return float(way.max() - way[-1])
 
 
-def brake_energy(brake: JointBrake, course: JointHistory, squares: Array, engagement_time: float) -> float:
-    """Return the work that a brake takes up, J: ∫ |τ q̇| dt, dry part and viscous part.
+def brake_energy(brake: JointBrake, course: JointHistory, works: Array, engagement_time: float) -> float:
+    """Return the work that a brake takes up, J: ∫ |τ q̇| dt, the dry part and that which depends on the rate.
 
     The dry part is exact, since a sample stands wherever the rate changes its sign.
 
     Parameters
     ----------
-    squares : (T - 1,) array
-        ∫ q̇² dt from each sample to the next, rad²/s or m²/s.
+    works : (T - 1,) array
+        Of the part that depends on the rate, from each sample to the next, J.
     """
     k = sample_at(course.time, engagement_time)
-    return float(brake.torque * np.abs(np.diff(course.q[k:])).sum() + brake.viscous * squares[k:].sum())
+    return float(brake.law.sliding * np.abs(np.diff(course.q[k:])).sum() + works[k:].sum())
 
 
-def _squares(motion: Trajectory, joints: list[str]) -> dict[str, Array]:
-    """Return ∫ q̇² dt (T - 1,) from sample to sample for some joints, by Gauss' quadrature."""
-    if not joints:
+def _rate_works(motion: Trajectory, laws: Mapping[str, BrakeLaw]) -> dict[str, Array]:
+    """Return the work of what depends on the rate (T - 1,), J, by joint; by Gauss' quadrature."""
+    if not laws:
         return {}
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     h = np.diff(motion.time)
     at = motion.time[:-1, None] + 0.5 * h[:, None] * (1.0 + nodes)
     dense = motion.resample(at[h > 0].ravel())
     out = {}
-    for joint in joints:
+    for joint, law in laws.items():
         rates = course_of(dense, joint).qd.reshape(-1, _NODES)
         out[joint] = np.zeros(len(h))
-        out[joint][h > 0] = 0.5 * h[h > 0] * (rates**2 @ weights)
+        out[joint][h > 0] = 0.5 * h[h > 0] * ((rate_force(law, rates) * rates) @ weights)
     return out

@@ -11,12 +11,10 @@ from mbplugin.model.mechanism.body import WORLD
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.stopping.outcome.peak_instants import peak_instants
 
 if TYPE_CHECKING:
     from mbplugin.stopping.outcome.values import StopReport
-
-#: Instants looked at besides the samples of the motion: about so many, and in each interval at most.
-_BETWEEN, _MOST = 240, 24
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ def peak_wrenches(report: StopReport) -> tuple[PeakWrench, ...]:
     """Return the peaks of all pairs: the base, the joints in the order of the file, the flange."""
     motion = report.trajectory
     mech = motion.mechanism
-    dense = motion.resample(_instants(motion.time))
+    dense = motion.resample(peak_instants(motion))
     carrier = mech.tree.joint_of_body[report.tool.body].pair
     found = []
     for pair in mech.pairs:
@@ -106,15 +104,6 @@ def peak_wrenches(report: StopReport) -> tuple[PeakWrench, ...]:
         found.append(_peak(pair, role, dense))
     order = ("base", "joint", "flange")
     return tuple(sorted(found, key=lambda one: order.index(one.role)))
-
-
-def _instants(time: Array) -> Array:
-    """Return all samples' times, s, and some between: more where there are few intervals, however short."""
-    starts, lengths = time[:-1], np.diff(time)
-    starts, lengths = starts[lengths > 0], lengths[lengths > 0]
-    count = min(max(_BETWEEN // max(len(starts), 1), 1), _MOST)
-    between = starts[:, None] + lengths[:, None] * (np.arange(1, count + 1) / (count + 1))
-    return np.asarray(np.sort(np.concatenate((time, between.ravel()))))
 
 
 def _peak(pair: Pair, role: str, motion: Trajectory) -> PeakWrench:

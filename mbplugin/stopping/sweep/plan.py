@@ -159,11 +159,10 @@ def _told(spring: Spring | JointSpring) -> list[object]:
 
 
 def _varied(brake: JointBrake, torque: float, delay: float) -> JointBrake:
-    """Return a brake with its dry parts and its delays multiplied."""
+    """Return a brake with its torques and its delays multiplied."""
     return replace(
         brake,
-        torque=torque * brake.torque,
-        static=torque * brake.static,
+        law=brake.law.scaled(torque),
         delay=delay * brake.delay,
         engagement=delay * brake.engagement,
     )

@@ -1,0 +1,158 @@
+"""The law of a brake: what is stated of it, and its force against the rate of a joint.
+
+This is the only place that knows the parts of a law. The records of the kernels, the options, the documents
+and their schemas, and the commands of a stopping table take them from the fields below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+from itertools import groupby
+from math import isfinite
+from typing import Any
+
+
+def _stated(default: float | None, unit: str) -> Any:
+    return field(default=default, metadata={"unit": unit})
+
+
+def _part(key: str, text: str) -> Any:
+    return field(default=0.0, metadata={"key": key, "text": text})
+
+
+@dataclass(frozen=True)
+class Brake:
+    """A brake as a scene, a call or an option states it.
+
+    Parameters
+    ----------
+    joint : str
+    torque, static_torque : float, optional
+        Dry part while it slides, and the most it holds at rest, N·m or N.
+    viscous : float
+        N·m·s/rad or N·s/m.
+    delay, engagement : float
+        From the signal until the drive is without power, and from there until the brake grips, s.
+    wear : float
+        Factor of the dry parts.
+    """
+
+    joint: str
+    torque: float | None = _stated(None, "N·m, N")
+    static_torque: float | None = _stated(None, "N·m, N")
+    viscous: float = _stated(0.0, "N·m·s/rad")
+    delay: float = _stated(0.0, "s")
+    engagement: float = _stated(0.0, "s")
+    wear: float = _stated(1.0, "")
+
+    def law(self, effort: float) -> BrakeLaw:
+        """Return its law; ``effort`` (N·m or N) stands for a torque that is not stated."""
+        torque = self.wear * (effort if self.torque is None else self.torque)
+        static = torque if self.static_torque is None else self.wear * self.static_torque
+        return BrakeLaw(torque, static, self.viscous)
+
+
+@dataclass(frozen=True)
+class BrakeLaw:
+    """What resists the rate of a freedom: a brake, or the friction and the damping of the joint itself.
+
+    The force is the dry part, against the sense of the motion, and a part that depends on the rate; see
+    :func:`rate_force`. At rest only the dry part holds.
+
+    Parameters
+    ----------
+    sliding, static : float
+        Dry part while it slides, and the most it holds at rest, N·m or N.
+    viscous : float
+        N·m·s/rad or N·s/m.
+    """
+
+    sliding: float = _part("torque", "N·m, N; wear included")
+    static: float = _part("static", "")
+    viscous: float = _part("viscous", "N·m·s/rad, N·s/m")
+
+    def __add__(self, other: BrakeLaw) -> BrakeLaw:
+        """Return the law of both together on one freedom."""
+        return BrakeLaw(*(getattr(self, name) + getattr(other, name) for name in PARTS))
+
+    def scaled(self, factor: float) -> BrakeLaw:
+        """Return the law of a brake whose torques are larger by a factor; the viscous part is the same."""
+        return replace(self, sliding=factor * self.sliding, static=factor * self.static)
+
+    @property
+    def without_dry_part(self) -> BrakeLaw:
+        """What depends on the rate."""
+        return replace(self, sliding=0.0, static=0.0)
+
+    @property
+    def without_linear_part(self) -> BrakeLaw:
+        """What neither a motor with a largest torque nor a damper does."""
+        return replace(self.without_dry_part, viscous=0.0)
+
+    @property
+    def peak_rates(self) -> tuple[float, ...]:
+        """Rates from 0 on at which the part that depends on the rate is largest, rad/s or m/s."""
+        return ()
+
+    def document(self) -> dict[str, float]:
+        """Return the parts by their keys in JSON."""
+        return {part.metadata["key"]: getattr(self, part.name) for part in fields(self)}
+
+
+#: The names of the parts of a law, in the order of the records of the kernels.
+PARTS = tuple(part.name for part in fields(BrakeLaw))
+
+
+def rate_force(law: Any, rate: Any) -> Any:
+    """Return the part of a law that depends on the rate, against the rate, N·m or N; it is compiled too.
+
+    Parameters
+    ----------
+    law : BrakeLaw, or a record with its parts
+    rate : float or array
+        rad/s or m/s.
+    """
+    return law.viscous * rate
+
+
+def depends_on_rate(law: Any) -> bool:
+    """Return whether a law has a part that depends on the rate; it is compiled too."""
+    return bool(law.viscous != 0.0)
+
+
+def bad_number(brake: Brake) -> tuple[str, str] | None:
+    """Return the key of a number that no brake can have, and what is expected; None where there is none."""
+    for part in fields(Brake):
+        value = getattr(brake, part.name)
+        if part.name != "joint" and value is not None and not (isfinite(value) and value >= 0):
+            return part.name, "a number that is not negative"
+    return None
+
+
+def contradiction(brake: Brake, effort: float, unit: str) -> tuple[str, str, str] | None:
+    """Return a key that contradicts the others, a clause on the brake, and what is expected; else None.
+
+    Parameters
+    ----------
+    effort : float
+        Stands for a torque that is not stated, N·m or N; infinite where there is none.
+    unit : "N·m" or "N"
+    """
+    torque, static = effort if brake.torque is None else brake.torque, brake.static_torque
+    if static is not None and isfinite(torque) and static < torque:
+        clause = f"holds {static:g} {unit} and slides with {torque:g} {unit}"
+        return "static_torque", clause, "static_torque not below torque"
+    return None
+
+
+def stated_keys() -> str:
+    """Return what can be stated of a brake, with units, for the help of an option."""
+    return ", ".join(_grouped())
+
+
+def _grouped() -> Iterator[str]:
+    stated = [part for part in fields(Brake) if part.name != "joint"]
+    for unit, parts in groupby(stated, lambda part: str(part.metadata["unit"])):
+        names = ", ".join(part.name for part in parts)
+        yield f"{names} ({unit})" if unit else names
