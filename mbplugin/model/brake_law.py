@@ -95,9 +95,10 @@ class BrakeLaw:
         """Rates from 0 on at which the part that depends on the rate is largest, rad/s or m/s."""
         return ()
 
-    def document(self) -> dict[str, float]:
-        """Return the parts by their keys in JSON."""
-        return {part.metadata["key"]: getattr(self, part.name) for part in fields(self)}
+    def document(self) -> dict[str, float | None]:
+        """Return the parts by their keys in JSON; null stands for what is infinite."""
+        values = {part.metadata["key"]: getattr(self, part.name) for part in fields(self)}
+        return {key: value if isfinite(value) else None for key, value in values.items()}
 
 
 #: The names of the parts of a law, in the order of the records of the kernels.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from math import inf
 
 from mbplugin.model.brake_law import BrakeLaw
 from mbplugin.report.documents import schema as s
@@ -195,10 +196,11 @@ def _event() -> s.Schema:
 
 
 def _brake() -> s.Schema:
-    law = {
-        part.metadata["key"]: s._described(s._SIZE, text) if (text := part.metadata["text"]) else s._SIZE
-        for part in fields(BrakeLaw)
-    }
+    law = {}
+    for part in fields(BrakeLaw):
+        size = s._or_null(s._SIZE) if part.default == inf else s._SIZE
+        text = part.metadata["text"]
+        law[part.metadata["key"]] = s._described(size, text) if text else size
     return s._object(
         joint=s._TEXT,
         freedom=s._TEXT,
