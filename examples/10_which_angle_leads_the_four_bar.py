@@ -15,10 +15,10 @@ import numpy as np
 
 import mbplugin as mb
 from mbplugin.constraints.assembly import assemble
-from mbplugin.dynamics.formulations.criterion import projective_criterion
-from mbplugin.dynamics.formulations.cuts import rank_cuts
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.dynamics.redundancy.eliminate import eliminate
+from mbplugin.studies.loop_cuts import rank_cuts
+from mbplugin.studies.projective_criterion import projective_criterion
 
 try:
     import matplotlib

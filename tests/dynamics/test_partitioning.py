@@ -10,19 +10,15 @@ import pytest
 from linkage import LENGTHS, Linkage
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.formulations import solve
-from mbplugin.dynamics.formulations.criterion import (
-    best_coordinates,
-    complementary_criterion,
-    projective_criterion,
-    tangents,
-)
+from mbplugin.dynamics.formulations.criterion import best_coordinates, tangents
 from mbplugin.dynamics.formulations.partition import partition
 from mbplugin.dynamics.formulations.partitioning import independent_coordinates, partitioning
 from mbplugin.dynamics.formulations.voronets import pivoted_coordinates
-from mbplugin.dynamics.pair_forces import SCHEMES, pair_forces
 from mbplugin.dynamics.redundancy.eliminate import eliminate
 from mbplugin.errors import BadUsage
 from mbplugin.model.spatial import Array
+from mbplugin.studies.pair_forces import SCHEMES, pair_forces
+from mbplugin.studies.projective_criterion import complementary_criterion, projective_criterion
 
 #: Links alike, and a coupler that is as heavy as a flywheel.
 ALIKE, HEAVY_COUPLER = Linkage((1.0, 2.0, 2.0)), Linkage((1.0, 40.0, 2.0))

@@ -22,4 +22,5 @@ ORDER = (
     ("api", ""),
     ("testing",),
     ("pytest_plugin", "cli", "__main__"),
+    ("studies",),
 )

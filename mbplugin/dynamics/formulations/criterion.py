@@ -17,24 +17,6 @@ from mbplugin.dynamics.redundancy.independent import Independent
 from mbplugin.model.spatial import AnyArray, Array
 
 
-def projective_criterion(equations: Equations, constraints: Independent) -> Array:
-    """Return cos²αᵢ = kᵢᵀ M_d⁻¹ kᵢ / (M⁻¹)ᵢᵢ of all coordinates, (n,) (blajer1994 (23a)).
-
-    kᵢ is column i of D = Hᵀ and M_d = D M Dᵀ; the result does not depend on which H was taken.
-    """
-    return np.asarray((tangents(equations, constraints) ** 2).sum(axis=0))
-
-
-def complementary_criterion(equations: Equations, constraints: Independent) -> Array:
-    """Return cos²βᵢ = kᵢᵀ M_c⁻¹ kᵢ / (M⁻¹)ᵢᵢ of all coordinates, (n,) (blajer1994 (23b)).
-
-    kᵢ is column i of C M⁻¹ and M_c = C M⁻¹Cᵀ. It is 1 − (23a), by another way.
-    """
-    effect = equations.solve_M(constraints.C.T)
-    along = np.linalg.solve(constraints.C @ effect, effect.T)
-    return np.asarray(np.einsum("ir,ri->i", effect, along) / _inverse_diagonal(equations))
-
-
 def tangents(equations: Equations, constraints: Independent) -> Array:
     """Return the projections (k, n) of the unit vectors kᵢ/|kᵢ| on the motions that are allowed.
 
@@ -44,7 +26,7 @@ def tangents(equations: Equations, constraints: Independent) -> Array:
     H = partition(constraints, pivoted_coordinates(equations, constraints)).H
     lower = np.asarray(np.linalg.cholesky(H.T @ equations.M @ H), dtype=float)
     projected = solve_triangular(lower, H.T, lower=True)
-    return np.asarray(projected / np.sqrt(_inverse_diagonal(equations)))
+    return np.asarray(projected / np.sqrt(inverse_diagonal(equations)))
 
 
 def independence(projections: Array, chosen: AnyArray) -> float:
@@ -66,5 +48,6 @@ def best_coordinates(projections: Array) -> AnyArray:
     return np.sort(pivot_order(projections)[: len(projections)])
 
 
-def _inverse_diagonal(equations: Equations) -> Array:
+def inverse_diagonal(equations: Equations) -> Array:
+    """Return the diagonal (n,) of M⁻¹."""
     return np.asarray(np.diagonal(equations.solve_M(np.eye(len(equations.M)))))

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from linkage import Linkage
-from mbplugin.dynamics.formulations.criterion import projective_criterion
-from mbplugin.dynamics.formulations.cuts import Cut, loop_pairs, rank_cuts
 from mbplugin.dynamics.formulations.partition import partition
 from mbplugin.dynamics.formulations.partitioning import independent_coordinates
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.dynamics.redundancy.eliminate import eliminate
 from mbplugin.model.spatial import Array
+from mbplugin.studies.loop_cuts import Cut, loop_pairs, rank_cuts
+from mbplugin.studies.projective_criterion import projective_criterion
 from models import coupled_four_bars
 
 UNLIKE = Linkage((1.0, 3.0, 9.0), gravity=9.81)

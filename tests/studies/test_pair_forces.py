@@ -12,11 +12,11 @@ from mbplugin.constraints.rows.joint_frames import joint_frames
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.formulations import solve
-from mbplugin.dynamics.pair_forces import SCHEMES, pair_forces
 from mbplugin.errors import BadUsage, UnknownName
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import Array, shift_rows
+from mbplugin.studies.pair_forces import SCHEMES, pair_forces
 from places import ORACLES
 from states import random_states
 

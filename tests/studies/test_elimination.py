@@ -9,7 +9,7 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.errors import BadUsage, UnknownName
-from mbplugin.joint_reactions.elimination import Variants, admissible_sets, elimination_variants
+from mbplugin.studies.elimination import Variants, admissible_sets, elimination_variants
 from models import four_bar
 from places import ASSETS
 
