@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.acting import LoadOption, parse_load
+from mbplugin.cli.shared.acting import (
+    DampingOption,
+    FrictionOption,
+    LoadOption,
+    TorqueOption,
+    parse_load,
+)
 from mbplugin.cli.shared.braking import (
     BrakeOption,
     LockOption,
     StopPayloadOption,
-    StopQdOption,
     parse_brake,
     parse_lock,
     parse_payloads,
 )
-from mbplugin.cli.shared.output import emit, refuse_overwriting
+from mbplugin.cli.shared.model import read_scene
+from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines
 from mbplugin.cli.shared.progress import count_bar
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
@@ -28,21 +33,14 @@ if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement
     from mbplugin.model.scene import Scene
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
 Duration = Annotated[
     float | None,
     typer.Option(metavar="S", help="Duration, s; default 0.5, longer if a lock acts later."),
-]
-Torque = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME=VALUE,…", help="Constant forces on joint rates (N·m, N)."),
 ]
 Signal = Annotated[float | None, typer.Option(metavar="S", help="Time of the brake signal, s.")]
 Stop = Annotated[
     int | None, typer.Option(metavar="CATEGORY", help="Compare a stop of this category instead: 0, 1 or 2.")
 ]
-Damping = Annotated[bool, typer.Option("--damping/--no-damping", help="The file's joint damping.")]
-Friction = Annotated[bool, typer.Option("--friction/--no-friction", help="The file's dry friction.")]
 Against = Annotated[
     Path | None, typer.Option(metavar="URDF", help="PyBullet's model; default: the scene's own URDF.")
 ]
@@ -54,9 +52,6 @@ MaxSeconds = Annotated[
     float,
     typer.Option("--max-seconds", metavar="S", help="Time limit, s, for our motion and for PyBullet's."),
 ]
-Snap = Annotated[
-    bool, typer.Option("--snap-angles", help="Read rounded angles such as 1.57075 as fractions of π.")
-]
 Picture = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Also draw the errors and both motions, .png, .svg or .pdf."),
@@ -64,24 +59,24 @@ Picture = Annotated[
 
 
 def crosscheck_command(
-    file: File,
+    file: opt.FileArgument,
     duration: Duration = None,
     q: opt.QOption = None,
-    qd: StopQdOption = None,
+    qd: opt.QdOption = None,
     lock: LockOption = None,
     brake: BrakeOption = None,
     signal: Signal = None,
     stop: Stop = None,
     load: LoadOption = None,
     payload: StopPayloadOption = None,
-    torque: Torque = None,
-    damping: Damping = True,
-    friction: Friction = True,
+    torque: TorqueOption = None,
+    damping: DampingOption = True,
+    friction: FrictionOption = True,
     against: Against = None,
     step: Step = None,
     iterations: Iterations = 500,
     max_seconds: MaxSeconds = opt.MAX_SECONDS,
-    snap_angles: Snap = False,
+    snap_angles: opt.SnapAnglesOption = False,
     picture: Picture = None,
     base: opt.BaseOption = None,
     output_format: opt.PageFormatOption = opt.PageFormat.text,
@@ -94,28 +89,10 @@ def crosscheck_command(
     Exit code: 0 if it agrees, 1 if it does not or the motions are not comparable, 2 for unusable input or
     wrong usage.
     """
-    from mbplugin import readers
-
     _require_files(picture, output)
     if stop is not None and (duration or lock or torque or signal is not None):
         raise BadUsage("--stop was given with --duration, --lock, --torque or --signal", expected="it alone")
-    name, text = opt.read_source(file)
-    scene = readers.load(
-        name,
-        text=text,
-        package_dirs=tuple(package_dir or ()),
-        base=base.value if base else None,
-        snap_angles=snap_angles,
-        xacro_unsafe=xacro_unsafe,
-    )
-    refuse_overwriting(
-        (
-            output,
-            picture,
-        ),
-        file,
-        scene,
-    )
+    scene = read_scene(file, (output, picture), base, package_dir, xacro_unsafe, snap_angles=snap_angles)
     brakes = [parse_brake(value) for value in brake or ()]
     loads = [parse_load(value) for value in load or ()]
     payloads = parse_payloads(payload)
@@ -183,22 +160,14 @@ def _report(
     found: Agreement, scene: Scene, file: str, output_format: opt.PageFormat, output: Path | None
 ) -> None:
     if output_format is opt.PageFormat.html:
-        from mbplugin.report.html import html_page
         from mbplugin.report.html.chapters import agreement_chapter
 
-        emit(html_page(agreement_chapter(scene, found)), output)
-        return
-    if output_format is opt.PageFormat.json:
+        emit_chapter(agreement_chapter(scene, found), output)
+    elif output_format is opt.PageFormat.json:
         from mbplugin.report.documents.crosscheck_json import crosscheck_document
-        from mbplugin.report.documents.json import dumps
 
-        emit(dumps(crosscheck_document(found, file, scene.files)), output)
-        return
-    from mbplugin.report.text.crosscheck import crosscheck_lines
-    from mbplugin.report.text.layout import plain_text, print_lines, terminal_width
-
-    name = scene.mechanism.name
-    if output is None and opt.on_terminal(sys.stdout):
-        print_lines(crosscheck_lines(found, name, terminal_width()))
+        emit_document(crosscheck_document(found, file, scene.files), output)
     else:
-        emit(plain_text(crosscheck_lines(found, name)), output)
+        from mbplugin.report.text.crosscheck import crosscheck_lines
+
+        emit_lines(lambda width: crosscheck_lines(found, scene.mechanism.name, width), output)

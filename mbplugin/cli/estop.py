@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,13 +12,15 @@ from mbplugin.cli.shared.acting import LoadOption, parse_load
 from mbplugin.cli.shared.braking import (
     BrakeOption,
     DecelerationOption,
+    StopDurationOption,
+    StopLimitsOption,
     StopPayloadOption,
-    StopQdOption,
     ToolOption,
     parse_brake,
     parse_payloads,
 )
-from mbplugin.cli.shared.output import emit, refuse_overwriting
+from mbplugin.cli.shared.model import read_scene
+from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines
 from mbplugin.cli.shared.progress import time_bar
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
@@ -27,7 +28,6 @@ from mbplugin.files import require_folder
 if TYPE_CHECKING:
     from mbplugin.stopping.scenario.start import Start
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
 Category = Annotated[
     int, typer.Option(help="0: power-off; 1: controlled stop, then power-off; 2: controlled stop.")
 ]
@@ -43,14 +43,12 @@ To = Annotated[
     typer.Option("--to", metavar="NAME=VALUE,…", help="Start during a move from --q to this pose."),
 ]
 At = Annotated[float, typer.Option(metavar="S", help="Time of the stop signal in that motion, s.")]
-Limits = Annotated[str, typer.Option(help="At a joint limit: stop or ignore.")]
-Duration = Annotated[float, typer.Option(metavar="S", help="Longest time to rest, s.")]
 
 
 def estop_command(
-    file: File,
+    file: opt.FileArgument,
     q: opt.QOption = None,
-    qd: StopQdOption = None,
+    qd: opt.QdOption = None,
     category: Category = 0,
     payload: StopPayloadOption = None,
     payload_share: PayloadShare = 1.0,
@@ -61,8 +59,8 @@ def estop_command(
     to: To = None,
     at: At = 0.0,
     tool: ToolOption = None,
-    limits: Limits = "stop",
-    duration: Duration = 10.0,
+    limits: StopLimitsOption = "stop",
+    duration: StopDurationOption = 10.0,
     max_seconds: opt.MaxSecondsOption = opt.MAX_SECONDS,
     base: opt.BaseOption = None,
     output_format: opt.PageFormatOption = opt.PageFormat.text,
@@ -74,18 +72,8 @@ def estop_command(
 
     Exit code: 0 for every outcome, 2 for unusable input or wrong usage.
     """
-    from mbplugin import readers
-
     require_folder(output)
-    name, text = opt.read_source(file)
-    scene = readers.load(
-        name,
-        text=text,
-        package_dirs=tuple(package_dir or ()),
-        base=base.value if base else None,
-        xacro_unsafe=xacro_unsafe,
-    )
-    refuse_overwriting((output,), file, scene, also=(trajectory,))
+    scene = read_scene(file, (output,), base, package_dir, xacro_unsafe, also=(trajectory,))
     from mbplugin.stopping.run import estop
 
     with time_bar() as progress:
@@ -107,24 +95,17 @@ def estop_command(
             progress=progress,
         )
     if output_format is opt.PageFormat.html:
-        from mbplugin.report.html import html_page
         from mbplugin.report.html.chapters import stop_chapter
 
-        emit(html_page(stop_chapter(scene, report)), output)
-        return
-    if output_format is opt.PageFormat.json:
+        emit_chapter(stop_chapter(scene, report), output)
+    elif output_format is opt.PageFormat.json:
         from mbplugin.report.documents.estop_json import estop_document
-        from mbplugin.report.documents.json import dumps
 
-        emit(dumps(estop_document(report, file, scene.files)), output)
-        return
-    from mbplugin.report.text.estop import estop_lines
-    from mbplugin.report.text.layout import plain_text, print_lines, terminal_width
-
-    if output is None and opt.on_terminal(sys.stdout):
-        print_lines(estop_lines(report, terminal_width()))
+        emit_document(estop_document(report, file, scene.files), output)
     else:
-        emit(plain_text(estop_lines(report)), output)
+        from mbplugin.report.text.estop import estop_lines
+
+        emit_lines(lambda width: estop_lines(report, width), output)
 
 
 def _start(trajectory: Path | None, to: list[str] | None, q: list[str] | None, at: float) -> Start | None:

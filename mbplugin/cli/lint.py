@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.output import complain, emit, refuse_overwriting
+from mbplugin.cli.shared.output import complain, emit, emit_lines, refuse_overwriting
 from mbplugin.processes.supervised import RULE_SECONDS, set_rule_seconds
 from mbplugin.report.ci.formats import rendered
 
@@ -57,10 +57,6 @@ Files = Annotated[
         help="URDF, SDF, MJCF or scene files, folders of them, patterns; - reads stdin.",
     ),
 ]
-Tolerance = Annotated[float | None, typer.Option(help="Relative rank tolerance; default 1e-4.")]
-SnapAngles = Annotated[
-    bool, typer.Option("--snap-angles", help="Read rounded angles such as 1.57075 as fractions of π.")
-]
 Samples = Annotated[
     int | None, typer.Option(help="Poses sampled to distinguish redundancy from a singular pose; default 8.")
 ]
@@ -104,8 +100,8 @@ def lint_command(
     q: opt.QOption = None,
     base: opt.BaseOption = None,
     planar: opt.PlanarOption = None,
-    tolerance: Tolerance = None,
-    snap_angles: SnapAngles = False,
+    tolerance: opt.ToleranceOption = None,
+    snap_angles: opt.SnapAnglesOption = False,
     samples: Samples = None,
     method: MethodOption = Method.qr,
     explain_dca: ExplainDca = False,
@@ -216,10 +212,9 @@ def _with_progress(reports: Iterable[Report], number: int) -> Iterable[Report]:
 
 def _write(reports: Sequence[Report], output_format: Format, output: Path | None, explain_dca: bool) -> None:
     if output_format is Format.text and output is None and opt.on_terminal(sys.stdout):
-        from mbplugin.report.text.layout import print_lines, terminal_width
         from mbplugin.report.text.lint import lint_lines
 
-        print_lines(lint_lines(reports, terminal_width(), explain_dca))
+        emit_lines(lambda width: lint_lines(reports, width, explain_dca))
         return
     emit(rendered(output_format.value, reports, explain_dca), output)
     # who reads a file or a pipe still learns why there is no verdict

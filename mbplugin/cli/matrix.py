@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.output import emit, refuse_overwriting
+from mbplugin.cli.shared.model import read_scene
+from mbplugin.cli.shared.output import emit, emit_document
 from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
 
 if TYPE_CHECKING:
     from mbplugin.constraints.matrix import ConstraintMatrix
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
 Save = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Also save the matrix, .npz (arrays) or .csv (labelled).")
 ]
 
 
 def matrix_command(
-    file: File,
+    file: opt.FileArgument,
     q: opt.QOption = None,
     base: opt.BaseOption = None,
     planar: opt.PlanarOption = None,
@@ -33,37 +33,20 @@ def matrix_command(
     xacro_unsafe: opt.XacroUnsafeOption = False,
 ) -> None:
     """Print the constraint rows  C v + b = 0  in absolute coordinates; loops are not closed first."""
-    from mbplugin import readers
     from mbplugin.api import constraint_matrix
 
-    name, text = opt.read_source(file)
-    scene = readers.load(
-        name,
-        text=text,
-        package_dirs=tuple(package_dir or ()),
-        base=base.value if base else None,
-        xacro_unsafe=xacro_unsafe,
-    )
-    refuse_overwriting(
-        (
-            output,
-            save,
-        ),
-        file,
-        scene,
-    )
+    scene = read_scene(file, (output, save), base, package_dir, xacro_unsafe)
     matrix = constraint_matrix(scene, opt.parse_q(q), planar=planar.value if planar else None)
+    if save is not None:
+        _save(matrix, save)
     if output_format is opt.Format.json:
-        from mbplugin.report.documents.json import dumps, matrix_document
+        from mbplugin.report.documents.json import matrix_document
 
-        written = dumps(matrix_document(matrix, scene.files))
+        emit_document(matrix_document(matrix, scene.files), output)
     else:
         from mbplugin.report.text.matrix import matrix_text
 
-        written = matrix_text(matrix)
-    if save is not None:
-        _save(matrix, save)
-    emit(written, output)
+        emit(matrix_text(matrix), output)
 
 
 def _save(matrix: ConstraintMatrix, path: Path) -> None:

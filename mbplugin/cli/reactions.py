@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from enum import Enum
 from typing import Annotated
 
@@ -10,7 +9,8 @@ import typer
 
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.acting import LoadOption, PayloadOption, parse_load, parse_payload
-from mbplugin.cli.shared.output import emit, refuse_overwriting
+from mbplugin.cli.shared.model import read_scene
+from mbplugin.cli.shared.output import emit_document, emit_lines
 
 
 class Material(str, Enum):
@@ -27,10 +27,6 @@ class Axes(str, Enum):
     world = "world"
 
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
-Qd = Annotated[
-    list[str] | None, typer.Option("--qd", metavar="NAME=VALUE,…", help="Joint rates (rad/s, m/s).")
-]
 Qdd = Annotated[
     list[str] | None,
     typer.Option("--qdd", metavar="NAME=VALUE,…", help="Joint accelerations (rad/s², m/s²)."),
@@ -53,13 +49,12 @@ EstimateOption = Annotated[
 AxesOption = Annotated[Axes, typer.Option(help="Axes of the printed wrenches: joint frame or world.")]
 FramesOption = Annotated[bool, typer.Option("--frames", help="Print the pose of every joint frame.")]
 MaterialOption = Annotated[Material, typer.Option(help="The material of estimated sections.")]
-Tolerance = Annotated[float | None, typer.Option(help="Relative rank tolerance; default 1e-4.")]
 
 
 def reactions_command(
-    file: File,
+    file: opt.FileArgument,
     q: opt.QOption = None,
-    qd: Qd = None,
+    qd: opt.QdOption = None,
     qdd: Qdd = None,
     load: LoadOption = None,
     payload: PayloadOption = None,
@@ -71,7 +66,7 @@ def reactions_command(
     frames: FramesOption = False,
     base: opt.BaseOption = None,
     planar: opt.PlanarOption = None,
-    tolerance: Tolerance = None,
+    tolerance: opt.ToleranceOption = None,
     output_format: opt.FormatOption = opt.Format.text,
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
@@ -83,18 +78,9 @@ def reactions_command(
     predecessor. The JSON has both axes and every frame. The scene states the stiffness. Exit code: 0, or 2
     for unusable input, wrong usage, or a mechanism that moves under the load.
     """
-    from mbplugin import readers
     from mbplugin.joint_reactions.run import reactions
 
-    name, text = opt.read_source(file)
-    scene = readers.load(
-        name,
-        text=text,
-        package_dirs=tuple(package_dir or ()),
-        base=base.value if base else None,
-        xacro_unsafe=xacro_unsafe,
-    )
-    refuse_overwriting((output,), file, scene)
+    scene = read_scene(file, (output,), base, package_dir, xacro_unsafe)
     result = reactions(
         scene,
         opt.parse_q(q),
@@ -110,15 +96,10 @@ def reactions_command(
         planar=planar.value if planar else None,
     )
     if output_format is opt.Format.json:
-        from mbplugin.report.documents.json import dumps
         from mbplugin.report.documents.reactions_json import reactions_document
 
-        emit(dumps(reactions_document(result, file, scene.files)), output)
-        return
-    from mbplugin.report.text.layout import plain_text, print_lines, terminal_width
-    from mbplugin.report.text.reactions import reactions_lines
-
-    if output is None and opt.on_terminal(sys.stdout):
-        print_lines(reactions_lines(result, terminal_width(), axes.value, frames))
+        emit_document(reactions_document(result, file, scene.files), output)
     else:
-        emit(plain_text(reactions_lines(result, axes=axes.value, frames=frames)), output)
+        from mbplugin.report.text.reactions import reactions_lines
+
+        emit_lines(lambda width: reactions_lines(result, width, axes.value, frames), output)

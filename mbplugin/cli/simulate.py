@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.acting import LoadOption, PayloadOption, parse_load, parse_payload
+from mbplugin.cli.shared.acting import (
+    DampingOption,
+    FrictionOption,
+    LoadOption,
+    PayloadOption,
+    TorqueOption,
+    parse_load,
+    parse_payload,
+)
 from mbplugin.cli.shared.braking import BrakeOption, LockOption, parse_brake, parse_lock
-from mbplugin.cli.shared.output import emit, refuse_overwriting
+from mbplugin.cli.shared.model import read_scene
+from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines
 from mbplugin.cli.shared.progress import time_bar
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.files import require_folder
@@ -24,15 +32,7 @@ if TYPE_CHECKING:
 #: Exit code of a motion that was interrupted; what was computed is reported and saved.
 _INTERRUPTED = 130
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
 Duration = Annotated[float, typer.Option(metavar="S", help="Duration, s.")]
-Qd = Annotated[
-    list[str] | None, typer.Option("--qd", metavar="NAME=VALUE,…", help="Joint rates (rad/s, m/s).")
-]
-Torque = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME=VALUE,…", help="Constant forces on joint rates (N·m, N)."),
-]
 Signal = Annotated[
     float | None,
     typer.Option(
@@ -40,8 +40,6 @@ Signal = Annotated[
         help="Time of the brake signal, s: for the brakes of --brake (default 0), else the scene's.",
     ),
 ]
-Damping = Annotated[bool, typer.Option("--damping/--no-damping", help="The file's joint damping.")]
-Friction = Annotated[bool, typer.Option("--friction/--no-friction", help="The file's dry friction.")]
 Limits = Annotated[str, typer.Option(help="At a joint limit: record, stop or ignore.")]
 Integrator = Annotated[str, typer.Option(help=f"{integrator_choices()}.")]
 Step = Annotated[
@@ -68,18 +66,18 @@ Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw all s
 
 
 def simulate_command(
-    file: File,
+    file: opt.FileArgument,
     duration: Duration,
     q: opt.QOption = None,
-    qd: Qd = None,
+    qd: opt.QdOption = None,
     load: LoadOption = None,
     payload: PayloadOption = None,
-    torque: Torque = None,
+    torque: TorqueOption = None,
     lock: LockOption = None,
     brake: BrakeOption = None,
     signal: Signal = None,
-    damping: Damping = True,
-    friction: Friction = True,
+    damping: DampingOption = True,
+    friction: FrictionOption = True,
     limits: Limits = "record",
     integrator: Integrator = DEFAULT_INTEGRATOR,
     step: Step = None,
@@ -106,26 +104,8 @@ def simulate_command(
     every outcome but interrupted (130) and failed (2; results up to that time are reported and saved), 2 for
     unusable input or wrong usage.
     """
-    from mbplugin import readers
-
     _require_files(save, plot, output)
-    name, text = opt.read_source(file)
-    scene = readers.load(
-        name,
-        text=text,
-        package_dirs=tuple(package_dir or ()),
-        base=base.value if base else None,
-        xacro_unsafe=xacro_unsafe,
-    )
-    refuse_overwriting(
-        (
-            output,
-            save,
-            plot,
-        ),
-        file,
-        scene,
-    )
+    scene = read_scene(file, (output, save, plot), base, package_dir, xacro_unsafe)
     pairs = opt.split(reactions)
     _require_pairs(scene, pairs)
     request: dict[str, Any] = {
@@ -182,24 +162,17 @@ def _report(
     output: Path | None,
 ) -> None:
     if output_format is opt.PageFormat.html:
-        from mbplugin.report.html import html_page
         from mbplugin.report.html.chapters import motion_chapter
 
-        emit(html_page(motion_chapter(scene, motion, pairs)), output)
-        return
-    if output_format is opt.PageFormat.json:
-        from mbplugin.report.documents.json import dumps
+        emit_chapter(motion_chapter(scene, motion, pairs), output)
+    elif output_format is opt.PageFormat.json:
         from mbplugin.report.documents.simulate_json import simulate_document
 
-        emit(dumps(simulate_document(motion, request, pairs, file, scene.files)), output)
-        return
-    from mbplugin.report.text.layout import plain_text, print_lines, terminal_width
-    from mbplugin.report.text.simulate import simulate_lines
-
-    if output is None and opt.on_terminal(sys.stdout):
-        print_lines(simulate_lines(motion, pairs, terminal_width()))
+        emit_document(simulate_document(motion, request, pairs, file, scene.files), output)
     else:
-        emit(plain_text(simulate_lines(motion, pairs)), output)
+        from mbplugin.report.text.simulate import simulate_lines
+
+        emit_lines(lambda width: simulate_lines(motion, pairs, width), output)
 
 
 def _require_files(save: Path | None, plot: Path | None, output: Path | None) -> None:

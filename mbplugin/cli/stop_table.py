@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from enum import Enum
 from typing import Annotated
 
@@ -10,7 +9,8 @@ import typer
 
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.braking import BrakeOption, DecelerationOption, ToolOption, parse_brake
-from mbplugin.cli.shared.output import emit, refuse_overwriting
+from mbplugin.cli.shared.model import read_scene
+from mbplugin.cli.shared.output import emit, emit_lines
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 
@@ -24,7 +24,6 @@ class TableFormat(str, Enum):
     html = "html"
 
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
 Axes = Annotated[
     list[str] | None,
     typer.Option("--axes", metavar="NAME,…", help="Joints; default: the first three that are not roll axes."),
@@ -49,7 +48,7 @@ FormatOption = Annotated[TableFormat, typer.Option("--output-format", help="The 
 
 
 def stop_table_command(
-    file: File,
+    file: opt.FileArgument,
     axes: Axes = None,
     payload: PayloadOption = None,
     speed: Speed = None,
@@ -68,18 +67,8 @@ def stop_table_command(
 
     Exit code: 0, or 2 for unusable input or wrong usage.
     """
-    from mbplugin import readers
-
     require_folder(output)
-    name, text = opt.read_source(file)
-    scene = readers.load(
-        name,
-        text=text,
-        package_dirs=tuple(package_dir or ()),
-        base=base.value if base else None,
-        xacro_unsafe=xacro_unsafe,
-    )
-    refuse_overwriting((output,), file, scene)
+    scene = read_scene(file, (output,), base, package_dir, xacro_unsafe)
     from mbplugin.stopping.table.run import stopping_table
 
     table = stopping_table(
@@ -94,14 +83,10 @@ def stop_table_command(
     )
     if output_format is not TableFormat.text:
         emit(table.text(output_format.value), output)
-        return
-    from mbplugin.report.text.layout import plain_text, print_lines, terminal_width
-    from mbplugin.report.text.stop_table import stop_table_lines
-
-    if output is None and opt.on_terminal(sys.stdout):
-        print_lines(stop_table_lines(table, terminal_width(), commands=commands))
     else:
-        emit(plain_text(stop_table_lines(table, commands=commands)), output)
+        from mbplugin.report.text.stop_table import stop_table_lines
+
+        emit_lines(lambda width: stop_table_lines(table, width, commands=commands), output)
 
 
 def _categories(texts: list[str] | None) -> tuple[int, ...]:

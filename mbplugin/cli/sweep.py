@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
@@ -14,13 +13,15 @@ from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.acting import LoadOption, parse_load
 from mbplugin.cli.shared.braking import (
     BrakeOption,
+    StopDurationOption,
+    StopLimitsOption,
     StopPayloadOption,
-    StopQdOption,
     ToolOption,
     parse_brake,
     parse_payloads,
 )
-from mbplugin.cli.shared.output import complain, emit, refuse_overwriting
+from mbplugin.cli.shared.model import read_scene
+from mbplugin.cli.shared.output import complain, emit_document, emit_lines
 from mbplugin.cli.shared.progress import count_bar
 from mbplugin.cli.shared.termination import exit_code_of, termination_interrupts
 from mbplugin.files import require_folder
@@ -43,7 +44,6 @@ class Backend(str, Enum):
     ray = "ray"
 
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
 Out = Annotated[
     Path,
     typer.Option("--out", metavar="FOLDER", help="Folder of the part files; resumes an interrupted sweep."),
@@ -80,17 +80,15 @@ Address = Annotated[
     str | None,
     typer.Option(metavar="HOST:PORT", help="Address of dask's scheduler or of ray; default: this machine."),
 ]
-Limits = Annotated[str, typer.Option(help="At a joint limit: stop or ignore.")]
-Duration = Annotated[float, typer.Option(metavar="S", help="Longest time to rest, s.")]
 
 
 def sweep_command(
-    file: File,
+    file: opt.FileArgument,
     out: Out,
     number: Number,
     seed: Seed = 0,
     q: opt.QOption = None,
-    qd: StopQdOption = None,
+    qd: opt.QdOption = None,
     trajectory: Trajectory = None,
     q_spread: Spread = 0.0,
     speed_range: Speeds = "1,1",
@@ -101,8 +99,8 @@ def sweep_command(
     payload_range: Payloads = "1,1",
     load: LoadOption = None,
     tool: ToolOption = None,
-    limits: Limits = "stop",
-    duration: Duration = 10.0,
+    limits: StopLimitsOption = "stop",
+    duration: StopDurationOption = 10.0,
     backend: BackendOption = Backend.loky,
     jobs: Jobs = -1,
     address: Address = None,
@@ -118,20 +116,11 @@ def sweep_command(
     if interrupted and 143 if terminated (the same command resumes the sweep), 2 for unusable input or wrong
     usage.
     """
-    from mbplugin import readers
     from mbplugin.stopping.sweep.backend import connected, joblib_with
 
     require_folder(output)
     joblib_with(backend.value)
-    name, text = opt.read_source(file)
-    scene = readers.load(
-        name,
-        text=text,
-        package_dirs=tuple(package_dir or ()),
-        base=base.value if base else None,
-        xacro_unsafe=xacro_unsafe,
-    )
-    refuse_overwriting((output,), file, scene, also=(trajectory,))
+    scene = read_scene(file, (output,), base, package_dir, xacro_unsafe, also=(trajectory,))
     from mbplugin.stopping.run import make_scenario
     from mbplugin.stopping.sweep.plan import SweepPlan
     from mbplugin.stopping.sweep.run import sweep
@@ -203,15 +192,10 @@ def _report(
     output: Path | None,
 ) -> None:
     if output_format is opt.Format.json:
-        from mbplugin.report.documents.json import dumps
         from mbplugin.report.documents.sweep_json import sweep_document
 
-        emit(dumps(sweep_document(report, plan, file, scene.files, str(out))), output)
-        return
-    from mbplugin.report.text.layout import plain_text, print_lines, terminal_width
-    from mbplugin.report.text.sweep import sweep_lines
-
-    if output is None and opt.on_terminal(sys.stdout):
-        print_lines(sweep_lines(report, plan, str(out), terminal_width()))
+        emit_document(sweep_document(report, plan, file, scene.files, str(out)), output)
     else:
-        emit(plain_text(sweep_lines(report, plan, str(out))), output)
+        from mbplugin.report.text.sweep import sweep_lines
+
+        emit_lines(lambda width: sweep_lines(report, plan, str(out), width), output)

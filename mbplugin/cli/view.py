@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.braking import StopQdOption
-from mbplugin.cli.shared.output import emit, refuse_overwriting
+from mbplugin.cli.shared.model import read_scene
+from mbplugin.cli.shared.output import emit, emit_document
 from mbplugin.cli.shared.progress import count_bar
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
     from mbplugin.view.recording import Replay
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
 Motion = Annotated[
     Path | None,
     typer.Option(metavar="CSV|NPZ", help="Replay a recorded motion, such as a file of simulate --save."),
@@ -46,15 +45,14 @@ CameraOption = Annotated[
     typer.Option("--camera", metavar="YAW,PITCH,DISTANCE", help="Degrees and m; the distance is optional."),
 ]
 Labels = Annotated[bool, typer.Option("--labels/--no-labels", help="Show names of joints in a picture.")]
-Tolerance = Annotated[float | None, typer.Option(help="Relative rank tolerance; default 1e-4.")]
 
 
 def view_command(
-    file: File,
+    file: opt.FileArgument,
     q: opt.QOption = None,
     motion: Motion = None,
     stop: Stop = False,
-    qd: StopQdOption = None,
+    qd: opt.QdOption = None,
     category: Category = 0,
     speed: Speed = None,
     loop: Loop = True,
@@ -65,7 +63,7 @@ def view_command(
     labels: Labels = True,
     base: opt.BaseOption = None,
     planar: opt.PlanarOption = None,
-    tolerance: Tolerance = None,
+    tolerance: opt.ToleranceOption = None,
     output_format: opt.FormatOption = opt.Format.text,
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
@@ -76,22 +74,13 @@ def view_command(
     Sliders move the robot along its constraint manifold. Exit code: 0, also when the window is closed;
     2 for unusable input, wrong usage, or without a display.
     """
-    from mbplugin import readers
     from mbplugin.view.render.film import check_files
 
     _check(motion, stop, bool(qd), film)
     check_files(picture, film)
     require_folder(output)
     pixels, angles = _size(size), _camera(camera)
-    name, text = opt.read_source(file)
-    scene = readers.load(
-        name,
-        text=text,
-        package_dirs=tuple(package_dir or ()),
-        base=base.value if base else None,
-        xacro_unsafe=xacro_unsafe,
-    )
-    refuse_overwriting((output,), file, scene)
+    scene = read_scene(file, (output,), base, package_dir, xacro_unsafe)
     replayed = _replay(scene, opt.parse_q(q), opt.parse_q(qd, "--qd"), motion, category, speed, stop)
     from mbplugin.view.gui.show import open_or_draw
 
@@ -111,10 +100,9 @@ def view_command(
             progress=progress,
         )
     if output_format is opt.Format.json:
-        from mbplugin.report.documents.json import dumps
         from mbplugin.report.documents.view_json import view_document
 
-        emit(dumps(view_document(viewed, file, scene)), output)
+        emit_document(view_document(viewed, file, scene), output)
     else:
         emit(f"{viewed.sentence}\n", output)
 

@@ -20,9 +20,10 @@ import pytest
 
 import mbplugin as mb
 from command_line import ASSETS, DOOR_1, DOOR_2, FOUR_BAR, ORACLES, ROOT, call
+from mbplugin.phrases import counted, listed
 from mbplugin.report.documents.json import dumps, lint_document, plain, run_document
 from mbplugin.report.documents.schema import schema_of
-from mbplugin.report.text.layout import PLAIN_WIDTH, counted, listed, wrapped
+from mbplugin.report.text.layout import PLAIN_WIDTH, wrapped
 from mbplugin.report.text.lint import lint_text, verdict
 
 MINITAUR = str(ASSETS / "minitaur.scene.toml")

@@ -13,6 +13,7 @@ from mbplugin.analysis.dca.propagation import Decision
 from mbplugin.analysis.dca.result import DcaResult
 from mbplugin.analysis.dca.tools import TOOLS, GroupUniqueness
 from mbplugin.model.spatial import AnyArray
+from mbplugin.phrases import counted
 
 _WIDTH = 100
 #: With more ground joints than these the table keeps to the groups.
@@ -62,7 +63,7 @@ def _assembly(result: DcaResult) -> Iterator[str]:
         )
     for label, bodies, ground in result.model.tree.roots:
         held = f"ground joints {_listed(ground)}" if ground else "no joint to the ground"
-        yield from _text(f"Complete assembly {label}: {_count(len(bodies), 'body', 'bodies')}, {held}")
+        yield from _text(f"Complete assembly {label}: {counted(len(bodies), 'body', 'bodies')}, {held}")
 
 
 def _step_1(result: DcaResult) -> Iterator[str]:
@@ -184,7 +185,7 @@ def _steps_6_to_8(result: DcaResult) -> Iterator[str]:
         yield from _title(f"Step 7, execution {execution}. From the leaves to the root")
         yield from _upwards(result, decided)
     yield from _title("Step 8. Repeat until nothing new is found")
-    yield from _text(f"Step 6 gave something {_count(result.propagation.executions, 'time', 'times')}.")
+    yield from _text(f"Step 6 gave something {counted(result.propagation.executions, 'time', 'times')}.")
 
 
 def _balance(result: DcaResult, decision: Decision) -> str:
@@ -255,10 +256,6 @@ def _nothing(decided: Sequence[Decision]) -> Iterator[str]:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names)
-
-
-def _count(n: int, one: str, many: str) -> str:
-    return f"{n} {one if n == 1 else many}"
 
 
 def _title(text: str) -> Iterator[str]:

@@ -24,6 +24,13 @@ PayloadOption = Annotated[
     ),
 ]
 
+TorqueOption = Annotated[
+    list[str] | None,
+    typer.Option("--torque", metavar="NAME=VALUE,…", help="Constant forces on joint rates (N·m, N)."),
+]
+DampingOption = Annotated[bool, typer.Option("--damping/--no-damping", help="The file's joint damping.")]
+FrictionOption = Annotated[bool, typer.Option("--friction/--no-friction", help="The file's dry friction.")]
+
 
 def parse_load(text: str) -> dict[str, Any]:
     """Return the load that ``--load`` describes."""

@@ -36,8 +36,9 @@ LockOption = Annotated[
         help="A joint, the time of its locking, and the time of its release; repeatable.",
     ),
 ]
-StopQdOption = Annotated[
-    list[str] | None, typer.Option("--qd", metavar="NAME=VALUE,…", help="Joint rates (rad/s, m/s).")
+StopLimitsOption = Annotated[str, typer.Option("--limits", help="At a joint limit: stop or ignore.")]
+StopDurationOption = Annotated[
+    float, typer.Option("--duration", metavar="S", help="Longest time to rest, s.")
 ]
 StopPayloadOption = Annotated[
     list[str] | None,

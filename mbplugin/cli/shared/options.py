@@ -46,14 +46,24 @@ class Plane(str, Enum):
     zx = "zx"
 
 
+FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
 QOption = Annotated[
     list[str] | None,
     typer.Option("--q", metavar="NAME=VALUE,…", help="Joint coordinates (rad, m); others as in the file."),
+]
+QdOption = Annotated[
+    list[str] | None, typer.Option("--qd", metavar="NAME=VALUE,…", help="Joint rates (rad/s, m/s).")
 ]
 BaseOption = Annotated[
     Base | None, typer.Option("--base", help="Fix or free the root links, whatever the file states.")
 ]
 PlanarOption = Annotated[Plane | None, typer.Option("--planar", help="Restrict the mechanism to this plane.")]
+ToleranceOption = Annotated[
+    float | None, typer.Option("--tolerance", help="Relative rank tolerance; default 1e-4.")
+]
+SnapAnglesOption = Annotated[
+    bool, typer.Option("--snap-angles", help="Read rounded angles such as 1.57075 as fractions of π.")
+]
 PackageDirOption = Annotated[
     list[str] | None,
     typer.Option("--package-dir", metavar="DIR", help="Folder in which package:// is searched; repeatable."),

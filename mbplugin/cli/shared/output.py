@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from mbplugin.cli.shared.options import on_terminal
 from mbplugin.errors import BadUsage
 from mbplugin.files import is_same_file, replacing
 
 if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
+    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.text.layout import Line
 
 
 def emit(text: str, output: Path | None = None) -> None:
@@ -29,6 +32,42 @@ def emit(text: str, output: Path | None = None) -> None:
         return
     with replacing(output) as temporary:
         temporary.write_text(text, encoding="utf-8", errors="surrogateescape")
+
+
+def emit_lines(lines: Callable[[int], Iterable[Line]], output: Path | None = None) -> None:
+    """Write styled lines: in colour and as wide as the terminal where stdout is one, else plain.
+
+    Parameters
+    ----------
+    lines : callable
+        Returns the lines for a width in characters.
+    output : path, optional
+
+    Raises
+    ------
+    BadUsage
+        The text cannot be written there.
+    """
+    from mbplugin.report.text.layout import PLAIN_WIDTH, plain_text, print_lines, terminal_width
+
+    if output is None and on_terminal(sys.stdout):
+        print_lines(lines(terminal_width()))
+    else:
+        emit(plain_text(lines(PLAIN_WIDTH)), output)
+
+
+def emit_document(document: object, output: Path | None = None) -> None:
+    """Write a document as JSON; what it raises is as for :func:`emit`."""
+    from mbplugin.report.documents.json import dumps
+
+    emit(dumps(document), output)
+
+
+def emit_chapter(chapter: Chapter, output: Path | None = None) -> None:
+    """Write an HTML page of one chapter; what it raises is as for :func:`emit`."""
+    from mbplugin.report.html import html_page
+
+    emit(html_page(chapter), output)
 
 
 def refuse_overwriting(

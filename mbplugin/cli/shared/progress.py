@@ -5,35 +5,44 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from mbplugin.cli.shared.options import on_terminal
 
 #: What the first motion after an installation waits for.
 _PREPARING = "preparing (machine code is compiled once, which takes up to a minute)"
+#: Number of a bar's one task.
+_TASK = 0
 
 
 @contextlib.contextmanager
 def time_bar() -> Iterator[Callable[[float, float], None] | None]:
     """Give a function that is called with (time, duration) of a motion, s; None without a terminal."""
-    if not on_terminal(sys.stderr):
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(_PREPARING, total=None)
+    with _bar() as bar:
 
         def tell(time: float, duration: float) -> None:
-            bar.update(task, description=f"{time:.3g} of {duration:.3g} s", completed=time, total=duration)
+            bar.update(_TASK, description=f"{time:.3g} of {duration:.3g} s", completed=time, total=duration)
 
-        yield tell
+        yield None if bar is None else tell
 
 
 @contextlib.contextmanager
 def count_bar(noun: str) -> Iterator[Callable[[int, int], None] | None]:
     """Give a function that is called with (number done, total number); None without a terminal."""
+    with _bar() as bar:
+
+        def tell(done: int, count: int) -> None:
+            # what was there before says nothing about the time left
+            if bar.tasks[_TASK].total is None:
+                bar.reset(_TASK, total=count, completed=done)
+            bar.update(_TASK, description=f"{done} of {count} {noun}", completed=done)
+
+        yield None if bar is None else tell
+
+
+@contextlib.contextmanager
+def _bar() -> Iterator[Any]:
+    """Give a bar of rich with its one task; None without a terminal."""
     if not on_terminal(sys.stderr):
         yield None
         return
@@ -42,12 +51,5 @@ def count_bar(noun: str) -> Iterator[Callable[[int, int], None] | None]:
 
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(_PREPARING, total=None)
-
-        def tell(done: int, count: int) -> None:
-            # what was there before says nothing about the time left
-            if bar.tasks[task].total is None:
-                bar.reset(task, total=count, completed=done)
-            bar.update(task, description=f"{done} of {count} {noun}", completed=done)
-
-        yield tell
+        bar.add_task(_PREPARING, total=None)
+        yield bar

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from mbplugin.model.scene import Origin, Scene
+from mbplugin.phrases import counted, listed
+
+__all__ = ["body_place", "constraint_place", "counted", "listed", "model_place"]
 
 
 def body_place(scene: Scene, body: str, *parts: str) -> Origin | None:
@@ -22,14 +25,3 @@ def model_place(scene: Scene, part: str = "") -> Origin | None:
         if key in scene.origin:
             return scene.origin[key]
     return Origin(scene.files[0], 0) if scene.files else None
-
-
-def listed(names: list[str] | tuple[str, ...], most: int = 8) -> str:
-    """Return names in one phrase, cut short where there are many."""
-    shown = ", ".join(names[:most])
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
-
-
-def counted(number: int, noun: str) -> str:
-    """Return ``1 link`` or ``2 links``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"

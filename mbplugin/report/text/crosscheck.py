@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from mbplugin.report.text.layout import PLAIN_WIDTH, Line, counted, wrapped
+from mbplugin.phrases import counted
+from mbplugin.report.text.blocks import note_lines
+from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 
 if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement, Check, Row
@@ -36,10 +38,7 @@ def crosscheck_lines(found: Agreement, name: str, width: int = PLAIN_WIDTH) -> I
     if found.checks:
         yield Line()
         yield from _checks(found.checks)
-    if found.notes:
-        yield Line()
-        for note in found.notes:
-            yield from (Line(text) for text in wrapped(note, width, "note: ", "  "))
+    yield from note_lines(found.notes, width)
 
 
 def _sentence(text: str) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mbplugin.report.text.blocks import event_lines, sentences_under, table_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ OUTCOME_WORDS = {
     "budget_spent": "still moving when the budget was spent,",
 }
 _KINDS = ("stick", "slip", "limit", "lock")
-_MOST = 40
-_COLUMN = 13
 
 
 def estop_lines(report: StopReport, width: int = PLAIN_WIDTH) -> Iterator[Line]:
@@ -30,7 +29,7 @@ def estop_lines(report: StopReport, width: int = PLAIN_WIDTH) -> Iterator[Line]:
     yield from _tool(report, width)
     yield from _peaks(report)
     yield from _energies(report)
-    yield from _events(report, width)
+    yield from event_lines([event for event in report.events if event.kind in _KINDS], width, 6)
     yield from sentences_under("Assumed", report.assumed, width)
     yield from sentences_under("Notes", report.notes, width)
 
@@ -41,26 +40,6 @@ def _headline(report: StopReport) -> str:
         f" {OUTCOME_WORDS[report.outcome]} after {report.time:.4g} s ({report.reaction_time:.4g} s until"
         f" braking starts); computed, not measured"
     )
-
-
-def sentences_under(title: str, sentences: Sequence[str], width: int) -> Iterator[Line]:
-    """Yield sentences under a title, nothing where there are none."""
-    if sentences:
-        yield Line()
-        yield Line(title, "bold cyan")
-    for sentence in sentences:
-        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
-
-
-def table_lines(
-    title: str, heads: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]
-) -> Iterator[Line]:
-    """Yield a table: names on the left, cells below their heads."""
-    yield Line()
-    wide = max([len(title), *(len(name) for name, _ in rows)])
-    yield Line(f"  {title:<{wide}}" + "".join(f"{head:>{_COLUMN}}" for head in heads), "bold cyan")
-    for name, cells in rows:
-        yield Line((f"  {name:<{wide}}" + "".join(f"{cell:>{_COLUMN}}" for cell in cells)).rstrip())
 
 
 def _joints(report: StopReport) -> Iterator[Line]:
@@ -138,16 +117,3 @@ def axis_cells(peak: PeakWrench) -> list[str]:
 def _energies(report: StopReport) -> Iterator[Line]:
     rows = [(words, [f"{value:.4g}"]) for words, value in report.energies.labelled]
     yield from table_lines("energy", ("[J]",), rows)
-
-
-def _events(report: StopReport, width: int) -> Iterator[Line]:
-    labelled = [event for event in report.events if event.kind in _KINDS]
-    if not labelled:
-        return
-    yield Line()
-    yield Line("Events", "bold cyan")
-    for event in labelled[:_MOST]:
-        said = event.text or f"{event.joint}: {event.kind}"
-        yield from (Line(text) for text in wrapped(said, width, f"  {event.time:.6g} s  ", "    "))
-    if len(labelled) > _MOST:
-        yield Line(f"  and {len(labelled) - _MOST} more (all are in the JSON)")

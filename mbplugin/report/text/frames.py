@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbplugin.phrases import listed
+from mbplugin.report.text.blocks import table_lines
 from mbplugin.report.text.directions import open_words, vector_words
-from mbplugin.report.text.layout import Line, listed, wrapped
+from mbplugin.report.text.layout import MOST_NAMES, Line, wrapped
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.values import ConstraintReaction, Reactions, WorldWrench
@@ -25,16 +27,15 @@ _ZERO = 1e-12
 def world_table(result: Reactions) -> Iterator[Line]:
     """Yield the wrenches of pairs, drives, locks and wheels in world axes."""
     rows = [(f"{c.name} ({c.type})", c.world) for c in result.constraints if c.world is not None]
-    if not rows:
-        return
-    yield Line()
-    wide = min(max(len(name) for name, _ in rows), 44)
-    yield Line(f"  {'':<{wide}}" + "".join(f"{head:>{COLUMN}} " for head in _WORLD), "bold cyan")
-    values = np.array([world.wrench for _, world in rows])
+    values = np.array([world.wrench for _, world in rows]).reshape(-1, 6)
     largest = [np.nanmax(np.abs(part), initial=0.0) for part in (values[:, :3], values[:, 3:])]
-    for name, world in rows:
-        cells = "".join(f"{cell:>{COLUMN + 1}}" for cell in _cells(world, largest))
-        yield Line(f"  {name[:wide]:<{wide}}{cells}".rstrip())
+    yield from wrench_lines(_WORLD, [(name, [*_cells(world, largest)]) for name, world in rows])
+
+
+def wrench_lines(heads: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Line]:
+    """Yield a table of wrenches, nothing without rows; cells end with the mark of their source."""
+    if rows:
+        yield from table_lines("", [head + " " for head in heads], rows, COLUMN + 1, 44)
 
 
 def _cells(world: WorldWrench, largest: list[float]) -> Iterator[str]:
@@ -57,7 +58,9 @@ def open_lines(result: Reactions, width: int) -> Iterator[Line]:
     title = "Undetermined directions in a rigid model, in world axes (moments at the joint's point)"
     yield from (Line(text, "bold cyan") for text in wrapped(title, width))
     for words, names in same.items():
-        yield from (Line(text) for text in wrapped(f"{listed(names)}: {words}", width, "  ", "      "))
+        yield from (
+            Line(text) for text in wrapped(f"{listed(names, MOST_NAMES)}: {words}", width, "  ", "      ")
+        )
 
 
 def frame_lines(result: Reactions) -> Iterator[Line]:

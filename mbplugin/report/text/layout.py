@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mbplugin.visible import visible
 
 #: Width where nobody's terminal decides it: files, pipes, CI logs.
 PLAIN_WIDTH = 100
+#: Names that a list of a report shows.
+MOST_NAMES = 24
 _NARROWEST, _WIDEST = 60, 140
 #: A chain of names (crank–coupler–rocker) may break after its dashes.
 _BREAKS = re.compile(r"(?<=[–→])|(\s+)")
@@ -51,17 +53,6 @@ def wrapped(text: str, width: int, first: str = "", rest: str | None = None) -> 
         if line or not blank:
             line += " " if blank else piece
     yield (indent + line).rstrip()
-
-
-def listed(names: Sequence[str], most: int = 24) -> str:
-    """Return names joined by commas, shortened where there are many."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
-
-
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun in singular or plural."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def plain_text(lines: Iterable[Line]) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbplugin.analysis.remedies import no_remedy
-from mbplugin.report.text.layout import PLAIN_WIDTH, Line, counted, listed, plain_text, wrapped
+from mbplugin.phrases import counted, listed
+from mbplugin.report.text.layout import MOST_NAMES, PLAIN_WIDTH, Line, plain_text, wrapped
 from mbplugin.report.text.summary import findings_summary, ignored_lines, runs_summary
 
 if TYPE_CHECKING:
@@ -154,15 +155,15 @@ def _reactions(analysis: Analysis, width: int) -> Iterator[Line]:
     )
     for (kind, components), names in same.items():
         first = f"  {kind} {components}: "
-        yield from (Line(text) for text in wrapped(listed(names), width, first, "      "))
+        yield from (Line(text) for text in wrapped(listed(names, MOST_NAMES), width, first, "      "))
 
 
 def _undecided(analysis: Analysis, width: int) -> Iterator[Line]:
     names = [v.name for v in analysis.constraints if v.reaction == "undecided"]
     if names and analysis.dca is not None:
-        bodies = listed(analysis.dca.stalled)
+        bodies = listed(analysis.dca.stalled, MOST_NAMES)
         yield from _section(f"Reactions that this method cannot decide; it stalls at {bodies}", width)
-        yield from (Line(text) for text in wrapped(listed(names), width, "  "))
+        yield from (Line(text) for text in wrapped(listed(names, MOST_NAMES), width, "  "))
 
 
 def _groups(analysis: Analysis, width: int) -> Iterator[Line]:
@@ -189,7 +190,7 @@ def _flexible(analysis: Analysis, width: int) -> Iterator[Line]:
     if names:
         title = f"Bodies that must be flexible for correct reactions ({len(names)} of {len(analysis.bodies)})"
         yield from _section(title, width)
-        yield from (Line(text) for text in wrapped(listed(names), width, "  "))
+        yield from (Line(text) for text in wrapped(listed(names, MOST_NAMES), width, "  "))
 
 
 def _remedies(analysis: Analysis, width: int) -> Iterator[Line]:
@@ -211,7 +212,7 @@ def _remedies(analysis: Analysis, width: int) -> Iterator[Line]:
         by_type: dict[str, list[str]] = {}
         for change in other.changes:
             by_type.setdefault(change.new, []).append(change.constraint)
-        text = "; ".join(f"make {listed(names)} {kind}" for kind, names in by_type.items())
+        text = "; ".join(f"make {listed(names, MOST_NAMES)} {kind}" for kind, names in by_type.items())
         yield from (
             Line(line) for line in wrapped(f"{text} (its TOML is in the JSON)", width, "  or ", "     ")
         )

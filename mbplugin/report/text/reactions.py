@@ -6,16 +6,23 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mbplugin.model.spatial import COMPONENTS
-from mbplugin.report.text.frames import COLUMN, MARKS, OPEN, frame_lines, open_lines, world_table
-from mbplugin.report.text.layout import PLAIN_WIDTH, Line, counted, listed, wrapped
+from mbplugin.phrases import counted, listed
+from mbplugin.report.text.blocks import MOST, more_lines, note_lines
+from mbplugin.report.text.frames import (
+    COLUMN,
+    MARKS,
+    OPEN,
+    frame_lines,
+    open_lines,
+    world_table,
+    wrench_lines,
+)
+from mbplugin.report.text.layout import MOST_NAMES, PLAIN_WIDTH, Line, wrapped
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.family import Relation, Weight
     from mbplugin.joint_reactions.stiffness.coverage import MissingStiffness
     from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions
-
-#: Relations of a family that are printed.
-_MOST = 40
 
 
 def reactions_lines(
@@ -42,31 +49,22 @@ def reactions_lines(
         yield from frame_lines(result)
     yield from _families(result, width)
     yield from _estimates(result, width)
-    if result.notes:
-        yield Line()
-        for note in result.notes:
-            yield from (Line(text) for text in wrapped(note, width, "note: ", "  "))
+    yield from note_lines(result.notes, width)
 
 
 def _headline(result: Reactions) -> str:
     plane = f" in the {result.planar} plane" if result.planar else ""
     redundancy = counted(result.degree_of_redundancy, "redundant constraint")
-    held = f", held: {listed(result.held)}" if result.held else ""
+    held = f", held: {listed(result.held, MOST_NAMES)}" if result.held else ""
     return f"{result.mechanism.name}: joint reactions, {result.mode}{plane}; {redundancy}{held}"
 
 
 def _table(result: Reactions) -> Iterator[Line]:
     pairs = [c for c in result.constraints if c.wrench is not None and c.components]
-    if not pairs:
-        return
-    yield Line()
-    names = [f"{c.name} ({c.type})" for c in pairs]
-    wide = min(max(map(len, names)), 44)
     heads = [f"{name} {'N' if name[0] == 't' else 'N·m'}" for name in COMPONENTS]
-    yield Line(f"  {'':<{wide}}" + "".join(f"{head:>{COLUMN}} " for head in heads), "bold cyan")
-    for constraint, name in zip(pairs, names, strict=True):
-        cells = "".join(f"{_cell(constraint, c):>{COLUMN + 1}}" for c in COMPONENTS)
-        yield Line(f"  {name[:wide]:<{wide}}{cells}".rstrip())
+    yield from wrench_lines(
+        heads, [(f"{c.name} ({c.type})", [_cell(c, name) for name in COMPONENTS]) for c in pairs]
+    )
 
 
 def _cell(constraint: ConstraintReaction, name: str) -> str:
@@ -116,7 +114,7 @@ def _legend(result: Reactions, axes: str) -> Iterator[str]:
 def undetermined(result: Reactions) -> str:
     """Return what it means that a component has no value, and what still needs a stiffness."""
     missing = result.missing
-    needed = [f"{kind} {listed(names)}" for kind, names in _kinds(missing) if names]
+    needed = [f"{kind} {listed(names, MOST_NAMES)}" for kind, names in _kinds(missing) if names]
     touched = result.stated or result.estimated
     why = "some parts that it loads have no stiffness" if touched else "the model is rigid there"
     remedy = f": state a [[stiffness]] for {' and '.join(needed)}" if needed else ""
@@ -133,13 +131,12 @@ def _kinds(missing: MissingStiffness) -> tuple[tuple[str, tuple[str, ...]], ...]
 def _families(result: Reactions, width: int) -> Iterator[Line]:
     for family in result.families:
         yield Line()
-        free = listed([f"{name} {component}" for name, component, _ in family.parameters])
+        free = listed([f"{name} {component}" for name, component, _ in family.parameters], MOST_NAMES)
         title = f"Undetermined in a rigid model: any {free}; the others follow"
         yield from (Line(text, "bold cyan") for text in wrapped(title, width))
-        for relation in family.relations[:_MOST]:
+        for relation in family.relations[:MOST]:
             yield from (Line(text) for text in wrapped(_equation(relation), width, "  ", "      "))
-        if len(family.relations) > _MOST:
-            yield Line(f"  and {len(family.relations) - _MOST} more (all are in the JSON)")
+        yield from more_lines(len(family.relations), MOST)
 
 
 def _equation(relation: Relation) -> str:

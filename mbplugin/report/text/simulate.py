@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.model.spatial import COMPONENTS
-from mbplugin.report.text.layout import PLAIN_WIDTH, Line, counted, wrapped
+from mbplugin.phrases import counted
+from mbplugin.report.text.blocks import MOST, event_lines, more_lines, note_lines, table_lines
+from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 from mbplugin.simulation.trajectory.units import coordinate_units
 
 if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.trajectory import Trajectory
 
-#: Coordinates and events that are printed; all are in the JSON and in saved files.
-_MOST = 40
-_COLUMN = 13
 _WIDEST_NAME = 40
 _OPEN = "?"
 _ENERGIES = {
@@ -34,13 +33,10 @@ def simulate_lines(motion: Trajectory, pairs: Sequence[str] = (), width: int = P
     yield from _coordinates(motion)
     yield from _energies(motion)
     yield from _residuals(motion)
-    yield from _events(motion, width)
+    yield from event_lines(motion.events, width, 9)
     if pairs:
         yield from _reactions(motion, pairs, width)
-    if motion.notes:
-        yield Line()
-        for note in motion.notes:
-            yield from (Line(text) for text in wrapped(note, width, "note: ", "  "))
+    yield from note_lines(motion.notes, width)
 
 
 def _headline(motion: Trajectory) -> str:
@@ -53,15 +49,6 @@ def _headline(motion: Trajectory) -> str:
     )
 
 
-def _table(title: str, heads: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Line]:
-    yield Line()
-    wide = min(max((len(name) for name, _ in rows), default=0), _WIDEST_NAME)
-    wide = max(wide, len(title))
-    yield Line(f"  {title:<{wide}}" + "".join(f"{head:>{_COLUMN}}" for head in heads), "bold cyan")
-    for name, cells in rows:
-        yield Line((f"  {name[:wide]:<{wide}}" + "".join(f"{cell:>{_COLUMN}}" for cell in cells)).rstrip())
-
-
 def _coordinates(motion: Trajectory) -> Iterator[Line]:
     names, units = motion.mechanism.q_names, coordinate_units(motion.mechanism)
     rows = [
@@ -72,9 +59,9 @@ def _coordinates(motion: Trajectory) -> Iterator[Line]:
         for name, unit, q in zip(names, units, motion.q.T, strict=True)
     ]
     if rows:
-        yield from _table("coordinate", ("start", "end", "smallest", "largest"), rows[:_MOST])
-    if len(rows) > _MOST:
-        yield Line(f"  and {len(rows) - _MOST} more (all are in the JSON)")
+        heads = ("start", "end", "smallest", "largest")
+        yield from table_lines("coordinate", heads, rows[:MOST], widest=_WIDEST_NAME)
+    yield from more_lines(len(rows), MOST)
 
 
 def _energies(motion: Trajectory) -> Iterator[Line]:
@@ -84,7 +71,7 @@ def _energies(motion: Trajectory) -> Iterator[Line]:
         if (values := getattr(motion, name)).any()
     ]
     if rows:
-        yield from _table("energy and work [J]", ("start", "end"), rows)
+        yield from table_lines("energy and work [J]", ("start", "end"), rows)
 
 
 def _residuals(motion: Trajectory) -> Iterator[Line]:
@@ -94,23 +81,11 @@ def _residuals(motion: Trajectory) -> Iterator[Line]:
         yield Line(f"  constraints hold to {worst:.2g} (m, rad), the worst is {name}")
 
 
-def _events(motion: Trajectory, width: int) -> Iterator[Line]:
-    if not motion.events:
-        return
-    yield Line()
-    yield Line("Events", "bold cyan")
-    for event in motion.events[:_MOST]:
-        said = event.text or f"{event.joint}: {event.kind}"
-        yield from (Line(text) for text in wrapped(said, width, f"  {event.time:.9g} s  ", "    "))
-    if len(motion.events) > _MOST:
-        yield Line(f"  and {len(motion.events) - _MOST} more (all are in the JSON)")
-
-
 def _reactions(motion: Trajectory, pairs: Sequence[str], width: int) -> Iterator[Line]:
     """Yield the largest absolute value of every component; an undetermined one has no number."""
     rows = [(pair, _largest(motion, pair)) for pair in pairs]
     heads = [f"{c} {'N' if c[0] == 't' else 'N·m'}" for c in COMPONENTS]
-    yield from _table("largest reaction", heads, rows)
+    yield from table_lines("largest reaction", heads, rows, widest=_WIDEST_NAME)
     said = (
         "sizes on the successor, at the origin of its joint frame, in axes of the predecessor's joint frame"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from mbplugin.report.text.layout import counted
+from mbplugin.phrases import counted
 
 if TYPE_CHECKING:
     from mbplugin.linter.run import Report

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mbplugin.phrases import counted
 from mbplugin.report.documents.sweep_json import quantity_unit
-from mbplugin.report.text.estop import OUTCOME_WORDS, sentences_under, table_lines
-from mbplugin.report.text.layout import PLAIN_WIDTH, Line, counted, wrapped
+from mbplugin.report.text.blocks import sentences_under, table_lines
+from mbplugin.report.text.estop import OUTCOME_WORDS
+from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 
 if TYPE_CHECKING:
     from mbplugin.stopping.sweep.plan import SweepPlan

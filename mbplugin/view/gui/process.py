@@ -1,7 +1,8 @@
 """A window in a process of its own: closing PyBullet's window ends its process with exit code 1.
 
 The process tells on what was its standard output when the window is open and when it has ended by
-itself; everything else that is printed there, by PyBullet, is kept for the case that it dies.
+itself; everything else that is printed there, by PyBullet, is kept for the case that it dies. It is not a child
+of :mod:`mbplugin.processes.foreign`: it has no limits, and no answer follows its one request.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mbplugin.errors import MbPluginError
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene
+from mbplugin.phrases import counted
 from mbplugin.report.picture import Picture
 from mbplugin.report.picture import picture as whole_picture
 from mbplugin.view.gui.process import CLOSED_SENTENCE, ENDED_SENTENCE, Window, in_window
@@ -221,5 +222,5 @@ def seen_in_motion(
 def title_of(seen: Picture, analysis: Analysis) -> tuple[str, ...]:
     """Return the lines that stand above a picture at rest."""
     p = analysis.degree_of_redundancy
-    sentence = f"{p} redundant constraint{'' if p == 1 else 's'}, mobility {analysis.dof}"
+    sentence = f"{counted(p, 'redundant constraint')}, mobility {analysis.dof}"
     return (seen.mechanism.name, sentence + (", singular pose" if analysis.singular_pose else ""))

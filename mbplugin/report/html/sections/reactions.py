@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from mbplugin.analysis.uniqueness import ConstraintVerdict
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions
 from mbplugin.model.spatial import COMPONENTS
+from mbplugin.phrases import counted
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Child, Html, choice, element, section, table
 from mbplugin.report.text.directions import open_words
-from mbplugin.report.text.layout import counted
 from mbplugin.report.text.reactions import undetermined
 
 #: Rows that somebody reads; all are in the JSON.

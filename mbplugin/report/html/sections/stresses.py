@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from mbplugin.analysis.remedies import Remedy, no_remedy
 from mbplugin.analysis.self_stress import SelfStress
+from mbplugin.phrases import counted
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, choice, element, section, table
-from mbplugin.report.text.layout import counted
 
 
 def stresses_section(chapter: Chapter) -> Html | None:

@@ -1,0 +1,65 @@
+"""Blocks that several reports have: tables, notes, sentences under a title, events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from mbplugin.report.text.layout import Line, wrapped
+
+if TYPE_CHECKING:
+    from mbplugin.simulation.events.event import Event
+
+#: Rows and events that are printed; all are in the JSON.
+MOST = 40
+_TITLE = "bold cyan"
+
+
+def table_lines(
+    title: str,
+    heads: Sequence[str],
+    rows: Sequence[tuple[str, Sequence[str]]],
+    column: int = 13,
+    widest: int | None = None,
+) -> Iterator[Line]:
+    """Yield a table: names on the left, at most ``widest`` characters of them, cells below their heads."""
+    yield Line()
+    names = max((len(name) for name, _ in rows), default=0)
+    wide = max(len(title), names if widest is None else min(names, widest))
+    yield Line(f"  {title:<{wide}}" + "".join(f"{head:>{column}}" for head in heads), _TITLE)
+    for name, cells in rows:
+        yield Line((f"  {name[:wide]:<{wide}}" + "".join(f"{cell:>{column}}" for cell in cells)).rstrip())
+
+
+def sentences_under(title: str, sentences: Sequence[str], width: int) -> Iterator[Line]:
+    """Yield sentences under a title, nothing where there are none."""
+    if sentences:
+        yield Line()
+        yield Line(title, _TITLE)
+    for sentence in sentences:
+        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+
+
+def note_lines(notes: Sequence[str], width: int) -> Iterator[Line]:
+    """Yield notes after a blank line, nothing where there are none."""
+    if notes:
+        yield Line()
+    for note in notes:
+        yield from (Line(text) for text in wrapped(note, width, "note: ", "  "))
+
+
+def event_lines(events: Sequence[Event], width: int, digits: int) -> Iterator[Line]:
+    """Yield events, their times with so many digits; nothing where there are none."""
+    if events:
+        yield Line()
+        yield Line("Events", _TITLE)
+    for event in events[:MOST]:
+        said = event.text or f"{event.joint}: {event.kind}"
+        yield from (Line(text) for text in wrapped(said, width, f"  {event.time:.{digits}g} s  ", "    "))
+    yield from more_lines(len(events), MOST)
+
+
+def more_lines(number: int, printed: int) -> Iterator[Line]:
+    """Yield how many of a number are not printed, nothing where all are."""
+    if number > printed:
+        yield Line(f"  and {number - printed} more (all are in the JSON)")
