@@ -16,6 +16,11 @@ def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary file beside ``path`` that takes its place when the block ends well.
 
     What is no ordinary file (a pipe, ``/dev/null``) is written to directly.
+
+    Raises
+    ------
+    BadUsage
+        The file cannot be written.
     """
     try:
         target = Path(os.path.realpath(path))
@@ -37,7 +42,13 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def require_folder(path: Path | None) -> None:
-    """Refuse a file that no folder can hold, before anything is computed for it."""
+    """Refuse a file that no folder can hold, before anything is computed for it.
+
+    Raises
+    ------
+    BadUsage
+        There is no such folder.
+    """
     if path is not None and not Path(os.path.realpath(path)).parent.is_dir():
         raise BadUsage("the file cannot be written (no such folder)", where=str(path))
 

@@ -81,7 +81,13 @@ class ModelItem(pytest.Item):
     """The lint of a model, as its configuration says."""
 
     def runtest(self) -> None:
-        """Lint, and fail as the lint fails."""
+        """Lint, and fail as the lint fails.
+
+        Raises
+        ------
+        LintFailed
+            The exit code of the lint is not 0.
+        """
         from mbplugin.linter.files.batch import lint_target, unused_ignores
         from mbplugin.linter.files.targets import target_of
 

@@ -113,6 +113,16 @@ def _told_of(
 
 
 def unit_wrenches(at_joint: Array, scale: Array, length: float) -> Array:
-    """Return what scaled multipliers put into a joint, (6, k), force in units of moment per length."""
+    """Return what k scaled multipliers put into a joint, (6, k), force in units of moment per length.
+
+    Parameters
+    ----------
+    at_joint : (k, 6) array
+        Rows on the twist of the joint's point, world axes.
+    scale : (k,) array
+        Of the multipliers.
+    length : float
+        The characteristic length, m.
+    """
     size = np.array([length] * 3 + [1.0] * 3)
     return np.asarray((at_joint * scale[:, None] * size).T)

@@ -44,6 +44,15 @@ def analyze(
     snap_angles : bool
         Read rounded angle literals as fractions of π.
     groups : sequence of sequences of constraint names
+
+    Raises
+    ------
+    BadUsage
+        A method, plane, tolerance or number of poses that there is not; ``snap_angles`` without a scene.
+    UnknownName
+        A coordinate or a constraint of a group that the mechanism does not have.
+    CannotClose
+        The loops cannot be closed.
     """
     if snap_angles:
         if not isinstance(mech, Scene):

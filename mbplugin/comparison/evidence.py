@@ -98,7 +98,7 @@ def reckoned(task: Task) -> bool:
 
 
 def opening(mech: Mechanism, states: Array) -> dict[str, float]:
-    """Return how far closures open at most, m, by name."""
+    """Return how far closures open at most in ``states`` (s, nq), m, by name."""
     held = [pair for pair in mech.tree.cut if any(c[0] == "t" for c in pair.kind.constrained)]
     gaps = {pair.name: 0.0 for pair in held}
     for q in states if held else ():

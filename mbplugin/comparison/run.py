@@ -95,7 +95,13 @@ def check(
     *,
     allowance: Allowance,
 ) -> Agreement:
-    """Return the agreement of a motion with PyBullet's, as far as it is computed in the time allowed."""
+    """Return the agreement of a motion with PyBullet's, as far as it is computed in the time allowed.
+
+    Raises
+    ------
+    BadUsage
+        The step is longer than the motion.
+    """
     rows, notes = compared
     notes = (*setup.notes, *notes)
     task = setup.task

@@ -47,7 +47,13 @@ def of_motion(
     locks: tuple[Lock, ...],
     **request: Any,
 ) -> Setup:
-    """Return the setup of a motion; ``request`` is what ``simulate`` takes besides."""
+    """Return the setup of a motion; ``request`` is what ``simulate`` takes besides.
+
+    Raises
+    ------
+    BadUsage
+        The duration is not positive.
+    """
     scene = model if isinstance(model, Scene) else None
     mech = mechanism_of(model)
     given = None if brakes is None else tuple(brakes)

@@ -138,15 +138,18 @@ class Closure:
         return {r.constraint: float(np.abs(self._metres(r) * r.Phi).max()) for r in rows}
 
     def residuals(self, q: Array) -> dict[str, float]:
-        """Return the largest residual of each constraint, m."""
+        """Return the largest residual of each constraint at q (nq,), m."""
         return self._largest(self._at(q)[0])
 
     def closed(self, q: Array) -> bool:
-        """Return whether every residual is small against the mechanism."""
+        """Return whether every residual at q (nq,) is small against the mechanism."""
         return max(self.residuals(q).values(), default=0.0) <= CLOSED * self.length
 
     def solve(self, q: Array, movable: AnyArray, converged: float = _CONVERGED) -> Array:
-        """Return the end of damped Gauss–Newton steps in the movable rates; ``converged`` is a step."""
+        """Return the end (nq,) of damped Gauss–Newton steps from q (nq,) in the rates ``movable`` (nv,) of bool.
+
+        The largest entry of a dimensionless step below ``converged`` ends them.
+        """
         size = np.inf
         best, since = q, 0
         for _ in range(_ITERATIONS):
@@ -166,11 +169,11 @@ class Closure:
         return best
 
     def displaced(self, q: Array, step: Array) -> Array:
-        """Return the pose a dimensionless step (nv,) away."""
+        """Return the pose (nq,) a dimensionless step (nv,) away from q (nq,)."""
         return displace(self.mech, q, self.units * step)
 
     def linearise(self, q: Array) -> tuple[Array, Array]:
-        """Return the Jacobian in dimensionless joint rates and the residual, both in metres."""
+        """Return Jacobian (k, nv) in dimensionless joint rates and residual (k,) at q (nq,), both in metres."""
         rows, poses = self._at(q)
         J = tree_motion(self.mech, poses).reduce(rows)
         scale = np.concatenate([np.where(r.holonomic, self._metres(r), 0.0) for r in rows])
@@ -196,7 +199,7 @@ def _truncated_solution(J: Array, rhs: Array) -> Array:
 
 
 def independent_parts(J: Array) -> list[tuple[AnyArray, AnyArray]]:
-    """Return rows and columns of the parts of J that share nothing: loops that do not touch.
+    """Return rows and columns of the parts of J (k, n) that share nothing: loops that do not touch.
 
     The work on one part grows with its cube. Rows and columns of zeros belong to none.
     """

@@ -95,7 +95,7 @@ def rank_blocks(
     q: Array | None = None,
     blocks: Sequence[Block] | None = None,
 ) -> tuple[RankedBlock, ...]:
-    """Return the blocks (all of them by default) at a pose, with their rank at a relative tolerance."""
+    """Return the blocks (all of them by default) at a pose q (nq,), with their rank at a relative tolerance."""
     ranked = []
     for reduced in reduce_blocks(mech, poses, find_blocks(mech) if blocks is None else blocks, columns, q):
         ranked.append(_ranked(reduced, tolerance))

@@ -18,7 +18,7 @@ _CONVERGED = 1e-8
 
 
 def sample_poses(mech: Mechanism, q: Array, count: int, *, seed: int = 0) -> Iterator[Array]:
-    """Yield closed poses near q, reached by a random step along the null space of the closures.
+    """Yield closed poses (nq,) near q (nq,), reached by a random step along the null space of the closures.
 
     A pose from which no closed one is found is left out, so fewer than ``count`` may come.
     """

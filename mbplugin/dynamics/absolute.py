@@ -148,7 +148,10 @@ def _add_joint_forces(
 
 
 def tree_forces(mech: Mechanism, q: Array, qd: Array, actions: AppliedForces, time: float) -> Array:
-    """Return the generalised forces (nv,) of damping, friction, joint springs, torques and controller."""
+    """Return the generalised forces (nv,) of damping, friction, joint springs, torques and controller.
+
+    At q (nq,) and qd (nv,); N·m and N.
+    """
     Q = rate_values(mech, actions.torques, "a torque")
     stiffness, rest = rest_values(mech, actions.joint_springs)
     at = {name: k for k, name in enumerate(mech.q_names)}

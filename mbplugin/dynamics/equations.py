@@ -57,7 +57,7 @@ class Equations:
     solver: Callable[[Array], Array]
 
     def solve_M(self, rhs: Array) -> Array:
-        """Return M⁻¹ rhs, for (n,) or (n, k)."""
+        """Return M⁻¹ rhs, for rhs (n,) or (n, k)."""
         return self.solver(rhs)
 
     @property
@@ -67,12 +67,12 @@ class Equations:
 
     @cached_property
     def scaled_C(self) -> Array:
-        """The dimensionless constraint matrix."""
+        """The dimensionless constraint matrix (m, n)."""
         return np.asarray(self.row_scale[:, None] * self.C * self.column_scale)
 
     @cached_property
     def independent_rows(self) -> AnyArray:
-        """Indices of ``rank`` rows that are well independent (pivoted QR of the scaled rows)."""
+        """Indices (r,) of r = ``rank`` rows that are well independent (pivoted QR of the scaled rows)."""
         if not self.degree_of_redundancy or not self.rank:
             return np.arange(self.rank)
         return np.sort(pivot_order(self.scaled_C.T)[: self.rank])

@@ -72,7 +72,10 @@ def free_accelerations(
     qd: Array,
     out: Array,
 ) -> bool:
-    """Fill ``out`` (nv,) with the joint accelerations of a tree; return whether every rate moves mass."""
+    """Fill ``out`` (nv,) with the joint accelerations of a tree; return whether every rate moves mass.
+
+    ``q`` (nq,), ``qd`` (nv,); ``power`` (3,) takes what :func:`gather` adds, W.
+    """
     move(composites, rates, q, qd)
     regular = factor(composites, rates)
     gather(composites, rates, loads, springs, q, qd, power)

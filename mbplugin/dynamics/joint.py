@@ -31,7 +31,8 @@ def joint_equations(
     tolerance: float = DEFAULT_TOLERANCE,
     degree_of_redundancy: int | None = None,
 ) -> Equations:
-    """Return M q̈ = F + Jᵀλ, J q̈ = Γ in joint rates at a closed state; arguments as for absolute ones.
+    """Return M q̈ = F + Jᵀλ, J q̈ = Γ in joint rates at a closed state; arguments as for
+    :func:`mbplugin.dynamics.absolute.absolute_equations`.
 
     M comes from composite inertias, F from inverse dynamics, M⁻¹ from the articulated-body recursion.
     """
@@ -42,7 +43,7 @@ def joint_equations(
 
 
 def redundancy(mech: Mechanism, q: Array, planar: str | None, tolerance: float) -> int:
-    """Return p of the rows in joint rates at a closed pose.
+    """Return p of the rows in joint rates at a closed pose q (nq,).
 
     Rows that hold a planar view in its plane make the rows across it redundant as well, so those are
     counted in space.
@@ -71,6 +72,12 @@ def equations_of(
 
     Parameters
     ----------
+    model : TreeModel
+    q, qd : (nq,), (nv,) array
+    time : float
+        For the controller and the drivers, s.
+    degree_of_redundancy : int
+        p of the rows.
     rows : sequence of int, optional
         Which rows of the model hold; by default the mechanism's own.
     drive : (d, 3) array, optional

@@ -73,6 +73,9 @@ class TreeModel:
 
         Parameters
         ----------
+        q, qd : (nq,), (nv,) array
+        time : float
+            For the controller and the drivers, s.
         drive : (d, 3) array, optional
             What the drivers prescribe, in place of what the mechanism says.
 
@@ -100,14 +103,14 @@ class TreeModel:
         self.control(time, q, qd)
 
     def control(self, time: float, q: Array, qd: Array) -> None:
-        """Add the controller's forces to ``tau``, where there is one, and their power."""
+        """Add the controller's forces at q (nq,) and qd (nv,) to ``tau``, where there is one, and their power."""
         if self.actions.controller is not None:
             force = self._controlled(time, q, qd)
             self.rates["tau"] += force
             self.power[1] += float(force @ qd)
 
     def slide(self, qd: Array) -> None:
-        """Let every resistance slide in the sense of its rate at the state evaluated last."""
+        """Let every resistance slide in the sense of its rate at qd (nv,) and the pose evaluated last."""
         rows, terms = self.table.rows, self.table.terms
         for resistance in self.resistances:
             resistance["sense"] = np.sign(row_rate(self.composites, rows, terms, resistance["row"], qd))
@@ -148,7 +151,7 @@ def tree_model(
     q: Array | None = None,
     apart: bool = False,
 ) -> TreeModel:
-    """Return the records of a mechanism; ``q`` is the pose that sets the characteristic length.
+    """Return the records of a mechanism; ``q`` (nq,) is the pose that sets the characteristic length.
 
     ``locks`` are constraints that may close later and be given up; their rows stand behind those that
     always hold. Brakes are open at first. ``apart`` keeps bodies that fixed pairs hold together apart.

@@ -98,7 +98,7 @@ def sharing(system: System, constraint: str) -> tuple[str, ...]:
 
 
 def families(system: System, multipliers: Array) -> tuple[Family, ...]:
-    """Return the families of possible multipliers through one of them (scaled, (m,))."""
+    """Return the families of possible multipliers through one of them, ``multipliers`` (m,), scaled."""
     open_rows = np.flatnonzero(~system.unique)
     if not open_rows.size:
         return ()

@@ -46,7 +46,7 @@ def world_rows(system: System, constraint: Constraint, rows: Rows) -> tuple[str,
 
 
 def joint_axes(system: System, constraint: Constraint) -> Array | None:
-    """Return R_WJ, the axes of P in the world, of a pair or of the joint of a drive or lock."""
+    """Return R_WJ (3, 3), the axes of P in the world, of a pair or of the joint of a drive or lock."""
     joints = joints_of(system.mech, constraint)
     if isinstance(constraint, Coupling) or not joints:
         return None

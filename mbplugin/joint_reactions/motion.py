@@ -51,7 +51,7 @@ class JointMotion:
         return tuple(c for c in self.mech.constraints() if c.name not in in_tree)
 
     def rows(self, twists: Array | None = None) -> list[Rows]:
-        """Return the rows of the closing constraints."""
+        """Return the rows of the closing constraints; ``twists`` (N, 6)."""
         rows = rows_of(self.mech, self.closing, self.poses, self.q, twists)
         return [planar_rows(r, self.columns) for r in rows]
 
@@ -92,10 +92,10 @@ class JointMotion:
         return free
 
     def follow(self, wanted: Array, gap: Array, named: Collection[str], what: str) -> Array:
-        """Return rates near ``wanted`` that close a velocity (or acceleration) gap of the closing rows.
+        """Return rates (nv,) near ``wanted`` (nv,) that close a ``gap`` (k,) of the k closing rows.
 
-        Named rates are kept where the others can close the gap; the correction is the smallest in
-        characteristic lengths.
+        The gap is one of velocities or of accelerations. Named rates are kept where the others can close the
+        gap; the correction is the smallest in characteristic lengths.
 
         Raises
         ------
@@ -123,12 +123,15 @@ class JointMotion:
         )
 
     def rates(self, wanted: Array, named: Collection[str]) -> Array:
-        """Return joint rates with C v + b = 0 (wojtyra2013 (5))."""
+        """Return joint rates (nv,) near ``wanted`` (nv,) with C v + b = 0 (wojtyra2013 (5))."""
         rows = self.rows(body_twists(self.mech, self.poses, wanted))
         return self.follow(wanted, self._gap(rows, wanted, "b"), named, "rates")
 
     def accelerations(self, wanted: Array, qd: Array, named: Collection[str]) -> tuple[Array, Array]:
-        """Return joint accelerations with C v̇ = Γ (wojtyra2013 (8)), and v̇ of all bodies (N, 6)."""
+        """Return joint accelerations (nv,) with C v̇ = Γ (wojtyra2013 (8)), and v̇ of all bodies (N, 6).
+
+        The accelerations are near ``wanted`` (nv,); the rates are ``qd`` (nv,).
+        """
         twists = body_twists(self.mech, self.poses, qd)
         v_dot = body_accelerations(self.mech, self.poses, twists, wanted)
         gap = self._gap(self.rows(twists), v_dot, "Gamma")
@@ -144,8 +147,3 @@ class JointMotion:
             for r in rows
         ]
         return np.concatenate(sides) if sides else np.zeros(0)
-
-
-def largest_change(before: Array, after: Array) -> float:
-    """Return the largest change of a joint value, rad/s or m/s (per second more for accelerations)."""
-    return float(np.abs(after - before).max(initial=0.0))

@@ -44,7 +44,17 @@ def closed_state(
     tolerance: float | None,
     planar: str | None,
 ) -> ClosedState:
-    """Close the loops and make rates and accelerations agree with the constraints."""
+    """Close the loops and make rates and accelerations agree with the constraints.
+
+    Raises
+    ------
+    BadUsage
+        The tolerance is not between 0 and 1; no rates or accelerations satisfy the constraints.
+    CannotClose
+        The loops cannot be closed.
+    UnknownName, BadNumber
+        As for :func:`mbplugin.model.mechanism.kinematics.joint_vector`.
+    """
     scene = model if isinstance(model, Scene) else None
     mech = mechanism_of(model)
     if scene:

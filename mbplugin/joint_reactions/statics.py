@@ -92,7 +92,7 @@ def require_balance(system: System, found: Balance, tolerance: float, at_rest: b
 
 
 def joint_motion(mech: Mechanism, system: System, twists: Array) -> list[tuple[str, float, str]]:
-    """Return (coordinate, rate, unit) of the joints that take part in a motion, largest first.
+    """Return (coordinate, rate, unit) of the joints that take part in a motion, largest first; twists (N, 6).
 
     The largest rate is one radian, or one metre where nothing turns.
     """

@@ -111,12 +111,12 @@ class System:
 
     @cached_property
     def dropped(self) -> AnyArray:
-        """p rows, well apart, without which the rest are independent."""
+        """p rows (p,), well apart, without which the rest are independent."""
         return dependent_rows(self.Z)
 
 
 def dependent_rows(Z: Array) -> AnyArray:
-    """Return p rows on which the self-stresses are most independent (pivoted QR of Zᵀ).
+    """Return p rows (p,) on which the self-stresses Z (m, p) are most independent (pivoted QR of Zᵀ).
 
     Dropping them leaves rows of full rank: no combination of the rest is a self-stress.
     """
@@ -129,7 +129,7 @@ def dependent_rows(Z: Array) -> AnyArray:
 def build_system(
     mech: Mechanism, q: Array, poses: BodyPoses, columns: tuple[int, ...], tolerance: float
 ) -> System:
-    """Return the rows of a mechanism at a closed pose, the rank being decided at a tolerance."""
+    """Return the rows of a mechanism at a closed pose q (nq,), the rank being decided at a tolerance."""
     rows = tuple(planar_rows(r, columns) for r in all_rows(mech, poses, q))
     stressed = stress(rank_blocks(mech, poses, columns, tolerance, q))
     length = characteristic_length(rows, poses.p_WC, mech)

@@ -18,7 +18,13 @@ AXES = ("joint", "world")
 
 
 def require_axes(axes: str) -> None:
-    """Refuse axes that are not known."""
+    """Refuse axes that are not known.
+
+    Raises
+    ------
+    BadUsage
+        The axes are none of ``AXES``.
+    """
     if axes not in AXES:
         raise BadUsage(f"the axes are {axes!r}", expected=f"one of {', '.join(AXES)}")
 

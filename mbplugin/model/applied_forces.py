@@ -122,7 +122,13 @@ def rate_values(mech: Mechanism, values: Mapping[str, float], what: str) -> Arra
 
 
 def rest_values(mech: Mechanism, springs: Sequence[JointSpring]) -> tuple[Array, Array]:
-    """Return stiffness (nv,) and the coordinate without force (nv,) of every rate's springs."""
+    """Return stiffness (nv,) and the coordinate without force (nv,) of every rate's springs.
+
+    Raises
+    ------
+    UnknownName
+        A spring of a joint whose rate is not the derivative of one coordinate.
+    """
     k = np.zeros(len(mech.qd_names))
     moment = np.zeros_like(k)
     for spring in springs:

@@ -91,7 +91,13 @@ def read_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBrak
 def brake_forces(
     mech: Mechanism, own: tuple[Brake, ...], brakes: Iterable[BrakeLike] | None, signal: float | None
 ) -> tuple[BrakeForce, ...]:
-    """Return the brakes that grip during a motion: those given, or after a mere signal a scene's own."""
+    """Return the brakes that grip during a motion: those given, or after a mere signal a scene's own.
+
+    Raises
+    ------
+    BadUsage
+        The signal is before the start, or there is no brake for it.
+    """
     if brakes is None and signal is None:
         return ()
     signal = 0.0 if signal is None else signal

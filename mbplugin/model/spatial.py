@@ -22,7 +22,7 @@ COMPONENTS = ("tx", "ty", "tz", "rx", "ry", "rz")
 
 
 def skew(a: Array) -> Array:
-    """Return the matrix of the cross product, ``skew(a) @ b == cross(a, b)``, shape (..., 3, 3)."""
+    """Return the matrix of the cross product of a (..., 3), ``skew(a) @ b == cross(a, b)``, (..., 3, 3)."""
     a = np.asarray(a, dtype=float)
     out = np.zeros((*a.shape, 3))
     out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -a[..., 2], a[..., 1], -a[..., 0]
@@ -31,7 +31,7 @@ def skew(a: Array) -> Array:
 
 
 def cross(a: Array, b: Array) -> Array:
-    """Return a × b over the last axis (``numpy.cross`` costs ten times as much on one vector)."""
+    """Return a × b (..., 3) of a (..., 3) and b (..., 3) (``numpy.cross`` costs ten times as much on one vector)."""
     a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
     b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
     parts = (a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0)
@@ -52,7 +52,7 @@ def rotation_from_rpy(rpy: Array | tuple[float, float, float]) -> Array:
 
 
 def rpy_from_rotation(R: Array) -> Array:
-    """Return roll, pitch and yaw of a rotation matrix, rad, shape (3,); in gimbal lock the roll is zero."""
+    """Return roll, pitch and yaw (3,) of a rotation R (3, 3), rad; in gimbal lock the roll is zero."""
     pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
     if np.hypot(R[0, 0], R[1, 0]) < 1e-12:
         return np.array([0.0, pitch, np.arctan2(-R[0, 1], R[1, 1])])
@@ -60,7 +60,7 @@ def rpy_from_rotation(R: Array) -> Array:
 
 
 def unit(vector: Array | tuple[float, ...]) -> Array:
-    """Return a vector over its length; the squares of what is written very small would vanish."""
+    """Return a vector (n,) over its length; the squares of what is written very small would vanish."""
     sized = np.asarray(vector, dtype=float) / np.abs(vector).max()
     return np.asarray(sized / np.linalg.norm(sized))
 
@@ -78,7 +78,7 @@ def rotation_from_quaternion(xyzw: Array | tuple[float, ...]) -> Array:
 
 
 def quaternion_from_rotation(R: Array) -> Array:
-    """Return the quaternion (x, y, z, w), w ≥ 0, of a rotation matrix, shape (4,)."""
+    """Return the quaternion (x, y, z, w), w ≥ 0, of a rotation R (3, 3), shape (4,)."""
     four_squares = np.array(
         [
             1 + R[0, 0] - R[1, 1] - R[2, 2],
@@ -102,7 +102,7 @@ def quaternion_from_rotation(R: Array) -> Array:
 
 
 def rotation_from_vector(theta: Array) -> Array:
-    """Return exp(skew(theta)), theta in radians along the axis, shape (3, 3)."""
+    """Return exp(skew(theta)), theta (3,) in radians along the axis, shape (3, 3)."""
     angle = float(np.sqrt(theta @ theta))
     K = skew(theta)
     if angle < 1e-8:
@@ -112,7 +112,7 @@ def rotation_from_vector(theta: Array) -> Array:
 
 
 def vector_from_rotation(R: Array) -> Array:
-    """Return the rotation vector, length in [0, π], of a rotation matrix, shape (3,)."""
+    """Return the rotation vector, length in [0, π], of a rotation R (3, 3), shape (3,)."""
     x, y, z, w = quaternion_from_rotation(R)
     sine = float(np.sqrt(x * x + y * y + z * z))
     factor = 2.0 if sine < 1e-12 else 2.0 * float(np.arctan2(sine, w)) / sine
@@ -120,7 +120,7 @@ def vector_from_rotation(R: Array) -> Array:
 
 
 def align_z(axis: Array) -> Array:
-    """Return the smallest rotation that takes z to ``axis`` (any length), shape (3, 3)."""
+    """Return the smallest rotation that takes z to ``axis`` (3,) of any length, shape (3, 3)."""
     x, y, z = unit(axis)
     across = x * x + y * y
     if z < 0 and across < 1e-30:
@@ -167,14 +167,14 @@ class Pose:
         return Pose(self.R.T, -self.R.T @ self.p)
 
     def apply(self, point: Array) -> Array:
-        """Return the coordinates in A of a point given in B, shape (3,)."""
+        """Return the coordinates in A of a point (3,) given in B, shape (3,)."""
         return self.p + self.R @ point
 
 
 def shift_rows(rows: Array, arm: Array) -> Array:
-    """Move velocity rows (k, 6) to another reference point.
+    """Move velocity rows (..., 6) to another reference point.
 
-    A row acts on the twist at its reference point; ``arm`` points from the new reference point to
+    A row acts on the twist at its reference point; ``arm`` (..., 3) points from the new reference point to
     the old one (world axes, m). Wrenches move by the same rule.
     """
     out = np.array(rows, dtype=float)
@@ -188,7 +188,7 @@ def shift_rows(rows: Array, arm: Array) -> Array:
 
 
 def shift_twists(twists: Array, arm: Array) -> Array:
-    """Move twists (6, k) by ``arm``, from the old reference point to the new one (world, m)."""
+    """Move twists (6, k) by ``arm`` (3,), from the old reference point to the new one (world, m)."""
     out = np.array(twists, dtype=float)
     out[TRANSLATION] -= skew(arm) @ out[ROTATION]
     return out

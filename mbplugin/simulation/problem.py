@@ -79,7 +79,7 @@ def pose_problem(
     held: tuple[Constraint, ...] = (),
     given_rates: tuple[str, ...] = (),
 ) -> Problem:
-    """Close the pose, choose rows, and make the rates agree with them, the given ones last.
+    """Close the pose, choose rows, and make the rates agree with them, the given ones last; q (nq,), qd (nv,).
 
     Raises
     ------
@@ -177,7 +177,13 @@ def _keep_given_values(model: TreeModel, motion_segments: AnyArray) -> None:
 
 
 def row_indices(model: TreeModel, options: Options) -> tuple[int, ...]:
-    """Return the rows to drop, as numbers among the rows of the model."""
+    """Return the rows to drop, as numbers among the rows of the model.
+
+    Raises
+    ------
+    BadUsage
+        A row that is none of the closing rows.
+    """
     if options.coordinates != "joint":
         return ()
     labels = model.table.labels[: model.table.persistent]

@@ -35,7 +35,7 @@ _ITERATIONS = 8
 
 @kernel
 def project(evaluate: Evaluate, place: int, t: float, begun: float, q: Array, qd: Array) -> bool:
-    """Correct q and qd in place so that Φ = 0 and C v + b = 0; return whether M is regular.
+    """Correct q (nq,) and qd (nv,) in place so that Φ = 0 and C v + b = 0; return whether M is regular.
 
     Poses, rows and their decomposition are those of the corrected state afterwards.
     """
@@ -55,7 +55,7 @@ def project(evaluate: Evaluate, place: int, t: float, begun: float, q: Array, qd
 
 @kernel
 def project_position(evaluate: Evaluate, place: int, t: float, begun: float, q: Array, qd: Array) -> bool:
-    """Take Newton steps with the decomposition at hand; return whether q has moved."""
+    """Take Newton steps with the decomposition at hand; return whether q has moved; q (nq,), qd (nv,)."""
     m, moved, last = load_struct(place), False, np.inf
     step, new = np.empty(len(qd)), np.empty(len(q))
     for _ in range(_ITERATIONS):
@@ -79,7 +79,7 @@ def project_position(evaluate: Evaluate, place: int, t: float, begun: float, q: 
 
 @kernel
 def project_velocity(evaluate: Evaluate, place: int, t: float, begun: float, q: Array, qd: Array) -> None:
-    """Correct qd in place at a decomposed state; impulses stay in ``multipliers``."""
+    """Correct qd (nv,) in place at a decomposed state, q (nq,); impulses stay in ``multipliers``."""
     m = load_struct(place)
     for i in range(len(m.independent_rows)):
         row = m.rows[m.independent_rows[i]]
@@ -107,11 +107,14 @@ def _projector() -> Any:
 
 
 def project_state(m: KernelState, t: float, q: Array, qd: Array) -> bool:
-    """Project a state in place, as after a step."""
+    """Project a state q (nq,), qd (nv,) in place, as after a step."""
     return bool(_projector()(compiled_evaluate(), m, t, True, q, qd))
 
 
 def jump_rates(m: KernelState, t: float, q: Array, qd: Array) -> Array:
-    """Change the rates in place so that the chosen rows hold; return the impulses (r,), N·s and N·m·s."""
+    """Change the rates qd (nv,) at q (nq,) in place so that the chosen rows hold.
+
+    Returns the impulses (r,), N·s and N·m·s.
+    """
     _projector()(compiled_evaluate(), m, t, False, q, qd)
     return np.array(m.multipliers)

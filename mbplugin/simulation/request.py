@@ -17,7 +17,15 @@ from mbplugin.simulation.options import Options
 
 
 def checked_locks(mech: Mechanism, locks: Sequence[Lock], duration: float) -> tuple[Lock, ...]:
-    """Return the locks, none of which is on an unknown joint or outside the motion."""
+    """Return the locks, none of which is on an unknown joint or outside the motion.
+
+    Raises
+    ------
+    UnknownName
+        A joint of no pair.
+    BadUsage
+        A time outside the motion.
+    """
     for lock in locks:
         if lock.joint not in mech.pair_by_name:
             raise UnknownName(
@@ -40,7 +48,13 @@ def scene_state(scene: Scene | None, mech: Mechanism) -> tuple[Array | None, Arr
 def timed_holds(
     holds: Sequence[TimedConstraint], held: Sequence[Constraint], options: Options
 ) -> tuple[tuple[TimedConstraint, Constraint], ...]:
-    """Return what holds for a while with its times, checked."""
+    """Return what holds for a while with its times, checked.
+
+    Raises
+    ------
+    BadUsage
+        A time outside the motion; other than joint coordinates; a planar view of a closure.
+    """
     by_name = {constraint.name: constraint for constraint in held}
     for hold in holds:
         _check_times(f"constraint {hold.constraint!r}", hold.at, hold.until, options.duration)
@@ -53,7 +67,13 @@ def timed_holds(
 
 
 def each_once(locks: Sequence[Lock]) -> tuple[Lock, ...]:
-    """Return the locks without their times: one that closes several times has its rows once."""
+    """Return the locks without their times: one that closes several times has its rows once.
+
+    Raises
+    ------
+    BadUsage
+        Two locks of different freedoms of a joint.
+    """
     found = tuple(dict.fromkeys(replace(lock, at=None, until=None) for lock in locks))
     for k, lock in enumerate(found):
         if lock.joint in (other.joint for other in found[:k]):

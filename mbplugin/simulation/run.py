@@ -99,7 +99,8 @@ def simulate(
     holds : iterable of TimedConstraint
         Closures, couplings, drivers and wheels of the mechanism that are active only for an interval.
     brakes : iterable of Brake or mapping, optional
-        Joint brakes; each engages after its delays, counted from the signal. With a signal alone, the scene's.
+        Joint brakes; each engages after its delays, counted from the signal. With a signal alone, the
+        scene's.
     signal : float, optional
         Time of the brake signal, s; 0 if brakes are given.
     loads, payloads : iterable, optional
@@ -139,7 +140,8 @@ def simulate(
     readable : bool
         Use the loops written in Python.
     transition : "consistent" or "naive"
-        With "naive" a lock only sets its own rates to zero: the usual simplification, which is wrong, for comparison.
+        With "naive" a lock only sets its own rates to zero: the usual simplification, which is wrong, for
+        comparison.
     max_seconds : float
         Time limit of the computation; a motion that takes longer, or too much memory, ends with the outcome
         ``budget_spent`` and keeps its samples.
@@ -229,7 +231,7 @@ def move(
     holds: tuple[tuple[TimedConstraint, Constraint], ...] = (),
     given_rates: tuple[str, ...] = (),
 ) -> Trajectory:
-    """Return the motion of a mechanism; arguments as :func:`simulate` has read them.
+    """Return the motion of a mechanism from q (nq,) and qd (nv,); arguments as :func:`simulate` has read them.
 
     Parameters
     ----------

@@ -238,7 +238,13 @@ def payloads_of(mech: Mechanism, payload: PayloadValue, tool: str) -> tuple[Payl
 
 
 def tool_name(mech: Mechanism, tool: str | None) -> str:
-    """Return the body that is the tool."""
+    """Return the body that is the tool.
+
+    Raises
+    ------
+    UnknownName
+        No body of the mechanism.
+    """
     if tool is None:
         return default_tool(mech).body
     if tool not in mech.body_index or tool == "world":
@@ -250,7 +256,13 @@ def tool_name(mech: Mechanism, tool: str | None) -> str:
 
 
 def point_of(point: Array | None) -> Array:
-    """Return a point of the tool, m."""
+    """Return a point (3,) of the tool, m; the origin where none is given.
+
+    Raises
+    ------
+    BadNumber
+        Not three finite numbers.
+    """
     out = vector_of(point, 3)
     if out.shape != (3,) or not np.isfinite(out).all():
         raise BadNumber(f"the point of the tool is {point}", expected="three finite numbers")

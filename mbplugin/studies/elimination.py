@@ -177,7 +177,7 @@ def _greedy(Z: Array, order: AnyArray) -> tuple[int, ...]:
 
 
 def matrix_order(system: System) -> AnyArray:
-    """Return the rows of a system in the order of the constraint matrix: holonomic ones first."""
+    """Return the rows (m,) of a system in the order of the constraint matrix: holonomic ones first."""
     holonomic = np.concatenate([r.holonomic for r in system.rows]) if system.rows else np.zeros(0, bool)
     return np.argsort(~holonomic, kind="stable")
 

@@ -57,7 +57,7 @@ class VisualScene:
         self._drawn = [(id, surface) for id, surface in self._drawn if id not in gone]
 
     def pose(self, q: Array) -> None:
-        """Put all surfaces where they are at coordinates (nq,) of the mechanism."""
+        """Put all surfaces where they are at coordinates q (nq,) of the mechanism."""
         self.place(forward(self.mech, q))
 
     def place(self, poses: BodyPoses) -> None:

@@ -111,7 +111,7 @@ def replay_points(seen: Picture, replay: Replay) -> Array:
 
 
 def path_surface(path_W: Array, radius: float) -> Surface | None:
-    """Return the path of a point (n, 3), m, as a line that can be seen; none where it does not move."""
+    """Return the path ``path_W`` (n, 3) of a point, m, as a line that can be seen; none where it does not move."""
     kept = list(path_W[:1])
     for point in path_W[1:]:
         if np.linalg.norm(point - kept[-1]) > 0.01 * radius:
@@ -123,7 +123,7 @@ def path_surface(path_W: Array, radius: float) -> Surface | None:
 
 
 def placed(surfaces: Iterable[Surface], mech: Mechanism, q: Array) -> list[Surface]:
-    """Return surfaces as they stand in the world at a pose, fixed to it."""
+    """Return surfaces as they stand in the world at a pose q (nq,), fixed to it."""
     poses = forward(mech, q)
     return [replace(s, mesh=moved(s.mesh, s.place(mech, poses)), body=-1, rod=None) for s in surfaces]
 

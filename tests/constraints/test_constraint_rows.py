@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mbplugin.constraints.reduction.velocity import body_twists, tree_motion
-from mbplugin.constraints.rows.build import constraint_rows
+from mbplugin.constraints.rows.build import rows_of
 from mbplugin.model.mechanism import (
     PAIR_TYPES,
     Body,
@@ -39,6 +39,10 @@ def two_bodies(pair_type, seed):
         pair = Pair("j", pair_type, "a", "b", pair.X_AP, pair.X_BS, length=length)
         mech = Mechanism("m", bodies, (pair,))
     return mech, q, Mechanism("loose", bodies), rng
+
+
+def constraint_rows(mech, constraint, poses, q=None, twists=None):
+    return rows_of(mech, (constraint,), poses, q, twists)[0]
 
 
 def rates(rows, twists):

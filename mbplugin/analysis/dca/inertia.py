@@ -35,12 +35,12 @@ class Floating:
     Phi: Array
 
     def at(self, handles: Sequence[str], d: int) -> AnyArray:
-        """Return the indices of some handles in Φ."""
+        """Return the indices (d·k,) of k handles in Φ."""
         return handle_indices(self.handles, handles, d)
 
 
 def handle_indices(handles: Sequence[str], chosen: Sequence[str], d: int) -> AnyArray:
-    """Return the indices of some handles among rows of d per handle."""
+    """Return the indices (d·k,) of k chosen handles among rows of d per handle."""
     starts = [d * handles.index(name) for name in chosen]
     return np.concatenate([np.arange(s, s + d) for s in starts] or [np.zeros(0, dtype=int)])
 
@@ -51,7 +51,7 @@ def unit_inertia(length: float) -> Array:
 
 
 def inverse_inertia(body: Body, R_WL: Array, length: float) -> Array:
-    """Return the inverse inertia of a body at its centre of mass, world axes, (6, 6).
+    """Return the inverse inertia of a body at its centre of mass, world axes, (6, 6); R_WL (3, 3).
 
     Massless bodies, and inertias that no body has, are replaced by 1 kg with the characteristic
     length for a radius of gyration: Φ must exist, but the verdict does not depend on it. With V the

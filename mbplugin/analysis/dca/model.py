@@ -127,7 +127,7 @@ class DcaModel:
 
 
 def dca_model(mech: Mechanism, q: Array, columns: tuple[int, ...]) -> DcaModel:
-    """Return the model of a mechanism of pairs at a closed pose.
+    """Return the model of a mechanism of pairs at a closed pose q (nq,).
 
     Raises
     ------

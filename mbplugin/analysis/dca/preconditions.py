@@ -48,7 +48,15 @@ class DcaNotApplicable(BadUsage):
 
 
 def require_tolerance(tolerance: float) -> None:
-    """Refuse a tolerance outside (0, 1), or one that rounding in G would decide."""
+    """Refuse a tolerance outside (0, 1), or one that rounding in G would decide.
+
+    Raises
+    ------
+    BadUsage
+        A number that is no relative tolerance.
+    DcaNotApplicable
+        A tolerance below ``SMALLEST_TOLERANCE``.
+    """
     if not 0 < tolerance < 1:
         raise BadUsage(f"the tolerance is {tolerance:g}", expected="a number between 0 and 1")
     if tolerance < SMALLEST_TOLERANCE:
@@ -64,6 +72,11 @@ def require_pairs_only(mech: Mechanism) -> None:
     """Refuse nonholonomic rows, couplings, drivers and locks.
 
     Dry friction that does not depend on the load is an applied force; it leaves a pair ideal.
+
+    Raises
+    ------
+    DcaNotApplicable
+        Names them.
     """
     rolling = [p for p in mech.pfaffians if p.nonholonomic]
     if rolling:

@@ -27,7 +27,7 @@ class RowVerdict:
 
 
 def from_self_stresses(reduced: ReducedBlock, Z: Array, zero: float) -> RowVerdict:
-    """Read the verdict off self-stresses (m, s): a basis, or at least six random ones.
+    """Read the verdict off self-stresses Z (m, s): a basis, or at least six random ones.
 
     A row is unique iff it is zero in Z; the rank of a constraint's rows is the dimension of its
     indeterminate reaction. A random vector of the left null space is zero in a row exactly when that
@@ -48,6 +48,6 @@ def from_self_stresses(reduced: ReducedBlock, Z: Array, zero: float) -> RowVerdi
 
 
 def from_left_null_basis(reduced: ReducedBlock, mu: Array, zero: float) -> RowVerdict:
-    """Carry a left null basis of J (k, p) by statics to all rows, and read the verdict off it."""
+    """Carry a left null basis mu (k, p) of J by statics to all rows, and read the verdict off it."""
     Z = np.linalg.qr(reduced.self_stresses(mu))[0]
     return from_self_stresses(reduced, np.asarray(Z), zero)

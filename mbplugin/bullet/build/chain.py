@@ -77,7 +77,7 @@ def outer_frame(joint: TreeJoint) -> Pose:
 
 
 def rpy_from_rotation(R: Array) -> tuple[float, float, float]:
-    """Return fixed-axis angles (rad) of a rotation, exact also where roll and yaw share an axis."""
+    """Return fixed-axis angles (rad) of a rotation R (3, 3), exact also where roll and yaw share an axis."""
     yaw = np.arctan2(R[1, 0], R[0, 0])
     c, s = np.cos(yaw), np.sin(yaw)
     pitch = np.arctan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])

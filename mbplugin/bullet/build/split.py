@@ -48,7 +48,7 @@ def split(mech: Mechanism) -> tuple[Mechanism, dict[str, str]]:
 def split_state(
     mech: Mechanism, cut: Mechanism, halves: Mapping[str, str], q: Array, qd: Array
 ) -> tuple[Array, Array]:
-    """Return the state of a mechanism after :func:`split`, every half where its whole is."""
+    """Return q and qd after :func:`split`, every half where its whole is; before it, q (nq,) and qd (nv,)."""
     if not halves:
         return q, qd
     poses, twists = forward(mech, q), body_twists(mech, forward(mech, q), qd)

@@ -33,7 +33,13 @@ FrictionOption = Annotated[bool, typer.Option("--friction/--no-friction", help="
 
 
 def parse_load(text: str) -> dict[str, Any]:
-    """Return the load that ``--load`` describes."""
+    """Return the load that ``--load`` describes.
+
+    Raises
+    ------
+    BadUsage
+        Another form, or another count of numbers.
+    """
     body, numbers, point = _parts("--load", text, "BODY:FX,FY,FZ[,MX,MY,MZ][@X,Y,Z]")
     if len(numbers) not in (3, 6):
         raise BadUsage(f"--load {text!r} has {len(numbers)} numbers", expected="three of a force, or six")
@@ -41,7 +47,13 @@ def parse_load(text: str) -> dict[str, Any]:
 
 
 def parse_payload(text: str) -> dict[str, Any]:
-    """Return the payload that ``--payload`` describes."""
+    """Return the payload that ``--payload`` describes.
+
+    Raises
+    ------
+    BadUsage
+        Another form, or another count of numbers.
+    """
     body, numbers, point = _parts("--payload", text, "BODY:MASS[@X,Y,Z]")
     if len(numbers) != 1:
         raise BadUsage(f"--payload {text!r} has {len(numbers)} numbers", expected="one mass")

@@ -63,7 +63,13 @@ def parse_lock(text: str) -> Lock:
 
 
 def parse_brake(text: str) -> dict[str, Any]:
-    """Return the brake that ``--brake`` describes."""
+    """Return the brake that ``--brake`` describes.
+
+    Raises
+    ------
+    BadUsage
+        No joint, or values of another form.
+    """
     from mbplugin.cli.shared.options import parse_q
 
     joint, colon, values = text.rpartition(":")

@@ -54,6 +54,13 @@ def termination_interrupts() -> Iterator[None]:
 
     Compiled code is waited for where it is for Ctrl-C. A signal that is ignored stays ignored. A signal
     that arrived, in the block or before it, and that a library has swallowed ends the block at its end.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C has ended the block.
+    Terminated
+        Another signal has.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

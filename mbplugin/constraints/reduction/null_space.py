@@ -40,7 +40,7 @@ class Spectrum:
 
 
 def spectrum(J: Array) -> Spectrum:
-    """Return the singular values of a scaled closure Jacobian."""
+    """Return the singular values of a scaled closure Jacobian J (k, f)."""
     if 0 in J.shape:
         return Spectrum(len(J), np.zeros(0))
     sigma = np.linalg.svd(J, compute_uv=False)

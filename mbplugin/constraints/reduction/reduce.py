@@ -120,7 +120,7 @@ class ReducedBlock:
         return self.frame.rows_at(rows, entry, poses.p_WC[body], self.frame.point)
 
     def self_stresses(self, mu: Array) -> Array:
-        """Carry left null vectors of J, (k, p), by statics to all rows of the block, (m, p).
+        """Carry left null vectors mu (k, p) of J by statics to all rows of the block, (m, p).
 
         The reaction in a tree pair balances the closure wrenches on the bodies it supports. Values
         are scaled: a multiplier in N or N·m is ``scale`` times its value here.
@@ -147,7 +147,7 @@ def reduce_blocks(
     columns: tuple[int, ...],
     q: Array | None = None,
 ) -> list[ReducedBlock]:
-    """Return the scaled closure Jacobians of some blocks at a pose, in space or in a plane."""
+    """Return the scaled closure Jacobians of some blocks at a pose q (nq,), in space or in a plane."""
     members = frozenset(name for block in blocks for name in block.constraints)
     rows = {r.constraint: planar_rows(r, columns) for r in all_rows(mech, poses, q, names=members)}
     return [
@@ -159,7 +159,7 @@ def reduce_blocks(
 def reduce_block(
     mech: Mechanism, poses: BodyPoses, block: Block, columns: tuple[int, ...], q: Array | None = None
 ) -> ReducedBlock:
-    """Return the scaled closure Jacobian of one block."""
+    """Return the scaled closure Jacobian of one block at a pose q (nq,)."""
     return reduce_blocks(mech, poses, (block,), columns, q)[0]
 
 

@@ -51,11 +51,20 @@ class BlockFrame:
         return out
 
     def scaled(self, rows: Rows, entry: Array) -> Array:
-        """Return dimensionless rows (k, 6) on a body's twist [v/ℓ, ω] at its centre of mass."""
+        """Return dimensionless rows (k, 6) on a body's twist [v/ℓ, ω] at its centre of mass; entry (k, 6)."""
         return np.asarray(entry * row_scale(rows, self.length)[:, None] * ([self.length] * 3 + [1.0] * 3))
 
     def rows_at(self, rows: Rows, entry: Array, p_WC: Array, at: Array) -> Array:
-        """Return dimensionless rows (k, 6) on a body's twist [v/ℓ, ω] at a point."""
+        """Return dimensionless rows (k, 6) on a body's twist [v/ℓ, ω] at a point.
+
+        Parameters
+        ----------
+        rows : Rows
+        entry : (k, 6) array
+            On the body's twist at its centre of mass.
+        p_WC, at : (3,) array
+            The centre of mass and the point, m.
+        """
         arm = (p_WC - at) / self.length
         return np.asarray(shift_rows(self.scaled(rows, entry), arm) * self.mask)
 

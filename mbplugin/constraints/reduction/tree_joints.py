@@ -48,7 +48,7 @@ class TreeJointRows:
     carries: Array
 
     def balance(self, F: Array) -> Array:
-        """Return the multipliers (k, p) that balance wrenches (6, p) about the block's point."""
+        """Return the multipliers (k, p) that balance wrenches F (6, p) about the block's point."""
         return np.asarray(self.carries @ shift_rows(F.T, self.arm).T)
 
 

@@ -33,7 +33,7 @@ class TreeMotion:
     _paths: dict[str, AnyArray] = field(default_factory=dict)
 
     def path(self, body: str) -> AnyArray:
-        """Return the indices of the rates that move a body, inner ones first."""
+        """Return the indices (k,) of the k rates that move a body, inner ones first."""
         chain: list[str] = []
         while body != WORLD and body not in self._paths:
             chain.append(body)
@@ -80,7 +80,7 @@ def velocity_transformation(mech: Mechanism, poses: BodyPoses) -> Array:
 
 
 def body_twists(mech: Mechanism, poses: BodyPoses, qd: Array) -> Array:
-    """Return the twists (N, 6) of all bodies at joint rates qd."""
+    """Return the twists (N, 6) of all bodies at joint rates qd (nv,)."""
     twists = np.zeros((len(mech.bodies), 6))
     if not qd.any():
         return twists

@@ -16,17 +16,6 @@ from mbplugin.model.mechanism.pfaffian import KnifeEdge, Rolling
 from mbplugin.model.spatial import Array
 
 
-def constraint_rows(
-    mech: Mechanism,
-    constraint: Constraint,
-    poses: BodyPoses,
-    q: Array | None = None,
-    twists: Array | None = None,
-) -> Rows:
-    """Return the rows of one constraint at a pose; arguments as in :func:`rows_of`."""
-    return rows_of(mech, (constraint,), poses, q, twists)[0]
-
-
 def rows_of(
     mech: Mechanism,
     constraints: Sequence[Constraint],
@@ -68,6 +57,9 @@ def all_rows(
     twists: Array | None = None,
     names: Collection[str] | None = None,
 ) -> list[Rows]:
-    """Return the rows of every constraint (or the named ones), constraint by constraint."""
+    """Return the rows of every constraint (or the named ones), constraint by constraint.
+
+    Arrays as for :func:`rows_of`.
+    """
     chosen = [c for c in mech.constraints() if names is None or c.name in names]
     return rows_of(mech, chosen, poses, q, twists)

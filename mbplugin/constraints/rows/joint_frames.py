@@ -44,22 +44,23 @@ class JointFrames:
     moving: bool
 
     def velocity_a(self, p_W: Array) -> Array:
-        """Return the velocities of a's material points at ``p_W``, m/s."""
+        """Return the velocities (n, 3) of a's material points at ``p_W`` (n, 3), m/s."""
         return self.v_a + cross(self.omega_a, p_W - self.p_WCa)
 
     def velocity_b(self, p_W: Array) -> Array:
-        """Return the velocities of b's material points at ``p_W``, m/s."""
+        """Return the velocities (n, 3) of b's material points at ``p_W`` (n, 3), m/s."""
         return self.v_b + cross(self.omega_b, p_W - self.p_WCb)
 
     def entries(self, L: Array) -> tuple[Array, Array]:
-        """Return what rows (n, k, 6) on the relative twists at S are on each body's twist at its COM."""
+        """Return what rows L (n, k, 6) on the relative twists at S are on each body's twist at its COM."""
         arm_a, arm_b = (self.p_WS - self.p_WCa)[:, None, :], (self.p_WS - self.p_WCb)[:, None, :]
         return -shift_rows(L, arm_a), shift_rows(L, arm_b)
 
     def gamma(self, L: Array, L_dot: Array) -> Array:
         """Return Γ (n, k) of rows L on the relative twists at S (wojtyra2013 (9), these coordinates).
 
-        The point moves with b, so a's part follows b's motion.
+        L and L_dot (n, k, 6) are rows and their derivatives. The point moves with b, so a's part follows
+        b's motion.
         """
         if not self.moving:
             return np.zeros(L.shape[:2])

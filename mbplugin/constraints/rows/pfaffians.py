@@ -33,7 +33,7 @@ class _BodyMotion:
 
 
 def pfaffian_rows(mech: Mechanism, pfaffian: Pfaffian, poses: BodyPoses, twists: Array | None = None) -> Rows:
-    """Return the rows of a knife edge or a rolling wheel; holonomic ones first."""
+    """Return the rows of a knife edge or a rolling wheel; holonomic ones first; ``twists`` (N, 6)."""
     index = mech.body_index[pfaffian.body]
     twist = np.zeros(6) if twists is None else twists[index]
     body = _BodyMotion(index, poses.of(index), poses.p_WC[index], twist[:3], twist[3:])

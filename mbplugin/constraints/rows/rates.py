@@ -17,7 +17,7 @@ from mbplugin.model.spatial import Array, cross, vector_from_rotation
 def coupling_rows(
     mech: Mechanism, coupling: Coupling, poses: BodyPoses, q: Array | None, twists: Array | None
 ) -> Rows:
-    """Return the single row ``c`` of a coupling."""
+    """Return the row ``c`` of a coupling; arrays as for :func:`mbplugin.constraints.rows.build.rows_of`."""
     parts: list[tuple[int, Array]] = []
     Gamma, Phi, translation = 0.0, -coupling.offset, False
     for term in coupling.terms:
@@ -51,7 +51,9 @@ def driver_rows(
     twists: Array | None,
     time: float = 0.0,
 ) -> Rows:
-    """Return one row per driven freedom, labelled ``…_drive``."""
+    """Return one row per driven freedom, labelled ``…_drive``; arrays as for
+    :func:`mbplugin.constraints.rows.build.rows_of`.
+    """
     pair = mech.pair_by_name[driver.joint]
     freedoms = driver.freedoms or pair.kind.free
     rates = _rate_rows(mech, pair, freedoms, poses, twists)
@@ -74,7 +76,7 @@ def driver_rows(
 
 
 def lock_rows(mech: Mechanism, lock: Lock, poses: BodyPoses, twists: Array | None) -> Rows:
-    """Return one row per locked freedom, labelled ``…_lock``; it holds whatever pose it finds."""
+    """Return one row per locked freedom, labelled ``…_lock``; it holds whatever pose it finds; ``twists`` (N, 6)."""
     pair = mech.pair_by_name[lock.joint]
     freedoms = lock.freedoms or pair.kind.free
     rates = _rate_rows(mech, pair, freedoms, poses, twists)
@@ -84,7 +86,7 @@ def lock_rows(mech: Mechanism, lock: Lock, poses: BodyPoses, twists: Array | Non
 
 
 def freedom_value(mech: Mechanism, pair: Pair, freedom: str, poses: BodyPoses, q: Array | None) -> float:
-    """Return the position of one freedom (rad or m); a tree joint's comes from q, turns included."""
+    """Return the position of one freedom (rad or m); a tree joint's comes from q (nq,), turns included."""
     slot = pair.kind.free.index(freedom)
     joint = mech.tree.joint_of_pair.get(pair.name)
     if joint is not None and q is not None and len(q[joint.q]) == len(pair.kind.free):

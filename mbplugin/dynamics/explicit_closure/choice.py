@@ -14,7 +14,7 @@ from mbplugin.model.spatial import Array
 
 
 def mobile_rates(rows: ClosingRows, q: Array) -> Array:
-    """Return a basis (nv, f) of the rates that leave all loops closed at a pose.
+    """Return a basis (nv, f) of the rates that leave all loops closed at a pose q (nq,).
 
     Rates of sliders count in characteristic lengths per second, so that the basis has no units.
     """
@@ -29,7 +29,8 @@ def mobile_rates(rows: ClosingRows, q: Array) -> Array:
 def orders(layout: Layout, mobile: Array, tied: list[int]) -> Iterator[list[int]]:
     """Yield independent rates inside loops, best first, then with every other rate in front in turn.
 
-    The ones that move most need not be those behind which the dyads come off one by one.
+    ``mobile`` (nv, f) is a basis as of :func:`mobile_rates`. The ones that move most need not be those behind
+    which the dyads come off one by one.
     """
     plain = sorted(set(tied) & _plain_rates(layout))
     if not plain or not mobile.shape[1]:

@@ -60,13 +60,13 @@ class Closing:
 
     @cached_property
     def independent_rates(self) -> AnyArray:
-        """Indices of the independent rates among ``qd_names``."""
+        """Indices (k,) of the independent rates among ``qd_names``."""
         dependent = {rate for step in self.steps for rate in step.dependent}
         return np.array([k for k in range(self.layout.nv) if k not in dependent], dtype=int)
 
     @cached_property
     def independent_coordinates(self) -> AnyArray:
-        """Indices of the independent coordinates among ``q_names``."""
+        """Indices of the independent coordinates among ``q_names``, (k,) where no joint has a quaternion."""
         return self.layout.coordinates(self.independent_rates)
 
     @property
@@ -103,7 +103,7 @@ class Closing:
         return self._closed(np.asarray(q_I, dtype=float), near)[: self.layout.nq]
 
     def at(self, q: Array) -> ClosedPose:
-        """Return the closing conditions at the independent coordinates of a pose."""
+        """Return the closing conditions at the independent coordinates of a pose q (nq,)."""
         y = self._closed(q[self.independent_coordinates], q)
         A = np.zeros((self.layout.nv + self.layout.cut_size, len(self.independent_rates)))
         A[self.independent_rates, np.arange(A.shape[1])] = 1.0
@@ -114,15 +114,15 @@ class Closing:
         return ClosedPose(self, y, A, tuple(slopes))
 
     def A(self, q: Array) -> Array:
-        """Return A (nv, k) with q̇ = A q̇_I, identity in the independent rows (blajer1993 (6))."""
+        """Return A (nv, k) at q (nq,) with q̇ = A q̇_I, identity in the independent rows (blajer1993 (6))."""
         return self.at(q).A
 
     def xi(self, q: Array, qd: Array) -> Array:
-        """Return ξ (nv,) with q̈ = A q̈_I + ξ, zero in the independent rows (blajer1993 (7))."""
+        """Return ξ (nv,) at q (nq,) and qd (nv,) with q̈ = A q̈_I + ξ, zero in the independent rows (blajer1993 (7))."""
         return self.at(q).xi(qd)
 
     def margin(self, q: Array) -> float:
-        """Return how far the worst step is from singular at the independent coordinates of q, 0 … 1."""
+        """Return how far the worst step is from singular at the independent coordinates of q (nq,), 0 … 1."""
         try:
             y = self._closed(q[self.independent_coordinates], q)
         except CannotClose:
@@ -130,18 +130,18 @@ class Closing:
         return min((step.margin(y) for step in self.steps), default=1.0)
 
     def is_near_singular(self, q: Array, below: float = NEARLY_FLAT) -> bool:
-        """Return whether other independent coordinates should be chosen before going on."""
+        """Return whether other independent coordinates should be chosen at q (nq,) before going on."""
         return self.margin(q) < below
 
     def change(self, q: Array) -> Closing:
-        """Return the closing conditions in the coordinates that move most at a pose, on its branch.
+        """Return the closing conditions in the coordinates that move most at a pose q (nq,), on its branch.
 
         Nothing jumps: q, q̇ and q̈ are known in all coordinates when the change is made.
         """
         return closing_conditions(self.layout.mech, q)
 
     def residuals(self, q: Array) -> dict[str, float]:
-        """Return how far each closure and coupling is open in space at a pose, m."""
+        """Return how far each closure and coupling is open in space at a pose q (nq,), m."""
         return self.rows.residuals(q)
 
     def _closed(self, q_I: Array, near: Array | None) -> Array:
@@ -193,7 +193,7 @@ class ClosedPose:
         return self.A_all[: self.closing.layout.nv]
 
     def xi(self, qd: Array) -> Array:
-        """Return ξ (nv,) at joint rates, of which only the independent ones are read."""
+        """Return ξ (nv,) at joint rates qd (nv,), of which only the independent ones are read."""
         yd = self.A_all @ qd[self.closing.independent_rates]
         xi = np.zeros(len(yd))
         for step, slope in zip(self.closing.steps, self.slopes, strict=True):

@@ -33,6 +33,8 @@ _Turned = list[tuple[Twist, Displacement]]
 class DyadStep:
     """Unknown joints of a ring as functions of the known ones.
 
+    Coordinates y (nq + c,) and rates yd (nv + c,) are in the order of the layout, c of them for cut pairs.
+
     Parameters
     ----------
     ring : Ring
@@ -72,7 +74,7 @@ class DyadStep:
         return tuple(j.rate for k, j in enumerate(self.ring.joints) if k not in self.unknown)
 
     def closed(self, y: Array) -> Array:
-        """Return the coordinates with the unknown ones solved, in the turn nearest to where they were.
+        """Return y (nq + c,) with the unknown coordinates solved, in the turn nearest to where they were.
 
         Raises
         ------
@@ -232,7 +234,7 @@ _SOLVERS = {"RRR": _rrr, "RRP": _rrp, "RPP": _rpp, "RR": _rr}
 
 
 def dyad(ring: Ring, unknown: list[int], y: Array) -> DyadStep | None:
-    """Return the dyad of the unknown joints of a ring, on the branch of a pose; None if there is none."""
+    """Return the dyad of the unknown joints of a ring, on the branch of y (nq + c,); None if there is none."""
     letters = "".join(ring.joints[k].letter for k in unknown)
     for first in range(len(unknown)):
         turned = tuple(unknown[first:] + unknown[:first])

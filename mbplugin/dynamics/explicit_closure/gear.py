@@ -15,6 +15,8 @@ from mbplugin.model.spatial import Array
 class GearStep:
     """The last unknown coordinate of a coupling.
 
+    Coordinates y (nq + c,) and rates yd (nv + c,) are in the order of the layout, c of them for cut pairs.
+
     Parameters
     ----------
     joint : str
@@ -52,7 +54,7 @@ class GearStep:
         return (self.rate,)
 
     def closed(self, y: Array) -> Array:
-        """Return the coordinates with the unknown one solved."""
+        """Return y (nq + c,) with the unknown coordinate solved."""
         out = np.array(y)
         out[self.at] = self.offset + np.dot(self.ratios, y[list(self.others_at)])
         return out

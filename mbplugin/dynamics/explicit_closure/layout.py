@@ -61,7 +61,7 @@ class Layout:
         return known.issuperset(range(rate, rate + len(pair.kind.free)))
 
     def coordinates(self, rates: AnyArray) -> AnyArray:
-        """Return the indices of the coordinates of some rates, whole joints where they are not alike."""
+        """Return the indices (m,) of the coordinates of some rates (k,), whole joints where they are not alike."""
         chosen = set(np.asarray(rates).tolist())
         out: list[int] = []
         for joint in self.mech.tree.joints:
@@ -90,12 +90,12 @@ def _plain(pair_type: str, free: tuple[str, ...]) -> bool:
 
 
 def with_cut(layout: Layout, q: Array) -> Array:
-    """Return y at joint coordinates q, cut pairs at zero."""
+    """Return y (nq + c,) at joint coordinates q (nq,), the c places of cut pairs at zero."""
     return np.concatenate((q, np.zeros(layout.cut_size)))
 
 
 def measured(layout: Layout, q: Array) -> Array:
-    """Return y at a closed pose, with the coordinates of the cut pairs read from the poses of their bodies.
+    """Return y (nq + c,) at a closed pose q (nq,), with the coordinates of the cut pairs read from body poses.
 
     Turns that a cut pair leaves free besides its own are counted from this pose on, so they are zero.
     """

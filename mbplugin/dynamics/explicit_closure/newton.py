@@ -25,6 +25,8 @@ _SINGULAR = 1e-9
 class NewtonStep:
     """Dependent coordinates of loops that hang together and have no closed form.
 
+    Coordinates y (nq + c,) and rates yd (nv + c,) are in the order of the layout, c of them for cut pairs.
+
     Parameters
     ----------
     layout : Layout
@@ -54,7 +56,7 @@ class NewtonStep:
         return tuple(self.layout.mech.qd_names[k] for k in self.dependent)
 
     def closed(self, y: Array) -> Array:
-        """Return the coordinates with the dependent ones solved, from where they were.
+        """Return y (nq + c,) with the dependent coordinates solved, from where they were.
 
         Raises
         ------
@@ -82,12 +84,12 @@ class NewtonStep:
         return np.concatenate((q, y[self.layout.nq :]))
 
     def slope(self, y: Array) -> Array:
-        """Return ∂q̇_D/∂q̇_I = −C_D⁻¹ C_I (blajer1994 (7))."""
+        """Return ∂q̇_D/∂q̇_I = −C_D⁻¹ C_I, (dependent, known) (blajer1994 (7))."""
         J, _ = self.rows.linearise(y[: self.layout.nq])
         return -self._inverse(J) @ J[:, list(self.known)]
 
     def bias(self, y: Array, yd: Array) -> Array:
-        """Return ξ = C_D⁻¹ Γ at rates of all joints (blajer1994 (8))."""
+        """Return ξ = C_D⁻¹ Γ (dependent,) at rates of all joints (blajer1994 (8))."""
         q, qd = y[: self.layout.nq], yd[: self.layout.nv]
         J, _ = self.rows.linearise(q)
         return np.asarray(self._inverse(J) @ self.rows.gamma(q, qd))

@@ -81,7 +81,7 @@ def partition(
     Parameters
     ----------
     layout : Layout
-    y : array
+    y : (nq + c,) array
         Coordinates; they tell the branches.
     closings : sequence of Pair or Coupling
         The cut pairs and couplings.

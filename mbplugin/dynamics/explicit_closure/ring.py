@@ -40,6 +40,8 @@ class RingJoint:
 class Ring:
     """A loop whose joints all move in one plane.
 
+    Coordinates y (nq + c,) and rates yd (nv + c,) are in the order of the layout, c of them for cut pairs.
+
     Parameters
     ----------
     joints : tuple of RingJoint

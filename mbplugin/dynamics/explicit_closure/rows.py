@@ -44,7 +44,7 @@ class ClosingRows:
         return rate_scale(self.mech, self.length)
 
     def linearise(self, q: Array) -> tuple[Array, Array]:
-        """Return J (k, nv) and the residual (k,) at joint coordinates q."""
+        """Return J (k, nv) and the residual (k,) at joint coordinates q (nq,)."""
         poses = forward(self.mech, q)
         rows = rows_of(self.mech, self.closings, poses, q)
         scale = self._scale(rows)
@@ -53,7 +53,7 @@ class ClosingRows:
         )
 
     def gamma(self, q: Array, qd: Array) -> Array:
-        """Return Γ (k,) of J q̈ = Γ: the rows' own, less what the rates alone accelerate."""
+        """Return Γ (k,) of J q̈ = Γ at q (nq,) and qd (nv,): the rows' own, less what the rates alone accelerate."""
         poses = forward(self.mech, q)
         twists = body_twists(self.mech, poses, qd)
         rows = rows_of(self.mech, self.closings, poses, q, twists)
@@ -62,7 +62,7 @@ class ClosingRows:
         return self._scale(rows) * _joined(own)
 
     def residuals(self, q: Array) -> dict[str, float]:
-        """Return the largest position residual of each constraint at q, m."""
+        """Return the largest position residual of each constraint at q (nq,), m."""
         rows = rows_of(self.mech, self.closings, forward(self.mech, q), q)
         return {r.constraint: float(np.abs(self._scale([r]) * r.Phi).max(initial=0.0)) for r in rows}
 
@@ -71,7 +71,7 @@ class ClosingRows:
 
 
 def closing_rows(mech: Mechanism, closings: Closings, q: Array) -> ClosingRows:
-    """Return the rows of some closures and couplings; the pose q sets the characteristic length."""
+    """Return the rows of some closures and couplings; the pose q (nq,) sets the characteristic length."""
     poses = forward(mech, q)
     rows = rows_of(mech, closings, poses, q)
     return ClosingRows(mech, closings, characteristic_length(rows, poses.p_WC, mech) if rows else 1.0)

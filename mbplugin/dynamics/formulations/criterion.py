@@ -32,7 +32,8 @@ def tangents(equations: Equations, constraints: Independent) -> Array:
 def independence(projections: Array, chosen: AnyArray) -> float:
     """Return how independent a set of coordinates is, from 0 to 1.
 
-    The smallest singular value squared of its projections: for one freedom the criterion itself.
+    The smallest singular value squared of its projections (k, n), of which ``chosen`` (k,) are taken: for one
+    freedom the criterion itself.
     """
     if not len(projections):
         return 1.0
@@ -40,7 +41,7 @@ def independence(projections: Array, chosen: AnyArray) -> float:
 
 
 def best_coordinates(projections: Array) -> AnyArray:
-    """Return k independent coordinates by the criterion, in ascending order.
+    """Return k independent coordinates (k,) by the criterion from projections (k, n), in ascending order.
 
     First the one of the largest cos²αᵢ, then each time the largest of what is left when the chosen
     ones are taken out; the k largest values alone may depend on each other.

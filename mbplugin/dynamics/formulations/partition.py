@@ -35,7 +35,7 @@ class Partition:
 
 
 def partition(constraints: Independent, independent: AnyArray) -> Partition:
-    """Return the partition with given independent coordinates (blajer1994 (5)–(10)).
+    """Return the partition with given coordinates ``independent`` (k,) (blajer1994 (5)–(10)).
 
     Raises
     ------

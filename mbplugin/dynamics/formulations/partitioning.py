@@ -34,7 +34,7 @@ def partitioning(
 def independent_coordinates(
     equations: Equations, constraints: Independent, current: AnyArray | None = None
 ) -> AnyArray:
-    """Return the independent coordinates to go on with: the current ones while good, else the best.
+    """Return the independent coordinates (k,) to go on with: the current ones while good, else the best.
 
     All coordinates and rates are known at every state, so that a change needs no new initial values
     and the accelerations do not jump.

@@ -236,7 +236,7 @@ def _rate_innovations(body: Records, rates: Records, stop: int, wrench: Array, G
 
 @kernel
 def shift_wrench(on: Records, body: Records, wrench: Array) -> None:
-    """Move a wrench from a composite body's centre of mass to its parent's."""
+    """Move a wrench (6,) from a composite body's centre of mass to its parent's."""
     x, y, z = body.c[0] - on.c[0], body.c[1] - on.c[1], body.c[2] - on.c[2]
     wrench[3] += y * wrench[2] - z * wrench[1]
     wrench[4] += z * wrench[0] - x * wrench[2]

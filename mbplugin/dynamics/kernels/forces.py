@@ -38,7 +38,7 @@ SPRING = np.dtype(
 
 
 def fill_rate_forces(mech: Mechanism, rates: AnyArray, actions: AppliedForces) -> None:
-    """Write into the rate records what acts on them; dry friction and controllers are elsewhere."""
+    """Write into the rate records ``rates`` (nv,) what acts on them; dry friction and controllers are elsewhere."""
     rates["constant"] = rate_values(mech, actions.torques, "a torque")
     rates["stiffness"], rates["rest"] = rest_values(mech, actions.joint_springs)
     if actions.damping:
@@ -48,7 +48,7 @@ def fill_rate_forces(mech: Mechanism, rates: AnyArray, actions: AppliedForces) -
 
 
 def load_records(mech: Mechanism, composites: Composites, actions: AppliedForces) -> AnyArray:
-    """Return the loads of a mechanism's actions as records."""
+    """Return the l loads of a mechanism's actions as records (l,)."""
     out = np.zeros(len(actions.loads), dtype=LOAD)
     for record, load in zip(out, actions.loads, strict=True):
         point = Pose(np.eye(3), np.asarray(load.point, dtype=float))
@@ -60,7 +60,7 @@ def load_records(mech: Mechanism, composites: Composites, actions: AppliedForces
 
 
 def spring_records(mech: Mechanism, composites: Composites, actions: AppliedForces) -> AnyArray:
-    """Return the springs of a mechanism's actions as records."""
+    """Return the s springs of a mechanism's actions as records (s,)."""
     out = np.zeros(len(actions.springs), dtype=SPRING)
     for record, spring in zip(out, actions.springs, strict=True):
         for end, (body, point) in enumerate(
@@ -75,7 +75,7 @@ def spring_records(mech: Mechanism, composites: Composites, actions: AppliedForc
 
 @kernel
 def point_position(body: Records, local: Array) -> Vector:
-    """Return the world position of a point of a composite body's frame."""
+    """Return the world position of a point ``local`` (3,) of a composite body's frame, m."""
     x, y, z = local[0], local[1], local[2]
     return (
         body.p[0] + body.R[0, 0] * x + body.R[0, 1] * y + body.R[0, 2] * z,
@@ -104,7 +104,10 @@ def apply_wrench(body: Records, p: Vector, force: Vector, torque: Vector) -> Non
 def gather(
     composites: Records, rates: Records, loads: Records, springs: Records, q: Array, qd: Array, power: Array
 ) -> None:
-    """Fill ``f`` and ``tau``; add the power of dampers to ``power[0]``, of applied forces to ``power[1]``."""
+    """Fill ``f`` and ``tau``; add the power of dampers to ``power[0]``, of applied forces to ``power[1]``.
+
+    ``q`` (nq,), ``qd`` (nv,); ``power`` (3,), W.
+    """
     for k in range(1, len(composites)):
         body = composites[k]
         w = (body.v[3], body.v[4], body.v[5])

@@ -14,7 +14,7 @@ from mbplugin.model.spatial import Array
 
 @kernel
 def displace(composites: Records, q: Array, x: Array, out: Array) -> None:
-    """Fill ``out`` (nq,) with q ∘ x."""
+    """Fill ``out`` (nq,) with q ∘ x; q (nq,), x (nv,)."""
     for k in range(1, len(composites)):
         body = composites[k]
         straight = body.freedoms - 3 if body.quaternion else body.freedoms
@@ -43,7 +43,7 @@ def _turn(q: Array, at: int, x: Array, by: int, out: Array) -> None:
 
 @kernel
 def increment_rate(composites: Records, x: Array, qd: Array, out: Array) -> None:
-    """Fill ``out`` (nv,) with ẋ at increment x and rates q̇."""
+    """Fill ``out`` (nv,) with ẋ at increment x (nv,) and rates qd (nv,)."""
     for k in range(1, len(composites)):
         body = composites[k]
         straight = body.freedoms - 3 if body.quaternion else body.freedoms

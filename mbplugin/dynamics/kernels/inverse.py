@@ -100,7 +100,7 @@ def energies(
 ) -> tuple[float, float]:
     """Return kinetic and potential energy (gravity, springs), J, from poses, twists and inertias.
 
-    Gravity has none at the origin of the world.
+    At q (nq,) and qd (nv,). Gravity has none at the origin of the world.
     """
     kinetic, potential = 0.0, 0.0
     for k in range(1, len(composites)):

@@ -18,7 +18,10 @@ from mbplugin.model.spatial import Array
 
 @kernel
 def momenta(composites: Records, rates: Records, qd: Array) -> None:
-    """Fill ``u`` of the rates with M q̇, and ``f`` of the composite bodies with the momentum of all they carry."""
+    """Fill ``u`` of the rates with M q̇, and ``f`` of the composite bodies with the momentum of all they carry.
+
+    ``qd`` (nv,).
+    """
     for k in range(1, len(composites)):
         body = composites[k]
         for i in range(3):
@@ -34,7 +37,7 @@ def momenta(composites: Records, rates: Records, qd: Array) -> None:
 
 @kernel
 def kinetic_slopes(composites: Records, rates: Records, qd: Array) -> None:
-    """Fill ``qdd`` of the rates with ∂T/∂q; ``f`` must hold momenta."""
+    """Fill ``qdd`` of the rates with ∂T/∂q; ``f`` must hold momenta; ``qd`` (nv,)."""
     V = np.empty(6)
     for k in range(1, len(composites)):
         body, on = composites[k], composites[composites[k].parent]

@@ -14,9 +14,10 @@ from mbplugin.model.spatial import Array
 
 @kernel
 def move(composites: Records, rates: Records, q: Array, qd: Array) -> None:
-    """Fill poses, axes ``s``, twists and bias accelerations at a state.
+    """Fill poses, axes ``s``, twists and bias accelerations at q (nq,) and qd (nv,).
 
-    The acceleration of a composite body is  a = X a_parent + s q̈ + bias  with X the shift of reference point.
+    The acceleration of a composite body is  a = X a_parent + s q̈ + bias  with X the shift of reference
+    point.
     """
     for k in range(1, len(composites)):
         body = composites[k]

@@ -68,7 +68,7 @@ def resist(
     qd: Array,
     power: Array,
 ) -> None:
-    """Add what resistances do to ``f`` and ``tau``, and their power to ``power[0]``."""
+    """Add what resistances do at ``qd`` (nv,) to ``f`` and ``tau``, and their power to ``power`` (3,) at 0, W."""
     for n in range(len(resistances)):
         resistance = resistances[n]
         if resistance.sense == 0.0 and resistance.stuck == 0.0 and not _depends_on_rate(resistance):

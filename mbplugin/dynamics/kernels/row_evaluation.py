@@ -26,7 +26,10 @@ from mbplugin.model.spatial import Array
 def update_rows(
     composites: Records, joint_frames: Records, rows: Records, terms: Records, drive: Array, q: Array
 ) -> None:
-    """Fill entries, bias, Γ and Φ of all rows from poses and twists; ``drive`` (d, 3) prescribes motions."""
+    """Fill entries, bias, Γ and Φ of all rows from poses and twists; q (nq,).
+
+    ``drive`` (d, 3) prescribes motions: position, rate and acceleration of each driven freedom.
+    """
     for n in range(len(joint_frames)):
         _place_joint_frame(composites[joint_frames[n].a], composites[joint_frames[n].b], joint_frames[n])
     for i in range(len(rows) - 1, -1, -1):

@@ -270,7 +270,7 @@ def _rates_across(mech: Mechanism, columns: tuple[int, ...]) -> list[tuple[str, 
 
 
 def row_units(table: RowTable, length: float) -> Array:
-    """Return factors that make the labelled rows dimensionless with a characteristic length, m."""
+    """Return factors (m,) that make the labelled rows dimensionless with a characteristic length, m."""
     units = np.ones(len(table.labels))
     for k, (_, component) in enumerate(table.labels):
         if component[0] in "td" or component in ("normal", "roll", "side"):

@@ -27,7 +27,7 @@ def turn_matrix(axis: int, angle: float, R: Array) -> None:
 
 @kernel
 def rotation_of_quaternion(q: Array, start: int, R: Array) -> None:
-    """Fill R (3, 3) from a quaternion xyzw of nearly unit length at ``q[start]``."""
+    """Fill R (3, 3) from a quaternion xyzw of nearly unit length that starts at ``start`` in q (nq,)."""
     x, y, z, w = q[start], q[start + 1], q[start + 2], q[start + 3]
     n = 2.0 / (x * x + y * y + z * z + w * w)
     R[0, 0], R[0, 1], R[0, 2] = 1 - n * (y * y + z * z), n * (x * y - z * w), n * (x * z + y * w)
@@ -37,7 +37,7 @@ def rotation_of_quaternion(q: Array, start: int, R: Array) -> None:
 
 @kernel
 def relative_pose(body: Records, q: Array, R_PS: Array, d: Array) -> None:
-    """Fill orientation and displacement (in P) of a joint of several freedoms."""
+    """Fill orientation R_PS (3, 3) and displacement d (3,) in P, m, of a joint of several freedoms; q (nq,)."""
     turn = np.empty((3, 3))
     d[:] = 0.0
     turn_matrix(0, 0.0, R_PS)
@@ -64,7 +64,7 @@ def _turn_further(R: Array, turn: Array) -> None:
 
 @kernel
 def several_pose(composites: Records, k: int, q: Array) -> None:
-    """Fill the frame of composite body k, whose R and joint hold the inner joint frame."""
+    """Fill the frame of composite body k at q (nq,), whose R and joint hold the inner joint frame."""
     body = composites[k]
     R_PS, R_in, d = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     relative_pose(body, q, R_PS, d)
@@ -118,7 +118,7 @@ def several_axes(composites: Records, rates: Records, k: int) -> None:
 
 @kernel
 def several_bias(composites: Records, rates: Records, k: int, qd: Array) -> None:
-    """Add to the bias of composite body k what comes from axes and arms that turn."""
+    """Add to the bias of composite body k what comes from axes and arms that turn; qd (nv,)."""
     body = composites[k]
     on = composites[body.parent]
     arm = minus((body.c[0], body.c[1], body.c[2]), (body.joint[0], body.joint[1], body.joint[2]))

@@ -71,7 +71,7 @@ def _part_in_rates(composites: Records, rates: Records, row: Records, size: floa
 
 @kernel
 def row_rate(composites: Records, rows: Records, terms: Records, i: int, qd: Array) -> float:
-    """Return row i times the velocities."""
+    """Return row i times the velocities qd (nv,)."""
     row, total = rows[i], 0.0
     if row.kind == COMBINED:
         for n in range(row.first, row.first + row.count):
@@ -121,7 +121,7 @@ def decompose(
     Q: Array,
     R: Array,
 ) -> float:
-    """Fill Q (r, nv) with orthonormal rows and R (r, r) with G = Rᵀ Q of the chosen rows.
+    """Fill Q (r, nv) with orthonormal rows and R (r, r) with G = Rᵀ Q of ``independent_rows`` (r,).
 
     Returns
     -------
@@ -169,7 +169,7 @@ def _norm(a: Array) -> float:
 
 @kernel
 def forward_substitute(R: Array, rhs: Array) -> None:
-    """Solve Rᵀ y = rhs in place; rows that were left out give zero."""
+    """Solve Rᵀ y = rhs in place, R (r, r) and rhs (r,); rows that were left out give zero."""
     for i in range(len(rhs)):
         for k in range(i):
             rhs[i] -= R[k, i] * rhs[k]
@@ -178,7 +178,7 @@ def forward_substitute(R: Array, rhs: Array) -> None:
 
 @kernel
 def back_substitute(R: Array, y: Array, out: Array) -> None:
-    """Solve R x = y into ``out``; rows that were left out give zero."""
+    """Solve R x = y into ``out`` (r,), R (r, r) and y (r,); rows that were left out give zero."""
     for i in range(len(y) - 1, -1, -1):
         total = y[i]
         for k in range(i + 1, len(y)):
@@ -197,7 +197,10 @@ def constrain(
     R: Array,
     multipliers: Array,
 ) -> None:
-    """Correct the free accelerations so that the chosen rows hold; fill their multipliers (r,)."""
+    """Correct the free accelerations so that the chosen rows hold; fill their multipliers (r,), N·m and N.
+
+    ``independent_rows`` (r,), ``Q`` (r, nv) and ``R`` (r, r) as of :func:`decompose`.
+    """
     r = len(independent_rows)
     y = np.empty(r)
     for i in range(r):
@@ -228,7 +231,7 @@ def impulsive_rates(
     """Fill ``qdd`` of the rates with M⁻¹Jᵀ(J M⁻¹Jᵀ)⁻¹ y, y (r,) scaled as the rows; ``y`` is used up.
 
     With y = −(J q̇ + b) this is the change of velocity that makes the rows hold (mueller2026 (22), (24));
-    ``impulses`` are those of the scaled rows.
+    ``impulses`` (r,) are those of the scaled rows; ``Q`` (r, nv) and ``R`` (r, r) as of :func:`decompose`.
     """
     forward_substitute(R, y)
     back_substitute(R, y, impulses)

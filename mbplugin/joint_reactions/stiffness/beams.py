@@ -90,7 +90,7 @@ class Layout:
     beams: tuple[tuple[int, int, int], ...]
 
     def nearest(self, point: Array) -> tuple[Layout, int]:
-        """Return the layout with a node where a frame is nearest to a point, and that node."""
+        """Return the layout with a node where a frame is nearest to a point (3,), m, and that node."""
         best, where, split = np.inf, 0, (0, 0.0)
         for number, (i, j, _) in enumerate(self.beams):
             along = self.nodes[j] - self.nodes[i]
@@ -108,14 +108,15 @@ class Layout:
         return Layout(nodes, (*self.beams[:where], *halves, *self.beams[where + 1 :])), new
 
     def lengths(self) -> Array:
-        """Return the length of each beam, m."""
+        """Return the lengths (b,) of the b beams, m."""
         return np.array([np.linalg.norm(self.nodes[j] - self.nodes[i]) for i, j, _ in self.beams])
 
 
 def lay_out(points: Array, center: Array) -> tuple[Layout, list[int]] | None:
     """Return the frame of a body with attachments at ``points`` (n, 3), and the node of each.
 
-    None where all attachments are at one place: no self-stress can bend such a body.
+    Beams of points that are not on one line meet at ``center`` (3,); m, world axes. None where all
+    attachments are at one place: no self-stress can bend such a body.
     """
     size = float(np.ptp(points, axis=0).max(initial=0.0))
     nodes: list[Array] = []
@@ -141,7 +142,7 @@ def lay_out(points: Array, center: Array) -> tuple[Layout, list[int]] | None:
 
 
 def beam_axes(along: Array, R_WL: Array) -> Array:
-    """Return the axes (3, 3) of a beam, columns x y z in the world."""
+    """Return the axes (3, 3) of a beam, columns x y z in the world; along (3,), any length, and R_WL (3, 3)."""
     x = along / np.linalg.norm(along)
     z = R_WL[:, 2] - (R_WL[:, 2] @ x) * x
     if np.linalg.norm(z) < 0.1:
@@ -164,6 +165,10 @@ def deflections(
 
     Parameters
     ----------
+    layout : Layout
+    sections : sequence of Section
+    R_WL : (3, 3) array
+        Of the body.
     line_load : (3,) array
         Uniform along all beams, N/m, world axes.
     wrenches : sequence of (node, (6,) array)
@@ -191,10 +196,10 @@ def deflections(
 
 
 def move_wrench(wrench: Array, from_point: Array, to_point: Array) -> Array:
-    """Return a wrench (6,) about another point."""
+    """Return a wrench (6,) at from_point (3,) about to_point (3,), m."""
     return shift_rows(wrench, from_point - to_point)
 
 
 def carry_twist(from_point: Array, to_point: Array) -> Array:
-    """Return the matrix (6, 6) that takes a displacement [u; θ] to another point of a rigid part."""
+    """Return the matrix (6, 6) that takes a displacement [u; θ] at from_point (3,) to to_point (3,), m."""
     return shift_twists(np.eye(6), to_point - from_point)

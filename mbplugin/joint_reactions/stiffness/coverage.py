@@ -91,7 +91,7 @@ def coverage(system: System, elements: Sequence[Element]) -> Coverage:
 
 
 def missing_stiffness(system: System, covered: Coverage, determined: AnyArray) -> MissingStiffness:
-    """Return what lacks stiffness for the reactions that are not determined.
+    """Return what lacks stiffness for the reactions that are not ``determined`` (m,).
 
     Where all reactions of a self-stress are covered and it still bends nothing, all that it loads is named.
     """

@@ -71,7 +71,7 @@ class Applied:
     payloads: tuple[Payload, ...]
 
     def line_force(self, body: int) -> Array:
-        """Return the weight and inertia force that the body's own mass spreads along its beams, N."""
+        """Return the weight and inertia force (3,) that the body's own mass spreads along its beams, N, world axes."""
         mech = self.equations.mechanism
         return np.asarray(mech.bodies[body].mass * (mech.gravity - self.accelerations[body, :3]))
 
@@ -121,7 +121,7 @@ def rows_at_joint(mech: Mechanism, poses: BodyPoses, pair: Pair, rows: Rows) -> 
 
 
 def joint_point(system: System, pair: Pair) -> Array:
-    """Return the origin of S in the world, m."""
+    """Return the origin of S in the world, (3,), m."""
     return joint_place(system.mech, system.poses, pair)[0]
 
 
@@ -163,7 +163,7 @@ def attachments(system: System, body: int) -> Attachments:
 
 
 def acting_point(system: System, constraint: Constraint, body: int) -> Array:
-    """Return where a constraint acts on a body; what acts on rates acts where its pair is."""
+    """Return where a constraint acts on a body, (3,), m, world; what acts on rates acts where its pair is."""
     pairs = system.mech.pair_by_name
     name = system.mech.bodies[body].name
     match constraint:

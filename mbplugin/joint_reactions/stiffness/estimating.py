@@ -63,7 +63,7 @@ def estimated_elements(
 
 
 def self_stress_groups(system: System) -> AnyArray:
-    """Return for each row the number of the group that shares its self-stresses, −1 for unique rows."""
+    """Return for each row, (m,), the number of the group that shares its self-stresses, −1 if it is unique."""
     open_rows = np.flatnonzero(~system.unique)
     group = np.full(len(system.scale), -1)
     if not open_rows.size:

@@ -140,8 +140,13 @@ def _bad(pair: Pair, what: str) -> BadUsage:
 def pair_flexibility(pair: Pair, K: Array) -> Array:
     """Return the flexibility (6, 6) of a pair's constrained components, m/N and rad/(N·m).
 
-    What the pair leaves free carries no force and gives way (Schur complement); rigid components
-    have no flexibility.
+    K (6, 6) is the stiffness in the joint frame, N/m and N·m/rad. What the pair leaves free carries no force
+    and gives way (Schur complement); rigid components have no flexibility.
+
+    Raises
+    ------
+    BadUsage
+        The stiffness is zero where the pair constrains.
     """
     names = _constrained(pair)
     constrained = [COMPONENTS.index(c) for c in names if np.isfinite(K[COMPONENTS.index(c)].max())]

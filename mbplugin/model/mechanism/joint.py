@@ -43,7 +43,7 @@ def has_quaternion(pair_type: str) -> bool:
 
 
 def zero_coordinates(pair_type: str, free: tuple[str, ...]) -> Array:
-    """Return the coordinates at which the joint frames coincide."""
+    """Return the coordinates (c,) at which the joint frames coincide."""
     if pair_type in _TRAVELS:
         return np.array([0.0] * len(_TRAVELS[pair_type]) + [0.0, 0.0, 0.0, 1.0])
     return np.zeros(len(free))
@@ -55,7 +55,7 @@ def travel_per_radian(pair: Pair) -> float:
 
 
 def transform(pair_type: str, free: tuple[str, ...], pitch: float, q: Array) -> Pose:
-    """Return X_PS at joint coordinates q."""
+    """Return X_PS at joint coordinates q (c,)."""
     p = np.zeros(3)
     if pair_type in _TRAVELS:
         travels = _TRAVELS[pair_type]
@@ -76,12 +76,15 @@ def transform(pair_type: str, free: tuple[str, ...], pitch: float, q: Array) -> 
 
 
 def pair_transform(pair: Pair, q: Array) -> Pose:
-    """Return X_PS of a pair at its coordinates q."""
+    """Return X_PS of a pair at its coordinates q (c,)."""
     return transform(pair.type, pair.kind.free, travel_per_radian(pair), q)
 
 
 def motion_subspace(pair: Pair, R_WP: Array, R_WS: Array) -> Array:
-    """Return the twists of S relative to P per unit rate, world axes at the origin of S, (6, f)."""
+    """Return the twists of S relative to P per unit rate, world axes at the origin of S, (6, f).
+
+    ``R_WP`` (3, 3) and ``R_WS`` (3, 3) are the orientations of its joint frames.
+    """
     free = pair.kind.free
     S = np.zeros((6, len(free)))
     for column, component in enumerate(free):
@@ -95,7 +98,7 @@ def motion_subspace(pair: Pair, R_WP: Array, R_WS: Array) -> Array:
 
 
 def measure(pair: Pair, X_PS: Pose) -> Array:
-    """Return the joint coordinates that best describe a relative pose (exact where it is allowed)."""
+    """Return the joint coordinates (c,) that best describe a relative pose (exact where it is allowed)."""
     R, p, kind = X_PS.R, X_PS.p, pair.type
     if kind in _TRAVELS:
         travels = [p["xyz".index(c[1])] for c in _TRAVELS[kind]]
@@ -117,7 +120,7 @@ def measure(pair: Pair, X_PS: Pose) -> Array:
 
 
 def advance(pair_type: str, q: Array, step: Array) -> Array:
-    """Return the coordinates after a rate step of unit time (rotations by the exponential map)."""
+    """Return the coordinates q (c,) after a rate step (f,) of unit time (rotations by the exponential map)."""
     if pair_type not in _TRAVELS:
         return np.asarray(q + step)
     R = rotation_from_vector(step[-3:]) @ rotation_from_quaternion(q[-4:])

@@ -38,7 +38,7 @@ class BodyPoses:
 
 
 def home(mech: Mechanism) -> Array:
-    """Return q at which every joint frame coincides and every free root sits at the origin."""
+    """Return q (nq,) at which every joint frame coincides and every free root sits at the origin."""
     q = np.zeros(len(mech.q_names))
     for joint in mech.tree.joints:
         if joint.pair is None:
@@ -49,7 +49,9 @@ def home(mech: Mechanism) -> Array:
 
 
 def joint_vector(mech: Mechanism, values: JointValues, base: Array | None = None) -> Array:
-    """Return q as a vector, from a vector, a mapping of coordinate names, or nothing.
+    """Return q as a vector (nq,), from a vector, a mapping of coordinate names, or nothing; rad and m.
+
+    What a mapping leaves out keeps the value of ``base`` (nq,), by default that of :func:`home`.
 
     Raises
     ------
@@ -62,7 +64,7 @@ def joint_vector(mech: Mechanism, values: JointValues, base: Array | None = None
 
 
 def rate_vector(mech: Mechanism, values: JointValues, base: Array | None = None) -> Array:
-    """Return qd as a vector, in the same way as :func:`joint_vector`."""
+    """Return qd as a vector (nv,), in the same way as :func:`joint_vector`; ``base`` (nv,) is zero by default."""
     return _vector(mech, mech.qd_names, values, np.zeros(len(mech.qd_names)) if base is None else base)
 
 
@@ -93,7 +95,7 @@ def _unknown_coordinate(mech: Mechanism, name: str, names: tuple[str, ...]) -> U
 
 
 def forward(mech: Mechanism, q: Array) -> BodyPoses:
-    """Return the poses of all bodies at joint coordinates q (closures are not looked at)."""
+    """Return the poses of all bodies at joint coordinates q (nq,) (closures are not looked at)."""
     n = len(mech.bodies)
     R, p = np.empty((n, 3, 3)), np.empty((n, 3))
     index = mech.body_index
@@ -122,7 +124,7 @@ def _outer_pose(mech: Mechanism, joint: TreeJoint, q: Array, R: Array, p: Array)
 
 
 def coordinates_of(mech: Mechanism, poses: BodyPoses) -> Array:
-    """Return q that reproduces given body poses as far as the tree's joints allow."""
+    """Return q (nq,) that reproduces given body poses as far as the tree's joints allow."""
     q = home(mech)
     for joint in mech.tree.joints:
         outer = poses.of(mech.body_index[joint.outer])
@@ -141,7 +143,7 @@ def relative_pose(mech: Mechanism, pair: Pair, poses: BodyPoses) -> Pose:
 
 
 def displace(mech: Mechanism, q: Array, step: Array) -> Array:
-    """Return q after a step in joint rates (rotations stay on the group)."""
+    """Return q (nq,) after a step (nv,) in joint rates (rotations stay on the group)."""
     out = np.array(q)
     for joint in mech.tree.joints:
         kind = "floating" if joint.pair is None else joint.pair.type
@@ -170,6 +172,6 @@ def joint_axes(mech: Mechanism, joint: TreeJoint, poses: BodyPoses) -> tuple[Arr
 
 
 def free_pose(mech: Mechanism, body: str, X_WL: Pose) -> Array:
-    """Return the free-joint coordinates that put a root body's link frame at a pose."""
+    """Return the free-joint coordinates (7,) that put a root body's link frame at a pose."""
     p_LC = mech.bodies[mech.body_index[body]].p_LC
     return np.concatenate((X_WL.apply(p_LC), quaternion_from_rotation(X_WL.R)))

@@ -52,7 +52,7 @@ def _reactions(scene: Scene, analysis: Analysis) -> tuple[Reactions | None, tupl
 def judged(
     scene: Scene, q: Array, planar: str | None = None, tolerance: float | None = None
 ) -> tuple[Analysis | None, tuple[str, ...]]:
-    """Return the verdicts at a pose, or a sentence that says why there are none."""
+    """Return the verdicts at a pose q (nq,), or a sentence that says why there are none."""
     from mbplugin.analysis.run import analyze
 
     try:

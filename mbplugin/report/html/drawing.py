@@ -76,7 +76,7 @@ def film_data(motion: Trajectory) -> dict[str, Any]:
 
 
 def ghost_data(mech: Mechanism, key: str, q: Array) -> dict[str, Any]:
-    """Return the whole mechanism at another pose."""
+    """Return the whole mechanism at another pose q (nq,)."""
     return {"key": key, "poses": pose_bytes(forward(mech, q))}
 
 
@@ -86,7 +86,7 @@ def pose_bytes(poses: BodyPoses) -> str:
 
 
 def path_bytes(path: Array) -> str:
-    """Return points (n, 3)."""
+    """Return the points of a path (n, 3), m, in Base64."""
     return _base64(path)
 
 

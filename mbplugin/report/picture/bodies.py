@@ -105,7 +105,7 @@ def joint_points(mech: Mechanism) -> dict[str, Array]:
 
 
 def stick_figure(mech: Mechanism, name: str, points: Array, radius: float) -> tuple[Part, ...]:
-    """Return bars from a body's centre of mass to its joints (n, 3), and a ball at it."""
+    """Return bars from a body's centre of mass to ``points`` (n, 3), its joints, m, and a ball at it."""
     if name == WORLD:
         block = solids.box(4 * radius, 4 * radius, 4 * radius)
         return tuple(Part(block, Pose(np.eye(3), point)) for point in points)

@@ -57,7 +57,7 @@ class JointGlyph:
 
     @property
     def axis_W(self) -> Array:
-        """Unit vector of the joint axis, world axes."""
+        """Unit vector (3,) of the joint axis, world axes."""
         return self.X_WJ.R[:, 2]
 
 

@@ -52,14 +52,14 @@ def capsule(radius: float, length: float) -> Mesh:
 
 
 def bar(start: Array, end: Array, radius: float, sides: int = _SIDES) -> Mesh:
-    """Return a round bar between two points."""
+    """Return a round bar between two points, start and end (3,), m."""
     along = end - start
     X = Pose(align_z(along), 0.5 * (start + end))
     return moved(cylinder(radius, float(np.linalg.norm(along)), sides), X)
 
 
 def arrow(vector: Array, radius: float, heads: int = 1) -> Mesh:
-    """Return an arrow from the origin to ``vector``; a moment has two heads."""
+    """Return an arrow from the origin to ``vector`` (3,), m; a moment has two heads."""
     import trimesh
 
     length = float(np.linalg.norm(vector))

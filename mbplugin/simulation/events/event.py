@@ -48,7 +48,7 @@ class Event:
 
 
 def passing(time: float, kind: EventKind, joint: str, qd: Array, text: str = "") -> Event:
-    """Return an event that leaves the rates as they are."""
+    """Return an event that leaves the rates qd (nv,) as they are."""
     rates = np.array(qd, dtype=float)
     rates.setflags(write=False)
     return Event(time, kind, joint, rates, rates, {}, text)

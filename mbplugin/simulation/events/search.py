@@ -17,7 +17,7 @@ LOOKS = tuple(np.linspace(0.0, 1.0, 13).tolist())
 
 
 def polynomial_zeros(coefficients: Array) -> list[float]:
-    """Return the fractions in (0, 1] at which a polynomial (lowest power first) is zero, none missed."""
+    """Return the fractions in (0, 1] at which a polynomial with coefficients (d + 1,), lowest power first, is zero."""
     scale = float(np.abs(coefficients).max(initial=0.0))
     if scale == 0.0 or not _may_vanish(coefficients):
         return []

@@ -35,7 +35,10 @@ EVENT_FUNCTION = np.dtype(
 
 @kernel
 def sign_changes(m: KernelState, event_functions: Records, h: float, q: Array, qd: Array) -> bool:
-    """Update all event functions at an evaluated state; return whether one may have changed sign in the step h."""
+    """Update all event functions at an evaluated state; return whether one may have changed sign in the step h.
+
+    The state is q (nq,) and qd (nv,).
+    """
     suspicious = False
     for n in range(len(event_functions)):
         event_function = event_functions[n]
@@ -67,7 +70,7 @@ def overloaded(m: KernelState, event_functions: Records) -> bool:
 
 @kernel
 def read_event_function(m: KernelState, event_function: Records, q: Array, qd: Array) -> tuple[float, float]:
-    """Return the value of an event function, and its rate (zero where it is not known)."""
+    """Return the value of an event function at q (nq,) and qd (nv,), and its rate (zero where it is not known)."""
     if event_function.kind == COORDINATE:
         return q[event_function.index] - event_function.level, qd[event_function.rate]
     if event_function.kind == MULTIPLIER:

@@ -64,6 +64,8 @@ def is_singular(
 
     Parameters
     ----------
+    q : (nq,) array
+        The pose.
     sets : sequence of (rows, constraints)
         Before and after the instant: the rows in force, and which constraints that hold for a while
         are among them.
@@ -83,7 +85,7 @@ def is_singular(
 
 
 def contradict(model: TreeModel, rows: Sequence[int], qd: Array) -> bool:
-    """Whether rows that depend on others ask for something else than those, at the configured state."""
+    """Whether rows that depend on others ask for something else than those, at the configured pose and qd (nv,)."""
     table = model.table
     gaps = [
         table.rows["unit"][i]
@@ -102,7 +104,7 @@ def all_impulses(
     rows: Sequence[int],
     closing: Sequence[int],
 ) -> tuple[dict[tuple[str, str], float], tuple[tuple[str, str], ...]]:
-    """Return the impulses of all rows in force, and which of them a rigid model leaves open."""
+    """Return the impulses of all rows in force at q (nq,) and qd (nv,), and which of them a rigid model leaves open."""
     p = len(rows) - len(kernel_state.independent_rows)
     drive = kernel_state.drive.copy()
     equations = equations_of(

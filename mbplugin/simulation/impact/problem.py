@@ -52,7 +52,7 @@ class ImpactProblem:
 
     @cached_property
     def persistent(self) -> AnyArray:
-        """Numbers of well independent rows of J₁, the rows that held before."""
+        """Numbers (k,) of well independent rows of J₁, the rows that held before."""
         rows = np.flatnonzero(~self.activated)
         Z = self.equations.self_stresses
         # self-stresses that need no closing row are those of the persistent rows alone
@@ -66,18 +66,21 @@ class ImpactProblem:
         return self.equations.rank - len(self.persistent)
 
     def pose(self, rows: AnyArray, C: Array, gap: Array) -> Independent:
-        """Return some rows as constraints, their multipliers spread over all (m,) scaled rows."""
+        """Return some rows (k,) as constraints, their multipliers spread over all m scaled rows.
+
+        Their dimensionless left sides are C (k, n), what they have to close is ``gap`` (k,).
+        """
         spread = np.zeros((len(self.C), len(rows)))
         spread[rows, np.arange(len(rows))] = 1.0
         return Independent(C, gap, spread)
 
     def impulsive(self, F: Array) -> Equations:
-        """Return the equations with an impulse in place of the force."""
+        """Return the equations with an impulse F (n,) in place of the force."""
         return replace(self.equations, F=F)
 
 
 def best_rows(scaled: Array, count: int) -> AnyArray:
-    """Return ``count`` well independent rows of a matrix (pivoted QR), in their order."""
+    """Return ``count`` well independent rows (count,) of ``scaled`` (m, n) (pivoted QR), in their order."""
     if count == len(scaled):
         return np.arange(count)
     return np.sort(pivot_order(scaled.T)[:count])

@@ -96,7 +96,7 @@ def without_constraints(
 
 
 def state_in(mech: Mechanism, q: Array, qd: Array, rest: Mechanism) -> tuple[Array, Array]:
-    """Return a state of a mechanism in the coordinates of the one without some constraints."""
+    """Return a state q (nq,), qd (nv,) of a mechanism in the coordinates of the one without some constraints."""
     poses = forward(mech, q)
     twists = body_twists(mech, poses, qd)
     new_q, new_qd = coordinates_of(rest, poses), np.zeros(len(rest.qd_names))

@@ -161,7 +161,8 @@ class Integrator(ABC):
     ) -> tuple[int, int]:
         """Take compiled steps in place; return status and number of samples.
 
-        ``counts`` (2,) adds up evaluations and rejected steps.
+        The records of ``event_functions`` (e,) are updated; ``counts`` (2,) adds up evaluations and rejected
+        steps.
         """
 
     @abstractmethod

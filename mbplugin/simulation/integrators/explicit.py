@@ -41,7 +41,9 @@ class ExplicitIntegrator(Integrator):
         chunk: Chunk,
         counts: Array,
     ) -> tuple[int, int]:
-        """Take compiled steps in place; return status and number of samples."""
+        """Take compiled steps in place; return status and number of samples; arrays as for
+        :meth:`mbplugin.simulation.integrators.contract.Integrator.advance`.
+        """
         status, kept, state.t, state.h = explicit_loop()(
             compiled_evaluate(),
             kernel_state,

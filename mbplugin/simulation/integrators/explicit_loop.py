@@ -71,6 +71,19 @@ def advance_explicit(
     Returns status, samples kept, time (s), and the next step (s). ``counts`` (2,) adds up evaluations and
     rejected steps. Near a singular pose — a row has less than ``dependent`` of its own — a rejected step is
     not tried again here: smaller and smaller ones would only home in on the pose.
+
+    Parameters
+    ----------
+    q, qd, qdd : (nq,), (nv,), (nv,) array
+        The state; rad, m and s.
+    work : (3,) array
+        Of dampers, applied forces and drivers, J.
+    out_t, out_q, out_qd, out_qdd, out_work : (c,), (c, nq), (c, nv), (c, nv), (c, 3) array
+        The chunk.
+    dense : (c, d, 2, nv) array
+        Its polynomials; empty without dense output.
+    counts : (2,) array
+        Evaluations and rejected steps.
     """
     place = struct_pointer(m)
     m, nv, kept, taken, status, begun = load_struct(place), len(qd), 0, 0, DONE, t

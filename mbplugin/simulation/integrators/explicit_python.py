@@ -34,7 +34,7 @@ class ExplicitStep:
         self._of = tableau.coefficients
 
     def __call__(self, kernel_state: KernelState, state: State, control: Control, dense: Array) -> float:
-        """Take a step in place and fill its dense output; return its length, s, 0 or −1 without one."""
+        """Take a step in place and fill its ``dense`` (d, 2, nv) output; return its length, s, 0 or −1 without one."""
         f, nv = self._stepper.derivative(kernel_state, state), len(state.qd)
         y = np.concatenate((np.zeros(nv), state.qd, state.work))
         first = f(state.t, y)

@@ -31,6 +31,9 @@ def cubic(
         Increment, and its rates at start and end, per second.
     qd0, qd1, qdd0, qdd1 : (nv,) array
         Rates and accelerations at start and end.
+
+    out : (4, 2, nv) array
+        The cubics.
     """
     for j in range(len(x)):
         for part in range(2):

@@ -28,10 +28,11 @@ def stage(
     kv: Array,
     kw: Array,
 ) -> bool:
-    """Fill row s of the derivatives of increment, rates and works (n, nv), (n, nv), (n, 3).
+    """Fill row s of kx (n, nv), kv (n, nv) and kw (n, 3), derivatives of increment, rates and works.
 
-    ``at`` (nq,) becomes q ∘ x; ``slope`` (nv,) is for intermediate values. Rows are not handed on as arrays
-    of their own, whose references would be counted.
+    ``q`` (nq,) is the start of the step, ``x`` (nv,) and ``qd`` (nv,) are those of the stage; ``at`` (nq,)
+    becomes q ∘ x; ``slope`` (nv,) is for intermediate values. Rows are not handed on as arrays of their own,
+    whose references would be counted.
     """
     m = load_struct(place)
     displace(m.composites, q, x, at)
@@ -48,7 +49,7 @@ def stage(
 def settle(
     evaluate: Evaluate, place: int, t: float, begun: float, projected: bool, q: Array, qd: Array, qdd: Array
 ) -> int:
-    """End a step at (q, qd): project in place, and fill the accelerations there."""
+    """End a step at q (nq,) and qd (nv,): project in place, and fill the accelerations qdd (nv,)."""
     m = load_struct(place)
     if projected and len(m.independent_rows):
         if not project(evaluate, place, t, begun, q, qd):
@@ -65,7 +66,10 @@ def settle(
 
 @kernel
 def put(values: Array, out: Array) -> None:
-    """Copy an array; ``out[:] = values`` would have the compiler prepare a message for every way to fail."""
+    """Copy values (n,) to out (n,).
+
+    ``out[:] = values`` would have the compiler prepare a message for every way to fail.
+    """
     for i in range(len(out)):
         out[i] = values[i]
 
@@ -84,7 +88,7 @@ def keep(
     out_qdd: Array,
     out_work: Array,
 ) -> None:
-    """Keep a sample."""
+    """Keep a sample; arrays as for :func:`mbplugin.simulation.integrators.explicit_loop.advance_explicit`."""
     out_t[kept] = t
     put(q, out_q[kept])
     put(qd, out_qd[kept])

@@ -61,6 +61,19 @@ def advance_variational(
 
     A step that is too long for its equations to be solved is taken in parts. Returns status, samples kept,
     time, and h. ``counts`` (2,) adds up evaluations and steps that were tried in vain.
+
+    Parameters
+    ----------
+    q, qd, qdd : (nq,), (nv,), (nv,) array
+        The state; rad, m and s.
+    work : (3,) array
+        Of dampers, applied forces and drivers, J.
+    out_t, out_q, out_qd, out_qdd, out_work : (c,), (c, nq), (c, nv), (c, nv), (c, 3) array
+        The chunk.
+    dense : (c, d, 2, nv) array
+        Its polynomials; empty without dense output.
+    counts : (2,) array
+        Evaluations and steps that were tried in vain.
     """
     place = struct_pointer(m)
     m, kept, taken, part, status, begun = load_struct(place), 0, 0, 1.0, DONE, t

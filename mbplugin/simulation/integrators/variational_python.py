@@ -99,7 +99,7 @@ class VariationalStep:
         self._p, self._J = self._mass() @ qd, self._rows()
 
     def solve(self, qdd: Array) -> Moved | None:
-        """Return the end of the step, or None where its equations are not solved; ``qdd`` starts it."""
+        """Return the end of the step, or None where its equations are not solved; ``qdd`` (nv,) starts it."""
         h = self._h
         x, impulse = h * (self._qd + 0.5 * h * qdd), 0.5 * h * self._kernel_state.multipliers
         best, since = np.inf, 0

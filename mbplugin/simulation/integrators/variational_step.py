@@ -84,7 +84,7 @@ def make_workspace(r: int, nq: int, nv: int) -> Workspace:
 
 
 def discrete_forces(place: int, what: int, t: float, begun: float, q: Array, qd: Array) -> bool:
-    """Evaluate the requested quantities at a configured state.
+    """Evaluate the requested quantities at a configured state q (nq,), qd (nv,).
 
     MOMENTA fills ``u`` of the rates with ∂L/∂q̇; SLOPES, after it, ``tau`` with ∂L/∂q plus what acts
     besides; FREE fills ``qdd`` with M⁻¹ ``tau`` and ``a`` of the composite bodies with what follows from it.
@@ -139,7 +139,8 @@ def variational_step(
 ) -> int:
     """Take a step in place; return the number of corrections, or zero where the equations are not solved.
 
-    ``power`` is that at the midpoint; without a solution q and qd stay as they are.
+    ``q`` (nq,), ``qd`` (nv,) and ``qdd`` (nv,) are those of the start and become those of the end. ``power``
+    is that at the midpoint; without a solution q and qd stay as they are.
     """
     m = load_struct(place)
     evaluate(place, KINEMATICS, t, t, q, qd)

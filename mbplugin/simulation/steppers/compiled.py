@@ -60,7 +60,10 @@ class Stepper(Protocol):
         reselect_below: float,
         steps: int = 0,
     ) -> tuple[int, Chunk, int]:
-        """Take steps in place until ``end``, or a chunk; return status, samples and their number."""
+        """Take steps in place until ``end``, or a chunk; return status, samples and their number.
+
+        The records of ``event_functions`` (e,) are updated.
+        """
         ...
 
 
@@ -97,7 +100,9 @@ class CompiledStepper:
         reselect_below: float,
         steps: int = 0,
     ) -> tuple[int, Chunk, int]:
-        """Take steps in place until ``end``, or a chunk; return status, samples and their number."""
+        """Take steps in place until ``end``, or a chunk; return status, samples and their number;
+        arrays as for :meth:`mbplugin.simulation.steppers.compiled.Stepper.advance`.
+        """
         size = steps or _steps_per_call(kernel_state, self._integrator.evaluations)
         chunk = make_chunk(size, len(state.q), len(state.qd), self._integrator.degree, self._dense)
         control = control_of(self._options, end, reselect_below)

@@ -40,7 +40,7 @@ Evaluate = Any
 
 
 def evaluate(place: int, what: int, t: float, begun: float, q: Array, qd: Array) -> bool:
-    """Evaluate the requested quantities at a state; return whether every rate moves mass.
+    """Evaluate the requested quantities at q (nq,) and qd (nv,); return whether every rate moves mass.
 
     KINEMATICS fills poses, twists, inertias and rows; FACTORIZE decomposes the chosen rows; ACCELERATE fills
     accelerations, multipliers and power (mueller2026 (7)); IMPULSE fills ``qdd`` with the smallest change of
@@ -66,7 +66,7 @@ def evaluate(place: int, what: int, t: float, begun: float, q: Array, qd: Array)
 
 @kernel
 def forward_accelerations(m: KernelState, q: Array, qd: Array) -> None:
-    """Fill accelerations and multipliers from what acts; the rows must be decomposed."""
+    """Fill accelerations and multipliers from what acts at q (nq,) and qd (nv,); the rows must be decomposed."""
     m.power[:] = 0.0
     gather(m.composites, m.rates, m.loads, m.springs, q, qd, m.power)
     resist(m.composites, m.rates, m.rows, m.terms, m.resistances, qd, m.power)
@@ -97,7 +97,7 @@ def impulsive_update(m: KernelState) -> None:
 
 @kernel
 def prescribe(motion_segments: Records, drive: Array, t: float, begun: float) -> None:
-    """Fill ``drive`` at time t with the segments in force at the time the step has begun."""
+    """Fill ``drive`` (d, 3) at time t with the segments in force at the time the step has begun."""
     for n in range(len(motion_segments)):
         segment = motion_segments[n]
         first = n == 0 or motion_segments[n - 1].drive != segment.drive
@@ -127,7 +127,7 @@ def compiled_evaluate() -> Evaluate:
 
 
 def evaluate_at(m: KernelState, what: int, t: float, q: Array, qd: Array, begun: float | None = None) -> bool:
-    """Let ``evaluate`` do something at a state, from Python."""
+    """Let ``evaluate`` do something at a state q (nq,), qd (nv,), from Python."""
     place = np.empty(WORDS, dtype=np.int64)
     _compiled_store()(m, place)
     return bool(compiled_evaluate()(place.ctypes.data, what, t, t if begun is None else begun, q, qd))

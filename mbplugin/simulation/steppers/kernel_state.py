@@ -71,7 +71,10 @@ class KernelState(NamedTuple):
 
 
 def kernel_state_of(model: TreeModel, motion_segments: AnyArray, independent_rows: AnyArray) -> KernelState:
-    """Return the kernel state of a model with the given rows holding."""
+    """Return the kernel state of a model with ``independent_rows`` (r,) holding.
+
+    ``motion_segments`` (g,) are the records of what drivers prescribe.
+    """
     r, nv = len(independent_rows), len(model.rates)
     return KernelState(
         model.composites,

@@ -35,7 +35,13 @@ _CHUNK = 1
 
 
 class PythonStepper:
-    """The loops in Python, for one model and one set of options."""
+    """The loops in Python, for one model and one set of options.
+
+    Raises
+    ------
+    BadUsage
+        Options that steps of this integrator, or Baumgarte's terms, do not allow.
+    """
 
     def __init__(self, problem: Problem, options: Options, active: Callable[[], tuple[int, ...]]) -> None:
         self._model, self._options = problem.model, options
@@ -101,7 +107,9 @@ class PythonStepper:
         reselect_below: float,
         steps: int = 0,
     ) -> tuple[int, Chunk, int]:
-        """Take steps in place until ``end``, or a chunk; return status, samples and their number."""
+        """Take steps in place until ``end``, or a chunk; return status, samples and their number;
+        arrays as for :meth:`mbplugin.simulation.steppers.compiled.Stepper.advance`.
+        """
         control = control_of(self._options, end, reselect_below)
         chunk = make_chunk(steps or _CHUNK, len(state.q), len(state.qd), self._integrator.degree, True)
         status, kept = DONE, 0
@@ -133,7 +141,7 @@ class PythonStepper:
         self._beyond = self._beyond or bool(overloaded(kernel_state, self._watched))
 
     def finish(self, kernel_state: KernelState, state: State, h: float, new: Array) -> None:
-        """Put a state to the end of a step and settle it; ``new`` stacks increment, rates and works."""
+        """Put a state to the end of a step and settle it; ``new`` (2 nv + 3,) stacks increment, rates and works."""
         nv = len(state.qd)
         q = np.empty_like(state.q)
         displace(kernel_state.composites, state.q, np.array(new[:nv]), q)

@@ -58,7 +58,7 @@ class Accelerations:
                 kernel_state.motion_segments[d] = (d, at, (value, rate, 0.5 * acceleration, 0.0, 0.0, 0.0))
 
     def at(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> Array:
-        """Return q̈ (nv,) at a state of a step that has begun at a time; fill multipliers and power."""
+        """Return q̈ (nv,) at a state q (nq,), qd (nv,) of a step begun at a time; fill multipliers and power."""
         self.prescribe(kernel_state, t, begun)
         o = self._options
         if o.formulation == "projected" and o.redundancy == "eliminate" and o.coordinates == "joint":
@@ -86,7 +86,7 @@ class Accelerations:
         return solution.v_dot
 
     def fill(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> None:
-        """Fill accelerations, multipliers and power of the kernel state, for every formulation."""
+        """Fill accelerations, multipliers and power of the kernel state, for every formulation; q (nq,), qd (nv,)."""
         self.prescribe(kernel_state, t, begun)
         self._projected(kernel_state, t, begun, q, qd)
 

@@ -47,7 +47,10 @@ def _measurer() -> Any:
 
 
 def measure(m: KernelState, rows: int, time: Array, q: Array, qd: Array) -> tuple[Array, Array, Array]:
-    """Return kinetic and potential energy (T,), J, and the largest |Φ| of the first rows, m or rad."""
+    """Return kinetic and potential energy (T,), J, and the largest |Φ| of the first rows, m or rad.
+
+    Over samples ``time`` (T,), ``q`` (T, nq) and ``qd`` (T, nv).
+    """
     kinetic, potential, largest = np.zeros(len(time)), np.zeros(len(time)), np.zeros(rows)
     _measurer()(compiled_evaluate(), m, time, q, qd, kinetic, potential, largest)
     return kinetic, potential, largest

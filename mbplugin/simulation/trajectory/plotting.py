@@ -52,7 +52,15 @@ def draw(onto: Callable[[Any], None], size: tuple[float, float], path: str | Pat
 
 
 def require_picture(path: Path) -> None:
-    """Refuse a file name that is no picture's, and a picture where matplotlib is missing."""
+    """Refuse a file name that is no picture's, and a picture where matplotlib is missing.
+
+    Raises
+    ------
+    BadUsage
+        The name has another ending.
+    MissingDependency
+        matplotlib is not installed.
+    """
     if path.suffix.lower() not in ENDINGS:
         raise BadUsage(f"cannot draw curves into {path.name!r}", expected=", ".join(ENDINGS))
     _matplotlib("figure")

@@ -92,7 +92,7 @@ def _state(block: tuple[Array, ...], k: int) -> State:
 
 
 def make_step(start: State, end: State, dense: Array) -> Step:
-    """Return the step between two states."""
+    """Return the step between two states, with its ``dense`` (d, 2, nv) output."""
     return Step(start.t, end.t - start.t, start.q, start.qd, dense.copy(), np.array([start.work, end.work]))
 
 

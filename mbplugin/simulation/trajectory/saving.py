@@ -67,7 +67,13 @@ def save(trajectory: Trajectory, path: str | Path, reactions: Sequence[str] = ()
 
 
 def require_ending(path: Path) -> None:
-    """Refuse a file name whose format nobody knows."""
+    """Refuse a file name whose format nobody knows.
+
+    Raises
+    ------
+    BadUsage
+        The name has another ending.
+    """
     if path.suffix not in ENDINGS:
         raise BadUsage(f"cannot save a trajectory as {path.name!r}", expected=".npz or .csv")
 

@@ -14,7 +14,7 @@ _SMALL = 1e-2
 
 
 def between(start: Array, end: Array) -> Array:
-    """Return the rotation vectors (n, 3), shorter than π, from one orientation to another."""
+    """Return the rotation vectors (n, 3), shorter than π, from orientations start (n, 4) to end (n, 4)."""
     turn = _product(end, start * [-1.0, -1.0, -1.0, 1.0])
     turn = np.where(turn[:, 3:] < 0, -turn, turn)
     sine = np.linalg.norm(turn[:, :3], axis=1, keepdims=True)
@@ -23,7 +23,7 @@ def between(start: Array, end: Array) -> Array:
 
 
 def turned(start: Array, angle: Array) -> Array:
-    """Return the orientations exp(θ) R₀ as quaternions, on the side of the starting ones."""
+    """Return the quaternions (n, 4) of exp(θ) R₀, on the side of start (n, 4); angle (n, 3) is θ."""
     half = 0.5 * np.linalg.norm(angle, axis=1, keepdims=True)
     vector = 0.5 * angle * np.sinc(half / np.pi)
     out = _product(np.concatenate((vector, np.cos(half)), axis=1), start)
@@ -31,13 +31,16 @@ def turned(start: Array, angle: Array) -> Array:
 
 
 def angle_rate(angle: Array, omega: Array) -> Array:
-    """Return θ̇ = ω − ½ θ × ω + c θ × (θ × ω)."""
+    """Return θ̇ (n, 3) = ω − ½ θ × ω + c θ × (θ × ω) at angle (n, 3) and omega (n, 3), rad/s."""
     across = cross(angle, omega)
     return np.asarray(omega - 0.5 * across + _factor(angle)[0] * cross(angle, across))
 
 
 def angle_acceleration(angle: Array, rate: Array, omega: Array, alpha: Array) -> Array:
-    """Return θ̈, the derivative of :func:`angle_rate`."""
+    """Return θ̈ (n, 3), the derivative of :func:`angle_rate`, rad/s².
+
+    Of angle (n, 3), its rate (n, 3), omega (n, 3) and the angular acceleration alpha (n, 3).
+    """
     c, slope = _factor(angle)
     c_dot = slope * (angle * rate).sum(axis=1, keepdims=True)
     across, across_dot = cross(angle, omega), cross(rate, omega) + cross(angle, alpha)

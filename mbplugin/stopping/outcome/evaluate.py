@@ -96,7 +96,15 @@ def _tool(scenario: Scenario, dense: Trajectory, poses: Sequence[BodyPoses], rea
 
 
 def arc_lengths(time: Array, path: Array, velocity: Array) -> Array:
-    """Return the lengths (T − 1,) of cubic arcs through points (T, 3) with velocities (T, 3), m and m/s."""
+    """Return the lengths (T − 1,) of the cubic arcs of a path, m.
+
+    Parameters
+    ----------
+    time : (T,) array
+        s.
+    path, velocity : (T, 3) array
+        m and m/s.
+    """
     h, chord = np.diff(time), np.diff(path, axis=0)
     middle = 1.5 * chord - 0.25 * h[:, None] * (velocity[1:] + velocity[:-1])
     speed = np.linalg.norm(velocity, axis=1)

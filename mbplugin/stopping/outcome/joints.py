@@ -100,7 +100,7 @@ def _stop(
 
 
 def sample_at(time: Array, t: float) -> int:
-    """Return the last sample that is not after a time, s."""
+    """Return the last sample of ``time`` (T,) that is not after a time, s."""
     return max(0, int(np.searchsorted(time, t + 1e-12, side="right")) - 1)
 
 

@@ -261,7 +261,13 @@ class StopReport:
         return peak_wrenches(self)
 
     def joint(self, name: str) -> JointStop:
-        """Return the stop of one joint."""
+        """Return the stop of one joint.
+
+        Raises
+        ------
+        UnknownName
+            No joint of the report.
+        """
         from mbplugin.errors import UnknownName, suggestion
 
         for one in self.joints:

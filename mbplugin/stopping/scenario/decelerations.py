@@ -26,7 +26,7 @@ def decelerations_at(
     """Return the deceleration of every joint (rad/s², m/s²), and sentences on those nobody gave.
 
     A given one comes first, then that of an ``[[actuator]]``, then the limit that the robot's file states,
-    then the effort limit over the inertia of the pose; the last two are reported.
+    then the effort limit over the inertia of the pose q (nq,); the last two are reported.
 
     Raises
     ------

@@ -41,7 +41,7 @@ class Ramps:
         return q, rate
 
     def limit_time(self, lower: Array, upper: Array) -> float:
-        """Return when the first joint moves past a bound (n,), s; infinite where none does."""
+        """Return when the first joint moves past a bound, lower (n,) or upper (n,), s; infinite where none does."""
         times = [np.inf]
         for k in np.flatnonzero(self.v).tolist():
             v, a = abs(float(self.v[k])), float(self.deceleration[k])

@@ -99,5 +99,5 @@ class Scenario:
 
 
 def vector_of(values: Array | None, size: int) -> Array:
-    """Return values, or zeros where there are none."""
+    """Return values (n,), or zeros (n,) of the size where there are none."""
     return np.zeros(size) if values is None else np.array(values, dtype=float)

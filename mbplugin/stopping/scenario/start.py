@@ -23,7 +23,7 @@ class Start(Protocol):
     """A moment in a motion."""
 
     def state(self, mech: Mechanism, q: Array) -> State:
-        """Return coordinates, rates and accelerations; ``q`` is the pose of what is not moved."""
+        """Return coordinates, rates and accelerations; ``q`` (nq,) is the pose of what is not moved."""
         ...
 
 
@@ -45,7 +45,7 @@ class Recorded:
     at: float
 
     def state(self, mech: Mechanism, q: Array) -> State:
-        """Return the state of a cubic spline through the samples, with the rates where they are recorded."""
+        """Return the state of a cubic spline through the samples, with the rates if they are recorded; q (nq,)."""
         return read_recording(Path(self.file), mech.q_names).state(mech, q, self.at)
 
 
@@ -72,7 +72,15 @@ class Move:
     acceleration_time: float = 0.25
 
     def state(self, mech: Mechanism, q: Array) -> State:
-        """Return the state on the straight line between both poses."""
+        """Return the state on the straight line between both poses; ``q`` (nq,).
+
+        Raises
+        ------
+        BadNumber
+            The acceleration time is no time.
+        BadUsage
+            A speed is not positive, or the signal is not within the move.
+        """
         first, last = joint_vector(mech, self.start, q), joint_vector(mech, self.goal, q)
         if not (isfinite(self.acceleration_time) and self.acceleration_time >= 0):
             raise BadNumber(
@@ -112,6 +120,11 @@ def trapezoid(full: float, ramp: float, t: float) -> tuple[float, float, float]:
         The whole way at full speed, s.
     ramp : float
         From rest to full speed, s; a short way is done at lower speed with the same acceleration.
+
+    Raises
+    ------
+    BadUsage
+        The signal is not within the move.
     """
     if full <= 0:
         return 1.0, 0.0, 0.0

@@ -60,7 +60,7 @@ class ExtensionPoses:
         return ExtensionPose(q, found, found / full if full > 0 else 1.0, sense)
 
     def extension(self, axis: str, q: Array) -> float:
-        """Return the distance of the tool from an axis at a pose, m."""
+        """Return the distance of the tool from an axis at a pose q (nq,), m."""
         joint = self._chain[self._names.index(axis)]
         S, point = joint_axes(self._mech, joint, forward(self._mech, q))
         return _distance(S, point, self._machine.tool_at(q))

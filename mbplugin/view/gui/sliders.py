@@ -115,7 +115,7 @@ class Manifold:
         return Followed(q, moved)
 
     def verdict_at(self, q: Array) -> PoseVerdict:
-        """Return redundancy and rank at a pose."""
+        """Return redundancy and rank at a pose q (nq,)."""
         here = self.view.at(q)
         p = here.redundancy
         rows = sum(len(labels) for labels in here.row_labels.values())

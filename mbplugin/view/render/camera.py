@@ -39,7 +39,7 @@ class Camera:
 
     @property
     def R_WK(self) -> Array:
-        """Axes of the camera in the world: right, up, and back towards the eye."""
+        """Axes (3, 3) of the camera in the world, columns: right, up, and back towards the eye."""
         yaw, pitch = np.radians(self.yaw), np.radians(self.pitch)
         right = np.array([np.cos(yaw), np.sin(yaw), 0.0])
         back = np.array([np.sin(yaw) * np.cos(pitch), -np.cos(yaw) * np.cos(pitch), -np.sin(pitch)])
@@ -47,7 +47,7 @@ class Camera:
 
     @property
     def eye_W(self) -> Array:
-        """Where it stands, m."""
+        """Where it stands, (3,), m."""
         return np.asarray(self.target_W + self.distance * self.R_WK[:, 2])
 
     @property
@@ -59,7 +59,7 @@ class Camera:
         return [float(x) for x in matrix.T.ravel()]
 
     def pixels(self, points_W: Array, size: tuple[int, int]) -> Array:
-        """Return where points (n, 3) are in a picture of width × height, (n, 2), from its upper left."""
+        """Return where ``points_W`` (n, 3) are in a picture of width × height, (n, 2), from its upper left."""
         p_K = (np.atleast_2d(points_W) - self.eye_W) @ self.R_WK
         scale = 0.5 * size[1] / np.tan(np.radians(0.5 * FIELD))
         depth = np.maximum(-p_K[:, 2], 1e-9)

@@ -116,7 +116,7 @@ class Renderer:
         self._stack.close()
 
     def frame(self, q: Array | None = None, said: Sequence[str] = (), labels: bool = True) -> Any:
-        """Return a picture (``PIL.Image``) at a pose, with labels, legend and lines of text."""
+        """Return a picture (``PIL.Image``) at a pose q (nq,), with labels, legend and lines of text."""
         if q is not None:
             self._stage.pose(q)
         image = _smooth(self._composed())

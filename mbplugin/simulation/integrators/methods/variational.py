@@ -48,7 +48,9 @@ class VariationalIntegrator(Integrator):
         chunk: Chunk,
         counts: Array,
     ) -> tuple[int, int]:
-        """Take compiled steps in place; return status and number of samples."""
+        """Take compiled steps in place; return status and number of samples; arrays as for
+        :meth:`mbplugin.simulation.integrators.contract.Integrator.advance`.
+        """
         status, kept, state.t, state.h = variational_loop()(
             *(compiled_evaluate(), compiled_discrete_forces(), compiled_step()),
             kernel_state,
