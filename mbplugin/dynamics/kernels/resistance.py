@@ -28,7 +28,7 @@ _rate_force, _depends_on_rate = kernel(rate_force), kernel(depends_on_rate)
 
 
 def resistance_records(first_row: int, laws: Sequence[BrakeLaw]) -> AnyArray:
-    """Return resistances with these laws on rows one behind the other."""
+    """Return resistances (n,) with these n laws on rows one behind the other."""
     out = np.zeros(len(laws), dtype=RESISTANCE)
     for n, law in enumerate(laws):
         out[n]["row"] = first_row + n

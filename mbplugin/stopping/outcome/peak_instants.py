@@ -13,7 +13,7 @@ _BETWEEN, _MOST = 240, 24
 
 
 def peak_instants(motion: Trajectory) -> Array:
-    """Return all samples' times (s), some between, and those at which a brake is strongest by its law."""
+    """Return all samples' times, some between, and those at which a brake's law is strongest, (k,), s."""
     time = _with_between(motion.time)
     found = [time]
     peaks = {
