@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections import defaultdict
@@ -20,7 +21,7 @@ from mbplugin.dynamics.equations import COORDINATES, Equations
 from mbplugin.dynamics.explicit_closure import closing_conditions, minimal_accelerations
 from mbplugin.dynamics.formulations import REDUNDANCY, TABLE, Solution, solve
 from mbplugin.dynamics.joint import joint_equations
-from mbplugin.errors import BadUsage, BrokenModel, UnknownName
+from mbplugin.errors import BadUsage, BrokenModel, MbPluginError, UnknownName
 from mbplugin.model.mechanism import Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import forward, home
 from mbplugin.model.spatial import Array, Pose
@@ -255,6 +256,35 @@ def test_what_has_no_meaning_is_refused_in_one_sentence(bricard: Equations) -> N
         solve(bricard, "voronet")
     with pytest.raises(UnknownName, match="no redundancy handling"):
         solve(bricard, "kkt", "pivoting")
+
+
+@pytest.mark.parametrize("formulation", [f for f, _ in dict(COMBINATIONS).items() if f != "voronets"])
+def test_equations_beyond_double_precision_end_with_a_sentence(formulation: str) -> None:
+    """Two rows whose difference, 1e-3 of one, is lost beside 1e40 kg."""
+    C = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 1e-9]])
+    M, zero, one = np.diag([1.0, 1.0, 1e40]), np.zeros(2), np.ones(2)
+    labels = (("a", "tx"), ("b", "tx"))
+    solver = functools.partial(np.linalg.solve, M)
+    given = Equations(
+        "absolute",
+        labels,
+        np.zeros(3),
+        M,
+        np.ones(3),
+        C,
+        zero,
+        one,
+        one,
+        np.array([1.0, 1.0, 1e9]),
+        0,
+        solver,
+    )
+    try:
+        found = solve(given, formulation, "eliminate")
+    except MbPluginError as error:
+        assert "singular to machine precision" in str(error) or "massless" in str(error)
+    else:
+        assert C @ found.v_dot == pytest.approx(one, abs=1e-6)
 
 
 def test_the_table_of_the_guide_is_the_table() -> None:

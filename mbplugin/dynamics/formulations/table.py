@@ -19,7 +19,7 @@ from mbplugin.dynamics.redundancy.independent import Independent
 from mbplugin.dynamics.redundancy.mass_weighted import mass_weighted
 from mbplugin.dynamics.redundancy.minimum_norm import minimum_norm
 from mbplugin.dynamics.solution import Solution
-from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
 
 _HANDLINGS: dict[str, Callable[[Equations], Independent]] = {
     "eliminate": eliminate,
@@ -95,6 +95,8 @@ def solve(
         A combination without meaning, or rows that cannot be dropped.
     UnknownName
         A formulation, handling or row that there is not.
+    MbPluginError
+        The equations cannot be solved in double precision.
     """
     _require_meaning(equations, formulation, redundancy, dropped)
     if not equations.rank and not dropped:
@@ -102,7 +104,13 @@ def solve(
     if redundancy == "augmented":
         return augmented(equations)
     constraints = eliminate(equations, dropped) if dropped else _HANDLINGS[redundancy](equations)
-    return _FORMULATIONS[formulation](equations, constraints)
+    try:
+        return _FORMULATIONS[formulation](equations, constraints)
+    except np.linalg.LinAlgError:
+        raise MbPluginError(
+            f"the equations of motion of formulation {formulation!r} are singular to machine precision here",
+            remedy="compare masses, lengths and centres of mass: some differ by many orders of magnitude",
+        ) from None
 
 
 def _require_meaning(equations: Equations, formulation: str, redundancy: str, dropped: Sequence[Row]) -> None:
