@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.model.spring import JointSpring, Spring
+
+if TYPE_CHECKING:
+    from mbplugin.model.document import Document
 
 
 @dataclass(frozen=True)
@@ -194,6 +197,8 @@ class Scene:
         None for a live client.
     actuated : tuple of str
         Joints with an explicit drive in the file: a transmission, a command interface, an actuator.
+    documents : tuple of Document
+        The elements of the URDFs as written.
     """
 
     mechanism: Mechanism
@@ -212,6 +217,7 @@ class Scene:
     options: LintOptions = LintOptions()
     request: Request | None = None
     actuated: tuple[str, ...] = ()
+    documents: tuple[Document, ...] = ()
 
 
 def mechanism_of(model: Scene | Mechanism) -> Mechanism:

@@ -83,6 +83,7 @@ def joined(parts: Sequence[tuple[str, Scene]], name: str) -> Scene:
         springs=tuple(chain.from_iterable(scene.springs for scene in scenes)),
         options=first.options,
         actuated=tuple(chain.from_iterable(scene.actuated for scene in scenes)),
+        documents=tuple(chain.from_iterable(scene.documents for scene in scenes)),
     )
 
 
@@ -142,6 +143,7 @@ def prefixed(scene: Scene, prefix: str) -> Scene:
             for s in scene.springs
         ),
         actuated=tuple(named(joint) for joint in scene.actuated),
+        documents=tuple(replace(document, prefix=prefix + document.prefix) for document in scene.documents),
     )
 
 

@@ -132,6 +132,14 @@ def package_of(folder: Path) -> Path:
     return folder.parent if folder.parent != Path(folder.anchor) else folder
 
 
+def package_is_known(name: str, request: Request) -> bool:
+    """Return whether the package of a ``package://`` or ``model://`` name is a folder on this machine."""
+    package = name.partition("://")[2].partition("/")[0]
+    around = [folder for folder in request.folder.parents if folder != Path(folder.anchor)]
+    own = package_of(request.folder)
+    return package == own.name or any((root / package).is_dir() for root in (*_roots(request), *around))
+
+
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()

@@ -10,6 +10,7 @@ from pathlib import Path
 from mbplugin.errors import BrokenModel, UnknownFormat
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.scene import Request, Scene, state_at_home
+from mbplugin.readers.common.document import document_of
 from mbplugin.readers.common.vocabulary import unread_defects
 from mbplugin.readers.common.xml import Element, local_name, origin, parse_xml, where
 from mbplugin.readers.urdf.closures import note_open_closures, read_closures
@@ -82,4 +83,5 @@ def _scene(robot: Element, request: Request) -> Scene:
         shapes=draft.shapes,
         request=request,
         actuated=driven_joints(robot, draft),
+        documents=(document_of(robot, "urdf"),),
     )

@@ -1,0 +1,1 @@
+"""MB13x: shapes and meshes of links."""

@@ -1,0 +1,1 @@
+"""MB12x: what joints state about limits, dynamics and directions."""

@@ -1,0 +1,110 @@
+"""Every planted defect in every robot: found by its rule, at its line, and no other error appears."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+import mbplugin as mb
+from mbplugin.linter.finding import Finding
+from mbplugin.linter.registry import find_rule
+from mbplugin.linter.run import Report
+from places import ASSETS
+from planted import PlantedDefect, PlantedFile, all_defects, planted, robots, unchanged
+
+DEFECTS = tuple(all_defects())
+#: Defects that are not found in a robot, and why.
+NOT_FOUND = {
+    ("arm_6r.urdf", "grams for kilograms"): "no shape and one joint: a heavy flange is possible",
+    ("arm_6r.urdf", "tonnes for kilograms"): "no shape: a light flange is possible",
+    ("arm_6r.urdf", "mass with three digits too many"): "no shape and one joint",
+    ("arm_6r.urdf", "inertia in another unit of mass"): "no shape and one joint",
+    ("arm_6r.urdf", "mesh scaled to micrometres"): "no other mesh to compare with",
+    ("arm_6r.urdf", "moving link without inertial"): "the list begins with its base, which has none either",
+    ("model.urdf", "one inertia for several masses"): "the first of the three has the placeholder of MB104",
+    ("aliengo.urdf", "visual without collision"): "the link is fixed to one that has a collision shape",
+    ("r2d2.urdf", "visual without collision"): "the link is fixed to one that has a collision shape",
+    ("r2d2.urdf", "twin at another place"): "the left gripper is placed by another frame",
+}
+PLANTED = [(source, defect) for source in robots() for defect in DEFECTS]
+
+
+def lint(file: PlantedFile) -> Report:
+    return mb.lint(file.path, package_dirs=[file.packages])
+
+
+@cache
+def found_before(source: Path) -> tuple[Finding, ...]:
+    with TemporaryDirectory() as folder:
+        return lint(unchanged(source, Path(folder))).findings
+
+
+def lines_of(finding: Finding, file: Path) -> set[int]:
+    """Return the lines that a finding names in a file: its own, and those of its list."""
+    places = [str(place) for place in finding.evidence.get("places", ())]
+    named = {int(place.rpartition(":")[2]) for place in places if Path(place.rpartition(":")[0]) == file}
+    return named | ({finding.line} if Path(finding.file) == file else set())
+
+
+def seen(report: Report, defect: PlantedDefect, file: PlantedFile) -> bool:
+    codes = defect.code.split()
+    return any(f.code in codes and lines_of(f, file.file) & file.lines for f in report.findings)
+
+
+def new_errors(report: Report, defect: PlantedDefect, before: tuple[Finding, ...]) -> list[str]:
+    known = Counter((f.code, f.element) for f in before)
+    return [
+        f.code
+        for f in report.findings
+        if f.severity == "error" and (f.code, f.element) not in known and f.code not in defect.code.split()
+    ]
+
+
+def check(source: Path, defect: PlantedDefect, folder: Path) -> bool | None:
+    """Return whether a defect is found, and require that nothing else is; None where it has no place."""
+    file = planted(defect, source, folder)
+    if file is None:
+        return None
+    report = lint(file)
+    assert not new_errors(report, defect, found_before(source)), defect.name
+    assert all(len(f.message) <= 300 for f in report.findings if "MB120" <= f.code < "MB200")
+    return seen(report, defect, file)
+
+
+def test_there_are_sixty_defects_and_every_rule_that_finds_one_exists() -> None:
+    assert len(DEFECTS) >= 60
+    for defect in DEFECTS:
+        for code in defect.code.split():
+            find_rule(code)
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name.replace(" ", "-"))
+def test_a_defect_in_an_arm_is_found_at_its_line(defect: PlantedDefect, tmp_path: Path) -> None:
+    source = ASSETS / "arm_6r.urdf"
+    if (source.name, defect.name) not in NOT_FOUND:
+        assert check(source, defect, tmp_path) in (True, None)
+
+
+@pytest.mark.long
+def test_nine_of_ten_defects_are_found_in_robots_of_any_make(tmp_path: Path) -> None:
+    if len(robots()) < 5:
+        pytest.skip("needs the robots of pybullet_data")
+    results = {}
+    for k, (source, defect) in enumerate(PLANTED):
+        folder = tmp_path / str(k)
+        folder.mkdir()
+        results[source.name, defect.name] = check(source, defect, folder)
+    applicable = {key: found for key, found in results.items() if found is not None}
+    missed = {key for key, found in applicable.items() if not found}
+    assert len(applicable) >= 300
+    assert missed <= set(NOT_FOUND), missed - set(NOT_FOUND)
+    assert len(missed) <= 0.1 * len(applicable)
+    # each is found in one robot or more
+    assert {name for _, name in applicable} == {defect.name for defect in DEFECTS}
+    assert {name for key, found in applicable.items() for name in [key[1]] if found} == {
+        defect.name for defect in DEFECTS
+    }
