@@ -4,13 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+#: Characters of one name where a phrase is to be short.
+_LONGEST_NAME = 60
 
-def listed(names: Sequence[str], most: int = 8) -> str:
-    """Return names joined by commas, shortened where there are many."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+
+def listed(names: Sequence[str], most: int = 8, room: int | None = None) -> str:
+    """Return names joined by commas, and how many more there are: at most ``most``.
+
+    With ``room``, no more than fit into so many characters, long ones shortened.
+    """
+    shown: list[str] = []
+    for name in names[:most]:
+        short = name if room is None else shortened(name, _LONGEST_NAME)
+        if room is not None and shown and len(", ".join((*shown, short))) > room:
+            break
+        shown.append(short)
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Return ``1 link`` or ``2 links``, with a plural of its own where one is given."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most ``most`` characters: its beginning and its end, where it is longer."""
+    if len(text) <= most:
+        return text
+    end = most // 3
+    return f"{text[: most - end - 3]} … {text[-end:]}"

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: What an item tells its session, also from another process: [place, sentence] of ignores.
 _USED, _UNUSED = "mbplugin_used_ignores", "mbplugin_unused_ignores"
+#: The files that the tests of a session lint.
+_LINTED: pytest.StashKey[set[str]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,9 +53,16 @@ class ModelFile(pytest.File):
 
     def collect(self) -> Iterable[pytest.Item]:
         """Yield its one test, unless the configuration excludes it and nobody named it."""
-        from mbplugin.linter.files.targets import excluded
+        from mbplugin.linter.files.targets import excluded, target_of
 
-        if self.session.isinitpath(self.path) or not excluded(self.path, _settings(self)):
+        settings = _settings(self)
+        if excluded(self.path, settings) and not self.session.isinitpath(self.path):
+            return
+        # a scene that stands for a robot is one test
+        place = os.path.abspath(target_of(_seen_from_here(self.path), settings).file)  # noqa: PTH100
+        linted = self.config.stash.setdefault(_LINTED, set())
+        if place not in linted:
+            linted.add(place)
             yield ModelItem.from_parent(self, name="lint")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -129,7 +138,7 @@ class _Ignores:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         unused = {place: said for place, said in self.unused.items() if place not in self.used}
         if unused:
-            terminalreporter.section("mbplugin: ignores to look at")
+            terminalreporter.section("mbplugin: waivers to look at")
             for place, said in sorted(unused.items()):
                 terminalreporter.line(f"{place}: {said} in the files of this session")
 

@@ -49,11 +49,20 @@ class SelfStress:
     components : tuple of StressComponent
     text : str
         In words.
+    loop : str
+        The bodies of the loop in their order, where the loaded constraints form one; else empty.
+    restrains : str
+        The motion that is restrained twice, ``rotation about x``.
+    closed_by : str
+        The constraint that restrains it once more.
     """
 
     constraints: tuple[str, ...]
     components: tuple[StressComponent, ...]
     text: str
+    loop: str = ""
+    restrains: str = ""
+    closed_by: str = ""
 
 
 def self_stresses(mech: Mechanism, stressed: Sequence[StressedBlock]) -> tuple[SelfStress, ...]:
@@ -75,7 +84,7 @@ def _of_block(mech: Mechanism, s: StressedBlock) -> list[SelfStress]:
         labels = s.ranked.reduced.labels
         components = tuple(StressComponent(*labels[int(k)], float(weights[k])) for k in loaded)
         names = tuple(dict.fromkeys(c.constraint for c in components))
-        out.append(SelfStress(names, components, _text(mech, names, components, labels[pivot])))
+        out.append(_described(mech, names, components, labels[pivot]))
     return out
 
 
@@ -90,12 +99,12 @@ def _one_misfit_each(s: StressedBlock, Z: Array) -> tuple[Array, list[int]]:
     return Z @ np.linalg.inv(Z[pivots]), pivots
 
 
-def _text(
+def _described(
     mech: Mechanism,
-    names: Sequence[str],
-    components: Sequence[StressComponent],
+    names: tuple[str, ...],
+    components: tuple[StressComponent, ...],
     pivot: tuple[str, str],
-) -> str:
+) -> SelfStress:
     carried = "; ".join(
         f"{name} ({' '.join(c.component for c in components if c.constraint == name)})" for name in names
     )
@@ -103,7 +112,8 @@ def _text(
     restrained = _WORDS.get(label, label)
     loop = _loop(mech, names)
     what = f"the loop {loop} restrains" if loop else f"{' and '.join(names[:4])} restrain"
-    return f"{what} {restrained} of {pivot[0]} twice; carried by {carried}"
+    text = f"{what} {restrained} of {pivot[0]} twice; carried by {carried}"
+    return SelfStress(names, components, text, loop, restrained, pivot[0])
 
 
 def _loop(mech: Mechanism, names: Sequence[str]) -> str:

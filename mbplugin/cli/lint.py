@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -14,11 +15,12 @@ import typer
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.output import complain, emit, emit_lines, refuse_overwriting
 from mbplugin.processes.supervised import RULE_SECONDS, set_rule_seconds
-from mbplugin.report.ci.formats import rendered
+from mbplugin.report.ci.formats import ENDINGS, rendered
 
 if TYPE_CHECKING:
     from mbplugin.linter.files.targets import Target
     from mbplugin.linter.run import Report
+    from mbplugin.report.text.lint import Detail
 
 
 class Severity(str, Enum):
@@ -79,7 +81,12 @@ Baseline = Annotated[
     Path | None, typer.Option(metavar="FILE", help="JSON of an earlier lint; its findings are not reported.")
 ]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Number of processes; default one per core.")]
-LintFormat = Annotated[Format, typer.Option("--output-format", help="The format of the output.")]
+LintFormat = Annotated[
+    Format | None,
+    typer.Option(
+        "--output-format", help="The format of the output; default by the ending of --output, or text."
+    ),
+]
 Config = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Configuration of every FILE, instead of the nearest one."),
@@ -87,6 +94,19 @@ Config = Annotated[
 RuleSeconds = Annotated[
     float, typer.Option("--rule-seconds", metavar="S", help="Time limit of each plug-in rule per file, s.")
 ]
+WriteScene = Annotated[
+    Path | None,
+    typer.Option(metavar="SCENE", help="Write a scene with FILE and the pose that closes its loops."),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Text: only files with findings at or above --fail-on.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Text: also files without findings, and all details.")
+]
+NoMeshCache = Annotated[
+    bool, typer.Option("--no-mesh-cache", help="Read every mesh again, and store nothing about it.")
+]
+#: As in ``mbplugin.linter.checks.mesh_cache``, which the help must not import.
+NO_MESH_CACHE = "MBPLUGIN_NO_MESH_CACHE"
 #: The longest time for a rule, s.
 _DAY = 86400.0
 Reports = Annotated[
@@ -108,7 +128,7 @@ def lint_command(
     group: Groups = None,
     select: Select = None,
     ignore: Ignore = None,
-    output_format: LintFormat = Format.text,
+    output_format: LintFormat = None,
     output: opt.OutputOption = None,
     report: Reports = None,
     fail_on: FailOn = None,
@@ -118,6 +138,10 @@ def lint_command(
     xacro_unsafe: opt.XacroUnsafeOption = False,
     config: Config = None,
     rule_seconds: RuleSeconds = RULE_SECONDS,
+    write_scene: WriteScene = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    no_mesh_cache: NoMeshCache = False,
 ) -> int:
     """Find redundant constraints, non-unique reactions, model errors, and remedies.
 
@@ -127,6 +151,9 @@ def lint_command(
     from mbplugin.linter.config.codes import known_codes
 
     _limit_rules(rule_seconds)
+    chosen, detail = _format(output_format, output), _detail(quiet, verbose)
+    if no_mesh_cache:
+        os.environ[NO_MESH_CACHE] = "1"
     also = [_format_and_file(text) for text in report or ()]
     settings = {
         "select": known_codes(opt.split(select), "--select"),
@@ -145,16 +172,60 @@ def lint_command(
         "method": "dca" if explain_dca else method.value,
         "groups": [opt.split([members]) for members in group or ()],
     }
-    outputs = (output, *(path for _, path in also))
+    outputs = (output, write_scene, *(path for _, path in also))
     for model in files:
         refuse_overwriting(outputs, model, None)
     reports = _lint(files, settings, options, jobs, baseline, config)
     for one in reports:
         refuse_overwriting(outputs, one.source, one.scene)
     for kind, file in also:
-        emit(rendered(kind.value, reports, explain_dca), file)
-    _write(reports, output_format, output, explain_dca)
+        emit(rendered(kind.value, reports, explain_dca, detail), file)
+    if write_scene is not None:
+        _write_scene(reports, write_scene)
+    _write(reports, chosen, output, explain_dca, detail)
     return max(one.exit_code for one in reports)
+
+
+def _format(stated: Format | None, output: Path | None) -> Format:
+    """Return the format that is stated, else that of the ending of the output.
+
+    Raises
+    ------
+    BadUsage
+        The ending is that of another format than the stated one.
+    """
+    from mbplugin.errors import BadUsage
+
+    ending = "" if output is None else output.suffix.lower()
+    meant = ENDINGS.get(ending)
+    # the ending .txt and .xml may hold anything that is text or XML
+    if (
+        stated is not None
+        and meant not in (None, stated.value)
+        and ending in (".html", ".htm", ".json", ".sarif")
+    ):
+        raise BadUsage(
+            f"--output is {str(output)!r}, but --output-format is {stated.value}",
+            expected=f"--output-format {meant}, or another ending",
+        )
+    return stated or Format(meant or "text")
+
+
+def _detail(quiet: bool, verbose: bool) -> Detail:
+    from mbplugin.errors import BadUsage
+
+    if quiet and verbose:
+        raise BadUsage("--quiet and --verbose are both given", expected="one of them")
+    return "quiet" if quiet else "verbose" if verbose else "normal"
+
+
+def _write_scene(reports: Sequence[Report], target: Path) -> None:
+    from mbplugin.errors import BadUsage
+    from mbplugin.linter.files.closed_scene import closed_scene
+
+    if len(reports) != 1:
+        raise BadUsage(f"--write-scene has {len(reports)} files", expected="one FILE")
+    emit(closed_scene(reports[0], target), target)
 
 
 def _limit_rules(seconds: float) -> None:
@@ -210,13 +281,15 @@ def _with_progress(reports: Iterable[Report], number: int) -> Iterable[Report]:
     return track(reports, description="lint", total=number, console=Console(stderr=True), transient=True)
 
 
-def _write(reports: Sequence[Report], output_format: Format, output: Path | None, explain_dca: bool) -> None:
+def _write(
+    reports: Sequence[Report], output_format: Format, output: Path | None, explain_dca: bool, detail: Detail
+) -> None:
     if output_format is Format.text and output is None and opt.on_terminal(sys.stdout):
         from mbplugin.report.text.lint import lint_lines
 
-        emit_lines(lambda width: lint_lines(reports, width, explain_dca))
+        emit_lines(lambda width: lint_lines(reports, width, explain_dca, detail))
         return
-    emit(rendered(output_format.value, reports, explain_dca), output)
+    emit(rendered(output_format.value, reports, explain_dca, detail), output)
     # who reads a file or a pipe still learns why there is no verdict
     for report in reports:
         for finding in report.findings:

@@ -6,9 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from mbplugin.phrases import shortened
+
 Severity = Literal["error", "warning", "note"]
 #: From mild to severe.
 SEVERITIES: tuple[Severity, ...] = ("note", "warning", "error")
+#: Characters of a message and of the sentence of its help: what an annotation of a pull request shows.
+LONGEST = 300
+#: Where the full text of a message is kept that had to be shortened.
+FULL_MESSAGE = "full_message"
+#: Key of the evidence with all elements of a finding that is about several: one per file and rule.
+ELEMENTS = "elements"
 
 
 @dataclass(frozen=True)
@@ -21,7 +29,8 @@ class Finding:
         ``MB201`` and ``redundant-constraints``.
     severity : "error", "warning" or "note"
     message : str
-        One sentence: what is the matter.
+        One sentence of at most 300 characters: what is the matter. A longer one, of long names for example,
+        is shortened, and is in the evidence in full as ``full_message``.
     element : str
         The body, pair or model it is about.
     file, line : str, int
@@ -41,3 +50,19 @@ class Finding:
     line: int = 0
     evidence: Mapping[str, Any] = field(default_factory=dict)
     help: str = ""
+
+    @property
+    def elements(self) -> tuple[str, ...]:
+        """All elements that the finding is about, of which ``element`` is the first."""
+        return tuple(self.evidence.get(ELEMENTS, ())) or (self.element,)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.message, str) and len(self.message) > LONGEST:
+            full = {**self.evidence, FULL_MESSAGE: self.message}
+            object.__setattr__(self, "evidence", full)
+            object.__setattr__(self, "message", shortened(self.message, LONGEST))
+        sentence, line_break, to_paste = (
+            self.help.partition("\n") if isinstance(self.help, str) else ("", "", "")
+        )
+        if len(sentence) > LONGEST:
+            object.__setattr__(self, "help", f"{shortened(sentence, LONGEST)}{line_break}{to_paste}")

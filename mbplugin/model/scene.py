@@ -69,6 +69,8 @@ class Origin:
 #: (kind, name, part): kind is ``body``, ``constraint`` or ``model``; part is empty for the element
 #: itself, or names a literal of it: ``inertial``, ``mass``, ``inertia``, ``axis``, ``rpy``, ``rpy_a`` …
 OriginKey = tuple[str, str, str]
+#: Part of a body that no file names: a reader made it, between two joints of one body for example.
+MADE = "made"
 
 
 @dataclass(frozen=True)

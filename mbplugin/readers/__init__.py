@@ -98,6 +98,16 @@ def _read(request: Request) -> Scene:
     return scene
 
 
+def format_name(request: Request) -> str:
+    """Return the format of the file that a request is for: ``urdf``, ``xacro``, ``sdf``, ``mjcf``, ``scene``.
+
+    Raises
+    ------
+    UnreadableFile, UnknownFormat
+    """
+    return _format(read_text(request.path) if request.text is None else request.text, request.path)
+
+
 def _format(text: str, name: str) -> str:
     """Return the format: by the root element first, then by the file's ending."""
     ending = Path(name).suffix.lower()

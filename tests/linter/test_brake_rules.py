@@ -43,7 +43,11 @@ def test_an_effort_limit_of_zero_is_no_brake_and_every_report_says_so() -> None:
     """The elbow swings on after the stop; the mimic finger, which another one moves, is not named."""
     case = str(CASES / "err" / "mb604.urdf")
     (finding,) = mb.lint(case).findings
-    assert (finding.code, finding.element, finding.evidence) == ("MB604", "j1", {"effort": 0.0})
+    assert (finding.code, finding.element, finding.evidence) == (
+        "MB604",
+        "j1",
+        {"effort": 0.0, "elements": ["j1"]},
+    )
     sentence = "joint j1 has no brake: its effort limit is 0"
     stop = ("estop", case, "--qd", "j0=0.5", "--duration", "0.5")
     found = json.loads(call(*stop, "--output-format", "json").out)

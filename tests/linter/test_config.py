@@ -16,7 +16,7 @@ from mbplugin.report.documents.schema import schema_of
 
 BAR, GRIPPER = "robots/four_bar.sdf", "robots/gripper.urdf"
 IGNORE = """
-[[ignore]]
+[[waive]]
 rule = "MB103"
 element = "finger"
 reason = "the supplier owes us a model"
@@ -68,7 +68,9 @@ def test_pyproject_holds_it_too_and_the_own_file_goes_first(repository: Path) ->
     shared.write_text('[project]\nname = "mbplugin-robots"\n')
     configure(repository, 'fail-on = "warning"')
     assert run(BAR)["exit"] == 1
-    shared.write_text('[tool.mbplugin]\nfail-on = "error"\n\n[[tool.mbplugin.ignore]]\n' + IGNORE[12:])
+    shared.write_text(
+        '[tool.mbplugin]\nfail-on = "error"\n\n[[tool.mbplugin.waive]]\n' + IGNORE.partition("]]\n")[2]
+    )
     assert run(BAR)["exit"] == 0
     assert codes(GRIPPER) == []
     configure(repository / "robots", 'fail-on = "warning"')
@@ -212,7 +214,7 @@ def test_an_ignore_that_matches_nothing_is_told_at_its_line(repository: Path) ->
     (finding,) = document["findings"]
     assert (finding["code"], finding["severity"], finding["element"]) == ("MB913", "warning", "thumb")
     line = (repository / "mbplugin.toml").read_text().splitlines()[finding["line"] - 1]
-    assert (Path(finding["file"]).name, line) == ("mbplugin.toml", "[[ignore]]")
+    assert (Path(finding["file"]).name, line) == ("mbplugin.toml", "[[waive]]")
     assert finding["line"] > 3
     assert document["exit"] == 0
     assert run(GRIPPER, "--fail-on", "warning")["exit"] == 1
@@ -264,8 +266,8 @@ def test_an_ignore_written_in_a_list(repository: Path) -> None:
         ("tolerance = 'small'", 1, "tolerance is 'small'"),
         ("select = ['MB2']\nignore = ['MB777']", 2, "ignore names 'MB777'"),
         ("select = [3]", 1, "is 3"),
-        (IGNORE.replace("reason", "because"), 2, "in [[ignore]] 1"),
-        (IGNORE.split("reason")[0], 2, "there is no reason in [[ignore]] 1"),
+        (IGNORE.replace("reason", "because"), 2, "in [[waive]] 1"),
+        (IGNORE.split("reason")[0], 2, "there is no reason in [[waive]] 1"),
         (IGNORE.replace("the supplier owes us a model", "  "), 2, "expected a text that is not empty"),
         (IGNORE + IGNORE.replace("MB103", "no-such-rule"), 7, "'no-such-rule'"),
         ("[scenes]\na = 1", 1, "a in scenes is 1"),

@@ -15,7 +15,7 @@ from command_line import DOOR_1, DOOR_2, SAMPLE
 from mbplugin.errors import BadUsage
 from mbplugin.testing import assert_lints
 
-IGNORE = '\n[[ignore]]\nrule = "MB103"\nelement = "{}"\nreason = "the supplier owes us a model"\n'
+IGNORE = '\n[[waive]]\nrule = "MB103"\nelement = "{}"\nreason = "the supplier owes us a model"\n'
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_ignores_hold_and_unused_ones_are_told(workers: list[str], repository: P
         config.write(IGNORE.format("finger") + IGNORE.format("thumb"))
     text = session(repository, "--mbplugin", *workers)
     assert outcomes(text) == {"passed": 2, "failed": 1}
-    told = re.findall(r"mbplugin.toml:(\d+): the ignore of MB103 for '(\w+)'", text)
+    told = re.findall(r"mbplugin.toml:(\d+): the waiver of MB103 for '(\w+)'", text)
     assert told == [("9", "thumb")]
 
 

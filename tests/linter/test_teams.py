@@ -33,7 +33,7 @@ BLOCKS = BLOCK.findall(GUIDE.read_text(encoding="utf-8"))
 COMMANDS = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines()]
 #: Commands that have findings to report.
 FAILING = re.compile(r"mbplugin lint robots (?!--baseline)")
-IGNORE = '[[ignore]]\nrule = "MB103"\nelement = "{}"\nreason = "the supplier owes us a model"\n'
+IGNORE = '[[waive]]\nrule = "MB103"\nelement = "{}"\nreason = "the supplier owes us a model"\n'
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_one_ignore_with_its_reason(repository: Path) -> None:
     config.write_text(before + IGNORE.format("thumb") + 'file = "robots/gripper.urdf"\n')
     assert exits() == [0, 1, 1]
     text = call("lint", "robots").out
-    assert "mbplugin.toml:3: the ignore of MB103 for 'thumb' matches nothing" in text
+    assert "mbplugin.toml:3: the waiver of MB103 for 'thumb' matches nothing" in text
 
 
 def test_pytest_on_the_repository(repository: Path) -> None:

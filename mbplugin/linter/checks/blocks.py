@@ -59,6 +59,11 @@ def block_place(scene: Scene, constraints: Sequence[str]) -> tuple[str, Origin |
     return element, scene.origin.get(("constraint", element, ""))
 
 
+def closures_of(scene: Scene) -> frozenset[str]:
+    """Return the names of the closures."""
+    return frozenset(pair.name for pair in scene.mechanism.pairs if pair.closure)
+
+
 def suspect_values(ranked: RankedBlock, tolerance: float) -> list[tuple[int, float]]:
     """Return the places and sizes of singular values that the tolerance decides or nearly so."""
     return [

@@ -9,6 +9,10 @@ from mbplugin.model.spatial import Array
 
 #: Below this fraction of the largest moment a difference is rounding of our own rotations.
 _ROUNDING = 1e-12
+#: Below this fraction of the largest moment it is rounding of the file: a lamina written with six digits.
+_LAMINA = 1e-6
+#: Radius of gyration of a point mass, m: exporters leave 1e-20 kg·m² where they mean none.
+_POINT = 1e-6
 
 
 def principal_moments(body: Body) -> Array:
@@ -27,24 +31,28 @@ def is_diagonal(body: Body) -> bool:
 
 def negative(body: Body) -> bool:
     """Return whether a principal moment is negative."""
-    return bool(principal_moments(body)[0] < 0)
+    return bool(principal_moments(body)[0] < -_nothing(body))
 
 
 def vanishing(body: Body) -> bool:
     """Return whether a principal moment is zero, and none negative."""
-    return bool(principal_moments(body)[0] == 0)
+    return bool(abs(principal_moments(body)[0]) <= _nothing(body))
+
+
+def _nothing(body: Body) -> float:
+    """Return the moment that is that of a point mass, kg·m²."""
+    return max(body.mass, 0.0) * _POINT**2
 
 
 def triangle_excess(body: Body) -> float:
-    """Return by how much the largest moment exceeds the sum of the others, kg·m²; else zero.
+    """Return by how much the largest moment exceeds the sum of the others, kg·m²; zero where it is rounding.
 
-    Bullet compares without tolerance and sets the inertia of such a link to zero.
+    For a lamina the moments are equal to the last digit that is written.
     """
     smallest, middle, largest = (float(moment) for moment in principal_moments(body))
-    tolerance = 0.0 if is_diagonal(body) else _ROUNDING * largest
-    if smallest >= 0 and largest > smallest + middle + tolerance:
-        return max(largest - smallest - middle, 5e-324)
-    return 0.0
+    excess = largest - smallest - middle
+    rounding = max(_LAMINA * largest, _nothing(body))
+    return excess if not negative(body) and excess > rounding else 0.0
 
 
 def placeholder(body: Body) -> bool:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from math import pi
 
 import numpy as np
 
+from mbplugin.linter.checks.mesh_cache import solid_of_file
+from mbplugin.model.bounds import LARGEST
 from mbplugin.model.scene import Request, Shape
 from mbplugin.model.spatial import Array
-from mbplugin.readers.meshes.named import mesh_file, read_mesh
+from mbplugin.readers.meshes.named import mesh_file
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,24 +109,8 @@ def _primitive(shape: Shape) -> Solid | None:
 
 def _mesh(shape: Shape, request: Request | None) -> Solid | None:
     path = mesh_file(shape, request)
-    return None if path is None else _solid(path, tuple(shape.size))
-
-
-@lru_cache(maxsize=256)
-def _solid(path: str, scale: tuple[float, ...]) -> Solid | None:
-    """Return the solid of a mesh file, of its convex hull where it is not watertight."""
-    try:
-        mesh = read_mesh(path, scale)
-        if not mesh.is_volume:
-            mesh = mesh.convex_hull
-        lower, upper = mesh.bounds
-        return Solid(
-            float(mesh.volume),
-            np.asarray(mesh.center_mass),
-            np.asarray(mesh.moment_inertia),
-            np.asarray(lower),
-            np.asarray(upper),
-        )
-    # trimesh and its hull fail in many ways on a shape that is flat, and this is only for a note
-    except Exception:
+    solid = None if path is None else solid_of_file(path)
+    if solid is None or not all(0 < abs(s) <= LARGEST for s in shape.size):
         return None
+    own = solid.scaled(tuple(shape.size))
+    return Solid(own.volume, own.center, own.inertia, own.lower, own.upper)

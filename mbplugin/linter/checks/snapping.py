@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mbplugin.analysis import Analysis
 from mbplugin.constraints.assembly import assemble
@@ -12,12 +13,15 @@ from mbplugin.constraints.reduction.null_space import Spectrum, spectrum
 from mbplugin.constraints.reduction.reduce import reduce_block
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.errors import MbPluginError
+from mbplugin.linter.checks.blocks import suspect_values
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Origin, Scene
 from mbplugin.readers import reload
 from mbplugin.readers.common.numbers import RoundedAngle, rounded_angle
 
 _PARTS = ("rpy", "rpy_a", "rpy_b")
+#: A singular value was made by rounding when it falls by this factor with the angles meant.
+_FALLS = 10.0
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,31 @@ def rounded_literals(scene: Scene, ranked: RankedBlock) -> Iterator[RoundedLiter
                 angle = rounded_angle(word)
                 if angle and origin:
                     yield RoundedLiteral(angle, name, part, origin)
+
+
+@lru_cache(maxsize=1)
+def made_by_rounding(scene: Scene, analysis: Analysis) -> tuple[tuple[RankedBlock, Spectrum], ...]:
+    """Return the blocks whose suspect singular values come from rounded angles, with the spectra as meant.
+
+    Two rules ask for it, and it reads the file again.
+    """
+    if scene.request is None or scene.request.snap_angles:
+        return ()
+    blocks = [
+        ranked
+        for ranked in analysis.blocks
+        if suspect_values(ranked, analysis.tolerance) and any(rounded_literals(scene, ranked))
+    ]
+    spectra = as_meant(scene, analysis, blocks) if blocks else None
+    return tuple(
+        (ranked, meant)
+        for ranked, meant in zip(blocks, spectra or (), strict=spectra is not None)
+        if _falls(ranked, meant, analysis.tolerance)
+    )
+
+
+def _falls(ranked: RankedBlock, meant: Spectrum, tolerance: float) -> bool:
+    return any(meant.relative[k] < value / _FALLS for k, value in suspect_values(ranked, tolerance))
 
 
 def as_meant(scene: Scene, analysis: Analysis, blocks: Sequence[RankedBlock]) -> list[Spectrum] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -100,4 +101,7 @@ def _parsed(text: str, path: Path) -> Any:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise BadUsage(f"the configuration is no TOML: {error}", where=str(path)) from None
+        # a list and tables of one name are one key for TOML
+        both = "[[ignore]]" in text and re.search(r"^\s*ignore\s*=", text, re.MULTILINE)
+        remedy = "rename the tables [[ignore]] to [[waive]]" if both else ""
+        raise BadUsage(f"the configuration is no TOML: {error}", where=str(path), remedy=remedy) from None

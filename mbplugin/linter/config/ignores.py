@@ -1,4 +1,4 @@
-"""Ignores: findings of one rule about one element, suppressed for a reason."""
+"""Waivers: findings of one rule about one element, suppressed for a reason."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ignore:
-    """An ``[[ignore]]`` of a configuration.
+    """A ``[[waive]]`` of a configuration.
 
     Parameters
     ----------
@@ -44,10 +44,10 @@ class Ignore:
         # which may be none: <stdin>
         return any(fnmatchcase(real_path(file).as_posix(), self.files) for file in files)
 
-    def matches(self, finding: Finding) -> bool:
-        """Return whether a finding is what the ignore is about."""
+    def matches(self, finding: Finding, element: str) -> bool:
+        """Return whether the waiver is about one of the elements of a finding."""
         # a name may hold the brackets that mean something in a pattern
-        named = finding.element == self.element or fnmatchcase(finding.element, self.element)
+        named = element == self.element or fnmatchcase(element, self.element)
         return named and finding.code == self.rule
 
 
@@ -65,18 +65,26 @@ def suppress(report: Report, ignores: Sequence[Ignore]) -> Report:
     kept: list[Finding] = []
     suppressed: list[Suppressed] = []
     for finding in report.findings:
-        ignore = next((ignore for ignore in mine if ignore.matches(finding)), None)
-        if ignore is None or finding.code.startswith("MB9"):
+        found = [next((w for w in mine if w.matches(finding, e)), None) for e in finding.elements]
+        # a finding about several elements is reported while one of them is not waived
+        if None in found or finding.code.startswith("MB9"):
             kept.append(finding)
         else:
-            suppressed.append(Suppressed(finding, ignore))
+            suppressed += [Suppressed(finding, waiver) for waiver in dict.fromkeys(filter(None, found))]
     return replace(report, findings=tuple(kept), suppressed=(*report.suppressed, *suppressed))
 
 
 def unused(ignores: Sequence[Ignore], reports: Sequence[Report]) -> list[Ignore]:
     """Return the ignores that match nothing in any report, as far as the reports can tell."""
     used = {suppressed.ignore for report in reports for suppressed in report.suppressed}
-    return [ignore for ignore in ignores if ignore not in used and _judged(ignore, reports)]
+    left = [ignore for ignore in ignores if ignore not in used and _judged(ignore, reports)]
+    return [ignore for ignore in left if not any(_in_part(ignore, report) for report in reports)]
+
+
+def _in_part(ignore: Ignore, report: Report) -> bool:
+    """Return whether an ignore is about one element of a finding that is reported for its other ones."""
+    several = (finding for finding in report.findings if len(finding.elements) > 1)
+    return ignore.is_for(report) and any(ignore.matches(f, e) for f in several for e in f.elements)
 
 
 def _judged(ignore: Ignore, reports: Sequence[Report]) -> bool:

@@ -21,8 +21,8 @@ class Table(BaseModel):
     )
 
 
-class IgnoreTable(Table):
-    """``[[ignore]]``: a rule is silent about an element, for a reason."""
+class WaiveTable(Table):
+    """``[[waive]]``: a rule is silent about an element, for a reason."""
 
     rule: Annotated[Text, Field(description="code or name of a rule")]
     element: Annotated[Text, Field(description="a body, pair or model; * stands for anything")]
@@ -37,7 +37,7 @@ class XacroTable(Table):
 
 
 def _kind(value: Any) -> str:
-    return "table" if isinstance(value, dict | IgnoreTable) else "code"
+    return "table" if isinstance(value, dict | WaiveTable) else "code"
 
 
 class ConfigFile(Table):
@@ -47,10 +47,13 @@ class ConfigFile(Table):
     ignore: Annotated[
         list[
             Annotated[
-                Annotated[Text, Tag("code")] | Annotated[IgnoreTable, Tag("table")], Discriminator(_kind)
+                Annotated[Text, Tag("code")] | Annotated[WaiveTable, Tag("table")], Discriminator(_kind)
             ]
         ],
-        Field(description="codes that are not reported, and [[ignore]] tables"),
+        Field(description="codes that are not reported; [[ignore]] tables are read as [[waive]]"),
+    ] = []
+    waive: Annotated[
+        list[WaiveTable], Field(description="findings about one element that are not reported")
     ] = []
     fail_on: Annotated[
         Literal["error", "warning", "note"], Field(description="from which severity on the exit code is 1")

@@ -60,6 +60,8 @@ class Settings:
             name.replace("_", "-"): (getattr(self, name), self.origins.get(name, DEFAULT)) for name in names
         }
         unsafe = {"unsafe": self.xacro_unsafe}
+        waivers = tuple(f"{waiver.rule} for {waiver.element}: {waiver.reason}" for waiver in self.ignores)
+        found["waive"] = (waivers, self.origins.get("waive", DEFAULT))
         return {**found, "xacro": (unsafe, self.origins.get("xacro_unsafe", DEFAULT))}
 
     def overridden(self, requested: Mapping[str, Any]) -> Settings:

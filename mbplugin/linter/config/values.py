@@ -13,7 +13,7 @@ from mbplugin.errors import BadUsage, suggestion
 from mbplugin.linter.config.codes import known_codes, rule_code
 from mbplugin.linter.config.ignores import Ignore
 from mbplugin.linter.config.lines import ConfigLines
-from mbplugin.linter.config.schema import ConfigFile, IgnoreTable
+from mbplugin.linter.config.schema import ConfigFile, WaiveTable
 from mbplugin.linter.config.settings import Settings
 from mbplugin.readers.common.paths import real_path
 
@@ -63,15 +63,16 @@ def settings_of(path: Path, data: Mapping[str, Any], lines: ConfigLines, *, name
         },
         ignores=tuple(
             Ignore(
-                rule_code(entry.rule, "the ignore", where("ignore", k)),
+                rule_code(entry.rule, "the waiver", where(key, k)),
                 entry.element,
                 entry.reason.strip(),
                 pattern(entry.file) if entry.file else "*",
                 str(path),
-                lines.of_ignore(k),
+                lines.of_table(key, k),
             )
-            for k, entry in enumerate(config.ignore)
-            if isinstance(entry, IgnoreTable)
+            for key, entries in (("ignore", config.ignore), ("waive", config.waive))
+            for k, entry in enumerate(entries)
+            if isinstance(entry, WaiveTable)
         ),
         xacro_unsafe=named and config.xacro.unsafe,
         file=str(path),
@@ -133,7 +134,7 @@ def _sentence(where: str, place: tuple[int | str, ...], failure: Mapping[str, An
         f" in [[{owners[0]}]] {owners[1]}" if len(owners) == 2 else f" in {'.'.join(owners)}" * bool(owners)
     )
     if failure["type"] == "extra_forbidden":
-        known = IgnoreTable.model_fields if owners else _keys()
+        known = WaiveTable.model_fields if owners else _keys()
         return BadUsage(f"unknown key {key!r}{inside}", where=where, remedy=suggestion(key, list(known)))
     if failure["type"] == "missing":
         return BadUsage(f"there is no {key}{inside}", where=where, remedy=f'add {key} = "…"')

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mbplugin.errors import BadUsage
-from mbplugin.linter.finding import Finding
+from mbplugin.linter.finding import ELEMENTS, Finding
 from mbplugin.linter.run import Report
 
 #: The run, the code and the element: numbers and lines may change, the finding stays the same.
@@ -30,9 +30,10 @@ def read_baseline(path: Path) -> Known:
         document = json.loads(path.read_text(encoding="utf-8"))
         runs = document.get("runs", [document])
         return Counter(
-            _key(run["source"], finding["code"], finding["element"])
+            _key(run["source"], finding["code"], element)
             for run in runs
             for finding in run["findings"]
+            for element in finding.get("evidence", {}).get(ELEMENTS) or [finding["element"]]
         )
     except OSError as error:
         reason = (error.strerror or "no reason given").lower()
@@ -56,11 +57,11 @@ def without_known(reports: Sequence[Report], known: Known) -> list[Report]:
 
 
 def _new(report: Report, finding: Finding, left: Known) -> bool:
-    key = _key(report.source, finding.code, finding.element)
-    if finding.code.startswith("MB9") or not left[key]:
+    keys = [_key(report.source, finding.code, element) for element in finding.elements]
+    if finding.code.startswith("MB9") or not all(left[key] for key in keys):
         return True
     # five of them are new where the baseline holds four
-    left[key] -= 1
+    left.subtract(keys)
     return False
 
 

@@ -65,13 +65,19 @@ def without_verdict(
 
 
 def with_unused_ignores(reports: Sequence[Report], targets: Sequence[Target]) -> list[Report]:
-    """Return the reports with the ignores that match nothing, at the last file of their configuration."""
+    """Return the reports with the waivers that match nothing.
+
+    Those of several files are in a report of their configuration, at the end; those of one file in its own.
+    """
     labelled = list(reports)
-    last = {target.settings.file: k for k, target in enumerate(targets)}
-    for config, k in last.items():
+    last = {target.settings.file: target for target in targets}
+    for config, target in last.items():
         mine = [r for r, t in zip(reports, targets, strict=True) if t.settings.file == config]
-        found = list(unused_ignores(targets[k], mine))
-        labelled[k] = replace(labelled[k], findings=by_severity((*labelled[k].findings, *found)))
+        found = by_severity(unused_ignores(target, mine))
+        if len(reports) == 1:
+            labelled = [replace(labelled[0], findings=by_severity((*labelled[0].findings, *found)))]
+        elif found:
+            labelled.append(Report(config, found, None, None, target.settings.fail_on))
     return labelled
 
 
@@ -84,7 +90,7 @@ def unused_ignores(target: Target, reports: Sequence[Report]) -> Iterator[Findin
         if is_selected(ignore.rule, settings.select, settings.ignore):
             yield replace(
                 rule.finding(
-                    f"the ignore of {ignore.rule} for {ignore.element!r} matches nothing",
+                    f"the waiver of {ignore.rule} for {ignore.element!r} matches nothing",
                     element=ignore.element,
                     evidence={"rule": ignore.rule, "reason": ignore.reason},
                 ),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from mbplugin import phrases
 from mbplugin.model.scene import Origin, Scene
-from mbplugin.phrases import counted, listed
+from mbplugin.phrases import counted
 
 __all__ = ["body_place", "constraint_place", "counted", "listed", "model_place"]
 
@@ -25,3 +28,8 @@ def model_place(scene: Scene, part: str = "") -> Origin | None:
         if key in scene.origin:
             return scene.origin[key]
     return Origin(scene.files[0], 0) if scene.files else None
+
+
+def listed(names: Sequence[str], most: int = 8, room: int = 150) -> str:
+    """Return names in one phrase as short as a message needs; see :func:`mbplugin.phrases.listed`."""
+    return phrases.listed(names, most, room)

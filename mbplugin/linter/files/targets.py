@@ -50,12 +50,17 @@ def targets(
     settings_for = settings_finder() if config is None else _always(named_settings(config))
     found: list[Target] = []
     seen: set[str] = set()
+    mapped: set[str] = set()
     for name in files:
         for file in _expanded(name, settings_for):
             target = target_of(file, settings_for(Path(file)).overridden(requested or {}))
-            if target.file == name or os.path.normpath(target.file) not in seen:
+            place = os.path.abspath(target.file)  # noqa: PTH100
+            # a scene that stands for a robot is linted once, also where both are named
+            if place not in seen or (target.file == name and place not in mapped):
                 found.append(target)
-            seen.add(os.path.normpath(target.file))
+            seen.add(place)
+            if target.file != file:
+                mapped.add(place)
     return found
 
 

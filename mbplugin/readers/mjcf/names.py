@@ -44,14 +44,15 @@ class Names:
         return self.written("joint", index) or f"joint{index}"
 
     def unique(self, kind: str, name: str) -> str:
-        """Take a name; one that another body or constraint has is numbered."""
+        """Take a name; one that another body or constraint has is numbered.
+
+        That is no defect of the file: MuJoCo refuses names that are used twice, and only names made here,
+        or a joint and an equality of one name, meet in this namespace.
+        """
         chosen, count = name, 1
         while chosen in self._taken[kind]:
             count += 1
             chosen = f"{name}#{count}"
-        if chosen != name:
-            message = f"two of the model's {kind} names are {name!r}; the later one is read as {chosen!r}"
-            self.defects.append(Defect("MB107", name, message, self.origin(kind, name)))
         self._taken[kind].add(chosen)
         return chosen
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.model.mechanism import Body, Freedom, Pair
-from mbplugin.model.scene import Actuator, Origin, OriginKey
+from mbplugin.model.scene import MADE, Actuator, Origin, OriginKey
 from mbplugin.model.spatial import Array, Pose, align_z, rotation_from_quaternion, rotation_from_vector
 from mbplugin.readers.common.numbers import limit
 from mbplugin.readers.common.xml import origin
@@ -90,6 +90,7 @@ def _add_pairs(
             tree.bodies.append(Body(outer))
             tree.poses[outer] = X_WL
             tree.origin["body", outer, ""] = names.origin("body", name)
+            tree.origin["body", outer, MADE] = names.origin("body", name)
         pair = _joint_pair(mujoco, model, names, j, (inner, outer), X_PL)
         tree.pairs.append(pair)
         tree.joint_pairs[j] = pair

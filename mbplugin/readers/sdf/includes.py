@@ -62,7 +62,9 @@ def _told_apart(models: tuple[Scope, ...], reading: Reading) -> Iterator[Scope]:
             name = f"{model.name}#{count}"
         if name != model.name:
             message = f"two models are called {model.name!r}; the later one is read as {name!r}"
-            reading.defects.append(Defect("MB107", model.name, message, origin(model.element)))
+            reading.defects.append(
+                Defect("MB107", model.name, message, origin(model.element), severity="warning")
+            )
         seen.add(name)
         yield replace(model, name=name)
 

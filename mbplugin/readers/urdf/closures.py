@@ -89,7 +89,8 @@ def _ball_constraint(element: Element, draft: Draft) -> None:
     elif X_BS is None and X_AP is not None:
         X_BS = carried(X_AP, a, b, draft.zero_poses())
     assert X_AP is not None and X_BS is not None
-    name = draft.unique(str(element.get("name") or f"ball_constraint_{a}_{b}"), element)
+    stated = element.get("name")
+    name = draft.unique(stated or f"ball_constraint_{a}_{b}", element, written=bool(stated))
     draft.add(Pair(name, "spherical", a, b, X_AP, X_BS, closure=True), element)
 
 

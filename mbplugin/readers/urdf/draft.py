@@ -44,13 +44,18 @@ class Draft:
         place = at if isinstance(at, Origin) else origin(at)
         self.defects.append(Defect(code, name, message, place, evidence))
 
-    def unique(self, name: str, element: Element) -> str:
-        """Return ``name``, or with a suffix and a defect where a constraint already has it."""
+    def unique(self, name: str, element: Element, *, written: bool = True) -> str:
+        """Return ``name``, or with a suffix where a constraint already has it.
+
+        The second use of a name that is ``written`` in the file is a defect.
+        """
         if name not in self.pairs:
             return name
         number = 2
         while f"{name}#{number}" in self.pairs:
             number += 1
+        if not written:
+            return f"{name}#{number}"
         first = self.origin[("constraint", name, "")]
         self.report(
             "MB107",

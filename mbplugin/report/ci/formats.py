@@ -7,14 +7,31 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mbplugin.linter.run import Report
+    from mbplugin.report.text.lint import Detail
 
 
-def rendered(name: str, reports: Sequence[Report], explain_dca: bool = False) -> str:
-    """Return reports in a format: text, json, sarif, github, junit or html."""
+#: Endings of files that say their format.
+ENDINGS = {
+    ".html": "html",
+    ".htm": "html",
+    ".json": "json",
+    ".sarif": "sarif",
+    ".xml": "junit",
+    ".txt": "text",
+}
+
+
+def rendered(
+    name: str, reports: Sequence[Report], explain_dca: bool = False, detail: Detail = "normal"
+) -> str:
+    """Return reports in a format: text, json, sarif, github, junit or html.
+
+    ``explain_dca`` and ``detail`` are of the text.
+    """
     if name == "text":
         from mbplugin.report.text.lint import lint_text
 
-        return lint_text(reports, explain_dca=explain_dca)
+        return lint_text(reports, explain_dca=explain_dca, detail=detail)
     if name == "github":
         from mbplugin.report.ci.github import github_text
 

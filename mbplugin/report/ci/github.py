@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mbplugin.report.ci.places import in_repository
+from mbplugin.report.ci.wording import annotation
 from mbplugin.report.text.summary import runs_summary
 from mbplugin.visible import visible
 
@@ -24,9 +25,7 @@ def github_text(reports: Sequence[Report]) -> str:
 
 def _command(finding: Finding) -> str:
     properties = ",".join(f"{key}={_property(value)}" for key, value in _properties(finding))
-    # what stands on lines of its own in the help is there to be pasted
-    message = "\n".join(map(visible, (finding.message, *finding.help.splitlines())))
-    return f"::{_COMMANDS[finding.severity]} {properties}::{_data(message)}"
+    return f"::{_COMMANDS[finding.severity]} {properties}::{_data(annotation(finding))}"
 
 
 def _properties(finding: Finding) -> Iterator[tuple[str, str]]:

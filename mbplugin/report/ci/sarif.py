@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from mbplugin.report.ci.places import in_repository
+from mbplugin.report.ci.wording import annotation
 from mbplugin.report.documents.json import plain
 from mbplugin.version import SUMMARY, __version__
 
@@ -66,14 +67,13 @@ def _rule(rule: Rule) -> Object:
 
 
 def _result(report: Report, finding: Finding, index: Mapping[str, int]) -> Object:
-    message = f"{finding.message}\n{finding.help}" if finding.help else finding.message
     return {
         "ruleId": finding.code,
         "ruleIndex": index[finding.code],
         "level": finding.severity,
-        "message": {"text": message},
+        "message": {"text": annotation(finding)},
         "locations": [_location(report, finding)],
-        "properties": {"source": report.source, "evidence": plain(finding.evidence)},
+        "properties": {"source": report.source, "help": finding.help, "evidence": plain(finding.evidence)},
     }
 
 

@@ -207,7 +207,14 @@ def _group() -> Schema:
 
 def _self_stress() -> Schema:
     component = _object(constraint=_TEXT, component=_TEXT, weight=_NUMBER)
-    return _object(constraints=_list(_TEXT), components=_list(component), text=_TEXT)
+    return _object(
+        constraints=_list(_TEXT),
+        components=_list(component),
+        text=_TEXT,
+        loop=_TEXT,
+        restrains=_TEXT,
+        closed_by=_TEXT,
+    )
 
 
 def _remedy() -> Schema:

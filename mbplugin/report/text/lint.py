@@ -6,7 +6,7 @@ import contextlib
 import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from mbplugin.analysis.remedies import no_remedy
 from mbplugin.phrases import counted, listed
@@ -20,33 +20,57 @@ if TYPE_CHECKING:
 
 _STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 _HEADING = "bold"
+_UNUSED_WAIVER = "MB913"
+#: Restrained motions that are listed without --verbose.
+_STRESSES = 12
 _CODE = "green"
 
 
-def lint_text(reports: Sequence[Report], width: int = PLAIN_WIDTH, explain_dca: bool = False) -> str:
+Detail = Literal["quiet", "normal", "verbose"]
+
+
+def lint_text(
+    reports: Sequence[Report],
+    width: int = PLAIN_WIDTH,
+    explain_dca: bool = False,
+    detail: Detail = "normal",
+) -> str:
     """Return the reports as plain text."""
-    return plain_text(lint_lines(reports, width, explain_dca))
+    return plain_text(lint_lines(reports, width, explain_dca, detail))
 
 
-def lint_lines(reports: Sequence[Report], width: int, explain_dca: bool = False) -> Iterator[Line]:
-    """Yield the lines of all reports, and a count of the runs where there are several.
+def lint_lines(
+    reports: Sequence[Report], width: int, explain_dca: bool = False, detail: Detail = "normal"
+) -> Iterator[Line]:
+    """Yield the lines of the reports, and a count of the runs where there are several.
 
-    With ``explain_dca`` each report ends in the steps of the divide-and-conquer test.
+    Of several reports only those with findings are shown, all with ``verbose``. ``quiet`` shows only findings
+    that fail a run. With ``explain_dca`` each report ends in the steps of the divide-and-conquer test.
     """
-    for k, report in enumerate(reports):
+    shown = [report for report in reports if _is_shown(report, len(reports), explain_dca, detail)]
+    for k, report in enumerate(shown):
         if k:
             yield Line()
-        yield from _run(report, width)
+        yield from _run(report, width, detail)
         if explain_dca and report.analysis is not None and report.analysis.dca is not None:
             yield Line()
             yield from (Line(text) for text in report.analysis.dca.trace.splitlines())
     if len(reports) > 1:
-        yield Line()
+        if shown:
+            yield Line()
         yield from (Line(text, _HEADING) for text in wrapped(runs_summary(reports), width, "", "  "))
+
+
+def _is_shown(report: Report, among: int, explain_dca: bool, detail: Detail) -> bool:
+    if detail == "quiet":
+        return any(report.fails(finding) for finding in report.findings)
+    return detail == "verbose" or among == 1 or explain_dca or bool(report.findings or report.suppressed)
 
 
 def verdict(report: Report) -> str:
     """Return the verdict in one line."""
+    if report.scene is None and all(finding.code == _UNUSED_WAIVER for finding in report.findings):
+        return f"{report.source}: configuration"
     if report.analysis is None:
         return f"{report.source}: unusable input, nothing was analyzed"
     return analysis_verdict(report.analysis)
@@ -63,21 +87,44 @@ def analysis_verdict(analysis: Analysis) -> str:
     return f"{analysis.mechanism.name}: {redundancy}, mobility {analysis.dof}{formula}{plane}"
 
 
-def _run(report: Report, width: int) -> Iterator[Line]:
+def _run(report: Report, width: int, detail: Detail) -> Iterator[Line]:
     style = "bold green" if report.exit_code == 0 and not report.findings else "bold yellow"
     style = "bold red" if report.exit_code else style
     yield from (Line(text, style) for text in wrapped(verdict(report), width, "", "  "))
+    if detail == "quiet":
+        yield from _findings([finding for finding in report.findings if report.fails(finding)], width)
+        return
     yield from _findings(report.findings, width)
     if report.analysis is not None:
-        yield from _reactions(report.analysis, width)
-        yield from _undecided(report.analysis, width)
-        yield from _groups(report.analysis, width)
-        yield from _flexible(report.analysis, width)
-        yield from _remedies(report.analysis, width)
-        yield from _rank(report.analysis, width)
+        yield from _sections(report.analysis, width, verbose=detail == "verbose")
     yield Line()
     for sentence in (*ignored_lines(report), findings_summary([report])):
         yield from (Line(text) for text in wrapped(sentence, width, "", "  "))
+
+
+def _sections(analysis: Analysis, width: int, *, verbose: bool) -> Iterator[Line]:
+    yield from _stresses(analysis, width, verbose=verbose)
+    yield from _reactions(analysis, width)
+    yield from _undecided(analysis, width)
+    yield from _groups(analysis, width)
+    yield from _flexible(analysis, width)
+    yield from _remedies(analysis, width)
+    yield from _rank(analysis, width)
+
+
+def _stresses(analysis: Analysis, width: int, *, verbose: bool) -> Iterator[Line]:
+    """Yield which constraints restrain the same motion: a line each, with the components if ``verbose``."""
+    stresses = analysis.self_stresses
+    if not stresses:
+        return
+    yield from _section("Motions that are restrained twice, and by which constraints", width)
+    shown = stresses if verbose else stresses[:_STRESSES]
+    for stress in shown:
+        members = stress.text.rpartition("carried by ")[2] if verbose else listed(stress.constraints, 8)
+        text = f"{stress.restrains} of {stress.closed_by}: {members}"
+        yield from (Line(line) for line in wrapped(text, width, "  ", "      "))
+    if len(shown) < len(stresses):
+        yield Line(f"  and {len(stresses) - len(shown)} more: --verbose lists them, with components")
 
 
 def _help(text: str, width: int) -> Iterator[Line]:

@@ -27,8 +27,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.files.places import constraint_place
-from mbplugin.linter.finding import Finding, Severity
+from mbplugin.linter.files.places import constraint_place, counted, listed
+from mbplugin.linter.finding import ELEMENTS, Finding, Severity
 from mbplugin.linter.registry import make_finding
 from mbplugin.model.scene import Scene
 
@@ -36,18 +36,20 @@ SEVERITY: Severity = "note"
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
-    """Yield one finding per brake."""
-    for brake in scene.brakes:
-        if brake.torque is not None:
-            continue
-        effort = scene.mechanism.pair_by_name[brake.joint].freedoms[0].effort
-        yield make_finding(
-            __name__,
-            SEVERITY,
-            f"the brake of {brake.joint!r} states no torque; its stops are computed with the effort limit,"
-            f" {effort:g}",
-            element=brake.joint,
-            origin=constraint_place(scene, brake.joint),
-            evidence={"effort": effort},
-            help="state torque, from the data sheet of the brake",
-        )
+    """Yield at most one finding, with all brakes."""
+    pairs = scene.mechanism.pair_by_name
+    efforts = {b.joint: pairs[b.joint].freedoms[0].effort for b in scene.brakes if b.torque is None}
+    if not efforts:
+        return
+    names, one = list(efforts), len(efforts) == 1
+    shown = listed([f"{name} ({effort:g})" for name, effort in efforts.items()])
+    yield make_finding(
+        __name__,
+        SEVERITY,
+        f"{counted(len(names), 'brake')} {'states' if one else 'state'} no torque, and "
+        f"{'its' if one else 'their'} stops are computed with the effort limit: {shown}",
+        element=names[0],
+        origin=constraint_place(scene, names[0]),
+        evidence={"effort": efforts[names[0]], ELEMENTS: names, "efforts": efforts},
+        help="state torque, from the data sheet of the brake",
+    )

@@ -29,8 +29,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.files.places import constraint_place
-from mbplugin.linter.finding import Finding, Severity
+from mbplugin.linter.files.places import constraint_place, counted, listed
+from mbplugin.linter.finding import ELEMENTS, Finding, Severity
 from mbplugin.linter.registry import make_finding
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.undriven import unbraked_joints
@@ -40,20 +40,24 @@ SEVERITY: Severity = "note"
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
-    """Yield one finding per joint."""
+    """Yield at most one finding, with all joints."""
     mech = scene.mechanism
     if not scene.brakes and not _has_drives(mech):
         return
-    for joint in unbraked_joints(mech, {brake.joint for brake in scene.brakes})[0]:
-        yield make_finding(
-            __name__,
-            SEVERITY,
-            f"joint {joint!r} has no brake in a stop: its effort limit is 0, and no [[brake]] is stated",
-            element=joint,
-            origin=constraint_place(scene, joint),
-            evidence={"effort": 0.0},
-            help="state its effort limit or a [[brake]]; ignore this where the joint is passive",
-        )
+    joints = list(unbraked_joints(mech, {brake.joint for brake in scene.brakes})[0])
+    if not joints:
+        return
+    one = len(joints) == 1
+    yield make_finding(
+        __name__,
+        SEVERITY,
+        f"{counted(len(joints), 'joint')} {'has' if one else 'have'} no brake in a stop, because "
+        f"{'its' if one else 'their'} effort limit is 0 and no [[brake]] is stated: {listed(joints)}",
+        element=joints[0],
+        origin=constraint_place(scene, joints[0]),
+        evidence={"effort": 0.0, ELEMENTS: joints},
+        help="state its effort limit or a [[brake]]; ignore this where the joint is passive",
+    )
 
 
 def _has_drives(mech: Mechanism) -> bool:

@@ -2,7 +2,8 @@
 
 What it does
 ------------
-Lists the bodies on which some reaction is not unique. All others may stay rigid in a hybrid model.
+Lists the bodies on which some reaction is not unique. All others may stay rigid in a hybrid model. It is a
+note, because the redundancy that causes it is the warning MB201.
 
 Why it matters
 --------------
@@ -32,7 +33,7 @@ from mbplugin.linter.finding import Finding, Severity
 from mbplugin.linter.registry import make_finding
 from mbplugin.model.scene import Scene
 
-SEVERITY: Severity = "warning"
+SEVERITY: Severity = "note"
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:

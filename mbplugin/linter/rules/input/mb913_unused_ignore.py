@@ -1,13 +1,13 @@
-"""An ignore of the configuration matches nothing.
+"""A waiver of the configuration matches nothing.
 
 What it does
 ------------
-Compares every ``[[ignore]]`` with the findings in its files. An ignore is not checked if its rule was not
+Compares every ``[[waive]]`` with the findings in its files. A waiver is not checked if its rule was not
 run, if none of its files was linted, or if one of them was unusable.
 
 Why it matters
 --------------
-The model was corrected, or the element has a new name; the remaining ignore could suppress a new finding
+The model was corrected, or the element has a new name; the remaining waiver could suppress a new finding
 without a review.
 
 Example
@@ -16,7 +16,7 @@ Example
 
 Remedy
 ------
-Delete the ignore, or correct its element.
+Delete the waiver, or correct its element.
 
 References
 ----------

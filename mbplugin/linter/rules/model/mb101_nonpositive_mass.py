@@ -2,18 +2,18 @@
 
 What it does
 ------------
-Reports negative masses, and zero masses of links that have an ``<inertial>``. A zero mass is only a
-note if a fixed joint connects the link to a mass or to the ground and its inertia is zero as well. It is a
-warning for a root link, which PyBullet then fixes to the ground.
+Reports negative masses, and zero masses of links that have an ``<inertial>``. A zero mass is a warning if the
+link moves, and a note if a fixed joint connects it to a mass or to the ground, or if it is the root and
+nothing states a free base.
 
 Why it matters
 --------------
-A body without mass that can move has no equation of motion: the mass matrix is singular, and engines
-replace the mass or return infinite accelerations. A body of negative mass gains energy.
+A body of negative mass gains energy. A body without mass that can move has no equation of motion: the mass
+matrix is singular, and engines replace the mass or return infinite accelerations.
 
 Example
 -------
-``<inertial><mass value="0"/>…`` on a link behind a revolute joint.
+``<inertial><mass value="-1"/>…``.
 
 Remedy
 ------
@@ -26,43 +26,63 @@ URDF: ``<inertial>``; PyBullet reads a root link of zero mass as fixed to the gr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.files.places import body_place
-from mbplugin.linter.finding import Finding, Severity
+from mbplugin.linter.checks.carried import Carriage, Carriages, is_made, states_inertial
+from mbplugin.linter.files.places import body_place, counted, listed
+from mbplugin.linter.finding import ELEMENTS, Finding, Severity
 from mbplugin.linter.registry import make_finding
 from mbplugin.model.mechanism import Body
-from mbplugin.model.mechanism.rigid import borne_bodies, grounded_bodies
 from mbplugin.model.scene import Scene
 
 SEVERITY: Severity = "error"
+_HELP = "write the mass in kg, or leave <inertial> out of a link that only carries a frame"
+#: What a zero mass means, by how the link is held.
+_MEANING: dict[Carriage, tuple[Severity, str]] = {
+    "moving": ("warning", " and {moves}, so a motion cannot be computed"),
+    "root": ("note", "; PyBullet holds such a root fixed, here it is free unless the base is"),
+    "borne": ("note", ", which is harmless where the link is fixed to its neighbour"),
+    "grounded": ("note", ", which is harmless where the link is fixed to its neighbour"),
+}
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
-    """Yield one finding per link."""
-    suspects = [body for body in scene.mechanism.bodies if _stated(scene, body) and body.mass <= 0]
-    if not suspects:
-        return
-    borne, grounded = borne_bodies(scene.mechanism), grounded_bodies(scene.mechanism)
-    roots = {joint.outer for joint in scene.mechanism.tree.joints if joint.pair is None}
-    for body in suspects:
-        severity, so = SEVERITY, ""
-        if body.mass == 0 and body.name in roots:
-            severity, so = "warning", "; PyBullet holds such a root fixed, here it is free unless the base is"
-        elif body.mass == 0 and body.name in (grounded if body.I_C.any() else borne):
-            severity, so = "note", ", which is harmless as long as it stays fixed to its neighbour"
+    """Yield one finding per negative mass, and one for all zero masses of each kind."""
+    stated = [b for b in scene.mechanism.bodies if b.mass <= 0 and states_inertial(scene, b)]
+    yield from (_negative(scene, body) for body in stated if body.mass < 0)
+    zero = [body for body in stated if body.mass == 0 and not is_made(scene, body.name)]
+    if zero:
+        yield from _zero(scene, zero)
+
+
+def _negative(scene: Scene, body: Body) -> Finding:
+    return make_finding(
+        __name__,
+        SEVERITY,
+        f"link {body.name!r} states a mass of {body.mass:g} kg",
+        element=body.name,
+        origin=body_place(scene, body.name, "mass", "inertial"),
+        evidence={"mass_kg": body.mass},
+        help=_HELP,
+    )
+
+
+def _zero(scene: Scene, bodies: Sequence[Body]) -> Iterator[Finding]:
+    carriages = Carriages(scene)
+    kinds: dict[tuple[Severity, str], list[str]] = {}
+    for body in bodies:
+        kinds.setdefault(_MEANING[carriages.of(body.name)], []).append(body.name)
+    for (severity, meaning), links in kinds.items():
+        one = len(links) == 1
+        what = f"link {links[0]!r} states" if one else f"{counted(len(links), 'link')} state"
+        names = "" if one else f": {listed(links)}"
         yield make_finding(
             __name__,
             severity,
-            f"link {body.name!r} states a mass of {body.mass:g} kg{so}",
-            element=body.name,
-            origin=body_place(scene, body.name, "mass", "inertial"),
-            evidence={"mass_kg": body.mass},
-            help="write its mass in kg, or leave <inertial> out of a link that only carries a frame",
+            f"{what} a mass of 0 kg{meaning.format(moves='moves' if one else 'move')}{names}",
+            element=links[0],
+            origin=body_place(scene, links[0], "mass", "inertial"),
+            evidence={"mass_kg": 0.0, ELEMENTS: links},
+            help=_HELP,
         )
-
-
-def _stated(scene: Scene, body: Body) -> bool:
-    written = any(("body", body.name, part) in scene.origin for part in ("inertial", "mass"))
-    return written or body.mass != 0 or bool(body.I_C.any())

@@ -2,8 +2,8 @@
 
 What it does
 ------------
-Reports links whose largest principal moment of inertia exceeds the sum of the other two, by Bullet's
-own criterion, which has no tolerance.
+Reports links whose largest principal moment of inertia exceeds the sum of the other two by more than 1e-6 of
+itself. Links that are fixed to a heavier body or to the ground are one warning.
 
 Why it matters
 --------------
@@ -21,37 +21,63 @@ more digits.
 
 References
 ----------
-Bullet, ``BulletURDFImporter::getMassAndInertia``.
+Bullet, ``BulletURDFImporter::getMassAndInertia``, which compares without a tolerance: it also zeroes a lamina
+whose moments are rounded in the last digit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from mbplugin.analysis import Analysis
+from mbplugin.linter.checks.carried import Carriages
 from mbplugin.linter.checks.inertia import principal_moments, triangle_excess
-from mbplugin.linter.files.places import body_place
-from mbplugin.linter.finding import Finding, Severity
+from mbplugin.linter.files.places import body_place, counted, listed
+from mbplugin.linter.finding import ELEMENTS, Finding, Severity
 from mbplugin.linter.registry import make_finding
+from mbplugin.model.mechanism import Body
 from mbplugin.model.scene import Scene
 
 SEVERITY: Severity = "error"
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
-    """Yield one finding per link."""
-    for body in scene.mechanism.bodies:
-        excess = triangle_excess(body)
-        if not excess:
-            continue
-        a, b, c = (float(moment) for moment in principal_moments(body))
-        yield make_finding(
-            __name__,
-            SEVERITY,
-            f"no body has the inertia of link {body.name!r}: its principal moment {c:.4g} kg·m² exceeds the "
-            f"sum of the others, {a:.4g} + {b:.4g}, by {excess:.2g} kg·m²",
-            element=body.name,
-            origin=body_place(scene, body.name, "inertia", "inertial"),
-            evidence={"principal_moments_kg_m2": [a, b, c], "excess_kg_m2": excess},
-            help="export the inertia about the centre of mass anew; Bullet sets this one to zero",
+    """Yield one finding per link, and one for all links that are fixed to a heavier body."""
+    suspects = [body for body in scene.mechanism.bodies if triangle_excess(body)]
+    if not suspects:
+        return
+    carriages = Carriages(scene)
+    held = [body for body in suspects if carriages.heavier(body)]
+    for body in suspects:
+        if body not in held:
+            yield _finding(scene, SEVERITY, [body], f"no body has the inertia of link {_shown(body)}")
+    if held:
+        count = counted(len(held), "link")
+        message = (
+            f"no body has the inertia of {count}, each fixed to a heavier body or to the ground: "
+            + listed([_shown(body) for body in held], 3)
         )
+        yield _finding(scene, "warning", held, message)
+
+
+def _shown(body: Body) -> str:
+    a, b, c = (float(moment) for moment in principal_moments(body))
+    return f"{body.name!r}: {c:.4g} exceeds {a:.4g} + {b:.4g} kg·m² by {triangle_excess(body):.2g}"
+
+
+def _finding(scene: Scene, severity: Severity, bodies: Sequence[Body], message: str) -> Finding:
+    first = bodies[0]
+    return make_finding(
+        __name__,
+        severity,
+        message,
+        element=first.name,
+        origin=body_place(scene, first.name, "inertia", "inertial"),
+        evidence={
+            "principal_moments_kg_m2": principal_moments(first).tolist(),
+            "excess_kg_m2": triangle_excess(first),
+            ELEMENTS: [body.name for body in bodies],
+            "links": {body.name: triangle_excess(body) for body in bodies},
+        },
+        help="export the inertia about the centre of mass anew; Bullet sets this one to zero",
+    )

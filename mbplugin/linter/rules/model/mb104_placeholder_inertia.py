@@ -31,7 +31,7 @@ from collections.abc import Iterable
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.inertia import placeholder
 from mbplugin.linter.files.places import body_place, counted, listed
-from mbplugin.linter.finding import Finding, Severity
+from mbplugin.linter.finding import ELEMENTS, Finding, Severity
 from mbplugin.linter.registry import make_finding
 from mbplugin.model.scene import Scene
 
@@ -51,6 +51,6 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         f"{counted(len(links), 'link')} {has} the placeholder inertia 1, 1, 1 kg·m²: {listed(links)}",
         element=links[0],
         origin=places[0],
-        evidence={"links": links, "places": [str(place) for place in places if place]},
+        evidence={ELEMENTS: links, "links": links, "places": [str(place) for place in places if place]},
         help="write the inertia that follows from mass and shape",
     )

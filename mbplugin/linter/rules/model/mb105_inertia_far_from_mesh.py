@@ -5,7 +5,7 @@ What it does
 Assumes that the link's collision shapes (else the visual ones) are solid, with uniform density and the stated
 mass. Reports a principal moment that differs by more than a factor of 10, and a centre of mass that
 lies outside the shape's bounding box by more than the size of the box. Meshes that cannot be read, and
-inertias that another rule reports, are skipped.
+inertias that another rule reports, are skipped. All links of a file are one finding for each of the two.
 
 Why it matters
 --------------
@@ -21,20 +21,22 @@ Compare units and reference point with the CAD system; the inertia of a hollow l
 
 References
 ----------
-Moments of inertia of box, ball, cylinder and capsule in closed form; of meshes by trimesh.
+Moments of inertia of box, ball, cylinder and capsule in closed form; of meshes as sums over their triangles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.inertia import placeholder, possible, principal_moments
 from mbplugin.linter.checks.shape_inertia import Solid, solid_of
-from mbplugin.linter.files.places import body_place
-from mbplugin.linter.finding import Finding, Severity
+from mbplugin.linter.files.places import body_place, counted, listed
+from mbplugin.linter.finding import ELEMENTS, Finding, Severity
 from mbplugin.linter.registry import make_finding
 from mbplugin.model.mechanism import Body
 from mbplugin.model.scene import Scene
@@ -44,43 +46,70 @@ SEVERITY: Severity = "note"
 _FACTOR = 10.0
 #: Decades of a ratio that a number holds.
 _LARGEST = 300.0
+_HELP = "compare the units and the reference point with the system it was exported from"
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """What is stated of a link and what its shape would have; ``far`` and ``outside`` in words, or empty."""
+
+    body: Body
+    far: str
+    outside: str
+    evidence: dict[str, Any]
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
-    """Yield one finding per link."""
-    for body in scene.mechanism.bodies:
-        if not possible(body) or placeholder(body) or body.name not in scene.shapes:
-            continue
-        solid = solid_of(scene.shapes[body.name], scene.request)
-        if solid is None:
-            continue
-        stated = principal_moments(body)
-        expected = np.linalg.eigvalsh(solid.inertia) * body.mass / solid.volume
-        if expected[0] <= 0:
-            # a shape so thin that rounding has eaten a moment says nothing
-            continue
-        outside = _outside(body, solid)
-        size = float(np.linalg.norm(solid.upper - solid.lower))
-        far = _far(stated, expected)
-        if not far and outside <= size:
-            continue
-        yield make_finding(
-            __name__,
-            SEVERITY,
-            f"the inertia of link {body.name!r} is far from its shape's: {far}"
-            if far
-            else f"the centre of mass of link {body.name!r} lies {outside:.3g} m outside its shape, "
-            f"which is {size:.3g} m in size",
-            element=body.name,
-            origin=body_place(scene, body.name, "inertia" if far else "inertial", "inertial"),
-            evidence={
-                "principal_moments_kg_m2": stated.tolist(),
-                "of_the_shape_kg_m2": expected.tolist(),
-                "center_outside_m": outside,
-                "shape_size_m": size,
-            },
-            help="compare the units and the reference point with the system it was exported from",
-        )
+    """Yield one finding for the moments of all links, and one for their centres of mass."""
+    found = [c for body in scene.mechanism.bodies if (c := _compared(scene, body)) is not None]
+    far = [comparison for comparison in found if comparison.far]
+    outside = [comparison for comparison in found if not comparison.far and comparison.outside]
+    if far:
+        yield _finding(scene, far, "an inertia far from that of a solid of {its} shape", "inertia")
+    if outside:
+        yield _finding(scene, outside, "a centre of mass far outside {its} shape", "inertial")
+
+
+def _compared(scene: Scene, body: Body) -> _Comparison | None:
+    """Return the comparison of a link with its shape; None where there is nothing to compare."""
+    if not possible(body) or placeholder(body) or body.name not in scene.shapes:
+        return None
+    solid = solid_of(scene.shapes[body.name], scene.request)
+    if solid is None:
+        return None
+    stated = principal_moments(body)
+    expected = np.linalg.eigvalsh(solid.inertia) * body.mass / solid.volume
+    if expected[0] <= 0:
+        # a shape so thin that rounding has eaten a moment says nothing
+        return None
+    distance, size = _outside(body, solid), float(np.linalg.norm(solid.upper - solid.lower))
+    outside = f"{distance:.3g} m outside a shape of {size:.3g} m" if distance > size else ""
+    evidence = {
+        "principal_moments_kg_m2": stated.tolist(),
+        "of_the_shape_kg_m2": expected.tolist(),
+        "center_outside_m": distance,
+        "shape_size_m": size,
+    }
+    return _Comparison(body, _far(stated, expected), outside, evidence)
+
+
+def _finding(scene: Scene, found: Sequence[_Comparison], what: str, part: str) -> Finding:
+    first = found[0].body
+    links = [f"{c.body.name} ({c.far or c.outside})" for c in found]
+    has, its = ("has", "its") if len(found) == 1 else ("have", "their")
+    return make_finding(
+        __name__,
+        SEVERITY,
+        f"{counted(len(found), 'link')} {has} {what.format(its=its)}: {listed(links)}",
+        element=first.name,
+        origin=body_place(scene, first.name, part, "inertial"),
+        evidence={
+            **found[0].evidence,
+            ELEMENTS: [c.body.name for c in found],
+            "links": {c.body.name: c.evidence for c in found},
+        },
+        help=_HELP,
+    )
 
 
 def _far(stated: AnyArray, expected: AnyArray) -> str:
@@ -93,7 +122,7 @@ def _far(stated: AnyArray, expected: AnyArray) -> str:
         return ""
     ratio = f"{10**size:.3g}" if size < _LARGEST else f"1e{size:.0f}"
     how = f"{ratio} times" if decades[k] > 0 else f"1/{ratio} of"
-    return f"a principal moment is {stated[k]:.4g} kg·m², {how} the {expected[k]:.4g} kg·m² of a solid"
+    return f"{stated[k]:.3g} kg·m², {how} {expected[k]:.3g}"
 
 
 def _outside(body: Body, solid: Solid) -> float:

@@ -2,12 +2,14 @@
 
 What it does
 ------------
-Reports joints, models and constraints whose name is already in use; the later one gets a
-number after its name.
+Reports joints and constraints to which the file gives a name that is already in use; the later one gets a
+number after its name. Two models of one name in an SDF world are a warning: nothing in one can refer to the
+other.
 
 Why it matters
 --------------
-A reference by name finds only one of them: motors, mimics, results.
+A reference by name finds only one of them: motors, mimics, results. Other readers refuse the file, or keep
+only one of the two.
 
 Example
 -------
@@ -31,7 +33,7 @@ from mbplugin.linter.defects import reported_defects
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.model.scene import Scene
 
-SEVERITY: Severity = "warning"
+SEVERITY: Severity = "error"
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:

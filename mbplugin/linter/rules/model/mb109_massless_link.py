@@ -1,24 +1,22 @@
-"""Links without ``<inertial>`` are taken as massless.
+"""Links that move have no mass.
 
 What it does
 ------------
-Lists the links that have no ``<inertial>`` and are not fixed to the ground, and says which of them can
-move without any mass fixed to them.
+Lists the links without ``<inertial>`` that can move and have no body with mass fixed to them. It is a note for
+the root of a robot whose base nothing frees. Frames that are fixed to a mass are not listed.
 
 Why it matters
 --------------
-PyBullet gives each of them 1 kg and 1 kg·m² without a warning. Here they have no mass, and for a
-motion they are combined with the bodies fixed to them; a massless body that moves by itself is
-then an error.
+A massless body that moves by itself has no equation of motion, and a simulation of it is refused here.
+PyBullet gives each such link 1 kg and 1 kg·m² without a warning.
 
 Example
 -------
-``<link name="tool_frame"/>``.
+``<link name="finger"/>`` behind a prismatic joint.
 
 Remedy
 ------
-None, if the link only carries a frame and PyBullet is not used; otherwise write an
-``<inertial>``.
+Write an ``<inertial>``; hold the base of a robot that is bolted down with ``--base fixed``.
 
 References
 ----------
@@ -30,39 +28,53 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
+from mbplugin.linter.checks.carried import Carriages, is_made, states_inertial
 from mbplugin.linter.files.places import body_place, counted, listed
-from mbplugin.linter.finding import Finding, Severity
+from mbplugin.linter.finding import ELEMENTS, Finding, Severity
 from mbplugin.linter.registry import make_finding
-from mbplugin.model.mechanism import WORLD
-from mbplugin.model.mechanism.rigid import rigid_groups
 from mbplugin.model.scene import Scene
 
-SEVERITY: Severity = "note"
+SEVERITY: Severity = "warning"
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
-    """Yield one finding per model."""
-    mech = scene.mechanism
-    massless = [
-        body.name
-        for body in mech.bodies
-        if body.massless and not any(("body", body.name, p) in scene.origin for p in ("inertial", "mass"))
-    ]
-    group = rigid_groups(mech) if massless else {}
-    moving = [name for name in massless if WORLD not in group[name]]
-    if not moving:
+    """Yield one finding for the links that move, and one for the roots."""
+    stated = {body.name: states_inertial(scene, body) for body in scene.mechanism.bodies}
+    without = [name for name, written in stated.items() if not written and not is_made(scene, name)]
+    if not without:
         return
-    heavy = {body.name for body in mech.bodies if body.mass > 0}
-    alone = [name for name in moving if not heavy & group[name]]
-    has, is_ = ("has", "is") if len(moving) == 1 else ("have", "are")
-    also = f"; no mass is fixed to {listed(alone)}" if alone else ""
-    yield make_finding(
+    carriages = Carriages(scene)
+    # a zero mass that is stated is MB101, also for the frames that are fixed to the link
+    own = [name for name in without if not any(stated[other] for other in carriages.together(name))]
+    moving = [name for name in own if carriages.of(name) == "moving"]
+    roots = [name for name in own if carriages.of(name) == "root"]
+    if moving:
+        yield _finding(
+            scene,
+            SEVERITY,
+            moving,
+            f"{counted(len(moving), 'link')} without mass {'moves' if len(moving) == 1 else 'move'}, and "
+            f"PyBullet gives each 1 kg: {listed(moving)}",
+            "write an <inertial>, or fix the link to a body with mass",
+        )
+    if roots:
+        yield _finding(
+            scene,
+            "note",
+            roots,
+            f"{counted(len(roots), 'root link')} without mass {'is' if len(roots) == 1 else 'are'} free to "
+            f"move, and PyBullet gives each 1 kg: {listed(roots)}",
+            "hold the base with --base fixed, or write an <inertial>",
+        )
+
+
+def _finding(scene: Scene, severity: Severity, links: list[str], message: str, help: str) -> Finding:
+    return make_finding(
         __name__,
-        SEVERITY,
-        f"{counted(len(moving), 'moving link')} {has} no <inertial> and {is_} taken as massless, where "
-        f"PyBullet gives each 1 kg: {listed(moving)}{also}",
-        element=(alone or moving)[0],
-        origin=body_place(scene, (alone or moving)[0]),
-        evidence={"links": moving, "without_any_mass": alone},
-        help="write an <inertial> for links that have mass",
+        severity,
+        message,
+        element=links[0],
+        origin=body_place(scene, links[0]),
+        evidence={ELEMENTS: links, "links": links, "without_any_mass": links},
+        help=help,
     )

@@ -6,7 +6,7 @@ Reports such joints without ``<limit>``; they are read as unlimited.
 
 Why it matters
 --------------
-The specification requires limits there, and PyBullet does not load the file.
+The specification requires limits there, and readers that follow it refuse the file: urdfdom (ROS) and PyBullet.
 
 Example
 -------
@@ -30,7 +30,7 @@ from mbplugin.linter.defects import reported_defects
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.model.scene import Scene
 
-SEVERITY: Severity = "note"
+SEVERITY: Severity = "error"
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:

@@ -34,36 +34,22 @@ from mbplugin.analysis import Analysis
 from mbplugin.constraints.rank import RankedBlock
 from mbplugin.constraints.reduction.null_space import Spectrum
 from mbplugin.linter.checks.blocks import ZERO, suspect_values
-from mbplugin.linter.checks.snapping import RoundedLiteral, as_meant, rounded_literals
+from mbplugin.linter.checks.snapping import RoundedLiteral, made_by_rounding, rounded_literals
 from mbplugin.linter.files.places import counted
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.linter.registry import make_finding
 from mbplugin.model.scene import Scene
 
 SEVERITY: Severity = "error"
-#: A singular value was made by rounding when it falls by this factor with the angles meant.
-_FALLS = 10.0
 #: Literals with errors below this fraction of the worst one do not decide.
 _MINOR = 0.1
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     """Yield one finding per distinct rounded value."""
-    if analysis is None or scene.request is None or scene.request.snap_angles:
+    if analysis is None:
         return
-    blocks = [
-        ranked
-        for ranked in analysis.blocks
-        if suspect_values(ranked, analysis.tolerance) and any(rounded_literals(scene, ranked))
-    ]
-    spectra = as_meant(scene, analysis, blocks) if blocks else None
-    if spectra is None:
-        return
-    caused = [
-        (ranked, meant)
-        for ranked, meant in zip(blocks, spectra, strict=True)
-        if _made_by_rounding(ranked, meant, analysis.tolerance)
-    ]
+    caused = made_by_rounding(scene, analysis)
     literals = [literal for ranked, _ in caused for literal in rounded_literals(scene, ranked)]
     worst = max((abs(literal.angle.error) for literal in literals), default=0.0)
     by_value: dict[str, list[RoundedLiteral]] = {}
@@ -72,10 +58,6 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     for same in by_value.values():
         minor = abs(same[0].angle.error) < _MINOR * worst
         yield _finding(same, caused, analysis.tolerance, "warning" if minor else SEVERITY)
-
-
-def _made_by_rounding(ranked: RankedBlock, meant: Spectrum, tolerance: float) -> bool:
-    return any(meant.relative[k] < value / _FALLS for k, value in suspect_values(ranked, tolerance))
 
 
 def _finding(

@@ -3,7 +3,8 @@
 What it does
 ------------
 Reports singular values of the scaled closure Jacobian between 1e-10 and ten times the tolerance, with the
-plateaus of p over the tolerance and the tolerances at which it jumps.
+plateaus of p over the tolerance and the tolerances at which it jumps. It is a note if rounded angles cause
+all of them, which MB501 reports.
 
 Why it matters
 --------------
@@ -30,6 +31,7 @@ from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.blocks import ZERO, block_place, suspect_values
+from mbplugin.linter.checks.snapping import made_by_rounding
 from mbplugin.linter.files.places import counted
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.linter.registry import make_finding
@@ -51,9 +53,10 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     loose = sum(b.spectrum.redundancy(values[-1] * 1.001) for b in analysis.blocks)
     element, origin = block_place(scene, blocks[0].block.constraints)
     spread = f"{values[0]:.2g}" if values[-1] < 1.05 * values[0] else f"{values[0]:.2g} … {values[-1]:.2g}"
+    rounded = {id(ranked) for ranked, _ in made_by_rounding(scene, analysis)}
     yield make_finding(
         __name__,
-        SEVERITY,
+        "note" if all(id(ranked) in rounded for ranked in blocks) else SEVERITY,
         f"the degree of redundancy depends on the tolerance: it is {strict} below and {loose} above "
         f"{spread}, where {counted(len(values), 'singular value')} of {counted(len(blocks), 'loop')} "
         f"{'lies' if len(values) == 1 else 'lie'}; the tolerance is {analysis.tolerance:g}",

@@ -2,9 +2,10 @@
 
 What it does
 ------------
-Compares the gaps of all closures at the pose of the file with those at the computed closed pose.
-A gap above 1e-3 of the mechanism's characteristic length is an error, one above 1e-6 a warning. If
-coordinates were given and kept, and only others moved, it is a note: this is the usual way to set a pose.
+Compares the gaps of all closures and couplings at the pose of the file with those at the computed closed pose.
+A gap above 1e-3 of the mechanism's characteristic length is an error, one above 1e-6 a warning. It is a note
+for URDF and xacro, which state no joint positions, and for a mimic with an offset in SDF; and if coordinates
+were given and kept, and only others moved: this is the usual way to set a pose.
 
 Why it matters
 --------------
@@ -13,11 +14,12 @@ assembled is not valid.
 
 Example
 -------
-A delta robot whose URDF has all joints at zero, with its feet 0.2 m apart.
+A scene with a delta robot whose joints are all at zero, with its feet 0.2 m apart.
 
 Remedy
 ------
-Store the closed pose in the file, in ``[state]`` of a scene, or pass it with ``--q``.
+Store the closed pose in ``[state]`` of a scene, which ``mbplugin lint FILE --write-scene SCENE`` writes, or pass
+it with ``--q``.
 
 References
 ----------
@@ -31,9 +33,11 @@ from collections.abc import Iterable
 import numpy as np
 
 from mbplugin.analysis import Analysis
+from mbplugin.linter.checks.formats import WITHOUT_POSE, format_of
 from mbplugin.linter.files.places import constraint_place
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.linter.registry import make_finding
+from mbplugin.model.mechanism.coupling import Coupling
 from mbplugin.model.scene import Scene
 
 SEVERITY: Severity = "error"
@@ -52,26 +56,48 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     gap, left = assembly.residual_file[name], assembly.residual[name]
     if gap <= _WARNING * assembly.length or left > _IMPROVED * gap:
         return
+    coupling = next((c for c in scene.mechanism.couplings if c.name == name), None)
+    format_ = format_of(scene)
+    poseless = format_ in WITHOUT_POSE or (format_ == "sdf" and coupling is not None)
     severity: Severity = "error" if gap > _ERROR * assembly.length else "warning"
-    if _asked_for(scene, analysis):
+    if poseless or _asked_for(scene, analysis):
         severity = "note"
-    coordinate, moved = _largest_move(scene, analysis)
+    pose = "the zero pose" if poseless and not scene.state.given else "the pose of the file"
     yield make_finding(
         __name__,
         severity,
-        f"the pose of the file leaves {name!r} open by {gap:.3g} m; it was closed to {left:.2g} m, "
-        f"moving {coordinate} by {moved:.3g}",
+        f"{pose} leaves {name!r} open by {_opening(coupling, gap, left, assembly.length)} when "
+        f"{_largest_move(scene, analysis)}",
         element=name,
         origin=constraint_place(scene, name),
         evidence={
             "gap_file_m": gap,
             "gap_closed_m": left,
             "characteristic_length_m": assembly.length,
-            "moved_rad_or_m": moved,
+            "moved_rad_or_m": float(np.abs(analysis.q - scene.state.q).max(initial=0.0)),
             "q": dict(zip(scene.mechanism.q_names, analysis.q.tolist(), strict=True)),
         },
-        help="store the closed pose (evidence q) in the file or in [state] of a scene",
+        help=_help(format_),
     )
+
+
+def _help(format_: str) -> str:
+    if format_ in ("scene", ""):
+        return "store the closed pose (evidence q) in [state] of the scene"
+    return "write a scene with the closed pose: mbplugin lint FILE --write-scene FILE.scene.toml"
+
+
+def _opening(coupling: Coupling | None, gap: float, left: float, length: float) -> str:
+    """Return the gap with its unit: that of the following joint for a coupling, m for a closure.
+
+    Residuals are in m, those of rotations times ``length``.
+    """
+    if coupling is None:
+        return f"{gap:.3g} m, and closes to {left:.1g} m"
+    follower = coupling.terms[0]
+    turns = all(term.freedom.startswith("r") for term in coupling.terms)
+    value = gap / ((length if turns else 1.0) * abs(follower.coefficient))
+    return f"{value:.3g} {'rad' if follower.freedom.startswith('r') else 'm'}, and closes"
 
 
 def _asked_for(scene: Scene, analysis: Analysis) -> bool:
@@ -81,7 +107,12 @@ def _asked_for(scene: Scene, analysis: Analysis) -> bool:
     return bool(given) and bool(np.allclose(analysis.q[given], scene.state.q[given], atol=1e-12))
 
 
-def _largest_move(scene: Scene, analysis: Analysis) -> tuple[str, float]:
+def _largest_move(scene: Scene, analysis: Analysis) -> str:
+    """Return which coordinate moves most, and by how much, with its unit where it has one."""
+    mech = scene.mechanism
     move = np.abs(analysis.q - scene.state.q)
     k = int(move.argmax())
-    return scene.mechanism.q_names[k], float(move[k])
+    joint = next(j for j in mech.tree.joints if j.q.start <= k < j.q.stop)
+    single = joint.pair is not None and len(joint.pair.kind.free) == 1
+    unit = "" if not single or joint.pair is None else " rad" if joint.pair.kind.free[0][0] == "r" else " m"
+    return f"{mech.q_names[k]} moves by {move[k]:.3g}{unit}"

@@ -3,12 +3,13 @@
 What it does
 ------------
 Lists, for every redundant block, the constraints whose reaction can change without a change of the
-motion, and the components concerned.
+motion. It is a note, because the redundancy that causes it is the warning MB201.
 
 Why it matters
 --------------
 A simulator still prints numbers for them: four engines give four answers for one four-bar, without a
-warning. They are no basis for the dimensions of a bearing, brake or bolt.
+warning. They are no basis for the dimensions of a bearing, brake or bolt. In MuJoCo the softness of its
+constraints (``solref``, ``solimp``) determines them, not the stiffness of the real parts.
 
 Example
 -------
@@ -31,12 +32,13 @@ from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.blocks import block_place, non_unique, redundant_blocks
+from mbplugin.linter.checks.formats import format_of
 from mbplugin.linter.files.places import counted, listed
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.linter.registry import make_finding
 from mbplugin.model.scene import Scene
 
-SEVERITY: Severity = "warning"
+SEVERITY: Severity = "note"
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
@@ -49,12 +51,16 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
             continue
         components = {v.name: [c.name for c in v.components if not c.unique] for v in verdicts}
         element, origin = block_place(scene, list(components))
-        isnt = "reaction is" if len(verdicts) == 1 else "reactions are"
+        one = len(verdicts) == 1
+        what = f"{len(verdicts)} {'reaction is' if one else 'reactions are'} not unique in a rigid model"
+        if format_of(scene) == "mjcf":
+            why = f"MuJoCo's solref and solimp determine {'it' if one else 'them'}, not the real parts"
+        else:
+            why = f"a simulator's numbers for {'it' if one else 'them'} are arbitrary"
         yield make_finding(
             __name__,
             SEVERITY,
-            f"{len(verdicts)} {isnt} not unique, any simulator's numbers for them are arbitrary: "
-            + listed([f"{name} ({' '.join(open_)})" for name, open_ in components.items()], 12),
+            f"{what}, {why}: {listed(list(components), 12, 120)}",
             element=element,
             origin=origin,
             evidence={

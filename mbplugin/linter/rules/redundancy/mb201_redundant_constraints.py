@@ -19,8 +19,9 @@ A planar four-bar whose four hinges are all revolute: 20 rows of rank 17, so p =
 Remedy
 ------
 Replace passive pairs by weaker ones as the finding proposes (a joint that is driven, braked, limited or
-locked is not changed; if such joints prevent a remedy, the finding names them), declare the value in the
-scene file if it is intended (``[lint] degree_of_redundancy``), or model the listed bodies as flexible.
+locked is not changed; if such joints prevent a remedy, the finding names them; in MJCF by a slide joint or a
+connect), declare the value in the scene file if it is intended (``[lint] degree_of_redundancy``), or model the
+listed bodies as flexible.
 
 References
 ----------
@@ -29,12 +30,18 @@ wojtyra2013 (6), (7).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
-from mbplugin.analysis.remedies import Change, Obstacle, no_remedy
-from mbplugin.linter.checks.blocks import block_place, obstacles_to, proposed_changes, undeclared_blocks
-from mbplugin.linter.files.places import counted
+from mbplugin.linter.checks.blocks import (
+    block_place,
+    closures_of,
+    obstacles_to,
+    proposed_changes,
+    undeclared_blocks,
+)
+from mbplugin.linter.checks.formats import format_of
+from mbplugin.linter.checks.redundancy_words import redundancy_sentence, remedy_sentence
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.linter.registry import make_finding
 from mbplugin.model.scene import Scene
@@ -54,7 +61,7 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         yield make_finding(
             __name__,
             SEVERITY,
-            f"{counted(ranked.redundancy, 'redundant constraint')}: " + "; ".join(s.text for s in stresses),
+            redundancy_sentence(ranked.redundancy, stresses),
             element=element,
             origin=origin,
             evidence={
@@ -62,19 +69,9 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
                 "constraints": list(members),
                 "sigma_r": ranked.sigma_r if ranked.rank else None,
                 "sigma_r_plus_1": ranked.sigma_next,
+                "self_stresses": [s.text for s in stresses],
                 "toml": "\n\n".join(change.toml() for change in changes),
                 "obstacles": {obstacle.constraint: list(obstacle.duties) for obstacle in obstacles},
             },
-            help=_help(changes, obstacles),
+            help=remedy_sentence(changes, obstacles, closures_of(scene), mjcf=format_of(scene) == "mjcf"),
         )
-
-
-def _help(changes: Sequence[Change], obstacles: Sequence[Obstacle]) -> str:
-    if changes:
-        return "make " + " and ".join(f"{c.constraint} {c.new} instead of {c.old}" for c in changes)
-    if not obstacles:
-        return "release one of the constraints named"
-    return (
-        f"{no_remedy(obstacles)}; declare the redundancy, model the bodies as flexible, or say passive = true"
-        " in a [[pair]] of a joint that has no drive, brake or end stop"
-    )

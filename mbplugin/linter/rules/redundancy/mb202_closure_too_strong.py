@@ -4,7 +4,7 @@ What it does
 ------------
 Reports every redundant block whose first verified remedy is another type of one stated closure: this change
 alone removes the redundancy of the block and keeps the mobility. The finding contains the type and the lines to
-paste.
+paste. It is a note, because the redundancy itself is the warning MB201.
 
 Why it matters
 --------------
@@ -32,13 +32,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.checks.blocks import proposed_changes, undeclared_blocks
+from mbplugin.linter.checks.blocks import closures_of, proposed_changes, undeclared_blocks
+from mbplugin.linter.checks.formats import format_of
+from mbplugin.linter.checks.redundancy_words import remedy_sentence
 from mbplugin.linter.files.places import constraint_place
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.linter.registry import make_finding
 from mbplugin.model.scene import Scene
 
-SEVERITY: Severity = "warning"
+SEVERITY: Severity = "note"
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
@@ -64,5 +66,7 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
                 "degree_of_redundancy": ranked.redundancy,
                 "toml": change.toml(),
             },
-            help=f"add to the scene:\n{change.toml()}",
+            help=remedy_sentence([change], (), closures_of(scene), mjcf=True)
+            if format_of(scene) == "mjcf"
+            else f"add to the scene:\n{change.toml()}",
         )

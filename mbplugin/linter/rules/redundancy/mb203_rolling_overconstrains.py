@@ -3,7 +3,7 @@
 What it does
 ------------
 Reports redundant blocks whose self-stress loads rolling wheels or knife edges, and the number of their rows
-that depend on the others.
+that depend on the others. It is a note, because the redundancy itself is the warning MB201.
 
 Why it matters
 --------------
@@ -35,7 +35,7 @@ from mbplugin.linter.finding import Finding, Severity
 from mbplugin.linter.registry import make_finding
 from mbplugin.model.scene import Scene
 
-SEVERITY: Severity = "warning"
+SEVERITY: Severity = "note"
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
