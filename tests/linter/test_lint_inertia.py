@@ -185,16 +185,9 @@ def test_a_center_of_mass_far_outside_is_reported() -> None:
     assert finding.evidence["center_outside_m"] == pytest.approx(0.85)
 
 
-@pytest.mark.parametrize(
-    ("stated", "words"),
-    [(1e30, "1e332 times 1e-302"), (1e-300, "1/1e319 of 1e+19")],
-    ids=["too large", "too small"],
-)
-def test_a_ratio_beyond_the_largest_number(stated: float, words: str) -> None:
-    """Of a box of 0.1 m of 6e-300 kg, or of 6e21 kg: m·a²/6."""
-    mass = "6e-300" if stated > 1 else "6e21"
-    text = (CASES / "ok" / "mb105.urdf").read_text()
-    base, arm = text.split('<link name="arm">')
-    arm = arm.replace('mass value="1"', f'mass value="{mass}"').replace("0.00167", repr(stated))
+def test_a_ratio_beyond_the_largest_number() -> None:
+    """Of a box of 0.1 m of 6e-300 kg: m·a²/6."""
+    base, arm = (CASES / "ok" / "mb105.urdf").read_text().split('<link name="arm">')
+    arm = arm.replace('mass value="1"', 'mass value="6e-300"').replace("0.00167", "1e30")
     (finding,) = mb.lint("far.urdf", text=f'{base}<link name="arm">{arm}', select=["MB105"]).findings
-    assert words in finding.message
+    assert "1e+30 kg·m², 1e332 times 1e-302" in finding.message

@@ -78,7 +78,7 @@ def mesh_solid(vertices: Array, faces: NDArray[np.int64]) -> MeshSolid | None:
 
 
 def is_closed(vertices: Array, faces: NDArray[np.int64]) -> bool:
-    """Return whether triangles go through every edge as often in one direction as in the other.
+    """Return whether triangles (k, 3) on vertices (n, 3) go through every edge as often in both directions.
 
     Then the sums over the triangles do not depend on the origin. Vertices count as one where they are
     within a millionth of the size of the mesh, because STL repeats a vertex in every triangle. Each directed

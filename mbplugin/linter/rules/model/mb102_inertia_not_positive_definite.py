@@ -10,7 +10,7 @@ Why it matters
 --------------
 The kinetic energy of a real body is positive in every motion. With a negative moment the mass matrix
 is indefinite and a simulation diverges; Bullet sets the whole inertia to zero instead. A zero moment
-is a point or a line of mass, and MuJoCo refuses it.
+is a point or a line of mass, and MuJoCo reports an error.
 
 Example
 -------

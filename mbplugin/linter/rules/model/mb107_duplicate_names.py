@@ -8,7 +8,7 @@ other.
 
 Why it matters
 --------------
-A reference by name finds only one of them: motors, mimics, results. Other readers refuse the file, or keep
+A reference by name finds only one of them: motors, mimics, results. Other readers report an error, or keep
 only one of the two.
 
 Example

@@ -7,7 +7,7 @@ the root of a robot whose base nothing frees. Frames that are fixed to a mass ar
 
 Why it matters
 --------------
-A massless body that moves by itself has no equation of motion, and a simulation of it is refused here.
+A massless body that moves by itself has no equation of motion, and its motion cannot be simulated.
 PyBullet gives each such link 1 kg and 1 kg·m² without a warning.
 
 Example

@@ -6,7 +6,7 @@ Reports such joints without ``<limit>``; they are read as unlimited.
 
 Why it matters
 --------------
-The specification requires limits there, and readers that follow it refuse the file: urdfdom (ROS) and PyBullet.
+The specification requires limits there, and readers that follow it report an error: urdfdom (ROS) and PyBullet.
 
 Example
 -------
