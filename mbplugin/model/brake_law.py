@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from itertools import groupby
-from math import isfinite
+from math import inf, isfinite, sqrt
 from typing import Any
 
-
-def _stated(default: float | None, unit: str) -> Any:
-    return field(default=default, metadata={"unit": unit})
+from mbplugin.errors import BadUsage
 
 
-def _part(key: str, text: str) -> Any:
-    return field(default=0.0, metadata={"key": key, "text": text})
+def _stated(default: float | None, unit: str, *, positive: bool = False) -> Any:
+    return field(default=default, metadata={"unit": unit, "positive": positive})
+
+
+def _part(key: str, text: str, default: float = 0.0) -> Any:
+    return field(default=default, metadata={"key": key, "text": text})
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,9 @@ class Brake:
         From the signal until the drive is without power, and from there until the brake grips, s.
     wear : float
         Factor of the dry parts.
+    short_circuit, short_circuit_rate : float, optional
+        Of a motor whose windings are short-circuited: torque over rate near rest, N·m·s/rad or N·s/m, and
+        the rate of the largest torque, rad/s or m/s.
     """
 
     joint: str
@@ -45,12 +50,15 @@ class Brake:
     delay: float = _stated(0.0, "s")
     engagement: float = _stated(0.0, "s")
     wear: float = _stated(1.0, "")
+    short_circuit: float | None = _stated(None, "N·m·s/rad")
+    short_circuit_rate: float | None = _stated(None, "rad/s", positive=True)
 
     def law(self, effort: float) -> BrakeLaw:
         """Return its law; ``effort`` (N·m or N) stands for a torque that is not stated."""
         torque = self.wear * (effort if self.torque is None else self.torque)
         static = torque if self.static_torque is None else self.wear * self.static_torque
-        return BrakeLaw(torque, static, self.viscous)
+        rate = inf if self.short_circuit_rate is None else self.short_circuit_rate
+        return BrakeLaw(torque, static, self.viscous, self.short_circuit or 0.0, rate)
 
 
 @dataclass(frozen=True)
@@ -66,19 +74,29 @@ class BrakeLaw:
         Dry part while it slides, and the most it holds at rest, N·m or N.
     viscous : float
         N·m·s/rad or N·s/m.
+    short_circuit, short_circuit_rate : float
+        k and ω₀ of k·ω/(1 + (ω/ω₀)²), N·m·s/rad and rad/s or N·s/m and m/s: a motor with short-circuited
+        windings. The largest torque is k·ω₀/2, at ω₀.
     """
 
     sliding: float = _part("torque", "N·m, N; wear included")
     static: float = _part("static", "")
     viscous: float = _part("viscous", "N·m·s/rad, N·s/m")
+    short_circuit: float = _part("short_circuit", "N·m·s/rad, N·s/m")
+    short_circuit_rate: float = _part("short_circuit_rate", "of the largest torque, rad/s, m/s", inf)
 
     def __add__(self, other: BrakeLaw) -> BrakeLaw:
-        """Return the law of both together on one freedom."""
-        return BrakeLaw(*(getattr(self, name) + getattr(other, name) for name in PARTS))
+        """Return the law of both together on one freedom, of which one at most is that of a motor."""
+        if self.short_circuit and other.short_circuit:
+            raise BadUsage("two short-circuited motors brake one freedom", expected="one at most")
+        both = {name: getattr(self, name) + getattr(other, name) for name in PARTS}
+        both["short_circuit_rate"] = (self if self.short_circuit else other).short_circuit_rate
+        return BrakeLaw(**both)
 
     def scaled(self, factor: float) -> BrakeLaw:
         """Return the law of a brake whose torques are larger by a factor; the viscous part is the same."""
-        return replace(self, sliding=factor * self.sliding, static=factor * self.static)
+        torques = ("sliding", "static", "short_circuit")
+        return replace(self, **{name: factor * getattr(self, name) for name in torques})
 
     @property
     def without_dry_part(self) -> BrakeLaw:
@@ -92,8 +110,15 @@ class BrakeLaw:
 
     @property
     def peak_rates(self) -> tuple[float, ...]:
-        """Rates from 0 on at which the part that depends on the rate is largest, rad/s or m/s."""
-        return ()
+        """Rates from 0 on at which the part that depends on the rate is largest, rad/s or m/s.
+
+        With a viscous part c that is where c (1 + x)² + k (1 - x) = 0 for the first time, x = (ω/ω₀)².
+        """
+        c, k = self.viscous, self.short_circuit
+        if not k or k < 8.0 * c:
+            return ()
+        x = 2.0 * (c + k) / (k - 2.0 * c + sqrt(k * (k - 8.0 * c)))
+        return (sqrt(x) * self.short_circuit_rate,)
 
     def document(self) -> dict[str, float | None]:
         """Return the parts by their keys in JSON; null stands for what is infinite."""
@@ -114,19 +139,24 @@ def rate_force(law: Any, rate: Any) -> Any:
     rate : float or array
         rad/s or m/s.
     """
-    return law.viscous * rate
+    saturation = 1.0 + (rate / law.short_circuit_rate) ** 2
+    return law.viscous * rate + law.short_circuit * rate / saturation
 
 
 def depends_on_rate(law: Any) -> bool:
     """Return whether a law has a part that depends on the rate; it is compiled too."""
-    return bool(law.viscous != 0.0)
+    return bool(law.viscous != 0.0 or law.short_circuit != 0.0)
 
 
 def bad_number(brake: Brake) -> tuple[str, str] | None:
     """Return the key of a number that no brake can have, and what is expected; None where there is none."""
     for part in fields(Brake):
         value = getattr(brake, part.name)
-        if part.name != "joint" and value is not None and not (isfinite(value) and value >= 0):
+        if part.name == "joint" or value is None:
+            continue
+        if part.metadata["positive"] and not (isfinite(value) and value > 0):
+            return part.name, "a positive number"
+        if not (isfinite(value) and value >= 0):
             return part.name, "a number that is not negative"
     return None
 
@@ -144,6 +174,10 @@ def contradiction(brake: Brake, effort: float, unit: str) -> tuple[str, str, str
     if static is not None and isfinite(torque) and static < torque:
         clause = f"holds {static:g} {unit} and slides with {torque:g} {unit}"
         return "static_torque", clause, "static_torque not below torque"
+    pair = ("short_circuit", "short_circuit_rate")
+    for key, other in (pair, pair[::-1]):
+        if getattr(brake, key) is not None and getattr(brake, other) is None:
+            return key, f"states {key} and no {other}", "both or neither"
     return None
 
 

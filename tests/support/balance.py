@@ -110,10 +110,10 @@ class Balance:
             rate, slope = float(rates[i]), float(slopes[i])
             if i in free:
                 dry = static = 0.0
-            viscous = float(one.viscous(here)[0]) - one.damping
+            opposing = float(one.opposing(rates[i : i + 1], here)[0]) - one.damping * rate
             if abs(rate) > max(2e-9, (_ENDS if self._ends(k) else _REST) * fastest):
                 given.append(i)
-                values.append(-np.sign(rate) * dry - viscous * rate)
+                values.append(-np.sign(rate) * dry - opposing)
             elif holds or abs(slope) <= _STILL * (1.0 + steepest) or self._ends(k) or k + 1 == len(m.time):
                 # by Coulomb's law; at the end of a slide, or of the motion, its sense is that of the rate before
                 bounded.append(i)

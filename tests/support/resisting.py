@@ -12,6 +12,9 @@ from mbplugin.model.mechanism import Pair
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
+#: What the brakes of a resistance are made of, after the instant at which they close.
+PARTS = ("viscous", "sliding", "static", "short_circuit", "short_circuit_rate")
+
 
 @dataclass(frozen=True, eq=False)
 class Resistance:
@@ -23,31 +26,38 @@ class Resistance:
     freedom : str
     damping, friction : float
         Of the joint itself.
-    brakes : tuple of (closes, viscous, sliding, static)
-        Of the brakes on it; s.
+    brakes : tuple of (closes, viscous, sliding, static, k, ω₀)
+        Of the brakes on it; s; k and ω₀ are those of a short-circuited motor, k ω/(1 + (ω/ω₀)²).
     """
 
     pair: Pair
     freedom: str
     damping: float
     friction: float
-    brakes: tuple[tuple[float, float, float, float], ...]
+    brakes: tuple[tuple[float, float, float, float, float, float], ...]
 
     @property
     def key(self) -> tuple[str, str]:
         return self.pair.name, self.freedom
 
-    def viscous(self, time: Array) -> Array:
-        """All viscous parts at some times."""
-        return self.damping + sum((v * gripped(closes, time) for closes, v, _, _ in self.brakes), 0.0 * time)
+    def opposing(self, rate: Array, time: Array) -> Array:
+        """All that depends on the rate, at rates at some times, against the rate."""
+        parts = ((closes, v + k / (1.0 + (rate / peak) ** 2)) for closes, v, _, _, k, peak in self.brakes)
+        return rate * (
+            self.damping + sum((slope * gripped(closes, time) for closes, slope in parts), 0.0 * time)
+        )
 
     def sliding(self, time: Array) -> Array:
         """All dry parts at some times while it slides."""
-        return self.friction + sum((s * gripped(closes, time) for closes, _, s, _ in self.brakes), 0.0 * time)
+        return self.friction + sum(
+            (s * gripped(closes, time) for closes, _, s, *_ in self.brakes), 0.0 * time
+        )
 
     def static(self, time: Array) -> Array:
         """The most it holds at rest at some times."""
-        return self.friction + sum((s * gripped(closes, time) for closes, _, _, s in self.brakes), 0.0 * time)
+        return self.friction + sum(
+            (s * gripped(closes, time) for closes, _, _, s, *_ in self.brakes), 0.0 * time
+        )
 
 
 def gripped(closes: float, time: Array) -> AnyArray:
@@ -61,7 +71,7 @@ def resistances(motion: Trajectory) -> Iterator[Resistance]:
     for pair in motion.mechanism.pairs:
         for freedom, one in zip(pair.kind.free, pair.freedoms, strict=True):
             brakes = tuple(
-                (b.closes, b.law.viscous, b.law.sliding, b.law.static)
+                (b.closes, *(getattr(b.law, name) for name in PARTS))
                 for b in actions.brakes
                 if (b.joint, b.freedom) == (pair.name, freedom)
             )
@@ -83,7 +93,7 @@ def lost_power(motion: Trajectory, here: Along, time: Array, segment: AnyArray) 
     for one in resistances(motion):
         rate = here.rate(one.pair, one.freedom)
         dry = np.where(is_led(motion, one.pair.name, segment), 0.0, one.sliding(time))
-        power += one.viscous(time) * rate**2 + dry * np.abs(rate)
+        power += one.opposing(rate, time) * rate + dry * np.abs(rate)
     for spring in motion.actions.springs:
         if spring.damping:
             power += spring.damping * spring_length(here, spring)[1] ** 2

@@ -209,7 +209,7 @@ class SpringTable(Table):
 
 
 class BrakeTable(Table):
-    """``[[brake]]``: torques (N·m or N), viscous part (N·m·s/rad), delays (s), wear factor."""
+    """``[[brake]]``: torques (N·m or N), viscous part (N·m·s/rad), delays (s), wear factor, short circuit."""
 
     joint: Name
     torque: NonNegative | None = None
@@ -218,6 +218,8 @@ class BrakeTable(Table):
     delay: NonNegative = 0.0
     engagement: NonNegative = 0.0
     wear: NonNegative = 1.0
+    short_circuit: NonNegative | None = None
+    short_circuit_rate: Positive | None = None
 
 
 class PayloadTable(Table):
