@@ -17,6 +17,7 @@ from places import ROOT
 from rooms import ORDER
 
 BLOCK = re.compile(r"```python\n# (mbplugin/\S+\.py)\n(.*?)```", re.DOTALL)
+CHANGE = re.compile(r"```diff\n# (mbplugin/\S+\.py)\n(.*?)```", re.DOTALL)
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 HEAVY = """<robot name="r"><link name="a"/>
 <link name="b"><inertial><mass value="1200"/>
@@ -35,6 +36,28 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
             file.write(text)
     (folder / "heavy.urdf").write_text(HEAVY)
     return folder
+
+
+@pytest.fixture(scope="module")
+def braked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a copy of the package that has one more law of brakes; its kernels are not used."""
+    folder = tmp_path_factory.mktemp("braked")
+    shutil.copytree(ROOT / "mbplugin", folder / "mbplugin", ignore=shutil.ignore_patterns("__pycache__"))
+    for name, text in CHANGE.findall(TEXT):
+        change(folder / name, text)
+    (folder / "heavy.urdf").write_text(HEAVY)
+    return folder
+
+
+def change(file: Path, text: str) -> None:
+    """Apply the hunks of a recipe; what a hunk starts from stands in the file once."""
+    content = file.read_text(encoding="utf-8")
+    for hunk in re.split(r"^@@.*\n", text, flags=re.MULTILINE)[1:]:
+        lines = hunk.splitlines(keepends=True)
+        before, after = ("".join(line[1:] for line in lines if line[0] in kept) for kept in (" -", " +"))
+        assert content.count(before) == 1, (file, before)
+        content = content.replace(before, after)
+    file.write_text(content, encoding="utf-8")
 
 
 def printed(folder: Path, *arguments: str) -> str:
@@ -77,6 +100,36 @@ def test_the_integrator_can_be_chosen(followed: Path) -> None:
     assert ours["statistics"]["evaluations"] != other["statistics"]["evaluations"]
     assert ours["q"]["j"][-1] == pytest.approx(other["q"]["j"][-1], abs=1e-6)
     assert "bogacki_shampine" in printed(followed, "simulate", "--help")
+
+
+def test_the_brake_law_is_everywhere(braked: Path) -> None:
+    scene = (
+        '[[model]]\nfile = "heavy.urdf"\nbase = "fixed"\n'
+        '[[pair]]\nname = "j"\ntype = "revolute"\n'
+        '[[brake]]\njoint = "j"\ntorque = 1.0\nquadratic = 0.5\n'
+    )
+    (braked / "fan.scene.toml").write_text(scene)
+    assert "MB908" not in printed(braked, "lint", "fan.scene.toml")
+    assert "quadratic" in printed(braked, "estop", "--help")
+    for document in ("estop", "sweep"):
+        assert '"quadratic"' in printed(braked, "schema", document)
+    program = (
+        "import numpy as np\n"
+        "from mbplugin.dynamics.kernels.resistance import resistance_records, sliding_forces\n"
+        "from mbplugin.model.brake_law import Brake\n"
+        "records = resistance_records(0, [Brake('j', 1.0, quadratic=0.5).law(0.0)] * 2)\n"
+        "records['sense'] = [1.0, -1.0]\n"
+        "print(sliding_forces(records, np.array([4.0, -6.0])).tolist())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=braked,
+        env={**os.environ, "PYTHONPATH": str(braked)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout) == [-9.0, 19.0]
 
 
 @pytest.mark.parametrize("guide", ["CONTRIBUTING.md", "docs/architecture.md"])
