@@ -9,8 +9,10 @@ import numpy as np
 
 from mbplugin.model.spatial import Array
 from mbplugin.readers.meshes.checks import UnusableMesh
-from mbplugin.readers.meshes.files import LARGEST_FILE, mesh_bytes
+from mbplugin.readers.meshes.files import mesh_bytes
 
+#: A larger file is not read for a hint, bytes.
+_LARGEST = 8_000_000
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 #: Bytes of a binary STL: the header with the count, and a triangle.
 _HEADER, _TRIANGLE = 84, 50
@@ -20,7 +22,7 @@ _HEADER, _TRIANGLE = 84, 50
 def mesh_extent(path: str) -> Array | None:
     """Return the edges of the bounding box of a mesh, (3,), in the file's unit.
 
-    None where the format is another one, or the file holds no vertices that can be read.
+    None where the format is another one, the file is large, or holds no vertices that can be read.
 
     Parameters
     ----------
@@ -30,7 +32,7 @@ def mesh_extent(path: str) -> Array | None:
     try:
         if kind not in (".stl", ".obj"):
             return None
-        data = mesh_bytes(path, LARGEST_FILE)
+        data = mesh_bytes(path, _LARGEST)
         points = _stl_points(data) if kind == ".stl" else _words(data, b"v ")
     except (UnusableMesh, ValueError):
         return None
@@ -78,8 +80,14 @@ def _words(data: bytes, keyword: bytes) -> Array:
     Raises
     ------
     ValueError
-        A line with another content.
+        Lines with another content, or of different lengths.
     """
-    lines = (line.strip() for line in data.splitlines())
-    rows = [line.split()[1:4] for line in lines if line.startswith(keyword)]
-    return np.array(rows, dtype=float).reshape(-1, 3)
+    # one call of the parser for all lines: a large mesh has some hundred thousand
+    start = len(keyword)
+    rows = [row[start:] for line in data.splitlines() if (row := line.lstrip()).startswith(keyword)]
+    if not rows:
+        return np.zeros((0, 3))
+    # colours may follow the coordinates
+    columns = len(rows[0].split())
+    values = np.array(b" ".join(rows).split(), dtype=float)
+    return values.reshape(len(rows), columns)[:, :3]

@@ -3,9 +3,9 @@
 What it does
 ------------
 Divides the mass of a link by the volume of its collision shape, else of its visual one, and lists links
-below 5 or above 25 000 kg/m³. Where a link has both
-kinds of shapes, both must say so. Shapes below 1 cm³ mark a place and are omitted. Meshes that are
-not closed count as their convex hull.
+below 5 or above 25 000 kg/m³. Where a link has both kinds of shapes, both must say so. Shapes below 2
+cm³, which mark a place, and links with less than 1 % of the mass that they are fixed to are omitted.
+Meshes that are not closed count as their convex hull.
 
 Why it matters
 --------------
@@ -37,7 +37,8 @@ from mbplugin.linter.checks.shape_inertia import solid_of
 from mbplugin.linter.checks.shape_places import box_volume
 from mbplugin.linter.files.places import body_place
 from mbplugin.linter.finding import Finding, Severity
-from mbplugin.model.mechanism import Body
+from mbplugin.model.mechanism import Body, Mechanism
+from mbplugin.model.mechanism.rigid import rigid_groups
 from mbplugin.model.scene import Scene
 
 SEVERITY: Severity = "warning"
@@ -45,7 +46,9 @@ _LEAST, _MOST = 5.0, 25_000.0
 #: A mesh fills a tenth of the box around it or more, so up to this density of the box it is possible, kg/m³.
 _BOXED = 0.1 * _MOST
 #: Smaller shapes only mark a place, m³.
-_MARKER = 1e-6
+_MARKER = 2e-6
+#: A link with less than this part of the mass of all that is fixed together is there for its looks.
+_NEGLIGIBLE = 0.01
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
@@ -53,9 +56,9 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     found: list[Instance] = []
     densities: dict[str, float] = {}
     # the shape is wrong there, not the mass
-    odd = {odd.mesh.link for odd in meshes_in_another_unit(scene)}
+    omitted = {odd.mesh.link for odd in meshes_in_another_unit(scene)} | _carried(scene.mechanism)
     for body in scene.mechanism.bodies:
-        density = _density(scene, body) if body.mass > 0 and body.name not in odd else None
+        density = _density(scene, body) if body.mass > 0 and body.name not in omitted else None
         if density is not None and not _LEAST <= density <= _MOST:
             densities[body.name] = density
             place = body_place(scene, body.name, "mass", "inertial")
@@ -69,6 +72,14 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         help="correct the mass, in kg, or the size of the shape, in metres",
         evidence={"densities_kg_m3": densities},
     )
+
+
+def _carried(mech: Mechanism) -> set[str]:
+    """Return the links whose mass is negligible against that of the links they are fixed to."""
+    group = rigid_groups(mech)
+    mass = {body.name: body.mass for body in mech.bodies}
+    total = {name: sum(mass.get(other, 0.0) for other in group[name]) for name in mass}
+    return {name for name in mass if mass[name] < _NEGLIGIBLE * total[name]}
 
 
 def _density(scene: Scene, body: Body) -> float | None:

@@ -2,8 +2,9 @@
 
 What it does
 ------------
-Lists groups of three or more links with exactly the same inertia, whose masses differ by a
-factor of 1.5 or more. Links without mass, and the placeholder 1, 1, 1 of MB104, are omitted.
+Lists groups of three or more links with exactly the same inertia, whose masses differ by a factor of 1.5
+or more. Links without mass or with less than a thousandth of the robot's, and the placeholder 1, 1, 1 of
+MB104, are omitted.
 
 Why it matters
 --------------
@@ -37,13 +38,16 @@ from mbplugin.model.scene import Scene
 
 SEVERITY: Severity = "warning"
 _LINKS, _FACTOR = 3, 1.5
+#: A link with less than this part of the robot's mass is there as a frame.
+_NEGLIGIBLE = 1e-3
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     """Yield one finding per model."""
     groups: dict[bytes, list[Body]] = {}
+    least = _NEGLIGIBLE * sum(body.mass for body in scene.mechanism.bodies)
     for body in scene.mechanism.bodies:
-        if possible(body) and not placeholder(body):
+        if body.mass > least and possible(body) and not placeholder(body):
             groups.setdefault(body.I_C.tobytes(), []).append(body)
     copied = [body for group in groups.values() if _different(group) for body in group]
     yield from joined_finding(

@@ -1,0 +1,207 @@
+"""What the rules about joints, shapes, masses and references decide, beyond their fixtures."""
+
+from __future__ import annotations
+
+from math import pi
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbplugin as mb
+from mbplugin.linter.checks.degrees import in_degrees
+from mbplugin.linter.checks.sides import twins
+from mbplugin.linter.finding import Finding
+from mbplugin.readers.meshes.extent import mesh_extent, mesh_problem
+from places import ROOT
+from planted_links import stl_box
+
+OK = ROOT / "tests" / "cases" / "ok"
+LIMIT = '<limit lower="-1" upper="1" effort="10" velocity="1"/>'
+
+
+def lint_text(text: str, code: str, folder: Path) -> list[Finding]:
+    file = folder / "robot.urdf"
+    file.write_text(text, encoding="utf-8")
+    return [finding for finding in mb.lint(file).findings if finding.code == code]
+
+
+def with_limit(limit: str, type: str = "revolute") -> str:
+    text = (OK / "mb120.urdf").read_text()
+    assert LIMIT in text
+    return text.replace(LIMIT, limit).replace('type="revolute"', f'type="{type}"')
+
+
+# Names and angles
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("left_wheel", "right_wheel"),
+        ("FL_hip", "FR_hip"),
+        ("l_arm", "r_arm"),
+        ("panda_leftfinger", "panda_rightfinger"),
+        ("LeftElbow", "RightElbow"),
+        ("arm_L", "arm_R"),
+        ("wheel_rl", "wheel_rr"),
+        ("LH_FOOT", "RH_FOOT"),
+    ],
+)
+def test_twins_are_known_by_their_names(left: str, right: str) -> None:
+    assert list(twins([right, "base", left])) == [(left, right)]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("rolling", "lolling"), ("front_leftL", "front_rightL"), ("leg_1", "leg_2"), ("cleft", "cright_x")],
+)
+def test_other_names_are_no_twins(names: tuple[str, str]) -> None:
+    assert not list(twins(names))
+
+
+@pytest.mark.parametrize("values", [(-170, 170), (0, 135), (-90, 90), (-350, 350), (0, 45)])
+def test_whole_numbers_beyond_two_turns_are_degrees(values: tuple[float, float]) -> None:
+    assert in_degrees(values)
+
+
+@pytest.mark.parametrize(
+    "values", [(-pi, pi), (-2 * pi, 2 * pi), (-10, 10), (-100, 100), (-1e3, 1e3), (-12, 12), (-18.85, 18.85)]
+)
+def test_turns_and_powers_of_ten_are_not(values: tuple[float, float]) -> None:
+    assert not in_degrees(values)
+
+
+# Limits
+
+
+def test_zeros_alone_are_a_note(tmp_path: Path) -> None:
+    (finding,) = lint_text(
+        with_limit('<limit lower="-1" upper="1" effort="10" velocity="0"/>'), "MB123", tmp_path
+    )
+    assert finding.severity == "note"
+    (finding,) = lint_text(
+        with_limit('<limit lower="-1" upper="1" effort="10" velocity="-1"/>'), "MB123", tmp_path
+    )
+    assert finding.severity == "warning"
+
+
+def test_a_continuous_joint_needs_no_bounds(tmp_path: Path) -> None:
+    text = with_limit('<limit effort="10" velocity="1"/>', "continuous")
+    assert not lint_text(text, "MB121", tmp_path)
+    assert lint_text(with_limit('<limit effort="10" velocity="1"/>'), "MB121", tmp_path)
+
+
+def test_equal_limits_are_one_finding(tmp_path: Path) -> None:
+    text = with_limit('<limit lower="0.3" upper="0.3" effort="10" velocity="1"/>')
+    assert lint_text(text, "MB121", tmp_path)
+    assert not lint_text(text, "MB127", tmp_path)
+
+
+# Meshes
+
+
+def test_the_extent_of_a_mesh_is_that_of_its_vertices(tmp_path: Path) -> None:
+    trimesh = pytest.importorskip("trimesh")
+    edges = (0.3, 0.2, 0.7)
+    binary = tmp_path / "box.stl"
+    binary.write_bytes(stl_box(*edges))
+    mesh = trimesh.load(binary)
+    for kind in ("stl_ascii", "obj"):
+        (tmp_path / f"box.{kind[:3]}").write_bytes(b"")
+    text, obj = tmp_path / "text.stl", tmp_path / "box.obj"
+    text.write_text(mesh.export(file_type="stl_ascii"))
+    obj.write_text(mesh.export(file_type="obj"))
+    coloured = tmp_path / "coloured.obj"
+    rows = "".join(f"v {x} {y} {z} 1 0 0\n" for x, y, z in mesh.vertices)
+    coloured.write_text(f"# colours\n{rows}f 1 2 3\n")
+    for file in (text, obj, coloured):
+        assert mesh_extent(str(file)) == pytest.approx(np.array(edges), abs=1e-6), file.name
+    binary.write_bytes(stl_box(*edges))
+    assert mesh_problem(str(binary)) == ""
+    binary.write_bytes(stl_box(*edges)[:-60])
+    assert mesh_problem(str(binary)) == "is cut short"
+
+
+def test_a_mesh_of_an_absent_package_is_a_note(tmp_path: Path) -> None:
+    text = (OK / "mb131.urdf").read_text()
+    (finding,) = lint_text(text.replace("mb131.stl", "package://absent/mb131.stl"), "MB131", tmp_path)
+    assert finding.severity == "note"
+    (tmp_path / "present").mkdir()
+    (finding,) = lint_text(text.replace("mb131.stl", "package://present/mb131.stl"), "MB131", tmp_path)
+    assert finding.severity == "warning"
+
+
+def test_a_mirrored_mesh_is_a_note(tmp_path: Path) -> None:
+    text = (OK / "mb132.urdf").read_text().replace('scale="1 1 1"', 'scale="1 -1 1"')
+    (finding,) = lint_text(text, "MB132", tmp_path)
+    assert finding.severity == "note"
+
+
+# Masses
+
+
+@pytest.mark.parametrize(("mass", "found"), [(0.07, True), (0.09, False), (390, False), (410, True)])
+def test_a_density_is_possible_between_air_and_platinum(mass: float, found: bool, tmp_path: Path) -> None:
+    # 0.4 × 0.2 × 0.2 m: 5 kg/m³ are 0.08 kg, 25 000 kg/m³ are 400 kg
+    text = (OK / "mb140.urdf").read_text()
+    at = text.index('name="arm"')
+    text = text[:at] + text[at:].replace('<mass value="1"/>', f'<mass value="{mass}"/>', 1)
+    assert bool(lint_text(text, "MB140", tmp_path)) == found
+
+
+def test_a_light_cover_on_a_heavy_link_is_possible(tmp_path: Path) -> None:
+    text = (OK / "mb140.urdf").read_text().replace('type="revolute"', 'type="fixed"')
+    at = text.index('name="arm"')
+    light = text[:at] + text[at:].replace('<mass value="1"/>', '<mass value="0.005"/>', 1)
+    assert not lint_text(light, "MB140", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("place", "found"),
+    [
+        ("0 -0.1 0", False),
+        # a plane of symmetry beside the parent's origin
+        ("0 -0.04 0", False),
+        ("0 0.1 0", False),
+        ("0.02 -0.1 0", True),
+        ("0 -0.1 0.03", True),
+    ],
+)
+def test_the_place_of_a_twin_is_mirrored(place: str, found: bool, tmp_path: Path) -> None:
+    text = (OK / "mb145.urdf").read_text().replace('xyz="0 -0.1 0"', f'xyz="{place}"')
+    assert bool(lint_text(text, "MB145", tmp_path)) == found
+
+
+@pytest.mark.parametrize(("limits", "found"), [("-0.5 1", False), ("-1 0.5", False), ("-1 1", True)])
+def test_the_limits_of_a_twin_may_be_mirrored(limits: str, found: bool, tmp_path: Path) -> None:
+    lower, upper = limits.split()
+    text = (OK / "mb145.urdf").read_text().replace("continuous", "revolute")
+    left, right = text.rsplit('<limit effort="1"', 1)
+    left = left.replace('<limit effort="1"', '<limit lower="-0.5" upper="1" effort="1"')
+    text = f'{left}<limit lower="{lower}" upper="{upper}" effort="1"{right}'
+    assert bool(lint_text(text, "MB145", tmp_path)) == found
+
+
+# References
+
+
+def test_a_name_that_is_nearly_right_is_proposed(tmp_path: Path) -> None:
+    text = (OK / "mb150.urdf").read_text().replace('reference="arm"', 'reference="amr"')
+    (finding,) = lint_text(text, "MB150", tmp_path)
+    assert "did you mean 'arm'?" in finding.message
+
+
+def test_the_joints_of_a_model_in_a_scene_have_its_name(tmp_path: Path) -> None:
+    (tmp_path / "robot.urdf").write_text(
+        with_limit('<limit lower="1" upper="-1" effort="10" velocity="1"/>'), encoding="utf-8"
+    )
+    scene = tmp_path / "two.scene.toml"
+    models = "".join(
+        f'[[model]]\nfile = "robot.urdf"\nname = "{name}"\nbase = "fixed"\nxyz = [{x}, 0, 0]\n'
+        for x, name in enumerate(("one", "two"))
+    )
+    scene.write_text(models, encoding="utf-8")
+    (finding,) = [f for f in mb.lint(scene).findings if f.code == "MB120"]
+    assert finding.evidence["elements"] == ["one/hinge", "two/hinge"]
+    assert Path(finding.file).name == "robot.urdf"
