@@ -53,7 +53,9 @@ def _solid(path: str, size: int, time: int) -> MeshSolid | None:
 
 def _computed(path: str) -> MeshSolid | None:
     try:
-        return mesh_solid(*read_triangles(path))
+        # coordinates of any size are squared and cubed; what overflows encloses nothing
+        with np.errstate(all="ignore"):
+            return mesh_solid(*read_triangles(path))
     except UnusableMesh:
         return None
 

@@ -70,7 +70,7 @@ def _is_shown(report: Report, among: int, explain_dca: bool, detail: Detail) -> 
 def verdict(report: Report) -> str:
     """Return the verdict in one line."""
     if report.scene is None and all(finding.code == _UNUSED_WAIVER for finding in report.findings):
-        return f"{report.source}: configuration"
+        return f"{_relative(report.source)}: configuration"
     if report.analysis is None:
         return f"{report.source}: unusable input, nothing was analyzed"
     return analysis_verdict(report.analysis)
