@@ -123,7 +123,7 @@ class Closure:
 
     def __init__(self, mech: Mechanism, q: Array) -> None:
         self.mech = mech
-        self.constraints = _to_close(mech)
+        self.constraints = constraints_to_close(mech)
         rows, poses = self._at(q)
         self.length = characteristic_length(rows, poses.p_WC, mech)
         self.units = rate_scale(mech, self.length)
@@ -183,7 +183,7 @@ class Closure:
         return np.where(rows.translation, 1.0, self.length)
 
 
-def _to_close(mech: Mechanism) -> list[Constraint]:
+def constraints_to_close(mech: Mechanism) -> list[Constraint]:
     """Return the constraints that the joint coordinates do not satisfy by themselves."""
     drivers: list[Driver] = [d for d in mech.drivers if d.value is not None]
     rolling = [p for p in mech.pfaffians if p.holonomic]

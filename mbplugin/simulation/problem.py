@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.constraints.assembly import assemble
+from mbplugin.constraints.assembly import assemble, constraints_to_close
 from mbplugin.dynamics.kernels.solve import row_in_rates, row_rate
 from mbplugin.dynamics.moved_mass import without_mass
 from mbplugin.dynamics.tree_model import TreeModel, massless_joint, tree_model
@@ -90,17 +90,19 @@ def pose_problem(
     BrokenModel
         A joint that moves no mass.
     """
-    closed = assemble(mech, q, given)
     notes = []
-    if closed.moved > 1e-9:
-        notes.append(f"loops closed first: joints moved by up to {closed.moved:.3g} (rad, m)")
+    if constraints_to_close(mech):
+        closed = assemble(mech, q, given)
+        q = closed.q
+        if closed.moved > 1e-9:
+            notes.append(f"loops closed first: joints moved by up to {closed.moved:.3g} (rad, m)")
     model = tree_model(
-        mech, actions, locks=(*locks, *held, *(d.driver for d in drives)), planar=options.planar, q=closed.q
+        mech, actions, locks=(*locks, *held, *(d.driver for d in drives)), planar=options.planar, q=q
     )
-    p = generic_redundancy(mech, closed.q, options.planar, options.tolerance)
+    p = generic_redundancy(mech, q, options.planar, options.tolerance)
     motion_segments = _stretches(model, drives)
     empty = kernel_state_of(model, motion_segments, np.zeros(0, dtype=np.int64))
-    start, rates = np.array(closed.q), np.array(qd, dtype=float)
+    start, rates = np.array(q), np.array(qd, dtype=float)
     if not evaluate_at(empty, KINEMATICS, 0.0, start, rates):
         raise massless_joint(model)
     if (still := without_mass(model.composites, model.rates)).any():

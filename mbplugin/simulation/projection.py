@@ -13,20 +13,15 @@ from mbplugin.dynamics.kernels.group import displace
 from mbplugin.dynamics.kernels.solve import row_rate
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.steppers.evaluate import (
-    EVALUATE,
     FACTORIZE,
     IMPULSE,
     KINEMATICS,
     Evaluate,
-    compiled_evaluate,
+    evaluate_address,
+    evaluate_from,
+    place_of,
 )
-from mbplugin.simulation.steppers.kernel_state import (
-    KERNEL_STATE,
-    VECTOR,
-    KernelState,
-    load_struct,
-    struct_pointer,
-)
+from mbplugin.simulation.steppers.kernel_state import VECTOR, KernelState, load_struct
 
 #: Scaled position residual that is left alone.
 CLOSED = 1e-13
@@ -90,12 +85,12 @@ def project_velocity(evaluate: Evaluate, place: int, t: float, begun: float, q: 
     evaluate(place, KINEMATICS, t, begun, q, qd)
 
 
-def _project_alone(evaluate: Evaluate, m: KernelState, t: float, position: bool, q: Array, qd: Array) -> bool:
-    place = struct_pointer(m)
+def _project_alone(address: int, place: int, t: float, position: bool, q: Array, qd: Array) -> bool:
+    evaluate = evaluate_from(address)
     if position:
         return project(evaluate, place, t, t, q, qd)
     regular = evaluate(place, KINEMATICS | FACTORIZE, t, t, q, qd)
-    if len(m.independent_rows):
+    if len(load_struct(place).independent_rows):
         project_velocity(evaluate, place, t, t, q, qd)
     return bool(regular)
 
@@ -103,12 +98,12 @@ def _project_alone(evaluate: Evaluate, m: KernelState, t: float, position: bool,
 @lru_cache(maxsize=1)
 def _projector() -> Any:
     numbers = (types.float64, types.boolean, VECTOR, VECTOR)
-    return compiled(_project_alone, types.boolean(EVALUATE, KERNEL_STATE, *numbers))
+    return compiled(_project_alone, types.boolean(types.intp, types.intp, *numbers))
 
 
 def project_state(m: KernelState, t: float, q: Array, qd: Array) -> bool:
     """Project a state q (nq,), qd (nv,) in place, as after a step."""
-    return bool(_projector()(compiled_evaluate(), m, t, True, q, qd))
+    return bool(_projector()(evaluate_address(), place_of(m), t, True, q, qd))
 
 
 def jump_rates(m: KernelState, t: float, q: Array, qd: Array) -> Array:
@@ -116,5 +111,5 @@ def jump_rates(m: KernelState, t: float, q: Array, qd: Array) -> Array:
 
     Returns the impulses (r,), N·s and N·m·s.
     """
-    _projector()(compiled_evaluate(), m, t, False, q, qd)
+    _projector()(evaluate_address(), place_of(m), t, False, q, qd)
     return np.array(m.multipliers)

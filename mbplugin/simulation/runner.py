@@ -12,7 +12,7 @@ from mbplugin.model.spatial import Array
 from mbplugin.simulation.active_set.activation import Activation
 from mbplugin.simulation.budget import Budget
 from mbplugin.simulation.events.event import passing
-from mbplugin.simulation.events.passing_marks import joint_limits, passings
+from mbplugin.simulation.events.passing_marks import Limits, joint_limits, passings
 from mbplugin.simulation.events.schedule import Schedule
 from mbplugin.simulation.integrators.contract import Chunk, Step
 from mbplugin.simulation.integrators.registry import find_integrator
@@ -25,7 +25,7 @@ from mbplugin.simulation.steppers.compiled import State, Stepper
 from mbplugin.simulation.steppers.kernel_state import LOOK, MASSLESS, NOT_FINITE, RESELECT, TOO_SMALL, WEAK
 from mbplugin.simulation.trajectory.grid import Grid
 from mbplugin.simulation.trajectory.playback import Phases
-from mbplugin.simulation.trajectory.record import Record, make_step, sample
+from mbplugin.simulation.trajectory.record import Record, make_step, make_steps, sample
 
 #: Steps taken between looks at rows that are singular now.
 _CAUTIOUS = 4
@@ -43,12 +43,14 @@ class Runner:
         self, problem: Problem, stepper: Stepper, options: Options, activation: Activation, schedule: Schedule
     ) -> None:
         self.problem, self.stepper, self.options = problem, stepper, options
-        self.limits = joint_limits(problem.model.mech, options)
+        self.limits = Limits(joint_limits(problem.model.mech, options))
         self.record = Record()
         self.activation = activation
         self.schedule = schedule
         self.passage = Passage(stepper, activation)
         self.phases = Phases(activation)
+        #: Called between chunks: there a Ctrl-C loses nothing.
+        self._let_interrupt: Callable[[], None] = lambda: None
         #: What ended the motion before its time, in a sentence.
         self.failure = ""
         crossings = self.phases.crossings
@@ -63,7 +65,8 @@ class Runner:
         self.activation.start(self.stepper, self.state)
         self._keep()
         try:
-            outcome = self._run(progress)
+            with ctrl_c_waits() as self._let_interrupt:
+                outcome = self._run(progress)
         except KeyboardInterrupt:
             outcome = "interrupted"
         except MbPluginError as error:
@@ -127,12 +130,11 @@ class Runner:
         while self.state.t < end - 1e-13 * (1.0 + end):
             if self._budget_spent():
                 return "budget_spent"
-            with ctrl_c_waits():
-                outcome = self._advance_a_chunk(end)
-            if outcome:
+            if outcome := self._advance_a_chunk(end):
                 return outcome
             if progress is not None:
                 progress(self.state.t, self.options.duration)
+            self._let_interrupt()
         return ""
 
     def _advance_a_chunk(self, end: float) -> str:
@@ -155,8 +157,11 @@ class Runner:
         if not len(chunk.dense):
             self.record.add_chunk(chunk, kept, self.activation.segment)
             return ""
-        start = before
-        for k in range(kept):
+        plain = 0 if self.options.events else self.limits.first_in_reach(before.q, chunk, kept)
+        plain = min(plain, kept - 1 if status == LOOK else kept)
+        self._take_plain(before, chunk, plain)
+        start = sample(chunk, plain - 1) if plain else before
+        for k in range(plain, kept):
             now = sample(chunk, k)
             step = make_step(start, now, chunk.dense[k])
             found = self._first_change(step) if status == LOOK and k == kept - 1 else None
@@ -169,6 +174,13 @@ class Runner:
             self.record.add(now, self.activation.segment)
             start = now
         return ""
+
+    def _take_plain(self, before: State, chunk: Chunk, count: int) -> None:
+        """Keep the first samples of a chunk, whose steps pass nothing."""
+        if not count:
+            return
+        self.record.steps += make_steps(before, chunk, count)
+        self.record.add_chunk(chunk, count, self.activation.segment)
 
     def _rests(self) -> bool:
         """Whether the run is over: everything stands still, and nothing is going to change."""
@@ -191,7 +203,8 @@ class Runner:
 
     def _first_change(self, step: Step) -> tuple[float, int] | None:
         """Return where in a step friction starts or stops to hold first, and the event function that tells."""
-        found = self.activation.first_change(self.stepper, step, self._displace)
+        active = self.activation
+        found = self.stepper.first_change(active.kernel_state, active.event_functions, step)
         if found is None:
             # the search has read the model elsewhere
             self.stepper.evaluate(self.activation.kernel_state, self.state)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 
+from mbplugin.dynamics.compiler.jit import kernel
 from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.simulation.active_set.orthogonal import least_squares, orthogonalize
 
 #: Beyond its bound by more than this an unknown is held there.
 _BEYOND = 1e-9
@@ -16,6 +20,7 @@ _DEPENDENT = 1e-9
 _FAR = 1e15
 
 
+@kernel
 def bounded_least_squares(A: Array, b: Array) -> tuple[Array, AnyArray]:
     """Return the minimiser of ‖A u − b‖ with |u| ≤ 1, and which of its unknowns are free.
 
@@ -38,69 +43,129 @@ def bounded_least_squares(A: Array, b: Array) -> tuple[Array, AnyArray]:
     n = A.shape[1]
     sizes = column_sizes(A)
     free = sizes > 0.0
-    sizes[~free] = 1.0
-    u, zero = np.where(free, 0.0, 1.0), ~free
+    u = np.where(free, 0.0, 1.0)
     for _ in range(10 * n + 10):
-        z = _fit(A[:, free], sizes[free], b - A[:, ~free] @ u[~free])
-        if (np.abs(z) > 1.0 + _BEYOND).any():
-            _go_to_bound(u, free, z)
+        z = _fit(A, sizes, b, u, free)
+        if _go_to_bound(u, free, z):
             continue
-        u[free] = np.clip(z, -1.0, 1.0)
-        residual = A @ u - b
-        # what a unit of force gains by leaving the bound it is at
-        with np.errstate(over="ignore", invalid="ignore"):
-            gain = u * ((A / sizes).T @ residual) / sizes if n else u
-            noise = _IMPROVES + _ROUNDING * float(np.linalg.norm(b)) / sizes
-        gain[free | zero] = 0.0
-        if not (gain > noise).any():
+        for j in range(n):
+            if free[j]:
+                u[j] = min(max(z[j], -1.0), 1.0)
+        j = _leaving(A, sizes, b, u, free)
+        if j < 0:
             break
-        free[int(gain.argmax())] = True
+        free[j] = True
     return u, free
 
 
-def _fit(A: Array, sizes: Array, b: Array) -> Array:
-    """Return the unbounded minimiser; of several the smallest in columns of unit length."""
-    with np.errstate(over="ignore"):
-        out: Array = np.clip(np.linalg.lstsq(A / sizes, b, rcond=_DEPENDENT)[0] / sizes, -_FAR, _FAR)
-    return out
+@kernel
+def _fit(A: Array, sizes: Array, b: Array, u: Array, free: AnyArray) -> Array:
+    """Return the unbounded minimiser (n,) of the free unknowns; of several the smallest in columns of unit length."""
+    m, n = A.shape
+    at = np.flatnonzero(free)
+    part, rest, z = np.empty((m, len(at))), b.copy(), np.zeros(n)
+    for j in range(n):
+        if not free[j]:
+            for k in range(m):
+                rest[k] -= A[k, j] * u[j]
+    for i in range(len(at)):
+        for k in range(m):
+            part[k, i] = A[k, at[i]] / sizes[at[i]]
+    x = least_squares(part, rest, _DEPENDENT)
+    for i in range(len(at)):
+        z[at[i]] = min(max(x[i] / sizes[at[i]], -_FAR), _FAR)
+    return z
 
 
+@kernel
+def _leaving(A: Array, sizes: Array, b: Array, u: Array, free: AnyArray) -> int:
+    """Return the unknown at its bound that gains most by leaving it; −1 where none gains more than rounding."""
+    m, n = A.shape
+    residual, size = -b, 0.0
+    for k in range(m):
+        size += b[k] * b[k]
+        for j in range(n):
+            residual[k] += A[k, j] * u[j]
+    size = sqrt(size)
+    which, most, gains = -1, 0.0, False
+    for j in range(n):
+        if free[j] or sizes[j] == 0.0:
+            continue
+        gain = 0.0
+        for k in range(m):
+            gain += A[k, j] / sizes[j] * residual[k]
+        # what a unit of force gains
+        gain *= u[j] / sizes[j]
+        gains = gains or gain > _IMPROVES + _ROUNDING * size / sizes[j]
+        if gain > most:
+            which, most = j, gain
+    return which if gains else -1
+
+
+@kernel
 def column_sizes(A: Array) -> Array:
     """Return the lengths (n,) of the columns, whose squares may be too small or too large for numbers."""
-    largest = np.abs(A).max(axis=0, initial=0.0)
-    return np.asarray(largest * np.linalg.norm(A / np.where(largest > 0.0, largest, 1.0), axis=0))
+    m, n = A.shape
+    sizes = np.zeros(n)
+    for j in range(n):
+        largest, total = 0.0, 0.0
+        for k in range(m):
+            largest = max(largest, abs(A[k, j]))
+        if largest > 0.0:
+            for k in range(m):
+                total += (A[k, j] / largest) ** 2
+            sizes[j] = largest * sqrt(total)
+    return sizes
 
 
-def _go_to_bound(u: Array, free: AnyArray, z: Array) -> None:
-    """Go from u towards z up to the first bound, in place, and hold that unknown there."""
-    at = np.flatnonzero(free)
-    step = z - u[at]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        length = np.where(np.abs(z) > 1.0 + _BEYOND, (np.sign(z) - u[at]) / step, np.inf)
-    k = int(length.argmin())
-    u[at] += max(float(length[k]), 0.0) * step
-    u[at[k]] = np.sign(z[k])
-    free[at[k]] = False
+@kernel
+def _go_to_bound(u: Array, free: AnyArray, z: Array) -> bool:
+    """Go from u towards z up to the first bound, in place, and hold that unknown there; return whether there is one."""
+    which, length = -1, np.inf
+    for j in range(len(u)):
+        if free[j] and abs(z[j]) > 1.0 + _BEYOND:
+            part = (np.sign(z[j]) - u[j]) / (z[j] - u[j])
+            if part < length:
+                which, length = j, part
+    if which < 0:
+        return False
+    for j in range(len(u)):
+        if free[j]:
+            u[j] += max(length, 0.0) * (z[j] - u[j])
+    u[which] = np.sign(z[which])
+    free[which] = False
+    return True
 
 
+@kernel
 def basic_solution(A: Array, u: Array, free: AnyArray) -> tuple[Array, AnyArray]:
     """Return unknowns with the same A u of which the free ones have independent columns, and which those are.
 
     Free unknowns are moved along what their columns leave open until one is at its bound, again and again.
     """
+    m, n = A.shape
     u, free = u.copy(), free.copy()
     sizes = column_sizes(A)
-    while free.any():
+    for _ in range(n):
         at = np.flatnonzero(free)
-        _, sigma, V = np.linalg.svd(A[:, at] / sizes[at])
-        rank = int((sigma > _DEPENDENT * sigma[0]).sum())
-        if rank == len(at):
+        part = np.empty((m, len(at)))
+        for i in range(len(at)):
+            for k in range(m):
+                part[k, i] = A[k, at[i]] / sizes[at[i]]
+        _, V, sigma = orthogonalize(part)
+        if len(at) == 0 or sigma.min() > _DEPENDENT * sigma.max():
             break
-        d = V[-1] / sizes[at]
-        with np.errstate(divide="ignore"):
-            length = np.where(np.abs(d) > 1e-12 * np.abs(d).max(), (np.sign(d) - u[at]) / d, np.inf)
-        k = int(length.argmin())
-        u[at] = np.clip(u[at] + max(float(length[k]), 0.0) * d, -1.0, 1.0)
-        u[at[k]] = np.sign(d[k])
-        free[at[k]] = False
+        d = V[:, sigma.argmin()].copy()
+        for i in range(len(at)):
+            d[i] /= sizes[at[i]]
+        which, length, least = -1, np.inf, 1e-12 * np.abs(d).max()
+        for i in range(len(at)):
+            if abs(d[i]) > least:
+                way = (np.sign(d[i]) - u[at[i]]) / d[i]
+                if way < length:
+                    which, length = i, way
+        for i in range(len(at)):
+            u[at[i]] = min(max(u[at[i]] + max(length, 0.0) * d[i], -1.0), 1.0)
+        u[at[which]] = np.sign(d[which])
+        free[at[which]] = False
     return u, free

@@ -9,6 +9,7 @@ import scipy.linalg
 
 from mbplugin.constraints.sampling import sample_poses
 from mbplugin.dynamics.joint import redundancy
+from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import SINGULAR, add_innovations, row_in_rates
 from mbplugin.dynamics.tree_model import TreeModel
 from mbplugin.errors import BadUsage
@@ -67,6 +68,8 @@ def choose_rows(
     kept = [i for i in active if i not in dropped]
     if not kept:
         return Choice(active, np.zeros(0, dtype=np.int64))
+    if not dropped and _lead_one_rate_each(model, kept):
+        return Choice(active, np.array(kept, dtype=np.int64))
     own = [i for i in kept if i < model.table.persistent]
     rank = own_rank
     if len(own) < len(kept):
@@ -82,6 +85,12 @@ def choose_rows(
             "more rows are to be dropped than are redundant", expected=f"{len(active) - rank} rows"
         )
     return Choice(active, np.array(kept, dtype=np.int64)[order[: min(rank, usable)]], max(rank - usable, 0))
+
+
+def _lead_one_rate_each(model: TreeModel, rows: list[int]) -> bool:
+    """Whether every row leads a joint rate of its own: such rows are independent at every pose."""
+    table = model.table.rows[rows]
+    return bool((table["kind"] == RATE).all()) and len(np.unique(table["rate"])) == len(rows)
 
 
 def rank_of(model: TreeModel, rows: list[int], tolerance: float) -> int:

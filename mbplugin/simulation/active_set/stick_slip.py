@@ -9,155 +9,195 @@ that depend on each other are not; then as few of them as possible are left to m
 
 A row that depends on the persistent rows at this pose alone (a rocker at its dead centre) is out of reach
 of any force: its rate is zero whatever acts on it. It slides where it accelerates, else it is watched.
+
+The runner and the loop of many stops decide by the same two kernels: :func:`let_slide` before, and
+:func:`solve_stick_slip` after the accelerations without the resting ones are known.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import lru_cache
+from math import sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 
+from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
 from mbplugin.dynamics.kernels.solve import add_innovations, row_acceleration, row_rate
 from mbplugin.dynamics.tree_model import TreeModel
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.active_set.bounded import basic_solution, bounded_least_squares
-from mbplugin.simulation.steppers.kernel_state import KernelState
+from mbplugin.simulation.active_set.breaking_away import hold_within_bounds
+from mbplugin.simulation.steppers.kernel_state import VECTOR, KernelState, load_struct
 
 #: A rate is at rest below this, rad/s and m/s.
 AT_REST = 1e-9
-#: A resistance at its bound slides where its acceleration is that of this share of its bound.
-_BREAKS_AWAY = 1e-9
+#: Accelerations below this are those of a mechanism at rest, rad/s² and m/s².
+STILL = 1e-6
 #: Accelerations out of reach of any force that count as zero, relative to those of the mechanism.
 _UNMOVED = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class StickSlip:
-    """What resistances do from an instant on, arrays over all of them.
+@kernel
+def let_slide(m: KernelState, qd: Array, acting: AnyArray, at_zero: int, resting: AnyArray) -> None:
+    """Set the sense of every dry resistance that moves, and nothing at those that rest.
 
     Parameters
     ----------
-    sticking : (n,) array of bool
-        Those whose rates stay zero.
-    carrying : (n,) array of bool
-        Those of them whose rows hold: independent ones, with a multiplier each.
-    force : (n,) array
-        Constant force along the rows of those that stick without a multiplier, N·m or N: a bound, or zero.
-    sense : (n,) array
-        Sign of the rate of those that slide, else zero.
+    m : KernelState
+        With the kinematics of the state.
+    qd : (nv,) array
+        rad/s and m/s.
+    acting : (n,) array of bool
+        Those that act: a drive or a lock that leads a freedom takes over what resists it.
+    at_zero : int
+        A row whose rate has been found to pass zero here; −1: none.
+    resting : (n,) array of bool
+        In: those held at rest so far, whatever rounding has left of their rates. Out: those with a dry
+        part that rest now.
     """
-
-    sticking: AnyArray
-    carrying: AnyArray
-    force: Array
-    sense: Array
-
-
-def rates_of(model: TreeModel, qd: Array) -> Array:
-    """Return the rate of every resistance at the configured state."""
-    rows, terms = model.table.rows, model.table.terms
-    return np.array([row_rate(model.composites, rows, terms, r["row"], qd) for r in model.resistances])
+    for n in range(len(m.resistances)):
+        one = m.resistances[n]
+        rate = row_rate(m.composites, m.rows, m.terms, one.row, qd)
+        dry = acting[n] and one.static > 0.0
+        still = abs(rate) <= AT_REST or resting[n] or one.row == at_zero
+        one.sense = (1.0 if rate > 0.0 else -1.0) if dry and not still else 0.0
+        one.stuck = 0.0
+        resting[n] = dry and still
 
 
-def own_innovations(model: TreeModel, kernel_state: KernelState, rows: AnyArray) -> tuple[Array, Array]:
-    """Return the innovations G (n, nv) of rows, free of those that hold, and their share of the whole, (n,).
-
-    The rows of the kernel state have been factorized at the state.
-    """
-    G = np.zeros((len(rows), len(model.rates)))
-    for k, i in enumerate(rows.tolist()):
-        add_innovations(model.composites, model.rates, model.table.rows, model.table.terms, i, 1.0, G[k])
-    whole = np.linalg.norm(G, axis=1)
-    # twice is enough
-    for _ in range(2):
-        G -= (G @ kernel_state.Q.T) @ kernel_state.Q
-    own = np.linalg.norm(G, axis=1)
-    return G, np.divide(own, whole, out=np.zeros_like(own), where=whole > 0.0)
-
-
+@kernel
 def solve_stick_slip(
-    model: TreeModel, kernel_state: KernelState, qd: Array, sense: Array, resting: AnyArray, tolerance: float
-) -> StickSlip:
-    """Decide which of the resting resistances stick.
+    m: KernelState, qd: Array, resting: AnyArray, tolerance: float, sticking: AnyArray, carrying: AnyArray
+) -> None:
+    """Decide which of the resting resistances stick; their ``sense`` and ``stuck`` tell what they do from now on.
 
     Parameters
     ----------
-    kernel_state : KernelState
+    m : KernelState
         Holds the persistent rows and the locks only, evaluated at the state with the sliding resistances
         at work and nothing at the resting ones.
-    sense : (n,) array
-        Of all resistances; zero where they rest or do not act.
+    qd : (nv,) array
+        rad/s and m/s.
     resting : (n,) array of bool
         Those with a dry part whose rate is zero.
     tolerance : float
         Share of its own below which a row depends on those that hold.
+    sticking : (n,) array of bool
+        Becomes: those whose rates stay zero; their rows keep the values that they have.
+    carrying : (n,) array of bool
+        Becomes: those of them whose rows hold, independent ones, with a multiplier each.
     """
-    G, share = own_innovations(model, kernel_state, model.resistances["row"])
-    a0 = _accelerations(model)
-    within = resting & (share > tolerance)
-    scale = 1.0 + float(np.abs(kernel_state.rates["qdd"]).max(initial=0.0) + np.abs(qd).max(initial=0.0) ** 2)
-    sense = sense.copy()
-    moved = resting & ~within & (np.abs(a0) > _UNMOVED * scale)
-    sense[moved] = np.sign(a0[moved])
-    carrying, force = _within_bounds(model, G, a0, np.flatnonzero(within), sense)
-    return StickSlip(resting & (sense == 0.0), carrying, force, sense)
+    n = len(m.resistances)
+    for k in range(n):
+        sticking[k] = carrying[k] = False
+    if not resting.any():
+        return
+    which = np.empty(n, dtype=np.int64)
+    for k in range(n):
+        which[k] = m.resistances[k].row
+    G, share = own_innovations(m, which)
+    a0, within, largest, fastest = np.empty(n), np.zeros(n, dtype=np.bool_), 0.0, 0.0
+    for j in range(len(qd)):
+        largest, fastest = max(largest, abs(m.rates[j].qdd)), max(fastest, abs(qd[j]))
+    for k in range(n):
+        one = m.resistances[k]
+        a0[k] = row_acceleration(m.composites, m.rates, m.rows, m.terms, one.row) - m.rows[one.row].gamma
+        within[k] = resting[k] and share[k] > tolerance
+        if resting[k] and not within[k] and abs(a0[k]) > _UNMOVED * (1.0 + largest + fastest * fastest):
+            one.sense = np.sign(a0[k])
+    hold_within_bounds(m.resistances, G, a0, np.flatnonzero(within), carrying)
+    for k in range(n):
+        one = m.resistances[k]
+        sticking[k] = resting[k] and one.sense == 0.0
+        if sticking[k]:
+            m.rows[one.row].offset += m.rows[one.row].phi
 
 
-def _accelerations(model: TreeModel) -> Array:
-    """Return the acceleration of every resistance at the evaluated state."""
-    table = model.table
-    return np.array(
-        [
-            row_acceleration(model.composites, model.rates, table.rows, table.terms, i)
-            - table.rows["gamma"][i]
-            for i in model.resistances["row"].tolist()
-        ]
+@kernel
+def own_innovations(m: KernelState, which: AnyArray) -> tuple[Array, Array]:
+    """Return the innovations G (n, nv) of rows, free of those that hold, and their share of the whole, (n,).
+
+    The rows of the kernel state have been factorized at the state.
+    """
+    n, nv = len(which), len(m.rates)
+    G, share = np.zeros((n, nv)), np.zeros(n)
+    for k in range(n):
+        add_innovations(m.composites, m.rates, m.rows, m.terms, which[k], 1.0, G[k])
+        whole = _length(G[k])
+        # twice is enough
+        for _ in range(2):
+            for i in range(len(m.independent_rows)):
+                along = 0.0
+                for j in range(nv):
+                    along += G[k, j] * m.Q[i, j]
+                for j in range(nv):
+                    G[k, j] -= along * m.Q[i, j]
+        share[k] = _length(G[k]) / whole if whole > 0.0 else 0.0
+    return G, share
+
+
+@kernel
+def _length(a: Array) -> float:
+    total = 0.0
+    for j in range(len(a)):
+        total += a[j] * a[j]
+    return sqrt(total)
+
+
+@kernel
+def is_at_rest(qd: Array, qdd: Array) -> bool:
+    """Return whether nothing moves, and nothing starts to; rates (nv,) and accelerations (nv,) in SI units."""
+    fastest, largest = 0.0, 0.0
+    for j in range(len(qd)):
+        fastest, largest = max(fastest, abs(qd[j])), max(largest, abs(qdd[j]))
+    return fastest <= AT_REST and largest <= STILL
+
+
+class _Compiled(NamedTuple):
+    """The kernels as Python calls them, with the place of a kernel state in front."""
+
+    let_slide: Any
+    solve: Any
+    own_share: Any
+
+
+def _let_slide_at(place: int, qd: Array, acting: AnyArray, at_zero: int, resting: AnyArray) -> None:
+    let_slide(load_struct(place), qd, acting, at_zero, resting)
+
+
+def _solve_at(
+    place: int, qd: Array, resting: AnyArray, tolerance: float, sticking: AnyArray, carrying: AnyArray
+) -> None:
+    solve_stick_slip(load_struct(place), qd, resting, tolerance, sticking, carrying)
+
+
+def _own_share_at(place: int, row: int) -> float:
+    _, share = own_innovations(load_struct(place), np.array([row]))
+    return float(share[0])
+
+
+@lru_cache(maxsize=1)
+def compiled_stick_slip() -> _Compiled:
+    """Return the kernels, compiled or from the cache; they take the address of a kernel state."""
+    flags, place, whole = types.boolean[::1], types.intp, types.int64
+    return _Compiled(
+        compiled(_let_slide_at, types.void(place, VECTOR, flags, whole, flags)),
+        compiled(_solve_at, types.void(place, VECTOR, flags, types.float64, flags, flags)),
+        compiled(_own_share_at, types.float64(place, whole)),
     )
 
 
-def _within_bounds(
-    model: TreeModel, G: Array, a0: Array, within: AnyArray, sense: Array
-) -> tuple[AnyArray, Array]:
-    """Set the sense of those of the resistances ``within`` that break away; return which carry, and forces.
-
-    One that slides is weaker than it was at its static bound: the most loaded one goes first, and the
-    others are decided anew. Should its sense then be wrong, it sticks after all.
-    """
-    static, kinetic = model.resistances["static"], model.resistances["sliding"]
-    carrying, force = np.zeros(len(static), dtype=bool), np.zeros(len(static))
-    c = np.asarray(np.linalg.lstsq(G[within], a0[within], rcond=1e-10)[0], dtype=float)
-    sliding: dict[int, float] = {}
-    back: set[int] = set()
-    while within.size:
-        at = np.array([n for n in within.tolist() if n not in sliding], dtype=np.int64)
-        pushed = c + sum((G[n] * f for n, f in sliding.items()), np.zeros_like(c))
-        A = G[at].T * static[at]
-        u, free = bounded_least_squares(A, -pushed)
-        v_dot = A @ u + pushed
-        broken = at[~free & (np.abs(G[at] @ v_dot) > _BREAKS_AWAY * static[at] * _mobility(G, at, at[free]))]
-        if weaker := [n for n in broken.tolist() if kinetic[n] < static[n]]:
-            loads = dict(zip(at.tolist(), np.abs(np.linalg.lstsq(A, -pushed, rcond=1e-10)[0]), strict=True))
-            first = max(weaker, key=lambda n: float(loads[n]))
-            sliding[first] = float(kinetic[first] * u[at == first][0])
-            continue
-        own = _BREAKS_AWAY * static * _mobility(G, np.arange(len(G)), at[free])
-        wrong = [n for n, f in sliding.items() if n not in back and float(G[n] @ v_dot) * f > own[n] * abs(f)]
-        if wrong:
-            back.add(wrong[0])
-            del sliding[wrong[0]]
-            continue
-        sense[broken] = -np.sign(u[np.isin(at, broken)])
-        u, free = basic_solution(A, u, free)
-        carrying[at[free]] = True
-        stuck = ~free & ~np.isin(at, broken)
-        force[at[stuck]] = static[at[stuck]] * u[stuck]
-        break
-    for n, f in sliding.items():
-        sense[n] = -np.sign(f)
-    return carrying, force
+def rates_of(model: TreeModel, qd: Array) -> Array:
+    """Return the rate of every resistance (n,) at the configured state, rad/s and m/s."""
+    table = model.table
+    out: Array = _rates(model.composites, table.rows, table.terms, model.resistances, qd)
+    return out
 
 
-def _mobility(G: Array, rows: AnyArray, holding: AnyArray) -> Array:
-    """Return how much a unit of force along each of some rows accelerates it while others hold."""
-    taken = np.linalg.lstsq(G[holding].T, G[rows].T, rcond=1e-9)[0]
-    return np.asarray(((G[rows].T - G[holding].T @ taken) ** 2).sum(axis=0))
+@kernel
+def _rates(composites: Records, rows: Records, terms: Records, resistances: Records, qd: Array) -> Array:
+    out = np.empty(len(resistances))
+    for n in range(len(resistances)):
+        out[n] = row_rate(composites, rows, terms, resistances[n].row, qd)
+    return out

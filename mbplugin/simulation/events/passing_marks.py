@@ -9,10 +9,10 @@ import numpy as np
 
 from mbplugin.errors import BadNumber
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.spatial import Array
+from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.events.event import EventKind
 from mbplugin.simulation.events.search import function_zeros, polynomial_zeros
-from mbplugin.simulation.integrators.contract import Step
+from mbplugin.simulation.integrators.contract import Chunk, Step
 from mbplugin.simulation.options import Options, UserEvent
 
 Displace = Callable[[Array, Array], Array]
@@ -58,9 +58,50 @@ def joint_limits(mech: Mechanism, options: Options) -> tuple[Limit, ...]:
     return tuple(found)
 
 
-def passings(step: Step, limits: Sequence[Limit], options: Options, displace: Displace) -> list[Passing]:
+class Limits:
+    """The bounds that are watched, and which of them a step may reach.
+
+    Parameters
+    ----------
+    limits : sequence of Limit
+    """
+
+    def __init__(self, limits: Sequence[Limit]) -> None:
+        self._limits = tuple(limits)
+        self._coordinates = np.array([limit.coordinate for limit in limits], dtype=np.int64)
+        self._rates = np.array([limit.rate for limit in limits], dtype=np.int64)
+        self._bounds = np.array([limit.bound for limit in limits], dtype=float)
+
+    def in_reach(self, step: Step) -> list[Limit]:
+        """Return the bounds that a step may reach."""
+        near = self._near(step.q[None], step.polynomial[None])[0]
+        return [self._limits[n] for n in np.flatnonzero(near)]
+
+    def first_in_reach(self, q: Array, chunk: Chunk, kept: int) -> int:
+        """Return the first of the steps of a chunk that may reach a bound; their number where none may.
+
+        Parameters
+        ----------
+        q : (nq,) array
+            At the start of the chunk, rad and m.
+        """
+        if not self._limits or not kept:
+            return kept
+        near = self._near(np.vstack((q, chunk.q[: kept - 1])), chunk.dense[:kept]).any(axis=1)
+        return int(near.argmax()) if near.any() else kept
+
+    def _near(self, q: Array, dense: Array) -> AnyArray:
+        """Return (k, n) whether k steps, from q (k, nq) along dense (k, d, 2, nv), may reach n bounds."""
+        x = dense[:, :, 0, self._rates]
+        gap = x[:, 0] + q[:, self._coordinates] - self._bounds
+        return np.asarray(np.abs(gap) <= np.abs(x[:, 1:]).sum(axis=1))
+
+
+def passings(step: Step, limits: Limits, options: Options, displace: Displace) -> list[Passing]:
     """Return what a step passes, in the order of time."""
-    found = [p for limit in limits for p in _limit_passings(step, limit, options.limits == "stop")]
+    found = [
+        p for limit in limits.in_reach(step) for p in _limit_passings(step, limit, options.limits == "stop")
+    ]
     for event in options.events:
         found += _user_passings(step, event, displace)
     return sorted(found, key=lambda p: p.fraction)

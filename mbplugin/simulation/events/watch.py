@@ -1,24 +1,32 @@
-"""Marks that the compiled loops look out for: a step that may hold one is handed out to be searched."""
+"""What the compiled loops watch: a step in which an event function may change sign is searched for the instant."""
 
 from __future__ import annotations
 
-import numpy as np
+from functools import lru_cache
+from typing import Any
 
-from mbplugin.dynamics.compiler.jit import Records, kernel
+import numba
+import numpy as np
+from numba import types
+
+from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
 from mbplugin.dynamics.kernels.solve import row_acceleration, row_rate
-from mbplugin.model.spatial import Array
-from mbplugin.simulation.steppers.kernel_state import KernelState
+from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.simulation.active_set.stick_slip import AT_REST
+from mbplugin.simulation.steppers.kernel_state import VECTOR, KernelState, load_struct
 
 #: What is watched: a coordinate passing a level, the rate of a row passing zero, a held row's multiplier
 #: passing a size, and the rate of a row that sticks without a multiplier of its own.
 COORDINATE, ROW_RATE, MULTIPLIER, DRIFT = 0, 1, 2, 3
 
+#: What holds is watched up to this share of its static part: there it no longer holds for certain.
+_SLIPS = 1.0 + 1e-8
 #: A rate against its sense beyond this is no rounding, rad/s and m/s.
 WRONG = 1e-9
 
 #: An event function. ``index`` is a coordinate, a row, or a place among the independent rows; ``rate`` the rate of a
-#: coordinate. ``sense`` is the sign that the rate of a row has while nothing changes. ``value`` and
-#: ``slope`` are those at the last step.
+#: coordinate. ``sense`` is the sign that the rate of a row has while nothing changes, or that of the
+#: rate with which a coordinate passes its level. ``value`` and ``slope`` are those at the last step.
 EVENT_FUNCTION = np.dtype(
     [
         ("kind", np.int64),
@@ -31,6 +39,55 @@ EVENT_FUNCTION = np.dtype(
     ],
     align=True,
 )
+
+
+@kernel
+def watch_resistances(
+    m: KernelState,
+    q: Array,
+    qd: Array,
+    sticking: AnyArray,
+    carrying: AnyArray,
+    drift: float,
+    event_functions: Records,
+) -> int:
+    """Fill event functions at an evaluated state; return their number.
+
+    The rates that slide are watched, the forces that hold, and rates that should stay zero.
+
+    Parameters
+    ----------
+    q, qd : (nq,), (nv,) array
+        rad and m, rad/s and m/s.
+    sticking, carrying : (n,) array of bool
+        Which resistances stick, and which of these have a multiplier.
+    drift : float
+        Rates of rows that stick without a multiplier, in units of rest, that no rounding explains.
+    event_functions : (n,) record array
+    """
+    count, fastest = 0, 0.0
+    for j in range(len(qd)):
+        fastest = max(fastest, abs(qd[j]))
+    for n in range(len(m.resistances)):
+        one, function = m.resistances[n], event_functions[count]
+        function.index, function.rate, function.level, function.sense = one.row, 0, 0.0, 0.0
+        if carrying[n]:
+            function.kind, function.level = MULTIPLIER, _SLIPS * one.static
+            for i in range(len(m.independent_rows)):
+                if m.independent_rows[i] == one.row:
+                    function.index = i
+        elif sticking[n]:
+            function.kind, function.level = DRIFT, drift * AT_REST * (1.0 + fastest)
+        elif one.sense != 0.0:
+            function.kind, function.rate, function.sense = ROW_RATE, m.rows[one.row].rate, one.sense
+        else:
+            continue
+        function.value, function.slope = read_event_function(m, function, q, qd)
+        if function.kind == ROW_RATE and function.value * function.sense < AT_REST:
+            # it has just started to slide: its sense is that of its acceleration
+            function.value = 0.0
+        count += 1
+    return count
 
 
 @kernel
@@ -71,16 +128,41 @@ def overloaded(m: KernelState, event_functions: Records) -> bool:
 @kernel
 def read_event_function(m: KernelState, event_function: Records, q: Array, qd: Array) -> tuple[float, float]:
     """Return the value of an event function at q (nq,) and qd (nv,), and its rate (zero where it is not known)."""
+    slope = 0.0
     if event_function.kind == COORDINATE:
-        return q[event_function.index] - event_function.level, qd[event_function.rate]
+        slope = qd[event_function.rate]
+    elif event_function.kind == ROW_RATE:
+        slope = row_acceleration(m.composites, m.rates, m.rows, m.terms, event_function.index)
+        slope -= m.rows[event_function.index].gamma
+    return event_value(m, event_function, q, qd), slope
+
+
+@kernel
+def event_value(m: KernelState, event_function: Records, q: Array, qd: Array) -> float:
+    """Return the value of an event function at an evaluated state q (nq,), qd (nv,)."""
+    if event_function.kind == COORDINATE:
+        return float(q[event_function.index] - event_function.level)
     if event_function.kind == MULTIPLIER:
-        return event_function.level - abs(m.multipliers[event_function.index]), 0.0
-    if event_function.kind == DRIFT:
-        return event_function.level - abs(
-            row_rate(m.composites, m.rows, m.terms, event_function.index, qd)
-        ), 0.0
-    slope = (
-        row_acceleration(m.composites, m.rates, m.rows, m.terms, event_function.index)
-        - m.rows[event_function.index].gamma
-    )
-    return row_rate(m.composites, m.rows, m.terms, event_function.index, qd), slope
+        return float(event_function.level - abs(m.multipliers[event_function.index]))
+    rate = row_rate(m.composites, m.rows, m.terms, event_function.index, qd)
+    return event_function.level - abs(rate) if event_function.kind == DRIFT else rate
+
+
+def _watch_at(
+    place: int,
+    q: Array,
+    qd: Array,
+    sticking: AnyArray,
+    carrying: AnyArray,
+    drift: float,
+    event_functions: Records,
+) -> int:
+    return int(watch_resistances(load_struct(place), q, qd, sticking, carrying, drift, event_functions))
+
+
+@lru_cache(maxsize=1)
+def compiled_watch() -> Any:
+    """Return :func:`watch_resistances`, compiled or from the cache; it takes the address of a kernel state."""
+    flags, functions = types.boolean[::1], numba.from_dtype(EVENT_FUNCTION)[::1]
+    numbers = (VECTOR, VECTOR, flags, flags, types.float64, functions)
+    return compiled(_watch_at, types.int64(types.intp, *numbers))

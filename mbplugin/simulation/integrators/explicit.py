@@ -9,7 +9,7 @@ from mbplugin.simulation.integrators.contract import Chunk, Control, Integrator,
 from mbplugin.simulation.integrators.explicit_loop import explicit_loop
 from mbplugin.simulation.integrators.explicit_python import ExplicitStep
 from mbplugin.simulation.integrators.tableau import Tableau
-from mbplugin.simulation.steppers.evaluate import compiled_evaluate
+from mbplugin.simulation.steppers.evaluate import evaluate_address, place_of
 
 if TYPE_CHECKING:
     from mbplugin.simulation.steppers.compiled import State
@@ -45,8 +45,8 @@ class ExplicitIntegrator(Integrator):
         :meth:`mbplugin.simulation.integrators.contract.Integrator.advance`.
         """
         status, kept, state.t, state.h = explicit_loop()(
-            compiled_evaluate(),
-            kernel_state,
+            evaluate_address(),
+            place_of(kernel_state),
             self.tableau.table,
             event_functions,
             state.t,

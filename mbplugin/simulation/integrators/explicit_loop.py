@@ -11,25 +11,23 @@ import numpy as np
 from numba import types
 
 from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
+from mbplugin.dynamics.compiler.pointers import address_of, function_at
 from mbplugin.dynamics.kernels.group import displace, increment_rate
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.events.watch import EVENT_FUNCTION, overloaded, sign_changes
 from mbplugin.simulation.integrators.hermite import cubic
-from mbplugin.simulation.integrators.stage import keep, put, settle, stage
+from mbplugin.simulation.integrators.stage import keep, put, settle, stage, take_accelerations
 from mbplugin.simulation.integrators.tableau import TABLE
-from mbplugin.simulation.steppers.evaluate import EVALUATE, Evaluate
+from mbplugin.simulation.steppers.evaluate import evaluate_from
 from mbplugin.simulation.steppers.kernel_state import (
     DONE,
-    KERNEL_STATE,
     LOOK,
     MATRIX,
     RESELECT,
     TOO_SMALL,
     VECTOR,
     WEAK,
-    KernelState,
     load_struct,
-    struct_pointer,
 )
 
 #: The next step is this part of the one that would just be accepted, and at most and at least this many
@@ -41,8 +39,8 @@ SHORTEST, REMAINDER = 1e-14, 1e-9
 
 
 def advance_explicit(
-    evaluate: Evaluate,
-    m: KernelState,
+    address: int,
+    place: int,
     table: Records,
     event_functions: Records,
     t: float,
@@ -85,10 +83,12 @@ def advance_explicit(
     counts : (2,) array
         Evaluations and rejected steps.
     """
-    place = struct_pointer(m)
+    evaluate = evaluate_from(address)
     m, nv, kept, taken, status, begun = load_struct(place), len(qd), 0, 0, DONE, t
     method = table[0]
     adaptive, hermite, n = method.adaptive, method.powers == 0, method.n
+    # the last stage is the end of the step, unless that has to be projected
+    evaluated_end = n == method.s + 1
     kx, kv, kw = np.empty((n, nv)), np.empty((n, nv)), np.empty((n, 3))
     x, v, at, slope = np.empty(nv), np.empty(nv), np.empty(len(q)), np.empty(nv)
     put(m.power, kw[0])
@@ -97,7 +97,7 @@ def advance_explicit(
         put(qdd, kv[0])
         # count fixed steps, so that ten thousand of them end where they should
         now = t if adaptive else begun + taken * h
-        grown, independent = MOST, m.row_independence[0] >= dependent
+        grown, independent, regular = MOST, m.row_independence[0] >= dependent, True
         while True:
             if adaptive:
                 h = min(h, largest)
@@ -114,7 +114,9 @@ def advance_explicit(
                 if s == n:
                     displace(m.composites, q, x, at)
                     break
-                stage(evaluate, place, now + method.c[s] * step, now, q, x, v, at, slope, s, kx, kv, kw)
+                regular = stage(
+                    evaluate, place, now + method.c[s] * step, now, q, x, v, at, slope, s, kx, kv, kw
+                )
                 beyond = beyond or (s < method.s and overloaded(m, event_functions))
             counts[0] += min(method.s, n - 1)
             if not adaptive:
@@ -138,10 +140,9 @@ def advance_explicit(
                 # the sample that is kept next is where the states of the further stages have room
                 further = (out_qd[kept], out_qdd[kept])
                 for s in range(method.s + 1, n):
-                    _combine(step, s, method.A[s], kx, kv, qd, *further)
-                    stage(
-                        evaluate, place, now + method.c[s] * step, now, q, *further, at, slope, s, kx, kv, kw
-                    )
+                    _combine(step, s, method.A[s], kx, kv, qd, further[0], further[1])
+                    then = now + method.c[s] * step
+                    stage(evaluate, place, then, now, q, further[0], further[1], at, slope, s, kx, kv, kw)
                 counts[0] += n - method.s - 1
                 _polynomial(step, method, kx, kv, qd, dense[kept])
                 displace(m.composites, q, x, at)
@@ -149,9 +150,12 @@ def advance_explicit(
         put(v, qd)
         taken += 1
         t = end if last else now + step
-        status = settle(evaluate, place, t, now, projected, q, qd, qdd)
+        if evaluated_end and not (projected and len(m.independent_rows)):
+            status = take_accelerations(place, regular, qd, qdd)
+        else:
+            status = settle(evaluate, place, t, now, projected, q, qd, qdd)
+            counts[0] += 1
         put(m.power, kw[0])
-        counts[0] += 1
         if adaptive:
             # a step cut short by the end says nothing about the next one
             h = max(h, step * grown) if last else step * grown
@@ -170,20 +174,30 @@ def advance_explicit(
     return status, kept, t, h
 
 
+#: The table of a method, and how the loop is called.
+METHOD: Any = types.Array(numba.from_dtype(TABLE), 1, "C", readonly=True)
+_tuple: Any = types.Tuple  # the stubs leave it untyped
+_SIGNATURE = _tuple((types.int64, types.int64, types.float64, types.float64))(
+    *(types.intp, types.intp, METHOD, numba.from_dtype(EVENT_FUNCTION)[::1]),
+    *([types.float64] * 8),
+    types.boolean,
+    *([VECTOR] * 5 + [MATRIX] * 4),
+    *(types.Array(types.float64, 4, "C"), VECTOR),
+)
+#: In a loop around this one: this one at its address.
+advance_from = function_at(types.FunctionType(_SIGNATURE))
+
+
 @lru_cache(maxsize=1)
 def explicit_loop() -> Any:
-    """Return the compiled loop; it is called with ``evaluate`` in front."""
-    dense = types.Array(types.float64, 4, "C")
-    numbers = [types.float64] * 8
-    state = [VECTOR] * 4 + [VECTOR, MATRIX, MATRIX, MATRIX, MATRIX, dense]
-    result: Any = types.Tuple  # the stubs leave it untyped
-    result = result((types.int64, types.int64, types.float64, types.float64))
-    event_functions = numba.from_dtype(EVENT_FUNCTION)[::1]
-    table = types.Array(numba.from_dtype(TABLE), 1, "C", readonly=True)
-    return compiled(
-        advance_explicit,
-        result(EVALUATE, KERNEL_STATE, table, event_functions, *numbers, types.boolean, *state, VECTOR),
-    )
+    """Return the compiled loop; it is called with the addresses of ``evaluate`` and the kernel state in front."""
+    return compiled(advance_explicit, _SIGNATURE)
+
+
+@lru_cache(maxsize=1)
+def advance_address() -> int:
+    """Return where the compiled loop is, for a loop around it."""
+    return address_of(explicit_loop(), _SIGNATURE)
 
 
 @kernel

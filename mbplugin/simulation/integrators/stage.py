@@ -50,14 +50,22 @@ def settle(
     evaluate: Evaluate, place: int, t: float, begun: float, projected: bool, q: Array, qd: Array, qdd: Array
 ) -> int:
     """End a step at q (nq,) and qd (nv,): project in place, and fill the accelerations qdd (nv,)."""
-    m = load_struct(place)
-    if projected and len(m.independent_rows):
+    regular = True
+    if projected and len(load_struct(place).independent_rows):
         if not project(evaluate, place, t, begun, q, qd):
             return MASSLESS
         evaluate(place, ACCELERATE, t, begun, q, qd)
-    elif not evaluate(place, FORWARD_DYNAMICS, t, begun, q, qd):
+    else:
+        regular = evaluate(place, FORWARD_DYNAMICS, t, begun, q, qd)
+    return take_accelerations(place, regular, qd, qdd)
+
+
+@kernel
+def take_accelerations(place: int, regular: bool, qd: Array, qdd: Array) -> int:
+    """End a step whose accelerations are those of the kernel state; ``regular``: every rate moves mass."""
+    m, total = load_struct(place), 0.0
+    if not regular:
         return MASSLESS
-    total = 0.0
     for j in range(len(qd)):
         qdd[j] = m.rates[j].qdd
         total += qdd[j] + qd[j]

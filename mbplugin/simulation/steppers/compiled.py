@@ -8,7 +8,8 @@ from typing import Protocol
 import numpy as np
 
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.integrators.contract import Chunk, Control, make_chunk
+from mbplugin.simulation.events.locate import locate_first_change
+from mbplugin.simulation.integrators.contract import Chunk, Control, Step, make_chunk
 from mbplugin.simulation.integrators.registry import find_integrator
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.projection import project_state
@@ -51,6 +52,15 @@ class Stepper(Protocol):
     def fill(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
         """Fill accelerations and multipliers of the kernel state, whatever formulation moves the mechanism."""
 
+    def first_change(
+        self, kernel_state: KernelState, event_functions: AnyArray, step: Step
+    ) -> tuple[float, int] | None:
+        """Return the fraction of a step at which the first event function changes sign, and which, if any does.
+
+        The kernel state is somewhere inside the step afterwards.
+        """
+        ...
+
     def advance(
         self,
         kernel_state: KernelState,
@@ -75,6 +85,8 @@ class CompiledStepper:
         self._integrator = find_integrator(options.integrator)
         self._dense = dense
         self.counts: Array = np.zeros(2)
+        #: Room for steps, by their number: what is kept of a chunk is copied.
+        self._chunks: dict[int, Chunk] = {}
 
     def settle(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
         """Project a state and fill its accelerations, those of a step that has begun at a time, s."""
@@ -91,6 +103,12 @@ class CompiledStepper:
         """Fill accelerations and multipliers of the kernel state."""
         evaluate_at(kernel_state, FORWARD_DYNAMICS, state.t, state.q, state.qd, begun)
 
+    def first_change(
+        self, kernel_state: KernelState, event_functions: AnyArray, step: Step
+    ) -> tuple[float, int] | None:
+        """Return the fraction of a step at which the first event function changes sign, and which, if any does."""
+        return locate_first_change(kernel_state, event_functions, step)
+
     def advance(
         self,
         kernel_state: KernelState,
@@ -104,7 +122,10 @@ class CompiledStepper:
         arrays as for :meth:`mbplugin.simulation.steppers.compiled.Stepper.advance`.
         """
         size = steps or _steps_per_call(kernel_state, self._integrator.evaluations)
-        chunk = make_chunk(size, len(state.q), len(state.qd), self._integrator.degree, self._dense)
+        chunk = self._chunks.get(size)
+        if chunk is None:
+            chunk = make_chunk(size, len(state.q), len(state.qd), self._integrator.degree, self._dense)
+            self._chunks[size] = chunk
         control = control_of(self._options, end, reselect_below)
         status, kept = self._integrator.advance(
             kernel_state, event_functions, state, control, chunk, self.counts

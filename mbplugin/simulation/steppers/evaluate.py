@@ -14,6 +14,7 @@ import numpy as np
 from numba import types
 
 from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
+from mbplugin.dynamics.compiler.pointers import address_of, function_at
 from mbplugin.dynamics.kernels.articulated import factor, inward, outward
 from mbplugin.dynamics.kernels.forces import gather
 from mbplugin.dynamics.kernels.motion import move
@@ -118,6 +119,11 @@ def prescribe(motion_segments: Records, drive: Array, t: float, begun: float) ->
 SIGNATURE = types.boolean(types.intp, types.int64, types.float64, types.float64, VECTOR, VECTOR)
 #: ``evaluate`` as the compiler knows it: a pointer.
 EVALUATE = types.FunctionType(SIGNATURE)
+#: In a loop: ``evaluate`` at its address.
+evaluate_from = function_at(EVALUATE)
+#: Kernel states that are stored for loops, by their identity; so many at most.
+_stored: dict[int, tuple[KernelState, AnyArray, int]] = {}
+_MOST_STORED = 16
 
 
 @lru_cache(maxsize=1)
@@ -126,11 +132,27 @@ def compiled_evaluate() -> Evaluate:
     return compiled(evaluate, SIGNATURE)
 
 
+@lru_cache(maxsize=1)
+def evaluate_address() -> int:
+    """Return where the compiled ``evaluate`` is, for loops."""
+    return address_of(compiled_evaluate(), SIGNATURE)
+
+
+def place_of(m: KernelState) -> int:
+    """Return the address at which loops read a kernel state; the caller keeps the kernel state."""
+    found = _stored.get(id(m))
+    if found is None:
+        if len(_stored) >= _MOST_STORED:
+            _stored.clear()
+        words = np.empty(WORDS, dtype=np.int64)
+        _compiled_store()(m, words)
+        found = _stored[id(m)] = (m, words, words.ctypes.data)
+    return found[2]
+
+
 def evaluate_at(m: KernelState, what: int, t: float, q: Array, qd: Array, begun: float | None = None) -> bool:
     """Let ``evaluate`` do something at a state q (nq,), qd (nv,), from Python."""
-    place = np.empty(WORDS, dtype=np.int64)
-    _compiled_store()(m, place)
-    return bool(compiled_evaluate()(place.ctypes.data, what, t, t if begun is None else begun, q, qd))
+    return bool(compiled_evaluate()(place_of(m), what, t, t if begun is None else begun, q, qd))
 
 
 def _store(m: KernelState, words: AnyArray) -> None:

@@ -28,6 +28,8 @@ MOTION_SEGMENT = np.dtype([("drive", np.int64), ("start", np.float64), ("c", np.
 
 #: Why a loop came back.
 DONE, LOOK, MASSLESS, RESELECT, TOO_SMALL, NOT_FINITE, WEAK = range(7)
+#: The independence of rows that have not been decomposed yet.
+UNKNOWN_INDEPENDENCE = (1.0, 0.0, 0.0)
 
 
 class KernelState(NamedTuple):
@@ -93,7 +95,7 @@ def kernel_state_of(model: TreeModel, motion_segments: AnyArray, independent_row
         np.zeros(r),
         np.zeros(r),
         model.power,
-        np.array([1.0, 0.0, 0.0]),
+        np.array(UNKNOWN_INDEPENDENCE),
     )
 
 

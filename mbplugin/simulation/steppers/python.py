@@ -5,15 +5,16 @@ Same contract as the compiled loops, same trajectory; some hundred times slower.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from mbplugin.dynamics.kernels.group import displace, increment_rate
 from mbplugin.errors import BadUsage
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.events.watch import EVENT_FUNCTION, overloaded, sign_changes
-from mbplugin.simulation.integrators.contract import Chunk, Derivative, make_chunk
+from mbplugin.simulation.events.locate_python import first_change_in_python
+from mbplugin.simulation.events.watch import EVENT_FUNCTION, event_value, overloaded, sign_changes
+from mbplugin.simulation.integrators.contract import Chunk, Derivative, Step, make_chunk
 from mbplugin.simulation.integrators.registry import find_integrator, integrator_names
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import Problem
@@ -97,6 +98,21 @@ class PythonStepper:
         """Fill accelerations and multipliers of the kernel state, by the projected formulation."""
         begun = state.t if begun is None else begun
         self._accelerations.fill(kernel_state, state.t, begun, state.q, state.qd)
+
+    def first_change(
+        self, kernel_state: KernelState, event_functions: AnyArray, step: Step
+    ) -> tuple[float, int] | None:
+        """Return the fraction of a step at which the first event function changes sign, and which, if any does."""
+
+        def values(fraction: float, which: Sequence[int]) -> Array:
+            x, qd = step.at(fraction)
+            q = np.empty_like(step.q)
+            displace(kernel_state.composites, step.q, x, q)
+            t = step.start + fraction * step.length
+            self.fill(kernel_state, State(t, q, qd, np.empty_like(qd)), step.start)
+            return np.array([event_value(kernel_state, event_functions[n], q, qd) for n in which])
+
+        return first_change_in_python(event_functions, values)
 
     def advance(
         self,

@@ -11,19 +11,13 @@ from numba import types
 from mbplugin.dynamics.compiler.jit import compiled
 from mbplugin.dynamics.kernels.inverse import energies
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.steppers.evaluate import EVALUATE, KINEMATICS, Evaluate, compiled_evaluate
-from mbplugin.simulation.steppers.kernel_state import (
-    KERNEL_STATE,
-    MATRIX,
-    VECTOR,
-    KernelState,
-    struct_pointer,
-)
+from mbplugin.simulation.steppers.evaluate import KINEMATICS, evaluate_address, evaluate_from, place_of
+from mbplugin.simulation.steppers.kernel_state import MATRIX, VECTOR, KernelState, load_struct
 
 
 def _measure(
-    evaluate: Evaluate,
-    m: KernelState,
+    address: int,
+    place: int,
     time: Array,
     q: Array,
     qd: Array,
@@ -31,7 +25,8 @@ def _measure(
     potential: Array,
     largest: Array,
 ) -> None:
-    place = struct_pointer(m)
+    evaluate = evaluate_from(address)
+    m = load_struct(place)
     for n in range(len(time)):
         evaluate(place, KINEMATICS, time[n], time[n], q[n], qd[n])
         kinetic[n], potential[n] = energies(m.composites, m.rates, m.springs, q[n], qd[n])
@@ -43,7 +38,7 @@ def _measure(
 @lru_cache(maxsize=1)
 def _measurer() -> Any:
     matrices = (VECTOR, MATRIX, MATRIX, VECTOR, VECTOR, VECTOR)
-    return compiled(_measure, types.none(EVALUATE, KERNEL_STATE, *matrices))
+    return compiled(_measure, types.none(types.intp, types.intp, *matrices))
 
 
 def measure(m: KernelState, rows: int, time: Array, q: Array, qd: Array) -> tuple[Array, Array, Array]:
@@ -52,5 +47,5 @@ def measure(m: KernelState, rows: int, time: Array, q: Array, qd: Array) -> tupl
     Over samples ``time`` (T,), ``q`` (T, nq) and ``qd`` (T, nv).
     """
     kinetic, potential, largest = np.zeros(len(time)), np.zeros(len(time)), np.zeros(rows)
-    _measurer()(compiled_evaluate(), m, time, q, qd, kinetic, potential, largest)
+    _measurer()(evaluate_address(), place_of(m), time, q, qd, kinetic, potential, largest)
     return kinetic, potential, largest

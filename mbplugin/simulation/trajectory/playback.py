@@ -65,8 +65,11 @@ class Phases:
         active, model = self.activation, self.activation.model
         if self._phases:
             last = self._phases[-1]
-            same = last.kernel_state is active.kernel_state and np.array_equal(
-                last.resistances, model.resistances
+            same = (
+                last.kernel_state is active.kernel_state
+                and last.locked == active.locked
+                and np.array_equal(last.resistances, model.resistances)
+                and np.array_equal(last.rows["offset"], model.table.rows["offset"])
             )
             if same:
                 return

@@ -51,7 +51,7 @@ class Record:
     def add_chunk(self, chunk: Chunk, kept: int, segment: int) -> None:
         """Keep the first samples of a chunk."""
         values = (chunk.time, chunk.q, chunk.qd, chunk.qdd, chunk.work)
-        self.blocks.append(tuple(v[:kept] for v in values))
+        self.blocks.append(tuple(v[:kept].copy() for v in values))
         self.segments.append((segment, kept))
         self.count += kept
 
@@ -94,6 +94,17 @@ def _state(block: tuple[Array, ...], k: int) -> State:
 def make_step(start: State, end: State, dense: Array) -> Step:
     """Return the step between two states, with its ``dense`` (d, 2, nv) output."""
     return Step(start.t, end.t - start.t, start.q, start.qd, dense.copy(), np.array([start.work, end.work]))
+
+
+def make_steps(start: State, chunk: Chunk, count: int) -> list[Step]:
+    """Return the first steps of a chunk that begins at a state."""
+    time = np.append(start.t, chunk.time[:count])
+    q, qd, work = (
+        np.vstack((first, rest[:count]))
+        for first, rest in ((start.q, chunk.q), (start.qd, chunk.qd), (start.work, chunk.work))
+    )
+    dense, starts, lengths = chunk.dense[:count].copy(), time.tolist(), np.diff(time).tolist()
+    return [Step(starts[k], lengths[k], q[k], qd[k], dense[k], work[k : k + 2]) for k in range(count)]
 
 
 def sample(chunk: Chunk, k: int) -> State:

@@ -15,9 +15,19 @@ from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import AnyArray, Array, Pose
-from mbplugin.simulation.steppers.evaluate import FORWARD_DYNAMICS, KINEMATICS, compiled_evaluate, evaluate_at
+from mbplugin.simulation.events.watch import EVENT_FUNCTION
+from mbplugin.simulation.integrators.explicit_loop import advance_address
+from mbplugin.simulation.integrators.methods.dopri5 import INTEGRATOR
+from mbplugin.simulation.steppers.evaluate import (
+    FORWARD_DYNAMICS,
+    KINEMATICS,
+    evaluate_address,
+    evaluate_at,
+    place_of,
+)
 from mbplugin.simulation.steppers.kernel_state import MOTION_SEGMENT, KernelState, kernel_state_of
-from mbplugin.stopping.compiled.loop import BROKEN, LIMIT, MOVING, STEPS, STOPPED, STOPPING, compiled_loop
+from mbplugin.stopping.compiled.joints import STOPPING
+from mbplugin.stopping.compiled.loop import BROKEN, LIMIT, MOVING, STEPS, STOPPED, compiled_loop
 from mbplugin.stopping.outcome.outcome import StopOutcome
 from mbplugin.stopping.outcome.tool_path import path_length
 from mbplugin.stopping.scenario.ramps import Ramps
@@ -82,7 +92,8 @@ class CompiledStop:
         self._kernel_state = _with_workspace(
             kernel_state_of(self.model, np.zeros(0, MOTION_SEGMENT), np.zeros(n, np.int64)), n, nv
         )
-        self._workspace = np.zeros(max(n, 1), dtype=np.int64)
+        self._method = INTEGRATOR.tableau.table
+        self._rows, self._event_functions = np.zeros(n, dtype=np.int64), np.zeros(3 * n, dtype=EVENT_FUNCTION)
         self._rest = np.zeros(nv)
         self._rates = self._s["rate"][self._own]
         self._order = np.argsort(self._rates)
@@ -163,18 +174,10 @@ class CompiledStop:
 
     def _run(self, q: Array, qd: Array, duration: float) -> tuple[int, float, int]:
         """Move q and qd in place to rest; return how it ends, when (s), and the number of evaluations."""
-        workspace, s = self._workspace, self._s
         status, time, count = compiled_loop()(
-            compiled_evaluate(),
-            self._kernel_state,
-            workspace,
-            s,
-            q,
-            qd,
-            duration,
-            self.rtol,
-            self.atol,
-            self._pieces,
+            *(evaluate_address(), advance_address(), place_of(self._kernel_state)),
+            *(self._method, self._rows, self._event_functions, self._s, q, qd),
+            *(duration, self.rtol, self.atol, self.scenario.tolerance, self._pieces),
         )
         return int(status), float(time), int(count)
 

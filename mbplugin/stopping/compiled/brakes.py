@@ -1,0 +1,118 @@
+"""Which brakes hold in a stop, and what is watched: decided by the kernels of the runner."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import NamedTuple
+
+import numpy as np
+
+from mbplugin.dynamics.compiler.jit import Records, kernel
+from mbplugin.model.spatial import AnyArray
+from mbplugin.simulation.active_set.stick_slip import let_slide, solve_stick_slip
+from mbplugin.simulation.events.watch import COORDINATE, read_event_function, watch_resistances
+from mbplugin.simulation.steppers.evaluate import FORWARD_DYNAMICS, Evaluate
+from mbplugin.simulation.steppers.kernel_state import KernelState, load_struct, struct_pointer
+from mbplugin.stopping.compiled.pieces import Motion
+
+#: Rates of rows that stick without a multiplier, in units of rest, that no rounding explains.
+_DRIFT = 1e4
+
+
+class Friction(NamedTuple):
+    """Which resistances act, rest, stick, and have a multiplier: arrays of bool (n,)."""
+
+    acting: AnyArray
+    resting: AnyArray
+    sticking: AnyArray
+    carrying: AnyArray
+
+
+@kernel
+def room_for_friction(n: int) -> Friction:
+    """Return arrays for n resistances."""
+    return Friction(
+        np.zeros(n, dtype=np.bool_),
+        np.zeros(n, dtype=np.bool_),
+        np.zeros(n, dtype=np.bool_),
+        np.zeros(n, dtype=np.bool_),
+    )
+
+
+@kernel
+def solve_brakes(
+    evaluate: Evaluate,
+    whole: KernelState,
+    rows: AnyArray,
+    s: Records,
+    t: float,
+    now: Motion,
+    friction: Friction,
+    tolerance: float,
+    at_zero: int,
+) -> KernelState:
+    """Decide which brakes hold, and fill the accelerations; return the kernel state with the rows that hold."""
+    r, n = 0, len(s)
+    for k in range(n):
+        friction.acting[k], friction.resting[k] = not s[k].controlled, friction.carrying[k]
+        if s[k].controlled:
+            rows[r] = whole.resistances[k].row
+            r += 1
+    m = _holding(whole, rows, r)
+    # rows of rates need no kinematics
+    let_slide(m, now.qd, friction.acting, at_zero, friction.resting)
+    evaluate(struct_pointer(m), FORWARD_DYNAMICS, t, t, now.q, now.qd)
+    solve_stick_slip(m, now.qd, friction.resting, tolerance, friction.sticking, friction.carrying)
+    for k in range(n):
+        if friction.carrying[k]:
+            rows[r] = whole.resistances[k].row
+            r += 1
+            now.qd[s[k].rate] = 0.0
+    m = _holding(whole, rows, r)
+    evaluate(struct_pointer(m), FORWARD_DYNAMICS, t, t, now.q, now.qd)
+    for j in range(len(now.qd)):
+        now.qdd[j] = m.rates[j].qdd
+    return m
+
+
+@kernel
+def _holding(m: KernelState, rows: AnyArray, r: int) -> KernelState:
+    """Return a kernel state in which the first r of some rows hold."""
+    part = KernelState(
+        m.composites,
+        m.rates,
+        m.joint_frames,
+        m.rows,
+        m.terms,
+        m.loads,
+        m.springs,
+        m.resistances,
+        m.motion_segments,
+        m.drive,
+        rows[:r],
+        m.Q[:r],
+        m.R,
+        m.multipliers[:r],
+        m.gap[:r],
+        m.power,
+        m.row_independence,
+    )
+    # of the same type as every other
+    return load_struct(struct_pointer(part))
+
+
+@kernel
+def watch(m: KernelState, s: Records, now: Motion, friction: Friction, event_functions: Records) -> int:
+    """Fill the event functions of brakes and of limits; return their number."""
+    q, qd = now.q, now.qd
+    count = watch_resistances(m, q, qd, friction.sticking, friction.carrying, _DRIFT, event_functions)
+    for n in range(len(s)):
+        for upper in range(2):
+            level = s[n].upper if upper else s[n].lower
+            if isfinite(level):
+                function = event_functions[count]
+                function.kind, function.index, function.rate = COORDINATE, s[n].rate, s[n].rate
+                function.level, function.sense = level, 2.0 * upper - 1.0
+                function.value, function.slope = read_event_function(m, function, q, qd)
+                count += 1
+    return count

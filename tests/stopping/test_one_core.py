@@ -1,0 +1,53 @@
+"""The loop of many stops and the runner decide alike: which brakes hold, and how a stop ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mbplugin.model.mechanism import Freedom
+from mbplugin.model.scene import Brake
+from mbplugin.stopping.compiled.batch import CompiledStop
+from mbplugin.stopping.run import make_scenario
+from mbplugin.stopping.stop import run_stop
+from rod_arms import arm
+
+
+def test_a_limit_within_the_reaction_time_ends_the_stop_there() -> None:
+    """By hand: 0.3 rad at 2 rad/s are 0.15 s, and the brake would grip at 0.5 s."""
+    mech = arm((1.0,), gravity=0.0, limits=Freedom(lower=-1.0, upper=0.3))
+    scenario = make_scenario(mech, np.zeros(1), np.array([2.0]), brakes=[Brake("j0", 5.0, delay=0.5)])
+    quick, motion = CompiledStop(scenario).stop(scenario.q, scenario.qd), run_stop(scenario)
+    assert quick.outcome == motion.outcome == "limit_hit"
+    assert quick.time == pytest.approx(0.15, rel=1e-12) and quick.travels == pytest.approx([0.3], rel=1e-12)
+    assert motion.time[-1] == pytest.approx(0.15, rel=1e-9)
+
+
+def test_a_joint_beyond_its_limit_may_come_back() -> None:
+    """Only the way out counts: a joint that starts outside and moves inwards stops by its brake, ω²I/2T."""
+    mech = arm((1.0,), gravity=0.0, limits=Freedom(lower=-1.0, upper=0.3))
+    scenario = make_scenario(mech, np.array([0.5]), np.array([-1.0]), brakes=[Brake("j0", 1.0)])
+    quick = CompiledStop(scenario).stop(scenario.q, scenario.qd)
+    assert quick.outcome == "stopped" and quick.travels == pytest.approx([-1.0 / 6.0], rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_brakes_that_are_about_as_strong_as_the_load_hold_or_slip_alike(seed: int) -> None:
+    """From rest: all brakes are decided together, whichever of them is too weak."""
+    rng = np.random.default_rng(seed)
+    n = 3 + seed % 3
+    mech = arm(tuple(rng.uniform(0.3, 0.8, n)))
+    q = rng.uniform(-1.0, 1.0, n)
+    strong = make_scenario(mech, q, np.zeros(n), brakes=[Brake(f"j{k}", 99.0) for k in range(n)])
+    loads = np.abs(CompiledStop(strong).holding(q))
+    brakes = [
+        Brake(f"j{k}", 0.9 * static, static, viscous=1.0)
+        for k, static in enumerate(loads * rng.uniform(0.7, 1.5, n) + 0.01)
+    ]
+    scenario = make_scenario(mech, q, np.zeros(n), brakes=brakes)
+    scenario = replace(scenario, duration=0.2, rtol=1e-10, atol=1e-12)
+    motion, quick = run_stop(scenario), CompiledStop(scenario, rtol=1e-10, atol=1e-12).stop(q, np.zeros(n))
+    assert quick.travels == pytest.approx(motion.q[-1] - q, abs=1e-7)
+    assert (quick.outcome == "stopped") == (motion.outcome == "stopped")
