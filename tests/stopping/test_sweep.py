@@ -40,7 +40,7 @@ def test_every_stop_is_its_own() -> None:
         assert first.draw(k)[0].tolist() == again.draw(k)[0].tolist()
         assert first.draw(k)[2] == again.draw(k)[2]
     assert first.draw(3)[0].tolist() != first.draw(4)[0].tolist()
-    torques = [b.torque for k in range(60) for b in plan().draw(k)[2][:1]]
+    torques = [b.law.sliding for k in range(60) for b in plan().draw(k)[2][:1]]
     assert 64 <= min(torques) < 70 and 90 < max(torques) <= 96
 
 
