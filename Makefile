@@ -69,7 +69,7 @@ lint: $(VENV)/test.stamp
 
 schemas: $(VENV)/core.stamp
 	@mkdir -p docs
-	@for document in lint scene matrix rule reactions simulate estop stop-table sweep crosscheck view config settings; do \
+	@for document in $$($(BIN)/python -c "from mbplugin.report.documents import DOCUMENTS; print(*DOCUMENTS)"); do \
 	  $(BIN)/mbplugin schema $$document --output docs/$$document.schema.json || exit; \
 	done
 

@@ -11,6 +11,7 @@ import scipy.linalg
 from mbplugin.analysis.uniqueness import StressedBlock, bodies_of
 from mbplugin.constraints.rows.row import Rows
 from mbplugin.errors import UnknownName, suggestion
+from mbplugin.model.enumerations import Uniqueness
 from mbplugin.model.mechanism.body import WORLD
 from mbplugin.model.mechanism.kinematics import BodyPoses
 from mbplugin.model.mechanism.mechanism import Mechanism
@@ -36,7 +37,7 @@ class GroupVerdict:
     """
 
     members: tuple[str, ...]
-    reaction: str
+    reaction: Uniqueness
     components_unique: bool
     assembly_effect_unique: bool | None
     resultant_unique: bool

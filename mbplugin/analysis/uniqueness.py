@@ -12,6 +12,7 @@ from mbplugin.analysis.tools import TOOLS, RowVerdict
 from mbplugin.analysis.tools.verdict import from_self_stresses
 from mbplugin.constraints.rank import RankedBlock
 from mbplugin.constraints.reduction.null_space import block_null_space
+from mbplugin.model.enumerations import ConstraintKind, Uniqueness
 from mbplugin.model.mechanism.body import WORLD
 from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
@@ -48,11 +49,11 @@ class ConstraintVerdict:
     """
 
     name: str
-    kind: str
+    kind: ConstraintKind
     type: str
     body_a: str
     body_b: str
-    reaction: str
+    reaction: Uniqueness
     indeterminate_dim: int | None
     components: tuple[ComponentVerdict, ...]
     open_force: tuple[tuple[float, float, float], ...] | None = None
@@ -177,11 +178,11 @@ def _verdict(
     )
 
 
-def kind_of(constraint: Constraint) -> str:
+def kind_of(constraint: Constraint) -> ConstraintKind:
     """Return pair, closure, coupling, driver, lock or pfaffian."""
     if isinstance(constraint, Pair):
         return "closure" if constraint.closure else "pair"
-    kinds = {Coupling: "coupling", Driver: "driver", Lock: "lock"}
+    kinds: dict[type, ConstraintKind] = {Coupling: "coupling", Driver: "driver", Lock: "lock"}
     return kinds.get(type(constraint), "pfaffian")
 
 

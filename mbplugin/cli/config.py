@@ -18,12 +18,14 @@ def config_command(
 ) -> None:
     """Print the settings that a lint of FILE uses, and the origin of each setting."""
     from mbplugin.linter.config.find import settings_for
-    from mbplugin.report.documents.settings import settings_document, settings_text
 
     settings = settings_for(file)
     if output_format is opt.Format.json:
+        from mbplugin.report.documents.config import settings_document
         from mbplugin.report.documents.json import dumps
 
         emit(dumps(settings_document(settings)), output)
     else:
+        from mbplugin.report.text.config import settings_text
+
         emit(settings_text(settings), output)

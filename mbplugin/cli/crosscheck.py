@@ -164,7 +164,7 @@ def _report(
 
         emit_chapter(agreement_chapter(scene, found), output)
     elif output_format is opt.PageFormat.json:
-        from mbplugin.report.documents.crosscheck_json import crosscheck_document
+        from mbplugin.report.documents.crosscheck import crosscheck_document
 
         emit_document(crosscheck_document(found, file, scene.files), output)
     else:

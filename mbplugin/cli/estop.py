@@ -99,7 +99,7 @@ def estop_command(
 
         emit_chapter(stop_chapter(scene, report), output)
     elif output_format is opt.PageFormat.json:
-        from mbplugin.report.documents.estop_json import estop_document
+        from mbplugin.report.documents.estop import estop_document
 
         emit_document(estop_document(report, file, scene.files), output)
     else:

@@ -40,7 +40,7 @@ def matrix_command(
     if save is not None:
         _save(matrix, save)
     if output_format is opt.Format.json:
-        from mbplugin.report.documents.json import matrix_document
+        from mbplugin.report.documents.matrix import matrix_document
 
         emit_document(matrix_document(matrix, scene.files), output)
     else:

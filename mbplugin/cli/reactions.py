@@ -96,7 +96,7 @@ def reactions_command(
         planar=planar.value if planar else None,
     )
     if output_format is opt.Format.json:
-        from mbplugin.report.documents.reactions_json import reactions_document
+        from mbplugin.report.documents.reactions import reactions_document
 
         emit_document(reactions_document(result, file, scene.files), output)
     else:

@@ -23,7 +23,8 @@ def rule_command(
 
     chosen = rules() if code is None else (find_rule(code),)
     if output_format is opt.Format.json:
-        from mbplugin.report.documents.json import dumps, rules_document
+        from mbplugin.report.documents.json import dumps
+        from mbplugin.report.documents.rule import rules_document
 
         emit(dumps(rules_document(chosen)), output)
     else:

@@ -166,7 +166,7 @@ def _report(
 
         emit_chapter(motion_chapter(scene, motion, pairs), output)
     elif output_format is opt.PageFormat.json:
-        from mbplugin.report.documents.simulate_json import simulate_document
+        from mbplugin.report.documents.simulate import simulate_document
 
         emit_document(simulate_document(motion, request, pairs, file, scene.files), output)
     else:

@@ -192,7 +192,7 @@ def _report(
     output: Path | None,
 ) -> None:
     if output_format is opt.Format.json:
-        from mbplugin.report.documents.sweep_json import sweep_document
+        from mbplugin.report.documents.sweep import sweep_document
 
         emit_document(sweep_document(report, plan, file, scene.files, str(out)), output)
     else:

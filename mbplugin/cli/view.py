@@ -100,7 +100,7 @@ def view_command(
             progress=progress,
         )
     if output_format is opt.Format.json:
-        from mbplugin.report.documents.view_json import view_document
+        from mbplugin.report.documents.view import view_document
 
         emit_document(view_document(viewed, file, scene), output)
     else:

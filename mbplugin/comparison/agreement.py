@@ -9,6 +9,7 @@ from typing import Literal
 from mbplugin.model.spatial import Array
 
 Verdict = Literal["agrees", "disagrees", "not asymptotic", "not comparable"]
+Program = Literal["mbplugin", "PyBullet"]
 
 #: Orders of convergence that count as first order.
 FIRST_ORDER = (0.7, 1.3)
@@ -59,8 +60,7 @@ class Check:
 
     Parameters
     ----------
-    program : str
-        ``mbplugin`` or ``PyBullet``.
+    program : "mbplugin" or "PyBullet"
     name : str
         What is checked.
     value, bound : float
@@ -68,7 +68,7 @@ class Check:
     unit : str
     """
 
-    program: str
+    program: Program
     name: str
     value: float
     bound: float

@@ -16,7 +16,7 @@ import numpy as np
 from mbplugin.bullet.build.mass import loaded
 from mbplugin.bullet.motion.run import Sampled
 from mbplugin.bullet.motion.task import SAME, Task
-from mbplugin.comparison.agreement import FIRST_ORDER, Check
+from mbplugin.comparison.agreement import FIRST_ORDER, Check, Program
 from mbplugin.constraints.reduction.velocity import body_twists
 from mbplugin.model.brake_law import BrakeLaw, rate_force
 from mbplugin.model.mechanism import Mechanism
@@ -25,7 +25,8 @@ from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
-OURS, THEIRS = "mbplugin", "PyBullet"
+OURS: Program = "mbplugin"
+THEIRS: Program = "PyBullet"
 #: The check that a shorter step may pass, and that therefore speaks against no motion.
 CONVERGENCE = "order of its own convergence, from 1"
 #: Error of an energy beside what is turned over, for ours and for PyBullet extrapolated to step zero.
@@ -123,7 +124,7 @@ def _with_start(task: Task, run: Sampled) -> _States:
     )
 
 
-def _closed(task: Task, q: Array, program: str, share: float) -> Check | None:
+def _closed(task: Task, q: Array, program: Program, share: float) -> Check | None:
     gaps = opening(task.mech, q)
     if not gaps:
         return None
@@ -141,7 +142,7 @@ def _account(ours: Trajectory) -> Check:
     return Check(OURS, "account of energy and work", off, 1e-6 * max(turned, 1e-6), "J")
 
 
-def _energy(program: str, left: Array, turned: float, share: float) -> Check:
+def _energy(program: Program, left: Array, turned: float, share: float) -> Check:
     bound = share * max(turned, 1e-6)
     return Check(program, "energy against friction along the way", float(np.abs(left).max()), bound, "J")
 

@@ -19,6 +19,7 @@ from mbplugin.joint_reactions.stiffness.estimate import Estimate
 from mbplugin.joint_reactions.stiffness.estimating import estimated_rows
 from mbplugin.joint_reactions.system import System
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions
+from mbplugin.model.enumerations import ReactionSource
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.spatial import Array
 
@@ -39,7 +40,7 @@ def collect(
 ) -> Reactions:
     """Return the reactions of all constraints, with where each value comes from."""
     from_estimate = estimated_rows(system, added)
-    source = [
+    source: list[ReactionSource | None] = [
         "rigid" if unique else None if not known else "estimated" if guessed else "stated"
         for unique, known, guessed in zip(system.unique, resolution.determined, from_estimate, strict=True)
     ]
@@ -82,7 +83,7 @@ def _constraint(
     verdict: ConstraintVerdict,
     rows: Rows,
     resolution: Resolution,
-    source: Sequence[str | None],
+    source: Sequence[ReactionSource | None],
     held: bool,
 ) -> ConstraintReaction:
     at = system.slices[verdict.name]

@@ -10,6 +10,7 @@ import scipy.linalg
 import scipy.sparse
 
 from mbplugin.joint_reactions.system import System
+from mbplugin.model.enumerations import ReactionUnit
 from mbplugin.model.spatial import AnyArray, Array
 
 #: A coefficient below this fraction of the largest of its row is rounding.
@@ -40,7 +41,7 @@ class Relation:
 
     constraint: str
     component: str
-    unit: str
+    unit: ReactionUnit
     constant: float
     terms: tuple[Weight, ...]
 
@@ -57,11 +58,11 @@ class Family:
         Every other component of the family.
     """
 
-    parameters: tuple[tuple[str, str, str], ...]
+    parameters: tuple[tuple[str, str, ReactionUnit], ...]
     relations: tuple[Relation, ...]
 
 
-def units(system: System) -> list[str]:
+def units(system: System) -> list[ReactionUnit]:
     """Return the unit of each multiplier."""
     return ["N" if t else "N·m" for r in system.rows for t in r.translation]
 

@@ -19,6 +19,7 @@ from mbplugin.joint_reactions.stiffness.coverage import joints_of
 from mbplugin.joint_reactions.stiffness.elements import acting_point
 from mbplugin.joint_reactions.system import System
 from mbplugin.joint_reactions.values import WorldWrench
+from mbplugin.model.enumerations import ReactionSource
 from mbplugin.model.mechanism.coupling import Coupling
 from mbplugin.model.mechanism.mechanism import Constraint
 from mbplugin.model.mechanism.pair import Pair
@@ -58,7 +59,7 @@ def world_wrench(
     constraint: Constraint,
     rows: Rows,
     resolution: Resolution,
-    sources: Sequence[str | None],
+    sources: Sequence[ReactionSource | None],
 ) -> WorldWrench | None:
     """Return a reaction in world axes, NaN along every axis with a part that is not determined.
 
@@ -77,7 +78,7 @@ def world_wrench(
     limit = _SUMS * max(float(system.zero[at].max()), 1e-8)
     wrench[np.linalg.norm(sized @ resolution.open[at], axis=1) > limit] = np.nan
     rigid = np.linalg.norm(sized @ system.Z[at], axis=1) <= limit
-    decided = "estimated" if "estimated" in sources else "stated"
+    decided: ReactionSource = "estimated" if "estimated" in sources else "stated"
     wrench.setflags(write=False)
     return WorldWrench(
         body,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -11,10 +12,12 @@ from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.joint_reactions.family import Family, NullDirection
 from mbplugin.joint_reactions.stiffness.coverage import NOTHING_MISSING, MissingStiffness
 from mbplugin.joint_reactions.stiffness.estimate import Estimate
+from mbplugin.model.enumerations import Axes, ConstraintKind, ReactionSource, ReactionUnit, Uniqueness
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 
-AXES = ("joint", "world")
+Mode = Literal["statics", "inverse dynamics"]
+AXES: tuple[Axes, ...] = get_args(Axes)
 
 
 def require_axes(axes: str) -> None:
@@ -47,10 +50,10 @@ class ComponentReaction:
     """
 
     name: str
-    unit: str
+    unit: ReactionUnit
     unique: bool
     value: float | None
-    source: str | None
+    source: ReactionSource | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +76,7 @@ class WorldWrench:
     body: str
     point: Array
     wrench: Array
-    sources: tuple[str | None, ...]
+    sources: tuple[ReactionSource | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,11 +112,11 @@ class ConstraintReaction:
     """
 
     name: str
-    kind: str
+    kind: Literal[ConstraintKind, "hold"]
     type: str
     body_a: str
     body_b: str
-    reaction: str
+    reaction: Uniqueness
     indeterminate_dim: int
     point: Array | None
     wrench: Array | None
@@ -191,7 +194,7 @@ class Reactions:
     q: Array
     qd: Array
     qdd: Array
-    mode: str
+    mode: Mode
     planar: str | None
     tolerance: float
     degree_of_redundancy: int

@@ -56,11 +56,6 @@ class JointBrake:
         """Return what it does after a signal at a time (s)."""
         return BrakeForce(self.joint, self.freedom, self.law, signal + self.engagement_time)
 
-    def document(self) -> dict[str, Any]:
-        """Return its numbers as every JSON document has them."""
-        numbers = {**self.law.document(), "delay": self.delay, "engagement": self.engagement}
-        return {"joint": self.joint, "freedom": self.freedom, **numbers, "assumed": list(self.assumed)}
-
 
 def read_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBrake, ...]:
     """Return stated brakes with what they leave out filled in.

@@ -22,7 +22,7 @@ from mbplugin.model.mechanism import WORLD, Mechanism, Pair
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.mechanism.pfaffian import KnifeEdge
 from mbplugin.model.spatial import Array, Pose, rotation_from_vector
-from mbplugin.report.documents.crosscheck_json import crosscheck_document
+from mbplugin.report.documents.crosscheck import crosscheck_document
 from mbplugin.report.text.crosscheck import crosscheck_lines
 from mbplugin.report.text.layout import plain_text
 from models import body_at

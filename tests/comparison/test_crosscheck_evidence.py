@@ -18,7 +18,7 @@ from mbplugin.comparison.evidence import OURS, THEIRS, _States, _unaccounted, ve
 from mbplugin.comparison.setup import Setup, of_motion
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.spring import JointSpring
-from mbplugin.report.documents.crosscheck_json import crosscheck_document
+from mbplugin.report.documents.crosscheck import crosscheck_document
 from mbplugin.report.documents.json import dumps
 from mbplugin.report.text.crosscheck import crosscheck_lines
 from mbplugin.report.text.layout import plain_text

@@ -12,7 +12,8 @@ from mbplugin.errors import MbPluginError
 from mbplugin.linter.apply import FAILED_RULE
 from mbplugin.linter.run import lint
 from mbplugin.readers import load
-from mbplugin.report.documents.json import dumps, lint_document
+from mbplugin.report.documents.json import dumps
+from mbplugin.report.documents.lint import lint_document
 from mbplugin.report.text.lint import lint_text
 
 from .corpus import Seed, corpus

@@ -40,9 +40,11 @@ def test_the_document_of_a_brake_and_its_schema_have_the_same_keys() -> None:
     stated = set(LAW.document())
     for name, path in (("estop", ("brakes",)), ("sweep", ("cases", "brakes"))):
         schema = schema_of(name)
+        found = schema
         for key in path:
-            schema = schema["properties"][key]["items"]
-        assert stated < set(schema["properties"]), name
+            items = found["properties"][key]["items"]
+            found = schema["$defs"][items["$ref"].rpartition("/")[2]]
+        assert stated < set(found["properties"]), name
 
 
 def test_the_force_that_depends_on_the_rate_is_against_it() -> None:

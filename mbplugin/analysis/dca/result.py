@@ -14,6 +14,7 @@ from mbplugin.analysis.dca.model import DcaModel
 from mbplugin.analysis.dca.propagation import Decision, Propagation
 from mbplugin.analysis.dca.tools import TOOLS, GroupUniqueness
 from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.model.enumerations import Uniqueness
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 
@@ -36,7 +37,7 @@ class DcaVerdict:
     """
 
     name: str
-    reaction: str
+    reaction: Uniqueness
     components: tuple[tuple[str, bool | None], ...]
     indeterminate_dim: int | None
     decided_by: str

@@ -11,6 +11,7 @@ from mbplugin.analysis.dca.extension import Edge, Load, NullReaction, carry, edg
 from mbplugin.analysis.dca.model import DcaModel
 from mbplugin.analysis.dca.propagation import Propagation
 from mbplugin.analysis.dca.result import DcaVerdict
+from mbplugin.model.enumerations import Uniqueness
 
 
 def verdicts(
@@ -88,7 +89,7 @@ def _from_statics(
 def _plain(name: str, components: Sequence[str], unique: bool | None, by: str) -> DcaVerdict:
     """Return a verdict on a whole reaction; the rows of a pair are independent, so unique means all."""
     component_unique = True if unique else None
-    reaction = {True: "unique", False: "non-unique", None: "undecided"}[unique]
+    reactions: dict[bool | None, Uniqueness] = {True: "unique", False: "non-unique", None: "undecided"}
     return DcaVerdict(
-        name, reaction, tuple((c, component_unique) for c in components), 0 if unique else None, by
+        name, reactions[unique], tuple((c, component_unique) for c in components), 0 if unique else None, by
     )

@@ -45,7 +45,8 @@ def rendered(
         from mbplugin.report.html.chapters import lint_chapter
 
         return html_page(*(lint_chapter(report) for report in reports))
-    from mbplugin.report.documents.json import dumps, lint_document
+    from mbplugin.report.documents.json import dumps
+    from mbplugin.report.documents.lint import lint_document
 
     if name == "sarif":
         from mbplugin.report.ci.sarif import sarif_document

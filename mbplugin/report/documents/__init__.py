@@ -1,1 +1,23 @@
-"""The JSON documents of the commands, and their schemas."""
+"""The JSON documents of the commands: each has one definition, from which its schema follows."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+#: Everything with a schema: the outputs of commands, and what a user writes.
+DocumentName = Literal[
+    "lint",
+    "scene",
+    "matrix",
+    "rule",
+    "reactions",
+    "simulate",
+    "estop",
+    "stop-table",
+    "sweep",
+    "crosscheck",
+    "view",
+    "config",
+    "settings",
+]
+DOCUMENTS: tuple[DocumentName, ...] = get_args(DocumentName)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbplugin.model.enumerations import PAIR_ROLES, PairRole
 from mbplugin.model.mechanism.body import WORLD
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array
@@ -76,7 +77,7 @@ class PeakWrench:
     """
 
     pair: str
-    role: str
+    role: PairRole
     force: float
     moment: float
     force_time: float
@@ -98,15 +99,14 @@ def peak_wrenches(report: StopReport) -> tuple[PeakWrench, ...]:
     carrier = mech.tree.joint_of_body[report.tool.body].pair
     found = []
     for pair in mech.pairs:
-        role = "base" if WORLD in (pair.body_a, pair.body_b) else "joint"
+        role: PairRole = "base" if WORLD in (pair.body_a, pair.body_b) else "joint"
         if role == "joint" and carrier is not None and pair.name == carrier.name:
             role = "flange"
         found.append(_peak(pair, role, dense))
-    order = ("base", "joint", "flange")
-    return tuple(sorted(found, key=lambda one: order.index(one.role)))
+    return tuple(sorted(found, key=lambda one: PAIR_ROLES.index(one.role)))
 
 
-def _peak(pair: Pair, role: str, motion: Trajectory) -> PeakWrench:
+def _peak(pair: Pair, role: PairRole, motion: Trajectory) -> PeakWrench:
     time, whole, bearing = motion.time, motion.transmitted(pair.name), motion.reactions(pair.name)
     force, moment = (_largest(time, _size(half)) for half in (whole[:, :3], whole[:, 3:]))
     carried, bent = (_largest(time, _size(half)) for half in (bearing[:, :3], bearing[:, 3:]))

@@ -1,4 +1,4 @@
-"""The settings that apply to a file, as text and as JSON."""
+"""The settings that apply to a file, as text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mbplugin.linter.config.settings import DEFAULT, Settings
-from mbplugin.report.documents.json import SCHEMA_VERSION
 from mbplugin.visible import visible
 
 _UNSET = {
@@ -14,29 +13,6 @@ _UNSET = {
     "ignore": "no rule",
     "tolerance": "0.0001 where the scene states none",
 }
-
-
-def settings_document(settings: Settings) -> dict[str, Any]:
-    """Return the JSON document of ``mbplugin config``."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "configuration": settings.file or None,
-        "settings": [
-            {"name": name, "value": value, "origin": origin}
-            for name, (value, origin) in settings.values.items()
-        ],
-        "ignores": [
-            {
-                "rule": ignore.rule,
-                "element": ignore.element,
-                "files": ignore.files,
-                "reason": ignore.reason,
-                "file": ignore.config,
-                "line": ignore.line,
-            }
-            for ignore in settings.ignores
-        ],
-    }
 
 
 def settings_text(settings: Settings) -> str:

@@ -1,0 +1,68 @@
+"""Names that users, files and documents share: each list is declared once, here or beside what it names."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+#: Planes to which a mechanism can be restricted.
+Plane = Literal["xy", "yz", "zx"]
+#: The same planes, with their axes in either order.
+NamedPlane = Literal[Plane, "yx", "zy", "xz"]
+
+#: Bases of a root link.
+Base = Literal["fixed", "free"]
+
+ConstraintKind = Literal["pair", "closure", "coupling", "driver", "pfaffian", "lock"]
+
+#: Whether the rigid model determines a reaction; a method may leave it undecided.
+Uniqueness = Literal["unique", "non-unique", "undecided"]
+
+#: What determines a component of a reaction: the rigid model, a stated or an estimated stiffness.
+ReactionSource = Literal["rigid", "stated", "estimated"]
+
+ReactionUnit = Literal["N", "N·m"]
+CoordinateUnit = Literal["rad", "m"]
+
+#: Where in the robot a pair is, from the base on.
+PairRole = Literal["base", "joint", "flange"]
+PAIR_ROLES: tuple[PairRole, ...] = get_args(PairRole)
+
+#: Categories of stops (IEC 60204-1): power-off; controlled, then power-off; controlled.
+StopCategory = Literal[0, 1, 2]
+
+PairTypeName = Literal[
+    "fixed",
+    "revolute",
+    "continuous",
+    "prismatic",
+    "screw",
+    "cylindrical",
+    "universal",
+    "spherical",
+    "planar",
+    "point-on-line",
+    "point-on-plane",
+    "distance",
+    "floating",
+]
+
+#: Uniqueness tools.
+Method = Literal["qr", "svd", "rank", "nullspace", "dca"]
+
+Formulation = Literal["kkt", "null-space", "projected", "voronets", "partitioning", "closing"]
+#: Ways to handle redundant rows.
+Redundancy = Literal["eliminate", "minimum-norm", "mass-weighted", "augmented"]
+Coordinates = Literal["absolute", "joint"]
+
+#: What happens at a joint limit, in a motion and in a stop.
+Limits = Literal["record", "stop", "ignore"]
+StopLimits = Literal["stop", "ignore"]
+
+#: Materials of estimated sections.
+Material = Literal["steel", "aluminium"]
+
+#: Axes of printed wrenches: joint frame or world.
+Axes = Literal["joint", "world"]
+
+#: Backends that compute the stops of a sweep: this machine's cores, or a cluster.
+Backend = Literal["loky", "dask", "ray"]

@@ -1,0 +1,234 @@
+"""The JSON document of ``mbplugin lint`` (contract: keys may be added, never renamed)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from mbplugin.analysis.directions import joint_place
+from mbplugin.linter.finding import Severity
+from mbplugin.model.enumerations import ConstraintKind, Uniqueness
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.report.documents.part import (
+    Code,
+    Count,
+    Document,
+    Matrix,
+    OpenForce,
+    OpenMoment,
+    Part,
+    Planar,
+    Size,
+    Three,
+    Weight,
+    key,
+)
+
+if TYPE_CHECKING:
+    from mbplugin.analysis import Analysis
+    from mbplugin.linter.run import Report
+
+
+class _Model(Part):
+    name: str
+    files: list[str]
+    bodies: Count
+    pairs: Count = key("all pairs, closures included")
+    closures: Count = key("pairs that a file states as closing a loop")
+    rows: Count
+    holonomic_rows: Count
+    pfaffian_rows: Count
+    columns: Count = key("6 per body, 3 per body in a plane")
+    planar: Planar
+
+
+class _Plateau(Part):
+    from_: Size = key(read="start", name="from")
+    to: Size = key(read="stop")
+    degree_of_redundancy: Count
+
+
+class _Mobility(Part):
+    rank: Count
+    rank_holonomic: Count
+    rank_pfaffian: Count
+    dof: int = key("columns - rank")
+    gruebler: int = key("columns - rows")
+    degree_of_redundancy: Count = key("rows - rank at this pose")
+    structural_redundancy: Count = key("rows - rank at the generic pose")
+    singular_pose: bool
+    sigma_r: Size | None = key("smallest singular value that counts, relative to the largest")
+    sigma_r_plus_1: Size | None = key("largest singular value that does not count, relative")
+    tolerance: Size = key("relative rank tolerance")
+    plateaus: list[_Plateau] = key("degree of redundancy over the tolerance")
+    characteristic_length: Size | None = key("m")
+    closure_residual_file: Size = key("largest loop gap at the pose as given, m", read="assembly.worst_file")
+    closure_residual: Size = key("largest loop gap at the pose analyzed, m", read="assembly.worst")
+
+
+class _ComponentVerdict(Part):
+    name: str
+    unique: bool | None = key("null where the method does not tell")
+
+
+class _ConstraintVerdict(Part):
+    name: str
+    kind: ConstraintKind
+    type: str
+    body_a: str
+    body_b: str
+    reaction: Uniqueness
+    indeterminate_dim: Count | None = key("null where the method does not tell")
+    components: list[_ComponentVerdict]
+    open_force: OpenForce
+    open_moment: OpenMoment
+    point: Three | None = key("origin of S in the world, m; null for no pair")
+    R_WJ: Matrix | None = key(
+        "rows of the rotation whose columns are the axes of P in the world; null for no pair"
+    )
+
+
+class _GroupVerdict(Part):
+    members: list[str]
+    reaction: Uniqueness
+    components_unique: bool
+    assembly_effect_unique: bool | None = key("null where a member is not on the ground")
+    resultant_unique: bool
+
+
+class _BodyVerdict(Part):
+    name: str
+    may_stay_rigid: bool
+
+
+class _SelfStress(Part):
+    constraints: list[str]
+    components: list[Weight]
+    text: str
+    loop: str = key("the bodies of the loop in their order; empty where the constraints form none")
+    restrains: str = key("the motion that is restrained twice")
+    closed_by: str = key("the constraint that restrains it once more")
+
+
+class _Change(Part):
+    constraint: str
+    from_: str = key(read="old", name="from")
+    to: str = key(read="new")
+
+
+class _Remedy(Part):
+    changes: list[_Change]
+    degree_of_redundancy: Count
+    dof: int
+    toml: str
+
+
+class _Obstacle(Part):
+    constraint: str
+    duties: list[str]
+
+
+class _Finding(Part):
+    code: Code
+    name: str
+    severity: Severity
+    message: str
+    element: str
+    file: str
+    line: Count = key("from 1; 0 where there is none")
+    evidence: dict[str, Any] = key("numbers, with their units in the keys")
+    help: str
+
+
+class _SuppressedFinding(Part):
+    finding: _Finding
+    reason: str = key(read="ignore.reason")
+
+
+class _Decision(Part):
+    joint: str
+    unique: bool
+
+
+class _Dca(Part):
+    columns: Count = key("columns of G")
+    rank: Count = key("rank of G")
+    order: list[_Decision]
+    stalled: list[str] = key("bodies at which the propagation stops")
+    trace: str = key("every step in words")
+
+    @classmethod
+    def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
+        """Return the object of a test."""
+        return super().of(value, columns=len(value.G))
+
+
+class _Run(Document):
+    source: str = key("the FILE as it was given, or the scene that the configuration names for it")
+    exit_code: Literal[0, 1, 2]
+    model: _Model | None
+    mobility: _Mobility | None
+    constraints: list[_ConstraintVerdict]
+    groups: list[_GroupVerdict]
+    bodies: list[_BodyVerdict]
+    self_stresses: list[_SelfStress]
+    remedies: list[_Remedy]
+    obstacles: list[_Obstacle] = key(
+        "joints that could be made weaker, but for what they do, where no remedy leaves them alone"
+    )
+    findings: list[_Finding]
+    suppressed: list[_SuppressedFinding] = key("findings that the configuration ignores")
+    dca: _Dca = key("the divide-and-conquer test, where it was the method", optional=True)
+
+    @classmethod
+    def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
+        """Return one run; what was not analyzed has no model, no mobility and empty lists."""
+        analysis = value.analysis
+        if analysis is None:
+            lists = ("constraints", "groups", "bodies", "self_stresses", "remedies", "obstacles")
+            return super().of(value, model=None, mobility=None, dca=None, **dict.fromkeys(lists, ()))
+        names = ("groups", "bodies", "self_stresses", "remedies", "obstacles", "dca")
+        return super().of(
+            value,
+            model=_model(value, analysis),
+            mobility=analysis,
+            constraints=_constraints(analysis),
+            **{name: getattr(analysis, name) for name in names},
+        )
+
+
+class _Runs(Document):
+    runs: list[_Run]
+
+
+Output = _Run | _Runs
+
+
+def lint_document(reports: Sequence[Report]) -> dict[str, Any]:
+    """Return the run of one report, or all runs of several."""
+    return _Run.of(reports[0]) if len(reports) == 1 else _Runs.of(runs=reports)
+
+
+def _model(report: Report, analysis: Analysis) -> dict[str, Any]:
+    mech = analysis.mechanism
+    return _Model.of(
+        analysis,
+        name=mech.name,
+        files=report.scene.files if report.scene is not None else (),
+        bodies=len(mech.bodies),
+        pairs=len(mech.pairs),
+        closures=sum(pair.closure for pair in mech.pairs),
+        planar=analysis.planar or False,
+    )
+
+
+def _constraints(analysis: Analysis) -> list[dict[str, Any]]:
+    """Return the verdicts with the place and axes of each joint."""
+    mech = analysis.mechanism
+    poses = forward(mech, analysis.q)
+    found = []
+    for verdict in analysis.constraints:
+        pair = mech.pair_by_name.get(verdict.name)
+        point, R_WJ = (None, None) if pair is None else joint_place(mech, poses, pair)
+        found.append(_ConstraintVerdict.of(verdict, point=point, R_WJ=R_WJ))
+    return found

@@ -1,0 +1,177 @@
+"""The one definition of a JSON object: its fields are its keys, their order and its schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from operator import attrgetter
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from mbplugin.model.enumerations import NamedPlane
+
+Size = Annotated[float, Field(ge=0)]
+Count = Annotated[int, Field(ge=0)]
+Series = list[float]
+Three = Annotated[list[float], Field(min_length=3, max_length=3)]
+Matrix = Annotated[list[Three], Field(min_length=3, max_length=3)]
+Six = Annotated[list[float], Field(min_length=6, max_length=6)]
+ByName = dict[str, float]
+#: False where no plane restricts the mechanism.
+Planar = Literal[False] | NamedPlane
+_Open = Annotated[list[Three], Field(max_length=3)] | None
+_LEFT_OPEN = (
+    "orthonormal directions, world axes, in which the rigid model leaves the {} open;"
+    " null for no pair, or where the method does not tell"
+)
+OpenForce = Annotated[_Open, Field(description=_LEFT_OPEN.format("force"))]
+OpenMoment = Annotated[_Open, Field(description=_LEFT_OPEN.format("moment at the point"))]
+Code = Annotated[str, Field(pattern="^[A-Z]+[0-9]{3,}$")]
+
+
+def key(
+    description: str | None = None,
+    *,
+    read: str | None = None,
+    name: str | None = None,
+    optional: bool = False,
+) -> Any:
+    """Return what is particular to a key of a document.
+
+    Parameters
+    ----------
+    description : str, optional
+        Meaning and unit, for the schema.
+    read : str, optional
+        Attribute of the value that the key shows, with dots through attributes; default: the field's name.
+    name : str, optional
+        The key, where Python reserves its word.
+    optional : bool
+        The key is left out where the value is None.
+    """
+    default = None if optional else ...
+    return Field(default, description=description, validation_alias=read, serialization_alias=name)
+
+
+class _Object(dict[str, Any]):
+    """An object that a part has made."""
+
+
+class _Entry(NamedTuple):
+    """How one key is written."""
+
+    name: str
+    key: str
+    path: str
+    read: Callable[[Any], Any]
+    make: Callable[[Any], Any] | None
+    constant: tuple[Any, ...]
+    optional: bool
+
+
+class Part(BaseModel):
+    """An object of a document. Documents are written from values, and never validated while they are."""
+
+    # without a validator, which only tests need, importing the parts takes a third of the time
+    model_config = ConfigDict(defer_build=True)
+
+    @classmethod
+    def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
+        """Return the object of a value: its keys in the order of the fields.
+
+        A field with one possible value has that; any other that is not stated is read from the attribute
+        (of a mapping, the entry) of its name, and a part in it is made in the same way. Arrays stay arrays.
+        A field with a default is left out where it is None.
+
+        Parameters
+        ----------
+        value : object
+            A result, a mapping, or a tuple with one entry per field.
+        **stated
+            Fields that the value does not have.
+
+        Raises
+        ------
+        TypeError
+            A stated field does not exist.
+        """
+        if isinstance(value, _Object):
+            return value
+        if type(value) is tuple:
+            value = dict(zip(cls.model_fields, value, strict=True))
+        mapping = isinstance(value, Mapping)
+        found = _Object()
+        for entry in _entries(cls):
+            if entry.constant:
+                item = entry.constant[0]
+            elif entry.name in stated:
+                item = stated.pop(entry.name)
+            else:
+                item = value[entry.path] if mapping else entry.read(value)
+            if item is None and entry.optional:
+                continue
+            found[entry.key] = item if entry.make is None or item is None else entry.make(item)
+        if stated:
+            raise TypeError(f"{cls.__name__} has no field {', '.join(stated)}")
+        return found
+
+
+class Document(Part):
+    """What a command prints."""
+
+    schema_version: Literal[1]
+
+
+class Model(Part):
+    """The model that was read."""
+
+    name: str
+    files: list[str]
+
+
+class PlanarModel(Model):
+    """The model that was read, and the plane to which it is restricted."""
+
+    planar: Planar
+
+
+class Weight(Part):
+    """A term of a sum, such as a self-stress: the factor of a component."""
+
+    constraint: str
+    component: str
+    weight: float
+
+
+def by_name(names: Iterable[str], values: Iterable[Any]) -> dict[str, Any]:
+    """Return values by name."""
+    return dict(zip(names, values, strict=True))
+
+
+@cache
+def _entries(part: type[Part]) -> tuple[_Entry, ...]:
+    entries = []
+    for name, field in part.model_fields.items():
+        path = str(field.validation_alias or name)
+        possible = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
+        constant = possible if len(possible) == 1 else ()
+        written = field.serialization_alias or name
+        make, optional = _maker(field.annotation), not field.is_required()
+        entries.append(_Entry(name, written, path, attrgetter(path), make, constant, optional))
+    return tuple(entries)
+
+
+def _maker(annotation: Any) -> Callable[[Any], Any] | None:
+    """Return what makes the parts within a value of a type; None where there are none."""
+    origin = get_origin(annotation)
+    if origin is None:
+        return annotation.of if isinstance(annotation, type) and issubclass(annotation, Part) else None
+    make = next(filter(None, map(_maker, get_args(annotation))), None)
+    if make is None:
+        return None
+    if origin is list:
+        return lambda values: [make(value) for value in values]
+    if origin is dict:
+        return lambda values: {name: make(value) for name, value in values.items()}
+    return make

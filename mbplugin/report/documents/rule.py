@@ -1,0 +1,30 @@
+"""The JSON document of ``mbplugin rule`` (contract: keys may be added, never renamed)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from mbplugin.linter.finding import Severity
+from mbplugin.report.documents.part import Code, Document, Part
+
+if TYPE_CHECKING:
+    from mbplugin.linter.rule import Rule as LintRule
+
+
+class _Rule(Part):
+    code: Code
+    name: str
+    severity: Severity
+    documentation: str
+
+
+class Output(Document):
+    """Rules with their documentation."""
+
+    rules: list[_Rule]
+
+
+def rules_document(rules: Sequence[LintRule]) -> dict[str, Any]:
+    """Return the rules with their documentation."""
+    return Output.of(rules=rules)

@@ -1,0 +1,115 @@
+"""The JSON document of ``mbplugin simulate`` (contract: keys may be added, never renamed)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from mbplugin.model.enumerations import Coordinates, Formulation, Limits, Redundancy
+from mbplugin.report.documents.part import Count, Document, Part, PlanarModel, Series, Size, by_name, key
+from mbplugin.simulation.events.event import EventKind
+from mbplugin.simulation.outcome import Outcome
+
+if TYPE_CHECKING:
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
+
+_SeriesByName = dict[str, Series]
+
+
+class _Request(Part):
+    duration: Size = key("s")
+    integrator: str
+    step: Size | None = key("s")
+    rtol: Size
+    atol: Size
+    formulation: Formulation
+    redundancy: Redundancy
+    coordinates: Coordinates
+    samples: Count | None
+    limits: Limits
+    damping: bool
+    friction: bool
+    max_seconds: Size = key("of computing, s; a longer motion ends as budget_spent")
+
+
+class _Energy(Part):
+    kinetic: Series = key("J")
+    potential: Series = key("J; gravity has none at the origin of the world")
+    dissipated: Series = key("work lost in dampers and friction since the start, J")
+    applied: Series = key("work done by loads, torques and controllers, J")
+    driven: Series = key("work done by drivers, J")
+
+
+class _Impulse(Part):
+    constraint: str
+    component: str
+    value: float
+    unique: bool = key("whether the rigid model determines it")
+
+
+class _MotionEvent(Part):
+    time: Size = key("s")
+    kind: EventKind
+    joint: str
+    velocity_before: Series = key("rad/s and m/s, as the keys of qd")
+    velocity_after: Series
+    impulse: list[_Impulse] = key("N·s and N·m·s, on the successor")
+    text: str
+
+    @classmethod
+    def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
+        """Return the object of an event."""
+        impulse = [(*label, size, label not in value.open_impulses) for label, size in value.impulse.items()]
+        return super().of(value, impulse=impulse)
+
+
+class _PairReaction(Part):
+    wrench: list[Annotated[list[float], Field(min_length=6, max_length=6)]] = key(
+        "force (N) and moment (N·m) on the successor at the origin of S, axes of P"
+    )
+    unique: list[Annotated[list[bool], Field(min_length=6, max_length=6)]] = key(
+        "whether the rigid model determines each component"
+    )
+
+
+class Output(Document):
+    """A motion."""
+
+    source: str = key("the FILE as it was given")
+    model: PlanarModel
+    request: _Request
+    outcome: Outcome
+    degree_of_redundancy: Count
+    tolerance: Size = key("relative rank tolerance")
+    time: Series = key("s; an event has two samples, before and after it")
+    q: _SeriesByName = key("rad, m and components of quaternions xyzw, by coordinate")
+    qd: _SeriesByName = key("rad/s and m/s, by joint rate")
+    qdd: _SeriesByName = key("rad/s² and m/s², by joint rate")
+    energy: _Energy
+    active: list[list[str]] = key("what held besides the constraints, by segment")
+    segment: list[Count] = key("which entry of active held at each sample")
+    residuals: dict[str, Size] = key("largest position residual of every closing constraint, m or rad")
+    events: list[_MotionEvent]
+    reactions: dict[str, _PairReaction] = key("of the requested pairs")
+    statistics: dict[str, float]
+    notes: list[str]
+
+
+def simulate_document(
+    motion: Trajectory, request: Mapping[str, Any], pairs: Sequence[str], source: str, files: Sequence[str]
+) -> dict[str, Any]:
+    """Return the document of one motion, with the reactions of some pairs."""
+    mech = motion.mechanism
+    return Output.of(
+        motion,
+        source=source,
+        model=(mech.name, files, motion.planar or False),
+        request=request,
+        q=by_name(mech.q_names, motion.q.T),
+        qd=by_name(mech.qd_names, motion.qd.T),
+        qdd=by_name(mech.qd_names, motion.qdd.T),
+        energy=motion,
+        reactions={pair: (motion.reactions(pair), motion.uniqueness(pair)) for pair in pairs},
+    )

@@ -1,0 +1,75 @@
+"""What the JSON documents of one stop, of a table and of a sweep share."""
+
+from __future__ import annotations
+
+from dataclasses import Field, fields
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from pydantic import create_model
+
+from mbplugin.model.brake_law import BrakeLaw
+from mbplugin.report.documents.part import Matrix, Part, Size, Three, key
+from mbplugin.simulation.events.event import EventKind
+
+
+def _law_key(part: Field[float]) -> tuple[Any, Any]:
+    """Return the type and the description of a part of a law; one that may be infinite may be null."""
+    return (Size | None if part.default == inf else Size), key(part.metadata["text"] or None)
+
+
+if TYPE_CHECKING:
+    _Law = Part
+else:
+    _Law = create_model(
+        "_Law",
+        __base__=Part,
+        joint=(str, ...),
+        freedom=(str, ...),
+        **{part.metadata["key"]: _law_key(part) for part in fields(BrakeLaw)},
+    )
+
+
+class JointBrake(_Law):
+    """The brake of a joint, with all parts of its law."""
+
+    delay: Size = key("s")
+    engagement: Size = key("s")
+    assumed: list[str]
+
+    @classmethod
+    def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
+        """Return the object of a brake."""
+        return super().of(value, **value.law.document())
+
+
+class Payload(Part):
+    """What a body carries."""
+
+    body: str
+    mass: Size = key("kg")
+    com: Three = key("link frame, m")
+    inertia: Matrix = key("kg·m²")
+
+
+class ImpulseComponent(Part):
+    """A component of an impulse."""
+
+    constraint: str
+    component: str
+    value: float
+
+
+class StopEvent(Part):
+    """A brake that engages, or a joint that sticks, slips, locks or meets its limit."""
+
+    time: Size
+    kind: EventKind
+    joint: str
+    impulse: list[ImpulseComponent]
+    text: str
+
+    @classmethod
+    def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
+        """Return the object of an event."""
+        return super().of(value, impulse=[(*label, size) for label, size in value.impulse.items()])

@@ -1,0 +1,115 @@
+"""The JSON document of ``mbplugin sweep`` (contract: keys may be added, never renamed)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from mbplugin.report.documents.part import ByName, Count, Document, Model, Part, Size, by_name, key
+from mbplugin.report.documents.stops import JointBrake, Payload
+from mbplugin.stopping.outcome.outcome import StopOutcome
+
+if TYPE_CHECKING:
+    from mbplugin.stopping.sweep.plan import SweepPlan
+    from mbplugin.stopping.sweep.run import SweepReport
+
+
+class _OutcomeCount(Part):
+    outcome: StopOutcome
+    stops: Count
+    first: Count = key("number of a stop")
+
+
+class _Quantile(Part):
+    share: Size
+    value: Size
+
+
+class _WorstStop(Part):
+    stop: Count
+    value: Size
+
+
+class _Quantity(Part):
+    name: str = key("a column of the part files")
+    unit: Literal["s", "rad", "m"]
+    quantiles: list[_Quantile]
+    worst: _WorstStop
+
+
+class _Case(Part):
+    stop: Count
+    q: ByName = key("at the signal, rad, m")
+    qd: ByName = key("rad/s, m/s")
+    brakes: list[JointBrake]
+    payloads: list[Payload]
+
+
+class _ReplacedFile(Part):
+    file: str
+    reason: str
+
+
+class Output(Document):
+    """Many stops of category 0."""
+
+    source: str = key("the FILE as it was given")
+    model: Model
+    computed_not_measured: Literal[True]
+    category: Literal[0]
+    folder: str = key("of the part files")
+    seed: Count
+    stops: Count = key(read="count")
+    outcomes: list[_OutcomeCount]
+    quantities: list[_Quantity] = key("of the stops that come to rest")
+    cases: list[_Case] = key("what the worst stops, and the first that do not rest, start from")
+    assumed: list[str]
+    notes: list[str]
+    replaced: list[_ReplacedFile] = key(
+        "files of the folder that were not what they should be, and were made anew"
+    )
+
+
+def sweep_document(
+    report: SweepReport, plan: SweepPlan, source: str, files: Sequence[str], folder: str
+) -> dict[str, Any]:
+    """Return the document of one sweep."""
+    scenario = plan.scenario
+    return Output.of(
+        report,
+        source=source,
+        model=(scenario.mech.name, files),
+        folder=folder,
+        seed=plan.seed,
+        outcomes=[(outcome, count, report.first[outcome]) for outcome, count in report.outcomes.items()],
+        quantities=[
+            (name, quantity_unit(plan, name), list(own.items()), (report.worst[name], own[1.0]))
+            for name, own in report.quantiles.items()
+        ],
+        cases=[_case(plan, k) for k in told_cases(report)],
+        assumed=scenario.assumed,
+        notes=scenario.notes,
+        replaced=list(report.replaced.items()),
+    )
+
+
+def quantity_unit(plan: SweepPlan, name: str) -> str:
+    """Return the unit of a quantity of the report."""
+    what, _, joint = name.partition(" ")
+    if what == "time":
+        return "s"
+    turning = {brake.joint for brake in plan.scenario.brakes if brake.freedom.startswith("r")}
+    return "rad" if joint in turning else "m"
+
+
+def told_cases(report: SweepReport) -> list[int]:
+    """Return the numbers of the stops that a report speaks of."""
+    unrested = (stop for outcome, stop in report.first.items() if outcome != "stopped")
+    return sorted({*report.worst.values(), *unrested})
+
+
+def _case(plan: SweepPlan, k: int) -> tuple[Any, ...]:
+    """Return what stop k starts from."""
+    mech = plan.scenario.mech
+    q, qd, brakes, payloads = plan.draw(k)
+    return k, by_name(mech.q_names, q), by_name(mech.qd_names, qd), brakes, payloads
