@@ -248,11 +248,6 @@ def test_the_report_follows_its_schema_and_names_what_is_off(tmp_path: Path) -> 
     replace(sample(), rows=(), steps=(), curves=None).plot(picture)
 
 
-def test_the_schema_in_docs_is_current() -> None:
-    written = (ROOT / "docs" / "crosscheck.schema.json").read_text(encoding="utf-8")
-    assert written == call("schema", "crosscheck").out, "make schemas"
-
-
 def test_the_command_tells_by_its_exit_code(tmp_path: Path) -> None:
     scene = str(ROOT / "assets" / "arm_6r.scene.toml")
     # a duration at which a lock of ours comes a rounding before its time

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from command_line import ASSETS, ROOT, call, call_process
+from command_line import ASSETS, call, call_process
 from mbplugin.joint_reactions.stiffness.beams import Layout
 from mbplugin.joint_reactions.stiffness.estimate import estimated_sections
 from mbplugin.model.scene import Shape
@@ -228,11 +228,6 @@ def test_only_json_on_stdout_in_a_process_of_its_own() -> None:
     outcome = call_process("reactions", FOUR_BAR, "--output-format", "json")
     assert outcome.code == 0 and outcome.err == ""
     assert json.loads(outcome.out)["held"] == ["j0"]
-
-
-def test_the_schema_is_in_the_documentation() -> None:
-    written = (ROOT / "docs" / "reactions.schema.json").read_text(encoding="utf-8")
-    assert written == call("schema", "reactions").out, "make schemas"
 
 
 def test_scenes_in_a_plane() -> None:

@@ -153,11 +153,6 @@ def test_the_bar_goes_to_a_terminal_only() -> None:
     assert "0.5 of 2 s" in shown.getvalue()
 
 
-def test_the_schema_is_in_the_documentation() -> None:
-    written = (ROOT / "docs" / "simulate.schema.json").read_text(encoding="utf-8")
-    assert written == call("schema", "simulate").out, "make schemas"
-
-
 def test_a_free_base_without_mass_is_told_how_to_be_held() -> None:
     """An arm on a link without inertia: what its file leaves open is the first thing to be told."""
     arm = str(ROOT / "assets" / "arm_6r.urdf")

@@ -290,8 +290,3 @@ def test_loops_are_for_single_stops(tmp_path: Path) -> None:
     outcome = call("sweep", scene, "--out", str(tmp_path / "s"), "--number", "3", "--brake", "j0:torque=5")
     assert outcome.code == 2 and "remedy" not in outcome.err
     assert "use estop for single stops" in outcome.err
-
-
-def test_the_schema_in_docs_is_current() -> None:
-    written = (ROOT / "docs" / "sweep.schema.json").read_text(encoding="utf-8")
-    assert written == call("schema", "sweep").out, "make schemas"

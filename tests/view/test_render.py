@@ -267,11 +267,6 @@ def test_the_command_tells_what_it_drew_as_json(tmp_path: Path) -> None:
     assert found["notes"] == ["drawn as sticks, since no shape is known: every body"]
 
 
-def test_the_written_schema_is_that_of_the_command() -> None:
-    written = (ROOT / "docs" / "view.schema.json").read_text(encoding="utf-8")
-    assert written == call("schema", "view").out, "make schemas"
-
-
 def test_the_command_draws_a_stop(tmp_path: Path) -> None:
     file = tmp_path / "stop.png"
     done = call("view", str(ARM), "--stop", "--picture", str(file), "--size", "320x180", "--speed", "0.2")
