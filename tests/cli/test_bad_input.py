@@ -143,7 +143,7 @@ def test_loop_that_cannot_close(tmp_path: Path) -> None:
     closure = "type = 'spherical'\nbody_a = 'world'\nbody_b = 'b'\nxyz_a = [5, 0, 0]\nxyz_b = [1, 0, 0]\n"
     file = scene(tmp_path, closure)
     outcome = call("lint", file)
-    assert_refused(outcome, "arm.scene.toml", "'loop'", " m apart")
+    assert_refused(outcome, "arm.scene.toml", "'loop'", "best gap", " starts")
 
 
 @pytest.mark.parametrize(

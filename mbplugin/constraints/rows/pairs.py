@@ -15,7 +15,7 @@ from mbplugin.model.mechanism.joint import travel_per_radian
 from mbplugin.model.mechanism.kinematics import BodyPoses
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import PAIR_TYPES, Pair
-from mbplugin.model.spatial import Array, cross, vector_from_rotation
+from mbplugin.model.spatial import Array, cross, skew, vector_from_rotation
 
 
 def pair_rows(
@@ -29,6 +29,31 @@ def pair_rows(
     return rows
 
 
+def position_rows(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) -> tuple[Array, Array]:
+    """Return the position residuals of pairs of one type, and their derivatives.
+
+    The derivatives are exact at open poses too, where the rows of :func:`pair_rows` are so only for
+    distances and travels (a screw's travel aside, which is exact where its axes agree).
+
+    Returns
+    -------
+    L : (n, k, 6) array
+        On the relative twists [v; ω] of S, world axes, at S.
+    Phi : (n, k) array
+        m and rad.
+    """
+    if pair_type == "distance":
+        return _distance_directions(frames)[0], _residuals(pair_type, pairs, frames)[0]
+    L = _directions(pair_type, pairs, frames)[0]
+    Phi, per_turn = _residuals(pair_type, pairs, frames)
+    if per_turn is not None:
+        components = PAIR_TYPES[pair_type].constrained
+        turns = [k for k, component in enumerate(components) if component[0] == "r"]
+        axes = ["xyz".index(components[k][1]) for k in turns]
+        L[:, turns, 3:] = per_turn[:, axes] @ np.swapaxes(frames.R_WP, 1, 2)
+    return L, Phi
+
+
 def _rows_of_type(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) -> dict[str, Rows]:
     components = PAIR_TYPES[pair_type].constrained
     if pair_type == "distance":
@@ -37,7 +62,7 @@ def _rows_of_type(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) ->
         L, L_dot = _directions(pair_type, pairs, frames)
         Gamma = frames.gamma(L, L_dot)
     on_a, on_b = frames.entries(L)
-    Phi = _residuals(pair_type, pairs, frames)
+    Phi = _residuals(pair_type, pairs, frames)[0]
     zero = np.zeros(len(components))
     translation = np.array([c[0] in "td" for c in components], dtype=bool)
     holonomic = np.ones(len(components), dtype=bool)
@@ -65,14 +90,17 @@ def _directions(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) -> t
         if pair_type == "universal" and component == "rz":
             x, y = frames.R_WP[:, :, 0], frames.R_WS[:, :, 1]
             L[:, k, 3:] = cross(x, y)
-            L_dot[:, k, 3:] = cross(cross(frames.omega_a, x), y) + cross(x, cross(frames.omega_b, y))
+            if frames.moving:
+                L_dot[:, k, 3:] = cross(cross(frames.omega_a, x), y) + cross(x, cross(frames.omega_b, y))
             continue
         e = frames.R_WP[:, :, "xyz".index(component[1])]
         half = slice(0, 3) if component[0] == "t" else slice(3, 6)
-        L[:, k, half], L_dot[:, k, half] = e, cross(frames.omega_a, e)
+        L[:, k, half] = e
+        e_dot = cross(frames.omega_a, e) if frames.moving else 0.0
+        L_dot[:, k, half] = e_dot
         if pair_type == "screw" and component == "tz":
             pitch = np.array([[travel_per_radian(pair)] for pair in pairs])
-            L[:, k, 3:], L_dot[:, k, 3:] = -pitch * e, -pitch * cross(frames.omega_a, e)
+            L[:, k, 3:], L_dot[:, k, 3:] = -pitch * e, -pitch * e_dot
     return L, L_dot
 
 
@@ -92,41 +120,65 @@ def _distance_directions(frames: JointFrames) -> tuple[Array, Array]:
     return L, -(e * centripetal + e_dot * w).sum(axis=1, keepdims=True)
 
 
-def _residuals(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) -> Array:
+def _residuals(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) -> tuple[Array, Array | None]:
     """Return the position residual of each row, m and rad, zero where a pair is assembled.
 
-    Its gradient on the assembled pose is the row itself.
+    Its gradient on the assembled pose is the row itself. Where it is a rotation vector, the second value
+    is the derivative of that by ω_PS in P, (n, 3, 3).
     """
     d = np.einsum("nji,nj->ni", frames.R_WP, frames.p_WS - frames.p_WP)
     if pair_type == "distance":
         lengths = np.array([pair.length for pair in pairs])
-        return np.asarray((np.linalg.norm(d, axis=1) - lengths)[:, None])
+        return np.asarray((np.linalg.norm(d, axis=1) - lengths)[:, None]), None
     components = PAIR_TYPES[pair_type].constrained
     rotations = [c for c in components if c[0] == "r"]
     theta = np.zeros_like(d)
+    per_turn = None
     if rotations:
         R_PS = np.swapaxes(frames.R_WP, 1, 2) @ frames.R_WS
         if pair_type == "universal":
             theta[:, 2] = -R_PS[:, 0, 1]
         elif len(rotations) == 3:
             theta = np.array([vector_from_rotation(R) for R in R_PS])
+            per_turn = _per_turn(theta)
         else:
-            theta = _tilts(R_PS[:, :, 2])
+            theta, per_turn = _tilts(R_PS[:, :, 2])
         if pair_type == "screw":
             d[:, 2] -= _screw_travel(pairs, d[:, 2], R_PS)
     both = np.concatenate((d, theta), axis=1)
-    return np.asarray(both[:, [("tx", "ty", "tz", "rx", "ry", "rz").index(c) for c in components]])
+    return both[:, [("tx", "ty", "tz", "rx", "ry", "rz").index(c) for c in components]], per_turn
 
 
-def _tilts(z_S: Array) -> Array:
-    """Return the smallest rotation vectors (n, 3) that take z to the successors' z, in P."""
-    sine = np.hypot(z_S[:, 0], z_S[:, 1])
-    angle = np.arctan2(sine, z_S[:, 2])
-    per_sine = angle / np.where(sine > 1e-12, sine, 1.0)
-    tilt = np.column_stack((-per_sine * z_S[:, 1], per_sine * z_S[:, 0], np.zeros(len(z_S))))
+def _per_turn(theta: Array) -> Array:
+    """Return the derivatives (n, 3, 3) of rotation vectors by the angular velocity, axes of P."""
+    angle = np.linalg.norm(theta, axis=1)[:, None, None]
+    K = skew(theta)
+    small = angle < 1e-4
+    safe = np.where(small, 1.0, angle)
+    # 1/θ² − cot(θ/2)/(2θ), which is 1/12 at zero
+    factor = np.where(small, 1 / 12, 1 / safe**2 - 1 / (2 * safe * np.tan(0.5 * safe)))
+    return np.asarray(np.eye(3) - 0.5 * K + factor * (K @ K))
+
+
+def _tilts(z_S: Array) -> tuple[Array, Array]:
+    """Return the smallest rotation vectors (n, 3) that take z to the successors' z, and derivatives, in P."""
+    x, y, z = z_S.T
+    sine = np.hypot(x, y)
+    angle = np.arctan2(sine, z)
+    level = sine <= 1e-12
+    per_sine = angle / np.where(level, 1.0, sine)
+    per_sine[level & (z > 0)] = 1.0
+    tilt = np.column_stack((-per_sine * y, per_sine * x, np.zeros(len(z_S))))
     # on the far side every axis across z is a shortest way
-    tilt[(sine <= 1e-12) & (z_S[:, 2] < 0), 0] = np.pi
-    return tilt
+    tilt[level & (z < 0), 0] = np.pi
+    zero = np.zeros_like(x)
+    dx, dy, dz = (np.column_stack(c) for c in ((zero, z, -y), (-z, zero, x), (y, -x, zero)))
+    # d(angle/sine)/dz, which is −1/3 where the axes agree
+    near = sine < 1e-4
+    slope = np.where(near, -1 / 3, (z * per_sine - 1) / np.where(near, 1.0, sine) ** 2)
+    rx = -per_sine[:, None] * dy - (slope * y)[:, None] * dz
+    ry = per_sine[:, None] * dx + (slope * x)[:, None] * dz
+    return tilt, np.stack((rx, ry, np.zeros_like(rx)), axis=1)
 
 
 def _screw_travel(pairs: Sequence[Pair], travel: Array, R_PS: Array) -> Array:

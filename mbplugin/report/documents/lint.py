@@ -64,6 +64,13 @@ class _Mobility(Part):
     characteristic_length: Size | None = key("m")
     closure_residual_file: Size = key("largest loop gap at the pose as given, m", read="assembly.worst_file")
     closure_residual: Size = key("largest loop gap at the pose analyzed, m", read="assembly.worst")
+    closure_starts: Count = key(
+        "poses from which the hardest group of loops was closed, 0: none open", read="assembly.starts"
+    )
+    closure_degenerate: list[str] = key(
+        "constraints that lose rank at the nearest closed pose, another one is analyzed",
+        read="assembly.degenerate",
+    )
 
 
 class _ComponentVerdict(Part):

@@ -288,6 +288,8 @@ def reasons(analysis: Analysis) -> Iterator[str]:
         yield f"tolerance {plateau.start:.3g} to {plateau.stop:.3g}: {number}{here}"
     given, closed = _gap(analysis.assembly.worst_file), _gap(analysis.assembly.worst)
     yield f"loops: {given} as given, {closed} as analyzed"
+    if analysis.assembly.degenerate:
+        yield f"the nearest closed pose is degenerate: {listed(analysis.assembly.degenerate)} lose rank there"
 
 
 def _ratio(sigma: float | None) -> str:

@@ -1,0 +1,88 @@
+"""Closing all loops of a pose, group by group."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from mbplugin.constraints.assembly.closure import CLOSED, CONVERGED, Closure
+from mbplugin.constraints.assembly.group import Found
+from mbplugin.constraints.assembly.limits import respect_limits
+from mbplugin.constraints.assembly.result import Assembly
+from mbplugin.constraints.assembly.search import close_component, open_alone
+from mbplugin.errors import CannotClose
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import AnyArray, Array
+
+
+def assemble(mech: Mechanism, q: Array, given: Collection[str] = (), *, seed: int = 0) -> Assembly:
+    """Close all loops, starting at q and moving what was not given first.
+
+    Constraints that share no joint are closed on their own. What the descent from q leaves open is
+    parted: while the joints that many loops share are held, groups of loops are closed one by one, each
+    from poses drawn at random.
+
+    Parameters
+    ----------
+    mech : Mechanism
+    q : (nq,) array
+        The pose of the file.
+    given : collection of str
+        Coordinate names to be held when the loops close without moving them.
+    seed : int
+        Of the poses drawn.
+
+    Raises
+    ------
+    CannotClose
+        Names the group of constraints that stays open, by how much, and from how many poses.
+    """
+    closure = Closure(mech, q)
+    if not closure.constraints:
+        return Assembly(q, {}, {}, closure.length, 0.0)
+    before = closure.initial
+    if max(before.values()) <= CONVERGED * closure.length:
+        return Assembly(q, before, before, closure.length, 0.0)
+    there, starts = q, 0
+    degenerate: list[str] = []
+    for component in closure.components:
+        found = close_component(closure, component, there, _held_sets(mech, given), seed)
+        if found.gap > CLOSED * closure.length:
+            raise _not_closed(closure, found, seed)
+        there, starts = found.q, max(starts, found.starts)
+        degenerate += found.degenerate
+    there, beyond = respect_limits(closure, q, there)
+    moved = float(np.abs(there - q).max()) if q.size else 0.0
+    after = closure.residuals(there)
+    return Assembly(there, before, after, closure.length, moved, beyond, starts, tuple(degenerate))
+
+
+def _held_sets(mech: Mechanism, given: Collection[str]) -> list[AnyArray]:
+    """Return movable rates, from the most held to none held: given joints and free roots, then less."""
+    free_roots = np.zeros(len(mech.qd_names), dtype=bool)
+    named = np.zeros(len(mech.qd_names), dtype=bool)
+    for joint in mech.tree.joints:
+        if joint.pair is None:
+            free_roots[joint.qd] = True
+        if any(name in given for name in mech.q_names[joint.q]):
+            named[joint.qd] = True
+    sets = [~(named | free_roots), ~named, np.ones_like(named)]
+    return [s for k, s in enumerate(sets) if k == 0 or (s != sets[k - 1]).any()]
+
+
+def _not_closed(closure: Closure, found: Found, seed: int) -> CannotClose:
+    names = [repr(closure.constraints[k].name) for k in found.group]
+    alone = [f"{name!r} ({gap:.2g} m)" for name, gap in open_alone(closure, found, seed)]
+    also = f"; not closed on its own either: {_listed(alone, 2)}" if alone else ""
+    return CannotClose(
+        f"not closed in {found.starts} starts (seed {seed}): best gap {found.gap:.4g} m,"
+        f" group {_listed(names, 4)}{also}",
+        expected=f"a gap below {CLOSED * closure.length:.2g} m",
+        remedy="correct the frames of the group, or give a starting pose nearer to the closed one",
+    )
+
+
+def _listed(names: list[str], most: int) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -1,0 +1,153 @@
+"""The position equations of a mechanism, in metres, at one pose or at many."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from mbplugin.constraints.assembly.loops import Group, Paths, connected
+from mbplugin.constraints.assembly.newton import Equations, gauss_newton
+from mbplugin.constraints.assembly.residuals import Residuals
+from mbplugin.constraints.reduction.scaling import characteristic_length, rate_scale
+from mbplugin.constraints.rows.build import rows_of
+from mbplugin.model.mechanism.coupling import Driver
+from mbplugin.model.mechanism.kinematics import BodyPoses, displace, forward
+from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.model.spatial import AnyArray, Array
+
+#: A loop counts as closed when what rounding leaves open is below this fraction of its size.
+CLOSED = 1e-3
+#: A step below this ends a descent.
+CONVERGED = 1e-12
+
+
+class Closure:
+    """The position equations of a mechanism, in metres; steps are dimensionless (``units``).
+
+    Parameters
+    ----------
+    mech : Mechanism
+    q : (nq,) array
+        A pose, for the characteristic length and the ``initial`` residuals.
+
+    Attributes
+    ----------
+    constraints : list of Constraint
+        Those that the joint coordinates do not satisfy by themselves.
+    units : (nv,) array
+        The unit of each joint rate: the characteristic length for travels, 1 rad for turns.
+    """
+
+    def __init__(self, mech: Mechanism, q: Array) -> None:
+        self.mech = mech
+        self.constraints = constraints_to_close(mech)
+        self.poses = forward(mech, q)
+        self._rows = rows_of(mech, self.constraints, self.poses, q)
+        self.length = characteristic_length(self._rows, self.poses.p_WC, mech)
+        self.units = rate_scale(mech, self.length)
+        metres = [np.where(rows.translation, 1.0, self.length) for rows in self._rows]
+        self.initial = {
+            rows.constraint: float(np.abs(unit * rows.Phi).max())
+            for rows, unit in zip(self._rows, metres, strict=True)
+        }
+
+    @cached_property
+    def members(self) -> list[frozenset[int]]:
+        """The joints, as positions among ``mech.tree.joints``, that move each constraint."""
+        paths = Paths(self.mech)
+        return [paths.of(constraint) for constraint in self.constraints]
+
+    @cached_property
+    def components(self) -> list[Group]:
+        """The groups of constraints that share no joint with the others."""
+        return connected(self.members, range(len(self.constraints)))
+
+    @cached_property
+    def _whole(self) -> System:
+        every = range(len(self.constraints))
+        return self._system(Group(tuple(every), tuple(frozenset().union(*self.members))), self.poses)
+
+    def system(self, group: Group, q: Array | None = None) -> System:
+        """Return the equations of a group in its joints; all others are as at q, or at the start."""
+        if len(group.constraints) == len(self.constraints) and q is None:
+            return self._whole
+        return self._system(group, self.poses if q is None else forward(self.mech, q))
+
+    def _system(self, group: Group, poses: BodyPoses) -> System:
+        chosen = [self.constraints[k] for k in group.constraints]
+        rows = [self._rows[k] for k in group.constraints]
+        residuals = Residuals(self.mech, chosen, rows, group.joints, poses)
+        return System(residuals, self.length, self.units)
+
+    def residuals(self, q: Array) -> dict[str, float]:
+        """Return the largest residual of each constraint, m."""
+        return self._whole.gaps(self._whole.linearised(q[None])[1][0]) if self.constraints else {}
+
+    def closed(self, q: Array) -> bool:
+        """Return whether every residual is small against the mechanism."""
+        return max(self.residuals(q).values(), default=0.0) <= CLOSED * self.length
+
+    def solve(self, q: Array, movable: AnyArray, converged: float = CONVERGED) -> Array:
+        """Return the end of damped Gauss–Newton steps in the movable rates; ``converged`` is a step."""
+        return gauss_newton(self._whole, q, movable, converged)[0]
+
+    def displaced(self, q: Array, step: Array) -> Array:
+        """Return the pose a dimensionless step (nv,) away."""
+        return displace(self.mech, q, self.units * step)
+
+    def linearise(self, q: Array) -> tuple[Array, Array]:
+        """Return the Jacobian in dimensionless joint rates and the residual, both in metres."""
+        J, Phi = self._whole.linearised(q[None])
+        out = np.zeros((J.shape[1], len(self.units)))
+        out[:, self._whole.rates] = J[0]
+        return out, Phi[0]
+
+
+class System(Equations):
+    """Some of the position equations, in metres, in the dimensionless rates of some joints.
+
+    Parameters
+    ----------
+    residuals : Residuals
+    length : float
+        Characteristic length, m.
+    units : (nv,) array
+        Of all joint rates of the mechanism.
+
+    Attributes
+    ----------
+    rates : (C,) int array
+        The columns of qd.
+    """
+
+    def __init__(self, residuals: Residuals, length: float, units: Array) -> None:
+        self._residuals = residuals
+        self.length = length
+        self.rates = residuals.tree.rates
+        self.units = units[self.rates]
+        metres = np.where(residuals.translation, 1.0, length)
+        self._scale = np.where(residuals.holonomic, metres, 0.0)
+        self._metres = metres
+
+    def linearised(self, Q: Array) -> tuple[Array, Array]:
+        """Return J (K, r, C) and Φ (K, r), both in metres, at poses Q (K, nq)."""
+        J, Phi = self._residuals.at(Q)
+        return J * self._scale[:, None] * self.units, Phi * self._scale
+
+    def stepped(self, Q: Array, step: Array) -> Array:
+        """Return the poses Q (K, nq) after dimensionless steps (K, C)."""
+        return self._residuals.tree.advanced(Q, step * self.units)
+
+    def gaps(self, Phi: Array) -> dict[str, float]:
+        """Return the largest part of a residual (r,) by constraint, m."""
+        slices = self._residuals.slices
+        return {name: float(np.abs(Phi[rows]).max(initial=0.0)) for name, rows in slices.items()}
+
+
+def constraints_to_close(mech: Mechanism) -> list[Constraint]:
+    """Return the constraints that the joint coordinates do not satisfy by themselves."""
+    drivers: list[Driver] = [d for d in mech.drivers if d.value is not None]
+    rolling = [p for p in mech.pfaffians if p.holonomic]
+    cut = [p for p in mech.tree.cut if p.kind.constrained]
+    return [*cut, *mech.couplings, *drivers, *rolling]

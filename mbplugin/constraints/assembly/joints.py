@@ -1,0 +1,102 @@
+"""Many joints of one type at many poses at once: X_PS, motion subspaces, steps.
+
+The same as ``model.mechanism.joint`` computes for one joint at one pose, over leading axes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbplugin.model.mechanism.joint import has_quaternion
+from mbplugin.model.spatial import AnyArray, Array, cross, skew
+
+
+def transforms(kind: str, free: tuple[str, ...], pitch: Array, q: Array) -> tuple[Array, Array]:
+    """Return X_PS of joints of one type.
+
+    Parameters
+    ----------
+    kind : str
+        A key of ``PAIR_TYPES``.
+    free : tuple of str
+        Its freedoms.
+    pitch : (n,) array
+        Travel per turn of each joint, m/rad.
+    q : (K, n, nq) array
+        Coordinates, rad and m.
+
+    Returns
+    -------
+    R : (K, n, 3, 3) array
+    p : (K, n, 3) array, m
+    """
+    p = np.zeros((*q.shape[:2], 3))
+    travels = free[: q.shape[2] - 4] if has_quaternion(kind) else free
+    R = rotations(q[..., -4:]) if has_quaternion(kind) else None
+    for k, component in enumerate(travels):
+        axis = "xyz".index(component[1])
+        if component[0] == "t":
+            p[..., axis] = q[..., k]
+        else:
+            turn = _turns(axis, q[..., k])
+            R = turn if R is None else R @ turn
+    if pitch.any():
+        p[..., 2] += pitch * q[..., 0]
+    return np.broadcast_to(np.eye(3), (*q.shape[:2], 3, 3)) if R is None else R, p
+
+
+def axes(kind: str, free: tuple[str, ...], pitch: Array, R_WP: Array, R_WS: Array) -> tuple[Array, Array]:
+    """Return velocity of the origin of S and angular velocity per unit rate, (K, n, f, 3), world axes.
+
+    Parameters
+    ----------
+    pitch : (n,) array
+        m/rad.
+    R_WP, R_WS : (K, n, 3, 3) array
+    """
+    v = np.zeros((*R_WP.shape[:2], len(free), 3))
+    omega = np.zeros_like(v)
+    for k, component in enumerate(free):
+        axis = "xyz".index(component[1])
+        e = (R_WS if kind == "universal" and component == "ry" else R_WP)[..., axis]
+        (v if component[0] == "t" else omega)[:, :, k] = e
+    if pitch.any():
+        v[:, :, 0] += pitch[:, None] * R_WP[..., 2]
+    return v, omega
+
+
+def advanced(kind: str, q: Array, step: Array) -> Array:
+    """Return coordinates (K, n, nq) of joints of one type after steps (K, n, f) in their rates."""
+    if not has_quaternion(kind):
+        return np.asarray(q + step)
+    half = 0.5 * np.linalg.norm(step[..., -3:], axis=-1, keepdims=True)
+    # sin(h)/h, exact at zero as well
+    turn = np.concatenate((0.5 * np.sinc(half / np.pi) * step[..., -3:], np.cos(half)), axis=-1)
+    turned = _product(turn, q[..., -4:])
+    turned /= np.linalg.norm(turned, axis=-1, keepdims=True)
+    turned *= np.where(turned[..., -1:] < 0, -1.0, 1.0)
+    return np.concatenate((q[..., :-4] + step[..., :-3], turned), axis=-1)
+
+
+def rotations(xyzw: Array) -> Array:
+    """Return the rotations (..., 3, 3) of quaternions (..., 4), normalised first."""
+    xyzw = xyzw / np.linalg.norm(xyzw, axis=-1, keepdims=True)
+    K = skew(xyzw[..., :3])
+    return np.asarray(np.eye(3) + 2.0 * xyzw[..., 3, None, None] * K + 2.0 * K @ K)
+
+
+def _turns(axis: int, angle: Array) -> Array:
+    c, s = np.cos(angle), np.sin(angle)
+    R = np.zeros((*angle.shape, 3, 3))
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    R[..., axis, axis] = 1.0
+    R[..., i, i] = R[..., j, j] = c
+    R[..., i, j], R[..., j, i] = -s, s
+    return R
+
+
+def _product(a: AnyArray, b: AnyArray) -> Array:
+    """Return a ∘ b of quaternions (..., 4): first b's turn, then a's."""
+    va, wa, vb, wb = a[..., :3], a[..., 3:], b[..., :3], b[..., 3:]
+    vector = wa * vb + wb * va + cross(va, vb)
+    return np.concatenate((vector, wa * wb - (va * vb).sum(axis=-1, keepdims=True)), axis=-1)

@@ -1,0 +1,186 @@
+"""The moving part of a spanning tree at many poses at once, all else lumped into constant offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbplugin.constraints.assembly import joints as batch
+from mbplugin.model.mechanism.body import WORLD
+from mbplugin.model.mechanism.joint import travel_per_radian
+from mbplugin.model.mechanism.kinematics import BodyPoses
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.topology import TreeJoint
+from mbplugin.model.spatial import AnyArray, Array, Pose, cross
+
+_FLOATING = ("tx", "ty", "tz", "rx", "ry", "rz")
+
+
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """The outer sides of the moving joints, and their axes, at K poses; world axes.
+
+    Parameters
+    ----------
+    X : (K, n + 1, 4, 4) array
+        Homogeneous transforms; the last one is the ground, which index −1 finds.
+    v0, omega : (K, C, 3) array
+        Per unit rate: velocity of the point of the moving body at the origin, and angular velocity.
+    """
+
+    X: Array
+    v0: Array
+    omega: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _Kind:
+    """The joints of one type: where they stand among the joints, and their coordinates."""
+
+    name: str
+    free: tuple[str, ...]
+    pitch: Array
+    reversed: AnyArray
+    nodes: AnyArray
+    q: AnyArray
+    columns: AnyArray
+
+
+class MovingTree:
+    """Some joints of a spanning tree move; all others keep what they have at a pose.
+
+    Parameters
+    ----------
+    mech : Mechanism
+    joints : sequence of int
+        Positions among ``mech.tree.joints`` of those that move.
+    poses : BodyPoses
+        Where the bodies are when the moving joints have not moved.
+
+    Attributes
+    ----------
+    rates : (C,) int array
+        Columns of qd that move, in the order of the columns here.
+    """
+
+    def __init__(self, mech: Mechanism, joints: Sequence[int], poses: BodyPoses) -> None:
+        self.mech, self.poses = mech, poses
+        self.joints = [mech.tree.joints[k] for k in sorted(joints)]
+        self.node = {joint.outer: k for k, joint in enumerate(self.joints)}
+        self._anchors: dict[str, tuple[int, Pose]] = {}
+        inner = [self._inner_side(joint) for joint in self.joints]
+        self._parent = np.array([parent for parent, _ in inner], dtype=int)
+        self._X_in = homogeneous(X for _, X in inner)
+        self._levels = self._by_depth()
+        sizes = [joint.qd.stop - joint.qd.start for joint in self.joints]
+        self.first = np.concatenate(([0], np.cumsum(sizes))).astype(int)
+        self.rates = np.array([k for j in self.joints for k in range(j.qd.start, j.qd.stop)], dtype=int)
+        self._kinds = self._by_type()
+
+    def anchor(self, body: str) -> tuple[int, Pose]:
+        """Return the moving joint (−1: none) that carries a body, and the body's frame in its outer side."""
+        if body == WORLD:
+            return -1, Pose.identity()
+        if body not in self._anchors:
+            at = body
+            while at != WORLD and at not in self.node:
+                at = self.mech.tree.joint_of_body[at].inner
+            X_WA = self.poses.of(self.mech.body_index[at])
+            X_WB = self.poses.of(self.mech.body_index[body])
+            X = X_WA.inverse() @ X_WB if at != body else Pose.identity()
+            node = self.node.get(at, -1)
+            self._anchors[body] = (node, X if node < 0 else self._outer_body(self.joints[node]) @ X)
+        return self._anchors[body]
+
+    def frames(self, Q: Array) -> Frames:
+        """Return frames and axes at poses Q (K, nq), whole joint vectors."""
+        K, n = len(Q), len(self.joints)
+        X_joint = np.zeros((K, n, 4, 4))
+        X_joint[..., 3, 3] = 1.0
+        for kind in self._kinds:
+            R, p = batch.transforms(kind.name, kind.free, kind.pitch, Q[:, kind.q])
+            if kind.reversed.any():
+                R = np.where(kind.reversed[:, None, None], np.swapaxes(R, -1, -2), R)
+                p = np.where(kind.reversed[:, None], -(R @ p[..., None])[..., 0], p)
+            X_joint[..., :3, :3][:, kind.nodes], X_joint[..., :3, 3][:, kind.nodes] = R, p
+        X_in = np.empty_like(X_joint)
+        X = np.empty((K, n + 1, 4, 4))
+        X[:, n] = np.eye(4)
+        for level in self._levels:
+            X_in[:, level] = X[:, self._parent[level]] @ self._X_in[level]
+            X[:, level] = X_in[:, level] @ X_joint[:, level]
+        return Frames(X, *self._axes(X_in, X))
+
+    def advanced(self, Q: Array, step: Array) -> Array:
+        """Return poses Q (K, nq) after steps (K, C) in the moving rates, rad and m."""
+        out = np.array(Q)
+        for kind in self._kinds:
+            out[:, kind.q] = batch.advanced(kind.name, Q[:, kind.q], step[:, kind.columns])
+        return out
+
+    def _axes(self, X_in: Array, X_out: Array) -> tuple[Array, Array]:
+        v0 = np.zeros((len(X_in), int(self.first[-1]), 3))
+        omega = np.zeros_like(v0)
+        for kind in self._kinds:
+            X_P, X_S = X_in[:, kind.nodes], X_out[:, kind.nodes]
+            if kind.reversed.any():
+                back = kind.reversed[:, None, None]
+                X_P, X_S = np.where(back, X_S, X_P), np.where(back, X_P, X_S)
+            v, w = batch.axes(kind.name, kind.free, kind.pitch, X_P[..., :3, :3], X_S[..., :3, :3])
+            sign = np.where(kind.reversed, -1.0, 1.0)[:, None, None]
+            v0[:, kind.columns] = sign * (v + cross(X_S[..., None, :3, 3], w))
+            omega[:, kind.columns] = sign * w
+        return v0, omega
+
+    def _inner_side(self, joint: TreeJoint) -> tuple[int, Pose]:
+        """Return the moving joint that carries a joint, and the joint's inner side in its outer side."""
+        if joint.pair is None:
+            return -1, Pose.identity()
+        parent, X = self.anchor(joint.inner)
+        return parent, X @ (joint.pair.X_BS if joint.reversed else joint.pair.X_AP)
+
+    def _outer_body(self, joint: TreeJoint) -> Pose:
+        """Return the outer body's frame in the outer side of its joint."""
+        if joint.pair is None:
+            return Pose(np.eye(3), -self.mech.bodies[self.mech.body_index[joint.outer]].p_LC)
+        return joint.pair.X_AP.inverse() if joint.reversed else joint.pair.X_SB
+
+    def _by_depth(self) -> list[AnyArray]:
+        depth: list[int] = []
+        for parent in self._parent:
+            depth.append(0 if parent < 0 else depth[parent] + 1)
+        return [np.flatnonzero(np.array(depth) == d) for d in range(max(depth, default=-1) + 1)]
+
+    def _by_type(self) -> list[_Kind]:
+        members: dict[str, list[int]] = {}
+        for k, joint in enumerate(self.joints):
+            members.setdefault("floating" if joint.pair is None else joint.pair.type, []).append(k)
+        kinds = []
+        for name, nodes in members.items():
+            joints = [self.joints[k] for k in nodes]
+            pairs = [joint.pair for joint in joints]
+            free = _FLOATING if pairs[0] is None else pairs[0].kind.free
+            kinds.append(
+                _Kind(
+                    name,
+                    free,
+                    np.array([0.0 if pair is None else travel_per_radian(pair) for pair in pairs]),
+                    np.array([joint.reversed for joint in joints], dtype=bool),
+                    np.array(nodes),
+                    np.array([np.arange(j.q.start, j.q.stop) for j in joints]),
+                    np.array([np.arange(self.first[k], self.first[k + 1]) for k in nodes]),
+                )
+            )
+        return kinds
+
+
+def homogeneous(poses: Iterable[Pose]) -> Array:
+    """Return the homogeneous transforms (n, 4, 4) of some poses."""
+    found = list(poses)
+    X = np.zeros((len(found), 4, 4))
+    X[:, 3, 3] = 1.0
+    for k, pose in enumerate(found):
+        X[k, :3, :3], X[k, :3, 3] = pose.R, pose.p
+    return X
