@@ -10,6 +10,7 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.linter.checks.degrees import in_degrees
+from mbplugin.linter.checks.imitated_loops import imitated_loops
 from mbplugin.linter.checks.sides import twins
 from mbplugin.linter.finding import Finding
 from mbplugin.readers.meshes.extent import mesh_extent, mesh_problem
@@ -96,6 +97,23 @@ def test_equal_limits_are_one_finding(tmp_path: Path) -> None:
     text = with_limit('<limit lower="0.3" upper="0.3" effort="10" velocity="1"/>')
     assert lint_text(text, "MB121", tmp_path)
     assert not lint_text(text, "MB127", tmp_path)
+
+
+# Mimics
+
+
+def test_an_imitated_parallelogram_lacks_the_joint_where_its_links_meet() -> None:
+    """Crank (0.01, 0, 0.06) and rocker from (0.03, 0, 0): the fourth joint lies at the sum of both."""
+    (loop,) = imitated_loops(mb.load(ROOT / "tests" / "cases" / "err" / "mb128.urdf"))
+    assert {loop.body_a, loop.body_b} == {"rocker", "finger"}
+    # along the axis of a planar loop the point is free
+    assert loop.point[[0, 2]] == pytest.approx([0.04, 0.06], abs=1e-9)
+
+
+@pytest.mark.parametrize("ratio", ["-0.9", "1", "2"])
+def test_other_ratios_imitate_no_loop(ratio: str, tmp_path: Path) -> None:
+    text = (ROOT / "tests" / "cases" / "err" / "mb128.urdf").read_text()
+    assert not lint_text(text.replace('multiplier="-1"', f'multiplier="{ratio}"'), "MB128", tmp_path)
 
 
 # Meshes

@@ -91,6 +91,30 @@ def _mimic(leader: str) -> Plant:
     return plant
 
 
+def _parallelogram(robot: Robot) -> list[Element]:
+    """Add a gripper whose fourth joint is replaced by mimics."""
+    base = str(robot.link().get("name"))
+    for name in ("crank", "rocker", "finger"):
+        inertial = etree.SubElement(etree.SubElement(robot.root, "link", name=f"planted_{name}"), "inertial")
+        etree.SubElement(inertial, "mass", value="0.1")
+        moments = {"ixx": "0.0001", "iyy": "0.0002", "izz": "0.0002", "ixy": "0", "ixz": "0", "iyz": "0"}
+        etree.SubElement(inertial, "inertia", **moments)
+    for parent, name, xyz, ratio in (
+        (base, "crank", "0 0 0", ""),
+        (base, "rocker", "0.03 0 0", "1"),
+        ("planted_crank", "finger", "0.01 0 0.06", "-1"),
+    ):
+        joint = etree.SubElement(robot.root, "joint", name=f"planted_{name}_joint", type="revolute")
+        etree.SubElement(joint, "parent", link=parent)
+        etree.SubElement(joint, "child", link=f"planted_{name}")
+        etree.SubElement(joint, "origin", xyz=xyz)
+        etree.SubElement(joint, "axis", xyz="0 1 0")
+        etree.SubElement(joint, "limit", lower="-1", upper="1", effort="5", velocity="1")
+        if ratio:
+            etree.SubElement(joint, "mimic", joint="planted_crank_joint", multiplier=ratio)
+    return [joint for joint in robot.joints if joint.get("name") == "planted_crank_joint"]
+
+
 def _without_limit(robot: Robot) -> list[Element]:
     joint = robot.joint("revolute")
     joint.remove(must(joint, "limit"))
@@ -140,6 +164,7 @@ DEFECTS: dict[str, tuple[str, Plant]] = {
     "zero outside the limits": ("MB127", _away_from_zero),
     "mimic of nothing": ("MB108", _mimic("no_such_joint")),
     "mimic of itself": ("MB108", _mimic("")),
+    "loop written with mimics": ("MB128", _parallelogram),
     "revolute without limit": ("MB111", _without_limit),
     "joints of one name": ("MB107", _same_name),
     "a part that no joint holds": ("MB110", _second_root),
