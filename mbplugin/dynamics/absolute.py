@@ -15,13 +15,13 @@ from mbplugin.constraints.rows.row import Rows
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.newton_euler import NewtonEuler, newton_euler
+from mbplugin.dynamics.springs import spring_forces
 from mbplugin.errors import BrokenModel
 from mbplugin.model.applied_forces import NO_FORCES, AppliedForces, rate_values, rest_values
 from mbplugin.model.mechanism.coupling import Driver
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.spatial import Array, shift_rows
-from mbplugin.model.spring import Spring
 
 
 def absolute_equations(
@@ -73,8 +73,9 @@ def absolute_equations(
         for body, entry in row.entries:
             F[6 * body : 6 * body + 6] += entry[0] * force
     for spring in actions.springs:
-        for body, wrench in spring_wrenches(mech, spring, made):
-            F[6 * body : 6 * body + 6] += wrench
+        for body, point, pull in spring_forces(mech, spring, made.poses, made.twists):
+            wrench = np.concatenate((pull, np.zeros(3)))
+            F[6 * body : 6 * body + 6] += shift_rows(wrench, point - made.poses.p_WC[body])
     kept = np.concatenate([6 * i + np.array(columns) for i in range(len(mech.bodies))])
     M, F = M[np.ix_(kept, kept)], F[kept]
     if degree_of_redundancy is None:
@@ -170,23 +171,6 @@ def _passive(freedom: Freedom, rate: float, actions: AppliedForces) -> float:
     """Return the damping and sliding friction that a freedom sets against its rate."""
     viscous = freedom.damping * rate if actions.damping else 0.0
     return float(viscous + (freedom.friction * np.sign(rate) if actions.friction else 0.0))
-
-
-def spring_wrenches(mech: Mechanism, spring: Spring, made: NewtonEuler) -> list[tuple[int, Array]]:
-    """Return the wrenches (body, (6,)) of a spring at the centres of mass of its bodies."""
-    ends = []
-    for name, point in ((spring.body_a, spring.point_a), (spring.body_b, spring.point_b)):
-        i = mech.body_index[name]
-        p = made.poses.of(i).apply(point)
-        arm = p - made.poses.p_WC[i] if i >= 0 else np.zeros(3)
-        twist = made.twists[i] if i >= 0 else np.zeros(6)
-        ends.append((i, p, arm, twist[:3] + np.cross(twist[3:], arm)))
-    (a, p_a, arm_a, v_a), (b, p_b, arm_b, v_b) = ends
-    length = float(np.linalg.norm(p_b - p_a))
-    e = (p_b - p_a) / length if length > 0 else np.zeros(3)
-    tension = spring.stiffness * (length - spring.length) + spring.damping * float(e @ (v_b - v_a))
-    pull = np.concatenate((tension * e, np.zeros(3)))
-    return [(i, shift_rows(w, arm)) for i, w, arm in ((a, pull, arm_a), (b, -pull, arm_b)) if i >= 0]
 
 
 def _block_diagonal(blocks: Array) -> Array:

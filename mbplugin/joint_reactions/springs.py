@@ -8,6 +8,7 @@ import numpy as np
 
 from mbplugin.constraints.reduction.velocity import body_twists
 from mbplugin.constraints.rows.build import rows_of
+from mbplugin.dynamics.springs import spring_forces
 from mbplugin.model.mechanism.coupling import Driver
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.mechanism import Mechanism
@@ -32,24 +33,14 @@ def spring_loads(
 
 
 def _ends(mech: Mechanism, spring: Spring, q: Array, qd: Array) -> Iterator[Load]:
+    """Yield the loads at both ends of a spring, at q (nq,) and qd (nv,)."""
     poses = forward(mech, q)
-    twists = body_twists(mech, poses, qd)
-    ends = []
-    for name, point in ((spring.body_a, spring.point_a), (spring.body_b, spring.point_b)):
-        i = mech.body_index[name]
-        p = np.asarray(poses.of(i).apply(point))
-        v = twists[i, :3] + np.cross(twists[i, 3:], p - poses.p_WC[i]) if i >= 0 else np.zeros(3)
-        ends.append((name, i, point, p, v))
-    (_, _, _, p_a, v_a), (_, _, _, p_b, v_b) = ends
-    length = float(np.linalg.norm(p_b - p_a))
-    e = (p_b - p_a) / length if length > 0 else np.zeros(3)
-    tension = spring.stiffness * (length - spring.length) + spring.damping * float(e @ (v_b - v_a))
-    for (name, i, point, _, _), sign in zip(ends, (1.0, -1.0), strict=True):
-        if i >= 0:
-            yield Load(name, sign * tension * e, np.zeros(3), point)
+    for i, p, force in spring_forces(mech, spring, poses, body_twists(mech, poses, qd)):
+        yield Load(mech.bodies[i].name, force, np.zeros(3), poses.of(i).inverse().apply(p))
 
 
 def _at_joint(mech: Mechanism, spring: JointSpring, q: Array) -> Iterator[Load]:
+    """Yield the loads of a joint's spring at q (nq,)."""
     k = mech.qd_names.index(spring.joint)
     joint = next(j for j in mech.tree.joints if j.qd.start <= k < j.qd.stop)
     pair = joint.pair

@@ -32,14 +32,9 @@ def only_ties(mech: Mechanism, rows: Sequence[Rows]) -> frozenset[str]:
 
     What they carry has nothing to be shared with, whatever loops lie beyond (pekal2024 §2.2).
     """
-    group = list(range(len(mech.bodies)))
+    import networkx as nx
 
-    def find(body: int) -> int:
-        while group[body] != body:
-            group[body] = group[group[body]]
-            body = group[body]
-        return body
-
+    groups = nx.utils.UnionFind(range(len(mech.bodies)))
     ties: list[tuple[str, int]] = []
     for r in rows:
         pair = mech.pair_by_name[r.constraint]
@@ -47,8 +42,8 @@ def only_ties(mech: Mechanism, rows: Sequence[Rows]) -> frozenset[str]:
         if not r.components:
             continue
         if a >= 0 and b >= 0:
-            group[find(a)] = find(b)
+            groups.union(a, b)
         else:
             ties.append((pair.name, max(a, b)))
-    roots = [find(body) for _, body in ties]
+    roots = [groups[body] for _, body in ties]
     return frozenset(name for (name, _), root in zip(ties, roots, strict=True) if roots.count(root) == 1)

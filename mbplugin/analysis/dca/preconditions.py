@@ -103,22 +103,17 @@ def require_pairs_only(mech: Mechanism) -> None:
 
 def require_ground_loops(mech: Mechanism, joints: Sequence[Joint]) -> None:
     """Refuse a loop, or a second joint between two bodies, that does not pass through the ground."""
+    import networkx as nx
+
     neighbours: dict[int, list[tuple[int, str]]] = {k: [] for k in range(len(mech.bodies))}
-    group = list(range(len(mech.bodies)))
-
-    def find(body: int) -> int:
-        while group[body] != body:
-            group[body] = group[group[body]]
-            body = group[body]
-        return body
-
+    groups = nx.utils.UnionFind(range(len(mech.bodies)))
     for joint in joints:
         if joint.grounded:
             continue
         a, b = joint.body_a, joint.body_b
-        if find(a) == find(b):
+        if groups[a] == groups[b]:
             raise _internal_loop(mech, (*_path(neighbours, a, b), joint.name), a, b)
-        group[find(a)] = find(b)
+        groups.union(a, b)
         neighbours[a].append((b, joint.name))
         neighbours[b].append((a, joint.name))
 

@@ -54,19 +54,13 @@ def add_constraints(built: Built) -> tuple[Mapping[str, tuple[int, ...]], tuple[
     return ties, tuple(left_out)
 
 
-def hold(built: Built, pair: str, force: float = UNLIMITED) -> bool:
-    """Let motors hold the rates of a pair at zero; false where it has none that can.
-
-    Parameters
-    ----------
-    force : float
-        The most that they hold with, N·m or N; zero lets go.
-    """
+def hold(built: Built, pair: str) -> bool:
+    """Let motors hold the rates of a pair at zero; false where it has none that can."""
     motors = built.motors.get(pair, ())
     for motor in motors:
         if motor.step.kind == "spherical":
             return False
-        drive(built, motor, 0.0, force)
+        drive(built, motor, 0.0, UNLIMITED)
     return bool(motors)
 
 

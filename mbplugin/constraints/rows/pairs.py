@@ -14,7 +14,7 @@ from mbplugin.constraints.rows.row import Rows
 from mbplugin.model.mechanism.joint import travel_per_radian
 from mbplugin.model.mechanism.kinematics import BodyPoses
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.mechanism.pair import PAIR_TYPES, Pair
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Pair, RowKind
 from mbplugin.model.spatial import Array, cross, skew, vector_from_rotation
 
 
@@ -42,7 +42,7 @@ def position_rows(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) ->
     Phi : (n, k) array
         m and rad.
     """
-    if pair_type == "distance":
+    if PAIR_TYPES[pair_type].row_kind("d") is RowKind.DISTANCE:
         return _distance_directions(frames)[0], _residuals(pair_type, pairs, frames)[0]
     L = _directions(pair_type, pairs, frames)[0]
     Phi, per_turn = _residuals(pair_type, pairs, frames)
@@ -56,7 +56,7 @@ def position_rows(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) ->
 
 def _rows_of_type(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) -> dict[str, Rows]:
     components = PAIR_TYPES[pair_type].constrained
-    if pair_type == "distance":
+    if PAIR_TYPES[pair_type].row_kind("d") is RowKind.DISTANCE:
         L, Gamma = _distance_directions(frames)
     else:
         L, L_dot = _directions(pair_type, pairs, frames)
@@ -83,11 +83,11 @@ def _rows_of_type(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) ->
 
 def _directions(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) -> tuple[Array, Array]:
     """Return rows (n, k, 6) on the relative twists at S, and their time derivatives."""
-    components = PAIR_TYPES[pair_type].constrained
-    L = np.zeros((len(pairs), len(components), 6))
+    kind = PAIR_TYPES[pair_type]
+    L = np.zeros((len(pairs), len(kind.constrained), 6))
     L_dot = np.zeros_like(L)
-    for k, component in enumerate(components):
-        if pair_type == "universal" and component == "rz":
+    for k, component in enumerate(kind.constrained):
+        if kind.row_kind(component) is RowKind.CROSSED:
             x, y = frames.R_WP[:, :, 0], frames.R_WS[:, :, 1]
             L[:, k, 3:] = cross(x, y)
             if frames.moving:
@@ -98,7 +98,7 @@ def _directions(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) -> t
         L[:, k, half] = e
         e_dot = cross(frames.omega_a, e) if frames.moving else 0.0
         L_dot[:, k, half] = e_dot
-        if pair_type == "screw" and component == "tz":
+        if kind.row_kind(component) is RowKind.SCREW:
             pitch = np.array([[travel_per_radian(pair)] for pair in pairs])
             L[:, k, 3:], L_dot[:, k, 3:] = -pitch * e, -pitch * e_dot
     return L, L_dot
@@ -121,32 +121,32 @@ def _distance_directions(frames: JointFrames) -> tuple[Array, Array]:
 
 
 def _residuals(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) -> tuple[Array, Array | None]:
-    """Return the position residual of each row, m and rad, zero where a pair is assembled.
+    """Return the position residual of each row, (n, k), m and rad, zero where a pair is assembled.
 
     Its gradient on the assembled pose is the row itself. Where it is a rotation vector, the second value
     is the derivative of that by ω_PS in P, (n, 3, 3).
     """
     d = np.einsum("nji,nj->ni", frames.R_WP, frames.p_WS - frames.p_WP)
-    if pair_type == "distance":
+    kind = PAIR_TYPES[pair_type]
+    if kind.row_kind("d") is RowKind.DISTANCE:
         lengths = np.array([pair.length for pair in pairs])
         return np.asarray((np.linalg.norm(d, axis=1) - lengths)[:, None]), None
-    components = PAIR_TYPES[pair_type].constrained
-    rotations = [c for c in components if c[0] == "r"]
+    rotations = [c for c in kind.constrained if c[0] == "r"]
     theta = np.zeros_like(d)
     per_turn = None
     if rotations:
         R_PS = np.swapaxes(frames.R_WP, 1, 2) @ frames.R_WS
-        if pair_type == "universal":
+        if kind.row_kind("rz") is RowKind.CROSSED:
             theta[:, 2] = -R_PS[:, 0, 1]
         elif len(rotations) == 3:
             theta = np.array([vector_from_rotation(R) for R in R_PS])
             per_turn = _per_turn(theta)
         else:
             theta, per_turn = _tilts(R_PS[:, :, 2])
-        if pair_type == "screw":
+        if kind.row_kind("tz") is RowKind.SCREW:
             d[:, 2] -= _screw_travel(pairs, d[:, 2], R_PS)
     both = np.concatenate((d, theta), axis=1)
-    return both[:, [("tx", "ty", "tz", "rx", "ry", "rz").index(c) for c in components]], per_turn
+    return both[:, [("tx", "ty", "tz", "rx", "ry", "rz").index(c) for c in kind.constrained]], per_turn
 
 
 def _per_turn(theta: Array) -> Array:
@@ -161,7 +161,7 @@ def _per_turn(theta: Array) -> Array:
 
 
 def _tilts(z_S: Array) -> tuple[Array, Array]:
-    """Return the smallest rotation vectors (n, 3) that take z to the successors' z, and derivatives, in P."""
+    """Return the smallest rotation vectors (n, 3) that take z to ``z_S`` (n, 3), and derivatives, in P."""
     x, y, z = z_S.T
     sine = np.hypot(x, y)
     angle = np.arctan2(sine, z)
@@ -182,7 +182,10 @@ def _tilts(z_S: Array) -> tuple[Array, Array]:
 
 
 def _screw_travel(pairs: Sequence[Pair], travel: Array, R_PS: Array) -> Array:
-    """Return the travels that belong to the screws' angles, in the turn nearest to where they are."""
+    """Return the travels (n,) that belong to the screws' angles, in the turn nearest to ``travel`` (n,), m.
+
+    The angles are those of ``R_PS`` (n, 3, 3).
+    """
     pitch = np.array([travel_per_radian(pair) for pair in pairs])
     angle = np.arctan2(R_PS[:, 1, 0], R_PS[:, 0, 0])
     moving = pitch != 0

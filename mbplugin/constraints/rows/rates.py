@@ -10,7 +10,7 @@ from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
 from mbplugin.model.mechanism.joint import measure
 from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.mechanism.pair import Pair, RowKind
 from mbplugin.model.spatial import Array, cross, vector_from_rotation
 
 
@@ -49,25 +49,22 @@ def driver_rows(
     poses: BodyPoses,
     q: Array | None,
     twists: Array | None,
-    time: float = 0.0,
 ) -> Rows:
-    """Return one row per driven freedom, labelled ``…_drive``; arrays as for
+    """Return one row per driven freedom at time zero, labelled ``…_drive``; arrays as for
     :func:`mbplugin.constraints.rows.build.rows_of`.
     """
     pair = mech.pair_by_name[driver.joint]
     freedoms = driver.freedoms or pair.kind.free
     rates = _rate_rows(mech, pair, freedoms, poses, twists)
-    rate = driver.rate + driver.acceleration * time
-    target = driver.rate * time + 0.5 * driver.acceleration * time**2
     Phi: Array = np.zeros(len(freedoms))
     if driver.value is not None:
         here = [freedom_value(mech, pair, f, poses, q) for f in freedoms]
-        Phi = np.array(here) - (driver.value + target)
+        Phi = np.array(here) - driver.value
     return Rows(
         driver.name,
         tuple(f"{f}_drive" for f in freedoms),
         rates.entries,
-        np.full(len(freedoms), -rate),
+        np.full(len(freedoms), -driver.rate),
         rates.Gamma + driver.acceleration,
         Phi,
         rates.translation,
@@ -102,12 +99,12 @@ def freedom_value(mech: Mechanism, pair: Pair, freedom: str, poses: BodyPoses, q
 def _rate_rows(
     mech: Mechanism, pair: Pair, freedoms: tuple[str, ...], poses: BodyPoses, twists: Array | None
 ) -> Rows:
-    """Return the rows that measure the rates of a pair's freedoms from the body twists."""
+    """Return the rows that measure the rates of a pair's freedoms from the body ``twists`` (N, 6)."""
     frames = joint_frames(mech, (pair,), poses, twists)
     L, L_dot = np.zeros((1, len(freedoms), 6)), np.zeros((1, len(freedoms), 6))
     for k, freedom in enumerate(freedoms):
         axis = "xyz".index(freedom[1])
-        carried_by_b = pair.type == "universal" and freedom == "ry"
+        carried_by_b = pair.kind.row_kind(freedom) is RowKind.CARRIED
         e = (frames.R_WS if carried_by_b else frames.R_WP)[0, :, axis]
         half = slice(0, 3) if freedom[0] == "t" else slice(3, 6)
         L[0, k, half] = e

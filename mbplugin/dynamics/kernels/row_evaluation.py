@@ -11,12 +11,12 @@ from mbplugin.dynamics.kernels.rows import (
     ALL_TURNS,
     CARRIED,
     COMBINED,
+    CROSSED,
     DISTANCE,
     KNIFE,
     MEASURED,
     RATE,
     SCREW,
-    UNIVERSAL,
 )
 from mbplugin.dynamics.kernels.vectors import Vector, cross, dot, minus
 from mbplugin.model.spatial import Array
@@ -89,7 +89,7 @@ def _pair_row(a: Records, b: Records, joint_frame: Records, row: Records) -> Non
     w_a, w_b = (a.v[3], a.v[4], a.v[5]), (b.v[3], b.v[4], b.v[5])
     zero = (0.0, 0.0, 0.0)
     t, r, t_dot, r_dot = zero, zero, zero, zero
-    if row.kind == UNIVERSAL:
+    if row.kind == CROSSED:
         x, y = (
             (joint_frame.P[0, 0], joint_frame.P[1, 0], joint_frame.P[2, 0]),
             (joint_frame.S[0, 1], joint_frame.S[1, 1], joint_frame.S[2, 1]),
@@ -177,7 +177,7 @@ def _pair_residual(joint_frame: Records, row: Records) -> float:
             floor((travel / joint_frame.pitch - angle) / (2 * pi) + 0.5) if joint_frame.pitch != 0.0 else 0.0
         )
         return float(travel - joint_frame.pitch * (angle + 2 * pi * turns))
-    if kind == UNIVERSAL:
+    if kind == CROSSED:
         return float(-_element(joint_frame, 0, 1))
     if kind == CARRIED:
         return float(atan2(_element(joint_frame, 0, 2), _element(joint_frame, 0, 0)))

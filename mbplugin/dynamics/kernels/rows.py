@@ -11,12 +11,18 @@ from mbplugin.dynamics.kernels.composite_bodies import Composites
 from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
 from mbplugin.model.mechanism.joint import travel_per_radian
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.mechanism.pair import Pair, RowKind
 from mbplugin.model.mechanism.pfaffian import KnifeEdge, Rolling
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, Pose
 
 #: Kinds of rows; 0 … 5 are the components tx … rz of an end, in axes of P.
-UNIVERSAL, SCREW, DISTANCE, CARRIED, RATE, COMBINED, KNIFE, NORMAL, ROLL, SIDE = range(6, 16)
+CROSSED, SCREW, DISTANCE, CARRIED, RATE, COMBINED, KNIFE, NORMAL, ROLL, SIDE = range(6, 16)
+_KINDS = {
+    RowKind.CROSSED: CROSSED,
+    RowKind.SCREW: SCREW,
+    RowKind.DISTANCE: DISTANCE,
+    RowKind.CARRIED: CARRIED,
+}
 #: How many rotations a pair blocks decides which angles are its residual.
 TILT, ALL_TURNS, MEASURED = 0, 1, 2
 
@@ -154,9 +160,7 @@ class _Builder:
             name = self.mech.qd_names[rate]
             coordinate = self.mech.q_names.index(name) if name in self.mech.q_names else -1
             return self.row(RATE, rate=rate, coordinate=coordinate)
-        carried = pair.type == "universal" and freedom == "ry"
-        kind = CARRIED if carried else COMPONENTS.index(freedom)
-        return self.row(kind, joint_frame=self.joint_frame(pair), angles=MEASURED)
+        return self.row(_kind(pair, freedom), joint_frame=self.joint_frame(pair), angles=MEASURED)
 
 
 def row_table(
@@ -220,16 +224,15 @@ def _add_pair(build: _Builder, pair: Pair) -> None:
     joint_frame = build.joint_frame(pair)
     turns = sum(c[0] == "r" for c in pair.kind.constrained)
     for component in pair.kind.constrained:
-        if component == "d":
-            kind = DISTANCE
-        elif pair.type == "universal" and component == "rz":
-            kind = UNIVERSAL
-        elif pair.type == "screw" and component == "tz":
-            kind = SCREW
-        else:
-            kind = COMPONENTS.index(component)
-        record = build.row(kind, joint_frame=joint_frame, angles=ALL_TURNS if turns == 3 else TILT)
+        angles = ALL_TURNS if turns == 3 else TILT
+        record = build.row(_kind(pair, component), joint_frame=joint_frame, angles=angles)
         build.place(pair.name, component, record)
+
+
+def _kind(pair: Pair, component: str) -> int:
+    """Return the number by which the kernels know what a component of a pair measures."""
+    kind = pair.kind.row_kind(component)
+    return COMPONENTS.index(component) if kind is RowKind.AXIS else _KINDS[kind]
 
 
 def _add_coupling(build: _Builder, coupling: Coupling) -> None:

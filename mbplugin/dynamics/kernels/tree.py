@@ -7,6 +7,7 @@ import numpy as np
 from mbplugin.dynamics.kernels.composite_bodies import Composite, Composites
 from mbplugin.model.mechanism.joint import travel_per_radian
 from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import RowKind
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 
 #: Which branch of the recursions a joint takes.
@@ -96,7 +97,9 @@ def _fill(record: AnyArray, composite: Composite, gravity: Array) -> None:
     record["q_start"], record["qd_start"], record["freedoms"] = joint.q.start, joint.qd.start, len(free)
     record["component"][: len(free)] = [COMPONENTS.index(c) for c in free]
     record["quaternion"] = joint.pair is None or joint.pair.type in _QUATERNION
-    record["carried"] = joint.pair is not None and joint.pair.type == "universal"
+    record["carried"] = joint.pair is not None and any(
+        joint.pair.kind.row_kind(component) is RowKind.CARRIED for component in free
+    )
     record["sign"] = -1.0 if joint.reversed else 1.0
     record["pitch"] = travel_per_radian(joint.pair) if joint.pair else 0.0
     record["R_in"], record["p_in"] = composite.X_in.R, composite.X_in.p

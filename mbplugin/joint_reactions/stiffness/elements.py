@@ -22,10 +22,10 @@ from mbplugin.joint_reactions.system import System
 from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
 from mbplugin.model.mechanism.kinematics import BodyPoses
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.mechanism.pair import Pair, RowKind
 from mbplugin.model.mechanism.pfaffian import Rolling
 from mbplugin.model.scene import Load, Payload
-from mbplugin.model.spatial import AnyArray, Array, shift_rows
+from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, shift_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +99,10 @@ def pair_element(system: System, pair: Pair, flexibility: Array) -> Element | No
     if not flexibility.any() or not rows.components:
         return None
     L = joint_rows(system, pair, rows)
-    if pair.type == "universal":
-        # its row rz lies along the cross product of the axes; stiffness is stated for that row
-        for k, component in enumerate(rows.components):
-            if component == "rz":
-                L[k] = np.eye(6)[5]
+    for k, component in enumerate(rows.components):
+        if pair.kind.row_kind(component) is RowKind.CROSSED:
+            # stiffness is stated for the row itself
+            L[k] = np.eye(6)[COMPONENTS.index(component)]
     scale = system.scale[at]
     A = scale[:, None] * (L @ flexibility @ L.T) * scale
     return Element(pair.name, np.arange(at.start, at.stop), A, np.zeros(len(A)), "stated", "pair")
@@ -219,8 +218,8 @@ def _loaded(
 ) -> tuple[Layout, list[tuple[int, Array]]]:
     """Return the frame with a node under every load, and the wrenches there.
 
-    What the uniform load leaves of gravity and inertia (moments, a centre of mass off the beams) acts
-    at the place of the frame that is nearest to the centre of mass.
+    What the uniform ``line_load`` (3,), N/m, leaves of gravity and inertia (moments, a centre of mass off the
+    beams) acts at the place of the frame that is nearest to the centre of mass.
     """
     center = system.poses.p_WC[body]
     rest = applied.equations.F[body] - applied.equations.M[body] @ applied.accelerations[body]

@@ -10,7 +10,7 @@ import numpy as np
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.joint_reactions.stiffness.beams import Section
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.mechanism.pair import Pair, RowKind
 from mbplugin.model.scene import Stiffness
 from mbplugin.model.spatial import COMPONENTS, Array
 
@@ -92,7 +92,7 @@ def _from_table(table: Any) -> Stiffness:
 
 
 def _matrix(pair: Pair, value: Any) -> Array:
-    """Return the checked 6 × 6 stiffness of a pair; rigid directions are inf on its diagonal."""
+    """Return the checked stiffness (6, 6) of a pair, N/m and N·m/rad; rigid directions are inf on its diagonal."""
     try:
         K = np.array(value, dtype=float)
     except (TypeError, ValueError):
@@ -113,14 +113,14 @@ def _matrix(pair: Pair, value: Any) -> Array:
 
 
 def _diagonal(k: Array) -> Array:
-    """Return a diagonal matrix; inf · 0 would be no number."""
+    """Return a diagonal matrix (6, 6) of k (6,); inf · 0 would be no number."""
     K = np.zeros((6, 6))
     np.fill_diagonal(K, k)
     return K
 
 
 def _lowest(K: Array) -> float:
-    """Return the lowest eigenvalue of K with its diagonal scaled to one."""
+    """Return the lowest eigenvalue of K (n, n) with its diagonal scaled to one."""
     if not K.size:
         return 0.0
     size = np.sqrt(np.diag(K))
@@ -167,4 +167,5 @@ def pair_flexibility(pair: Pair, K: Array) -> Array:
 
 def _constrained(pair: Pair) -> Sequence[str]:
     """Return the components in which a pair can deform under its own reaction."""
-    return COMPONENTS[:3] if pair.type == "distance" else pair.kind.constrained
+    along_line = pair.kind.row_kind("d") is RowKind.DISTANCE
+    return COMPONENTS[:3] if along_line else pair.kind.constrained

@@ -10,7 +10,7 @@ from math import cos, pi, sin
 
 import numpy as np
 
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.mechanism.pair import Pair, RowKind
 from mbplugin.model.spatial import (
     Array,
     Pose,
@@ -29,6 +29,7 @@ _TRAVELS = {
 
 
 def _turn(axis: int, angle: float) -> Array:
+    """Return the rotation (3, 3) about an axis, 0 to 2, by an angle, rad."""
     c, s = cos(angle), sin(angle)
     if axis == 2:
         return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
@@ -89,8 +90,7 @@ def motion_subspace(pair: Pair, R_WP: Array, R_WS: Array) -> Array:
     S = np.zeros((6, len(free)))
     for column, component in enumerate(free):
         axis = "xyz".index(component[1])
-        # the second turn of a universal joint is about an axis carried by the successor
-        e = R_WS[:, axis] if pair.type == "universal" and component == "ry" else R_WP[:, axis]
+        e = (R_WS if pair.kind.row_kind(component) is RowKind.CARRIED else R_WP)[:, axis]
         S[0 if component[0] == "t" else 3 :][:3, column] = e
     if pitch := travel_per_radian(pair):
         S[:3, 0] = pitch * R_WP[:, 2]

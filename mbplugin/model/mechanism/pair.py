@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import cached_property
 from math import inf
 
 import numpy as np
 
 from mbplugin.model.spatial import Array, Pose, align_z, cross, unit
+
+
+class RowKind(Enum):
+    """What a component of a pair measures; the rows of every program part are made from it."""
+
+    #: A travel or a turn along an axis of the predecessor's joint frame.
+    AXIS = "axis"
+    #: A turn about an axis that the successor carries.
+    CARRIED = "carried"
+    #: The angle between the predecessor's x and the successor's y, about their cross product.
+    CROSSED = "crossed"
+    #: The travel of a screw less that of its turn.
+    SCREW = "screw"
+    #: The distance of two points.
+    DISTANCE = "distance"
 
 
 @dataclass(frozen=True)
@@ -23,11 +40,18 @@ class PairType:
         Labels of its rows, in the predecessor frame.
     free : tuple of str
         Labels of its freedoms, in the order of its joint rates.
+    kinds : mapping of str to RowKind
+        Of the components that are not along an axis of the predecessor.
     """
 
     name: str
     constrained: tuple[str, ...]
     free: tuple[str, ...]
+    kinds: Mapping[str, RowKind] = field(default_factory=dict, hash=False)
+
+    def row_kind(self, component: str) -> RowKind:
+        """Return what a component measures."""
+        return self.kinds.get(component, RowKind.AXIS)
 
 
 _ALL = ("tx", "ty", "tz", "rx", "ry", "rz")
@@ -49,14 +73,19 @@ PAIR_TYPES: dict[str, PairType] = {
         PairType("revolute", _without("rz"), ("rz",)),
         PairType("continuous", _without("rz"), ("rz",)),
         PairType("prismatic", _without("tz"), ("tz",)),
-        PairType("screw", _without("rz"), ("rz",)),
+        PairType("screw", _without("rz"), ("rz",), {"tz": RowKind.SCREW}),
         PairType("cylindrical", _without("tz", "rz"), ("tz", "rz")),
-        PairType("universal", _without("rx", "ry"), ("rx", "ry")),
+        PairType(
+            "universal",
+            _without("rx", "ry"),
+            ("rx", "ry"),
+            {"ry": RowKind.CARRIED, "rz": RowKind.CROSSED},
+        ),
         PairType("spherical", ("tx", "ty", "tz"), ("rx", "ry", "rz")),
         PairType("planar", ("tz", "rx", "ry"), ("tx", "ty", "rz")),
         PairType("point-on-line", ("tx", "ty"), ("tz", "rx", "ry", "rz")),
         PairType("point-on-plane", ("tz",), ("tx", "ty", "rx", "ry", "rz")),
-        PairType("distance", ("d",), ()),
+        PairType("distance", ("d",), (), {"d": RowKind.DISTANCE}),
         PairType("floating", (), _ALL),
     )
 }
@@ -152,7 +181,7 @@ class Pair:
         return replace(self, type=type, freedoms=freedoms, X_AP=self.X_AP @ X_new, X_BS=self.X_BS @ X_new)
 
     def _along(self, kind: str, direction: Array) -> Freedom:
-        """Return the freedom of a kind (t, r) along a direction in axes of P, or one without limits."""
+        """Return the freedom of a kind (t, r) along a direction (3,) in axes of P, or one without limits."""
         for name, freedom in zip(self.kind.free, self.freedoms, strict=True):
             cosine = direction["xyz".index(name[1])] if name[0] == kind else 0.0
             if cosine > 1 - _PARALLEL:
@@ -163,7 +192,7 @@ class Pair:
 
 
 def _cross_axes(second: Array) -> Array:
-    """Return axes of a universal joint: x along the old z, y along ``second`` made perpendicular."""
+    """Return axes (3, 3) of a universal joint: x along the old z, y along ``second`` (3,) made perpendicular."""
     x = np.array([0.0, 0.0, 1.0])
     y = second - (second @ x) * x
     y = unit(y)

@@ -133,10 +133,10 @@ def _is_number(cell: Child) -> bool:
     return True
 
 
-def section(title: str, *children: Child, id: str | None = None, lead: str = "") -> Html:
+def section(title: str, *children: Child, lead: str = "") -> Html:
     """Return a section under a heading, after a sentence that says what it shows."""
     said = element("p", lead, class_="lead") if lead else None
-    return element("section", element("h2", title), said, *children, id=id)
+    return element("section", element("h2", title), said, *children)
 
 
 def choice(name: str, kind: str) -> Html:

@@ -10,7 +10,7 @@ from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 
 if TYPE_CHECKING:
     from mbplugin.stopping.outcome.peaks import PeakWrench
-    from mbplugin.stopping.outcome.values import StopReport
+    from mbplugin.stopping.outcome.values import JointStop, StopReport
 
 OUTCOME_WORDS = {
     "stopped": "stopped",
@@ -43,27 +43,16 @@ def _headline(report: StopReport) -> str:
 
 
 def _joints(report: StopReport) -> Iterator[Line]:
-    rows = [
-        (
-            f"{j.name} [{j.unit}]",
-            [
-                f"{value:.4g}"
-                for value in (
-                    j.rate,
-                    j.time,
-                    j.travel,
-                    j.reaction_travel,
-                    j.braking_travel,
-                    j.end,
-                    j.brake_energy,
-                )
-            ],
-        )
-        for j in report.joints
-    ]
+    rows = [(f"{j.name} [{j.unit}]", joint_cells(j)) for j in report.joints]
     yield from table_lines(
         "joint", ("rate [/s]", "time [s]", "travel", "reaction", "braking", "rests at", "brake [J]"), rows
     )
+
+
+def joint_cells(j: JointStop) -> list[str]:
+    """Return how a joint stops, as cells: rate, time, travels, where it rests, energy of its brake."""
+    travels = (j.travel, j.reaction_travel, j.braking_travel)
+    return [f"{value:.4g}" for value in (j.rate, j.time, *travels, j.end, j.brake_energy)]
 
 
 def _tool(report: StopReport, width: int) -> Iterator[Line]:

@@ -147,12 +147,12 @@ def _findings(findings: Sequence[Finding], width: int) -> Iterator[Line]:
                 yield from _help(finding.help, width)
 
 
-def finding_text(finding: Finding, width: int = PLAIN_WIDTH) -> str:
+def finding_text(finding: Finding) -> str:
     """Return one finding with its help as plain text."""
     heading = f"{finding.severity} {finding.code} {finding.name}"
-    lines = [Line(heading), *(Line(text) for text in wrapped(_placed(finding), width, "  ", "    "))]
+    lines = [Line(heading), *(Line(text) for text in wrapped(_placed(finding), PLAIN_WIDTH, "  ", "    "))]
     if finding.help and finding.help not in finding.message:
-        lines += _help(finding.help, width)
+        lines += _help(finding.help, PLAIN_WIDTH)
     return plain_text(lines)
 
 

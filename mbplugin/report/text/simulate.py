@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 _WIDEST_NAME = 40
 _OPEN = "?"
-_ENERGIES = {
+#: Energies and works of a motion, and their names.
+ENERGIES = {
     "kinetic": "kinetic",
     "potential": "potential",
     "dissipated": "dissipated by damping and friction",
@@ -67,7 +68,7 @@ def _coordinates(motion: Trajectory) -> Iterator[Line]:
 def _energies(motion: Trajectory) -> Iterator[Line]:
     rows = [
         (text, [f"{values[0]:.6g}", f"{values[-1]:.6g}"])
-        for name, text in _ENERGIES.items()
+        for name, text in ENERGIES.items()
         if (values := getattr(motion, name)).any()
     ]
     if rows:

@@ -32,9 +32,9 @@ def _may_vanish(coefficients: Array) -> bool:
     return bool(abs(coefficients[0]) <= np.abs(coefficients[1:]).sum())
 
 
-def function_zeros(g: Callable[[float], float], start: float = START) -> list[float]:
-    """Return the fractions in (``start``, 1] between which g changes sign, refined by bisection."""
-    return list(_zeros(g, start))
+def function_zeros(g: Callable[[float], float]) -> list[float]:
+    """Return the fractions in (``START``, 1] between which g changes sign, refined by bisection."""
+    return list(_zeros(g, START))
 
 
 def first_zero(g: Callable[[float], float], start: float = START) -> float | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.model.mechanism.joint import travel_per_radian
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.mechanism.pair import Pair, RowKind
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 from mbplugin.simulation.active_set.stick_slip import AT_REST
 
@@ -64,7 +64,7 @@ def axis_forces(motion: Trajectory, joint: str) -> AxisForces | None:
 def _along(pair: Pair, wrench: Array) -> Array:
     """Return the power of a wrench per unit rate of the freedom, (T,)."""
     along: Array = wrench[:, COMPONENTS.index(pair.kind.free[0])].copy()
-    if pair.type == "screw":
+    if pair.kind.row_kind("tz") is RowKind.SCREW:
         along += travel_per_radian(pair) * wrench[:, 2]
     return along
 

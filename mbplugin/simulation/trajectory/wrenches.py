@@ -15,7 +15,7 @@ from mbplugin.dynamics.kernels.rows import COMBINED
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.model.applied_forces import BrakeForce
 from mbplugin.model.mechanism.joint import travel_per_radian
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.mechanism.pair import Pair, RowKind
 from mbplugin.model.spatial import COMPONENTS, Array, cross
 from mbplugin.simulation.active_set.braking import (
     before_jumps,
@@ -267,11 +267,11 @@ def constrained_part(pair: Pair, wrench: Array, R_PS: Array) -> Array:
     R_PS : (n, 3, 3) array
     """
     out: Array = wrench.copy()
-    if pair.type == "universal":
+    if pair.kind.row_kind("rz") is RowKind.CROSSED:
         normal = cross(np.broadcast_to(np.array([1.0, 0.0, 0.0]), R_PS.shape[:2]), R_PS[:, :, 1])
         out[:, 3:] = normal * (normal * wrench[:, 3:]).sum(axis=1, keepdims=True)
         return out
     out[:, [COMPONENTS.index(c) for c in pair.kind.free]] = 0.0
-    if pair.type == "screw":
+    if pair.kind.row_kind("tz") is RowKind.SCREW:
         out[:, 5] = -travel_per_radian(pair) * wrench[:, 2]
     return out

@@ -10,6 +10,7 @@ from mbplugin.model.spatial import COMPONENTS, Array
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.chart import Chart, Curve, figure, most_moving
 from mbplugin.report.html.markup import Html, element, section, table
+from mbplugin.report.text.simulate import ENERGIES
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.simulation.trajectory.units import coordinate_units, rate_units
 
@@ -18,13 +19,6 @@ _MOST = 200
 #: Instants of a curve besides the samples of the motion, which may be few and far between.
 _BETWEEN = 400
 _TITLES = {"rad": "Angles", "m": "Travels", "1": "Orientation (quaternions)"}
-_ENERGIES = {
-    "kinetic": "kinetic",
-    "potential": "potential",
-    "dissipated": "dissipated by damping and friction",
-    "applied": "work of loads and torques",
-    "driven": "work of drivers",
-}
 
 
 def motion_section(chapter: Chapter) -> Html | None:
@@ -61,7 +55,7 @@ def _charts(sampled: Trajectory, pairs: tuple[str, ...]) -> Iterator[tuple[Chart
             yield Chart(f"Rates [{unit}]", _TIME, f"[{unit}]", kept, marks, clock=True), note
     energies = [
         Curve(words, motion.time, values)
-        for name, words in _ENERGIES.items()
+        for name, words in ENERGIES.items()
         if (values := getattr(motion, name)).any()
     ]
     if energies:
@@ -73,6 +67,7 @@ def _charts(sampled: Trajectory, pairs: tuple[str, ...]) -> Iterator[tuple[Chart
 def _named(
     motion: Trajectory, names: tuple[str, ...], values: Array, units: tuple[str, ...], unit: str
 ) -> list[Curve]:
+    """Return the curves of values (T, n) that have a unit."""
     return [
         Curve(name, motion.time, values[:, k])
         for k, (name, own) in enumerate(zip(names, units, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, choice, element, section, table
-from mbplugin.report.text.estop import axis_cells
+from mbplugin.report.text.estop import axis_cells, joint_cells
 from mbplugin.stopping.outcome.values import StopReport
 
 
@@ -30,18 +30,7 @@ def _joints(stop: StopReport) -> Html:
         (
             choice(j.name, "joint"),
             j.unit,
-            *(
-                f"{value:.4g}"
-                for value in (
-                    j.rate,
-                    j.time,
-                    j.travel,
-                    j.reaction_travel,
-                    j.braking_travel,
-                    j.end,
-                    j.brake_energy,
-                )
-            ),
+            *joint_cells(j),
             "" if j.stopped else "still moves",
         )
         for j in stop.joints
