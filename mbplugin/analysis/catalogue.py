@@ -91,7 +91,10 @@ def _variants(current: str) -> Iterator[tuple[str, Array | None, set[str]]]:
 
 
 def _second_axis(rows: tuple[str, ...], axis: Array, turn: float) -> Array:
-    """Return the rotations that a universal joint about z and ``axis`` frees besides those free now."""
+    """Return the rotations (k, m) that a universal joint about z and ``axis`` (3,) frees besides those free now.
+
+    One column for each of the m rows.
+    """
     now = np.array(
         [np.cos(turn) * axis[0] - np.sin(turn) * axis[1], np.sin(turn) * axis[0] + np.cos(turn) * axis[1]]
     )

@@ -59,7 +59,7 @@ def open_directions(wrenches: Array, zero: float) -> tuple[Directions, Direction
 
 
 def _basis(vectors: Array, zero: float) -> Directions:
-    """Return the basis of a span (3, p) that only depends on the span: of 2 its normal decides."""
+    """Return the basis of the span of ``vectors`` (3, p) that only depends on the span: of 2 its normal decides."""
     _, sigma, Vt = np.linalg.svd(np.linalg.qr(vectors.T, mode="r"))
     rank = int((sigma > zero).sum())
     if rank == 0:
@@ -77,7 +77,10 @@ def _basis(vectors: Array, zero: float) -> Directions:
 
 
 def _told(direction: Array) -> tuple[float, float, float]:
-    """Return a unit vector without rounding, its largest coordinate positive (the first of equal ones)."""
+    """Return a unit vector, ``direction`` (3,), without rounding.
+
+    Its largest coordinate is positive, the first one of equal ones.
+    """
     largest = int(np.argmax(np.round(np.abs(direction), 6)))
     d = direction * np.sign(direction[largest])
     x, y, z = (round(float(value), _DIGITS) + 0.0 for value in d)

@@ -114,6 +114,7 @@ def _body_wrenches(s: StressedBlock, poses: BodyPoses, members: Sequence[str]) -
 
 
 def _dense(rows: Sequence[Rows], poses: BodyPoses, s: StressedBlock, bodies: list[int]) -> Array:
+    """Return rows (k, 6 b) on the scaled twists of b bodies about the common point."""
     C = np.zeros((sum(len(r.components) for r in rows), 6 * len(bodies)))
     start = 0
     for r in rows:

@@ -198,7 +198,7 @@ def _options(
 
 
 def _largest_one(s: StressedBlock) -> Array:
-    """Return Z with its largest force row and its largest moment row of length one.
+    """Return Z (m, p) with its largest force row and its largest moment row of length one.
 
     Moments grow with the size of a mechanism, forces do not; neither may hide the other.
     """
@@ -233,6 +233,7 @@ def _turn(mech: Mechanism, pair: Pair, poses: BodyPoses) -> float:
 
 
 def _smallest(rows: Array) -> float:
+    """Return the smallest singular value of rows (k, n)."""
     return float(np.linalg.svd(rows, compute_uv=False)[-1])
 
 

@@ -89,7 +89,7 @@ def _of_block(mech: Mechanism, s: StressedBlock) -> list[SelfStress]:
 
 
 def _one_misfit_each(s: StressedBlock, Z: Array) -> tuple[Array, list[int]]:
-    """Return a basis of the self-stresses Z with one closing component each, and these rows.
+    """Return a basis of the self-stresses Z (m, p) with one closing component each, and these rows.
 
     Rows of J determine the rest by statics, so there are always pivots among them.
     """

@@ -119,6 +119,7 @@ def stress(blocks: Iterable[RankedBlock]) -> tuple[StressedBlock, ...]:
 
 
 def _self_stresses(ranked: RankedBlock) -> Array:
+    """Return a basis (m, p) of the scaled self-stresses, or random ones where the block is large."""
     if ranked.elimination is None:
         return block_null_space(ranked.reduced, ranked.redundancy)
     drawn = np.random.default_rng(0).normal(size=(ranked.redundancy, _DRAWN * bool(ranked.redundancy)))

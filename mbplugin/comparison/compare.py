@@ -71,7 +71,7 @@ def deviations(task: Task, ours: Trajectory, runs: Sequence[Sampled], step: floa
 def _bodies(
     mech: Mechanism, q: Array, time: Array, runs: Sequence[Sampled], uneven: float
 ) -> Iterator[Deviations]:
-    """Yield the deviations of centres of mass and orientations."""
+    """Yield the deviations of centres of mass and orientations; q (T, nq) at time (T,), s."""
     own = [forward(mech, x) for x in q]
     p, R = np.array([x.p_WC for x in own]), np.array([x.R_WL for x in own])
     names, reach = tuple(body.name for body in mech.bodies), float(np.ptp(p.reshape(-1, 3), axis=0).max())
@@ -150,7 +150,7 @@ def curves_of(task: Task, ours: Trajectory, run: Sampled) -> Curves:
 
 
 def _samples(task: Task, ours: Trajectory, time: Array) -> Trajectory:
-    """Return our motion at PyBullet's sample times, at instants before what changes there."""
+    """Return our motion at PyBullet's sample times, ``time`` (T,), at instants before what changes there."""
     at = [(t, False) for t in time.tolist()]
     for instant in task.instants[1:-1]:
         # the time of our event is that of the instant but for the rounding of our own steps
@@ -165,10 +165,10 @@ def _samples(task: Task, ours: Trajectory, time: Array) -> Trajectory:
 
 
 def _smooth(ours: Trajectory, time: Array, apart: float) -> AnyArray:
-    """Return which samples are apart (s) from instants at which joints come to rest or slip.
+    """Return which samples of ``time`` (T,) are apart (s) from instants at which joints come to rest or slip.
 
-    In between a rate may rest in one program and not yet in the other, which is no error that shrinks
-    evenly with the step.
+    The answer is (T,) of bool. In between a rate may rest in one program and not yet in the other, which is
+    no error that shrinks evenly with the step.
     """
     kept = np.ones(len(time), dtype=bool)
     for event in ours.events:
@@ -215,7 +215,7 @@ def _units(mech: Mechanism) -> list[str]:
 
 
 def _difference(mech: Mechanism, q: Array, reference: Array) -> Array:
-    """Return q − reference in the order of the rates, turns as rotation vectors."""
+    """Return q (nq,) − reference (nq,) in the order of the rates, (nv,), turns as rotation vectors."""
     out = np.zeros(len(mech.qd_names))
     for joint in mech.tree.joints:
         a, b = q[joint.q], reference[joint.q]
@@ -228,13 +228,14 @@ def _difference(mech: Mechanism, q: Array, reference: Array) -> Array:
 
 
 def _turns(R: Array, reference: Array) -> Array:
-    """Return rotation vectors between orientations (n, N, 3, 3)."""
+    """Return rotation vectors (n, N, 3) between orientations R (n, N, 3, 3) and reference (n, N, 3, 3)."""
     relative = R @ reference.transpose(0, 1, 3, 2)
     flat = [vector_from_rotation(one) for one in relative.reshape(-1, 3, 3)]
     return np.array(flat).reshape(*R.shape[:2], 3)
 
 
 def _orders(errors: Array, floor: float) -> tuple[float, ...]:
+    """Return the observed orders of errors (s,) whose steps are halved; none where one is below the floor."""
     if not len(errors) or errors.min() < floor:
         return ()
     return tuple(np.log2(errors[:-1] / errors[1:]).tolist())

@@ -125,6 +125,7 @@ def _with_start(task: Task, run: Sampled) -> _States:
 
 
 def _closed(task: Task, q: Array, program: Program, share: float) -> Check | None:
+    """Return the check of how far loops open along q (T, nq), m; None without loops."""
     gaps = opening(task.mech, q)
     if not gaps:
         return None
@@ -143,6 +144,7 @@ def _account(ours: Trajectory) -> Check:
 
 
 def _energy(program: Program, left: Array, turned: float, share: float) -> Check:
+    """Return the check of what is left (T,) of the balance of energy, J."""
     bound = share * max(turned, 1e-6)
     return Check(program, "energy against friction along the way", float(np.abs(left).max()), bound, "J")
 
@@ -159,6 +161,7 @@ def _unaccounted(task: Task, states: _States) -> tuple[Array, float]:
 
 
 def _energies(task: Task, mech: Mechanism, q: Array, qd: Array) -> tuple[float, float]:
+    """Return kinetic and potential energy at q (nq,) and qd (nv,), J."""
     poses = forward(mech, q)
     kinetic = potential = 0.0
     for body, twist, p, R in zip(

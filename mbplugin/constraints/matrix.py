@@ -112,6 +112,7 @@ def constraint_matrix(
 def _assemble(
     mech: Mechanism, blocks: Sequence[Rows], columns: tuple[int, ...], q: Array, planar: str | None
 ) -> ConstraintMatrix:
+    """Return the matrix of rows at q (nq,), holonomic ones first."""
     width = len(columns)
     labels = [(r.constraint, component) for r in blocks for component in r.components]
     holonomic = np.concatenate([r.holonomic for r in blocks]) if blocks else np.zeros(0, bool)

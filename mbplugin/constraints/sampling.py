@@ -36,7 +36,7 @@ def sample_poses(mech: Mechanism, q: Array, count: int, *, seed: int = 0) -> Ite
 
 
 def _restrained(closure: Closure, q: Array) -> list[tuple[AnyArray, Array]]:
-    """Return an orthonormal basis, one per row, of the rates that the closures forbid, part by part."""
+    """Return an orthonormal basis, one per row, of the rates that the closures forbid at q (nq,), part by part."""
     if not closure.constraints or not closure.mech.qd_names:
         return []
     J = closure.linearise(q)[0]
@@ -48,7 +48,7 @@ def _restrained(closure: Closure, q: Array) -> list[tuple[AnyArray, Array]]:
 
 
 def _allowed(restrained: list[tuple[AnyArray, Array]], count: int, rng: np.random.Generator) -> Array:
-    """Return a random rate of largest entry one that the closures allow."""
+    """Return random rates (nv,) of largest entry one that the closures allow."""
     rates = rng.normal(size=count)
     for columns, basis in restrained:
         rates[columns] -= basis.T @ (basis @ rates[columns])

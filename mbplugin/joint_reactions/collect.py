@@ -122,7 +122,10 @@ def _constraint(
 
 
 def _wrench(L: Array, values: Array) -> Array:
-    """Return Lᵀ λ, NaN in every component to which an undetermined multiplier contributes."""
+    """Return Lᵀ λ (6,) of rows L (k, 6) and values (k,).
+
+    It is NaN in every component to which an undetermined multiplier contributes.
+    """
     wrench = np.zeros(6)
     for row, value in zip(L, values, strict=True):
         part = np.abs(row) > 1e-12

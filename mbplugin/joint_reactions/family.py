@@ -82,6 +82,7 @@ def null_directions(system: System, constraint: str) -> tuple[NullDirection, ...
 
 
 def _weights(labels: Sequence[tuple[str, str]], scaled: Array, values: Array) -> tuple[Weight, ...]:
+    """Return the entries of a combination that are not zero; scaled (m,) decides, values (m,) are reported."""
     kept = np.flatnonzero(np.abs(scaled) > _ZERO * np.abs(scaled).max(initial=0.0))
     return tuple(Weight(labels[k][0], labels[k][1], _rounded(values[k])) for k in kept.tolist())
 
@@ -117,7 +118,7 @@ def families(system: System, multipliers: Array) -> tuple[Family, ...]:
 
 
 def _components(T: Array) -> list[list[int]]:
-    """Return groups of columns that share a row, in order."""
+    """Return groups of columns of T (m, p) that share a row, in order."""
     import scipy.sparse.csgraph
 
     together = (np.abs(T).T > 0).astype(float) @ (np.abs(T) > 0)
@@ -128,6 +129,7 @@ def _components(T: Array) -> list[list[int]]:
 def _family(
     system: System, pivots: AnyArray, columns: list[int], rows: list[int], constant: Array, weight: Array
 ) -> Family:
+    """Return the family of some columns; pivots (p,), constant (m,) and weight (m, p) in N and N·m."""
     unit, labels = units(system), system.labels
     relations = tuple(
         Relation(
@@ -151,7 +153,7 @@ def _rounded(value: float) -> float:
 
 
 def _independent_rows(Z: Array) -> list[int]:
-    """Return as many rows as Z has columns, independent and early ones first."""
+    """Return as many rows as Z (m, p) has columns, independent and early ones first."""
     chosen: list[int] = []
     basis = np.zeros((0, Z.shape[1]))
     size = np.linalg.norm(Z, axis=1)

@@ -109,4 +109,5 @@ def _independent(motion: JointMotion, locks: Sequence[Lock], tolerance: float) -
 
 
 def _null(rows: Array) -> Array:
+    """Return a basis (n, n − k) of what independent rows (k, n) leave free."""
     return np.asarray(np.linalg.svd(rows)[2][len(rows) :].T)

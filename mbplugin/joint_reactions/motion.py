@@ -139,7 +139,10 @@ class JointMotion:
         return qdd, body_accelerations(self.mech, self.poses, twists, qdd)
 
     def _gap(self, rows: list[Rows], motion: Array, term: str) -> Array:
-        """Return C v + b, or C v̇ − Γ, of the closing rows."""
+        """Return C v + b, or C v̇ − Γ, of the closing rows, (k,).
+
+        That of the joints, ``motion`` (nv,), or of the bodies, (N, 6).
+        """
         twists = motion if motion.ndim == 2 else body_twists(self.mech, self.poses, motion)
         sides = [
             sum((e @ twists[i] for i, e in r.entries), np.zeros(len(r.components)))

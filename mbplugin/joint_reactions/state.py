@@ -91,7 +91,7 @@ def _named(values: JointValues) -> Collection[str]:
 
 
 def _corrections(what: str, per: str, before: Array, after: Array) -> list[str]:
-    """Return a note where values had to change to agree with the constraints."""
+    """Return a note where values, ``before`` (nv,) and ``after`` (nv,), had to change to agree with the constraints."""
     change = float(np.abs(after - before).max(initial=0.0))
     if change <= 1e-9 * max(1.0, float(np.abs(after).max(initial=0.0))):
         return []

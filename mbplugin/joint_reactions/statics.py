@@ -119,6 +119,7 @@ def joint_motion(mech: Mechanism, system: System, twists: Array) -> list[tuple[s
 
 
 def _free_bodies(system: System, twists: Array) -> str:
+    """Name the bodies that move in a motion, twists (N, 6)."""
     moving = np.linalg.norm(twists, axis=1)
     names = [b.name for b, m in zip(system.mech.bodies, moving, strict=True) if m > 0.1 * moving.max()]
     return f"nothing holds {', '.join(names[:_NAMED])} in the world"

@@ -143,7 +143,7 @@ def build_system(
 def _stacked(
     labels: Sequence[tuple[str, str]], stressed: Sequence[StressedBlock], scale: Array
 ) -> tuple[Array, Array, Array]:
-    """Return the self-stresses of all blocks side by side, and each row's zero and scale."""
+    """Return the self-stresses (m, p) of all blocks side by side, and each row's zero and scale (m,)."""
     position = {label: k for k, label in enumerate(labels)}
     carrying = [s for s in stressed if s.ranked.redundancy]
     Z = np.zeros((len(labels), sum(s.ranked.redundancy for s in carrying)))
@@ -157,6 +157,6 @@ def _stacked(
 
 
 def _basis(s: StressedBlock) -> Array:
-    """Return an orthonormal basis of a block's self-stresses; a large block only keeps samples."""
+    """Return an orthonormal basis (m, p) of a block's self-stresses; a large block only keeps samples."""
     p = s.ranked.redundancy
     return s.Z if s.complete else np.asarray(np.linalg.qr(s.single_stresses(p))[0])

@@ -124,6 +124,7 @@ def _check_body(mech: Mechanism, kind: str, name: str) -> None:
 
 
 def _vector(what: str, value: Any) -> Array:
+    """Return three finite numbers, (3,)."""
     try:
         vector = np.array(value, dtype=float)
     except (TypeError, ValueError):

@@ -159,11 +159,12 @@ def admissible_sets(Z: Array, count: int = 100, seed: int = 0) -> tuple[tuple[in
 
 
 def _regular(Z: Array, rows: Sequence[int]) -> bool:
+    """Return whether some rows of Z (m, p) are a regular matrix."""
     return not rows or float(np.linalg.svd(Z[list(rows)], compute_uv=False)[-1]) > ADMISSIBLE
 
 
 def _greedy(Z: Array, order: AnyArray) -> tuple[int, ...]:
-    """Return the first rows in an order that are independent of those before them."""
+    """Return the first rows of Z (m, p), in an order (k,), that are independent of those before them."""
     basis, chosen = np.zeros((0, Z.shape[1])), []
     for k in order.tolist():
         left = Z[k] - basis.T @ (basis @ Z[k])
@@ -183,6 +184,7 @@ def matrix_order(system: System) -> AnyArray:
 
 
 def _read(system: System, order: AnyArray, sets: Iterable[Sequence[Row]]) -> list[tuple[int, ...]]:
+    """Return stated sets as places in an order (m,) of rows."""
     labels = [system.labels[k] for k in order]
     p = system.Z.shape[1]
     chosen = []
@@ -212,7 +214,7 @@ def _row_index(labels: list[tuple[str, str]], row: Row) -> int:
 
 
 def _variant(system: System, equations: Equations, order: AnyArray, rows: tuple[int, ...]) -> Variant:
-    """Return the motion with some rows dropped (wojtyra2013 (11))."""
+    """Return the motion with some rows dropped (wojtyra2013 (11)); order (m,) as of :func:`matrix_order`."""
     solution = solve(equations, "kkt", "eliminate", dropped=order[list(rows)].tolist() if rows else ())
     accelerations = np.zeros((len(system.mech.bodies), 6))
     accelerations[:, list(system.columns)] = solution.v_dot.reshape(-1, len(system.columns))

@@ -74,6 +74,7 @@ def _way_in(mech: Mechanism, body: str) -> Iterator[Pair]:
 
 
 def _evaluated(mech: Mechanism, q: Array, present: Pair, pair: Pair) -> Cut:
+    """Return a loop cut at another pair, at q (nq,)."""
     cut = {c.name for c in mech.tree.cut} - {present.name} | {pair.name}
     changed = replace(mech, pairs=tuple(replace(p, closure=p.name in cut) for p in mech.pairs))
     pose = coordinates_of(changed, forward(mech, q))

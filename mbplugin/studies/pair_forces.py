@@ -60,17 +60,23 @@ def pair_forces(equations: Equations, B: Array | None = None, scheme: str = "37"
 
 
 def _from_masses(equations: Equations, B: Array, parts: Partition) -> Array:
-    """Return f = (B M⁻¹Bᵀ)⁻¹ B([0; ξ] − M⁻¹F) (blajer1994 (35))."""
+    """Return f (m,) with B (m, n) as f = (B M⁻¹Bᵀ)⁻¹ B([0; ξ] − M⁻¹F) (blajer1994 (35))."""
     solved = equations.solve_M(np.column_stack((equations.F, B.T)))
     return np.asarray(np.linalg.solve(B @ solved[:, 1:], B @ (parts.xi - solved[:, 0])))
 
 
 def _from_projection(equations: Equations, B: Array, parts: Partition, needed: Array) -> Array:
-    """Return the upper part of [f; 0] = (T M)⁻ᵀ(M v̇ − F) with T M = [B; D M] (blajer1994 (37))."""
+    """Return f (m,), the upper part of [f; 0] = (T M)⁻ᵀ(M v̇ − F) with T M = [B; D M] (blajer1994 (37)).
+
+    B (m, n) is the distribution matrix, ``needed`` (n,) is M v̇ − F.
+    """
     TM = np.vstack((B, parts.H.T @ equations.M))
     return np.asarray(np.linalg.solve(TM.T, needed)[: len(B)])
 
 
 def _from_balance(B: Array, parts: Partition, needed: Array) -> Array:
-    """Return f from the rows of Bᵀf = M v̇ − F that belong to dependent coordinates (blajer1994 (38))."""
+    """Return f (m,) from the rows of Bᵀf = M v̇ − F of dependent coordinates (blajer1994 (38)).
+
+    B (m, n) is the distribution matrix, ``needed`` (n,) is M v̇ − F.
+    """
     return np.asarray(np.linalg.solve(B[:, parts.dependent].T, needed[parts.dependent]))

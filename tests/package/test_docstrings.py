@@ -34,6 +34,8 @@ DONE = (
 #: Rooms that are still to be gone through; the docstrings of the commands in ``cli`` are their help.
 MISSING = ("readers", "simulation/active_set", "stopping/compiled")
 COMMANDS = "cli"
+#: Rooms in which private functions give shapes too; it only grows.
+WHOLE = ("analysis", "comparison", "constraints", "joint_reactions", "model", "report", "studies")
 SECTION = re.compile(r"^( *)Parameters\n\1-+\n(.*?)(?=^\1\S[^\n]*\n\1-+\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -109,6 +111,13 @@ def debts(room: str) -> list[str]:
 @pytest.mark.parametrize("room", DONE)
 def test_public_functions_give_shapes_and_what_they_raise(room: str) -> None:
     assert debts(room) == []
+
+
+@pytest.mark.parametrize("room", WHOLE)
+def test_private_functions_give_shapes(room: str) -> None:
+    every = [one for file in FILES if room_of(file) == room for one in functions(file, private=True)]
+    assert len(every) > 20
+    assert not [f"{one.module}.{one.name}" for one in every if without_shape(one, DOCSTRINGS)]
 
 
 @pytest.mark.parametrize("room", MISSING)

@@ -45,21 +45,24 @@ class Function:
     around: str
 
 
-def functions(file: Path) -> Iterator[Function]:
-    """Yield the public functions of a module, and the public methods of its public classes."""
+def functions(file: Path, *, private: bool = False) -> Iterator[Function]:
+    """Yield the public functions of a module, and the public methods of its public classes.
+
+    With ``private`` all functions and methods but those inside others.
+    """
     module = ast.parse(file.read_text(encoding="utf-8"))
     about = ast.get_docstring(module) or ""
     parts = file.with_suffix("").parts
     name = ".".join(parts[len(parts) - 1 - parts[::-1].index("mbplugin") :])
     for node in module.body:
-        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+        if isinstance(node, ast.FunctionDef) and (private or not node.name.startswith("_")):
             yield Function(name, node.name, node, ast.get_docstring(node) or "", about)
-        elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+        elif isinstance(node, ast.ClassDef) and (private or not node.name.startswith("_")):
             of_class = ast.get_docstring(node) or ""
             for inner in node.body:
                 if not isinstance(inner, ast.FunctionDef):
                     continue
-                if inner.name in MADE + CALLED or not inner.name.startswith("_"):
+                if private or inner.name in MADE + CALLED or not inner.name.startswith("_"):
                     own = f"{of_class if inner.name in MADE else ''}\n{ast.get_docstring(inner) or ''}"
                     yield Function(name, f"{node.name}.{inner.name}", inner, own, f"{of_class}\n{about}")
 

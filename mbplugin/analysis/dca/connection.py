@@ -178,7 +178,7 @@ def ground_connection(
 
 
 def _force_subspaces(joints: Sequence[Joint]) -> Array:
-    """Return T, block diagonal (pekal2024 (52)): wrenches on the assembly per multiplier."""
+    """Return T (6 k, m) of k joints, block diagonal (pekal2024 (52)): wrenches on the assembly per multiplier."""
     # where the assembly's body is the predecessor it takes the multipliers with the opposite sign
     blocks = [joint.sign(joint.moving[0]) * joint.T for joint in joints]
     return np.asarray(scipy.linalg.block_diag(*blocks))
@@ -197,5 +197,6 @@ def null_loads(connection: GroundConnection, joints_scaled: Mapping[str, Joint])
 
 
 def _read_only(array: Array) -> Array:
+    """Return array (...,), of any shape, which can no longer be written to."""
     array.setflags(write=False)
     return array

@@ -94,6 +94,7 @@ def carry(
 
 
 def _arm(joint: Joint, center: Array) -> float:
+    """Return the distance of a joint from ``center`` (3,), m."""
     return float(np.linalg.norm(joint.point_W - center))
 
 

@@ -126,7 +126,7 @@ def join(label: str, i: Floating, j: Floating, joint: Joint) -> Floating:
 
 
 def _interaction(U: Array, joint: Joint) -> Array:
-    """Return W, which gives the joint's reaction from the accelerations that it must prevent."""
+    """Return W (d, d) from U (d, d), which gives the joint's reaction from the accelerations that it must prevent."""
     size = np.sqrt(np.abs(np.diag(U)))
     if not size.all() or np.linalg.cond(U / np.outer(size, size)) > _SINGULAR:
         raise singular_U(joint.name)

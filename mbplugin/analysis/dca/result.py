@@ -193,6 +193,7 @@ def _columns_of(connection: GroundConnection, members: Sequence[str]) -> list[in
 
 
 def _block_diagonal(blocks: Sequence[Array]) -> Array:
+    """Return blocks as one matrix (m, n), zero beside them."""
     out = scipy.linalg.block_diag(*blocks) if blocks else np.zeros((0, 0))
     out.setflags(write=False)
     return np.asarray(out)

@@ -94,7 +94,7 @@ TOOLS: dict[str, Tool] = {
 def _by_directions(
     G: Array, rank: int, directions: Array, groups: Sequence[Columns], zero: float
 ) -> tuple[GroupUniqueness, ...]:
-    """Test B = G_T Q_T on the arbitrary directions, then the rank of G_T for the components."""
+    """Test B = G_T Q_T on the arbitrary ``directions`` (m, p), then the rank of G_T for the components."""
     threshold = _threshold(G, rank)
 
     def row_uniqueness(columns: Columns) -> GroupUniqueness:
@@ -106,6 +106,7 @@ def _by_directions(
 
 
 def _vanishes(B: Array, G: Array, zero: float) -> bool:
+    """Return whether B (m, p) is zero beside G."""
     return float(np.abs(B).max(initial=0.0)) <= zero * float(np.abs(G).max(initial=1.0))
 
 
@@ -118,6 +119,7 @@ def _threshold(G: Array, rank: int) -> float:
 
 
 def _rank(columns: Array, threshold: float) -> int:
+    """Return the rank of some columns (m, k) of G."""
     if 0 in columns.shape:
         return 0
     return int((np.linalg.svd(columns, compute_uv=False) > threshold).sum())

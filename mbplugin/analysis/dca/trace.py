@@ -118,6 +118,7 @@ def _gap(values: Sequence[float] | AnyArray, rank: int) -> str:
 
 
 def _rows(c: GroundConnection, chosen: AnyArray) -> str:
+    """Name the chosen (m,) components, joint by joint."""
     parts = []
     for joint, columns in c.columns.items():
         components = [c.labels[k][1] for k in range(columns.start, columns.stop) if chosen[k]]

@@ -99,7 +99,7 @@ def _require_regular_pose(
     samples: int,
     seed: int,
 ) -> None:
-    """Refuse a pose at which G has a lower rank than at poses around it."""
+    """Refuse a pose q (nq,) at which G has a lower rank than at poses around it."""
     redundant = {c.joints: c for c in connections if c.redundancy}
     if not redundant or not q.size:
         return

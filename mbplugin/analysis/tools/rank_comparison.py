@@ -36,7 +36,7 @@ def row_uniqueness(reduced: ReducedBlock, redundancy: int, zero: float) -> RowVe
 
 
 def _gap(C: Array, rank: int) -> float:
-    """Return a bound in the middle of the gap between the singular values that count and the rest."""
+    """Return a bound in the middle of the gap between the singular values of C (m, n) that count and the rest."""
     sigma = np.linalg.svd(C, compute_uv=False)
     floor = 1e3 * np.finfo(float).eps * float(sigma[0])
     beyond = max(float(sigma[rank]) if rank < len(sigma) else 0.0, floor)
@@ -44,4 +44,5 @@ def _gap(C: Array, rank: int) -> float:
 
 
 def _rank(C: Array, threshold: float) -> int:
+    """Return how many singular values of C (m, n) exceed a threshold."""
     return int((np.linalg.svd(C, compute_uv=False) > threshold).sum()) if C.size else 0

@@ -117,7 +117,10 @@ class _Elimination:
         return _Front(slots, values)
 
     def rotate(self, slots: AnyArray, leading: Array, values: Array) -> tuple[int, Array]:
-        """Rotate rows so that the first ones alone have ``leading`` entries; return how many."""
+        """Rotate the rows ``slots`` (k,) so that the first ones alone have ``leading`` (k, f) entries.
+
+        Returns how many these are, and the rotated ``values`` (k, n).
+        """
         if leading.shape[1] == 1:
             U, sigma = _reflection(leading[:, 0])
         else:
@@ -196,11 +199,12 @@ def _size(work: _Elimination, joint: int) -> int:
 
 
 def _decreasing(parts: Sequence[Array]) -> Array:
+    """Return all values (n,), the largest first."""
     return np.asarray(np.sort(np.concatenate(parts))[::-1] if parts else np.zeros(0))
 
 
 def _reflection(column: Array) -> tuple[Array, Array]:
-    """Return the Householder reflection that takes a column to its first entry, and its length (1,)."""
+    """Return the Householder reflection that takes a column (k,) to its first entry, and its length (1,)."""
     length = np.sqrt(column @ column)
     w = np.array(column)
     w[0] += length if column[0] >= 0 else -length

@@ -111,6 +111,6 @@ def row_scale(rows: Rows, length: float) -> Array:
 
 
 def _pure_part(entry: Array) -> Array:
-    """Return a coupling's entry without the lever arm of its translations."""
+    """Return a coupling's entry (6,), given as ``entry`` (1, 6), without the lever arm of its translations."""
     e = entry[0]
     return np.concatenate((e[:3], np.zeros(3))) if e[:3].any() else e

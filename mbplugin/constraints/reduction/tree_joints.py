@@ -88,7 +88,7 @@ def block_links(
 
 
 def _place(mech: Mechanism, poses: BodyPoses, joint: TreeJoint) -> Array:
-    """Return the point of a joint: the origin of S, or the centre of mass of a floating root."""
+    """Return the point (3,) of a joint, m: the origin of S, or the centre of mass of a floating root."""
     if joint.pair is None:
         return np.asarray(poses.p_WC[mech.body_index[joint.outer]])
     return poses.of(mech.body_index[joint.pair.body_b]).apply(joint.pair.X_BS.p)
@@ -117,7 +117,7 @@ def _own_rows(
 
 
 def _free_twists(W: list[Array], mask: Array) -> list[Array]:
-    """Return orthonormal bases (6, f) of the twists that independent rows leave free.
+    """Return orthonormal bases (6, f) of the twists that independent rows leave free; ``mask`` (6,).
 
     Their columns are pure translations and pure rotations where there are any.
     """

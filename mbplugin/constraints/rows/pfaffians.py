@@ -28,7 +28,7 @@ class _BodyMotion:
     omega: Array
 
     def point_velocity(self, p_W: Array) -> Array:
-        """Return the velocity of the body's material point at ``p_W``, m/s."""
+        """Return the velocity (3,) of the body's material point at ``p_W`` (3,), m/s."""
         return self.v + cross(self.omega, p_W - self.p_WC)
 
 
@@ -77,14 +77,17 @@ def _rolling(wheel: Rolling, body: _BodyMotion) -> Rows:
 
 
 def _unit(vector: Array, derivative: Array) -> tuple[Array, Array]:
-    """Return a vector made unit, and the derivative of that."""
+    """Return a vector (3,) made unit, and from its derivative (3,) the derivative of that."""
     length = float(np.sqrt(vector @ vector))
     along = vector / length
     return along, (derivative - along * (along @ derivative)) / length
 
 
 def _rows(pfaffian: Pfaffian, body: _BodyMotion, E: Array, point: Array, Gamma: Array, Phi: Array) -> Rows:
-    """Return the rows along directions E that the constraint asks for."""
+    """Return the rows along directions E (k, 3) that the constraint has, at a point (3,) in the world, m.
+
+    With Gamma (k,) and Phi (k,) of these directions.
+    """
     all_labels = ("normal", "roll", "side")[-len(E) :]
     components = (*pfaffian.holonomic, *pfaffian.nonholonomic)
     kept = [all_labels.index(c) for c in components]

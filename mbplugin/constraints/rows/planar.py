@@ -65,7 +65,7 @@ def planar_rows(rows: Rows, columns: tuple[int, ...]) -> Rows:
 
 
 def _dimensionless(coefficients: Array) -> Array:
-    """Return rows (k, 6·bodies) with translations multiplied by the constraint's own lever arm."""
+    """Return rows, ``coefficients`` (k, 6 N), with translations multiplied by the constraint's own lever arm."""
     out = coefficients.reshape(len(coefficients), -1, 6).copy()
     force, moment = np.abs(out[:, :, :3]).max(), np.abs(out[:, :, 3:]).max()
     out[:, :, :3] *= moment / force if force > 0 and moment > 0 else 1.0

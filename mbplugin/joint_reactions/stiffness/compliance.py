@@ -1,7 +1,7 @@
 """The physical reactions among the possible ones: those of least elastic energy.
 
-The real λ minimises ½ λᵀAλ + dᵀλ over all λ = λ₀ + Z y of the same motion, so that
-y = −(ZᵀAZ)⁻¹ Zᵀ(A λ₀ + d). A component is determined only if a self-stress that changes it deforms an element.
+The real λ minimises ½ λᵀAλ + dᵀλ over all λ = λ₀ + Z y of the same motion, so that y = −(ZᵀAZ)⁻¹ Zᵀ(A λ₀ +
+d). A component is determined only if a self-stress that changes it deforms an element.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def resolve(
 
 
 def _resolution(system: System, multipliers: Array, free: Array, limit: Array) -> Resolution:
-    """Return what is determined beside the self-stresses ``free`` (p, k)."""
+    """Return what is determined beside the self-stresses ``free`` (p, k); ``multipliers`` (m,), ``limit`` (m,)."""
     changes = system.Z @ np.linalg.qr(free)[0]
     return Resolution(multipliers, system.unique | (np.linalg.norm(changes, axis=1) <= limit), changes)
 
@@ -97,7 +97,7 @@ def _split(rows: Array, limit: float) -> tuple[Array, Array]:
 
 
 def _factor(A: Array) -> Array:
-    """Return B (r, k) with A = BᵀB, r the rank of a flexibility."""
+    """Return B (r, k) with A = BᵀB, r the rank of a flexibility A (k, k)."""
     size = np.sqrt(np.maximum(np.diag(A), 0.0))
     giving = np.flatnonzero(size > 0)
     if not giving.size:
@@ -112,12 +112,12 @@ def _factor(A: Array) -> Array:
 
 
 def _unit_rows(rows: Array) -> Array:
-    """Return rows of length one: what is determined must not depend on how much something gives way."""
+    """Return rows (k, n) of length one: what is determined must not depend on how much something gives way."""
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 def _least_energy(bent: Array, loaded: Array, gaps: Array) -> Array:
-    """Return y of least ½ |loaded − bent y|² − gapsᵀ y.
+    """Return y (p,) of least ½ |loaded − bent y|² − gapsᵀ y; bent (k, p), loaded (k,) and gaps (p,).
 
     Rows of very different size (a soft pair beside a hard one) keep their digits when the largest
     come first in a pivoted QR; normal equations would lose the hard ones.

@@ -155,7 +155,8 @@ def _slice(
 ) -> tuple[float, float, float] | None:
     """Return A, Iy, Iz of the cut across a beam at a point, about the cut's centroid.
 
-    The shapes' boundaries are taken as oriented: outward normals on the right of the outline.
+    The ``point`` (3,) is in m, and x of ``axes`` (3, 3) is along the beam. The shapes' boundaries are taken
+    as oriented: outward normals on the right of the outline.
     """
     total = np.zeros(6)
     for vertices, faces in meshes:
@@ -171,7 +172,10 @@ def _slice(
 
 
 def _outline(local: Array, faces: Array) -> Array | None:
-    """Return the segments (k, 2, 2) in which the plane x = 0 cuts triangles, counter-clockwise."""
+    """Return the segments (k, 2, 2) in which the plane x = 0 cuts triangles, counter-clockwise.
+
+    Their corners are ``local`` (n, 3), m, by ``faces`` (t, 3).
+    """
     x = local[faces][:, :, 0]
     # a vertex in the plane counts as in front of it, so that no edge is met twice
     front = x >= 0
@@ -195,7 +199,7 @@ def _outline(local: Array, faces: Array) -> Array | None:
 
 
 def _moments(segments: Array) -> Array:
-    """Return ∫ 1, y, z, y², z², yz over the area inside an outline (Green's theorem)."""
+    """Return ∫ 1, y, z, y², z², yz (6,) over the area inside an outline of segments (k, 2, 2) (Green's theorem)."""
     (y0, z0), (y1, z1) = segments[:, 0].T, segments[:, 1].T
     c = y0 * z1 - y1 * z0
     return np.array(
@@ -213,7 +217,10 @@ def _moments(segments: Array) -> Array:
 def _box(
     meshes: Sequence[tuple[Array, Array]], axes: Array, thinnest: float
 ) -> tuple[float, float, float] | None:
-    """Return A, Iy, Iz of the shapes' bounding box across a beam; None below a thickness (m)."""
+    """Return A, Iy, Iz of the shapes' bounding box across a beam; None below a thickness (m).
+
+    x of ``axes`` (3, 3) is along the beam.
+    """
     local = np.vstack([vertices for vertices, _ in meshes]) @ axes
     y, z = np.ptp(local[:, 1:], axis=0)
     if min(y, z) <= thinnest:

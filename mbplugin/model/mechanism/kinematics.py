@@ -69,6 +69,7 @@ def rate_vector(mech: Mechanism, values: JointValues, base: Array | None = None)
 
 
 def _vector(mech: Mechanism, names: tuple[str, ...], values: JointValues, base: Array) -> Array:
+    """Return values as a vector (n,) in the order of names; what they leave out is as in base (n,)."""
     out = np.array(base, dtype=float)
     if isinstance(values, Mapping):
         index = {name: i for i, name in enumerate(names)}
@@ -107,6 +108,7 @@ def forward(mech: Mechanism, q: Array) -> BodyPoses:
 
 
 def _outer_pose(mech: Mechanism, joint: TreeJoint, q: Array, R: Array, p: Array) -> tuple[Array, Array]:
+    """Return R (3, 3) and p (3,) of a body at q (nq,) from those of all before, R (N, 3, 3) and p (N, 3)."""
     if joint.pair is None:
         q_free = q[joint.q]
         R_WL = rotation_from_quaternion(q_free[3:])

@@ -91,6 +91,7 @@ def path_bytes(path: Array) -> str:
 
 
 def _poses(poses: BodyPoses) -> Array:
+    """Return position and quaternion of all bodies, (N, 7)."""
     count = len(poses.p_WL)
     return np.array([_seven(poses.of(k)) for k in range(count)]).reshape(count, 7)
 
@@ -100,6 +101,7 @@ def _seven(X: Pose) -> list[float]:
 
 
 def _base64(values: Array) -> str:
+    """Return values (...,), of any shape, as 32-bit numbers in Base64."""
     return b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode()
 
 
@@ -156,6 +158,7 @@ def _arrow(arrow: ReactionArrow, scale: float, radius: float) -> dict[str, Any]:
 
 
 def _visible(vector: Array, scale: float, radius: float) -> Array | None:
+    """Return a vector (3,) scaled to be seen, (3,); None where it is nearly zero."""
     length = _size(vector) * scale
     if length <= 1e-6 * radius:
         return None
@@ -163,6 +166,7 @@ def _visible(vector: Array, scale: float, radius: float) -> Array | None:
 
 
 def _size(vector: Array | None) -> float:
+    """Return the length of a vector (3,), zero for none."""
     return 0.0 if vector is None else float(np.linalg.norm(vector))
 
 

@@ -63,6 +63,7 @@ def reaction_arrows(result: Reactions) -> tuple[ReactionArrow, ...]:
 
 
 def _of_pair(reaction: ConstraintReaction, R_WP: Array) -> Iterator[ReactionArrow]:
+    """Yield the arrows of force and moment of a pair; R_WP (3, 3)."""
     assert reaction.point is not None
     known, values = np.zeros(6), np.zeros(6)
     for component in reaction.components:
