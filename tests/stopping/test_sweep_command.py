@@ -264,6 +264,8 @@ def test_the_bar_is_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
         (("--trajectory", "missing.npz"), "the arrays cannot be read"),
         (("--backend", "spark"), "'spark'"),
         (("--jobs", "0"), "0 processes were requested"),
+        (("--jobs", "1025"), "expected 1 to 1024"),
+        (("--jobs", "9" * 400), "9999… processes were requested"),
         (("--address", "host:8786"), "'loky' has no address"),
         (("--brake", "j2:torque=1"), "unknown joint 'j2'"),
     ],

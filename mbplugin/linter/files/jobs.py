@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbplugin.processes.isolated_starts import interrupts_held, isolated_starts
 from mbplugin.processes.local_settings import ignore_local_settings
+from mbplugin.processes.number import require_possible
 from mbplugin.processes.supervised import rule_seconds, set_rule_seconds
 
 if TYPE_CHECKING:
@@ -47,9 +48,9 @@ def lint_targets(
     Raises
     ------
     BadUsage
-        A request that cannot be meant, where there is one file.
+        More processes than can be started, or a request that cannot be meant, where there is one file.
     """
-    workers = jobs or min(cores(), len(targets) // _FILES_PER_PROCESS)
+    workers = require_possible(jobs) if jobs else min(cores(), len(targets) // _FILES_PER_PROCESS)
     if len(targets) == 1:
         from mbplugin.linter.files.batch import lint_target
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import BadUsage, MbPluginError
+from mbplugin.processes.number import require_possible
 from mbplugin.stopping.sweep.backend import finished, joblib_with, working
 from mbplugin.stopping.sweep.folder import UnfitPart, arrow, claim, part_file, read_part
 from mbplugin.stopping.sweep.part import run_part
@@ -85,8 +86,7 @@ def sweep(
     MissingDependency
         joblib, pyarrow, or what the backend needs is not installed.
     """
-    if jobs == 0:
-        raise BadUsage("0 processes were requested", expected="at least one, or -1 for all cores")
+    require_possible(jobs)
     joblib = joblib_with(backend)
     arrow()
     folder = Path(folder)
