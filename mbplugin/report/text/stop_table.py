@@ -7,23 +7,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
+from mbplugin.stopping.table.columns import TEXT_CELLS
 from mbplugin.stopping.table.values import slip_words
 
 if TYPE_CHECKING:
     from mbplugin.stopping.table.values import StoppingTable
 
-#: Times until the axis and until the whole arm rest; the tool's way along its path and straight.
-_HEADS = (
-    "speed %",
-    "ext. %",
-    "load %",
-    "ext. [m]",
-    "axis [ms]",
-    "arm [ms]",
-    "distance",
-    "path [m]",
-    "chord [m]",
-)
 _COLUMN = 10
 
 
@@ -47,10 +36,10 @@ def _block(rows: list[dict[str, Any]], width: int, commands: bool) -> Iterator[L
     title = f"Category {first['category']}, axis {first['axis']}: {first['joint']}"
     yield Line()
     yield Line(f"{title}, {full:.4g} {first['unit']}/s", "bold cyan")
-    yield Line("  " + "".join(f"{head:>{_COLUMN}}" for head in _HEADS))
+    yield Line("  " + "".join(f"{cell.head:>{_COLUMN}}" for cell in TEXT_CELLS))
     for row in rows:
         outcome = "" if row["outcome"] == "stopped" else f"  {row['outcome'].replace('_', ' ')}"
-        yield Line("  " + "".join(f"{cell:>{_COLUMN}}" for cell in _cells(row)) + outcome)
+        yield Line("  " + "".join(f"{cell.show(row):>{_COLUMN}}" for cell in TEXT_CELLS) + outcome)
         for phrase in slip_words(row):
             yield from (Line(text, "yellow") for text in wrapped(phrase, width, "    ! ", "      "))
         if commands and row["command"]:
@@ -60,17 +49,3 @@ def _block(rows: list[dict[str, Any]], width: int, commands: bool) -> Iterator[L
         pose = ", ".join(f"{name} {value:.4g}" for name, value in row["q"].items())
         said = f"pose of {share} % extension, the axis in its {sense} sense: {pose}"
         yield from (Line(text) for text in wrapped(said, width, "  ", "    "))
-
-
-def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    return (
-        f"{row['speed_percent']}",
-        f"{row['extension_percent']}",
-        f"{row['payload_percent']}",
-        f"{row['extension']:.3f}",
-        f"{1e3 * row['time']:.1f}",
-        f"{1e3 * row['rest_time']:.1f}",
-        f"{row['distance']:.3f} {row['unit']}",
-        f"{row['tool_distance']:.3f}",
-        f"{row['tool_displacement']:.3f}",
-    )

@@ -19,8 +19,9 @@ from mbplugin.stopping.run import assumed_brakes, make_scenario
 from mbplugin.stopping.scenario.decelerations import file_limits
 from mbplugin.stopping.scenario.scenario import Scenario
 from mbplugin.stopping.table.axes import table_axes
+from mbplugin.stopping.table.columns import RowCase
 from mbplugin.stopping.table.extension import ExtensionPose, ExtensionPoses
-from mbplugin.stopping.table.row import RowCase, row_values
+from mbplugin.stopping.table.row import row_values
 from mbplugin.stopping.table.row_command import StopCommand, stop_command
 from mbplugin.stopping.table.values import StoppingTable
 

@@ -10,27 +10,12 @@ import numpy as np
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.chart import Chart, Curve, figure
 from mbplugin.report.html.markup import Html, element, section, table
-from mbplugin.stopping.table.values import StoppingTable, slip_words
+from mbplugin.stopping.table.columns import HTML_CELLS
+from mbplugin.stopping.table.values import StoppingTable
 
-_HEADS = (
-    "category",
-    "axis",
-    "joint",
-    "speed %",
-    "extension %",
-    "payload [kg]",
-    "axis at rest [ms]",
-    "arm at rest [ms]",
-    "distance",
-    "of it reaction",
-    "tool path [m]",
-    "tool, straight [m]",
-    "outcome",
-    "other joints",
-    "again",
-)
+_HEADS = (*(cell.head for cell in HTML_CELLS), "again")
 #: Columns that hold numbers.
-_NUMBERS = (0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+_NUMBERS = tuple(k for k, cell in enumerate(HTML_CELLS) if cell.number)
 
 
 def stopping_table_section(chapter: Chapter) -> Html | None:
@@ -74,23 +59,7 @@ def _of_axis(rows: list[dict[str, Any]], title: str) -> Iterator[Chart]:
 
 
 def _row(row: dict[str, Any]) -> Html:
-    cells = (
-        row["category"],
-        row["axis"],
-        row["joint"],
-        row["speed_percent"],
-        row["extension_percent"],
-        f"{row['payload']:.4g} ({row['payload_percent']} %)",
-        f"{1e3 * row['time']:.1f}",
-        f"{1e3 * row['rest_time']:.1f}",
-        f"{row['distance']:.4f} {row['unit']}",
-        f"{row['reaction_distance']:.4f}",
-        f"{row['tool_distance']:.4f}",
-        f"{row['tool_displacement']:.4f}",
-        row["outcome"].replace("_", " "),
-        "; ".join(slip_words(row)),
-        _again(row),
-    )
+    cells = (*(cell.show(row) for cell in HTML_CELLS), _again(row))
     return element(
         "tr",
         [element("td", cell, class_="n" if k in _NUMBERS else None) for k, cell in enumerate(cells)],

@@ -1,0 +1,169 @@
+"""The columns of a stopping table: what each is, and how text and HTML show it.
+
+A column is an entry of :data:`COLUMNS`, and a cell in each table that shows it; what it means, with its
+unit, stands in the document (``report/documents/stop_table.py``). Rows, CSV, text and page read this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from mbplugin.stopping.compiled.batch import StopSummary
+from mbplugin.stopping.scenario.scenario import Scenario
+from mbplugin.stopping.table.extension import ExtensionPose
+from mbplugin.stopping.table.values import slip_words
+
+#: A joint that is not the axis and moves farther than this is named, rad or m.
+_MOVES = 1e-9
+
+
+class RowCase(NamedTuple):
+    """The stop of a row.
+
+    Parameters
+    ----------
+    category, number : int
+        Stop category, and number of the axis, from 1.
+    axis : str
+    shares : (int, int, int)
+        Of speed, extension and payload, percent.
+    pose : ExtensionPose
+    speed : float
+        Of the axis, rad/s or m/s, not negative.
+    deceleration : float or None
+        Of the axis in category 1, rad/s² or m/s².
+    """
+
+    category: int
+    number: int
+    axis: str
+    shares: tuple[int, int, int]
+    pose: ExtensionPose
+    speed: float
+    deceleration: float | None
+
+
+class RowStop(NamedTuple):
+    """A computed stop of a row.
+
+    Parameters
+    ----------
+    case : RowCase
+    stop : StopSummary
+    scenario : Scenario
+    payload : float
+        Mass that is carried, kg.
+    n : int
+        Index of the axis among the brakes.
+    """
+
+    case: RowCase
+    stop: StopSummary
+    scenario: Scenario
+    payload: float
+    n: int
+
+    @property
+    def unit(self) -> str:
+        """Of the axis, rad or m."""
+        return _unit(self.scenario.brakes[self.n].freedom)
+
+    @property
+    def time(self) -> float:
+        """From the signal until the axis rests, s."""
+        return float(self.stop.times[self.n])
+
+    @property
+    def reaction_time(self) -> float:
+        """From the signal until the axis is braked, or rests, s."""
+        brake = self.scenario.brakes[self.n]
+        return min(brake.engagement_time if self.case.category == 0 else brake.delay, self.time)
+
+    @property
+    def slips(self) -> list[dict[str, object]]:
+        """Which other joints move, how far (rad or m, signed) and until when (s)."""
+        return [
+            {
+                "joint": brake.joint,
+                "unit": _unit(brake.freedom),
+                "travel": float(self.stop.travels[n]),
+                "time": float(self.stop.times[n]),
+            }
+            for n, brake in enumerate(self.scenario.brakes)
+            if n != self.n and abs(self.stop.travels[n]) > _MOVES
+        ]
+
+
+#: Its value by key, in the order of rows, CSV and JSON. The command is added where the table is made.
+COLUMNS: dict[str, Callable[[RowStop], object]] = {
+    "category": lambda r: r.case.category,
+    "axis": lambda r: r.case.number,
+    "joint": lambda r: r.case.axis,
+    "unit": lambda r: r.unit,
+    "speed_percent": lambda r: r.case.shares[0],
+    "extension_percent": lambda r: r.case.shares[1],
+    "payload_percent": lambda r: r.case.shares[2],
+    "speed": lambda r: r.case.speed,
+    "sense": lambda r: int(r.case.pose.sense),
+    "extension": lambda r: r.case.pose.extension,
+    "payload": lambda r: r.payload,
+    "deceleration": lambda r: r.case.deceleration,
+    "time": lambda r: r.time,
+    "distance": lambda r: abs(float(r.stop.travels[r.n])),
+    "reaction_time": lambda r: r.reaction_time,
+    "reaction_distance": lambda r: abs(float(r.stop.reaction_travels[r.n])),
+    "rest_time": lambda r: r.stop.time,
+    "tool_distance": lambda r: r.stop.tool_distance,
+    "tool_displacement": lambda r: r.stop.tool_displacement,
+    "outcome": lambda r: r.stop.outcome,
+    "slips": lambda r: r.slips,
+    "q": lambda r: _pose(r),
+}
+
+
+class Cell(NamedTuple):
+    """A cell of a table that shows rows: its head, what it shows of a row, whether that is a number."""
+
+    head: str
+    show: Callable[[Mapping[str, Any]], str]
+    number: bool = True
+
+
+#: In the text. Times until the axis and until the whole arm rest; the tool's way along its path and straight.
+TEXT_CELLS = (
+    Cell("speed %", lambda row: f"{row['speed_percent']}"),
+    Cell("ext. %", lambda row: f"{row['extension_percent']}"),
+    Cell("load %", lambda row: f"{row['payload_percent']}"),
+    Cell("ext. [m]", lambda row: f"{row['extension']:.3f}"),
+    Cell("axis [ms]", lambda row: f"{1e3 * row['time']:.1f}"),
+    Cell("arm [ms]", lambda row: f"{1e3 * row['rest_time']:.1f}"),
+    Cell("distance", lambda row: f"{row['distance']:.3f} {row['unit']}"),
+    Cell("path [m]", lambda row: f"{row['tool_distance']:.3f}"),
+    Cell("chord [m]", lambda row: f"{row['tool_displacement']:.3f}"),
+)
+#: On the page.
+HTML_CELLS = (
+    Cell("category", lambda row: f"{row['category']}"),
+    Cell("axis", lambda row: f"{row['axis']}"),
+    Cell("joint", lambda row: row["joint"], number=False),
+    Cell("speed %", lambda row: f"{row['speed_percent']}"),
+    Cell("extension %", lambda row: f"{row['extension_percent']}"),
+    Cell("payload [kg]", lambda row: f"{row['payload']:.4g} ({row['payload_percent']} %)"),
+    Cell("axis at rest [ms]", lambda row: f"{1e3 * row['time']:.1f}"),
+    Cell("arm at rest [ms]", lambda row: f"{1e3 * row['rest_time']:.1f}"),
+    Cell("distance", lambda row: f"{row['distance']:.4f} {row['unit']}"),
+    Cell("of it reaction", lambda row: f"{row['reaction_distance']:.4f}"),
+    Cell("tool path [m]", lambda row: f"{row['tool_distance']:.4f}"),
+    Cell("tool, straight [m]", lambda row: f"{row['tool_displacement']:.4f}"),
+    Cell("outcome", lambda row: row["outcome"].replace("_", " "), number=False),
+    Cell("other joints", lambda row: "; ".join(slip_words(row)), number=False),
+)
+
+
+def _pose(row: RowStop) -> dict[str, float]:
+    return dict(zip(row.scenario.mech.q_names, row.case.pose.q.tolist(), strict=True))
+
+
+def _unit(freedom: str) -> str:
+    return "m" if freedom[0] == "t" else "rad"
