@@ -77,7 +77,7 @@ def _not_closed(closure: Closure, found: Found, seed: int) -> CannotClose:
     also = f"; not closed on its own either: {_listed(alone, 2)}" if alone else ""
     return CannotClose(
         f"not closed in {found.starts} starts (seed {seed}): best gap {found.gap:.4g} m,"
-        f" group {_listed(names, 4)}{also}",
+        f" group {_listed(names, 3)}{also}",
         expected=f"a gap below {CLOSED * closure.length:.2g} m",
         remedy="correct the frames of the group, or give a starting pose nearer to the closed one",
     )

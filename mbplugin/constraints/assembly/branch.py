@@ -16,7 +16,7 @@ _TRIED, _AWAY, _ITERATIONS = 6, 0.2, 30
 
 
 def ranks(J: Array) -> AnyArray:
-    """Return the ranks of some Jacobians (K, r, C)."""
+    """Return the ranks (K,) of Jacobians J (K, r, C)."""
     sigma = np.linalg.svd(J, compute_uv=False)
     counts: AnyArray = (sigma > DEFAULT_TOLERANCE * sigma.max(axis=1, keepdims=True, initial=0.0)).sum(axis=1)
     return counts
@@ -31,7 +31,7 @@ def generic_nearby(
     movable: AnyArray,
     rng: np.random.Generator,
 ) -> Array | None:
-    """Return a closed pose of a higher rank than ``end`` has, the nearest to q that is found; None: none is.
+    """Return a closed pose (nq,) of a higher rank than ``end``, the nearest to q that is found; None: none is.
 
     Parameters
     ----------

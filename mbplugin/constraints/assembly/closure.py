@@ -81,23 +81,26 @@ class Closure:
         return System(residuals, self.length, self.units)
 
     def residuals(self, q: Array) -> dict[str, float]:
-        """Return the largest residual of each constraint, m."""
+        """Return the largest residual of each constraint at q (nq,), m."""
         return self._whole.gaps(self._whole.linearised(q[None])[1][0]) if self.constraints else {}
 
     def closed(self, q: Array) -> bool:
-        """Return whether every residual is small against the mechanism."""
+        """Return whether every residual at q (nq,) is small against the mechanism."""
         return max(self.residuals(q).values(), default=0.0) <= CLOSED * self.length
 
     def solve(self, q: Array, movable: AnyArray, converged: float = CONVERGED) -> Array:
-        """Return the end of damped Gauss–Newton steps in the movable rates; ``converged`` is a step."""
+        """Return the end (nq,) of damped Gauss–Newton steps from q (nq,) in the rates ``movable`` (nv,) of bool.
+
+        The largest entry of a dimensionless step below ``converged`` ends them.
+        """
         return gauss_newton(self._whole, q, movable, converged)[0]
 
     def displaced(self, q: Array, step: Array) -> Array:
-        """Return the pose a dimensionless step (nv,) away."""
+        """Return the pose (nq,) a dimensionless step (nv,) away from q (nq,)."""
         return displace(self.mech, q, self.units * step)
 
     def linearise(self, q: Array) -> tuple[Array, Array]:
-        """Return the Jacobian in dimensionless joint rates and the residual, both in metres."""
+        """Return Jacobian (k, nv) in dimensionless joint rates and residual (k,) at q (nq,), both in metres."""
         J, Phi = self._whole.linearised(q[None])
         out = np.zeros((J.shape[1], len(self.units)))
         out[:, self._whole.rates] = J[0]
@@ -136,11 +139,11 @@ class System(Equations):
         return J * self._scale[:, None] * self.units, Phi * self._scale
 
     def stepped(self, Q: Array, step: Array) -> Array:
-        """Return the poses Q (K, nq) after dimensionless steps (K, C)."""
+        """Return the poses Q (K, nq) after dimensionless steps, step (K, C)."""
         return self._residuals.tree.advanced(Q, step * self.units)
 
     def gaps(self, Phi: Array) -> dict[str, float]:
-        """Return the largest part of a residual (r,) by constraint, m."""
+        """Return the largest part of a residual Phi (r,) by constraint, m."""
         slices = self._residuals.slices
         return {name: float(np.abs(Phi[rows]).max(initial=0.0)) for name, rows in slices.items()}
 

@@ -77,7 +77,7 @@ class GroupSearch:
         return _NEARLY * self.closed
 
     def close(self, group: Group, q: Array) -> Found:
-        """Return the nearest closed pose of a group, or the best one; the first start is q itself."""
+        """Return the nearest closed pose of a group, or the best one; the first start is q (nq,) itself."""
         system = self.closure.system(group, q)
         best, count, starts = Found(q, gap_at(system, q), 1, group.constraints), self.together(system), 0
         for number in range(self.rounds):
@@ -91,7 +91,7 @@ class GroupSearch:
         return best
 
     def descended(self, system: System, group: Group, q: Array, Q: Array) -> Found:
-        """Return the best of the poses where descents from Q (K, nq) end, as seen from q."""
+        """Return the best of the poses where descents from Q (K, nq) end, as seen from q (nq,)."""
         Q, gap = levenberg_marquardt(system, Q, self.movable, self.nearly, _ITERATIONS)
         closed = np.flatnonzero(gap <= self.closed)
         if not closed.size:
@@ -118,7 +118,7 @@ class GroupSearch:
 
 
 def gap_at(system: System, q: Array) -> float:
-    """Return the largest residual at a pose, m."""
+    """Return the largest residual at a pose q (nq,), m."""
     return float(np.abs(system.linearised(q[None])[1]).max(initial=0.0))
 
 

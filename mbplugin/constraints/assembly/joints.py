@@ -66,7 +66,7 @@ def axes(kind: str, free: tuple[str, ...], pitch: Array, R_WP: Array, R_WS: Arra
 
 
 def advanced(kind: str, q: Array, step: Array) -> Array:
-    """Return coordinates (K, n, nq) of joints of one type after steps (K, n, f) in their rates."""
+    """Return coordinates q (K, n, nq) of joints of one type after a step (K, n, f) in their rates."""
     if not has_quaternion(kind):
         return np.asarray(q + step)
     half = 0.5 * np.linalg.norm(step[..., -3:], axis=-1, keepdims=True)
@@ -79,7 +79,7 @@ def advanced(kind: str, q: Array, step: Array) -> Array:
 
 
 def rotations(xyzw: Array) -> Array:
-    """Return the rotations (..., 3, 3) of quaternions (..., 4), normalised first."""
+    """Return the rotations (..., 3, 3) of quaternions xyzw (..., 4), normalised first."""
     xyzw = xyzw / np.linalg.norm(xyzw, axis=-1, keepdims=True)
     K = skew(xyzw[..., :3])
     return np.asarray(np.eye(3) + 2.0 * xyzw[..., 3, None, None] * K + 2.0 * K @ K)

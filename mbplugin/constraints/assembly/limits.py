@@ -12,7 +12,13 @@ _LIMIT_SLACK = 1e-9
 
 
 def respect_limits(closure: Closure, start: Array, q: Array) -> tuple[Array, tuple[str, ...]]:
-    """Return a closed pose inside the joint limits where one is found, and who is left outside."""
+    """Return a closed pose (nq,) inside the joint limits where one is found, and who is left outside.
+
+    Parameters
+    ----------
+    start, q : (nq,) array
+        The given pose, whose joints outside their limits do not count, and the closed one.
+    """
     tolerated = beyond_limits(closure, start).keys()
     outside = beyond_limits(closure, q).keys() - tolerated
     movable = np.ones(len(closure.mech.qd_names), dtype=bool)
@@ -31,7 +37,7 @@ def respect_limits(closure: Closure, start: Array, q: Array) -> tuple[Array, tup
 
 
 def beyond_limits(closure: Closure, q: Array) -> dict[str, float]:
-    """Return the single-freedom joints outside their limits, and the limit they passed."""
+    """Return the single-freedom joints outside their limits at q (nq,), and the limit they passed."""
     beyond: dict[str, float] = {}
     for joint in closure.mech.tree.joints:
         if joint.pair is None or len(joint.pair.freedoms) != 1:

@@ -114,7 +114,7 @@ class MovingTree:
         return Frames(X, *self._axes(X_in, X))
 
     def advanced(self, Q: Array, step: Array) -> Array:
-        """Return poses Q (K, nq) after steps (K, C) in the moving rates, rad and m."""
+        """Return poses Q (K, nq) after a step (K, C) in the moving rates, rad and m."""
         out = np.array(Q)
         for kind in self._kinds:
             out[:, kind.q] = batch.advanced(kind.name, Q[:, kind.q], step[:, kind.columns])

@@ -14,7 +14,7 @@ _TURN = 2 * np.pi
 
 
 def distances(closure: Closure, Q: Array, q: Array, joints: Iterable[int]) -> Array:
-    """Return how far poses Q (K, nq) are from q in some joints: root of the sum of squares, (K,).
+    """Return how far poses Q (K, nq) are from q (nq,) in some joints: root of the sum of squares, (K,).
 
     Turns in rad, travels in characteristic lengths.
     """
@@ -34,7 +34,7 @@ def distances(closure: Closure, Q: Array, q: Array, joints: Iterable[int]) -> Ar
 def nearest_turns(closure: Closure, Q: Array, q: Array, joints: Iterable[int]) -> Array:
     """Return poses Q (K, nq) with whole turns taken off where that is the same pose.
 
-    Angles come into their limits where whole turns bring them there, otherwise near those of q. Screws
+    Angles come into their limits where whole turns bring them there, otherwise near those of q (nq,). Screws
     and joints of which a coupling or a driver speaks keep their turns.
     """
     out = np.array(Q)

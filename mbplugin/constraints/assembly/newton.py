@@ -34,7 +34,7 @@ class Equations(Protocol):
         """Return J (K, r, C) and Φ (K, r)."""
 
     def stepped(self, Q: Array, step: Array) -> Array:
-        """Return the poses after steps (K, C)."""
+        """Return the poses (K, nq) after a step (K, C)."""
 
 
 def gauss_newton(equations: Equations, q: Array, movable: AnyArray, converged: float) -> tuple[Array, float]:
@@ -133,7 +133,7 @@ def _truncated_solution(J: Array, rhs: Array) -> Array:
 
 
 def independent_parts(J: Array) -> list[tuple[AnyArray, AnyArray]]:
-    """Return rows and columns of the parts of J that share nothing: loops that do not touch.
+    """Return rows and columns of the parts of J (k, n) that share nothing: loops that do not touch.
 
     The work on one part grows with its cube. Rows and columns of zeros belong to none.
     """

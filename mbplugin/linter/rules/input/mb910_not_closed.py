@@ -2,10 +2,10 @@
 
 What it does
 ------------
-Closes the loops from the pose of the file. What that leaves open is parted into groups, and every group
-starts again from random poses: turns anywhere in ±π or inside their limits, travels inside theirs.
-The message states how many starts there were, the best gap and the group, and names constraints that do
-not close without the rest of the group either. Another pose may exist: the search is numerical.
+Closes the loops from the pose of the file. Loops that do not close from there are separated into groups,
+and every group starts again from random poses: turns anywhere in ±π or inside their limits, travels inside
+theirs. The message states how many starts there were, the best gap and the group, and names constraints
+that do not close without the rest of the group either. Another pose may exist: the search is numerical.
 
 Why it matters
 --------------
