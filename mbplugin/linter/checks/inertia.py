@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from mbplugin.model.mechanism import Body
@@ -15,13 +17,17 @@ _LAMINA = 1e-6
 _POINT = 1e-6
 
 
+@lru_cache(maxsize=4096)
 def principal_moments(body: Body) -> Array:
-    """Return the principal moments about the centre of mass, increasing, (3,), kg·m²."""
+    """Return the principal moments about the centre of mass, increasing, (3,), kg·m²; many rules ask for them."""
     if is_diagonal(body):
         # as written: the triangle inequality of a thin plate hangs on the last bit
-        return np.sort(np.diag(body.I_C))
-    moments = np.linalg.eigvalsh(0.5 * (body.I_C + body.I_C.T))
-    return np.where(np.abs(moments) > _ROUNDING * np.abs(moments).max(), moments, 0.0)
+        moments = np.sort(np.diag(body.I_C))
+    else:
+        moments = np.linalg.eigvalsh(0.5 * (body.I_C + body.I_C.T))
+        moments = np.where(np.abs(moments) > _ROUNDING * np.abs(moments).max(), moments, 0.0)
+    moments.setflags(write=False)
+    return moments
 
 
 def is_diagonal(body: Body) -> bool:

@@ -64,7 +64,9 @@ def mesh_solid(vertices: Array, faces: NDArray[np.int64]) -> MeshSolid | None:
     MeshSolid or None
         None where all vertices lie in a plane.
     """
-    used = vertices[np.unique(faces)]
+    is_used = np.zeros(len(vertices), dtype=bool)
+    is_used[faces] = True
+    used = vertices[is_used]
     lower, upper = used.min(axis=0), used.max(axis=0)
     middle = 0.5 * (lower + upper)
     if is_closed(vertices, faces):
@@ -72,7 +74,8 @@ def mesh_solid(vertices: Array, faces: NDArray[np.int64]) -> MeshSolid | None:
         found = _integrals((vertices - middle)[faces], middle)
         if found is not None:
             return MeshSolid(*found, lower, upper)
-    hull = _hull_triangles(used - middle)
+    # STL repeats a vertex in every triangle
+    hull = _hull_triangles(np.unique(used - middle, axis=0))
     found = None if hull is None else _integrals(hull, middle)
     return None if found is None else MeshSolid(*found, lower, upper)
 

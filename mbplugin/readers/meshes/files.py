@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import stat
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from mbplugin.readers.meshes.checks import LARGEST_CONTENT, UnusableMesh, check_
 LARGEST_FILE = 60_000_000
 #: The formats that are read. Archives (zip, 3mf, 3dxml) are not: robots' meshes do not come in them.
 FORMATS = ("stl", "obj", "ply", "off", "dae", "glb", "gltf")
-#: Packages by which trimesh reads some formats.
+#: Packages by which trimesh reads some formats: their module, and what they are.
+_MODULES = {"dae": "collada"}
 _READERS = {"dae": "a reader of COLLADA files: pip install pycollada"}
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
@@ -97,6 +99,9 @@ class _BesideMesh:
 
 
 def _parsed(data: bytes, kind: str, resolver: Any) -> Any:
+    # importing trimesh takes longer than linting most models
+    if kind in _MODULES and find_spec(_MODULES[kind]) is None:
+        raise UnusableMesh(f"needs {_READERS[kind]}")
     import trimesh
 
     try:

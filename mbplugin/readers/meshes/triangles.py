@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def _plain_obj(data: bytes) -> Triangles | None:
     if not vertices or not faces:
         return None
     try:
-        points = np.array(b" ".join(vertices).split(), dtype=float).reshape(len(vertices), -1)
+        points = _numbers(vertices).reshape(len(vertices), -1)
         triangles = _fans(faces)
     # numbers that are none, and lines of different lengths: trimesh has more patience
     except ValueError:
@@ -69,6 +70,23 @@ def _plain_obj(data: bytes) -> Triangles | None:
     if points.shape[1] < 3 or triangles.min() < 1:
         return None
     return points[:, :3], triangles - 1
+
+
+def _numbers(lines: list[bytes]) -> Array:
+    """Return the numbers of lines, (n,).
+
+    Raises
+    ------
+    ValueError
+        A word that is no number.
+    """
+    with warnings.catch_warnings():
+        # numpy warns, and stops there, at a word that is no number
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            return np.fromstring(b" ".join(lines).decode("ascii"), dtype=float, sep=" ")
+        except (DeprecationWarning, UnicodeDecodeError) as error:
+            raise ValueError("no number") from error
 
 
 def _fans(faces: list[bytes]) -> NDArray[np.int64]:
