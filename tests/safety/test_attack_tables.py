@@ -30,3 +30,26 @@ def test_sizes_that_no_machine_has_are_refused(
     done = call(*arguments, "--output-format", "json")
     assert done.code == 2 and said in done.err, done.err
     assert done.out == "" and "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ("0,0 0.01,1e300 0.02,0", "column j1 is 1e+300 at 0.01 s; expected magnitudes up to 1e+30"),
+        ("0,0 1e-300,1 0.02,0", "column j1 changes by 1e+300 per second at 0 s"),
+        ("0,0 1e-310,1 0.02,0", "column j1 changes by inf per second at 0 s"),
+    ],
+)
+@pytest.mark.parametrize("command", ["estop", "sweep", "view"])
+def test_a_recording_that_no_machine_makes_is_refused(
+    command: str, cells: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "motion.csv").write_text("time,j1\n" + cells.replace(" ", "\n") + "\n")
+    arguments = {
+        "estop": ("--trajectory", "motion.csv", "--at", "0.015"),
+        "sweep": ("--trajectory", "motion.csv", "--out", "stops", "--number", "1", "--jobs", "1"),
+        "view": ("--motion", "motion.csv", "--picture", "p.png", "--size", "9x9"),
+    }
+    done = call(command, ARM, *arguments[command])
+    assert (done.code, done.out) == (2, "") and said in done.err, done.err

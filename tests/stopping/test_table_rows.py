@@ -20,8 +20,10 @@ import mbplugin as mb
 from command_line import ASSETS, call
 from mbplugin.model.mechanism import Freedom
 from mbplugin.model.scene import Brake
+from mbplugin.report.documents.schema import schema_of
 from mbplugin.stopping.compiled.batch import CompiledStop
 from mbplugin.stopping.run import estop, make_scenario
+from mbplugin.stopping.table.columns import COLUMNS
 from rod_arms import arm
 from two_rod_stops import slide_to_rest
 
@@ -244,3 +246,9 @@ def test_files_hold_pose_sense_and_command(scene: str) -> None:
         assert f"{1e3 * row['time']:.1f}" in said and f"{1e3 * row['rest_time']:.1f}" in said
     assert "j0 slips" in said and "j0 slips" in page
     assert "mbplugin estop" not in call("stop-table", scene, *SPEEDS, "--category", "0").out
+
+
+def test_the_document_has_the_columns_of_the_table_in_their_order() -> None:
+    """A column stands in two files: its value in one, its meaning in the other."""
+    row = schema_of("stop-table")["$defs"]["TableRow"]
+    assert list(row["properties"]) == [*COLUMNS, "command"]

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.interpolate import CubicHermiteSpline, CubicSpline
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, UnreadableFile, suggestion
+from mbplugin.model.bounds import LARGEST
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 
@@ -108,12 +109,29 @@ def read_recording(path: Path, names: Sequence[str]) -> Recording:
     read = [heads.index("time"), *q.values(), *qd.values()]
     if (np.diff(time) < 0).any() or keep.sum() < 2 or not np.isfinite(values[:, read]).all():
         raise BadNumber("the times do not increase", where=str(path), expected="two rows or more")
+    time = time[keep]
+    _require_possible(path, [heads[k] for k in read[1:]], time, values[keep][:, read[1:]])
     return Recording(
         str(path),
-        time[keep],
+        time,
         {name: values[keep, k] for name, k in q.items()},
         {name: values[keep, k] for name, k in qd.items()},
     )
+
+
+def _require_possible(path: Path, heads: Sequence[str], time: Array, values: Array) -> None:
+    """Require that values (T, k) of columns, and their slopes over the times (T,), are those of a machine."""
+    with np.errstate(over="ignore"):
+        sizes = np.abs(values), np.abs(np.diff(values, axis=0)) / np.diff(time)[:, None]
+    for size, what in zip(sizes, ("is", "changes by"), strict=True):
+        row, k = np.unravel_index(np.argmax(size), size.shape)
+        if size[row, k] > LARGEST:
+            unit = "" if what == "is" else " per second"
+            raise BadNumber(
+                f"column {heads[int(k)]} {what} {size[row, k]:g}{unit} at {time[row]:g} s",
+                where=str(path),
+                expected=f"magnitudes up to {LARGEST:g}{unit}",
+            )
 
 
 def _table(path: Path) -> tuple[list[str], Array]:
