@@ -104,7 +104,7 @@ def _leaving(A: Array, sizes: Array, b: Array, u: Array, free: AnyArray) -> int:
 
 @kernel
 def column_sizes(A: Array) -> Array:
-    """Return the lengths (n,) of the columns, whose squares may be too small or too large for numbers."""
+    """Return the lengths (n,) of the columns of A (m, n), whose squares may be too small or too large for numbers."""
     m, n = A.shape
     sizes = np.zeros(n)
     for j in range(n):
@@ -141,7 +141,8 @@ def _go_to_bound(u: Array, free: AnyArray, z: Array) -> bool:
 def basic_solution(A: Array, u: Array, free: AnyArray) -> tuple[Array, AnyArray]:
     """Return unknowns with the same A u of which the free ones have independent columns, and which those are.
 
-    Free unknowns are moved along what their columns leave open until one is at its bound, again and again.
+    They are ``u`` (n,) for ``A`` (m, n), and ``free`` (n,) of bool. Free unknowns are moved along what their
+    columns leave open until one is at its bound, again and again.
     """
     m, n = A.shape
     u, free = u.copy(), free.copy()

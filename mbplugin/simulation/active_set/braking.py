@@ -23,7 +23,7 @@ _HARDLY = 1e-6
 
 
 def by_brakes(trajectory: Trajectory, samples: AnyArray) -> Iterator[tuple[AnyArray, tuple[BrakeForce, ...]]]:
-    """Yield samples of a segment with the brakes that have gripped there, in the order of time."""
+    """Yield ``samples`` (k,) of a segment with the brakes that have gripped there, in the order of time."""
     first = {brake: _first_sample(trajectory, brake.closes) for brake in trajectory.actions.brakes}
     inner = sorted({k for k in first.values() if samples[0] < k <= samples[-1]})
     for part in np.split(samples, np.searchsorted(samples, inner)):
@@ -56,6 +56,8 @@ def set_senses(model: TreeModel, qd: Array, qdd: Array, before: tuple[Array, Arr
 
     Parameters
     ----------
+    qd, qdd : (nv,) array
+        Rates and accelerations, SI units.
     before : (qd, qdd), optional
         Of the sample before, where the state is the last one before a jump.
     """
@@ -68,14 +70,16 @@ def set_senses(model: TreeModel, qd: Array, qdd: Array, before: tuple[Array, Arr
 
 
 def before_jumps(time: Array) -> AnyArray:
-    """Return which samples are those before a jump, (T,) of bool: others of the same time follow, none is
-    earlier."""
+    """Return which samples are those before a jump, (T,) of bool, by their time (T,), s.
+
+    Others of the same time follow, none is earlier.
+    """
     twice = np.diff(time) == 0
     return np.asarray(np.append(twice, False) & ~np.insert(twice, 0, False))
 
 
 def resistance_forces(model: TreeModel, qd: Array) -> Array:
-    """Return what every resistance does along its freedom at the state while it slides, N·m or N."""
+    """Return what every resistance (n,) does along its freedom at rates qd (nv,) while it slides, N·m or N."""
     return sliding_forces(model.resistances, rates_of(model, qd))
 
 
@@ -86,7 +90,10 @@ def holding_row(model: TreeModel, held: Held, brake: BrakeForce) -> tuple[str, s
 
 
 def brake_force(model: TreeModel, held: Held, brake: BrakeForce, qd: Array, multipliers: Array) -> float:
-    """Return what a gripped brake does to its joint at the state, along its freedom, N·m or N."""
+    """Return what a gripped brake does to its joint along its freedom, N·m or N.
+
+    Rates qd (nv,) and multipliers (m,) are those of the state.
+    """
     n = next(n for n, other in model.brakes if other is brake)
     if label := holding_row(model, held, brake):
         return float(multipliers[model.table.labels.index(label)])

@@ -42,7 +42,7 @@ class Choice:
 
 
 def generic_redundancy(mech: Mechanism, q: Array, planar: str | None, tolerance: float) -> int:
-    """Return p of the mechanism's own rows in joint rates at the generic rank, near a closed pose."""
+    """Return p of the mechanism's own rows in joint rates at the generic rank, near a closed pose q (nq,)."""
     least = redundancy(mech, q, planar, tolerance)
     if least == 0:
         return 0
@@ -64,6 +64,11 @@ def choose_rows(
         here.
     dropped : tuple of int
         Rows that the user wants eliminated.
+
+    Raises
+    ------
+    BadUsage
+        More rows are to be dropped than are redundant.
     """
     kept = [i for i in active if i not in dropped]
     if not kept:

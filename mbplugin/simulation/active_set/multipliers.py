@@ -42,7 +42,7 @@ class Handling:
         self._dropped: tuple[int, ...] = ()
 
     def multipliers(self, equations: Equations, v_dot: Array) -> Array:
-        """Return λ (m,) with Cᵀλ = M v̇ − F, N and N·m."""
+        """Return λ (m,) with Cᵀλ = M v̇ − F for accelerations ``v_dot`` (n,), N and N·m."""
         return self.carrying(equations, equations.M @ v_dot - equations.F)
 
     def carrying(self, equations: Equations, forces: Array) -> Array:

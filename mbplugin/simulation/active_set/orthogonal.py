@@ -18,7 +18,7 @@ _ROUNDS = 30
 
 @kernel
 def orthogonalize(A: Array) -> tuple[Array, Array, Array]:
-    """Return W = A V (m, n) with orthogonal columns, V (n, n) orthogonal, and the singular values (n,)."""
+    """Return W = A V with orthogonal columns, V (n, n) orthogonal, and the singular values (n,) of A (m, n)."""
     n = A.shape[1]
     W, V, sigma = A.copy(), np.zeros((n, n)), np.zeros(n)
     least = 0.0
@@ -64,7 +64,7 @@ def _rotate(W: Array, V: Array, i: int, j: int, zeta: float) -> None:
 
 @kernel
 def least_squares(A: Array, b: Array, dependent: float) -> Array:
-    """Return the smallest x (n,) that minimises ‖A x − b‖.
+    """Return the smallest x (n,) that minimises ‖A x − b‖, A (m, n) and b (m,).
 
     Singular values below ``dependent`` times the largest count as zero.
     """

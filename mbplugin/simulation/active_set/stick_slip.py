@@ -116,7 +116,7 @@ def solve_stick_slip(
 
 @kernel
 def own_innovations(m: KernelState, which: AnyArray) -> tuple[Array, Array]:
-    """Return the innovations G (n, nv) of rows, free of those that hold, and their share of the whole, (n,).
+    """Return the innovations G (n, nv) of rows ``which`` (n,), free of those that hold, and their share, (n,).
 
     The rows of the kernel state have been factorized at the state.
     """
@@ -147,7 +147,7 @@ def _length(a: Array) -> float:
 
 @kernel
 def is_at_rest(qd: Array, qdd: Array) -> bool:
-    """Return whether nothing moves, and nothing starts to; rates (nv,) and accelerations (nv,) in SI units."""
+    """Return whether nothing moves, and nothing starts to: rates qd (nv,), accelerations qdd (nv,), SI units."""
     fastest, largest = 0.0, 0.0
     for j in range(len(qd)):
         fastest, largest = max(fastest, abs(qd[j])), max(largest, abs(qdd[j]))
@@ -189,7 +189,7 @@ def compiled_stick_slip() -> _Compiled:
 
 
 def rates_of(model: TreeModel, qd: Array) -> Array:
-    """Return the rate of every resistance (n,) at the configured state, rad/s and m/s."""
+    """Return the rate of every resistance (n,) at rates qd (nv,) of the configured state, rad/s and m/s."""
     table = model.table
     out: Array = _rates(model.composites, table.rows, table.terms, model.resistances, qd)
     return out

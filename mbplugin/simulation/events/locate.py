@@ -77,7 +77,8 @@ def first_change(
 ) -> tuple[float, int]:
     """Return the fraction of a step at which the first event function changes sign, and which; −1: none.
 
-    The kernel state is somewhere inside the step afterwards.
+    The step starts at q0 (nq,) and has the dense output ``polynomial`` (d, 2, nv); the kernel state is somewhere
+    inside it afterwards.
     """
     m, nv, count = load_struct(place), polynomial.shape[2], len(event_functions)
     inside = _Inside(start, length, q0, polynomial, np.empty(nv), np.empty(len(q0)), np.empty(nv))
@@ -237,7 +238,7 @@ def _compiled_locate() -> Any:
 
 
 def locate_first_change(m: KernelState, event_functions: AnyArray, step: Step) -> tuple[float, int] | None:
-    """Return the fraction of a step at which the first event function changes sign, and which; None: none does."""
+    """Return the fraction of a step at which the first of ``event_functions`` (n,) changes sign, and which."""
     fraction, which = _compiled_locate()(
         *(evaluate_address(), place_of(m), event_functions),
         *(step.start, step.length, step.q, step.polynomial),

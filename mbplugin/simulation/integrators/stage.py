@@ -62,7 +62,10 @@ def settle(
 
 @kernel
 def take_accelerations(place: int, regular: bool, qd: Array, qdd: Array) -> int:
-    """End a step whose accelerations are those of the kernel state; ``regular``: every rate moves mass."""
+    """End a step at rates qd (nv,); fill qdd (nv,) with the accelerations of the kernel state.
+
+    ``regular``: every rate moves mass.
+    """
     m, total = load_struct(place), 0.0
     if not regular:
         return MASSLESS

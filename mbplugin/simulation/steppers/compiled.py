@@ -55,7 +55,7 @@ class Stepper(Protocol):
     def first_change(
         self, kernel_state: KernelState, event_functions: AnyArray, step: Step
     ) -> tuple[float, int] | None:
-        """Return the fraction of a step at which the first event function changes sign, and which, if any does.
+        """Return the fraction of a step at which the first of ``event_functions`` (n,) changes sign, and which.
 
         The kernel state is somewhere inside the step afterwards.
         """
@@ -106,7 +106,7 @@ class CompiledStepper:
     def first_change(
         self, kernel_state: KernelState, event_functions: AnyArray, step: Step
     ) -> tuple[float, int] | None:
-        """Return the fraction of a step at which the first event function changes sign, and which, if any does."""
+        """Return the fraction of a step at which the first of ``event_functions`` (n,) changes sign, and which."""
         return locate_first_change(kernel_state, event_functions, step)
 
     def advance(

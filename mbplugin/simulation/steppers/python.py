@@ -102,7 +102,7 @@ class PythonStepper:
     def first_change(
         self, kernel_state: KernelState, event_functions: AnyArray, step: Step
     ) -> tuple[float, int] | None:
-        """Return the fraction of a step at which the first event function changes sign, and which, if any does."""
+        """Return the fraction of a step at which the first of ``event_functions`` (n,) changes sign, and which."""
 
         def values(fraction: float, which: Sequence[int]) -> Array:
             x, qd = step.at(fraction)

@@ -118,7 +118,7 @@ class CompiledStop:
             self.model.composites[name] = fresh[name]
 
     def stop(self, q: Array, qd: Array) -> StopSummary:
-        """Return how a stop of category 0 from a state comes out."""
+        """Return how a stop of category 0 from q (nq,) and qd (nv,) comes out."""
         start, q, qd = np.array(q, dtype=float), np.array(q, dtype=float), np.array(qd, dtype=float)
         ended = self._run(q, qd, self.scenario.duration)
         own, rates = self._s[self._own], self._rates
@@ -135,6 +135,8 @@ class CompiledStop:
 
         Parameters
         ----------
+        q, qd : (nq,), (nv,) array
+            rad and m, rad/s and m/s.
         decelerations : (n,) array
             Of the joints with brakes, rad/s² or m/s², positive.
         """
@@ -205,7 +207,7 @@ class CompiledStop:
         return StopSummary(outcome, last, times, travels, reaction, back, length, displacement, count)
 
     def holding(self, q: Array) -> Array:
-        """Return the forces (n,) that the brakes need to hold a pose, N·m and N."""
+        """Return the forces (n,) that the brakes need to hold a pose q (nq,), N·m and N."""
         m = self._kernel_state
         m.resistances["sense"] = 0.0
         m.independent_rows[:] = m.resistances["row"]
@@ -213,7 +215,7 @@ class CompiledStop:
         return np.array(m.multipliers[self._own])
 
     def inertias(self, q: Array) -> Array:
-        """Return the diagonal of the mass matrix (nv,) at a pose, kg·m² and kg."""
+        """Return the diagonal of the mass matrix (nv,) at a pose q (nq,), kg·m² and kg."""
         nv = len(self.model.rates)
         evaluate_at(self._kernel_state, KINEMATICS, 0.0, np.array(q, dtype=float), np.zeros(nv))
         M = np.zeros((nv, nv))
@@ -221,13 +223,13 @@ class CompiledStop:
         return np.array(np.diag(M))
 
     def potential(self, q: Array) -> float:
-        """Return the potential energy of gravity at a pose, J."""
+        """Return the potential energy of gravity at a pose q (nq,), J."""
         self.tool_at(q)
         composites = self.model.composites
         return -float((composites["weight"] * composites["c"]).sum())
 
     def tool_at(self, q: Array) -> Array:
-        """Return the tool's place at a pose (3,), m."""
+        """Return the tool's place (3,) at a pose q (nq,), m."""
         move(self.model.composites, self.model.rates, np.asarray(q, dtype=float), self._rest)
         k, X = self._tool
         return np.asarray(self.model.composites["p"][k] + self.model.composites["R"][k] @ X.p)

@@ -51,7 +51,10 @@ def solve_brakes(
     tolerance: float,
     at_zero: int,
 ) -> KernelState:
-    """Decide which brakes hold, and fill the accelerations; return the kernel state with the rows that hold."""
+    """Decide which brakes hold, and fill the accelerations; return the kernel state with the rows that hold.
+
+    ``rows`` (n,) becomes those rows.
+    """
     r, n = 0, len(s)
     for k in range(n):
         friction.acting[k], friction.resting[k] = not s[k].controlled, friction.carrying[k]

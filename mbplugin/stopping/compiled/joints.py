@@ -54,7 +54,7 @@ def controlled_until(s: Records, end: float) -> float:
 
 @kernel
 def limit_time(s: Records, q: Array, qd: Array) -> float:
-    """Return when the first joint passes a limit on its way out, all rates being constant, s."""
+    """Return when the first joint passes a limit on its way out, from q (nv,) at constant rates qd (nv,), s."""
     first = np.inf
     for n in range(len(s)):
         v = qd[s[n].rate]
@@ -66,7 +66,7 @@ def limit_time(s: Records, q: Array, qd: Array) -> float:
 
 @kernel
 def switch_due(s: Records, m: KernelState, t: float, q: Array, qd: Array) -> bool:
-    """Let drives give up and brakes grip that are due; return whether any did."""
+    """Let drives give up and brakes grip that are due at q (nv,), qd (nv,); return whether any did."""
     changed = False
     for n in range(len(s)):
         joint = s[n]
@@ -97,7 +97,7 @@ def next_switch(s: Records, t: float, end: float) -> float:
 
 @kernel
 def track_travel(s: Records, t: float, old_qd: Array, q: Array, qd: Array) -> None:
-    """Take account of a sample at t (s), rates ``old_qd`` (nv,) being those of the sample before."""
+    """Take account of a sample q (nv,), qd (nv,) at t (s), ``old_qd`` (nv,) being the rates before."""
     for n in range(len(s)):
         joint = s[n]
         if max(abs(old_qd[joint.rate]), abs(qd[joint.rate])) > 1e-7:

@@ -37,7 +37,7 @@ class Taken(NamedTuple):
 
 @kernel
 def motion_at(q: Array, qd: Array) -> Motion:
-    """Return a state of these coordinates and rates, which share their memory."""
+    """Return a state of coordinates q (nv,) and rates qd (nv,), which share their memory."""
     return Motion(q, qd, np.zeros(len(qd)), np.zeros(3))
 
 
@@ -67,7 +67,10 @@ def put_all(of: Motion, out: Motion) -> None:
 def keep_all(
     pieces: Array, kept: int, s: Records, begin: float, old: Motion, taken: Taken, count: int
 ) -> tuple[int, float]:
-    """Keep the first steps that were taken; ``old`` becomes the end of the last; return pieces and its time, s."""
+    """Keep the first steps that were taken in ``pieces`` (k, 7, nv); return their number and the time, s.
+
+    ``old`` becomes the end of the last step.
+    """
     for k in range(count):
         now = Motion(taken.q[k], taken.qd[k], taken.qdd[k], taken.work[k])
         kept, begin = keep_step(pieces, kept, s, begin, taken.t[k], old, now)
@@ -78,7 +81,10 @@ def keep_all(
 def keep_step(
     pieces: Array, kept: int, s: Records, begin: float, t: float, old: Motion, now: Motion
 ) -> tuple[int, float]:
-    """Keep a step from ``old`` to ``now``; ``old`` becomes its end; return the number of pieces, and its time, s."""
+    """Keep a step from ``old`` to ``now`` in ``pieces`` (k, 7, nv); return their number and the time, s.
+
+    ``old`` becomes the end of the step.
+    """
     kept = keep_piece(pieces, kept, t - begin, old, now)
     track_travel(s, t, old.qd, now.q, now.qd)
     put_all(now, old)
@@ -87,7 +93,7 @@ def keep_step(
 
 @kernel
 def keep_piece(pieces: Array, k: int, length: float, old: Motion, now: Motion) -> int:
-    """Keep a step as piece k; return the number of pieces.
+    """Keep a step as piece k of ``pieces``, (k, 7, nv); return the number of pieces.
 
     A piece (7, nv) has its length (s) in [0, 0], then q, q̇, q̈ at its start and q, q̇, q̈ at its end; behind
     the last piece stands one of length 0.
