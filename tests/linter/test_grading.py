@@ -133,6 +133,13 @@ def test_names_that_we_make_are_no_duplicates() -> None:
     assert not graded(*links, *joints, ball.format(0.1), ball.format(0.2), select="MB107")
 
 
+def test_programs_and_sensors_of_gazebo_may_be_many() -> None:
+    """Real robots have several plug-ins in one element; none of them is the one that counts."""
+    plugin = '<plugin name="{0}" filename="{0}.so"/>'
+    several = f'<gazebo reference="base">{plugin.format("a")}{plugin.format("b")}</gazebo>'
+    assert not [f for f in findings(link("base", 1), several) if "a second" in f.message]
+
+
 # Poses
 
 

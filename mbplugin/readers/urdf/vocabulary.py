@@ -158,7 +158,7 @@ _GAZEBO = {
             "preserveFixedJoint": Idle("fixed joints are never merged here"),
             "disableFixedJointLumping": Idle("fixed joints are never merged here"),
         },
-        many="joint",
+        many="joint plugin sensor link",
         foreign=Unread("an addition for Gazebo alone", note=True),
     ),
 }

@@ -52,10 +52,9 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         if body not in held:
             yield _finding(scene, SEVERITY, [body], f"no body has the inertia of link {_shown(body)}")
     if held:
-        count = counted(len(held), "link")
-        message = (
-            f"no body has the inertia of {count}, each fixed to a heavier body or to the ground: "
-            + listed([_shown(body) for body in held], 3)
+        links = f"{counted(len(held), 'link')} that {'is' if len(held) == 1 else 'are'}"
+        message = f"no body has the inertia of {links} fixed to a heavier body or to the ground: " + listed(
+            [_shown(body) for body in held], 3
         )
         yield _finding(scene, "warning", held, message)
 
