@@ -14,6 +14,8 @@ import typer
 
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.output import complain, emit, emit_lines, refuse_overwriting
+from mbplugin.linter.finding import Severity
+from mbplugin.model.enumerations import Method
 from mbplugin.processes.supervised import RULE_SECONDS, set_rule_seconds
 from mbplugin.report.ci.formats import ENDINGS, rendered
 
@@ -21,24 +23,6 @@ if TYPE_CHECKING:
     from mbplugin.linter.files.targets import Target
     from mbplugin.linter.run import Report
     from mbplugin.report.text.lint import Detail
-
-
-class Severity(str, Enum):
-    """Severities in ascending order."""
-
-    note = "note"
-    warning = "warning"
-    error = "error"
-
-
-class Method(str, Enum):
-    """The uniqueness tool."""
-
-    qr = "qr"
-    svd = "svd"
-    rank = "rank"
-    nullspace = "nullspace"
-    dca = "dca"
 
 
 class Format(str, Enum):
@@ -123,7 +107,7 @@ def lint_command(
     tolerance: opt.ToleranceOption = None,
     snap_angles: opt.SnapAnglesOption = False,
     samples: Samples = None,
-    method: MethodOption = Method.qr,
+    method: MethodOption = "qr",
     explain_dca: ExplainDca = False,
     group: Groups = None,
     select: Select = None,
@@ -158,18 +142,18 @@ def lint_command(
     settings = {
         "select": known_codes(opt.split(select), "--select"),
         "ignore": known_codes(opt.split(ignore), "--ignore"),
-        "fail_on": fail_on and fail_on.value,
+        "fail_on": fail_on,
         "package_dirs": tuple(package_dir or ()),
         "xacro_unsafe": xacro_unsafe or None,
     }
     options: dict[str, Any] = {
         "q": opt.parse_q(q),
-        "base": base and base.value,
-        "planar": planar and planar.value,
+        "base": base,
+        "planar": planar,
         "tolerance": tolerance,
         "snap_angles": snap_angles,
         "samples": samples,
-        "method": "dca" if explain_dca else method.value,
+        "method": "dca" if explain_dca else method,
         "groups": [opt.split([members]) for members in group or ()],
     }
     outputs = (output, write_scene, *(path for _, path in also))

@@ -36,7 +36,7 @@ def matrix_command(
     from mbplugin.api import constraint_matrix
 
     scene = read_scene(file, (output, save), base, package_dir, xacro_unsafe)
-    matrix = constraint_matrix(scene, opt.parse_q(q), planar=planar.value if planar else None)
+    matrix = constraint_matrix(scene, opt.parse_q(q), planar=planar)
     if save is not None:
         _save(matrix, save)
     if output_format is opt.Format.json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Annotated
 
 import typer
@@ -11,21 +10,7 @@ from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.acting import LoadOption, PayloadOption, parse_load, parse_payload
 from mbplugin.cli.shared.model import read_scene
 from mbplugin.cli.shared.output import emit_document, emit_lines
-
-
-class Material(str, Enum):
-    """Materials of estimated sections."""
-
-    steel = "steel"
-    aluminium = "aluminium"
-
-
-class Axes(str, Enum):
-    """Axes of the printed wrenches."""
-
-    joint = "joint"
-    world = "world"
-
+from mbplugin.model.enumerations import Axes, Material
 
 Qdd = Annotated[
     list[str] | None,
@@ -61,8 +46,8 @@ def reactions_command(
     hold: Hold = None,
     misfit: Misfit = None,
     estimate: EstimateOption = None,
-    material: MaterialOption = Material.steel,
-    axes: AxesOption = Axes.joint,
+    material: MaterialOption = "steel",
+    axes: AxesOption = "joint",
     frames: FramesOption = False,
     base: opt.BaseOption = None,
     planar: opt.PlanarOption = None,
@@ -91,9 +76,9 @@ def reactions_command(
         hold=None if hold is None else opt.split(hold),
         misfit=opt.parse_q(misfit, "--misfit"),
         estimate=estimate,
-        material=material.value,
+        material=material,
         tolerance=tolerance,
-        planar=planar.value if planar else None,
+        planar=planar,
     )
     if output_format is opt.Format.json:
         from mbplugin.report.documents.reactions import reactions_document
@@ -102,4 +87,4 @@ def reactions_command(
     else:
         from mbplugin.report.text.reactions import reactions_lines
 
-        emit_lines(lambda width: reactions_lines(result, width, axes.value, frames), output)
+        emit_lines(lambda width: reactions_lines(result, width, axes, frames), output)

@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Annotated
 
 import typer
 
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.output import emit
-
-
-class Document(str, Enum):
-    """Documents with a schema."""
-
-    lint = "lint"
-    scene = "scene"
-    matrix = "matrix"
-    rule = "rule"
-    reactions = "reactions"
-    simulate = "simulate"
-    estop = "estop"
-    stop_table = "stop-table"
-    sweep = "sweep"
-    crosscheck = "crosscheck"
-    view = "view"
-    config = "config"
-    settings = "settings"
+from mbplugin.report.documents import DocumentName
 
 
 def schema_command(
-    document: Annotated[Document, typer.Argument(help="The document.")] = Document.lint,
+    document: Annotated[DocumentName, typer.Argument(help="The document.")] = "lint",
     output_format: opt.FormatOption = opt.Format.json,
     output: opt.OutputOption = None,
 ) -> None:
@@ -38,4 +20,4 @@ def schema_command(
     from mbplugin.report.documents.json import dumps
     from mbplugin.report.documents.schema import schema_of
 
-    emit(dumps(schema_of(document.value)), output)
+    emit(dumps(schema_of(document)), output)

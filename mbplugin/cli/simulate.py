@@ -23,6 +23,7 @@ from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines
 from mbplugin.cli.shared.progress import time_bar
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.files import require_folder
+from mbplugin.model import enumerations as names
 from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR, integrator_choices
 
 if TYPE_CHECKING:
@@ -40,18 +41,16 @@ Signal = Annotated[
         help="Time of the brake signal, s: for the brakes of --brake (default 0), else the scene's.",
     ),
 ]
-Limits = Annotated[str, typer.Option(help="At a joint limit: record, stop or ignore.")]
+Limits = Annotated[str, typer.Option(help=f"At a joint limit: {opt.choices(names.Limits)}.")]
 Integrator = Annotated[str, typer.Option(help=f"{integrator_choices()}.")]
 Step = Annotated[
     float | None, typer.Option(metavar="S", help="Step, s; for an adaptive integrator the largest step.")
 ]
 Rtol = Annotated[float, typer.Option(help="Relative tolerance of an adaptive integrator.")]
 Atol = Annotated[float, typer.Option(help="Absolute tolerance of an adaptive integrator.")]
-Formulation = Annotated[
-    str, typer.Option(help="kkt, null-space, projected, voronets, partitioning or closing.")
-]
-Redundancy = Annotated[str, typer.Option(help="eliminate, minimum-norm, mass-weighted or augmented.")]
-Coordinates = Annotated[str, typer.Option(help="joint or absolute.")]
+Formulation = Annotated[str, typer.Option(help=f"{opt.choices(names.Formulation)}.")]
+Redundancy = Annotated[str, typer.Option(help=f"{opt.choices(names.Redundancy)}.")]
+Coordinates = Annotated[str, typer.Option(help=f"{opt.choices(names.Coordinates)}.")]
 Samples = Annotated[
     int | None, typer.Option(metavar="N", help="Number of equal intervals to report; default: every step.")
 ]
@@ -137,7 +136,7 @@ def simulate_command(
             locks=locks,
             brakes=[parse_brake(value) for value in brake] if brake else None,
             signal=signal,
-            planar=planar.value if planar else None,
+            planar=planar,
             progress=progress,
             **request,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,6 +24,7 @@ from mbplugin.cli.shared.output import complain, emit_document, emit_lines
 from mbplugin.cli.shared.progress import count_bar
 from mbplugin.cli.shared.termination import exit_code_of, termination_interrupts
 from mbplugin.files import require_folder
+from mbplugin.model.enumerations import Backend
 from mbplugin.visible import visible
 
 if TYPE_CHECKING:
@@ -34,14 +34,6 @@ if TYPE_CHECKING:
 
 #: Files that are named one by one.
 _LINES = 10
-
-
-class Backend(str, Enum):
-    """Backends that compute the stops."""
-
-    loky = "loky"
-    dask = "dask"
-    ray = "ray"
 
 
 Out = Annotated[
@@ -101,7 +93,7 @@ def sweep_command(
     tool: ToolOption = None,
     limits: StopLimitsOption = "stop",
     duration: StopDurationOption = 10.0,
-    backend: BackendOption = Backend.loky,
+    backend: BackendOption = "loky",
     jobs: Jobs = -1,
     address: Address = None,
     base: opt.BaseOption = None,
@@ -119,7 +111,7 @@ def sweep_command(
     from mbplugin.stopping.sweep.backend import connected, joblib_with
 
     require_folder(output)
-    joblib_with(backend.value)
+    joblib_with(backend)
     scene = read_scene(file, (output,), base, package_dir, xacro_unsafe, also=(trajectory,))
     from mbplugin.stopping.run import make_scenario
     from mbplugin.stopping.sweep.plan import SweepPlan
@@ -155,9 +147,9 @@ def sweep_command(
         with (
             termination_interrupts(),
             count_bar("stops") as progress,
-            connected(backend.value, address, jobs),
+            connected(backend, address, jobs),
         ):
-            report = sweep(plan, out, jobs=jobs, backend=backend.value, progress=progress)
+            report = sweep(plan, out, jobs=jobs, backend=backend, progress=progress)
     except KeyboardInterrupt as interrupt:
         complain(f"mbplugin: interrupted; the same command goes on in {out}.")
         raise typer.Exit(exit_code_of(interrupt)) from None

@@ -89,7 +89,7 @@ def view_command(
             scene,
             q=opt.parse_q(q),
             tolerance=tolerance,
-            planar=planar.value if planar else None,
+            planar=planar,
             replay=replayed,
             loop=loop,
             picture=picture,

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import inf, isfinite
+from typing import get_args
 
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.dynamics.equations import COORDINATES
 from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.model.enumerations import Limits
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR, integrator_names
 
-LIMITS = ("record", "stop", "ignore")
+LIMITS: tuple[Limits, ...] = get_args(Limits)
 TRANSITIONS = ("consistent", "naive")
 STABILIZATIONS = ("projection", "baumgarte", "none")
 

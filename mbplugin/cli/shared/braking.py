@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mbplugin.cli.shared.acting import parse_payload
-from mbplugin.cli.shared.options import number
+from mbplugin.cli.shared.options import choices, number
 from mbplugin.errors import BadUsage
 from mbplugin.model.brake_law import stated_keys
+from mbplugin.model.enumerations import StopLimits
 
 if TYPE_CHECKING:
     from mbplugin.model.mechanism.coupling import Lock
@@ -36,7 +37,7 @@ LockOption = Annotated[
         help="A joint, the time of its locking, and the time of its release; repeatable.",
     ),
 ]
-StopLimitsOption = Annotated[str, typer.Option("--limits", help="At a joint limit: stop or ignore.")]
+StopLimitsOption = Annotated[str, typer.Option("--limits", help=f"At a joint limit: {choices(StopLimits)}.")]
 StopDurationOption = Annotated[
     float, typer.Option("--duration", metavar="S", help="Longest time to rest, s.")
 ]

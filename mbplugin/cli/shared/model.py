@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbplugin.cli.shared.options import Base, read_source
+from mbplugin.cli.shared.options import read_source
 from mbplugin.cli.shared.output import refuse_overwriting
 
 if TYPE_CHECKING:
+    from mbplugin.model.enumerations import Base
     from mbplugin.model.scene import Scene
 
 
@@ -48,7 +49,7 @@ def read_scene(
         name,
         text=text,
         package_dirs=tuple(package_dir or ()),
-        base=base.value if base else None,
+        base=base,
         snap_angles=snap_angles,
         xacro_unsafe=xacro_unsafe,
     )

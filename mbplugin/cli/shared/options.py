@@ -7,11 +7,12 @@ import sys
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated, Any, TextIO, get_args
 
 import typer
 
 from mbplugin.errors import BadUsage, UnreadableFile
+from mbplugin.model.enumerations import Base, Plane
 
 STDIN = "-"
 
@@ -29,21 +30,6 @@ class PageFormat(str, Enum):
     text = "text"
     json = "json"
     html = "html"
-
-
-class Base(str, Enum):
-    """Base of a root link."""
-
-    fixed = "fixed"
-    free = "free"
-
-
-class Plane(str, Enum):
-    """Coordinate planes of the planar view."""
-
-    xy = "xy"
-    yz = "yz"
-    zx = "zx"
 
 
 FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
@@ -122,6 +108,12 @@ def parse_q(texts: Sequence[str] | None, option: str = "--q") -> dict[str, float
             raise BadUsage(f"{option} has {part!r}", expected="NAME=VALUE,…")
         values[name.strip()] = number(text, f"{option} gives {name.strip()!r} the value")
     return values
+
+
+def choices(names: Any) -> str:
+    """Return the names of an enumeration as a phrase: ``"a, b or c"``."""
+    *others, last = get_args(names)
+    return f"{', '.join(others)} or {last}"
 
 
 def split(texts: Sequence[str] | None) -> tuple[str, ...]:

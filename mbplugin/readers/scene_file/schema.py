@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from mbplugin.model.bounds import LARGEST
+from mbplugin.model.enumerations import Base, NamedPlane, PairTypeName
 
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 Vector = Annotated[list[Number], Field(min_length=3, max_length=3)]
@@ -17,22 +18,6 @@ NonNegative = Annotated[float, Field(ge=0, le=LARGEST)]
 StiffnessNumber = Annotated[float, Field(allow_inf_nan=True)]
 #: ixx iyy izz, or ixx ixy ixz iyy iyz izz as in a URDF.
 Inertia = Annotated[list[Number], Field(min_length=3, max_length=6)]
-
-PairTypeName = Literal[
-    "fixed",
-    "revolute",
-    "continuous",
-    "prismatic",
-    "screw",
-    "cylindrical",
-    "universal",
-    "spherical",
-    "planar",
-    "point-on-line",
-    "point-on-plane",
-    "distance",
-    "floating",
-]
 
 
 class Table(BaseModel):
@@ -53,7 +38,7 @@ class ModelTable(Table):
 
     file: Name
     name: Name | None = None
-    base: Literal["fixed", "free"] | None = None
+    base: Base | None = None
     xyz: Vector = [0.0, 0.0, 0.0]
     rpy: Vector = [0.0, 0.0, 0.0]
 
@@ -244,7 +229,7 @@ class LintTable(Table):
     """``[lint]``: options of the analysis, and the degree of redundancy that is intended."""
 
     tolerance: Annotated[float, Field(gt=0, lt=1)] | None = None
-    planar: Literal["xy", "yz", "zx", "yx", "zy", "xz"] | None = None
+    planar: NamedPlane | None = None
     samples: Annotated[int, Field(ge=1)] | None = None
     degree_of_redundancy: Annotated[int, Field(ge=0)] | None = None
     ignore: list[str] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
 from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.brakes import JointBrake
+from mbplugin.model.enumerations import StopLimits
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.budget import MAX_SECONDS
@@ -75,7 +77,7 @@ class Scenario:
     def __post_init__(self) -> None:
         if self.category not in CATEGORIES:
             raise BadUsage(f"there is no stop category {self.category}", expected="0, 1 or 2")
-        if self.limits not in ("stop", "ignore"):
+        if self.limits not in get_args(StopLimits):
             raise BadUsage(f"limits are {self.limits!r}", expected="stop or ignore")
         if not 0 < self.duration <= LONGEST:
             raise BadUsage(f"the duration is {self.duration:g} s", expected=f"up to {LONGEST:g} s")
