@@ -1,14 +1,18 @@
-"""Files that appear whole or not at all."""
+"""Files: read within bounds, written whole or not at all."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from mbplugin.errors import BadUsage
+from mbplugin.errors import BadUsage, UnreadableFile
+
+#: Bytes of a text that is read.
+LONGEST = 500_000_000
 
 
 @contextlib.contextmanager
@@ -65,3 +69,53 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def read_bounded(path: Path, most: int = LONGEST) -> bytes:
+    """Return the content of a file that anybody may have written.
+
+    A pipe or a socket in a folder is refused, as its writer may never come; those of the shell are in /dev.
+
+    Raises
+    ------
+    UnreadableFile
+        Missing, a directory, a pipe, not permitted, or more than ``most`` bytes: ``/dev/zero`` has no end.
+    """
+    _refuse_pipe(path)
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(most + 1)
+    except FileNotFoundError:
+        raise UnreadableFile("no such file", where=str(path), remedy="check the path") from None
+    except IsADirectoryError:
+        raise UnreadableFile("this is a directory", where=str(path), expected="a file") from None
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or "cannot be read").lower()
+        raise UnreadableFile(f"the file cannot be read ({reason})", where=str(path)) from None
+    if len(data) > most:
+        raise UnreadableFile(f"the file is larger than {most // 10**6} MB", where=str(path))
+    return data
+
+
+def _refuse_pipe(file: Path) -> None:
+    """Refuse a pipe or socket in a folder, whose writer may never come; those of the shell are in /dev.
+
+    Raises
+    ------
+    UnreadableFile
+        It is one.
+    """
+    try:
+        mode = file.stat().st_mode
+    except (OSError, ValueError):
+        # the one who opens it says what is wrong
+        return
+    named = Path(os.path.normpath(file.absolute()))
+    handed_over = named.is_relative_to("/dev") or named.is_relative_to("/proc")
+    if (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)) and not handed_over:
+        raise UnreadableFile(
+            "this is a pipe or a socket",
+            where=str(file),
+            expected="a file",
+            remedy="pass - and send the model to stdin",
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,31 @@ def test_rigid_groups_of_many_links_are_found_in_time_that_grows_with_their_numb
     begun = time.process_time()
     assert borne_bodies(mech) == {f"b{k}" for k in range(1, number)}
     assert time.process_time() - begun < 5
+
+
+@pytest.mark.parametrize("kind", ["endless", "pipe"])
+@pytest.mark.parametrize("option", ["--baseline", "--config"])
+def test_a_file_beside_the_model_that_never_ends_is_refused(kind: str, option: str, tmp_path: Path) -> None:
+    """/dev/zero has no end; nobody writes into the pipe."""
+    given = Path("/dev/zero")
+    if kind == "pipe":
+        given = tmp_path / "pipe.toml"
+        os.mkfifo(given)
+    done = call_process("lint", str(ASSETS / "four_bar.urdf"), option, str(given))
+    refused(done, "larger than 500 MB" if kind == "endless" else "this is a pipe or a socket")
+
+
+@pytest.mark.parametrize("kind", ["endless", "pipe", "bomb"])
+def test_a_recording_that_never_ends_is_refused(kind: str, tmp_path: Path) -> None:
+    given = tmp_path / "motion.csv"
+    if kind == "endless":
+        given.symlink_to("/dev/zero")
+    elif kind == "pipe":
+        os.mkfifo(given)
+    else:
+        given = tmp_path / "motion.npz"
+        with zipfile.ZipFile(given, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("q.npy", "w") as q:
+            for _ in range(520):
+                q.write(bytes(1_000_000))
+    done = call_process("estop", str(ASSETS / "arm_6r.scene.toml"), "--trajectory", str(given), "--at", "0")
+    refused(done, "this is a pipe or a socket" if kind == "pipe" else "larger than 500 MB")

@@ -10,7 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mbplugin.errors import BadUsage
+from mbplugin.errors import BadUsage, UnreadableFile
+from mbplugin.files import read_bounded
 from mbplugin.linter.config.settings import Settings
 from mbplugin.readers.common.paths import real_path
 
@@ -78,8 +79,10 @@ def read_config(path: Path, *, named: bool = False) -> Settings | None:
         It cannot be read or does not follow the schema, with its line.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_bounded(path).decode("utf-8")
+    except UnreadableFile as error:
+        raise BadUsage(f"no configuration can be read: {error.what}", where=str(path)) from None
+    except UnicodeDecodeError as error:
         raise BadUsage(f"the configuration cannot be read ({error})", where=str(path)) from None
     shared = path.name == SHARED_NAME
     if shared and "mbplugin" not in text:  # other tools' business, and most often quite long

@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mbplugin.errors import BadUsage
+from mbplugin.errors import BadUsage, UnreadableFile
+from mbplugin.files import read_bounded
 from mbplugin.linter.finding import ELEMENTS, Finding
 from mbplugin.linter.run import Report
 
@@ -27,7 +28,7 @@ def read_baseline(path: Path) -> Known:
         The file is not what ``mbplugin lint --output-format json`` writes.
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_bounded(path))
         runs = document.get("runs", [document])
         return Counter(
             _key(run["source"], finding["code"], element)
@@ -35,9 +36,8 @@ def read_baseline(path: Path) -> Known:
             for finding in run["findings"]
             for element in finding.get("evidence", {}).get(ELEMENTS) or [finding["element"]]
         )
-    except OSError as error:
-        reason = (error.strerror or "no reason given").lower()
-        raise BadUsage(f"the baseline cannot be read ({reason})", where=str(path)) from None
+    except UnreadableFile as error:
+        raise BadUsage(f"no baseline can be read: {error.what}", where=str(path)) from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise BadUsage(
             "this is no baseline",

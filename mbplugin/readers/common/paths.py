@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from mbplugin.errors import UnreadableFile, UnresolvedPath
+from mbplugin.files import read_bounded
 from mbplugin.model.scene import Request
 
 #: What lies at the root of a package.
 _PACKAGE_MARKS = ("package.xml", "model.config", "pyproject.toml", ".git")
-#: Bytes of a text; ``/dev/zero`` has no end.
-_LONGEST = 500_000_000
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -25,20 +23,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
     UnreadableFile
         Missing, a directory, not permitted, empty, binary or without end.
     """
-    file = Path(path)
-    _refuse_pipe(file)
-    try:
-        with file.open("rb") as stream:
-            data = stream.read(_LONGEST + 1)
-    except FileNotFoundError:
-        raise UnreadableFile("no such file", where=str(path), remedy="check the path") from None
-    except IsADirectoryError:
-        raise UnreadableFile("this is a directory", where=str(path), expected="a model file") from None
-    except OSError as error:
-        reason = (error.strerror or "cannot be read").lower()
-        raise UnreadableFile(f"the file cannot be read ({reason})", where=str(path)) from None
-    if len(data) > _LONGEST:
-        raise UnreadableFile(f"the file is larger than {_LONGEST // 10**6} MB", where=str(path))
+    data = read_bounded(Path(path))
     # a C program may have written the end of its string with it; PyBullet's humanoid.urdf is one
     data = data.rstrip(b"\0 \t\r\n")
     if not data:
@@ -58,30 +43,6 @@ def real_path(path: str | os.PathLike[str]) -> Path:
     # a name that holds a null
     except ValueError:
         return Path(path)
-
-
-def _refuse_pipe(file: Path) -> None:
-    """Refuse a pipe or socket in a folder, whose writer may never come; those of the shell are in /dev.
-
-    Raises
-    ------
-    UnreadableFile
-        It is one.
-    """
-    try:
-        mode = file.stat().st_mode
-    except (OSError, ValueError):
-        # the one who opens it says what is wrong
-        return
-    named = Path(os.path.normpath(file.absolute()))
-    handed_over = named.is_relative_to("/dev") or named.is_relative_to("/proc")
-    if (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)) and not handed_over:
-        raise UnreadableFile(
-            "this is a pipe or a socket",
-            where=str(file),
-            expected="a file",
-            remedy="pass - and send the model to stdin",
-        )
 
 
 def resolve(name: str, request: Request, where: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from functools import lru_cache
 from pathlib import Path
 
@@ -47,6 +48,8 @@ def mesh_problem(path: str) -> str:
     Empty where nothing is wrong so far; the text completes "the file …".
     """
     try:
+        if not stat.S_ISREG(Path(path).stat().st_mode):
+            return "is not a file"
         with Path(path).open("rb") as stream:
             head = stream.read(_HEADER)
             size = stream.seek(0, 2)

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from mbplugin.errors import UnreadableFile
+from mbplugin.files import read_bounded
 from mbplugin.model.scene import Request
 from mbplugin.readers.common.paths import may_read
 
@@ -62,11 +64,11 @@ def _package_name(folder: Path) -> str:
     """Return the name of the package that a folder is, or nothing."""
     try:
         if (folder / "package.xml").is_file():
-            text = (folder / "package.xml").read_text(encoding="utf-8", errors="replace")
+            text = read_bounded(folder / "package.xml").decode("utf-8", "replace")
             match = _TAG.search(text)
             return match.group(1) if match else ""
         return folder.name if (folder / "manifest.xml").is_file() else ""
-    except OSError:
+    except (OSError, UnreadableFile):
         return ""
 
 

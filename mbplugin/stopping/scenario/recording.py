@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline, CubicSpline
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, UnreadableFile, suggestion
+from mbplugin.files import LONGEST, read_bounded
 from mbplugin.model.bounds import LARGEST
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
@@ -136,9 +138,9 @@ def _require_possible(path: Path, heads: Sequence[str], time: Array, values: Arr
 
 def _table(path: Path) -> tuple[list[str], Array]:
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            header, *rows = [row for row in csv.reader(file) if row and not row[0].startswith("#")]
-    except (OSError, UnicodeDecodeError, ValueError, csv.Error):
+        lines = io.StringIO(read_bounded(path).decode("utf-8"), newline="")
+        header, *rows = [row for row in csv.reader(lines) if row and not row[0].startswith("#")]
+    except (UnicodeDecodeError, ValueError, csv.Error):
         raise UnreadableFile("the table cannot be read", where=str(path), expected="CSV") from None
     heads = [head.partition("[")[0].strip() for head in header]
     try:
@@ -150,11 +152,15 @@ def _table(path: Path) -> tuple[list[str], Array]:
 
 def _arrays(path: Path) -> tuple[list[str], Array]:
     try:
+        with ZipFile(path) as archive:
+            large = sum(member.file_size for member in archive.infolist()) > LONGEST
+        if large:
+            raise UnreadableFile(f"the arrays are larger than {LONGEST // 10**6} MB", where=str(path))
         with np.load(path, allow_pickle=False) as held:
             time, q, qd = (np.asarray(held[name], dtype=float) for name in ("time", "q", "qd"))
             heads = ["time", *(f"q {n}" for n in held["q_names"]), *(f"qd {n}" for n in held["qd_names"])]
         return heads, np.column_stack((time, q, qd))
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile, MemoryError, RuntimeError):
         raise UnreadableFile(
             "the arrays cannot be read", where=str(path), expected="a trajectory saved as .npz"
         ) from None
