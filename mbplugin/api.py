@@ -50,6 +50,7 @@ def load(
     package_dirs: Sequence[str] = (),
     base: Literal["fixed", "free"] | None = None,
     xacro_unsafe: bool = False,
+    xacro_args: Mapping[str, str] | None = None,
 ) -> Scene:
     """Read a model file, a scene file or a live PyBullet client.
 
@@ -63,6 +64,8 @@ def load(
         Overrides the base of the root links in the file.
     xacro_unsafe : bool
         Expand xacro as the program does, whatever it runs or reads.
+    xacro_args : mapping of str to str, optional
+        Values of xacro's arguments, as ``name:=value`` states them for the program.
 
     Raises
     ------
@@ -75,7 +78,13 @@ def load(
         return read_client(source, base=base)
     from mbplugin.readers import load as load_file
 
-    return load_file(source, package_dirs=tuple(package_dirs), base=base, xacro_unsafe=xacro_unsafe)
+    return load_file(
+        source,
+        package_dirs=tuple(package_dirs),
+        base=base,
+        xacro_unsafe=xacro_unsafe,
+        xacro_args=xacro_args,
+    )
 
 
 def constraint_matrix(

@@ -81,6 +81,13 @@ class BrokenModel(MbPluginError):
     code = "MB904"
 
 
+class Fragment(BrokenModel):
+    """A file that is no model by itself: others include it, or state its arguments.
+
+    A run over a folder passes over it.
+    """
+
+
 class BadNumber(MbPluginError):
     """A text that is not a finite number, or the wrong count of numbers."""
 

@@ -42,7 +42,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         return None
     from mbplugin.linter.files.targets import is_model
 
-    if not is_model(file_path.name):
+    if not is_model(str(file_path)):
         return None
     model: ModelFile = ModelFile.from_parent(parent, path=file_path)
     return model
@@ -97,11 +97,13 @@ class ModelItem(pytest.Item):
         LintFailed
             The exit code of the lint is not 0.
         """
-        from mbplugin.linter.files.batch import lint_target, unused_ignores
+        from mbplugin.linter.files.batch import lint_target, passed_over, unused_ignores
         from mbplugin.linter.files.targets import target_of
 
         target = target_of(_seen_from_here(self.path), _settings(self))
         report = lint_target(target, {})
+        if not self.session.isinitpath(self.path):
+            report = passed_over(report)
         unused = [[f"{f.file}:{f.line}", f.message] for f in unused_ignores(target, [report])]
         used = [f"{s.ignore.config}:{s.ignore.line}" for s in report.suppressed]
         if target.settings.ignores:

@@ -22,6 +22,7 @@ def assert_lints(
     ignore: Sequence[str] = (),
     package_dirs: Sequence[str] = (),
     xacro_unsafe: bool = False,
+    xacro_args: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Report:
     """Lint a file with the configuration that is nearest to it, and fail the test as the lint fails.
@@ -38,6 +39,8 @@ def assert_lints(
         Instead of, or for ``ignore`` and ``package_dirs`` beside, what the configuration says.
     xacro_unsafe : bool
         Expand xacro as the program does, whatever it runs or reads.
+    xacro_args : mapping of str to str, optional
+        Values of xacro's arguments, beside those of the configuration.
     **options
         Of ``mbplugin.lint``: ``tolerance``, ``planar``, ``samples``, ``method``, ``groups``,
         ``snap_angles``.
@@ -55,6 +58,7 @@ def assert_lints(
     __tracebackhide__ = True
     requested: dict[str, Any] = {"fail_on": fail_on, "select": tuple(select), "ignore": tuple(ignore)}
     requested |= {"package_dirs": tuple(package_dirs), "xacro_unsafe": xacro_unsafe or None}
+    requested |= {"xacro_args": dict(xacro_args or {})}
     report = lint_as_configured(path, requested, q=q, base=base, **options)
     if report.exit_code:
         from mbplugin.report.text.lint import failure_text

@@ -83,6 +83,7 @@ def crosscheck_command(
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
+    xacro_arg: opt.XacroArgOption = None,
 ) -> None:
     """Check whether PyBullet's motion converges to ours as its step decreases; print the largest deviations.
 
@@ -92,7 +93,9 @@ def crosscheck_command(
     _require_files(picture, output)
     if stop is not None and (duration or lock or torque or signal is not None):
         raise BadUsage("--stop was given with --duration, --lock, --torque or --signal", expected="it alone")
-    scene = read_scene(file, (output, picture), base, package_dir, xacro_unsafe, snap_angles=snap_angles)
+    scene = read_scene(
+        file, (output, picture), base, package_dir, xacro_unsafe, xacro_arg, snap_angles=snap_angles
+    )
     brakes = [parse_brake(value) for value in brake or ()]
     loads = [parse_load(value) for value in load or ()]
     payloads = parse_payloads(payload)

@@ -67,13 +67,14 @@ def estop_command(
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
+    xacro_arg: opt.XacroArgOption = None,
 ) -> None:
     """Print how a moving robot stops: times, distances, loads and energies, computed, not measured.
 
     Exit code: 0 for every outcome, 2 for unusable input or wrong usage.
     """
     require_folder(output)
-    scene = read_scene(file, (output,), base, package_dir, xacro_unsafe, also=(trajectory,))
+    scene = read_scene(file, (output,), base, package_dir, xacro_unsafe, xacro_arg, also=(trajectory,))
     from mbplugin.stopping.run import estop
 
     with time_bar() as progress:

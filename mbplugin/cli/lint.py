@@ -120,6 +120,7 @@ def lint_command(
     jobs: Jobs = None,
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
+    xacro_arg: opt.XacroArgOption = None,
     config: Config = None,
     rule_seconds: RuleSeconds = RULE_SECONDS,
     write_scene: WriteScene = None,
@@ -145,6 +146,7 @@ def lint_command(
         "fail_on": fail_on,
         "package_dirs": tuple(package_dir or ()),
         "xacro_unsafe": xacro_unsafe or None,
+        "xacro_args": opt.parse_xacro_args(xacro_arg),
     }
     options: dict[str, Any] = {
         "q": opt.parse_q(q),
@@ -230,11 +232,15 @@ def _lint(
 ) -> list[Report]:
     from mbplugin.linter.files.baseline import read_baseline, without_known
     from mbplugin.linter.files.batch import with_unused_ignores
+    from mbplugin.linter.files.candidates import skipped_line
     from mbplugin.linter.files.jobs import lint_targets
     from mbplugin.linter.files.targets import targets
 
     known = None if baseline is None else read_baseline(baseline)
-    chosen = [_with_text(target) for target in targets(files, settings, config)]
+    skipped: list[tuple[str, str]] = []
+    chosen = [_with_text(target) for target in targets(files, settings, config, skipped)]
+    if line := skipped_line(skipped):
+        complain(f"mbplugin lint: {line}")
     reports = list(_with_progress(lint_targets(chosen, options, jobs), len(chosen)))
     reports = with_unused_ignores(reports, chosen)
     return reports if known is None else without_known(reports, known)

@@ -31,11 +31,12 @@ def matrix_command(
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
+    xacro_arg: opt.XacroArgOption = None,
 ) -> None:
     """Print the constraint rows  C v + b = 0  in absolute coordinates; loops are not closed first."""
     from mbplugin.api import constraint_matrix
 
-    scene = read_scene(file, (output, save), base, package_dir, xacro_unsafe)
+    scene = read_scene(file, (output, save), base, package_dir, xacro_unsafe, xacro_arg)
     matrix = constraint_matrix(scene, opt.parse_q(q), planar=planar)
     if save is not None:
         _save(matrix, save)

@@ -56,6 +56,7 @@ def reactions_command(
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
+    xacro_arg: opt.XacroArgOption = None,
 ) -> None:
     """Print the force and moment that every joint carries, and what determines it.
 
@@ -65,7 +66,7 @@ def reactions_command(
     """
     from mbplugin.joint_reactions.run import reactions
 
-    scene = read_scene(file, (output,), base, package_dir, xacro_unsafe)
+    scene = read_scene(file, (output,), base, package_dir, xacro_unsafe, xacro_arg)
     result = reactions(
         scene,
         opt.parse_q(q),

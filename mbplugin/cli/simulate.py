@@ -96,6 +96,7 @@ def simulate_command(
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
+    xacro_arg: opt.XacroArgOption = None,
 ) -> None:
     """Compute the motion from a state; print its range, energies, events and reactions.
 
@@ -104,7 +105,7 @@ def simulate_command(
     unusable input or wrong usage.
     """
     _require_files(save, plot, output)
-    scene = read_scene(file, (output, save, plot), base, package_dir, xacro_unsafe)
+    scene = read_scene(file, (output, save, plot), base, package_dir, xacro_unsafe, xacro_arg)
     pairs = opt.split(reactions)
     _require_pairs(scene, pairs)
     request: dict[str, Any] = {

@@ -62,13 +62,14 @@ def stop_table_command(
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
+    xacro_arg: opt.XacroArgOption = None,
 ) -> None:
     """Print a stopping table and its assumptions: computed, not measured.
 
     Exit code: 0, or 2 for unusable input or wrong usage.
     """
     require_folder(output)
-    scene = read_scene(file, (output,), base, package_dir, xacro_unsafe)
+    scene = read_scene(file, (output,), base, package_dir, xacro_unsafe, xacro_arg)
     from mbplugin.stopping.table.run import stopping_table
 
     table = stopping_table(

@@ -101,6 +101,7 @@ def sweep_command(
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
+    xacro_arg: opt.XacroArgOption = None,
 ) -> None:
     """Print quantiles and worst cases of many stops of category 0: computed, not measured.
 
@@ -112,7 +113,7 @@ def sweep_command(
 
     require_folder(output)
     joblib_with(backend)
-    scene = read_scene(file, (output,), base, package_dir, xacro_unsafe, also=(trajectory,))
+    scene = read_scene(file, (output,), base, package_dir, xacro_unsafe, xacro_arg, also=(trajectory,))
     from mbplugin.stopping.run import make_scenario
     from mbplugin.stopping.sweep.plan import SweepPlan
     from mbplugin.stopping.sweep.run import sweep

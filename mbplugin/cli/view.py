@@ -68,6 +68,7 @@ def view_command(
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
+    xacro_arg: opt.XacroArgOption = None,
 ) -> None:
     """Open a window with the robot coloured by result, or draw it to a file.
 
@@ -80,7 +81,7 @@ def view_command(
     check_files(picture, film)
     require_folder(output)
     pixels, angles = _size(size), _camera(camera)
-    scene = read_scene(file, (output,), base, package_dir, xacro_unsafe)
+    scene = read_scene(file, (output,), base, package_dir, xacro_unsafe, xacro_arg)
     replayed = _replay(scene, opt.parse_q(q), opt.parse_q(qd, "--qd"), motion, category, speed, stop)
     from mbplugin.view.gui.show import open_or_draw
 

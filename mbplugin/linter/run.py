@@ -9,12 +9,15 @@ from typing import Any, Literal
 
 from mbplugin.analysis import Analysis
 from mbplugin.analysis.run import analyze
-from mbplugin.errors import BadUsage, MbPluginError
+from mbplugin.errors import BadUsage, Fragment, MbPluginError
 from mbplugin.linter.apply import apply_rules
 from mbplugin.linter.config.ignores import Suppressed
 from mbplugin.linter.finding import SEVERITIES, Finding, Severity
 from mbplugin.linter.registry import find_rule
 from mbplugin.model.scene import Origin, Scene, with_coordinates
+
+#: In the evidence of an error: the file is no model by itself.
+FRAGMENT = "fragment"
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +71,7 @@ def lint(
     text: str | None = None,
     default_tolerance: float | None = None,
     xacro_unsafe: bool = False,
+    xacro_args: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Report:
     """Lint a file, a live client or a scene; unusable input becomes an MB9xx finding.
@@ -91,6 +95,8 @@ def lint(
         The relative rank tolerance if neither the call nor the scene states one.
     xacro_unsafe : bool
         Expand xacro as the program does, whatever it runs or reads.
+    xacro_args : mapping of str to str, optional
+        Values of xacro's arguments.
     **options
         ``tolerance``, ``method``, ``planar``, ``samples``, ``groups`` of ``analyze``.
 
@@ -103,7 +109,7 @@ def lint(
         raise BadUsage(f"fail_on is {fail_on!r}", expected=f"one of {', '.join(SEVERITIES)}")
     name, scene, analysis, failure = _name(source), None, None, None
     try:
-        scene = _load(source, base, package_dirs, snap_angles, text, xacro_unsafe)
+        scene = _load(source, base, package_dirs, snap_angles, text, xacro_unsafe, xacro_args)
         if q:
             scene = with_coordinates(scene, q)
         analysis = analyze(_with_tolerance(scene, default_tolerance), **options)
@@ -135,6 +141,7 @@ def _load(
     snap_angles: bool,
     text: str | None,
     xacro_unsafe: bool,
+    xacro_args: Mapping[str, str] | None,
 ) -> Scene:
     from mbplugin import readers
 
@@ -152,6 +159,7 @@ def _load(
         base=base,
         snap_angles=snap_angles,
         xacro_unsafe=xacro_unsafe,
+        xacro_args=xacro_args,
     )
 
 
@@ -190,6 +198,7 @@ def _as_finding(error: MbPluginError, source: str, scene: Scene | None) -> Findi
         element=element,
         file=file if known else error.where or source,
         line=int(line) if known else 0,
+        evidence={FRAGMENT: True} if isinstance(error, Fragment) else {},
         help=error.remedy or rule.remedy,
     )
 

@@ -39,6 +39,8 @@ class Request:
         Read rounded angle literals as fractions of π.
     xacro_unsafe : bool
         Expand xacro as the program does, whatever it runs or reads.
+    xacro_args : tuple of (str, str)
+        Names and values of xacro's arguments.
     """
 
     path: str
@@ -47,6 +49,7 @@ class Request:
     base: Literal["fixed", "free"] | None = None
     snap_angles: bool = False
     xacro_unsafe: bool = False
+    xacro_args: tuple[tuple[str, str], ...] = ()
 
     @property
     def folder(self) -> Path:

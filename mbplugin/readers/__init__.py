@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -36,6 +36,7 @@ def load(
     base: Literal["fixed", "free"] | None = None,
     snap_angles: bool = False,
     xacro_unsafe: bool = False,
+    xacro_args: Mapping[str, str] | None = None,
 ) -> Scene:
     """Return the scene of a URDF, xacro, SDF, MJCF or scene file.
 
@@ -53,6 +54,8 @@ def load(
         Read rounded angle literals (1.5707) as the fraction of π they stand for.
     xacro_unsafe : bool
         Expand xacro as the program does, whatever it runs or reads; see ``docs/trust.md``.
+    xacro_args : mapping of str to str, optional
+        Values of xacro's arguments, as ``name:=value`` states them for the program.
 
     Raises
     ------
@@ -63,7 +66,8 @@ def load(
     if base not in (None, "fixed", "free"):
         raise BadUsage(f"the base cannot be {base!r}", expected="fixed or free")
     folders = tuple(os.fspath(folder) for folder in package_dirs)
-    return _read(Request(name, text, folders, base, snap_angles, xacro_unsafe))
+    arguments = tuple((xacro_args or {}).items())
+    return _read(Request(name, text, folders, base, snap_angles, xacro_unsafe, arguments))
 
 
 def reload(scene: Scene, *, snap_angles: bool) -> Scene:
@@ -114,7 +118,7 @@ def _format(text: str, name: str) -> str:
     if ending == ".toml" and not text.lstrip("\ufeff \t\r\n").startswith("<"):
         return "scene"
     root = root_name(text)
-    if root == "robot" and ending == ".xacro":
+    if root in ("robot", "sdf") and ending == ".xacro":
         return "xacro"
     if root in _ROOTS:
         return _ROOTS[root]

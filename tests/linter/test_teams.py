@@ -19,7 +19,7 @@ from lxml import etree
 from command_line import ROOT, SAMPLE, call
 from github_annotations import annotations
 from mbplugin.linter.config.find import read_config
-from mbplugin.linter.files.targets import ENDINGS
+from mbplugin.linter.files.candidates import BY_CONTENT, ENDINGS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -193,7 +193,11 @@ def test_the_hook_lints_the_repository(repository: Path) -> None:
 
 def test_the_hook_runs_for_what_is_linted_and_for_what_says_how() -> None:
     (hook,) = hooks()
-    wakes = [f"a/robot{ending}" for ending in ENDINGS] + ["mbplugin.toml", "a/pyproject.toml", "A.URDF"]
+    wakes = [f"a/robot{ending}" for ending in (*ENDINGS, *BY_CONTENT)] + [
+        "mbplugin.toml",
+        "a/pyproject.toml",
+        "A.URDF",
+    ]
     assert all(re.search(hook["files"], name) for name in wakes)
     assert not any(re.search(hook["files"], name) for name in ["a.py", "urdf", "a.toml", "a.urdf.txt"])
 

@@ -298,7 +298,6 @@ def test_includes_are_read_beside_the_file_and_keep_their_lines(tmp_path):
 @pytest.mark.parametrize(
     ("text", "error", "words"),
     [
-        ("<mujoco/>", BrokenModel, "no body"),
         ("<sdf/>", BrokenModel, "<mujoco>"),
         ('<mujoco>\n<worldbody>\n<body nme="x"/></worldbody></mujoco>', BrokenModel, ":3: .*'nme'"),
         ('<mujoco>\n<include file="nada.xml"/></mujoco>', UnresolvedPath, "nada.xml"),

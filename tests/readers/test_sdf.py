@@ -752,8 +752,6 @@ def test_joints_of_one_name_are_numbered():
     ("text", "error", "words"),
     [
         ("<robot/>", BrokenModel, "<robot>.*expected <sdf"),
-        ('<sdf version="1.6"/>', BrokenModel, "no link"),
-        ('<sdf version="1.6"><world name="w"/></sdf>', BrokenModel, "no link"),
         ('<sdf version="x"><model name="m"/></sdf>', BadNumber, "version"),
         (model("<link/>"), BrokenModel, ":3: a <link> has no name"),
         (model(link("a") + link("a")), BrokenModel, ":3: two links are called 'a'"),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbplugin.cli.shared.options import read_source
+from mbplugin.cli.shared.options import parse_xacro_args, read_source
 from mbplugin.cli.shared.output import refuse_overwriting
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ def read_scene(
     base: Base | None,
     package_dir: list[str] | None,
     xacro_unsafe: bool,
+    xacro_arg: list[str] | None,
     *,
     also: Iterable[Path | None] = (),
     snap_angles: bool = False,
@@ -32,7 +33,7 @@ def read_scene(
         A path, or ``-`` for stdin.
     outputs, also : iterable of path
         What the command writes, and what else it reads; None where an option is absent.
-    base, package_dir, xacro_unsafe, snap_angles
+    base, package_dir, xacro_unsafe, xacro_arg, snap_angles
         Values of the options of these names.
 
     Raises
@@ -52,6 +53,7 @@ def read_scene(
         base=base,
         snap_angles=snap_angles,
         xacro_unsafe=xacro_unsafe,
+        xacro_args=parse_xacro_args(xacro_arg),
     )
     refuse_overwriting(outputs, file, scene, also)
     return scene

@@ -58,6 +58,10 @@ XacroUnsafeOption = Annotated[
     bool,
     typer.Option("--xacro-unsafe", help="Allow xacro to run programs and read any file; see MB914."),
 ]
+XacroArgOption = Annotated[
+    list[str] | None,
+    typer.Option("--xacro-arg", metavar="NAME:=VALUE", help="Value of a xacro argument; repeatable."),
+]
 FormatOption = Annotated[Format, typer.Option("--output-format", help="The format of the output.")]
 PageFormatOption = Annotated[
     PageFormat,
@@ -114,6 +118,23 @@ def choices(names: Any) -> str:
     """Return the names of an enumeration as a phrase: ``"a, b or c"``."""
     *others, last = get_args(names)
     return f"{', '.join(others)} or {last}"
+
+
+def parse_xacro_args(texts: Sequence[str] | None) -> dict[str, str]:
+    """Return the values of xacro's arguments from ``NAME:=VALUE``, by name.
+
+    Raises
+    ------
+    BadUsage
+        No name, or no ``:=``.
+    """
+    values: dict[str, str] = {}
+    for text in texts or ():
+        name, assigned, value = text.partition(":=")
+        if not assigned or not name.strip():
+            raise BadUsage(f"--xacro-arg is {text!r}", expected="NAME:=VALUE")
+        values[name.strip()] = value
+    return values
 
 
 def split(texts: Sequence[str] | None) -> tuple[str, ...]:

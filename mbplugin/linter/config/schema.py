@@ -31,9 +31,19 @@ class WaiveTable(Table):
 
 
 class XacroTable(Table):
-    """``[xacro]``: in force only where the configuration is named with ``--config``."""
+    """``[xacro]``: how xacro files are expanded."""
 
-    unsafe: Annotated[bool, Field(description="expand xacro that may run programs and read any file")] = False
+    unsafe: Annotated[
+        bool,
+        Field(
+            description="expand xacro that may run programs and read any file; read only where the "
+            "configuration is named with --config"
+        ),
+    ] = False
+    arguments: Annotated[
+        dict[Text, dict[Text, str | bool | int | float]],
+        Field(description="values of xacro's arguments, by file or pattern, seen from the configuration"),
+    ] = {}
 
 
 def _kind(value: Any) -> str:
@@ -64,7 +74,5 @@ class ConfigFile(Table):
     ) = None
     package_dirs: Annotated[list[Text], Field(description="where package:// is looked up")] = []
     exclude: Annotated[list[Text], Field(description="patterns passed over in folders")] = []
-    xacro: Annotated[XacroTable, Field(description="read only where the file is named with --config")] = (
-        XacroTable()
-    )
+    xacro: Annotated[XacroTable, Field(description="how xacro files are expanded")] = XacroTable()
     scenes: Annotated[dict[str, Text], Field(description="robot = scene that is linted in its place")] = {}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 from mbplugin.linter.config.ignores import Ignore
 from mbplugin.linter.finding import Severity
+from mbplugin.readers.common.paths import real_path
 
 DEFAULT = "default"
 
@@ -33,6 +35,10 @@ class Settings:
     ignores : tuple of Ignore
     xacro_unsafe : bool
         Expand xacro as the program does; only a configuration that the caller named can say so.
+    xacro_arguments : mapping of str to mapping
+        Pattern of absolute paths to the names and values of xacro's arguments in those files.
+    xacro_args : mapping of str to str
+        Names and values of xacro's arguments in every file.
     file : str
         The configuration; empty where there is none.
     origins : mapping of str to str
@@ -48,28 +54,37 @@ class Settings:
     scenes: Mapping[str, str] = field(default_factory=dict)
     ignores: tuple[Ignore, ...] = ()
     xacro_unsafe: bool = False
+    xacro_arguments: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    xacro_args: Mapping[str, str] = field(default_factory=dict)
     file: str = ""
     origins: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def values(self) -> dict[str, tuple[Any, str]]:
         """Value and origin of each setting, by the name it has in a configuration."""
-        apart = ("file", "origins", "ignores", "xacro_unsafe")
+        apart = ("file", "origins", "ignores", "xacro_unsafe", "xacro_arguments", "xacro_args")
         names = [f.name for f in fields(self) if f.name not in apart]
         found: dict[str, tuple[Any, str]] = {
             name.replace("_", "-"): (getattr(self, name), self.origins.get(name, DEFAULT)) for name in names
         }
-        unsafe = {"unsafe": self.xacro_unsafe}
+        xacro = {"unsafe": self.xacro_unsafe, "arguments": self.xacro_arguments}
         waivers = tuple(f"{waiver.rule} for {waiver.element}: {waiver.reason}" for waiver in self.ignores)
         found["waive"] = (waivers, self.origins.get("waive", DEFAULT))
-        return {**found, "xacro": (unsafe, self.origins.get("xacro_unsafe", DEFAULT))}
+        return {**found, "xacro": (xacro, self.origins.get("xacro_unsafe", DEFAULT))}
+
+    def xacro_args_of(self, file: str) -> dict[str, str]:
+        """Return the arguments of a xacro file: those that later patterns and the command line state win."""
+        path, stated = real_path(file).as_posix(), dict[str, str]()
+        for pattern, values in self.xacro_arguments.items():
+            stated |= values if fnmatchcase(path, pattern) else {}
+        return {**stated, **self.xacro_args}
 
     def overridden(self, requested: Mapping[str, Any]) -> Settings:
         """Return the settings with those of a command line, where it states any.
 
         Ignored codes and package folders add up, the others replace.
         """
-        stated = {name: value for name, value in requested.items() if value not in (None, ())}
+        stated = {name: value for name, value in requested.items() if value not in (None, (), {})}
         for name in ("ignore", "package_dirs"):
             if name in stated:
                 stated[name] = (*stated[name], *getattr(self, name))

@@ -13,7 +13,7 @@ from mbplugin.errors import BadUsage, suggestion
 from mbplugin.linter.config.codes import known_codes, rule_code
 from mbplugin.linter.config.ignores import Ignore
 from mbplugin.linter.config.lines import ConfigLines
-from mbplugin.linter.config.schema import ConfigFile, WaiveTable
+from mbplugin.linter.config.schema import ConfigFile, WaiveTable, XacroTable
 from mbplugin.linter.config.settings import Settings
 from mbplugin.readers.common.paths import real_path
 
@@ -75,9 +75,18 @@ def settings_of(path: Path, data: Mapping[str, Any], lines: ConfigLines, *, name
             if isinstance(entry, WaiveTable)
         ),
         xacro_unsafe=named and config.xacro.unsafe,
+        xacro_arguments={
+            pattern(file): {name: _argument(value) for name, value in values.items()}
+            for file, values in config.xacro.arguments.items()
+        },
         file=str(path),
         origins=_origins(data, where, named),
     )
+
+
+def _argument(value: str | bool | int | float) -> str:
+    """Return a value as xacro's command line takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _require_own_folders(folder: Path, names: Sequence[str], where: str) -> None:
@@ -104,7 +113,8 @@ def _origins(data: Mapping[str, Any], where: Callable[..., str], named: bool) ->
     """Return where each setting is written, by the name of its field."""
     found = {name: where(key) for key, name in _keys().items() if key in data and key != "xacro"}
     if "xacro" in data:
-        found["xacro_unsafe"] = where("xacro") + ("" if named else ", in force only with --config")
+        ignored = "unsafe" in data["xacro"] and not named
+        found["xacro_unsafe"] = where("xacro") + ", unsafe in force only with --config" * ignored
     return found
 
 
@@ -134,7 +144,8 @@ def _sentence(where: str, place: tuple[int | str, ...], failure: Mapping[str, An
         f" in [[{owners[0]}]] {owners[1]}" if len(owners) == 2 else f" in {'.'.join(owners)}" * bool(owners)
     )
     if failure["type"] == "extra_forbidden":
-        known = WaiveTable.model_fields if owners else _keys()
+        table = XacroTable if owners[:1] == ["xacro"] else WaiveTable
+        known = table.model_fields if owners else _keys()
         return BadUsage(f"unknown key {key!r}{inside}", where=where, remedy=suggestion(key, list(known)))
     if failure["type"] == "missing":
         return BadUsage(f"there is no {key}{inside}", where=where, remedy=f'add {key} = "…"')

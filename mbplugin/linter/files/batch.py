@@ -12,7 +12,7 @@ from mbplugin.linter.config.ignores import suppress, unused
 from mbplugin.linter.files.targets import Target
 from mbplugin.linter.finding import Finding
 from mbplugin.linter.registry import find_rule
-from mbplugin.linter.run import Report, by_severity, is_selected, lint
+from mbplugin.linter.run import FRAGMENT, Report, by_severity, is_selected, lint
 
 UNUSABLE, CRASHED, UNUSED = "MB900", "MB912", "MB913"
 
@@ -35,6 +35,7 @@ def lint_target(target: Target, options: Mapping[str, Any]) -> Report:
             fail_on=settings.fail_on,
             package_dirs=settings.package_dirs,
             xacro_unsafe=settings.xacro_unsafe,
+            xacro_args=settings.xacro_args_of(target.file),
             default_tolerance=settings.tolerance,
             **options,
         )
@@ -44,7 +45,16 @@ def lint_target(target: Target, options: Mapping[str, Any]) -> Report:
     except Exception as error:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return without_verdict(target, CRASHED, reason, {"traceback": traceback.format_exc()})
-    return suppress(report, settings.ignores)
+    return suppress(passed_over(report) if target.searched else report, settings.ignores)
+
+
+def passed_over(report: Report) -> Report:
+    """Return the report of a file that nobody named: a note where it is no model by itself."""
+    found = (
+        replace(f, severity="note", message=f"skipped: {f.message}") if f.evidence.get(FRAGMENT) else f
+        for f in report.findings
+    )
+    return replace(report, findings=tuple(found))
 
 
 def lint_one_of_many(target: Target, options: Mapping[str, Any]) -> Report:

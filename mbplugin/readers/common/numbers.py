@@ -65,6 +65,15 @@ def limit(value: float) -> float:
     return math.copysign(math.inf, value) if abs(value) >= _UNLIMITED else value
 
 
+def infinity(text: str) -> float | None:
+    """Return ±inf where a text states it (``inf``, ``-Infinity``, ``1e999``), else None."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isinf(value) else None
+
+
 def angles(text: str, where: str, what: str, *, snap: bool) -> Array:
     """Return three angles in rad, with ``snap`` those meant by rounded literals."""
     values = numbers(text, 3, where, what)

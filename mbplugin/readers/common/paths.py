@@ -12,7 +12,7 @@ from mbplugin.files import read_bounded
 from mbplugin.model.scene import Request
 
 #: What lies at the root of a package.
-_PACKAGE_MARKS = ("package.xml", "model.config", "pyproject.toml", ".git")
+_PACKAGE_MARKS = ("package.xml", "model.config", "pyproject.toml")
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -86,7 +86,12 @@ def may_read(path: Path, request: Request, root: Path | None = None) -> bool:
 
 
 def package_of(folder: Path) -> Path:
-    """Return the folder of the package around a model, else the one above it, where meshes often lie."""
+    """Return the folder out of which a model names no files: its repository, else its package.
+
+    Where neither is around it, that is the folder above the model, where meshes often lie.
+    """
+    if repository := repository_of(folder):
+        return repository
     for candidate in (folder, *folder.parents):
         if any((candidate / mark).exists() for mark in _PACKAGE_MARKS):
             return candidate
@@ -99,6 +104,11 @@ def package_is_known(name: str, request: Request) -> bool:
     around = [folder for folder in request.folder.parents if folder != Path(folder.anchor)]
     own = package_of(request.folder)
     return package == own.name or any((root / package).is_dir() for root in (*_roots(request), *around))
+
+
+def repository_of(folder: Path) -> Path | None:
+    """Return the root of the repository around a folder, or None."""
+    return next((root for root in (folder, *folder.parents) if (root / ".git").exists()), None)
 
 
 def _is_file(path: Path) -> bool:

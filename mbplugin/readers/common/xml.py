@@ -15,7 +15,7 @@ from mbplugin.errors import BadNumber, BrokenModel, BrokenXml, UnreadableFile
 from mbplugin.model.bounds import LARGEST
 from mbplugin.model.scene import Origin
 from mbplugin.model.spatial import Array, Pose, rotation_from_quaternion
-from mbplugin.readers.common.numbers import angles, limit, numbers
+from mbplugin.readers.common.numbers import angles, infinity, limit, numbers
 
 _PREFIX = re.compile(r"[<\s/]([A-Za-z_][\w.-]*):[A-Za-z_][\w.-]*")
 _DECLARED = re.compile(r"\sxmlns:([\w.-]+)\s*=")
@@ -187,7 +187,10 @@ def attribute_numbers(
 
 
 def attribute_limit(element: Element, name: str, default: str) -> float:
-    """Return a joint limit; magnitudes that stand for infinity give ±inf."""
+    """Return a joint limit; infinity, and magnitudes that stand for it, give ±inf."""
+    unlimited = -inf if name == "lower" else inf
+    if infinity(str(element.get(name, default))) == unlimited:
+        return unlimited
     return limit(float(attribute_numbers(element, name, 1, default, inf)[0]))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.errors import BadUsage, BrokenModel
+from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import WORLD, Mechanism
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of
 from mbplugin.model.scene import Request, Scene, State
@@ -45,12 +45,10 @@ def read_mjcf(text: str, request: Request) -> Scene:
     MissingDependency
         The mujoco package is not installed.
     MbPluginError
-        A model that MuJoCo does not compile, or that has no body.
+        A model that MuJoCo does not compile.
     """
     roots = documents(text, request)
     model = compile_mjcf(roots, text, request)
-    if model.nbody < 2:
-        raise BrokenModel("the model has no body", where=request.path, expected="a <body> in <worldbody>")
     mujoco = mujoco_module()
     names = Names(mujoco, model, roots)
     tree = read_tree(mujoco, model, names)

@@ -60,6 +60,7 @@ def _read_model(source: SceneSource, index: int, table: ModelTable, request: Req
         base=request.base or table.base,
         snap_angles=request.snap_angles,
         xacro_unsafe=request.xacro_unsafe,
+        xacro_args=dict(request.xacro_args),
     )
     X_WM = source.pose("model", index, table.xyz, table.rpy, "rpy")
     return table.name or scene.mechanism.name, placed(_with_meshes_beside(scene, file), X_WM)

@@ -8,11 +8,12 @@ from math import inf, pi
 
 import numpy as np
 
-from mbplugin.errors import BrokenModel
+from mbplugin.errors import BadNumber, BrokenModel
 from mbplugin.model.mechanism.body import WORLD
 from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.scene import Defect, Origin, OriginKey
 from mbplugin.model.spatial import Array, Pose, align_z, cross, unit
+from mbplugin.readers.common.unread_numbers import unread_number
 from mbplugin.readers.common.xml import Element, child, origin, where
 from mbplugin.readers.sdf.document import MODEL_FRAME, Reading
 from mbplugin.readers.sdf.frames import Frames, Node
@@ -140,7 +141,7 @@ def read_joint(node: Node, name: str, frames: Frames, reading: Reading) -> ReadJ
     axes = axes_of(node, kind, frames, reading)
     X_WP = Pose(_joint_axes(node, kind, axes, frames), frames.pose(node).p)
     elements = [part(element, tag) for tag in ("axis", "axis2")][: len(axes)]
-    freedoms = tuple(_freedom(axis, kind) for axis in elements)
+    freedoms = tuple(_freedom(axis, kind, name, reading) for axis in elements)
     pair = Pair(
         name=name,
         type=type,
@@ -234,7 +235,7 @@ def _joint_axes(node: Node, kind: str, axes: Sequence[Array], frames: Frames) ->
     return np.column_stack((x, y, cross(x, y)))
 
 
-def _freedom(axis: Element | None, kind: str) -> Freedom:
+def _freedom(axis: Element | None, kind: str, name: str, reading: Reading) -> Freedom:
     """Return the limits, damping and friction of one axis."""
     if axis is None:
         return Freedom()
@@ -243,11 +244,20 @@ def _freedom(axis: Element | None, kind: str) -> Freedom:
     return Freedom(
         lower=bound_of(limit, "lower", -inf) if bounded else -inf,
         upper=bound_of(limit, "upper", inf) if bounded else inf,
-        effort=cap_of(limit, "effort"),
-        velocity=cap_of(limit, "velocity"),
+        effort=_cap(limit, "effort", name, reading),
+        velocity=_cap(limit, "velocity", name, reading),
         damping=0.0 if dynamics is None else number_of(dynamics, "damping", 0.0),
         friction=0.0 if dynamics is None else number_of(dynamics, "friction", 0.0),
     )
+
+
+def _cap(limit: Element | None, tag: str, name: str, reading: Reading) -> float:
+    """Return an effort or velocity limit; one that is no number is none."""
+    try:
+        return cap_of(limit, tag)
+    except BadNumber as error:
+        reading.defects.append(unread_number(error, name, "no limit is taken"))
+        return inf
 
 
 def _springs(elements: Sequence[Element | None], pair: Pair) -> tuple[AxisSpring, ...]:

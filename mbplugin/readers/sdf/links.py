@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from mbplugin.errors import BadNumber, BrokenModel, UnknownName
 from mbplugin.model.mechanism.body import Body
 from mbplugin.model.scene import Origin, OriginKey, Shape
 from mbplugin.model.spatial import Array, Pose, align_z
+from mbplugin.readers.common.unread_numbers import unread_number
 from mbplugin.readers.common.xml import Element, child, children, local_name, origin
 from mbplugin.readers.sdf.document import Reading
 from mbplugin.readers.sdf.frames import Frames, Node
@@ -36,11 +38,11 @@ def read_body(node: Node, name: str, reading: Reading) -> Body:
         )
         return Body(name)
     X_LI = pose_of(inertial, snap=reading.request.snap_angles).X
-    I_I = _inertia(child(inertial, "inertia"))
+    I_I = inertia_of(child(inertial, "inertia"))
     return Body(name, number_of(inertial, "mass", 1.0), X_LI.p, X_LI.R @ I_I @ X_LI.R.T)
 
 
-def _inertia(element: Element | None) -> Array:
+def inertia_of(element: Element | None) -> Array:
     """Return the inertia matrix in its own axes; what the file leaves out has the format's default."""
     if element is None:
         return np.eye(3)
@@ -66,25 +68,38 @@ def link_origins(node: Node, name: str) -> dict[OriginKey, Origin]:
     return found
 
 
-def read_shapes(node: Node, frames: Frames, *, snap: bool) -> tuple[Shape, ...]:
-    """Return the visual and collision shapes of a link, as far as their kind is known."""
+def read_shapes(node: Node, frames: Frames, reading: Reading) -> tuple[Shape, ...]:
+    """Return the visual and collision shapes of a link, as far as their kind is known.
+
+    One whose numbers cannot be read is left out, with a defect.
+    """
     assert node.member is not None
-    shapes = []
+    shapes: list[Shape] = []
     for role in ("visual", "collision"):
         for element in children(node.member.element, role):
-            geometry = child(element, "geometry")
-            if geometry is None:
-                continue
-            written = pose_of(element, snap=snap)
-            X_LS = written.X
-            if written.relative_to and written.relative_to != node.name:
-                base = frames.find(node.reference(written.relative_to, written.where))
-                X_LS = frames.pose(node).inverse() @ frames.pose(base) @ X_LS
-            shapes += [shape for item in geometry if (shape := _shape(role, item, X_LS)) is not None]
+            try:
+                shapes += _shapes_of(element, role, node, frames, snap=reading.request.snap_angles)
+            except (BadNumber, BrokenModel, UnknownName) as error:
+                # no mechanics depend on it
+                instead = f"this {role} is left out"
+                reading.defects.append(unread_number(error, frames.label(node), instead))
     return tuple(shapes)
 
 
-def _shape(role: str, element: Element, X_LS: Pose) -> Shape | None:
+def _shapes_of(element: Element, role: str, node: Node, frames: Frames, *, snap: bool) -> list[Shape]:
+    geometry = child(element, "geometry")
+    if geometry is None:
+        return []
+    written = pose_of(element, snap=snap)
+    X_LS = written.X
+    if written.relative_to and written.relative_to != node.name:
+        base = frames.find(node.reference(written.relative_to, written.where))
+        X_LS = frames.pose(node).inverse() @ frames.pose(base) @ X_LS
+    return [shape for item in geometry if (shape := shape_of(role, item, X_LS)) is not None]
+
+
+def shape_of(role: str, element: Element, X_LS: Pose) -> Shape | None:
+    """Return the shape of an element of ``<geometry>``; None where its kind is not known."""
     kind = local_name(element) if isinstance(element.tag, str) else ""
     if kind == "box":
         return Shape(role, kind, tuple(vector_of(element, "size", 3, "1 1 1")), X_LS)

@@ -46,7 +46,7 @@ def read_sdf(text: str, request: Request) -> Scene:
     reading = Reading(request)
     world = read_document(text, reading)
     frames = Frames(world)
-    links = _links(frames, request)
+    links = _links(frames)
     static = _static_pairs(frames, links, request)
     joints = _read_joints(frames, static, reading)
     mech = Mechanism(
@@ -63,20 +63,21 @@ def read_sdf(text: str, request: Request) -> Scene:
         require_free_root(mech, request.path)
     _add_origins(joints.origin, links, mech)
     springs = _on_coordinates(joints.springs, mech, reading)
+    shapes = {name: read_shapes(node, frames, reading) for name, node in links.items()}
     return Scene(
         mechanism=mech,
         state=_state(mech, poses, joints.start),
         origin=joints.origin,
         files=tuple(dict.fromkeys(reading.files)),
         defects=tuple(reading.defects),
-        shapes={n: read_shapes(node, frames, snap=request.snap_angles) for n, node in links.items()},
+        shapes=shapes,
         actuators=tuple(joints.actuators),
         springs=springs,
         request=request,
     )
 
 
-def _links(frames: Frames, request: Request) -> dict[str, Node]:
+def _links(frames: Frames) -> dict[str, Node]:
     """Return the links by their names in the mechanism, without one that is the ground."""
     links: dict[str, Node] = {}
     for node in frames.links:
@@ -88,8 +89,6 @@ def _links(frames: Frames, request: Request) -> dict[str, Node]:
             )
         if node.name != WORLD:
             links[name] = node
-    if not links:
-        raise BrokenModel("the file has no link", where=request.path, expected="a <model> with a <link>")
     return links
 
 

@@ -11,6 +11,7 @@ from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import forward, home
 from mbplugin.model.scene import Defect, Origin, OriginKey, Request, Shape
 from mbplugin.model.spatial import Pose
+from mbplugin.readers.common.unread_numbers import unread_number
 from mbplugin.readers.common.xml import Element, children, local_name, origin, where
 
 
@@ -29,6 +30,8 @@ class Draft:
     shapes : dict of link name to tuple of Shape
     links : dict with link names as keys, in file order
         Names that a joint may join, the ground among them where the file has a root ``world``.
+    stated_poses : dict of link name to Pose
+        X_WL of links that state it, as those in ``<gazebo>`` do.
     """
 
     request: Request
@@ -38,11 +41,26 @@ class Draft:
     defects: list[Defect] = field(default_factory=list)
     shapes: dict[str, tuple[Shape, ...]] = field(default_factory=dict)
     links: dict[str, None] = field(default_factory=dict)
+    stated_poses: dict[str, Pose] = field(default_factory=dict)
 
     def report(self, code: str, name: str, message: str, at: Element | Origin, **evidence: Any) -> None:
         """Note a defect of an element."""
         place = at if isinstance(at, Origin) else origin(at)
         self.defects.append(Defect(code, name, message, place, evidence))
+
+    def report_unread(self, error: MbPluginError, name: str, instead: str) -> None:
+        """Note a number that cannot be read and that the mechanics do without.
+
+        Parameters
+        ----------
+        error : MbPluginError
+            What is wrong with it, and where it stands.
+        name : str
+            The link or joint.
+        instead : str
+            What is read in its place.
+        """
+        self.defects.append(unread_number(error, name, instead))
 
     def unique(self, name: str, element: Element, *, written: bool = True) -> str:
         """Return ``name``, or with a suffix where a constraint already has it.
@@ -75,12 +93,17 @@ class Draft:
     def require_link(
         self, name: str, element: Element, owner: str, error: type[MbPluginError] = UnknownName
     ) -> str:
-        """Return the name of a link that exists.
+        """Return the name of a link that exists; ``world`` is the ground also where no link declares it.
 
         Raises
         ------
         UnknownName, or the given error
         """
+        if name == WORLD and name not in self.links:
+            self.links[WORLD] = None
+            self.origin[("body", WORLD, "")] = origin(element)
+            message = f"{owner} names a link {WORLD!r} that no <link> declares; it is read as the ground"
+            self.report("MB117", WORLD, message, element)
         if name not in self.links:
             raise error(
                 f"{owner} names a link {name!r} that does not exist",
@@ -105,7 +128,7 @@ class Draft:
         tree = [pair for pair in self.pairs.values() if not pair.closure]
         mech = Mechanism("", tuple(self.bodies), tuple(tree))
         poses = forward(mech, home(mech))
-        return lambda link: poses.of(mech.body_index[link])
+        return lambda link: self.stated_poses.get(link) or poses.of(mech.body_index[link])
 
 
 def carried(X: Pose, body: str, other: str, X_WL: Callable[[str], Pose]) -> Pose:

@@ -6,7 +6,7 @@ from math import inf
 
 import numpy as np
 
-from mbplugin.errors import BrokenModel, suggestion
+from mbplugin.errors import BadNumber, BrokenModel, suggestion
 from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Coupling, Freedom, Pair, Term
 from mbplugin.model.spatial import Array, Pose, align_z
 from mbplugin.readers.common.numbers import numbers
@@ -83,7 +83,7 @@ def _read_joint(element: Element, draft: Draft) -> str:
         X_AP=pose_of_origin(place, snap=draft.request.snap_angles) @ turn,
         X_BS=turn,
         lead=_lead(element) if kind == "screw" else 0.0,
-        freedoms=_freedoms(element, kind),
+        freedoms=_freedoms(element, kind, name, draft),
     )
     literals = {}
     for part in ("rpy", "quat_xyzw"):
@@ -143,17 +143,17 @@ def _lead(element: Element) -> float:
     return float(attribute_numbers(only_child(element, "drake:screw_thread_pitch"), "value", 1, "")[0])
 
 
-def _freedoms(element: Element, kind: str) -> tuple[Freedom, ...]:
+def _freedoms(element: Element, kind: str, name: str, draft: Draft) -> tuple[Freedom, ...]:
     """Return one entry per freedom; bounds are read where there is just one bounded freedom."""
     count = len(PAIR_TYPES[kind].free)
     limit, dynamics = child(element, "limit"), child(element, "dynamics")
     lower, upper = _bounds(limit) if count == 1 and kind != "continuous" else (-inf, inf)
     columns = (
-        [_cap(limit, "effort")] * count,
-        [_cap(limit, "velocity")] * count,
+        [_cap(limit, "effort", name, draft)] * count,
+        [_cap(limit, "velocity", name, draft)] * count,
         _per_freedom(dynamics, "damping", count, "0"),
         _per_freedom(dynamics, "friction", count, "0"),
-        *([_cap(limit, name)] * count for name in ("acceleration", "deceleration", "jerk")),
+        *([_cap(limit, cap, name, draft)] * count for cap in ("acceleration", "deceleration", "jerk")),
     )
     return tuple(Freedom(lower, upper, *values) for values in zip(*columns, strict=True))
 
@@ -167,11 +167,15 @@ def _bounds(limit: Element | None) -> tuple[float, float]:
     return (lower, upper) if lower <= upper else (-inf, inf)
 
 
-def _cap(limit: Element | None, attribute: str) -> float:
-    """Return the effort or velocity limit of every freedom of a joint."""
+def _cap(limit: Element | None, attribute: str, name: str, draft: Draft) -> float:
+    """Return the effort or velocity limit of every freedom of a joint; one that is no number is none."""
     if limit is None or limit.get(attribute) is None:
         return inf
-    return attribute_limit(limit, attribute, "")
+    try:
+        return attribute_limit(limit, attribute, "")
+    except BadNumber as error:
+        draft.report_unread(error, name, "no limit is taken")
+        return inf
 
 
 def _per_freedom(element: Element | None, attribute: str, count: int, default: str) -> list[float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbplugin.errors import BrokenModel
+from mbplugin.errors import BadNumber, BrokenModel, Fragment
 from mbplugin.model.mechanism import WORLD, Body
 from mbplugin.model.scene import Shape
 from mbplugin.model.spatial import Array, Pose, align_z
@@ -27,12 +27,15 @@ def read_links(robot: Element, draft: Draft) -> None:
 
     Raises
     ------
+    Fragment
+        No links, and no joints either.
     BrokenModel
-        No links, or two with one name: joints could mean either.
+        Two links with one name: joints could mean either.
     """
     elements = children(robot, "link")
     if not elements:
-        raise BrokenModel(
+        error = BrokenModel if children(robot, "joint") else Fragment
+        raise error(
             "the model has no links", where=where(robot), expected="at least one <link>", remedy="add one"
         )
     for element in elements:
@@ -46,7 +49,7 @@ def read_links(robot: Element, draft: Draft) -> None:
             )
         draft.links[name] = None
         draft.origin[("body", name, "")] = origin(element)
-        if shapes := _shapes(element):
+        if shapes := _shapes(element, name, draft):
             draft.shapes[name] = shapes
         if name != WORLD:
             draft.bodies.append(_body(name, element, draft))
@@ -82,15 +85,24 @@ def _inertia(element: Element) -> Array:
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def _shapes(link: Element) -> tuple[Shape, ...]:
-    shapes = []
+def _shapes(link: Element, name: str, draft: Draft) -> tuple[Shape, ...]:
+    """Return the shapes of a link; one whose numbers cannot be read is left out, with a defect."""
+    shapes: list[Shape] = []
     for role in ("visual", "collision"):
         for element in children(link, role):
-            geometry = child(element, "geometry")
-            X_LS = pose_of_origin(child(element, "origin"), snap=False)
-            for solid in geometry if geometry is not None else ():
-                shapes.append(_shape(role, solid, X_LS))
-    return tuple(shape for shape in shapes if shape is not None)
+            try:
+                shapes += _shapes_of(element, role)
+            except (BadNumber, BrokenModel) as error:
+                # no mechanics depend on it
+                draft.report_unread(error, name, f"this {role} is left out")
+    return tuple(shapes)
+
+
+def _shapes_of(element: Element, role: str) -> list[Shape]:
+    geometry = child(element, "geometry")
+    X_LS = pose_of_origin(child(element, "origin"), snap=False)
+    found = (_shape(role, solid, X_LS) for solid in (geometry if geometry is not None else ()))
+    return [shape for shape in found if shape is not None]
 
 
 def _shape(role: str, solid: Element, X_LS: Pose) -> Shape | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mbplugin.errors import BrokenModel, UnknownFormat
+from mbplugin.errors import UnknownFormat
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.scene import Request, Scene, state_at_home
 from mbplugin.readers.common.document import document_of
@@ -17,6 +17,7 @@ from mbplugin.readers.urdf.closures import note_open_closures, read_closures
 from mbplugin.readers.urdf.draft import Draft
 from mbplugin.readers.urdf.drives import driven_joints
 from mbplugin.readers.urdf.extended_urdf import add_loops, read_extension, retype_joints
+from mbplugin.readers.urdf.gazebo_links import read_gazebo_links
 from mbplugin.readers.urdf.joints import couplings, read_joints
 from mbplugin.readers.urdf.links import read_links
 from mbplugin.readers.urdf.repairs import repair_numbers
@@ -52,13 +53,7 @@ def read_urdf(text: str, request: Request) -> Scene:
 def _scene(robot: Element, request: Request) -> Scene:
     draft = Draft(request, defects=repair_numbers(robot))
     read_links(robot, draft)
-    if not draft.bodies:
-        raise BrokenModel(
-            "the only link is 'world', which is the ground",
-            where=where(robot),
-            expected="a link that can move",
-            remedy="add one, or rename that link",
-        )
+    read_gazebo_links(robot, draft)
     mimics = read_joints(robot, draft)
     mark_closures(draft)
     extension = read_extension(request)

@@ -144,7 +144,7 @@ _GAZEBO = {
         {
             "joint": "gazebo_joint",
             "plugin": _PROGRAM,
-            "link": _MOVES,
+            "link": "gazebo_link",
             "static": _MOVES,
             "gravity": Unread("state it in a scene file if the mechanism depends on it", default="true"),
             "turnGravityOff": Unread("gravity acts on every body here", default="false"),
@@ -163,12 +163,28 @@ _GAZEBO = {
     ),
 }
 
+#: A link inside a URDF's ``<gazebo>``.
+_GAZEBO_LINK = {
+    "gazebo_link": entry(
+        "name",
+        {},
+        {
+            **dict.fromkeys(("pose", "inertial", "visual", "collision"), READ),
+            "gravity": Unread("gravity acts on every body here", default="true"),
+            "sensor": _SENSOR,
+        },
+        many="visual collision sensor",
+        foreign=Unread("an addition for Gazebo alone", note=True),
+    )
+}
+
 URDF: Vocabulary = {
     **SDF,
     **_GEOMETRY,
     **_LINK,
     **_JOINT,
     **_GAZEBO,
+    **_GAZEBO_LINK,
     "gazebo_joint": JOINT_OF_GAZEBO,
     "robot": entry(
         "name",

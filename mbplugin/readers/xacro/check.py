@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from mbplugin.errors import MbPluginError
 from mbplugin.readers.common.environment import is_ros_variable
-from mbplugin.readers.common.xml import Element, parse_xml
+from mbplugin.readers.common.xml import parse_xml
 from mbplugin.readers.xacro.expression import Refused, parsed
 from mbplugin.readers.xacro.value import refuse_constant
 
@@ -50,7 +50,7 @@ def check_text(text: str, file: str, variables: frozenset[str]) -> None:
     BrokenXml
         The text is no XML.
     """
-    for written, line in _texts(parse_xml(text, file)):
+    for written, line in texts_of(text, file):
         if "$" not in written:
             continue
         for expression, substitution in _PARTS.findall(written):
@@ -76,9 +76,15 @@ def check_variable(name: str, variables: frozenset[str], *, optional: bool) -> N
         raise Refused(f"the environment variable {name!r}, which is not one of ROS,")
 
 
-def _texts(root: Element) -> Iterator[tuple[str, int]]:
-    """Yield every text that xacro evaluates, and its line."""
-    for element in root.iter():
+def texts_of(text: str, file: str) -> Iterator[tuple[str, int]]:
+    """Yield every text of a file that xacro evaluates, and its line.
+
+    Raises
+    ------
+    BrokenXml
+        The text is no XML.
+    """
+    for element in parse_xml(text, file).iter():
         line = int(element.sourceline or 0)
         yield from ((str(value), line) for value in element.attrib.values())
         if element.text:

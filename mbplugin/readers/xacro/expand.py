@@ -9,19 +9,22 @@ in the file.
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 from xml.dom import minidom
 
-from mbplugin.errors import BrokenModel, MbPluginError, MissingDependency
+from mbplugin.errors import BrokenModel, MissingDependency
 from mbplugin.model.scene import Request
 from mbplugin.readers.common.paths import read_text
 from mbplugin.readers.common.xml import parse_xml, refuse_entities, where
 from mbplugin.readers.xacro.check import check_text, check_variable, refused
 from mbplugin.readers.xacro.expression import Refused
+from mbplugin.readers.xacro.failures import MissingPackage, error_of
 from mbplugin.readers.xacro.packages import Packages
+from mbplugin.readers.xacro.places import Expansion, Marks
 from mbplugin.readers.xacro.value import value_of
 
 #: Characters of what a file may become.
@@ -30,8 +33,8 @@ _LONGEST = 50_000_000
 _NEEDED = ("safe_eval", "parse", "process_file", "_global_symbols", "filestack", "substitution_args")
 
 
-def expand(request: Request, variables: frozenset[str]) -> str:
-    """Return the URDF that a xacro file becomes, with all arguments at their defaults.
+def expand(request: Request, variables: frozenset[str]) -> Expansion:
+    """Return what a xacro file becomes; arguments that the request does not state have their defaults.
 
     Parameters
     ----------
@@ -47,25 +50,29 @@ def expand(request: Request, variables: frozenset[str]) -> str:
         The file, or one that it includes, has something that is not allowed.
     BrokenModel
         The expansion failed.
+    UnresolvedPath
+        A package is found nowhere.
     """
     xacro = _xacro(request)
-    gate = _Gate(xacro, Packages(request), variables, request)
+    gate = _Gate(xacro, Packages(request), variables)
     if request.xacro_unsafe:
-        gate.serve_packages()
+        gate.open()
     else:
         gate.check_known_includes(request.path, "", set())
         gate.close()
     try:
-        text = str(xacro.process_file(request.path).toprettyxml(indent="  "))
+        document = xacro.process_file(request.path, mappings=dict(request.xacro_args))
+        places = gate.marks.taken_off(document)
+        text = str(document.toprettyxml(indent="  "))
     except Exception as error:
-        raise _told(error, xacro, request) from None
+        raise error_of(error, xacro, request.path) from None
     if len(text) > _LONGEST:
         raise BrokenModel(
             f"xacro made {len(text)} characters of the file",
             where=request.path,
             expected=f"at most {_LONGEST}",
         )
-    return text
+    return Expansion(text, tuple(gate.marks.files), places)
 
 
 def _xacro(request: Request) -> ModuleType:
@@ -98,24 +105,25 @@ class _Gate:
     xacro : module
     packages : Packages
     variables : frozenset of str
-    request : Request
+    marks : Marks
     """
 
     xacro: Any
     packages: Packages
     variables: frozenset[str]
-    request: Request
+    marks: Marks = field(default_factory=Marks)
 
-    def serve_packages(self) -> None:
-        """Have packages found where ours are found."""
+    def open(self) -> None:
+        """Have packages found where ours are found, and lines remembered; nothing is refused."""
         self.xacro.substitution_args._eval_find = self.find
+        self.xacro.parse = lambda text, name="": self.parse(text, name, self.unchecked)
 
     def close(self) -> None:
         """Replace every way out of the package."""
-        self.serve_packages()
+        self.xacro.substitution_args._eval_find = self.find
         own = self.xacro._global_symbols
         self.xacro.safe_eval = lambda text, symbols, local=None: value_of(text, symbols, own)
-        self.xacro.parse = self.parse
+        self.xacro.parse = lambda text, name="": self.parse(text, name, self.checked)
         # the only other function of the package that opens a file is load_yaml
         self.xacro.open = self.open_yaml
         arguments = self.xacro.substitution_args
@@ -136,22 +144,26 @@ class _Gate:
         """Return the folder of a package as text."""
         if found := self.packages.find(name):
             return str(found)
-        raise LookupError(f"package {name!r} is not found")
+        raise MissingPackage(name)
 
     def eval(self, text: str, context: Any) -> str:
         """Refuse ``$(eval …)``, however it came about."""
         raise Refused("$(eval …)")
 
-    def parse(self, text: Any, name: str = "") -> Any:
-        """Return the document of a text or file of macros, which is checked first."""
-        if text is None:
-            try:
-                text = self.checked(name)
-            except OSError as error:
-                # as xacro itself does, whose optional includes may be missing
-                self.xacro.filestack.pop()
-                raise self.xacro.XacroException(f"{error.strerror}: {error.filename}", exc=error) from None
-        return minidom.parseString(text)
+    def parse(self, text: Any, name: str, content: Callable[[str], str | bytes]) -> Any:
+        """Return the document of a text, or of a file of macros with its lines."""
+        if text is not None:
+            return minidom.parseString(text)
+        try:
+            return self.marks.document(content(name), name)
+        except OSError as error:
+            # as xacro itself does, whose optional includes may be missing
+            self.xacro.filestack.pop()
+            raise self.xacro.XacroException(f"{error.strerror}: {error.filename}", exc=error) from None
+
+    def unchecked(self, name: str) -> bytes:
+        """Return the content of a file of macros that is trusted."""
+        return Path(name).read_bytes()
 
     def checked(self, name: str) -> str:
         """Return the text of a file of macros in which everything is allowed."""
@@ -201,24 +213,3 @@ class _Gate:
             return path.is_file()
         except (OSError, ValueError):
             return False
-
-
-def _told(error: BaseException, xacro: Any, request: Request) -> MbPluginError:
-    """Return the error of ours that an exception in xacro stands for."""
-    cause: Any = error
-    # xacro wraps what goes wrong in an expression
-    while (inner := getattr(cause, "exc", None)) is not None:
-        cause = inner
-    if isinstance(cause, MbPluginError):
-        return cause
-    file = str((xacro.filestack or [request.path])[-1] or request.path)
-    if isinstance(cause, Refused):
-        return refused(str(cause), file)
-    if isinstance(cause, MemoryError):
-        raise cause
-    reason = " ".join((str(error) or type(error).__name__).split()).rstrip(". ")
-    return BrokenModel(
-        f"xacro could not expand the file: {reason}",
-        where=request.path,
-        remedy="correct it, or pass --package-dir for packages it names",
-    )

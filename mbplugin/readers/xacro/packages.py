@@ -11,12 +11,12 @@ from pathlib import Path
 from mbplugin.errors import UnreadableFile
 from mbplugin.files import read_bounded
 from mbplugin.model.scene import Request
-from mbplugin.readers.common.paths import may_read
+from mbplugin.readers.common.paths import may_read, repository_of
 
 _PACKAGE_FILES = ("package.xml", "manifest.xml")
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _TAG = re.compile(r"<name\b[^>]*>\s*([^<\s]+)\s*</name>")
-#: Folders that are looked into below one that the user gave.
+#: Folders that are looked into below one that the user gave, or below a repository.
 _MOST = 20_000
 
 
@@ -32,9 +32,14 @@ class Packages:
     def __init__(self, request: Request) -> None:
         self._request = request
         self._found: dict[str, Path | None] = {}
+        self._below: dict[Path, list[tuple[str, Path]]] = {}
 
     def find(self, name: str) -> Path | None:
-        """Return the folder of a package: around the file, in the user's folders, on the ROS paths."""
+        """Return the folder of a package, or None.
+
+        It is searched around the file, in the user's folders, in the file's repository, beside the folders
+        around the file, and on the paths of ROS.
+        """
         if name not in self._found:
             known = _NAME.fullmatch(name) and name not in (".", "..")
             self._found[name] = next(self._candidates(name), None) if known else None
@@ -49,15 +54,41 @@ class Packages:
 
     def _candidates(self, name: str) -> Iterator[Path]:
         folder = self._request.folder
-        yield from (around for around in (folder, *folder.parents) if _package_name(around) == name)
-        given = [Path(entry).absolute() for entry in self._request.package_dirs]
-        for variable in ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"):
-            given += [Path(e) for e in os.environ.get(variable, "").split(os.pathsep) if e]
-        for root in given:
+        around = (folder, *folder.parents)
+        yield from (own for own in around if _package_name(own) == name)
+        yield from self._in_roots(name, [Path(entry).absolute() for entry in self._request.package_dirs])
+        if root := repository_of(folder):
+            beside = [path for own, path in self._packages(root) if own == name]
+            # of several with one name the nearest one
+            yield from sorted(beside, key=lambda path: -len(_common(path, folder)))
+        # packages of one workspace lie beside each other, in folders of their names
+        yield from (own / name for own in around[:-1] if _package_name(own / name) == name)
+        variables = (os.environ.get(key, "") for key in ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"))
+        entries = (entry for value in variables for entry in value.split(os.pathsep))
+        yield from self._in_roots(name, [Path(entry) for entry in entries if entry])
+
+    def _in_roots(self, name: str, roots: list[Path]) -> Iterator[Path]:
+        for root in roots:
             for candidate in (root / "share" / name, root / name):
                 if _package_name(candidate) == name:
                     yield candidate
-            yield from (package for package in _packages_below(root) if _package_name(package) == name)
+            yield from (path for own, path in self._packages(root) if own == name)
+
+    def _packages(self, root: Path) -> list[tuple[str, Path]]:
+        """Return name and folder of the packages below a folder, which is searched once."""
+        if root not in self._below:
+            self._below[root] = [(_package_name(path), path) for path in _packages_below(root)]
+        return self._below[root]
+
+
+def _common(path: Path, folder: Path) -> tuple[str, ...]:
+    """Return the parts that a path and a folder begin with."""
+    count = 0
+    for a, b in zip(path.parts, folder.parts, strict=False):
+        if a != b:
+            break
+        count += 1
+    return path.parts[:count]
 
 
 def _package_name(folder: Path) -> str:

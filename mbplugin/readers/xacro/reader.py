@@ -1,17 +1,19 @@
-"""Xacro: checked, then expanded in a process of its own, with all arguments at their defaults."""
+"""Xacro: checked, then expanded in a process of its own, with the arguments of the caller."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import replace
 
-from mbplugin.errors import UnreadableFile
-from mbplugin.model.scene import Origin, Request, Scene
+from mbplugin.errors import MbPluginError, UnreadableFile
+from mbplugin.model.scene import Request, Scene
 from mbplugin.processes.foreign import Limits, in_own_child
 from mbplugin.readers.common.environment import is_ros_variable
-from mbplugin.readers.common.xml import refuse_entities
+from mbplugin.readers.common.xml import refuse_entities, root_name
+from mbplugin.readers.sdf.reader import read_sdf
 from mbplugin.readers.urdf.reader import read_urdf
 from mbplugin.readers.xacro.expand import expand
+from mbplugin.readers.xacro.places import Expansion, Written
 
 #: What the expansion of one file may take.
 LIMITS = Limits(seconds=60.0, cpu=10, memory=1 << 30)
@@ -20,7 +22,7 @@ LIMITS = Limits(seconds=60.0, cpu=10, memory=1 << 30)
 def read_xacro(text: str, request: Request) -> Scene:
     """Return the scene of a xacro file.
 
-    Origins name the file without a line: lines of the expanded text stand nowhere in it.
+    Origins name the xacro file and line in which an element was written, be it an included one.
 
     Raises
     ------
@@ -30,6 +32,8 @@ def read_xacro(text: str, request: Request) -> Scene:
         The file has expressions that are not evaluated unless they are allowed.
     BrokenModel
         The expansion failed or passed a limit, or what came out is no URDF.
+    UnresolvedPath
+        A package is found nowhere.
     """
     if request.text is not None:
         raise UnreadableFile(
@@ -39,22 +43,19 @@ def read_xacro(text: str, request: Request) -> Scene:
             remedy="pass the path of the .xacro file",
         )
     refuse_entities(text, request.path)
-    expanded = replace(request, path=f"{request.path} (expanded)")
-    scene = read_urdf(_expanded(request), expanded)
-
-    def in_file(origin: Origin) -> Origin:
-        return Origin(request.path, 0, origin.text) if origin.file == expanded.path else origin
-
-    return replace(
-        scene,
-        request=request,
-        files=(request.path, *scene.files[1:]),
-        origin={key: in_file(origin) for key, origin in scene.origin.items()},
-        defects=tuple(replace(d, origin=in_file(d.origin) if d.origin else None) for d in scene.defects),
-    )
+    expansion = _expanded(request)
+    name = f"{request.path} (expanded)"
+    written = Written(expansion, name, request.path)
+    try:
+        read = read_sdf if root_name(expansion.text) == "sdf" else read_urdf
+        scene = read(expansion.text, replace(request, path=name))
+    except MbPluginError as error:
+        raise written.error(error) from None
+    files = (request.path, *expansion.files, *scene.files[1:])
+    return replace(written.scene(scene), request=request, files=tuple(dict.fromkeys(files)))
 
 
-def _expanded(request: Request) -> str:
+def _expanded(request: Request) -> Expansion:
     environment = {
         name: value for name, value in os.environ.items() if request.xacro_unsafe or is_ros_variable(name)
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism.body import WORLD
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.topology import TreeJoint
@@ -29,7 +30,14 @@ def default_tool(mech: Mechanism) -> DefaultTool:
     at bodies fixed to each other that two or more branches of moving joints leave, each of fewer joints than
     lead there, and that no loop closes elsewhere. Of bodies fixed to each other the one farthest out is
     taken, the last of the file among equals.
+
+    Raises
+    ------
+    BadUsage
+        There is no body.
     """
+    if not mech.bodies:
+        raise BadUsage("the model has no body that could be a tool", expected="a model with a link")
     tree = _Tree(mech)
     last = tree.farthest({body.name for body in mech.bodies})
     for hub in tree.hubs_to(last):

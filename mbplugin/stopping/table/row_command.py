@@ -95,6 +95,8 @@ def stop_command(
     for folder in request.package_dirs:
         head += ["--package-dir", folder]
     head += ["--xacro-unsafe"] if request.xacro_unsafe else []
+    for name, value in request.xacro_args:
+        head += ["--xacro-arg", f"{name}:={value}"]
     tail = ["--tool", tool]
     tail += ["--payload-share", "0"] if drops_payloads and scene.payloads else []
     for brake in given:

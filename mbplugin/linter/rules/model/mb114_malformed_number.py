@@ -1,8 +1,9 @@
-"""A number is malformed, and read as PyBullet reads it.
+"""A number is malformed; it is read as PyBullet reads it, or left out where the mechanics do without it.
 
 What it does
 ------------
-Reports literals with a full stop or a letter after the number, and vectors with too many numbers.
+Reports literals with a full stop or a letter after the number, vectors with too many numbers, and visual
+and collision geometry, effort and velocity limits that are no numbers.
 
 Why it matters
 --------------

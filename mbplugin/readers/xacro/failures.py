@@ -1,0 +1,89 @@
+"""Errors of an expansion: what is missing is named, with the file and line that need it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mbplugin.errors import BrokenModel, Fragment, MbPluginError, UnresolvedPath
+from mbplugin.readers.common.paths import read_text
+from mbplugin.readers.xacro.check import refused, texts_of
+from mbplugin.readers.xacro.expression import Refused
+
+
+class MissingPackage(LookupError):
+    """A package that is found nowhere; its argument is the name."""
+
+
+def error_of(error: BaseException, xacro: Any, file: str) -> MbPluginError:
+    """Return the error of ours that an exception in xacro stands for.
+
+    Parameters
+    ----------
+    error : BaseException
+    xacro : module
+    file : str
+        The file that was expanded.
+
+    Raises
+    ------
+    MemoryError
+        The process has no more memory; its limits are judged elsewhere.
+    """
+    cause: Any = error
+    # xacro wraps what goes wrong in an expression
+    while (inner := getattr(cause, "exc", None)) is not None:
+        cause = inner
+    if isinstance(cause, MbPluginError):
+        return cause
+    if isinstance(cause, MemoryError):
+        raise cause
+    read = str((xacro.filestack or [file])[-1] or file)
+    if isinstance(cause, Refused):
+        return refused(str(cause), read)
+    if isinstance(cause, MissingPackage):
+        return _missing_package(str(cause.args[0]), read)
+    if isinstance(cause, xacro.substitution_args.ArgException):
+        return _missing_argument(str(cause), read)
+    lines = dict.fromkeys(line.strip().rstrip(". ") for line in str(error).splitlines())
+    reason = "; ".join(filter(None, lines)) or type(error).__name__
+    return BrokenModel(
+        f"xacro could not expand the file: {reason}",
+        where=_place(read, _expression(reason)),
+        remedy="correct the file, or pass --xacro-arg for arguments that it needs",
+    )
+
+
+def _missing_package(name: str, file: str) -> MbPluginError:
+    return UnresolvedPath(
+        f"package {name!r} is not found",
+        where=_place(file, f"$(find {name})"),
+        expected="a folder with a package.xml of this name in the repository, in a --package-dir or on a "
+        "path of ROS",
+        remedy="pass --package-dir DIR with a folder around it",
+    )
+
+
+def _missing_argument(name: str, file: str) -> MbPluginError:
+    return Fragment(
+        f"the xacro argument {name!r} has no value",
+        where=_place(file, f"$(arg {name})"),
+        expected="a default in the file or a value from the caller",
+        remedy=f"pass --xacro-arg {name}:=VALUE, or state it below [xacro.arguments] in mbplugin.toml",
+    )
+
+
+def _expression(reason: str) -> str:
+    """Return the expression that a message of xacro quotes, empty where it quotes none."""
+    _, quoted, rest = reason.partition("when evaluating expression '")
+    return rest.partition("'")[0] if quoted else ""
+
+
+def _place(file: str, written: str) -> str:
+    """Return ``file:line`` of the first element with a text; the file where it has none."""
+    if not written:
+        return file
+    try:
+        lines = [line for text, line in texts_of(read_text(file), file) if written in text]
+    except (MbPluginError, OSError, ValueError):
+        return file
+    return f"{file}:{lines[0]}" if lines else file

@@ -1,0 +1,210 @@
+"""Xacro files: packages, includes, arguments, and the lines to which findings point."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from command_line import call
+from mbplugin.errors import BrokenModel, MbPluginError, UnresolvedPath
+from mbplugin.linter.run import lint
+from mbplugin.readers import load
+from mbplugin.readers.common.xml import parse_xml
+
+pytest.importorskip("xacro")
+
+HEAD = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
+LEG = '<xacro:macro name="leg" params="name">\n<link name="${name}"/>\n</xacro:macro>\n'
+
+
+def package(folder: Path, name: str, files: dict[str, str]) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "package.xml").write_text(f"<package><name>{name}</name></package>")
+    for file, text in files.items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text(text)
+    return folder
+
+
+def arm(tmp_path: Path, body: str, name: str = "arm.urdf.xacro") -> Path:
+    file = tmp_path / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"{HEAD}{body}</robot>")
+    return file
+
+
+def bodies(file: Path, **options: object) -> list[str]:
+    return [body.name for body in load(file, **options).mechanism.bodies]  # type: ignore[arg-type]
+
+
+INCLUDE = '<xacro:include filename="$(find limbs)/leg.xacro"/>\n<xacro:leg name="a"/>\n'
+
+
+def test_packages_of_one_repository_find_each_other(tmp_path: Path) -> None:
+    package(tmp_path / "deep" / "any_name", "limbs", {"leg.xacro": f"{HEAD}{LEG}</robot>"})
+    own = package(tmp_path / "robots" / "arm", "arm", {})
+    file = arm(own / "urdf", INCLUDE)
+    with pytest.raises(UnresolvedPath) as caught:
+        load(file)
+    assert caught.value.where == f"{file}:2" and "'limbs'" in caught.value.what
+    (tmp_path / ".git").mkdir()
+    assert bodies(file) == ["a"]
+
+
+def test_packages_of_one_workspace_find_each_other_by_their_folders(tmp_path: Path) -> None:
+    package(tmp_path / "limbs", "limbs", {"leg.xacro": f"{HEAD}{LEG}</robot>"})
+    file = arm(package(tmp_path / "arm", "arm", {}) / "urdf", INCLUDE)
+    assert bodies(file) == ["a"]
+
+
+def test_of_two_packages_with_one_name_the_nearest_one_counts(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    for place in ("one", "two"):
+        text = f"{HEAD}{LEG.replace('{name}', '{name}_' + place)}</robot>"
+        package(tmp_path / place / "limbs_folder", "limbs", {"leg.xacro": text})
+        package(tmp_path / place / "arm", place, {})
+    assert bodies(arm(tmp_path / "two" / "arm", INCLUDE)) == ["a_two"]
+    assert bodies(arm(tmp_path / "one" / "arm", INCLUDE)) == ["a_one"]
+
+
+@pytest.mark.parametrize("variable", ["ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"])
+def test_packages_are_found_on_the_paths_of_ros(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    package(tmp_path / "ros" / "share" / "limbs", "limbs", {"leg.xacro": f"{HEAD}{LEG}</robot>"})
+    file = arm(tmp_path / "own" / "deep", INCLUDE)
+    monkeypatch.setenv(variable, f"/nowhere:{tmp_path / 'ros'}")
+    assert bodies(file) == ["a"]
+
+
+def test_a_relative_include_is_beside_the_including_file_wherever_one_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arm(tmp_path, LEG, "parts/leg.xacro")
+    arm(tmp_path, '<xacro:include filename="leg.xacro"/>', "parts/all.xacro")
+    file = arm(tmp_path, '<xacro:include filename="parts/all.xacro"/><xacro:leg name="a"/>')
+    for folder in (tmp_path, tmp_path / "parts", Path("/")):
+        monkeypatch.chdir(folder)
+        assert bodies(file) == ["a"]
+
+
+def test_a_failed_expansion_leaves_nothing_for_the_next_file(tmp_path: Path) -> None:
+    broken = arm(tmp_path, f'{LEG}<xacro:property name="width" value="2"/><xacro:nothing/>', "one/arm.xacro")
+    arm(tmp_path, LEG, "one/leg.xacro")
+    file = arm(tmp_path, '<xacro:include filename="leg.xacro"/><xacro:leg name="a"/>', "two/arm.xacro")
+    with pytest.raises(BrokenModel, match="unknown macro name: xacro:nothing"):
+        load(broken)
+    with pytest.raises(MbPluginError, match=r"two/leg.xacro"):
+        load(file)
+    with pytest.raises(BrokenModel, match="'width' is not defined"):
+        load(arm(tmp_path, '<link name="a${width}"/>', "three.xacro"))
+
+
+ARGUMENTS = (
+    '<xacro:arg name="side"/>\n<xacro:arg name="size" default="1"/>\n<link name="$(arg side)$(arg size)"/>\n'
+)
+
+
+def test_an_argument_without_a_value_is_named_where_it_is_used(tmp_path: Path) -> None:
+    file = arm(tmp_path, '<xacro:arg name="size" default="1"/>\n<link name="$(arg side)"/>\n')
+    with pytest.raises(BrokenModel) as caught:
+        load(file)
+    assert caught.value.where == f"{file}:3"
+    assert "'side' has no value" in caught.value.what and "--xacro-arg side:=VALUE" in caught.value.remedy
+    assert bodies(file, xacro_args={"side": "left"}) == ["left"]
+
+
+def test_the_remedy_for_a_missing_argument_works_on_the_command_line_and_in_a_file(tmp_path: Path) -> None:
+    file = arm(tmp_path / "robots", ARGUMENTS.replace('<xacro:arg name="side"/>\n', ""))
+    assert "--xacro-arg side:=VALUE" in call("lint", str(file)).out
+    given = ("--xacro-arg", "side:=a=b:=c", "--xacro-arg", "size:=2")
+    assert '"a=b:=c2"' in call("lint", str(file), *given, "--output-format", "json").out
+    assert call("matrix", str(file), *given).code == 0
+    assert call("lint", str(file), "--xacro-arg", "side=left").code == 2
+    config = tmp_path / "mbplugin.toml"
+    config.write_text('[xacro.arguments."robots/*.xacro"]\nside = "left"\nsize = 3\n')
+    assert '"left3"' in call("lint", str(file), "--output-format", "json").out
+    done = call("lint", str(file), "--xacro-arg", "size:=true", "--output-format", "json")
+    assert '"lefttrue"' in done.out
+    config.write_text("[xacro]\nargument = {}\n")
+    done = call("lint", str(file))
+    assert done.code == 2 and "did you mean 'arguments'" in done.err
+
+
+def test_findings_point_to_the_line_that_was_written(tmp_path: Path) -> None:
+    macro = (
+        '<xacro:macro name="part" params="name *place">\n'
+        '<link name="${name}">\n<inertial>\n<mass value="-1"/>\n'
+        '<inertia ixx="1" iyy="1" izz="1"/>\n</inertial>\n</link>\n'
+        '<joint name="j_${name}" type="fixed">\n<xacro:insert_block name="place"/>\n'
+        '<parent link="base"/><child link="${name}"/>\n</joint>\n</xacro:macro>\n'
+    )
+    included = arm(tmp_path, macro, "part.xacro")
+    body = (
+        '<xacro:include filename="part.xacro"/>\n<link name="base"/>\n<!-- a comment\n over lines -->\n'
+        '<xacro:part name="a">\n<origin\n rpy="0 0 1.5707"/>\n</xacro:part>\n'
+    )
+    file = arm(tmp_path, body)
+    report = lint(file)
+    places = {finding.code: (finding.file, finding.line) for finding in report.findings}
+    assert places["MB101"] == (str(included), 5)
+    assert report.scene is not None
+    origins = report.scene.origin
+    assert str(origins["body", "a", ""]) == f"{included}:3"
+    assert str(origins["body", "base", ""]) == f"{file}:3"
+    assert str(origins["constraint", "j_a", "rpy"]) == f"{file}:7"
+    assert report.scene.files == (str(file), str(included))
+
+
+def test_errors_of_what_was_expanded_point_to_the_line_too(tmp_path: Path) -> None:
+    file = arm(
+        tmp_path,
+        '<link name="a"/>\n<link name="b"/>\n<xacro:if value="true">\n'
+        '<joint name="j" type="hinge"><parent link="a"/><child link="b"/></joint>\n</xacro:if>\n',
+    )
+    (finding,) = lint(file).findings
+    assert (finding.code, finding.file, finding.line) == ("MB904", str(file), 5)
+    assert "(expanded)" not in finding.message
+
+
+def test_the_marks_of_lines_change_nothing_in_the_model(tmp_path: Path) -> None:
+    import xacro
+
+    text = (
+        '<xacro:property name="block">\n<origin xyz="1 2 3"/></xacro:property>\n'
+        '<xacro:macro name="wrap" params="**blocks">\n<xacro:insert_block name="blocks"/>\n</xacro:macro>\n'
+        '<xacro:element xacro:name="link" name="x"/>\n<link name="y"><xacro:attribute name="t" value="1"/></link>\n'
+        '<xacro:wrap><z><visual><xacro:insert_block name="block"/></visual></z></xacro:wrap>\n'
+        '<link name="z" xacro:kept="no"/>\n<xacro:call macro="wrap"><q><w a="${1+1}">t</w></q></xacro:call>\n'
+    )
+    file = arm(tmp_path, text)
+    own = xacro.process_file(str(file)).toxml()
+    from mbplugin.model.scene import Request
+    from mbplugin.processes.foreign import in_own_child
+    from mbplugin.readers.xacro.expand import expand
+    from mbplugin.readers.xacro.reader import LIMITS
+
+    expansion = in_own_child("xacro", LIMITS, "f", {}, expand, Request(str(file)), frozenset())
+
+    def content(xml: str) -> list[tuple[str, dict[str, str], str]]:
+        elements = [e for e in parse_xml(xml, "f").iter() if isinstance(e.tag, str)]
+        return [(str(e.tag), dict(e.attrib), (e.text or "").strip()) for e in elements]
+
+    assert content(expansion.text) == content(own)
+    lines = dict(
+        zip((tag for tag, _, _ in content(own)), (p and p[1] for p in expansion.places), strict=True)
+    )
+    assert {tag: lines[tag] for tag in ("visual", "origin", "w")} == {
+        "visual": 9,
+        "origin": 3,
+        "w": 11,
+    }
+
+
+def test_trusted_files_have_lines_and_arguments_too(tmp_path: Path) -> None:
+    file = arm(tmp_path, ARGUMENTS.replace('<xacro:arg name="side"/>\n', ""))
+    scene = load(file, xacro_unsafe=True, xacro_args={"side": "l"})
+    assert str(scene.origin["body", "l1", ""]) == f"{file}:3"
+    np.testing.assert_equal(len(scene.mechanism.bodies), 1)
