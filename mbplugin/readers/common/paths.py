@@ -1,4 +1,4 @@
-"""Finding files: beside the model, in package folders, on the ROS paths, in pybullet_data."""
+"""Finding files: beside the model, in package folders, on the paths of ROS and Gazebo, in pybullet_data."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from mbplugin.model.scene import Request
 
 #: What lies at the root of a package.
 _PACKAGE_MARKS = ("package.xml", "model.config", "pyproject.toml")
+#: Variables that name the folders of Gazebo's models.
+_GAZEBO_PATHS = ("GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -161,13 +163,23 @@ def _roots(request: Request) -> Iterator[Path]:
     yield from _named_roots(request)
 
 
+def gazebo_caches() -> list[Path]:
+    """Return the folders of the user in which Gazebo keeps models, as far as there are any."""
+    kept = [_expanded(name) for name in ("~/.gz/fuel", "~/.gz/models", "~/.gazebo/models")]
+    return [folder for folder in kept if folder.is_dir()]
+
+
 def _named_roots(request: Request) -> Iterator[Path]:
-    """Yield the folders that the user gave, and that of pybullet_data."""
+    """Yield the folders that the user gave, those of Gazebo, and that of pybullet_data."""
     yield from (Path(folder) for folder in request.package_dirs)
     for variable in ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"):
         for entry in filter(None, os.environ.get(variable, "").split(os.pathsep)):
             yield Path(entry)
             yield Path(entry) / "share"
+    for variable in _GAZEBO_PATHS:
+        for entry in filter(None, os.environ.get(variable, "").split(os.pathsep)):
+            yield Path(entry)
+    yield from gazebo_caches()
     # found without importing it: the import would pull pybullet's banner into a lint
     spec = importlib.util.find_spec("pybullet_data")
     if spec and spec.submodule_search_locations:

@@ -24,6 +24,7 @@ from mbplugin.processes.foreign import EngineFailed
 from mbplugin.readers.common.paths import may_read, read_text
 from mbplugin.readers.common.xml import Element, local_name, parse_xml, where
 from mbplugin.readers.mjcf.spelling import meant
+from mbplugin.readers.mjcf.stand_ins import SIZES, missing_assets, same_mechanics, stand_ins
 
 #: Compiled arrays that enter a mechanism.
 _ARRAYS = (
@@ -104,7 +105,7 @@ def compile_mjcf(roots: list[Element], text: str, request: Request) -> Any:
     Raises
     ------
     UnresolvedPath
-        An include, mesh or texture that is not there.
+        An include that is not there, or a mesh that the masses depend on.
     BrokenModel
         Anything else the compiler refuses.
     BadNumber
@@ -119,10 +120,7 @@ def compile_mjcf(roots: list[Element], text: str, request: Request) -> Any:
     _require_utf8(roots)
     with _quiet(mujoco) as warnings:
         try:
-            if request.text is None:
-                model = mujoco.MjModel.from_xml_path(request.path)
-            else:
-                model = mujoco.MjModel.from_xml_string(text)
+            model = _compiled(mujoco, roots, text, request)
         except ValueError as error:
             raise _told(str(error), request, meant(mujoco, str(error))) from None
         except Exception as error:
@@ -141,6 +139,24 @@ def compile_mjcf(roots: list[Element], text: str, request: Request) -> Any:
             remedy="correct the number or its unit",
         )
     return model
+
+
+def _compiled(mujoco: Any, roots: list[Element], text: str, request: Request) -> Any:
+    """Return the compiled model; missing files have stand-ins where no mechanics depend on them."""
+
+    def compiled(assets: dict[str, bytes]) -> Any:
+        if request.text is None:
+            return mujoco.MjModel.from_xml_path(request.path, assets=assets)
+        return mujoco.MjModel.from_xml_string(text, assets=assets)
+
+    missing = missing_assets(roots, request)
+    contents = [stand_ins(missing, size) for size in SIZES] if missing else []
+    if any(content is None for content in contents):
+        contents = []
+    models = [compiled(content) for content in contents if content is not None]
+    if models and same_mechanics(*models):
+        return models[0]
+    return compiled({})
 
 
 def _usable(model: Any) -> bool:

@@ -24,6 +24,7 @@ from mbplugin.readers.mjcf.equality import read_equalities
 from mbplugin.readers.mjcf.names import Names
 from mbplugin.readers.mjcf.shapes import read_shapes
 from mbplugin.readers.mjcf.springs import read_springs
+from mbplugin.readers.mjcf.stand_ins import missing_assets, missing_defects
 from mbplugin.readers.mjcf.tree import Tree, read_tree
 from mbplugin.readers.mjcf.vocabulary import MJCF
 
@@ -63,6 +64,7 @@ def read_mjcf(text: str, request: Request) -> Scene:
     mech = _with_base(mech, tree, request)
     springs = read_springs(mujoco, model, names, tree)
     names.defects += (defect for root in roots for defect in unread_defects(root, MJCF, _entry_of(root)))
+    names.defects += missing_defects(missing_assets(roots, request))
     return Scene(
         mechanism=mech,
         state=_state(mech, tree),

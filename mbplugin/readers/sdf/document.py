@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from mbplugin.errors import UnresolvedPath
 from mbplugin.model.scene import Defect, Request
 from mbplugin.readers.common.xml import Element, origin
 from mbplugin.readers.sdf.values import Version, WrittenPose
@@ -81,11 +82,12 @@ class Scope:
 
 @dataclass(eq=False)
 class Reading:
-    """What is collected while files are read."""
+    """What is collected while files are read; ``missing`` are the includes that were not found."""
 
     request: Request
     files: list[str] = field(default_factory=list)
     defects: list[Defect] = field(default_factory=list)
+    missing: list[UnresolvedPath] = field(default_factory=list)
 
     def not_read(self, element: Element, name: str, message: str) -> None:
         """Note something in the file that has no place in the mechanism."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import unquote
 
 from mbplugin.errors import BrokenModel, UnresolvedPath
 from mbplugin.model.scene import Defect, Request
-from mbplugin.readers.common.paths import find, read_text, real_path
+from mbplugin.readers.common.paths import find, gazebo_caches, read_text, real_path
 from mbplugin.readers.common.vocabulary import unread_defects
 from mbplugin.readers.common.xml import Element, child, children, local_name, origin, parse_xml, where
 from mbplugin.readers.sdf.document import MODEL_FRAME, Member, Reading, Scope
@@ -19,7 +21,11 @@ from mbplugin.readers.sdf.vocabulary import SDF
 _MEMBERS = {"link": "link", "joint": "joint", "frame": "frame", "drake:joint": "joint"}
 
 #: The light that nearly every world includes; it has no bodies, so its file is not needed.
-_SUN = "model://sun"
+_SUN = "sun"
+#: A model on the server of Gazebo, which Gazebo keeps on the machine: owner, name, and maybe a version.
+_FUEL = re.compile(
+    r"https?://fuel\.(?:gazebosim|ignitionrobotics)\.org/1\.0/([^/]+)/models/([^/]+?)(?:/(\d+|tip))?"
+)
 
 #: Models in each other, and files in all: two includes in each of 30 files are a thousand million models.
 _DEEPEST, _MOST_FILES = 100, 1000
@@ -137,7 +143,15 @@ def _add_include(
     models: list[Scope],
 ) -> None:
     """Read an ``<include>``: a model of its own, or with ``merge`` more members of this one."""
-    model = _included_model(item, reading, request, stack)
+    try:
+        model = _included_model(item, reading, request, stack)
+    except UnresolvedPath as error:
+        # the rest of the file is analyzed without it
+        message = f"{error.what}; the file is analyzed without it, expected {error.expected}"
+        name = text_of(item, "name") or text_of(item, "uri")
+        reading.missing.append(error)
+        reading.defects.append(Defect("MB906", name, message, origin(item), severity="warning"))
+        return
     if model is None:
         return
     if str(item.get("merge", "false")).lower() not in ("1", "true"):
@@ -156,7 +170,7 @@ def _included_model(
     uri = text_of(item, "uri")
     if not uri:
         raise BrokenModel("an <include> has no <uri>", where=where(item), remedy="name the file to include")
-    if uri.rstrip("/") == _SUN:
+    if uri.rstrip("/").rpartition("/")[2].lower() == _SUN:
         return None
     file = _locate(uri, request, where(item))
     if _identity(file) in stack:
@@ -192,11 +206,15 @@ def _locate(uri: str, request: Request, place: str) -> str:
         f"{uri!r} cannot be found",
         where=place,
         expected="a local SDF file, or a folder with model.config or model.sdf",
-        remedy="pass --package-dir DIR with the folder that holds the model",
+        remedy="pass --package-dir DIR with the folder that holds the model, or set GZ_SIM_RESOURCE_PATH",
     )
 
 
 def _model_files(uri: str, request: Request) -> Iterator[str]:
+    if fuel := _FUEL.fullmatch(uri):
+        for folder in _kept_from_fuel(*fuel.groups()):
+            yield from _model_files(str(folder), request)
+        return
     folder = uri.rpartition("/")[2]
     config = find(f"{uri}/model.config", request)
     # a package name may be left out in the search; the folder itself may not
@@ -207,6 +225,19 @@ def _model_files(uri: str, request: Request) -> Iterator[str]:
         yield model
     if (file := find(uri, request)) is not None:
         yield file
+
+
+def _kept_from_fuel(owner: str, name: str, version: str | None) -> list[Path]:
+    """Return the folders in which Gazebo keeps the versions of a model of its server, the newest first."""
+    kept = (
+        versions
+        for root in gazebo_caches()
+        for host in ("fuel.gazebosim.org", "fuel.ignitionrobotics.org")
+        for versions in (root / host / owner.lower() / "models" / unquote(name).lower()).glob("*")
+    )
+    numbered = [folder for folder in kept if folder.name.isdecimal()]
+    wanted = [folder for folder in numbered if version in (None, "tip", folder.name)]
+    return sorted(wanted, key=lambda folder: -int(folder.name))
 
 
 def _listed_file(config: str) -> str:

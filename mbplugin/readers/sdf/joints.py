@@ -17,6 +17,7 @@ from mbplugin.readers.common.unread_numbers import unread_number
 from mbplugin.readers.common.xml import Element, child, origin, where
 from mbplugin.readers.sdf.document import MODEL_FRAME, Reading
 from mbplugin.readers.sdf.frames import Frames, Node
+from mbplugin.readers.sdf.parent_frames import report_apart
 from mbplugin.readers.sdf.values import bound_of, cap_of, flag_of, number_of, part, text_of, vector_of
 
 #: Pair types by joint type; a gearbox is a coupling, not a pair.
@@ -138,6 +139,7 @@ def read_joint(node: Node, name: str, frames: Frames, reading: Reading) -> ReadJ
     element, kind = node.member.element, joint_type(node)
     type = TYPES[kind]
     parent, child_node = ends(node, frames)
+    report_apart(node, frames, reading)
     axes = axes_of(node, kind, frames, reading)
     X_WP = Pose(_joint_axes(node, kind, axes, frames), frames.pose(node).p)
     elements = [part(element, tag) for tag in ("axis", "axis2")][: len(axes)]
@@ -167,23 +169,48 @@ def axes_of(node: Node, kind: str, frames: Frames, reading: Reading) -> tuple[Ar
     Raises
     ------
     BrokenModel
-        An axis that the joint's type needs is not there.
+        The axis of a joint with one axis is not there.
     """
     assert node.member is not None
     if kind in ("fixed", "ball", "planar"):
         return ()
+    axes: list[Array] = []
     tags = ("axis", "axis2") if kind in ("universal", "revolute2") else ("axis",)
-    axes = []
     for tag in tags:
         element = part(node.member.element, tag)
-        if element is None:
+        if element is None and len(tags) == 1:
             raise BrokenModel(
                 f"{kind} joint {node.name!r} has no <{tag}>",
                 where=where(node.member.element),
                 remedy="add it",
             )
-        axes.append(axis_in_world(node, element, frames, reading))
+        axes.append(
+            _default_axis(node, tag, axes, frames, reading)
+            if element is None
+            else axis_in_world(node, element, frames, reading)
+        )
     return tuple(axes)
+
+
+def _default_axis(node: Node, tag: str, first: Sequence[Array], frames: Frames, reading: Reading) -> Array:
+    """Return an axis that a joint with two axes leaves out, in the world.
+
+    Without both they are x and y of the joint, as in Drake and DART; a second one is the format's default z,
+    or y where the first one is along z.
+    """
+    assert node.member is not None
+    R_WJ = frames.pose(node).R
+    stated = part(node.member.element, "axis") is not None
+    order: tuple[int, ...] = (2, 1, 0) if stated else (1, 2, 0)
+    if not first:
+        order = (0,)
+    across = [k for k in order if not first or abs(float(R_WJ[:, k] @ first[0])) <= _PERPENDICULAR]
+    k = across[0] if across else order[0]
+    message = f"joint {node.name!r} has no <{tag}>; {'xyz'[k]} of the joint is taken"
+    reading.defects.append(
+        Defect("MB113", frames.label(node), message, origin(node.member.element), severity="note")
+    )
+    return np.asarray(R_WJ[:, k])
 
 
 def axis_in_world(node: Node, element: Element, frames: Frames, reading: Reading) -> Array:

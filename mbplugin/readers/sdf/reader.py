@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mbplugin.errors import BadUsage, BrokenModel
+from mbplugin.errors import BadUsage, BrokenModel, UnknownName
 from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import free_pose, home
 from mbplugin.model.scene import Actuator, Defect, Origin, OriginKey, Request, Scene, State
@@ -47,6 +47,8 @@ def read_sdf(text: str, request: Request) -> Scene:
     world = read_document(text, reading)
     frames = Frames(world)
     links = _links(frames)
+    if not links and reading.missing:
+        raise reading.missing[0]
     static = _static_pairs(frames, links, request)
     joints = _read_joints(frames, static, reading)
     mech = Mechanism(
@@ -129,7 +131,15 @@ def _read_joints(frames: Frames, static: Sequence[Pair], reading: Reading) -> _J
         if kind == GEARBOX:
             gearboxes.append((node, name))
             continue
-        joint = read_joint(node, name, frames, reading)
+        try:
+            joint = read_joint(node, name, frames, reading)
+        except UnknownName as error:
+            if not reading.missing:
+                raise
+            # most likely a link of the model that is not there
+            message = f"joint {node.name!r} is not read, because an included model is missing: {error.what}"
+            reading.not_read(element, frames.label(node), message)
+            continue
         read[id(node)] = joint
         out.start[name] = joint.start
         out.origin.update(joint.origin)

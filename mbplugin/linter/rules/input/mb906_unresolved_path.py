@@ -2,8 +2,9 @@
 
 What it does
 ------------
-Searches the folder of the model, the given package folders, ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, and
-pybullet_data.
+Searches the folder of the model, the given package folders, ROS_PACKAGE_PATH and AMENT_PREFIX_PATH,
+GZ_SIM_RESOURCE_PATH, GAZEBO_MODEL_PATH, ``~/.gz`` and pybullet_data. It is a warning for models that an SDF file
+includes and for visual files of MJCF: the rest is analyzed without them.
 
 Why it matters
 --------------
@@ -24,9 +25,16 @@ The ROS convention for ``package://``.
 
 from __future__ import annotations
 
-from mbplugin.linter.finding import Severity
-from mbplugin.linter.unusable import check
+from collections.abc import Iterable
+
+from mbplugin.analysis import Analysis
+from mbplugin.linter.defects import reported_defects
+from mbplugin.linter.finding import Finding, Severity
+from mbplugin.model.scene import Scene
 
 SEVERITY: Severity = "error"
 
-__all__ = ["SEVERITY", "check"]
+
+def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+    """Yield what the reader did without; what stopped it is an error of its own."""
+    return reported_defects(__name__, SEVERITY, scene, "pass --package-dir DIR with the folder that holds it")

@@ -1,0 +1,109 @@
+"""Textures and meshes that are not on this machine: MuJoCo gets small ones in their place.
+
+A stand-in is allowed where no mechanics depend on it: the model is compiled with two sizes of each mesh, and must
+have the same masses, inertias and places with both.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbplugin.model.scene import Defect, Request
+from mbplugin.readers.common.xml import Element, local_name, origin
+
+#: Edges of the two stand-ins of a mesh, in its own units.
+SIZES = (1.0, 2.0)
+#: Side of the picture that stands for a texture, pixels.
+_PIXELS = 12
+_FILES = ("file", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
+_MECHANICAL = ("body_mass", "body_inertia", "body_ipos", "body_iquat", "body_pos", "body_quat")
+
+
+def missing_assets(roots: Sequence[Element], request: Request) -> list[tuple[Element, str]]:
+    """Return the textures and meshes of a model whose files are not there, with the names of the files."""
+    folders = {
+        kind: _folder(roots, f"{kind}dir") or _folder(roots, "assetdir") for kind in ("mesh", "texture")
+    }
+    found = []
+    for element in (element for root in roots for element in root.iter("mesh", "texture")):
+        for attribute in _FILES:
+            name = str(element.get(attribute, ""))
+            places = (request.folder / name, request.folder / folders[local_name(element)] / name)
+            if name and not any(_is_file(place) for place in places):
+                found.append((element, name))
+    return found
+
+
+def stand_ins(missing: Sequence[tuple[Element, str]], size: float) -> dict[str, bytes] | None:
+    """Return the content of a file for each missing one; None where a format has no stand-in.
+
+    Parameters
+    ----------
+    missing : sequence of (Element, str)
+        Of :func:`missing_assets`.
+    size : float
+        Edge of the meshes.
+    """
+    contents: dict[str, bytes] = {}
+    for _, name in missing:
+        content = _content(Path(name).suffix.lower(), size)
+        if content is None:
+            return None
+        contents[name] = content
+    return contents
+
+
+def same_mechanics(model: Any, other: Any) -> bool:
+    """Return whether two compiled models have the same masses, inertias and places of bodies."""
+    return all(np.array_equal(getattr(model, name), getattr(other, name)) for name in _MECHANICAL)
+
+
+def missing_defects(missing: Sequence[tuple[Element, str]]) -> Iterator[Defect]:
+    """Yield a warning per file that a model was compiled without."""
+    for element, name in missing:
+        message = f"{name!r} cannot be opened; no mechanics depend on it, the model is analyzed without it"
+        owner = str(element.get("name", "")) or name
+        yield Defect("MB906", owner, message, origin(element), severity="warning")
+
+
+def _folder(roots: Sequence[Element], key: str) -> str:
+    compilers: Iterator[Mapping[str, Any]] = (c.attrib for root in roots for c in root.iter("compiler"))
+    stated = [str(compiler[key]) for compiler in compilers if key in compiler]
+    return stated[-1] if stated else ""
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _content(kind: str, size: float) -> bytes | None:
+    if kind == ".stl":
+        return _stl(size)
+    if kind == ".obj":
+        s = f"{size:g}"
+        return f"v 0 0 0\nv {s} 0 0\nv 0 {s} 0\nv 0 0 {s}\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n".encode()
+    return _png() if kind == ".png" else None
+
+
+def _stl(size: float) -> bytes:
+    points = ((0.0, 0.0, 0.0), (size, 0.0, 0.0), (0.0, size, 0.0), (0.0, 0.0, size))
+    faces = ((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))
+    rows = (struct.pack("<12fH", 0, 0, 0, *(x for k in face for x in points[k]), 0) for face in faces)
+    return bytes(80) + struct.pack("<I", len(faces)) + b"".join(rows)
+
+
+def _png() -> bytes:
+    rows = b"".join(b"\0" + bytes(3 * _PIXELS) for _ in range(_PIXELS))
+    head = struct.pack(">IIBBBBB", _PIXELS, _PIXELS, 8, 2, 0, 0, 0)
+    chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
+    written = (struct.pack(">I", len(d)) + t + d + struct.pack(">I", zlib.crc32(t + d)) for t, d in chunks)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(written)

@@ -1,0 +1,71 @@
+"""Runs over folders: every format, and what is skipped, with the reason."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command_line import call
+
+pytest.importorskip("xacro")
+pytest.importorskip("mujoco")
+
+HEAD = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+LINK = '<link name="{}"/>'
+MACRO = f'<xacro:macro name="leg" params="n">{LINK.format("${n}")}</xacro:macro>'
+FILES = {
+    "plain.urdf": f"<robot name='r'>{LINK.format('a')}</robot>",
+    "arm.urdf.xacro": f'{HEAD}<xacro:include filename="leg.xacro"/><xacro:leg n="b"/></robot>',
+    "leg.xacro": f"{HEAD}<!-- <link/> --><xacro:property name='w' value='1'/>{MACRO}</robot>",
+    "part.urdf": '<robot name="r"><material name="red"/></robot>',
+    "needs.xacro": f'{HEAD}<xacro:arg name="side"/>{LINK.format("$(arg side)")}</robot>',
+    "calls.xacro": f'{HEAD}{MACRO.replace(LINK.format("${n}"), "")}<xacro:leg n="b"/></robot>',
+    "model.sdf.xacro": '<sdf version="1.7" xmlns:xacro="http://www.ros.org/wiki/xacro"><model name="s">'
+    '<link name="${1 + 1}"/></model></sdf>',
+    "scene.xml": "<mujoco><worldbody><body name='m'><geom size='1'/><joint/></body></worldbody></mujoco>",
+    "package.xml": "<package><name>p</name></package>",
+    "half.xml": "<mujocoinclude/>",
+    "arm.srdf.xacro": f"{HEAD}<group name='g'><link name='a'/></group></robot>",
+    "a.world": '<sdf version="1.7"><world name="w"><model name="s"><link name="x"/></model></world></sdf>',
+    "broken.xacro": f"{HEAD}<xacro:nothing/></robot>",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_a_folder_run_takes_every_format_and_states_what_it_skips(folder: Path) -> None:
+    done = call("lint", str(folder), "--output-format", "json")
+    runs = {Path(one["source"]).name: one for one in json.loads(done.out)["runs"]}
+    models = {"plain.urdf", "arm.urdf.xacro", "model.sdf.xacro", "scene.xml", "a.world"}
+    notes = {"part.urdf", "needs.xacro", "calls.xacro"}
+    assert set(runs) == models | notes | {"broken.xacro"}
+    assert all(runs[name]["model"] for name in models)
+    for name in notes:
+        (finding,) = runs[name]["findings"]
+        assert finding["severity"] == "note" and "skipped: " in finding["message"]
+        assert runs[name]["exit_code"] == 0
+    assert "'side'" in runs["needs.xacro"]["findings"][0]["message"]
+    # xacro itself does not expand it
+    assert runs["broken.xacro"]["exit_code"] == 2 and done.code == 2
+    assert "skipped: 1 xacro files that only define macros or properties" in done.err
+    assert "leg.xacro" in done.err and "package.xml" not in done.err
+
+
+@pytest.mark.parametrize("name", ["part.urdf", "needs.xacro", "leg.xacro"])
+def test_a_file_that_is_named_is_not_skipped(folder: Path, name: str) -> None:
+    assert call("lint", str(folder / name)).code == 2
+
+
+def test_patterns_are_as_folders(folder: Path) -> None:
+    (folder / "broken.xacro").unlink()
+    done = call("lint", str(folder / "*"), "--output-format", "json")
+    names = {Path(one["source"]).name for one in json.loads(done.out)["runs"]}
+    assert "leg.xacro" not in names and {"arm.urdf.xacro", "scene.xml", "plain.urdf"} <= names
+    assert done.code == 0
