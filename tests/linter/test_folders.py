@@ -20,7 +20,7 @@ FILES = {
     "arm.urdf.xacro": f'{HEAD}<xacro:include filename="leg.xacro"/><xacro:leg n="b"/></robot>',
     "leg.xacro": f"{HEAD}<!-- <link/> --><xacro:property name='w' value='1'/>{MACRO}</robot>",
     "part.urdf": '<robot name="r"><material name="red"/></robot>',
-    "needs.xacro": f'{HEAD}<xacro:arg name="side"/>{LINK.format("$(arg side)")}</robot>',
+    "needs.xacro": f"{HEAD}{LINK.format('$(arg side)')}</robot>",
     "calls.xacro": f'{HEAD}{MACRO.replace(LINK.format("${n}"), "")}<xacro:leg n="b"/></robot>',
     "model.sdf.xacro": '<sdf version="1.7" xmlns:xacro="http://www.ros.org/wiki/xacro"><model name="s">'
     '<link name="${1 + 1}"/></model></sdf>',

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +73,8 @@ def missing_defects(missing: Sequence[tuple[Element, str]]) -> Iterator[Defect]:
 
 
 def _folder(roots: Sequence[Element], key: str) -> str:
-    compilers: Iterator[Mapping[str, Any]] = (c.attrib for root in roots for c in root.iter("compiler"))
-    stated = [str(compiler[key]) for compiler in compilers if key in compiler]
+    compilers = (compiler for root in roots for compiler in root.iter("compiler"))
+    stated = [str(compiler.get(key)) for compiler in compilers if compiler.get(key) is not None]
     return stated[-1] if stated else ""
 
 

@@ -212,8 +212,8 @@ def _locate(uri: str, request: Request, place: str) -> str:
 
 def _model_files(uri: str, request: Request) -> Iterator[str]:
     if fuel := _FUEL.fullmatch(uri):
-        for folder in _kept_from_fuel(*fuel.groups()):
-            yield from _model_files(str(folder), request)
+        for kept in _kept_from_fuel(*fuel.groups()):
+            yield from _model_files(str(kept), request)
         return
     folder = uri.rpartition("/")[2]
     config = find(f"{uri}/model.config", request)
