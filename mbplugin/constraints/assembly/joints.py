@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbplugin.model.mechanism.joint import has_quaternion
+from mbplugin.model.mechanism.pair import PAIR_TYPES, RowKind
 from mbplugin.model.spatial import AnyArray, Array, cross, skew
 
 
@@ -58,7 +59,7 @@ def axes(kind: str, free: tuple[str, ...], pitch: Array, R_WP: Array, R_WS: Arra
     omega = np.zeros_like(v)
     for k, component in enumerate(free):
         axis = "xyz".index(component[1])
-        e = (R_WS if kind == "universal" and component == "ry" else R_WP)[..., axis]
+        e = (R_WS if PAIR_TYPES[kind].row_kind(component) is RowKind.CARRIED else R_WP)[..., axis]
         (v if component[0] == "t" else omega)[:, :, k] = e
     if pitch.any():
         v[:, :, 0] += pitch[:, None] * R_WP[..., 2]
@@ -86,6 +87,7 @@ def rotations(xyzw: Array) -> Array:
 
 
 def _turns(axis: int, angle: Array) -> Array:
+    """Return rotations (..., 3, 3) about an axis, 0 to 2, by angle (...,), rad."""
     c, s = np.cos(angle), np.sin(angle)
     R = np.zeros((*angle.shape, 3, 3))
     i, j = (axis + 1) % 3, (axis + 2) % 3
@@ -96,7 +98,7 @@ def _turns(axis: int, angle: Array) -> Array:
 
 
 def _product(a: AnyArray, b: AnyArray) -> Array:
-    """Return a ∘ b of quaternions (..., 4): first b's turn, then a's."""
+    """Return a ∘ b of quaternions a (..., 4) and b (..., 4): first b's turn, then a's."""
     va, wa, vb, wb = a[..., :3], a[..., 3:], b[..., :3], b[..., 3:]
     vector = wa * vb + wb * va + cross(va, vb)
     return np.concatenate((vector, wa * wb - (va * vb).sum(axis=-1, keepdims=True)), axis=-1)

@@ -121,6 +121,7 @@ class MovingTree:
         return out
 
     def _axes(self, X_in: Array, X_out: Array) -> tuple[Array, Array]:
+        """Return velocities at the origin and angular ones per unit rate; X_in and X_out (K, n, 4, 4)."""
         v0 = np.zeros((len(X_in), int(self.first[-1]), 3))
         omega = np.zeros_like(v0)
         for kind in self._kinds:

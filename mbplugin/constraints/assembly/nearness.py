@@ -8,6 +8,7 @@ import numpy as np
 
 from mbplugin.constraints.assembly.closure import Closure
 from mbplugin.model.mechanism.joint import has_quaternion
+from mbplugin.model.mechanism.pair import RowKind
 from mbplugin.model.spatial import Array
 
 _TURN = 2 * np.pi
@@ -40,7 +41,9 @@ def nearest_turns(closure: Closure, Q: Array, q: Array, joints: Iterable[int]) -
     out = np.array(Q)
     for k in joints:
         pair = closure.mech.tree.joints[k].pair
-        if pair is None or pair.type == "screw" or pair.name in closure.mech.measured_pairs:
+        if pair is None or pair.name in closure.mech.measured_pairs:
+            continue
+        if pair.kind.row_kind("tz") is RowKind.SCREW:
             continue
         if has_quaternion(pair.type):
             continue

@@ -116,7 +116,10 @@ def levenberg_marquardt(
 
 
 def _damped(J: Array, Phi: Array, damping: Array) -> Array:
-    """Return the steps (K, C) of damped least squares, none longer than is sensible."""
+    """Return the steps (K, C) of damped least squares, none longer than is sensible.
+
+    J (K, r, C), Phi (K, r) and damping (K,).
+    """
     normal = np.swapaxes(J, 1, 2) @ J
     diagonal = np.arange(J.shape[2])
     normal[:, diagonal, diagonal] += damping[:, None]
@@ -126,6 +129,7 @@ def _damped(J: Array, Phi: Array, damping: Array) -> Array:
 
 
 def _truncated_solution(J: Array, rhs: Array) -> Array:
+    """Return x (n,) with J x ≈ rhs, J (m, n) and rhs (m,), part by part."""
     x = np.zeros(J.shape[1])
     for rows, columns in independent_parts(J):
         x[columns] = _solution_of_part(J[np.ix_(rows, columns)], rhs[rows])
@@ -154,6 +158,7 @@ def independent_parts(J: Array) -> list[tuple[AnyArray, AnyArray]]:
 
 
 def _solution_of_part(J: Array, rhs: Array) -> Array:
+    """Return the smallest x (n,) with J x ≈ rhs, J (m, n) and rhs (m,), without what rounding decides."""
     U, sigma, Vt = np.linalg.svd(J, full_matrices=False)
     # what only smaller ones could close is a misfit by rounding: chasing it would fling the mechanism about
     kept = sigma > DEFAULT_TOLERANCE * sigma[0]

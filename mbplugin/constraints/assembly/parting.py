@@ -44,7 +44,10 @@ def parted(
 
 
 def _bearable(closure: Closure, group: Group, order: Sequence[int], q: Array, movable: AnyArray) -> list[int]:
-    """Return the joints, the most shared first, that can be held one after the other without loss of rank."""
+    """Return the joints, the most shared first, that can be held one after the other without loss of rank.
+
+    At q (nq,), movable (nv,) of bool.
+    """
     system = closure.system(group)
     J = system.linearised(q[None])[0][0]
     keep = movable[system.rates].copy()
@@ -59,5 +62,6 @@ def _bearable(closure: Closure, group: Group, order: Sequence[int], q: Array, mo
 
 
 def _rank(J: Array) -> int:
+    """Return the rank of J (r, C)."""
     sigma = np.linalg.svd(J, compute_uv=False) if J.size else np.zeros(0)
     return int((sigma > DEFAULT_TOLERANCE * sigma.max(initial=0.0)).sum())

@@ -166,6 +166,7 @@ class Residuals:
         return rows
 
     def _of_others(self, q: Array) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield rows, their part of J and residual at q (nq,)."""
         poses = forward(self.mech, q)
         rows = rows_of(self.mech, self._others, poses, q)
         J = tree_motion(self.mech, poses).reduce(rows)[:, self.tree.rates]
@@ -187,7 +188,7 @@ def _terms(
 
 
 def _at_rest(X_WP: Array, X_WS: Array) -> JointFrames:
-    """Return both ends of pairs, (n, 4, 4), as frames of pairs that do not move."""
+    """Return both ends of pairs, X_WP (n, 4, 4) and X_WS (n, 4, 4), as frames of pairs that do not move."""
     zero = np.zeros((len(X_WP), 3))
     R_WP, R_WS = X_WP[:, :3, :3], X_WS[:, :3, :3]
     p_WP, p_WS = X_WP[:, :3, 3], X_WS[:, :3, 3]

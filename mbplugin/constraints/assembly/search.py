@@ -76,7 +76,7 @@ def open_alone(closure: Closure, found: Found, seed: int) -> list[tuple[str, flo
 
 
 def _distinct(movable_sets: Sequence[AnyArray], rates: AnyArray) -> list[AnyArray]:
-    """Return the sets that differ in the rates of the component."""
+    """Return the sets that differ in the rates (C,) of the component."""
     distinct: list[AnyArray] = []
     for movable in movable_sets:
         if not any((movable[rates] == other[rates]).all() for other in distinct):
@@ -85,6 +85,7 @@ def _distinct(movable_sets: Sequence[AnyArray], rates: AnyArray) -> list[AnyArra
 
 
 def _from_here(part: _Part, movable: AnyArray, nearly: float) -> Found:
+    """Return where a descent ends in the rates movable (nv,) of bool."""
     end = levenberg_marquardt(part.system, part.q[None], movable, nearly, _ITERATIONS)[0][0]
     end, gap = gauss_newton(part.system, end, movable, CONVERGED)
     return Found(end, gap, 1, part.component.constraints)

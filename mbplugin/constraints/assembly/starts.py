@@ -34,6 +34,7 @@ def drawn(closure: Closure, Q: Array, joints: Iterable[int], rng: np.random.Gene
 
 
 def _drawn(closure: Closure, joint: TreeJoint, q: Array, rng: np.random.Generator) -> Array:
+    """Return coordinates (K, c) of a joint drawn anew in place of q (K, c)."""
     out = np.array(q)
     kind = "floating" if joint.pair is None else joint.pair.type
     travels = q.shape[1]
@@ -51,7 +52,7 @@ def _drawn(closure: Closure, joint: TreeJoint, q: Array, rng: np.random.Generato
 
 
 def _range(freedom: Freedom, is_angle: bool, length: float, q: Array) -> tuple[Array, Array]:
-    """Return what a coordinate is drawn between; limits that exclude each other do not count."""
+    """Return what a coordinate q (K,) is drawn between; limits that exclude each other do not count."""
     reach, middle = (np.pi, np.zeros_like(q)) if is_angle else (_REACH * length, q)
     lower, upper = freedom.lower, freedom.upper
     if lower > upper:

@@ -150,7 +150,7 @@ def _residuals(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) -> tu
 
 
 def _per_turn(theta: Array) -> Array:
-    """Return the derivatives (n, 3, 3) of rotation vectors by the angular velocity, axes of P."""
+    """Return the derivatives (n, 3, 3) of rotation vectors theta (n, 3) by the angular velocity, axes of P."""
     angle = np.linalg.norm(theta, axis=1)[:, None, None]
     K = skew(theta)
     small = angle < 1e-4
