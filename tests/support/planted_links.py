@@ -62,7 +62,8 @@ def _same_inertia(robot: Robot) -> list[Element]:
     for link in robot.links:
         inertial = child(link, "inertial")
         mass = None if inertial is None else child(inertial, "mass")
-        if inertial is None or mass is None or float(mass.get("value", "0")) <= 0:
+        # what weighs next to nothing is a frame
+        if inertial is None or mass is None or float(mass.get("value", "0")) < 0.05:
             continue
         if any(float(mass.get("value", "0")) == other for other, _ in found):
             continue

@@ -75,11 +75,12 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
 
 
 def _carried(mech: Mechanism) -> set[str]:
-    """Return the links whose mass is negligible against that of the links they are fixed to."""
+    """Return the links fixed to another one whose mass is negligible against that of all fixed together."""
+    fixed = {pair.body_b for pair in mech.pairs if pair.type == "fixed" and not pair.closure}
     group = rigid_groups(mech)
     mass = {body.name: body.mass for body in mech.bodies}
     total = {name: sum(mass.get(other, 0.0) for other in group[name]) for name in mass}
-    return {name for name in mass if mass[name] < _NEGLIGIBLE * total[name]}
+    return {name for name in fixed & set(mass) if mass[name] < _NEGLIGIBLE * total[name]}
 
 
 def _density(scene: Scene, body: Body) -> float | None:

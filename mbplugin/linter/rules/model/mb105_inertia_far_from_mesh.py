@@ -107,6 +107,7 @@ def _finding(scene: Scene, found: Sequence[_Comparison], what: str, part: str) -
             **found[0].evidence,
             ELEMENTS: [c.body.name for c in found],
             "links": {c.body.name: c.evidence for c in found},
+            "places": [str(body_place(scene, c.body.name, part, "inertial") or "") for c in found],
         },
         help=_HELP,
     )
