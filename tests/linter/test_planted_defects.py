@@ -26,6 +26,8 @@ NOT_FOUND = {
     ("arm_6r.urdf", "mesh scaled to micrometres"): "no other mesh to compare with",
     ("arm_6r.urdf", "moving link without inertial"): "the list begins with its base, which has none either",
     ("model.urdf", "one inertia for several masses"): "the first of the three has the placeholder of MB104",
+    ("panda.urdf", "one inertia for several masses"): "its first three masses are nearly equal",
+    ("panda.urdf", "centre of mass in millimetres"): "its inertias are far from its shapes before",
     ("panda.urdf", "tonnes for kilograms"): "the finger weighs too much for its size before",
     ("r2d2.urdf", "one inertia for several masses"): "two of the three have the placeholder of MB104",
     ("aliengo.urdf", "visual without collision"): "the link is fixed to one that has a collision shape",
