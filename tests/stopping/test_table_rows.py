@@ -249,6 +249,6 @@ def test_files_hold_pose_sense_and_command(scene: str) -> None:
 
 
 def test_the_document_has_the_columns_of_the_table_in_their_order() -> None:
-    """A column stands in two files: its value in one, its meaning in the other."""
+    """Value, type and meaning of a column are one entry."""
     row = schema_of("stop-table")["$defs"]["TableRow"]
     assert list(row["properties"]) == [*COLUMNS, "command"]

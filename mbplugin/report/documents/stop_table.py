@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import create_model
+
 from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.report.documents.part import ByName, Count, Document, Part, Size, key
 from mbplugin.stopping.outcome.outcome import StopOutcome
+from mbplugin.stopping.table.columns import COLUMNS
 
 if TYPE_CHECKING:
     from mbplugin.stopping.table.values import StoppingTable
@@ -19,29 +22,31 @@ class _Slip(Part):
     time: Size = key("from the signal to rest, s")
 
 
-class _TableRow(Part):
-    category: Literal[0, 1]
-    axis: Count
-    joint: str
-    unit: CoordinateUnit
-    speed_percent: Count
-    extension_percent: Count
-    payload_percent: Count
-    speed: Size = key("unit/s")
-    sense: Literal[-1, 1] = key("in which the axis moves")
-    extension: Size = key("distance of the tool from the axis, m")
-    payload: Size = key("kg")
-    deceleration: Size | None = key("unit/s²")
-    time: Size = key("from the signal until the axis rests, s")
-    distance: Size = key("unit")
-    reaction_time: Size = key("s")
-    reaction_distance: Size = key("unit")
-    rest_time: Size = key("until all joints rest, s")
-    tool_distance: Size = key("along the path, m")
-    tool_displacement: Size = key("straight, m")
-    outcome: StopOutcome
-    slips: list[_Slip] = key("other joints that move")
-    q: ByName = key("at the signal, rad, m")
+#: The types of the values of columns, by kind.
+_KINDS: dict[str, Any] = {
+    "category": Literal[0, 1],
+    "count": Count,
+    "text": str,
+    "unit": CoordinateUnit,
+    "size": Size,
+    "size or null": Size | None,
+    "sense": Literal[-1, 1],
+    "outcome": StopOutcome,
+    "slips": list[_Slip],
+    "coordinates": ByName,
+}
+
+if TYPE_CHECKING:
+    _Columns = Part
+else:
+    _Columns = create_model(
+        "_Columns",
+        __base__=Part,
+        **{name: (_KINDS[column.kind], key(column.meaning or None)) for name, column in COLUMNS.items()},
+    )
+
+
+class _TableRow(_Columns):
     command: str | None = key("computes the row again; null without a file")
 
 

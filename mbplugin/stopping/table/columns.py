@@ -1,7 +1,7 @@
 """The columns of a stopping table: what each is, and how text and HTML show it.
 
-A column is an entry of :data:`COLUMNS`, and a cell in each table that shows it; what it means, with its
-unit, stands in the document (``report/documents/stop_table.py``). Rows, CSV, text and page read this file.
+A column is an entry of :data:`COLUMNS`, and a cell in each table that shows it. The rows, the CSV, the JSON
+and its schema, the text and the page read this file.
 """
 
 from __future__ import annotations
@@ -95,30 +95,38 @@ class RowStop(NamedTuple):
         ]
 
 
-#: Its value by key, in the order of rows, CSV and JSON. The command is added where the table is made.
-COLUMNS: dict[str, Callable[[RowStop], object]] = {
-    "category": lambda r: r.case.category,
-    "axis": lambda r: r.case.number,
-    "joint": lambda r: r.case.axis,
-    "unit": lambda r: r.unit,
-    "speed_percent": lambda r: r.case.shares[0],
-    "extension_percent": lambda r: r.case.shares[1],
-    "payload_percent": lambda r: r.case.shares[2],
-    "speed": lambda r: r.case.speed,
-    "sense": lambda r: int(r.case.pose.sense),
-    "extension": lambda r: r.case.pose.extension,
-    "payload": lambda r: r.payload,
-    "deceleration": lambda r: r.case.deceleration,
-    "time": lambda r: r.time,
-    "distance": lambda r: abs(float(r.stop.travels[r.n])),
-    "reaction_time": lambda r: r.reaction_time,
-    "reaction_distance": lambda r: abs(float(r.stop.reaction_travels[r.n])),
-    "rest_time": lambda r: r.stop.time,
-    "tool_distance": lambda r: r.stop.tool_distance,
-    "tool_displacement": lambda r: r.stop.tool_displacement,
-    "outcome": lambda r: r.stop.outcome,
-    "slips": lambda r: r.slips,
-    "q": lambda r: _pose(r),
+class Column(NamedTuple):
+    """A column: the kind of its values, as the schema names kinds; what it means, with its unit; its value."""
+
+    kind: str
+    meaning: str
+    value: Callable[[RowStop], object]
+
+
+#: By key, in the order of rows, CSV and JSON. The command is added where the table is made.
+COLUMNS: dict[str, Column] = {
+    "category": Column("category", "", lambda r: r.case.category),
+    "axis": Column("count", "", lambda r: r.case.number),
+    "joint": Column("text", "", lambda r: r.case.axis),
+    "unit": Column("unit", "", lambda r: r.unit),
+    "speed_percent": Column("count", "", lambda r: r.case.shares[0]),
+    "extension_percent": Column("count", "", lambda r: r.case.shares[1]),
+    "payload_percent": Column("count", "", lambda r: r.case.shares[2]),
+    "speed": Column("size", "unit/s", lambda r: r.case.speed),
+    "sense": Column("sense", "in which the axis moves", lambda r: int(r.case.pose.sense)),
+    "extension": Column("size", "distance of the tool from the axis, m", lambda r: r.case.pose.extension),
+    "payload": Column("size", "kg", lambda r: r.payload),
+    "deceleration": Column("size or null", "unit/s²", lambda r: r.case.deceleration),
+    "time": Column("size", "from the signal until the axis rests, s", lambda r: r.time),
+    "distance": Column("size", "unit", lambda r: abs(float(r.stop.travels[r.n]))),
+    "reaction_time": Column("size", "s", lambda r: r.reaction_time),
+    "reaction_distance": Column("size", "unit", lambda r: abs(float(r.stop.reaction_travels[r.n]))),
+    "rest_time": Column("size", "until all joints rest, s", lambda r: r.stop.time),
+    "tool_distance": Column("size", "along the path, m", lambda r: r.stop.tool_distance),
+    "tool_displacement": Column("size", "straight, m", lambda r: r.stop.tool_displacement),
+    "outcome": Column("outcome", "", lambda r: r.stop.outcome),
+    "slips": Column("slips", "other joints that move", lambda r: r.slips),
+    "q": Column("coordinates", "at the signal, rad, m", lambda r: _pose(r)),
 }
 
 

@@ -21,7 +21,7 @@ def row_values(case: RowCase, stop: StopSummary, scenario: Scenario, payload: fl
     n = [brake.joint for brake in scenario.brakes].index(case.axis)
     row = RowStop(case, stop, scenario, payload, n)
     _require_numbers(row)
-    return {key: value(row) for key, value in COLUMNS.items()}
+    return {key: column.value(row) for key, column in COLUMNS.items()}
 
 
 def _require_numbers(row: RowStop) -> None:

@@ -26,13 +26,9 @@ class StoppingTable:
     axes : tuple of str
         The joints that are stopped.
     rows : tuple of dict
-        category, axis (1 …), joint, unit (rad or m), speed_percent, extension_percent, payload_percent,
-        speed (unit/s), sense (+1 or −1), extension (m), payload (kg), deceleration (unit/s², category 1),
-        time until the axis is at rest (s), distance (unit), reaction_time (s), reaction_distance (unit),
-        rest_time of all joints (s), tool_distance along its path and tool_displacement, straight (m),
-        outcome, slips (other joints that move: joint, unit, travel, time), q (the pose at the signal,
-        by coordinate), command (``mbplugin estop …`` that computes the row again; None for a model
-        that was not read from a file).
+        By the keys of :data:`~mbplugin.stopping.table.columns.COLUMNS`, which states their units, and
+        ``command``: the ``mbplugin estop …`` that computes the row again, None for a model that was not
+        read from a file.
     assumptions : tuple of str
         One sentence each.
     """
