@@ -58,7 +58,7 @@ def installed() -> list[Path]:
 
 def compare_meshes(folders: list[Path]) -> None:
     """Print the time per mesh of numpy and of trimesh, and their ratio, in one run over the same files."""
-    from mbplugin.linter.checks.mesh_solid import mesh_solid
+    from mbplugin.linter.checks.shapes.mesh_solid import mesh_solid
     from mbplugin.readers.meshes.named import read_mesh
     from mbplugin.readers.meshes.triangles import read_triangles
 

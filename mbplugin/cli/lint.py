@@ -89,7 +89,7 @@ Verbose = Annotated[
 NoMeshCache = Annotated[
     bool, typer.Option("--no-mesh-cache", help="Read every mesh again, and store nothing about it.")
 ]
-#: As in ``mbplugin.linter.checks.mesh_cache``, which the help must not import.
+#: As in ``mbplugin.linter.checks.shapes.mesh_cache``, which the help must not import.
 NO_MESH_CACHE = "MBPLUGIN_NO_MESH_CACHE"
 #: The longest time for a rule, s.
 _DAY = 86400.0

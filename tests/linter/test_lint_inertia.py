@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.linter.checks.shape_inertia import Solid, solid_of
+from mbplugin.linter.checks.shapes.shape_inertia import Solid, solid_of
 from mbplugin.model.mechanism import Body, Mechanism, Pair
 from mbplugin.model.mechanism.rigid import borne_bodies, grounded_bodies, rigid_groups
 from mbplugin.model.scene import Request, Shape

@@ -93,7 +93,7 @@ def keep_step(
 
 @kernel
 def keep_piece(pieces: Array, k: int, length: float, old: Motion, now: Motion) -> int:
-    """Keep a step as piece k of ``pieces``, (k, 7, nv); return the number of pieces.
+    """Keep a step as piece k of ``pieces`` (most, 7, nv); return the number of pieces.
 
     A piece (7, nv) has its length (s) in [0, 0], then q, q̇, q̈ at its start and q, q̇, q̈ at its end; behind
     the last piece stands one of length 0.

@@ -26,7 +26,7 @@ class StoppingTable:
     axes : tuple of str
         The joints that are stopped.
     rows : tuple of dict
-        By the keys of :data:`~mbplugin.stopping.table.columns.COLUMNS`, which states their units, and
+        In s, m, rad and kg by the keys of :data:`~mbplugin.stopping.table.columns.COLUMNS`, and
         ``command``: the ``mbplugin estop …`` that computes the row again, None for a model that was not
         read from a file.
     assumptions : tuple of str

@@ -28,7 +28,7 @@ from collections.abc import Iterable, Iterator
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.listing import Instance, joined_finding
-from mbplugin.linter.checks.shape_places import written_solids
+from mbplugin.linter.checks.shapes.shape_places import written_solids
 from mbplugin.linter.checks.urdf_elements import numbers, written_links
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.model.document import Node

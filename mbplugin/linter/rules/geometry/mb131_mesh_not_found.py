@@ -32,7 +32,7 @@ from dataclasses import replace
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.listing import Instance, joined_finding
-from mbplugin.linter.checks.shape_places import ShownMesh, shown_meshes
+from mbplugin.linter.checks.shapes.shape_places import ShownMesh, shown_meshes
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.model.scene import Request, Scene
 from mbplugin.readers.common.paths import package_is_known

@@ -30,7 +30,7 @@ from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.listing import Instance, joined_finding
-from mbplugin.linter.checks.mesh_units import meshes_in_another_unit
+from mbplugin.linter.checks.shapes.mesh_units import meshes_in_another_unit
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.model.scene import Scene
 

@@ -32,9 +32,9 @@ from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.listing import Instance, joined_finding
-from mbplugin.linter.checks.mesh_units import meshes_in_another_unit
-from mbplugin.linter.checks.shape_inertia import solid_of
-from mbplugin.linter.checks.shape_places import box_volume
+from mbplugin.linter.checks.shapes.mesh_units import meshes_in_another_unit
+from mbplugin.linter.checks.shapes.shape_inertia import solid_of
+from mbplugin.linter.checks.shapes.shape_places import box_volume
 from mbplugin.linter.files.places import body_place
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.model.mechanism import Body, Mechanism

@@ -34,7 +34,7 @@ from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.extent import extents
 from mbplugin.linter.checks.inertia import placeholder, possible, principal_moments
 from mbplugin.linter.checks.listing import Instance, joined_finding
-from mbplugin.linter.checks.shape_inertia import solid_of
+from mbplugin.linter.checks.shapes.shape_inertia import solid_of
 from mbplugin.linter.files.places import body_place
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.model.scene import Scene

@@ -34,7 +34,7 @@ import numpy as np
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.inertia import placeholder, possible, principal_moments
-from mbplugin.linter.checks.shape_inertia import Solid, solid_of
+from mbplugin.linter.checks.shapes.shape_inertia import Solid, solid_of
 from mbplugin.linter.files.places import body_place, counted, listed
 from mbplugin.linter.finding import ELEMENTS, Finding, Severity
 from mbplugin.linter.registry import make_finding

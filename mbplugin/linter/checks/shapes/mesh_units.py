@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from mbplugin.linter.checks.extent import extents
-from mbplugin.linter.checks.shape_places import ShownMesh, shown_meshes
+from mbplugin.linter.checks.shapes.shape_places import ShownMesh, shown_meshes
 from mbplugin.model.scene import Scene
 from mbplugin.readers.meshes.extent import mesh_extent
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from mbplugin.dynamics.compiler.code_folder import cache_root
-from mbplugin.linter.checks.mesh_solid import MeshSolid, mesh_solid
+from mbplugin.linter.checks.shapes.mesh_solid import MeshSolid, mesh_solid
 from mbplugin.readers.meshes.checks import UnusableMesh
 from mbplugin.readers.meshes.triangles import read_triangles
 

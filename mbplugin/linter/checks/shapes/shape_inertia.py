@@ -8,7 +8,7 @@ from math import pi
 
 import numpy as np
 
-from mbplugin.linter.checks.mesh_cache import solid_of_file
+from mbplugin.linter.checks.shapes.mesh_cache import solid_of_file
 from mbplugin.model.bounds import LARGEST
 from mbplugin.model.scene import Request, Shape
 from mbplugin.model.spatial import Array
