@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 
 import numpy as np
@@ -68,7 +69,7 @@ def test_reactions_under_a_lock_are_judged_at_the_tolerance_of_the_motion(robot:
 
 def test_reports_and_pictures_take_the_tolerance_of_the_motion(robot: mb.Scene) -> None:
     motion = mb.simulate(robot, 1e-3, tolerance=STRICT)
-    assert simulate_document(motion, {}, (), "", ())["tolerance"] == STRICT
+    assert simulate_document(motion, defaultdict(lambda: None), (), "", ())["tolerance"] == STRICT
     chapter = motion_chapter(robot, motion)
     assert chapter.analysis is not None and chapter.analysis.degree_of_redundancy == 0
     made = replay_of(robot, motion)

@@ -134,7 +134,7 @@ def test_where_only_motors_could_be_changed_it_says_so(tmp_path: Path) -> None:
     assert by_name["elbow"] == ("an effort limit of 400 N·m", "limits from -2 to 2 rad")
     assert by_name["loop"] == ("a brake",) and by_name["pin"] == ("limits from -2 to 2 rad",)
     help = next(finding.help for finding in report.findings if finding.code == "MB201")
-    assert "'elbow' has an effort limit of 400 N·m" in help and "passive = true" in help
+    assert "'elbow'" in help and "passive = true" in help
     assert "Joints that prevent a remedy" in lint_text([report])
     assert not [finding for finding in report.findings if finding.code == "MB202"]
     document = json.loads(call("lint", str(file), "--output-format", "json").out)

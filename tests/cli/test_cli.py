@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -12,9 +13,9 @@ import pytest
 import mbplugin as mb
 from command_line import DOOR_1, DOOR_2, FOUR_BAR, call
 from mbplugin.analysis.analysis import METHODS
-from mbplugin.cli.lint import Method
 from mbplugin.cli.shared.options import parse_q
 from mbplugin.errors import BadUsage
+from mbplugin.model.enumerations import Method
 from places import ASSETS
 
 LINT_OPTIONS = """--q --base --planar --tolerance --snap-angles --samples --method --group --select --ignore
@@ -213,7 +214,7 @@ def test_help_names_every_option() -> None:
 
 
 def test_the_methods_offered_are_the_methods_there_are() -> None:
-    assert {method.value for method in Method} == set(METHODS)
+    assert set(get_args(Method)) == set(METHODS)
 
 
 def test_the_divide_and_conquer_test_is_told_step_by_step() -> None:

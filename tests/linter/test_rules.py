@@ -129,7 +129,8 @@ def test_every_error_that_lint_reports_has_a_rule() -> None:
     # a request that cannot be meant is raised, not reported
     for kind in (k for k in kinds if k is not errors.BadUsage):
         words = re.findall(r"[A-Z][a-z]+", kind.__name__)
-        name = "unusable-input" if kind is errors.MbPluginError else "-".join(words).lower()
+        names = {errors.MbPluginError: "unusable-input", errors.CannotClose: "not-closed"}
+        name = names.get(kind, "-".join(words).lower())
         assert find_rule(kind.code).name == name
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mbplugin.errors import UnreadableFile, UnresolvedPath
+from mbplugin.files import read_bounded
 from mbplugin.model.scene import Request
 from mbplugin.readers import load
 from mbplugin.readers.common.paths import find, read_text, resolve
@@ -154,10 +155,9 @@ def test_names_that_no_file_can_have(tmp_path) -> None:
         assert find(name, Request(str(tmp_path / "r.urdf"))) is None
 
 
-def test_a_file_without_end(monkeypatch) -> None:
-    monkeypatch.setattr("mbplugin.readers.common.paths._LONGEST", 1000)
+def test_a_file_without_end() -> None:
     with pytest.raises(UnreadableFile, match="larger than"):
-        read_text("/dev/zero")
+        read_bounded(Path("/dev/zero"), 1000)
 
 
 def test_unresolved_says_what_to_pass(tmp_path) -> None:

@@ -194,15 +194,17 @@ def test_a_limit_may_be_as_large_as_it_likes() -> None:
 @pytest.mark.parametrize("output_format", ["text", "json"])
 def test_any_name_can_be_linted(tmp_path: Path, output_format: str) -> None:
     links = "".join(f'<link name="{name}_{k}"/>' for k, name in enumerate(NAMES))
+    limit = '<limit lower="-1" upper="1" effort="9" velocity="9"/>'
     joints = "".join(
-        f'<joint name="{name} j{k + 1}" type="revolute"><parent link="{NAMES[k]}_{k}"/>'
-        f'<child link="{name}_{k + 1}"/></joint>'
-        for k, name in enumerate(NAMES[1:])
+        f'<joint name="{name} j{k}" type="revolute"><parent link="{NAMES[k - 1]}_{k - 1}"/>'
+        # the finding of number 6 names it
+        f'<child link="{name}_{k}"/>{"" if k == 6 else limit}</joint>'
+        for k, name in enumerate(NAMES[1:], 1)
     )
     file = tmp_path / "a 'name' [red]\n关节.urdf"
     file.write_text(robot(links + joints))
     outcome = call("lint", str(file), "--output-format", output_format)
-    assert outcome.code == 0, outcome.err
+    assert outcome.code == 1, outcome.err
     assert "关节 j6" in outcome.out or "\\u5173\\u8282 j6" in outcome.out
 
 

@@ -260,7 +260,7 @@ def test_the_bar_is_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
         (("--torque-tolerance", "1"), "the torque tolerance is 1"),
         (("--delay-tolerance", "nan"), "the delay tolerance is nan"),
         (("--q-spread", "-0.1"), "the q spread is -0.1"),
-        (("--trajectory", "missing.csv"), "the table cannot be read"),
+        (("--trajectory", "missing.csv"), "no such file"),
         (("--trajectory", "missing.npz"), "the arrays cannot be read"),
         (("--backend", "spark"), "'spark'"),
         (("--jobs", "0"), "0 processes were requested"),

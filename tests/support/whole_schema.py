@@ -14,8 +14,8 @@ from mbplugin.model.scene import Scene
 
 Reader = Callable[[str], Scene]
 
-#: Says where and how something is written, not what the model is.
-_PLACES = ("origin", "request", "files")
+#: Says where and how something is written, or repeats it as written, not what the model is.
+_PLACES = ("origin", "request", "files", "documents")
 
 
 def value(thing: object) -> object:

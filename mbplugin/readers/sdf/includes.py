@@ -17,6 +17,8 @@ from mbplugin.readers.sdf.document import MODEL_FRAME, Member, Reading, Scope
 from mbplugin.readers.sdf.values import Version, WrittenPose, flag_of, pose_of, text_of, version_of
 from mbplugin.readers.sdf.vocabulary import SDF
 
+#: What a file may hold besides a world.
+_CONTENTS = ("model", "include", "light", "actor")
 #: Elements of a model that become members, by tag.
 _MEMBERS = {"link": "link", "joint": "joint", "frame": "frame", "drake:joint": "joint"}
 
@@ -37,7 +39,7 @@ def read_document(text: str, reading: Reading) -> Scope:
     Raises
     ------
     BrokenModel
-        No ``<sdf>`` root, an element without a name, or an include that includes itself.
+        No ``<sdf>`` root, nothing in it, an element without a name, or an include that includes itself.
     UnresolvedPath
         An included file that is not found.
     """
@@ -50,6 +52,8 @@ def read_document(text: str, reading: Reading) -> Scope:
         name = str(extra.get("name", "world"))
         reading.not_read(extra, name, f"world {name!r} is not read, only the first world of a file is")
     container = worlds[0] if worlds else root
+    if not worlds and not any(children(root, name) for name in _CONTENTS):
+        raise BrokenModel("the file has no model", where=request.path, expected="a <model> or a <world>")
     state = child(container, "state")
     if state is not None:
         reading.not_read(state, "state", "a saved <state> is not read; the poses of the models count")

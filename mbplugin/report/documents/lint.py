@@ -65,11 +65,14 @@ class _Mobility(Part):
     closure_residual_file: Size = key("largest loop gap at the pose as given, m", read="assembly.worst_file")
     closure_residual: Size = key("largest loop gap at the pose analyzed, m", read="assembly.worst")
     closure_starts: Count = key(
-        "poses from which the hardest group of loops was closed, 0: none open", read="assembly.starts"
+        "poses from which the hardest group of loops was closed, 0: none open",
+        read="assembly.starts",
+        optional=True,
     )
     closure_degenerate: list[str] = key(
         "constraints that lose rank at the nearest closed pose, another one is analyzed",
         read="assembly.degenerate",
+        optional=True,
     )
 
 
@@ -112,9 +115,11 @@ class _SelfStress(Part):
     constraints: list[str]
     components: list[Weight]
     text: str
-    loop: str = key("the bodies of the loop in their order; empty where the constraints form none")
-    restrains: str = key("the motion that is restrained twice")
-    closed_by: str = key("the constraint that restrains it once more")
+    loop: str = key(
+        "the bodies of the loop in their order; empty where the constraints form none", optional=True
+    )
+    restrains: str = key("the motion that is restrained twice", optional=True)
+    closed_by: str = key("the constraint that restrains it once more", optional=True)
 
 
 class _Change(Part):

@@ -12,10 +12,15 @@ from mbplugin.model.brake_law import BrakeLaw
 from mbplugin.report.documents.part import Matrix, Part, Size, Three, key
 from mbplugin.simulation.events.event import EventKind
 
+#: Parts that brakes have in all documents, those of earlier releases too.
+_ALWAYS = ("torque", "static", "viscous")
+
 
 def _law_key(part: Field[float]) -> tuple[Any, Any]:
     """Return the type and the description of a part of a law; one that may be infinite may be null."""
-    return (Size | None if part.default == inf else Size), key(part.metadata["text"] or None)
+    optional = part.metadata["key"] not in _ALWAYS
+    kind = Size | None if part.default == inf else Size
+    return kind, key(part.metadata["text"] or None, optional=optional)
 
 
 if TYPE_CHECKING:

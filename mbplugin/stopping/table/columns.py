@@ -7,12 +7,14 @@ and its schema, the text and the page read this file.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mbplugin.stopping.compiled.batch import StopSummary
-from mbplugin.stopping.scenario.scenario import Scenario
-from mbplugin.stopping.table.extension import ExtensionPose
 from mbplugin.stopping.table.values import slip_words
+
+if TYPE_CHECKING:
+    from mbplugin.stopping.compiled.batch import StopSummary
+    from mbplugin.stopping.scenario.scenario import Scenario
+    from mbplugin.stopping.table.extension import ExtensionPose
 
 #: A joint that is not the axis and moves farther than this is named, rad or m.
 _MOVES = 1e-9
