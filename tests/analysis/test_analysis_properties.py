@@ -17,6 +17,7 @@ from verdict_properties import analyzed, clear, verdicts
 profile = settings(max_examples=40, deadline=None, derandomize=True)
 
 
+@pytest.mark.long
 @profile
 @given(mechanisms)
 def test_the_whole_matrix_decomposed_at_once_agrees(case):
@@ -98,6 +99,7 @@ def test_names_do_not_matter(case):
     assert verdicts(analyzed(renamed(mech), q), strip="J ") == verdicts(analysis)
 
 
+@pytest.mark.long
 @profile
 @given(mechanisms, st.integers(0, 1000))
 def test_order_and_the_choice_of_cut_joints_do_not_matter(case, seed):
@@ -152,6 +154,7 @@ def _extended(after, before, q):
     return out
 
 
+@pytest.mark.long
 @profile
 @given(mechanisms)
 def test_a_pair_in_parallel_to_itself_is_redundant_in_every_row(case):

@@ -145,6 +145,7 @@ def test_the_extension_decides_everything_and_agrees(case, planar):
     assert not result.undecided_bodies
 
 
+@pytest.mark.long
 @shorter
 @given(cases, st.integers(0, 1000))
 def test_four_tools_give_one_answer_on_G(case, seed):

@@ -72,6 +72,7 @@ def test_a_read_only_file_system(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_runs_at_once_do_not_mix(tmp_path: Path) -> None:
     target = tmp_path / "report.json"
     runs = [

@@ -295,6 +295,7 @@ def test_coupled_four_bars_come_off_one_after_another(n):
         check(mech, q, closing)
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=30)
 @example(seed=1495715, kinds=["RRR"] * 4)
 @example(seed=1380, kinds=["PPR", "PPR", "RRP"])

@@ -133,6 +133,7 @@ def test_every_combination_satisfies_the_equations(name: str, kind: str) -> None
         assert motion == pytest.approx(equations.Gamma, abs=1e-9 * max(1.0, np.abs(solution.v_dot).max()))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", EXACT)
 def test_multipliers_agree_exactly_where_the_analysis_says_unique(name: str) -> None:
     model = case(name)
@@ -154,6 +155,7 @@ def test_multipliers_agree_exactly_where_the_analysis_says_unique(name: str) -> 
                 assert max(spread.get((verdict.name, c.name), 0.0) for c in verdict.components) > 1e-6
 
 
+@pytest.mark.long
 def test_minitaur_as_written_moves_nearly_as_one(record_property: pytest.RecordProperty) -> None:
     """Its angles are rounded, so what is redundant as meant contradicts itself a little as written."""
     model = case("minitaur, as written")

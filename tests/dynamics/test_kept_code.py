@@ -92,6 +92,7 @@ def test_a_damaged_file_is_removed_and_compiled_anew(damage: Callable[[bytes], b
     assert set(kept(folder)) == set(files)
 
 
+@pytest.mark.long
 def test_the_file_of_another_function_is_not_read(folder: Path) -> None:
     computed(folder)
     (first, content), (second, other) = kept(folder).items()
@@ -106,6 +107,7 @@ def no_room() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 
+@pytest.mark.long
 def test_a_full_disk_keeps_nothing_and_computes(folder: Path) -> None:
     outcome = python("program.py", folder=folder, before=no_room, XDG_CACHE_HOME=str(folder / "cache"))
     assert (outcome.code, outcome.out) == (0, "42 63\n"), outcome.err
@@ -132,6 +134,7 @@ class Payload:
         return os.mkdir, (str(self.mark),)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("other", ["writable", "foreign", "link"])
 def test_a_folder_that_others_may_write_into_is_not_used(other: str, folder: Path) -> None:
     computed(folder)
@@ -173,6 +176,7 @@ def without_clock(text: str) -> object:
     return [line for line in text.splitlines() if '"seconds"' not in line]
 
 
+@pytest.mark.long
 def test_a_simulation_with_damaged_code_prints_the_same(tmp_path: Path) -> None:
     command = ("-m", "mbplugin", "simulate", FOUR_BAR, "--duration", "0.05", "--output-format", "json")
     undisturbed = python(*command, folder=tmp_path)

@@ -145,6 +145,7 @@ def test_a_coordinate_is_kept_while_good_and_changed_before_it_fails() -> None:
     assert sets == sorted(sets, reverse=True) and set(sets) == {0, 1}
 
 
+@pytest.mark.long
 def test_accelerations_do_not_jump_where_the_independent_coordinate_changes() -> None:
     """Turns of the crank in time, by Runge–Kutta steps in whatever coordinate is the best: energy stays."""
     linkage = replace(ALIKE, gravity=9.81)

@@ -39,6 +39,7 @@ def test_two_brakes_on_one_joint_lock_it_once() -> None:
     assert finding.evidence == {"redundant": 1, "brakes": ["j0", "j1"]}
 
 
+@pytest.mark.long
 def test_an_effort_limit_of_zero_is_no_brake_and_every_report_says_so() -> None:
     """The elbow swings on after the stop; the mimic finger, which another one moves, is not named."""
     case = str(CASES / "err" / "mb604.urdf")

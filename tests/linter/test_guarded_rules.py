@@ -85,6 +85,7 @@ def test_a_rule_that_never_ends_is_stopped_and_stops_no_other(tmp_path: Path) ->
     assert "ACME204" in outcome.out
 
 
+@pytest.mark.long
 def test_a_rule_that_was_stopped_is_not_run_for_every_file(tmp_path: Path) -> None:
     env = with_rules(tmp_path, "rules:Hangs", "rules:Finds")
     models = []
@@ -104,6 +105,7 @@ def test_a_rule_that_was_stopped_is_not_run_for_every_file(tmp_path: Path) -> No
     assert all("ACME204" in [f["code"] for f in run["findings"]] for run in runs)
 
 
+@pytest.mark.long
 def test_in_several_processes_a_rule_is_stopped_too(tmp_path: Path) -> None:
     env = with_rules(tmp_path, "rules:Hangs")
     outcome = call_process(

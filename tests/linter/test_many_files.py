@@ -123,6 +123,7 @@ def test_processes_change_nothing(output_format: str, robots: Path) -> None:
     assert lint("1") == lint("3")
 
 
+@pytest.mark.long
 def test_one_bad_file_never_stops_the_others(robots: Path) -> None:
     outcome = call("lint", str(robots), "--output-format", "json", "--jobs", "2")
     runs = json.loads(outcome.out)["runs"]

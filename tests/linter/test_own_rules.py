@@ -144,6 +144,7 @@ def test_exit_codes_with_plugins(plugins: dict[str, str]) -> None:
     assert call_process("lint", DOOR_1, "--select", "MB", **plugins).code == 0
 
 
+@pytest.mark.long
 def test_a_rule_of_a_plugin_is_documented(plugins: dict[str, str]) -> None:
     listed = call_process("rule", **plugins).out
     assert "ACME101  too-heavy" in listed

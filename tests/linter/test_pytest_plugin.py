@@ -48,6 +48,7 @@ def outcomes(text: str) -> dict[str, int]:
     return {word: int(number) for number, word in re.findall(r"(\d+) ([a-z]+)", text.splitlines()[-1])}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
 def test_each_model_is_a_test(workers: list[str], repository: Path) -> None:
     text = session(repository, "--mbplugin", *workers)

@@ -84,6 +84,7 @@ def test_the_command_runs(followed: Path) -> None:
     assert "Print the mass of all links" in printed(followed, "--help")
 
 
+@pytest.mark.long
 def test_the_integrator_can_be_chosen(followed: Path) -> None:
     pendulum = HEAVY.replace('type="fixed"', 'type="revolute"').replace(
         "</joint>", '<axis xyz="1 0 0"/></joint>'
@@ -102,6 +103,7 @@ def test_the_integrator_can_be_chosen(followed: Path) -> None:
     assert "bogacki_shampine" in printed(followed, "simulate", "--help")
 
 
+@pytest.mark.long
 def test_the_brake_law_is_everywhere(braked: Path) -> None:
     scene = (
         '[[model]]\nfile = "heavy.urdf"\nbase = "fixed"\n'

@@ -68,6 +68,7 @@ def package_of_the_checkout() -> set[str]:
     return {str(file.relative_to(ROOT)) for file in files if "__pycache__" not in file.parts}
 
 
+@pytest.mark.long
 def test_the_sdist_is_complete(archives: tuple[Path, Path]) -> None:
     with tarfile.open(archives[0]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
@@ -98,6 +99,7 @@ def installed(archives: tuple[Path, Path], tmp_path_factory: pytest.TempPathFact
     return folder / "bin"
 
 
+@pytest.mark.long
 def test_the_wheel_works_in_an_empty_environment(installed: Path, tmp_path: Path) -> None:
     where = run(installed / "python", "-c", "import mbplugin; print(mbplugin.__file__)", cwd=tmp_path)
     assert Path(where.strip()).is_relative_to(installed.parent)
@@ -112,6 +114,7 @@ def test_the_wheel_works_in_an_empty_environment(installed: Path, tmp_path: Path
     assert json.loads(run(installed / "mbplugin", "schema", "scene", cwd=tmp_path))["properties"]["closure"]
 
 
+@pytest.mark.long
 def test_every_module_of_the_wheel_imports(installed: Path, tmp_path: Path) -> None:
     code = (
         "import importlib, pkgutil, mbplugin\n"

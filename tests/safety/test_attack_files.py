@@ -158,6 +158,7 @@ def test_a_file_beside_the_model_that_never_ends_is_refused(kind: str, option: s
     refused(done, "larger than 500 MB" if kind == "endless" else "this is a pipe or a socket")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["endless", "pipe", "bomb"])
 def test_a_recording_that_never_ends_is_refused(kind: str, tmp_path: Path) -> None:
     given = tmp_path / "motion.csv"

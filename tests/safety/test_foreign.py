@@ -40,6 +40,7 @@ def test_an_engine_keeps_its_process_until_it_fails() -> None:
     assert in_engine("test", SMALL, "f.xml", os.getpid) != first
 
 
+@pytest.mark.long
 def test_what_never_answers_is_ended_and_the_next_call_answers() -> None:
     start = time.monotonic()
     with pytest.raises(BrokenModel, match=r"f\.xml: the engine has not read the file within 2 s"):

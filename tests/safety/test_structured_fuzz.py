@@ -107,6 +107,7 @@ def test_the_judge_sees_nan_in_a_table_and_a_rule_that_failed(tmp_path: Path, mo
     assert "ZeroDivisionError" in told
 
 
+@pytest.mark.long
 def test_time_and_memory_of_children_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # a forked child counts what it shares with its parent
     largest = memory([os.getpid()]) + (200 << 20)

@@ -86,6 +86,7 @@ def characteristic(moved: Trajectory, k: int) -> float:
     return float(1.0 / equations.row_scale[0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("formulation", ["kkt", "projected"])
 def test_the_minimum_norm_is_taken_over_the_rows_of_the_coordinates(formulation: str) -> None:
     moved = motion(coordinates="absolute", redundancy="minimum-norm", formulation=formulation)
@@ -113,6 +114,7 @@ def test_dropped_rows_carry_nothing(coordinates: str) -> None:
     assert np.abs(motion().multipliers("W1")[-1]).max() > 0.1
 
 
+@pytest.mark.long
 def test_rows_of_the_tree_can_be_dropped_in_absolute_coordinates() -> None:
     # rows 6 and 21: C ty and W4, the first variant of the paper
     moved = motion(coordinates="absolute", dropped=(6, 21))

@@ -70,6 +70,7 @@ def test_a_cluster_of_two_gives_the_same_table(tmp_path: Path) -> None:
         sweep(plan(), tmp_path / "none", backend="dask")
 
 
+@pytest.mark.long
 def test_killed_in_the_middle_it_goes_on(tmp_path: Path) -> None:
     whole = sweep(plan(400, 4), tmp_path / "whole", jobs=1)
     code = (

@@ -215,6 +215,7 @@ cli.main()
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("where", "number", "code"),
     [("import", signal.SIGINT, 130), ("sweep", signal.SIGINT, 130), ("sweep", signal.SIGTERM, 143)],
