@@ -39,7 +39,7 @@ REQUEST = {
     "rtol": 1e-8,
     "atol": 1e-10,
     "formulation": "kkt",
-    "redundancy": "independent",
+    "redundancy": "eliminate",
     "coordinates": "joint",
     "samples": None,
     "limits": "record",
