@@ -45,7 +45,11 @@ class JointBrake(_Law):
     @classmethod
     def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
         """Return the object of a brake."""
-        return super().of(value, **value.law.document())
+        law = value.law.document()
+        found = super().of(value, **law)
+        # a part that may be infinite is null, not left out, though earlier releases did not have it
+        found.update({name: None for name in law if name not in found})
+        return found
 
 
 class Payload(Part):

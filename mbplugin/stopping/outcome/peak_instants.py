@@ -10,6 +10,8 @@ from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 #: Instants looked at besides the samples of the motion: about so many, and in each interval at most.
 _BETWEEN, _MOST = 240, 24
+#: From so many intervals on the samples alone are looked at.
+_ENOUGH = 2000
 
 
 def peak_instants(motion: Trajectory) -> Array:
@@ -32,7 +34,7 @@ def _with_between(time: Array) -> Array:
     """Return all samples' times, s, and some between: more where there are few intervals, however short."""
     starts, lengths = time[:-1], np.diff(time)
     starts, lengths = starts[lengths > 0], lengths[lengths > 0]
-    count = min(max(_BETWEEN // max(len(starts), 1), 1), _MOST)
+    count = min(max(_BETWEEN // max(len(starts), 1), int(len(starts) < _ENOUGH)), _MOST)
     between = starts[:, None] + lengths[:, None] * (np.arange(1, count + 1) / (count + 1))
     return np.asarray(np.sort(np.concatenate((time, between.ravel()))))
 
