@@ -21,6 +21,8 @@ pytest.importorskip("joblib")
 RUN, COMPILATION = 5.0, 40.0
 #: Sweeps of five kills each.
 SWEEPS = 8
+#: Where the program of a sweep imports this package.
+BEFORE_US = 'File "<string>", line 4, in <module>'
 #: What is said of files that could not be used.
 SENTENCES = ("was made anew: ", "kept machine code is damaged (")
 
@@ -45,7 +47,7 @@ def check_end(outcome: Outcome, number: int, history: list[str]) -> None:
     assert outcome.out == "", (history, outcome)
     # Python itself complains when it is interrupted before our first line
     if "Traceback" in outcome.err:
-        assert number == signal.SIGINT and "from mbplugin.cli import main" in outcome.err, (history, outcome)
+        assert number == signal.SIGINT and BEFORE_US in outcome.err, (history, outcome)
 
 
 def disturb(sweep: Sweep, rng: random.Random, kills: int, longest: float) -> list[str]:
