@@ -14,6 +14,7 @@ from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene, state_at_home
 from mbplugin.model.spatial import Array
+from mbplugin.simulation.trajectory.resampling import drawn
 
 if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.trajectory import Trajectory
@@ -94,12 +95,13 @@ def replay_of(
         return _of_stop(model, motion, speed)
     times = _times(float(motion.time[0]), float(motion.time[-1]), speed)
     _require_same(model, motion.mechanism)
+    q = drawn(motion, times).q
     return Replay(
         "motion",
         times,
-        motion.resample(times).q,
+        q,
         _speed(times, speed),
-        path_W=_path(motion.mechanism, motion.resample(times).q),
+        path_W=_path(motion.mechanism, q),
         events=_events(motion),
         tolerance=motion.tolerance,
     )
@@ -111,7 +113,7 @@ def _of_stop(model: Scene | Mechanism, stop: StopReport, speed: float | None) ->
     times = _times(float(motion.time[0]), float(motion.time[-1]), speed)
     ghosts = {"signal": motion.q[0], "naive": stop.naive.q}
     title = f"stop, category {stop.scenario.category}"
-    q = motion.resample(times).q
+    q = drawn(motion, times).q
     pace, path = _speed(times, speed), stop.tool.path
     return Replay(title, times, q, pace, ghosts, path, _events(motion), motion.tolerance)
 

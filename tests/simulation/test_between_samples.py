@@ -10,13 +10,19 @@ import pytest
 
 import mbplugin as mb
 from driven_mechanisms import FOUR_BAR, ramp, sliders
+from mbplugin.constraints.reduction.velocity import body_twists
 from mbplugin.errors import BadNumber
 from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism import WORLD, Driver, Freedom, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import displace, forward
+from mbplugin.model.mechanism.pair import PAIR_TYPES
 from mbplugin.model.scene import Brake
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.options import Profile
+from mbplugin.simulation.steppers.compiled import State
+from mbplugin.simulation.trajectory.body_motions import body_motions
+from mbplugin.simulation.trajectory.playback import Playback
+from mbplugin.simulation.trajectory.resampling import drawn
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from models import chain
 from rod_arms import arm
@@ -374,3 +380,38 @@ def _momentum(motion: Trajectory) -> Array:
         v = (velocity_transformation(mech, forward(mech, q)) @ qd).reshape(-1, 6)
         out.append(sum(body.mass * v[i, :3] for i, body in enumerate(mech.bodies)))
     return np.array(out)
+
+
+@pytest.mark.parametrize("rate, followed", [(0.3, False), (40.0, True)])
+def test_pictures_follow_slow_steps_again_only_where_bodies_turn_far(
+    rate: float, followed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mech, _ = chain(2, "revolute", np.random.default_rng(5))
+    motion = mb.simulate(mech, duration=0.2, qd0={"j1": rate}, coordinates="absolute", rtol=1e-4, atol=1e-6)
+    at = np.linspace(0.0, 0.2, 83)
+    exact = motion.resample(at)
+    instants: list[float] = []
+    follow_to = Playback.at
+
+    def counted(playback: Playback, time: float) -> tuple[State, int]:
+        instants.append(time)
+        return follow_to(playback, time)
+
+    monkeypatch.setattr(Playback, "at", counted)
+    seen = drawn(motion, at)
+    assert bool(instants) is followed
+    assert seen.q == pytest.approx(exact.q, abs=1e-5)
+    assert seen.qd == pytest.approx(exact.qd, abs=1e-3)
+
+
+@pytest.mark.parametrize("pair_type", [name for name, kind in PAIR_TYPES.items() if kind.free])
+def test_bodies_along_a_motion_are_those_of_each_sample(pair_type: str) -> None:
+    mech, _ = chain(3, pair_type, np.random.default_rng(7))
+    motion = mb.simulate(mech, duration=0.05, qd0=dict.fromkeys(mech.qd_names, 0.3))
+    along = body_motions(mech, motion.q, motion.qd)
+    for k in range(len(motion.time)):
+        poses = forward(mech, motion.q[k])
+        assert along.R_WL[k] == pytest.approx(poses.R_WL, abs=1e-12)
+        assert along.p_WL[k] == pytest.approx(poses.p_WL, abs=1e-12)
+        assert along.p_WC[k] == pytest.approx(poses.p_WC, abs=1e-12)
+        assert along.twists[k] == pytest.approx(body_twists(mech, poses, motion.qd[k]), abs=1e-11)

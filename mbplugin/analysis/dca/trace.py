@@ -114,7 +114,10 @@ def _connection(c: GroundConnection) -> Iterator[str]:
 
 def _gap(values: Sequence[float] | AnyArray, rank: int) -> str:
     last = f"no. {rank} is {values[rank - 1]:.2e}" if rank else "none counts"
-    return f"{last}, no. {rank + 1} is {values[rank]:.2e}" if rank < len(values) else f"{last}, the last one"
+    if rank == len(values):
+        return f"{last}, the last one"
+    # what is smaller is the machine's rounding, and differs from one to the next
+    return f"{last}, no. {rank + 1} is {f'{values[rank]:.2e}' if values[rank] > 1e-12 else 'below 1e-12'}"
 
 
 def _rows(c: GroundConnection, chosen: AnyArray) -> str:

@@ -12,6 +12,7 @@ from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation
 from mbplugin.report.picture import Mesh, Picture, ReactionArrow
 from mbplugin.report.picture.palette import LEGEND, PALETTE
+from mbplugin.simulation.trajectory.resampling import drawn
 
 if TYPE_CHECKING:
     from mbplugin.model.mechanism.mechanism import Mechanism
@@ -68,7 +69,7 @@ def film_data(motion: Trajectory) -> dict[str, Any]:
     if end <= start:
         return {}
     times = np.asarray(np.linspace(start, end, count), dtype=float)
-    frames = motion.resample(times)
+    frames = drawn(motion, times)
     poses = np.stack([_poses(forward(motion.mechanism, q)) for q in frames.q])
     places = poses[:, :, :3].reshape(-1, 3)
     reach = [places.min(axis=0), places.max(axis=0)]

@@ -108,6 +108,11 @@ class Playback:
         self._samples = record.arrays()
         self._segment = record.segment()
 
+    @property
+    def compiled(self) -> bool:
+        """Whether its steps are compiled."""
+        return isinstance(self._stepper, CompiledStepper)
+
     def at(self, time: float) -> tuple[State, int]:
         """Return the state at an instant that is no event, and which set of constraints holds there.
 

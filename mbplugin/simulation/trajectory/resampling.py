@@ -17,10 +17,14 @@ from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.trajectory import so3
+from mbplugin.simulation.trajectory.units import rate_units
 
 if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.playback import Playback
     from mbplugin.simulation.trajectory.trajectory import Trajectory
+
+#: A polynomial stands for a motion in pictures as long as nothing turns further between two samples, rad.
+_TURN = 0.5
 
 
 def resample(trajectory: Trajectory, times: Sequence[float] | Array) -> Trajectory:
@@ -43,11 +47,33 @@ def resample(trajectory: Trajectory, times: Sequence[float] | Array) -> Trajecto
         Times that are not finite, decrease or leave the motion.
     """
     at = _checked(trajectory, times)
-    arrays = (
-        _interpolated(trajectory, at)
-        if trajectory.playback is None
-        else _played(trajectory, trajectory.playback, at)
-    )
+    if trajectory.playback is None:
+        return _with(trajectory, at, _interpolated(trajectory, at))
+    return _with(trajectory, at, _played(trajectory, trajectory.playback, at))
+
+
+def drawn(trajectory: Trajectory, times: Sequence[float] | Array) -> Trajectory:
+    """Return the motion at given times (n,), s, as ``resample`` does, but exact only to what an eye sees.
+
+    To follow a motion again costs a step for every instant. Where steps are slow because the equations
+    are evaluated in Python, it is interpolated, unless a body turns too far between two samples for that.
+    """
+    playback = trajectory.playback
+    if playback is None or playback.compiled or _most_turned(trajectory) > _TURN:
+        return resample(trajectory, times)
+    at = _checked(trajectory, times)
+    return _with(trajectory, at, _interpolated(trajectory, at))
+
+
+def _most_turned(trajectory: Trajectory) -> float:
+    """Return the largest product of an angular rate and the time between two samples, rad."""
+    angular = [k for k, unit in enumerate(rate_units(trajectory.mechanism)) if unit == "rad/s"]
+    rates = np.abs(trajectory.qd[:, angular]).max(axis=1, initial=0.0)
+    return float((np.maximum(rates[1:], rates[:-1]) * np.diff(trajectory.time)).max(initial=0.0))
+
+
+def _with(trajectory: Trajectory, at: Array, arrays: dict[str, AnyArray]) -> Trajectory:
+    """Return the motion with other arrays, at other times (n,), s."""
     kinetic, potential = _energies(trajectory, arrays["q"], arrays["qd"])
     arrays.update(time=at, kinetic=kinetic, potential=potential)
     for array in arrays.values():

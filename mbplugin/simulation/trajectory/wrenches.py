@@ -166,13 +166,15 @@ def _carried(
         np.empty((count, len(model.resistances))),
     )
     ends = before_jumps(trajectory.time)
+    multipliers = np.zeros(rows)
     for n, k in enumerate(held.samples):
         t, q, qd, qdd = (getattr(trajectory, name)[k] for name in ("time", "q", "qd", "qdd"))
         model.evaluate(q, qd, t)
         before = (trajectory.qd[k - 1], trajectory.qdd[k - 1]) if k and ends[k] else None
         set_senses(model, qd, qdd, before)
-        equations = equations_of(model, q, qd, time=t, degree_of_redundancy=p, decided=True)
-        multipliers = handling.multipliers(equations, qdd)
+        if rows:
+            equations = equations_of(model, q, qd, time=t, degree_of_redundancy=p, decided=True)
+            multipliers = handling.multipliers(equations, qdd)
         model.evaluate(q, qd, t)
         _pull(model, multipliers)
         model.rates["qdd"] = qdd
@@ -197,6 +199,8 @@ def _redundancy(trajectory: Trajectory, held: Held) -> int:
 def _pull(model: TreeModel, multipliers: Array) -> None:
     """Let the closing rows act on the composite bodies; what they do to joint rates passes through no joint's rows."""
     rows, terms = model.table.rows, model.table.terms
+    if not len(multipliers):
+        return
     force = np.zeros(len(rows))
     force[: len(multipliers)] = multipliers
     for i in np.flatnonzero(rows["kind"][: len(multipliers)] == COMBINED):

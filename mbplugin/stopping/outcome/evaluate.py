@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
-from mbplugin.constraints.reduction.velocity import body_twists
-from mbplugin.model.mechanism.kinematics import BodyPoses, displace, forward
+from mbplugin.model.mechanism.kinematics import displace, forward
 from mbplugin.model.scene import Request, Shape
 from mbplugin.model.spatial import Array
+from mbplugin.simulation.trajectory.body_motions import BodyMotions, body_motions
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome.impact import impact_at_end
 from mbplugin.stopping.outcome.joints import course_of, joint_stops, reaction_time, sample_at
@@ -35,10 +35,9 @@ def evaluate(
     """Return the report of a stop."""
     joints = joint_stops(scenario, motion)
     dense = motion.resample(np.sort(np.concatenate((motion.time, np.linspace(0, motion.time[-1], _PATH)))))
-    poses = [forward(scenario.mech, row) for row in dense.q]
-    R, p = np.array([one.R_WL for one in poses]), np.array([one.p_WL for one in poses])
+    bodies = body_motions(scenario.mech, dense.q, dense.qd)
     reaction = min((j.reaction_time for j in joints if j.time > 0), default=0.0)
-    tool = _tool(scenario, dense, poses, reaction)
+    tool = _tool(scenario, dense.time, bodies, reaction)
     impact = impact_at_end(motion, scenario.actions)
     outcome = outcome_of(motion, joints)
     return StopReport(
@@ -49,7 +48,7 @@ def evaluate(
         reaction,
         joints,
         tool,
-        swept_box(scenario.mech, R, p, shapes or {}, scenario.actions.payloads, request),
+        swept_box(scenario.mech, bodies, shapes or {}, scenario.actions.payloads, request),
         _energies(motion, joints),
         _naive(scenario, motion, tool),
         impact,
@@ -78,13 +77,11 @@ def outcome_of(motion: Trajectory, joints: tuple[JointStop, ...]) -> StopOutcome
     return "stopped" if motion.outcome == "stopped" else "not_stopped"
 
 
-def _tool(scenario: Scenario, dense: Trajectory, poses: Sequence[BodyPoses], reaction: float) -> ToolStop:
-    mech, i = scenario.mech, scenario.mech.body_index[scenario.tool]
-    path = np.array([one.of(i).apply(scenario.tool_point) for one in poses])
-    twists = np.array([body_twists(mech, one, qd)[i] for one, qd in zip(poses, dense.qd, strict=True)])
-    arms = path - np.array([one.p_WC[i] for one in poses])
-    lengths = arc_lengths(dense.time, path, twists[:, :3] + np.cross(twists[:, 3:], arms))
-    k = sample_at(dense.time, reaction)
+def _tool(scenario: Scenario, time: Array, bodies: BodyMotions, reaction: float) -> ToolStop:
+    """Return the way of the tool; the samples of the motion are at ``time`` (T,), s."""
+    path, velocity = bodies.point(scenario.mech.body_index[scenario.tool], np.array(scenario.tool_point))
+    lengths = arc_lengths(time, path, velocity)
+    k = sample_at(time, reaction)
     path.setflags(write=False)
     return ToolStop(
         scenario.tool,
@@ -148,7 +145,7 @@ def _naive(scenario: Scenario, motion: Trajectory, tool: ToolStop) -> InstantSto
             frozen = sample_at(dense.time, time)
             q[frozen:, place] = course_of(motion, joint).q[sample_at(motion.time, time)]
     i = scenario.mech.body_index[scenario.tool]
-    path = np.array([forward(scenario.mech, row).of(i).apply(scenario.tool_point) for row in q])
+    path, _ = body_motions(scenario.mech, q).point(i, np.array(scenario.tool_point))
     q = q[-1].copy()
     q.setflags(write=False)
     return InstantStop(

@@ -11,13 +11,13 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Request, Shape
 from mbplugin.model.spatial import Array
 from mbplugin.readers.meshes.named import mesh_bounds
+from mbplugin.simulation.trajectory.body_motions import BodyMotions
 from mbplugin.stopping.outcome.values import SweptVolume
 
 
 def swept_box(
     mech: Mechanism,
-    R: Array,
-    p: Array,
+    bodies: BodyMotions,
     shapes: Mapping[str, tuple[Shape, ...]],
     payloads: Sequence[Payload],
     request: Request | None = None,
@@ -28,15 +28,15 @@ def swept_box(
     ----------
     request : Request, optional
         By which mesh files are found.
-    R, p : (T, N, 3, 3), (T, N, 3) array
-        Link frames of all bodies along the motion.
+    bodies : BodyMotions
+        Of all bodies along the motion.
     """
     boxes, left_out = {}, []
     for i, body in enumerate(mech.bodies):
         points, whole = _points(mech, body.name, shapes.get(body.name, ()), payloads, request)
         if not whole:
             left_out.append(body.name)
-        along = np.einsum("tij,nj->tni", R[:, i], points) + p[:, None, i]
+        along = np.einsum("tij,nj->tni", bodies.R_WL[:, i], points) + bodies.p_WL[:, None, i]
         boxes[body.name] = np.array([along.min(axis=(0, 1)), along.max(axis=(0, 1))])
     corners = np.array(list(boxes.values()))
     return SweptVolume(boxes, corners[:, 0].min(axis=0), corners[:, 1].max(axis=0), tuple(left_out))

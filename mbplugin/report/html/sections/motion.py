@@ -11,6 +11,7 @@ from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.chart import Chart, Curve, figure, most_moving
 from mbplugin.report.html.markup import Html, element, section, table
 from mbplugin.report.text.simulate import ENERGIES
+from mbplugin.simulation.trajectory.resampling import drawn
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.simulation.trajectory.units import coordinate_units, rate_units
 
@@ -41,7 +42,7 @@ def motion_section(chapter: Chapter) -> Html | None:
 
 def _charts(sampled: Trajectory, pairs: tuple[str, ...]) -> Iterator[tuple[Chart, str]]:
     between = np.linspace(sampled.time[0], sampled.time[-1], _BETWEEN)
-    motion = sampled.resample(np.sort(np.concatenate((sampled.time, between))))
+    motion = drawn(sampled, np.sort(np.concatenate((sampled.time, between))))
     mech, marks = motion.mechanism, _marks(motion)
     for unit in ("rad", "m", "1"):
         own = _named(motion, mech.q_names, motion.q, coordinate_units(mech), unit)
