@@ -95,7 +95,7 @@ def solve_stick_slip(
         return
     which = np.empty(n, dtype=np.int64)
     for k in range(n):
-        which[k] = m.resistances[k].row
+        which[k] = m.resistances[k].row if resting[k] else -1
     G, share = own_innovations(m, which)
     a0, within, largest, fastest = np.empty(n), np.zeros(n, dtype=np.bool_), 0.0, 0.0
     for j in range(len(qd)):
@@ -118,11 +118,15 @@ def solve_stick_slip(
 def own_innovations(m: KernelState, which: AnyArray) -> tuple[Array, Array]:
     """Return the innovations G (n, nv) of rows ``which`` (n,), free of those that hold, and their share, (n,).
 
+    Of a row −1 both are zero.
+
     The rows of the kernel state have been factorized at the state.
     """
     n, nv = len(which), len(m.rates)
     G, share = np.zeros((n, nv)), np.zeros(n)
     for k in range(n):
+        if which[k] < 0:
+            continue
         add_innovations(m.composites, m.rates, m.rows, m.terms, which[k], 1.0, G[k])
         whole = _length(G[k])
         # twice is enough

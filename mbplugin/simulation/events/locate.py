@@ -77,23 +77,26 @@ def first_change(
 ) -> tuple[float, int]:
     """Return the fraction of a step at which the first event function changes sign, and which; −1: none.
 
-    The step starts at q0 (nq,) and has the dense output ``polynomial`` (d, 2, nv); the kernel state is somewhere
-    inside it afterwards.
+    Only those are looked at that are suspicious. The step starts at q0 (nq,) and has the dense output
+    ``polynomial`` (d, 2, nv); the kernel state is somewhere inside it afterwards.
     """
     m, nv, count = load_struct(place), polynomial.shape[2], len(event_functions)
     inside = _Inside(start, length, q0, polynomial, np.empty(nv), np.empty(len(q0)), np.empty(nv))
     looks, what = np.empty((_PARTS + 1, count)), 0
     for n in range(count):
-        what |= _needed(m, event_functions[n])
+        if event_functions[n].suspicious:
+            what |= _needed(m, event_functions[n])
     for k in range(_PARTS + 1):
         _put(evaluate, place, what, inside, k / _PARTS)
         for n in range(count):
-            looks[k, n] = event_value(m, event_functions[n], inside.q, inside.qd)
+            if event_functions[n].suspicious:
+                looks[k, n] = event_value(m, event_functions[n], inside.q, inside.qd)
     first, which = _NONE, -1
     for n in range(count):
-        zero = _first_zero(evaluate, place, event_functions[n], inside, looks[:, n])
-        if zero < first:
-            first, which = zero, n
+        if event_functions[n].suspicious:
+            zero = _first_zero(evaluate, place, event_functions[n], inside, looks[:, n])
+            if zero < first:
+                first, which = zero, n
     return first, which
 
 

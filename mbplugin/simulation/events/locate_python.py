@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.active_set.stick_slip import AT_REST
 from mbplugin.simulation.events.search import LOOKS, START, early_zero, first_zero
@@ -24,14 +26,15 @@ def first_change_in_python(
         Values of some of the event functions, by their numbers, at a fraction of the step.
     """
     found: list[tuple[float, int]] = []
-    looks: dict[float, Array] = {}
-    everything = range(len(event_functions))
-    for n, event_function in enumerate(event_functions):
+    looks: dict[float, dict[int, float]] = {}
+    suspicious = np.flatnonzero(event_functions["suspicious"]).tolist()
+    for n in suspicious:
+        event_function = event_functions[n]
 
         def g(fraction: float, n: int = n) -> float:
-            # all functions are looked at where one is: the accelerations there cost most
+            # all suspicious functions are looked at where one is: the accelerations there cost most
             if fraction not in looks and fraction in LOOKS:
-                looks[fraction] = values(fraction, everything)
+                looks[fraction] = dict(zip(suspicious, values(fraction, suspicious), strict=True))
             return float(looks[fraction][n] if fraction in looks else values(fraction, (n,))[0])
 
         # a rate that starts to move is zero at the start, others may be soon after

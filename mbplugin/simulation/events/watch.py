@@ -26,7 +26,8 @@ WRONG = 1e-9
 
 #: An event function. ``index`` is a coordinate, a row, or a place among the independent rows; ``rate`` the rate of a
 #: coordinate. ``sense`` is the sign that the rate of a row has while nothing changes, or that of the
-#: rate with which a coordinate passes its level. ``value`` and ``slope`` are those at the last step.
+#: rate with which a coordinate passes its level. ``value`` and ``slope`` are those at the last step;
+#: ``suspicious`` tells whether it may have changed sign in it.
 EVENT_FUNCTION = np.dtype(
     [
         ("kind", np.int64),
@@ -36,6 +37,7 @@ EVENT_FUNCTION = np.dtype(
         ("sense", np.float64),
         ("value", np.float64),
         ("slope", np.float64),
+        ("suspicious", np.bool_),
     ],
     align=True,
 )
@@ -96,33 +98,39 @@ def sign_changes(m: KernelState, event_functions: Records, h: float, q: Array, q
 
     The state is q (nq,) and qd (nv,).
     """
-    suspicious = False
+    found = False
     for n in range(len(event_functions)):
         event_function = event_functions[n]
         value, slope = read_event_function(m, event_function, q, qd)
-        if event_function.value * value <= 0.0 and event_function.value != 0.0:
-            suspicious = True
+        changed = event_function.value * value <= 0.0 and event_function.value != 0.0
         # a rate that was zero at the last step
-        if event_function.kind == ROW_RATE and event_function.sense * value < -WRONG:
-            suspicious = True
+        changed |= event_function.kind == ROW_RATE and event_function.sense * value < -WRONG
         # in and out again within one step needs a turn in between
         nearest = min(abs(event_function.value), abs(value))
-        if event_function.slope * slope < 0.0 and nearest < h * max(abs(event_function.slope), abs(slope)):
-            suspicious = True
+        turned = event_function.slope * slope < 0.0
+        changed |= turned and nearest < h * max(abs(event_function.slope), abs(slope))
         event_function.value, event_function.slope = value, slope
-    return suspicious
+        event_function.suspicious |= changed
+        found |= event_function.suspicious
+    return found
 
 
 @kernel
-def overloaded(m: KernelState, event_functions: Records) -> bool:
-    """Whether a held row's multiplier is beyond its level at an evaluated state, or that of a stage."""
+def suspect_overloaded(m: KernelState, event_functions: Records) -> None:
+    """Suspect held rows whose multiplier is beyond its level at an evaluated state, or that of a stage."""
     for n in range(len(event_functions)):
         if (
             event_functions[n].kind == MULTIPLIER
             and abs(m.multipliers[event_functions[n].index]) > event_functions[n].level
         ):
-            return True
-    return False
+            event_functions[n].suspicious = True
+
+
+@kernel
+def trust_all(event_functions: Records) -> None:
+    """Suspect no event function of having changed its sign."""
+    for n in range(len(event_functions)):
+        event_functions[n].suspicious = False
 
 
 @kernel

@@ -13,7 +13,13 @@ from mbplugin.dynamics.kernels.group import displace, increment_rate
 from mbplugin.errors import BadUsage
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.events.locate_python import first_change_in_python
-from mbplugin.simulation.events.watch import EVENT_FUNCTION, event_value, overloaded, sign_changes
+from mbplugin.simulation.events.watch import (
+    EVENT_FUNCTION,
+    event_value,
+    sign_changes,
+    suspect_overloaded,
+    trust_all,
+)
 from mbplugin.simulation.integrators.contract import Chunk, Derivative, Step, make_chunk
 from mbplugin.simulation.integrators.registry import find_integrator, integrator_names
 from mbplugin.simulation.options import Options
@@ -49,7 +55,6 @@ class PythonStepper:
         self._accelerations = Accelerations(problem, options, active)
         #: What is watched, and whether a stage of the step under way has been beyond it.
         self._watched: AnyArray = np.zeros(0, dtype=EVENT_FUNCTION)
-        self._beyond = False
         self.counts: Array = np.zeros(2)
         self._integrator = find_integrator(options.integrator)
         self._step = self._integrator.in_python(self)
@@ -130,7 +135,8 @@ class PythonStepper:
         chunk = make_chunk(steps or _CHUNK, len(state.q), len(state.qd), self._integrator.degree, True)
         status, kept = DONE, 0
         while kept < len(chunk.time) and end - state.t > 1e-13 * (1.0 + abs(end)):
-            self._watched, self._beyond = event_functions, False
+            self._watched = event_functions
+            trust_all(event_functions)
             taken = self._step(kernel_state, state, control, chunk.dense[kept])
             if taken <= 0.0:
                 return (TOO_SMALL if taken == 0.0 else WEAK), chunk, kept
@@ -139,10 +145,7 @@ class PythonStepper:
             kept += 1
             if not np.isfinite(state.qdd).all():
                 return NOT_FINITE, chunk, kept
-            beyond = self._beyond
-            if len(event_functions) and (
-                sign_changes(kernel_state, event_functions, taken, state.q, state.qd) or beyond
-            ):
+            if sign_changes(kernel_state, event_functions, taken, state.q, state.qd):
                 return LOOK, chunk, kept
             if kernel_state.row_independence[0] < reselect_below:
                 return RESELECT, chunk, kept
@@ -154,7 +157,7 @@ class PythonStepper:
             power = kernel_state.power.copy()
             self._accelerations.fill(kernel_state, t, begun, q, qd)
             kernel_state.power[:] = power
-        self._beyond = self._beyond or bool(overloaded(kernel_state, self._watched))
+        suspect_overloaded(kernel_state, self._watched)
 
     def finish(self, kernel_state: KernelState, state: State, h: float, new: Array) -> None:
         """Put a state to the end of a step and settle it; ``new`` (2 nv + 3,) stacks increment, rates and works."""
