@@ -16,6 +16,7 @@ from mbplugin.joint_reactions.stiffness.beams import Layout
 from mbplugin.joint_reactions.stiffness.estimate import estimated_sections
 from mbplugin.model.scene import Shape
 from mbplugin.model.spatial import Pose
+from mbplugin.report.picture import solids
 
 FOUR_BAR = str(ASSETS / "four_bar.scene.toml")
 SIDE = ("--load", "coupler:0,1000,0@0.25,0,0")
@@ -132,6 +133,14 @@ def test_an_estimated_box_is_that_box() -> None:
     assert estimated_sections("b", [], None, layout, here, "steel") is None
     lost = Shape("visual", "mesh", (1.0, 1.0, 1.0), here, "lost.stl")
     assert estimated_sections("b", [lost], None, layout, here, "steel") is None
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_ball_whose_radius_has_no_square_gives_no_section() -> None:
+    layout = Layout(np.array([[-0.4, 0, 0], [0.4, 0, 0]]), ((0, 1, 0),))
+    ball = Shape("collision", "sphere", (1e-300,), Pose.identity())
+    assert estimated_sections("b", [ball], None, layout, Pose.identity(), "steel") is None
+    assert np.abs(solids.ball(1e-300).vertices).max() == pytest.approx(1e-300)
 
 
 def test_a_moved_and_turned_shape_is_cut_where_it_is() -> None:

@@ -468,6 +468,11 @@ GEARBOX = (
 )
 
 
+def test_a_model_without_links_cannot_be_free():
+    with pytest.raises(BadUsage, match="the base cannot be free, there is no body that moves"):
+        load(model(""), base="free")
+
+
 def test_a_gearbox_couples_the_turns_against_its_reference_body():
     """theta_2 = −5 theta_1, where the hinge of the child is written from the child to the reference."""
     text = model(

@@ -127,7 +127,8 @@ def _mesh_of(shape: Shape, request: Request | None) -> tuple[Array, Array] | str
 
     makers: dict[str, Any] = {
         "box": lambda: trimesh.creation.box(shape.size),
-        "sphere": lambda: trimesh.creation.icosphere(3, shape.size[0]),
+        # a radius of 1e-300 has no square
+        "sphere": lambda: trimesh.creation.icosphere(3).apply_scale(shape.size[0]),
         "cylinder": lambda: trimesh.creation.cylinder(shape.size[0], shape.size[1], sections=64),
         "capsule": lambda: trimesh.creation.capsule(shape.size[1], shape.size[0]),
     }

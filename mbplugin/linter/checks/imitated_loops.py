@@ -63,9 +63,14 @@ def _leaders(mech: Mechanism) -> dict[str, dict[str, _Line]]:
             seen.add(name)
             name, (factor, shift) = followed[name]
             ratio, offset = ratio * factor, offset + ratio * shift
-        if name not in seen and all(mech.pair_by_name[n].kind.free == ("rz",) for n in (joint, name)):
+        if name not in seen and all(_turns_alone(mech, n) for n in (joint, name)):
             found.setdefault(name, {})[joint] = (ratio, offset)
     return found
+
+
+def _turns_alone(mech: Mechanism, joint: str) -> bool:
+    """Whether a joint is a revolute joint with a coordinate of its own; one that closes a loop has none."""
+    return joint in mech.tree.joint_of_pair and mech.pair_by_name[joint].kind.free == ("rz",)
 
 
 def _loop(mech: Mechanism, leader: str, followers: Mapping[str, _Line]) -> ImitatedLoop | None:

@@ -40,6 +40,12 @@ def require_free_root(mech: Mechanism, file: str) -> None:
     """
     if any(joint.pair is None for joint in mech.tree.joints):
         return
+    if not mech.bodies:
+        raise BadUsage(
+            "the base cannot be free, there is no body that moves",
+            where=file,
+            remedy="give the model a link with mass or do not ask for a free base",
+        )
     tie = next(pair for pair in mech.pairs if WORLD in (pair.body_a, pair.body_b))
     raise BadUsage(
         f"the base cannot be free, pair {tie.name!r} ties it to the world",

@@ -24,9 +24,15 @@ def box(x: float, y: float, z: float) -> Mesh:
 @lru_cache(maxsize=64)
 def ball(radius: float) -> Mesh:
     """Return a ball about the origin; equal balls are one object."""
+    unit = _unit_ball()
+    return Mesh(unit.vertices * radius, unit.faces)
+
+
+@lru_cache(maxsize=1)
+def _unit_ball() -> Mesh:
     import trimesh
 
-    return _mesh(trimesh.creation.icosphere(subdivisions=2, radius=radius))
+    return _mesh(trimesh.creation.icosphere(subdivisions=2))
 
 
 def cylinder(radius: float, length: float, sides: int = _SIDES) -> Mesh:
