@@ -36,11 +36,12 @@ def analyze(
         Joint coordinates, rad and m; what is not named keeps the scene's value. Named ones are held
         while the loops are closed, where that is possible.
     tolerance : float, optional
-        Relative rank tolerance; the scene's, else 1e-4.
+        Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
     method : "qr", "svd", "rank", "nullspace" or "dca"
     planar : "xy", "yz" or "zx", optional
     samples : int, optional
-        Number of sampled poses that distinguish redundancy from a singular pose; the scene's, else 8.
+        Number of sampled poses that distinguish redundancy from a singular pose; the scene's, else
+        ``constraints.tolerance.DEFAULT_SAMPLES``.
     snap_angles : bool
         Read rounded angle literals as fractions of π.
     groups : sequence of sequences of constraint names

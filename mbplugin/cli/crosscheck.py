@@ -28,6 +28,7 @@ from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines
 from mbplugin.cli.shared.progress import count_bar
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
+from mbplugin.simulation.budget import MAX_SECONDS
 
 if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement
@@ -75,7 +76,7 @@ def crosscheck_command(
     against: Against = None,
     step: Step = None,
     iterations: Iterations = 500,
-    max_seconds: MaxSeconds = opt.MAX_SECONDS,
+    max_seconds: MaxSeconds = MAX_SECONDS,
     snap_angles: opt.SnapAnglesOption = False,
     picture: Picture = None,
     base: opt.BaseOption = None,

@@ -24,6 +24,7 @@ from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines
 from mbplugin.cli.shared.progress import time_bar
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
+from mbplugin.simulation.budget import MAX_SECONDS
 
 if TYPE_CHECKING:
     from mbplugin.stopping.scenario.start import Start
@@ -61,7 +62,7 @@ def estop_command(
     tool: ToolOption = None,
     limits: StopLimitsOption = "stop",
     duration: StopDurationOption = 10.0,
-    max_seconds: opt.MaxSecondsOption = opt.MAX_SECONDS,
+    max_seconds: opt.MaxSecondsOption = MAX_SECONDS,
     base: opt.BaseOption = None,
     output_format: opt.PageFormatOption = opt.PageFormat.text,
     output: opt.OutputOption = None,

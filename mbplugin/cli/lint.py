@@ -14,6 +14,7 @@ import typer
 
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.output import complain, emit, emit_lines, refuse_overwriting
+from mbplugin.constraints.tolerance import DEFAULT_SAMPLES
 from mbplugin.linter.finding import Severity
 from mbplugin.model.enumerations import Method
 from mbplugin.processes.supervised import RULE_SECONDS, set_rule_seconds
@@ -44,7 +45,10 @@ Files = Annotated[
     ),
 ]
 Samples = Annotated[
-    int | None, typer.Option(help="Poses sampled to distinguish redundancy from a singular pose; default 8.")
+    int | None,
+    typer.Option(
+        help=f"Poses sampled to distinguish redundancy from a singular pose; default {DEFAULT_SAMPLES}."
+    ),
 ]
 MethodOption = Annotated[Method, typer.Option(help="The uniqueness tool.")]
 ExplainDca = Annotated[

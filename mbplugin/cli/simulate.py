@@ -24,6 +24,7 @@ from mbplugin.cli.shared.progress import time_bar
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.files import require_folder
 from mbplugin.model import enumerations as names
+from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR, integrator_choices
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def simulate_command(
     coordinates: Coordinates = "joint",
     samples: Samples = None,
     reactions: ReactionsOption = None,
-    max_seconds: opt.MaxSecondsOption = opt.MAX_SECONDS,
+    max_seconds: opt.MaxSecondsOption = MAX_SECONDS,
     base: opt.BaseOption = None,
     planar: opt.PlanarOption = None,
     save: Save = None,

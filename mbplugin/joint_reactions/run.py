@@ -74,7 +74,7 @@ def reactions(
     material : "steel" or "aluminium"
         Material of estimated sections.
     tolerance : float, optional
-        Relative rank tolerance; the scene's, else 1e-4.
+        Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
     planar : "xy", "yz" or "zx", optional
         Compute the forces in a plane; components across it are omitted.
 

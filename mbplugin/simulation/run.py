@@ -127,7 +127,7 @@ def simulate(
     rtol, atol : float
         Tolerances of an adaptive integrator.
     tolerance : float, optional
-        Relative rank tolerance; the scene's, else 1e-4.
+        Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
     planar : "xy", "yz" or "zx", optional
         Keep free roots in a plane.
     limits : "record", "stop" or "ignore"

@@ -99,7 +99,7 @@ def estop(
         Longest time to rest, s.
     rtol, atol : float
     tolerance : float, optional
-        Relative rank tolerance; the scene's, else 1e-4.
+        Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
     max_seconds : float
         Time limit of the computation; a longer one ends with the outcome ``budget_spent``.
 

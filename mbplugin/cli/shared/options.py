@@ -11,6 +11,7 @@ from typing import Annotated, Any, TextIO, get_args
 
 import typer
 
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.model.enumerations import Base, Plane
 
@@ -45,7 +46,8 @@ BaseOption = Annotated[
 ]
 PlanarOption = Annotated[Plane | None, typer.Option("--planar", help="Restrict the mechanism to this plane.")]
 ToleranceOption = Annotated[
-    float | None, typer.Option("--tolerance", help="Relative rank tolerance; default 1e-4.")
+    float | None,
+    typer.Option("--tolerance", help=f"Relative rank tolerance; default {DEFAULT_TOLERANCE:g}."),
 ]
 SnapAnglesOption = Annotated[
     bool, typer.Option("--snap-angles", help="Read rounded angles such as 1.57075 as fractions of π.")
@@ -67,8 +69,6 @@ PageFormatOption = Annotated[
     PageFormat,
     typer.Option("--output-format", help="The format of the output; html is a single-file report."),
 ]
-#: As in ``mbplugin.simulation.budget``, which the help must not import.
-MAX_SECONDS = 600.0
 MaxSecondsOption = Annotated[
     float,
     typer.Option("--max-seconds", metavar="S", help="Time limit, s; beyond it the outcome is budget_spent."),

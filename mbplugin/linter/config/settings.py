@@ -25,7 +25,7 @@ class Settings:
     fail_on : "error", "warning" or "note"
         From which severity on the exit code is 1.
     tolerance : float or None
-        Relative rank tolerance of scenes that state none; None is 1e-4.
+        Relative rank tolerance of scenes that state none; None is ``DEFAULT_TOLERANCE``.
     package_dirs : tuple of str
         Folders in which ``package://`` and relative names are looked up, absolute.
     exclude : tuple of str

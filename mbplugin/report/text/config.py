@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.linter.config.settings import DEFAULT, Settings
 from mbplugin.visible import visible
 
 _UNSET = {
     "select": "every rule",
     "ignore": "no rule",
-    "tolerance": "0.0001 where the scene states none",
+    "tolerance": f"{DEFAULT_TOLERANCE:g} where the scene states none",
 }
 
 
