@@ -9,6 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from mbplugin.analysis.uniqueness import StressedBlock, bodies_of
+from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 
@@ -103,17 +104,16 @@ def _described(
     mech: Mechanism,
     names: tuple[str, ...],
     components: tuple[StressComponent, ...],
-    pivot: tuple[str, str],
+    pivot: RowLabel,
 ) -> SelfStress:
     carried = "; ".join(
         f"{name} ({' '.join(c.component for c in components if c.constraint == name)})" for name in names
     )
-    label = pivot[1].removesuffix("_drive").removesuffix("_lock")
-    restrained = _WORDS.get(label, label)
+    restrained = _WORDS.get(pivot.freedom, pivot.freedom)
     loop = _loop(mech, names)
     what = f"the loop {loop} restrains" if loop else f"{' and '.join(names[:4])} restrain"
-    text = f"{what} {restrained} of {pivot[0]} twice; carried by {carried}"
-    return SelfStress(names, components, text, loop, restrained, pivot[0])
+    text = f"{what} {restrained} of {pivot.constraint} twice; carried by {carried}"
+    return SelfStress(names, components, text, loop, restrained, pivot.constraint)
 
 
 def _loop(mech: Mechanism, names: Sequence[str]) -> str:

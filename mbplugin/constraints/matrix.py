@@ -16,6 +16,7 @@ from mbplugin.constraints.rows.planar import planar_rows, plane_columns
 from mbplugin.constraints.rows.row import Rows
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
+from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import JointValues, forward, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
@@ -45,7 +46,7 @@ class ConstraintMatrix:
     b: Array
     Gamma: Array
     Phi: Array
-    rows: tuple[tuple[str, str], ...]
+    rows: tuple[RowLabel, ...]
     columns: tuple[tuple[str, str], ...]
     holonomic_rows: int
     mechanism: Mechanism
@@ -114,7 +115,7 @@ def _assemble(
 ) -> ConstraintMatrix:
     """Return the matrix of rows at q (nq,), holonomic ones first."""
     width = len(columns)
-    labels = [(r.constraint, component) for r in blocks for component in r.components]
+    labels = [label for r in blocks for label in r.labels]
     holonomic = np.concatenate([r.holonomic for r in blocks]) if blocks else np.zeros(0, bool)
     # holonomic rows over Pfaffian rows, each in the order of the constraints
     order = np.argsort(~holonomic, kind="stable")

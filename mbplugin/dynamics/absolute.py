@@ -84,7 +84,7 @@ def absolute_equations(
     size = np.tile(np.array([length] * 3 + [1.0] * 3)[list(columns)], len(mech.bodies))
     return Equations(
         "absolute",
-        tuple((r.constraint, c) for r in rows for c in r.components),
+        tuple(label for r in rows for label in r.labels),
         made.twists.ravel()[kept],
         M,
         F,

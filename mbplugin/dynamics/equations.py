@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from mbplugin.dynamics.dense import pivot_order
+from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.spatial import AnyArray, Array
 
 COORDINATES = ("absolute", "joint")
@@ -44,7 +45,7 @@ class Equations:
     """
 
     coordinates: str
-    labels: tuple[tuple[str, str], ...]
+    labels: tuple[RowLabel, ...]
     v: Array
     M: Array
     F: Array

@@ -24,6 +24,7 @@ from mbplugin.errors import BadNumber, BrokenModel
 from mbplugin.model.applied_forces import NO_FORCES, AppliedForces, BrakeForce, rate_values
 from mbplugin.model.brake_law import BrakeLaw
 from mbplugin.model.mechanism.coupling import Lock
+from mbplugin.model.mechanism.identity import Holder, RowLabel, freedom_held
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.pair import Pair
@@ -198,13 +199,11 @@ def _resisted(mech: Mechanism, actions: AppliedForces) -> Iterator[tuple[Pair, s
                 yield pair, component, BrakeLaw(dry, dry, viscous)
 
 
-def _named_after_brakes(
-    labels: tuple[tuple[str, str], ...], braked: Sequence[int]
-) -> tuple[tuple[str, str], ...]:
+def _named_after_brakes(labels: tuple[RowLabel, ...], braked: Sequence[int]) -> tuple[RowLabel, ...]:
     """Return the labels of rows, where some hold by a brake instead of friction."""
     return tuple(
-        (f"brake {name.removeprefix('friction ')}" if i in braked else name, component)
-        for i, (name, component) in enumerate(labels)
+        label._replace(constraint=str(Holder("brake", freedom_held(label)[0]))) if i in braked else label
+        for i, label in enumerate(labels)
     )
 
 

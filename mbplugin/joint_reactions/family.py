@@ -11,6 +11,7 @@ import scipy.sparse
 
 from mbplugin.joint_reactions.system import System
 from mbplugin.model.enumerations import ReactionUnit
+from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.spatial import AnyArray, Array
 
 #: A coefficient below this fraction of the largest of its row is rounding.
@@ -81,7 +82,7 @@ def null_directions(system: System, constraint: str) -> tuple[NullDirection, ...
     return tuple(NullDirection(_weights(labels, N[:, k] / scale, N[:, k])) for k in range(N.shape[1]))
 
 
-def _weights(labels: Sequence[tuple[str, str]], scaled: Array, values: Array) -> tuple[Weight, ...]:
+def _weights(labels: Sequence[RowLabel], scaled: Array, values: Array) -> tuple[Weight, ...]:
     """Return the entries of a combination that are not zero; scaled (m,) decides, values (m,) are reported."""
     kept = np.flatnonzero(np.abs(scaled) > _ZERO * np.abs(scaled).max(initial=0.0))
     return tuple(Weight(labels[k][0], labels[k][1], _rounded(values[k])) for k in kept.tolist())

@@ -13,6 +13,7 @@ from mbplugin.constraints.rows.planar import planar_rows
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.joint_reactions.motion import JointMotion
 from mbplugin.model.mechanism.coupling import Lock
+from mbplugin.model.mechanism.identity import pair_and_freedom
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 
@@ -65,10 +66,8 @@ def _limited(effort: float) -> bool:
 
 
 def _named(mech: Mechanism, name: str) -> Lock:
-    pair, freedoms = mech.pair_by_name.get(name), ()
-    if pair is None and "." in name:
-        joint, _, freedom = name.rpartition(".")
-        pair, freedoms = mech.pair_by_name.get(joint), (freedom,)  # type: ignore[assignment]
+    joint, freedom = pair_and_freedom(name, mech.pair_by_name)
+    pair, freedoms = mech.pair_by_name.get(joint), (freedom,) if freedom else ()
     if pair is None:
         raise UnknownName(
             f"the joint to hold, {name!r}, is no pair of {mech.name!r}",

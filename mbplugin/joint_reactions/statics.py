@@ -12,6 +12,7 @@ from mbplugin.constraints.rows.build import rows_of
 from mbplugin.errors import BadUsage
 from mbplugin.joint_reactions.system import System
 from mbplugin.model.mechanism.coupling import Driver
+from mbplugin.model.mechanism.identity import freedom_name
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 
@@ -103,7 +104,7 @@ def joint_motion(mech: Mechanism, system: System, twists: Array) -> list[tuple[s
         (rows,) = rows_of(mech, (Driver("", pair.name),), system.poses)
         rates = sum((e @ twists[body] for body, e in rows.entries), np.zeros(len(rows.components)))
         for freedom, rate in zip(pair.kind.free, rates.tolist(), strict=True):
-            name = pair.name if len(pair.kind.free) == 1 else f"{pair.name}.{freedom}"
+            name = freedom_name(pair.name, freedom, len(pair.kind.free))
             found.append((name, rate, "m" if freedom[0] == "t" else "rad"))
     size = {unit: max((abs(r) for _, r, u in found if u == unit), default=0.0) for unit in ("rad", "m")}
     largest = max(size["rad"], size["m"] / system.length)

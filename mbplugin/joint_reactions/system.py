@@ -20,6 +20,7 @@ from mbplugin.constraints.reduction.scaling import characteristic_length, row_sc
 from mbplugin.constraints.rows.build import all_rows
 from mbplugin.constraints.rows.planar import planar_rows
 from mbplugin.constraints.rows.row import Rows
+from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import BodyPoses
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.spatial import AnyArray, Array
@@ -60,9 +61,9 @@ class System:
     verdicts: tuple[ConstraintVerdict, ...]
 
     @cached_property
-    def labels(self) -> tuple[tuple[str, str], ...]:
+    def labels(self) -> tuple[RowLabel, ...]:
         """(constraint, component) of each row."""
-        return tuple((r.constraint, c) for r in self.rows for c in r.components)
+        return tuple(label for r in self.rows for label in r.labels)
 
     @cached_property
     def slices(self) -> dict[str, slice]:
@@ -135,13 +136,13 @@ def build_system(
     length = characteristic_length(rows, poses.p_WC, mech)
     scale = np.concatenate([row_scale(r, length) for r in rows]) if rows else np.zeros(0)
     labels = {r.constraint: r.components for r in rows}
-    Z, zero, scale = _stacked([(r.constraint, c) for r in rows for c in r.components], stressed, scale)
+    Z, zero, scale = _stacked([label for r in rows for label in r.labels], stressed, scale)
     verdicts = constraint_verdicts(mech, stressed, labels)
     return System(mech, poses, rows, columns, length, scale, Z, zero, verdicts)
 
 
 def _stacked(
-    labels: Sequence[tuple[str, str]], stressed: Sequence[StressedBlock], scale: Array
+    labels: Sequence[RowLabel], stressed: Sequence[StressedBlock], scale: Array
 ) -> tuple[Array, Array, Array]:
     """Return the self-stresses (m, p) of all blocks side by side, and each row's zero and scale (m,)."""
     position = {label: k for k, label in enumerate(labels)}

@@ -13,6 +13,7 @@ from mbplugin.joint_reactions.family import Family, NullDirection
 from mbplugin.joint_reactions.stiffness.coverage import NOTHING_MISSING, MissingStiffness
 from mbplugin.joint_reactions.stiffness.estimate import Estimate
 from mbplugin.model.enumerations import Axes, ConstraintKind, ReactionSource, ReactionUnit, Uniqueness
+from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 
@@ -201,7 +202,7 @@ class Reactions:
     held: tuple[str, ...]
     constraints: tuple[ConstraintReaction, ...]
     families: tuple[Family, ...] = ()
-    unresolved: tuple[tuple[str, str], ...] = ()
+    unresolved: tuple[RowLabel, ...] = ()
     stated: tuple[str, ...] = ()
     estimated: tuple[Estimate, ...] = ()
     missing: MissingStiffness = NOTHING_MISSING

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite
 
+from mbplugin.model.mechanism.identity import pair_and_freedom
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Scene, mechanism_of
@@ -84,6 +85,4 @@ def _of_scene(scene: Scene) -> Iterator[tuple[str, Duty]]:
     pairs = scene.mechanism.pair_by_name
     for spring in scene.springs:
         if isinstance(spring, JointSpring):
-            # of several freedoms one is named behind a point
-            name = spring.joint if spring.joint in pairs else spring.joint.rpartition(".")[0]
-            yield name, Duty("spring", "a spring")
+            yield pair_and_freedom(spring.joint, pairs)[0], Duty("spring", "a spring")

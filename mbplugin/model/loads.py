@@ -10,6 +10,7 @@ import numpy as np
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.bounds import LARGEST
 from mbplugin.model.mechanism.body import WORLD
+from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Load, Payload
 from mbplugin.model.spatial import Array
@@ -84,7 +85,7 @@ def _payload(mech: Mechanism, payload: PayloadLike) -> Payload:
     return Payload(payload.body, float(payload.mass), com, np.asarray(payload.inertia, dtype=float))
 
 
-def read_misfit(labels: tuple[tuple[str, str], ...], misfit: Mapping[str, float]) -> Array:
+def read_misfit(labels: tuple[RowLabel, ...], misfit: Mapping[str, float]) -> Array:
     """Return the stated misfit of each row (m,), from values by "constraint.component".
 
     A misfit is how far the successor stands off along a row (m or rad) before the joint is closed.
@@ -95,7 +96,7 @@ def read_misfit(labels: tuple[tuple[str, str], ...], misfit: Mapping[str, float]
         No row has that name.
     """
     gaps = np.zeros(len(labels))
-    index = {f"{constraint}.{component}": k for k, (constraint, component) in enumerate(labels)}
+    index = {label.dotted: k for k, label in enumerate(labels)}
     for name, value in misfit.items():
         if name not in index:
             raise UnknownName(

@@ -170,8 +170,8 @@ def _stretches(model: TreeModel, drives: tuple[TimedDrive, ...]) -> AnyArray:
 
 def _keep_given_values(model: TreeModel, motion_segments: AnyArray) -> None:
     """Let drivers without a value start where they are, and locks keep what they find (Φ tells where)."""
-    for row, (_, component) in zip(model.table.rows, model.table.labels, strict=False):
-        if component.endswith("_lock"):
+    for row, label in zip(model.table.rows, model.table.labels, strict=False):
+        if label.of_lock:
             row["offset"] += row["phi"]
         # the mechanism's own drivers have one segment each
         if row["drive"] >= 0 and model.table.driven[row["drive"]][0].value is None:

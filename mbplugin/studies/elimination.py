@@ -22,6 +22,7 @@ from mbplugin.joint_reactions.state import Model, closed_state
 from mbplugin.joint_reactions.system import System, build_system
 from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.loads import LoadLike, read_loads
+from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import AnyArray, Array
@@ -63,7 +64,7 @@ class Variants:
     variants : tuple of Variant
     """
 
-    labels: tuple[tuple[str, str], ...]
+    labels: tuple[RowLabel, ...]
     degree_of_redundancy: int
     non_unique: tuple[str, ...]
     variants: tuple[Variant, ...]
@@ -191,7 +192,7 @@ def _read(system: System, order: AnyArray, sets: Iterable[Sequence[Row]]) -> lis
     for given in sets:
         rows = tuple(sorted(_row_index(labels, row) for row in given))
         if len(set(rows)) != p or not _regular(system.Z[order], rows):
-            names = ", ".join(" ".join(labels[k]) for k in rows)
+            names = ", ".join(str(labels[k]) for k in rows)
             raise BadUsage(
                 f"rows {{{names}}} cannot be dropped together: the other rows are then redundant or too few",
                 expected=f"{p} rows, one for each self-stress",
@@ -200,7 +201,7 @@ def _read(system: System, order: AnyArray, sets: Iterable[Sequence[Row]]) -> lis
     return chosen
 
 
-def _row_index(labels: list[tuple[str, str]], row: Row) -> int:
+def _row_index(labels: list[RowLabel], row: Row) -> int:
     if isinstance(row, int):
         if not 1 <= row <= len(labels):
             raise BadUsage(f"there is no row {row}", expected=f"1 to {len(labels)}")
@@ -208,7 +209,7 @@ def _row_index(labels: list[tuple[str, str]], row: Row) -> int:
     label = (str(row[0]), str(row[1]))
     if label not in labels:
         raise UnknownName(
-            f"there is no row {row}", remedy=suggestion(".".join(row), [".".join(r) for r in labels])
+            f"there is no row {row}", remedy=suggestion(".".join(row), [label.dotted for label in labels])
         )
     return labels.index(label)
 

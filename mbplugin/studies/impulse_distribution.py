@@ -20,6 +20,7 @@ from mbplugin.joint_reactions.stiffness.elements import Applied, stated_elements
 from mbplugin.joint_reactions.stiffness.pair_stiffness import StiffnessLike, read_stiffness
 from mbplugin.joint_reactions.system import build_system
 from mbplugin.model.applied_forces import rate_values
+from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import AnyArray, Array
@@ -41,7 +42,7 @@ class Shares:
         Whether the rigid model or the stated stiffness does.
     """
 
-    labels: tuple[tuple[str, str], ...]
+    labels: tuple[RowLabel, ...]
     impulses: Array
     unique: AnyArray
     determined: AnyArray

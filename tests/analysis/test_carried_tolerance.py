@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.model.mechanism import Pair
 from mbplugin.report.documents.estop import estop_document
 from mbplugin.report.documents.simulate import simulate_document
@@ -82,7 +83,7 @@ def test_a_stop_is_computed_at_the_tolerance_of_the_scene(robot: mb.Scene, stric
     brakes = [{"joint": p.name, "torque": 5.0} for p in robot.mechanism.pairs if motorised(p)]
     stops = [mb.estop(model, brakes=brakes, duration=2e-3, limits="ignore") for model in (robot, strict)]
     stops.append(mb.estop(robot, brakes=brakes, duration=2e-3, limits="ignore", tolerance=STRICT))
-    assert [stop.trajectory.tolerance for stop in stops] == [1e-4, STRICT, STRICT]
+    assert [stop.trajectory.tolerance for stop in stops] == [DEFAULT_TOLERANCE, STRICT, STRICT]
     assert [stop.trajectory.degree_of_redundancy > 0 for stop in stops] == [True, False, False]
     assert estop_document(stops[1], "", ())["tolerance"] == STRICT
     chapter = stop_chapter(robot, stops[2])

@@ -14,6 +14,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
+from mbplugin.model.mechanism.identity import freedom_name
 from mbplugin.bullet.build.chain import Step, inner_frame, outer_frame, rpy_from_rotation, steps_of
 from mbplugin.bullet.reader.client import unique
 from mbplugin.model.mechanism import WORLD, Body, Mechanism
@@ -106,17 +107,14 @@ def tree_text(
         assert joint.pair is not None
         steps = steps_of(joint)
         names[joint.pair.name] = tuple(
-            unique(_step_name(joint.pair.name, step, len(steps))[:_LONGEST], taken_joints) for step in steps
+            unique(freedom_name(joint.pair.name, step.freedom, len(steps))[:_LONGEST], taken_joints)
+            for step in steps
         )
         X = frames[joint.inner].inverse() @ inner_frame(joint)
         parts += _chain(names[joint.pair.name], steps, links[joint.inner], links[joint.outer], X, taken)
     # PyBullet breaks lines of more than 8 kB apart
     text = "\n".join((f"<robot name={quoteattr(mech.name[:_LONGEST])}>", *parts, "</robot>"))
     return TreeText(text, root, links, names, inertias)
-
-
-def _step_name(pair: str, step: Step, steps: int) -> str:
-    return pair if steps == 1 else f"{pair}.{step.freedom}"
 
 
 def _chain(

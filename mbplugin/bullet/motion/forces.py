@@ -11,6 +11,7 @@ from mbplugin.bullet.build.built import Built, Motor
 from mbplugin.bullet.motion.task import Task
 from mbplugin.model.brake_law import BrakeLaw, rate_force
 from mbplugin.model.mechanism import WORLD
+from mbplugin.model.mechanism.identity import freedom_name
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.spatial import Array, cross
 from mbplugin.model.spring import Spring
@@ -57,7 +58,7 @@ def apply_forces(task: Task, built: Built, laws: Mapping[str, BrakeLaw]) -> None
 
 def _turn(built: Built, efforts: dict[str, float]) -> None:
     for pair, _, motor in axes(built):
-        for name in (pair, f"{pair}.{motor.step.freedom}"):
+        for name in (pair, freedom_name(pair, motor.step.freedom)):
             if name in efforts:
                 built.bullet.setJointMotorControl2(
                     motor.id,

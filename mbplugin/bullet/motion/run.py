@@ -14,6 +14,7 @@ from mbplugin.bullet.motion.task import SAME, Solver, Task
 from mbplugin.bullet.motion.wheels import hold_contacts
 from mbplugin.bullet.session import session
 from mbplugin.model.brake_law import BrakeLaw, depends_on_rate
+from mbplugin.model.mechanism.identity import freedom_name
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.spatial import Array
 
@@ -187,7 +188,7 @@ def _without_motor(task: Task, built: Built) -> tuple[str, ...]:
             if own.friction
         ]
     missing = dict.fromkeys((kind, pair) for kind, pair, freedom in requested if (pair, freedom) not in have)
-    names = {n for pair, _, m in axes(built) for n in (pair, f"{pair}.{m.step.freedom}")}
+    names = {n for pair, _, m in axes(built) for n in (pair, freedom_name(pair, m.step.freedom))}
     springs = [spring.joint for spring in task.joint_springs]
     idle = [name for name in (*(task.torques or {}), *springs) if name not in names]
     return (

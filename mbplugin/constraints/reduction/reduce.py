@@ -20,6 +20,7 @@ from mbplugin.constraints.rows.build import all_rows
 from mbplugin.constraints.rows.planar import planar_rows
 from mbplugin.constraints.rows.row import Rows
 from mbplugin.model.mechanism.body import WORLD
+from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import BodyPoses
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.topology import spanning_tree
@@ -91,9 +92,9 @@ class ReducedBlock:
         return (*self.tree_rows, *self.rest)
 
     @cached_property
-    def labels(self) -> tuple[tuple[str, str], ...]:
+    def labels(self) -> tuple[RowLabel, ...]:
         """(constraint, component) of each row of the block."""
-        return tuple((r.constraint, c) for r in self.rows for c in r.components)
+        return tuple(label for r in self.rows for label in r.labels)
 
     @property
     def scale(self) -> Array:

@@ -7,6 +7,7 @@ import numpy as np
 from mbplugin.constraints.rows.joint_frames import joint_frames
 from mbplugin.constraints.rows.row import Rows
 from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
+from mbplugin.model.mechanism.identity import drive_component, lock_component
 from mbplugin.model.mechanism.joint import measure
 from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
 from mbplugin.model.mechanism.mechanism import Mechanism
@@ -62,7 +63,7 @@ def driver_rows(
         Phi = np.array(here) - driver.value
     return Rows(
         driver.name,
-        tuple(f"{f}_drive" for f in freedoms),
+        tuple(map(drive_component, freedoms)),
         rates.entries,
         np.full(len(freedoms), -driver.rate),
         rates.Gamma + driver.acceleration,
@@ -77,7 +78,7 @@ def lock_rows(mech: Mechanism, lock: Lock, poses: BodyPoses, twists: Array | Non
     pair = mech.pair_by_name[lock.joint]
     freedoms = lock.freedoms or pair.kind.free
     rates = _rate_rows(mech, pair, freedoms, poses, twists)
-    labels = tuple(f"{f}_lock" for f in freedoms)
+    labels = tuple(map(lock_component, freedoms))
     zero = np.zeros(len(freedoms))
     return Rows(lock.name, labels, rates.entries, zero, rates.Gamma, zero, rates.translation, rates.holonomic)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.spatial import AnyArray, Array
 
 
@@ -38,3 +39,8 @@ class Rows:
     translation: AnyArray
     holonomic: AnyArray
     parts: tuple[tuple[int, Array], ...] = ()
+
+    @property
+    def labels(self) -> tuple[RowLabel, ...]:
+        """The identity of each row."""
+        return tuple(RowLabel(self.constraint, component) for component in self.components)

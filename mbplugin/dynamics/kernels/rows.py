@@ -9,6 +9,7 @@ import numpy as np
 
 from mbplugin.dynamics.kernels.composite_bodies import Composites
 from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
+from mbplugin.model.mechanism.identity import Holder, RowLabel, drive_component, lock_component
 from mbplugin.model.mechanism.joint import travel_per_radian
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.pair import Pair, RowKind
@@ -100,7 +101,7 @@ class RowTable:
         What each ``drive`` prescribes.
     """
 
-    labels: tuple[tuple[str, str], ...]
+    labels: tuple[RowLabel, ...]
     persistent: int
     rows: AnyArray
     joint_frames: AnyArray
@@ -114,7 +115,7 @@ class _Builder:
     def __init__(self, mech: Mechanism, composites: Composites) -> None:
         self.mech, self.composites = mech, composites
         self.rows: list[AnyArray] = []
-        self.labels: list[tuple[str, str]] = []
+        self.labels: list[RowLabel] = []
         self.parts: list[AnyArray] = []
         self.terms: list[tuple[int, float]] = []
         self.joint_frames: list[AnyArray] = []
@@ -150,7 +151,7 @@ class _Builder:
 
     def place(self, constraint: str, component: str, record: AnyArray) -> None:
         self.rows.append(record)
-        self.labels.append((constraint, component))
+        self.labels.append(RowLabel(constraint, component))
 
     def freedom(self, pair: Pair, freedom: str) -> AnyArray:
         """Return the row that measures the rate of a freedom."""
@@ -184,7 +185,7 @@ def row_table(
     for lock in locks:
         _add(build, lock)
     for pair, freedom in resisted:
-        build.place(f"friction {pair.name}", freedom, build.freedom(pair, freedom))
+        build.place(str(Holder("friction", pair.name)), freedom, build.freedom(pair, freedom))
     everything = [*build.rows, *build.parts]
     terms = [(len(build.rows) + part, coefficient) for part, coefficient in build.terms]
     return RowTable(
@@ -211,11 +212,11 @@ def _add(build: _Builder, constraint: Constraint) -> None:
                 record = build.freedom(pair, freedom)
                 record["drive"] = len(build.driven)
                 build.driven.append((constraint, freedom))
-                build.place(constraint.name, f"{freedom}_drive", record)
+                build.place(constraint.name, drive_component(freedom), record)
         case Lock():
             pair = build.mech.pair_by_name[constraint.joint]
             for freedom in constraint.freedoms or pair.kind.free:
-                build.place(constraint.name, f"{freedom}_lock", build.freedom(pair, freedom))
+                build.place(constraint.name, lock_component(freedom), build.freedom(pair, freedom))
         case KnifeEdge() | Rolling():
             _add_pfaffian(build, constraint)
 

@@ -47,7 +47,7 @@ def _all_but(equations: Equations, dropped: Sequence[Row]) -> AnyArray:
     p = equations.degree_of_redundancy
     stress = equations.self_stresses[out]
     if len(out) != p or np.linalg.svd(stress, compute_uv=False)[-1] < ADMISSIBLE:
-        names = ", ".join(" ".join(equations.labels[k]) for k in out)
+        names = ", ".join(str(equations.labels[k]) for k in out)
         raise BadUsage(
             f"rows {{{names}}} cannot be dropped together: the other rows are then redundant or too few",
             expected=f"{p} {'row' if p == 1 else 'rows'}, one for each self-stress",
@@ -62,6 +62,6 @@ def _index(equations: Equations, row: Row) -> int:
         return row
     label = (str(row[0]), str(row[1]))
     if label not in equations.labels:
-        known = [".".join(r) for r in equations.labels]
+        known = [label.dotted for label in equations.labels]
         raise UnknownName(f"there is no row {row}", remedy=suggestion(".".join(label), known))
     return equations.labels.index(label)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mbplugin.model.mechanism.identity import Holder
+
 
 @dataclass(frozen=True)
 class Term:
@@ -91,4 +93,4 @@ class Lock:
     @property
     def name(self) -> str:
         """The constraint's name in reports."""
-        return f"lock {self.joint}"
+        return str(Holder("lock", self.joint))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mbplugin.model.mechanism.body import WORLD
+from mbplugin.model.mechanism.identity import freedom_name
 from mbplugin.model.mechanism.pair import Pair
 
 _QUATERNION = ("qx", "qy", "qz", "qw")
@@ -76,7 +77,7 @@ def coordinate_names(
         q = tuple(c[1] for c in free[:-3]) + _QUATERNION
     else:
         rates = q = free
-    return tuple(f"{name}.{c}" for c in q), tuple(f"{name}.{c}" for c in rates)
+    return tuple(freedom_name(name, c) for c in q), tuple(freedom_name(name, c) for c in rates)
 
 
 def spanning_tree(bodies: Sequence[str], pairs: Sequence[Pair]) -> SpanningTree:

@@ -20,6 +20,7 @@ from mbplugin.model.mechanism import (
     Rolling,
     Term,
 )
+from mbplugin.model.mechanism.identity import Holder
 from mbplugin.model.scene import Actuator, Load, Payload, Stiffness
 from mbplugin.model.spatial import Array
 from mbplugin.readers.scene_file.joints import require_known
@@ -153,7 +154,7 @@ def drivers(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Drive
         check_freedoms(pairs, table.joint, table.freedoms, source.where("driver", i, "joint"))
     return tuple(
         Driver(
-            table.name or f"drive {table.joint}",
+            table.name or str(Holder("drive", table.joint)),
             table.joint,
             tuple(table.freedoms),
             table.value,

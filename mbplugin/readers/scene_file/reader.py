@@ -9,6 +9,7 @@ import numpy as np
 
 from mbplugin.errors import BadScene
 from mbplugin.model.mechanism import Mechanism
+from mbplugin.model.mechanism.identity import Holder
 from mbplugin.model.mechanism.kinematics import joint_vector, rate_vector
 from mbplugin.model.scene import LintOptions, Origin, OriginKey, Request, Scene
 from mbplugin.readers.scene_file import actions
@@ -146,9 +147,11 @@ def _origins(model: str, source: SceneSource, tables: SceneFile) -> dict[OriginK
         name = actions.coupling_name(i, coupling)
         origin["constraint", name, ""] = source.origin("coupling", i)
     for i, driver in enumerate(tables.driver):
-        origin["constraint", driver.name or f"drive {driver.joint}", ""] = source.origin("driver", i)
+        origin["constraint", driver.name or str(Holder("drive", driver.joint)), ""] = source.origin(
+            "driver", i
+        )
     for i, lock in enumerate(tables.lock):
-        origin["constraint", f"lock {lock.joint}", ""] = source.origin("lock", i)
+        origin["constraint", str(Holder("lock", lock.joint)), ""] = source.origin("lock", i)
     for i, pfaffian in enumerate(tables.pfaffian):
         origin["constraint", pfaffian.name, ""] = source.origin("pfaffian", i)
     return origin

@@ -20,7 +20,7 @@ def matrix_text(matrix: ConstraintMatrix) -> str:
         f"{matrix.mechanism.name}: {m} rows ({matrix.holonomic_rows} holonomic), {n} columns,"
         f" {matrix.C.nnz} nonzeros, largest position residual {gap:.3g} (m or rad)"
     ]
-    labels = [f"{constraint} {component}" for constraint, component in matrix.rows]
+    labels = list(map(str, matrix.rows))
     width = max(map(len, labels), default=0)
     for k, label in enumerate(labels):
         start, stop = matrix.C.indptr[k : k + 2]

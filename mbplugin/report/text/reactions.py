@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mbplugin.model.mechanism.identity import freedom_of
 from mbplugin.model.spatial import COMPONENTS
 from mbplugin.phrases import counted, listed
 from mbplugin.report.text.blocks import MOST, more_lines, note_lines
@@ -89,7 +90,7 @@ def _others(result: Reactions) -> Iterator[Line]:
     if not rows:
         return
     yield Line()
-    labels = [f"{c.name} {component.name.removesuffix('_lock')}" for c, component in rows]
+    labels = [f"{c.name} {freedom_of(component.name)}" for c, component in rows]
     wide = max(map(len, labels))
     for (_, component), label in zip(rows, labels, strict=True):
         yield Line(f"  {label:<{wide}}{_value(component):>{COLUMN + 1}} {component.unit}")

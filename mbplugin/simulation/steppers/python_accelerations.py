@@ -23,6 +23,7 @@ from mbplugin.dynamics.kernels.resistance import law_of, resist
 from mbplugin.dynamics.kernels.solve import constrain, row_rate
 from mbplugin.model.brake_law import BrakeLaw, rate_force
 from mbplugin.model.mechanism.coupling import Lock
+from mbplugin.model.mechanism.identity import RowLabel, drive_component, freedom_held
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
@@ -42,7 +43,7 @@ class Accelerations:
         self._problem, self._model, self._options = problem, problem.model, options
         self._active = active
         self._closing: Closing | None = None
-        self._locked_for: set[tuple[str, str]] = set()
+        self._locked_for: set[RowLabel] = set()
         self._with_locks = problem.model.mech
 
     def prescribe(self, kernel_state: KernelState, t: float, begun: float) -> None:
@@ -145,7 +146,7 @@ class Accelerations:
         )
         Gamma, b = equations.Gamma.copy(), equations.b.copy()
         for d, (driver, freedom) in enumerate(model.table.driven):
-            k = equations.labels.index((driver.name, f"{freedom}_drive"))
+            k = equations.labels.index((driver.name, drive_component(freedom)))
             Gamma[k] += model.drive[d, 2] - driver.acceleration
             b[k] = -model.drive[d, 1]
         equations = replace(equations, Gamma=Gamma, b=b)
@@ -162,7 +163,7 @@ class Accelerations:
         model, out = self._model, {}
         rows, terms = model.table.rows, model.table.terms
         for one in model.resistances:
-            pair, component = _freedom(model.table.labels[one["row"]])
+            pair, component = freedom_held(model.table.labels[one["row"]])
             law = law_of(one)
             if pair not in model.mech.tree.joint_of_pair and model.actions.damping:
                 # dampers of closures are in the equations already
@@ -180,7 +181,7 @@ class Accelerations:
             own, names = self._model.mech, {name for name, _ in labels}
             later = [lock for lock in self._problem.locks if lock.name in names]
             known = {lock.name for lock in later}
-            sticking = sorted(_freedom(label) for label in labels if label[0] not in known)
+            sticking = sorted(freedom_held(label) for label in labels if label.constraint not in known)
             later += [Lock(pair, freedoms=(component,)) for pair, component in sticking]
             self._locked_for, self._with_locks = labels, replace(own, locks=(*own.locks, *later))
         return self._with_locks
@@ -193,11 +194,6 @@ class Accelerations:
             return 0
         flat = rank_blocks(mech, forward(mech, q), plane_columns(o.planar), o.tolerance, q)
         return sum(b.redundancy for b in flat) - self._problem.degree_of_redundancy
-
-
-def _freedom(label: tuple[str, str]) -> tuple[str, str]:
-    """Return the pair and component of the row of a resistance."""
-    return label[0].partition(" ")[2], label[1]
 
 
 def _on_one_side(breaks: tuple[float, ...], t: float, begun: float) -> float:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbplugin.model.mechanism.identity import Holder, HolderKind
 from mbplugin.model.mechanism.joint import travel_per_radian
 from mbplugin.model.mechanism.pair import Pair, RowKind
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
@@ -69,14 +70,15 @@ def _along(pair: Pair, wrench: Array) -> Array:
     return along
 
 
-def _while(motion: Trajectory, name: str) -> AnyArray:
-    """Return at which samples a constraint was active, (T,) of bool."""
+def _while(motion: Trajectory, kind: HolderKind, joint: str) -> AnyArray:
+    """Return at which samples a joint was held or led that way, (T,) of bool."""
+    name = str(Holder(kind, joint))
     return np.asarray(np.array([name in names for names in motion.active], dtype=bool)[motion.segment])
 
 
 def _holding(motion: Trajectory, joint: str) -> Array:
     """Return what holds or leads a joint by a row of its own, (T,)."""
-    rows = motion._wrenches.of_rest.get(f"lock {joint}")
+    rows = motion._wrenches.of_rest.get(str(Holder("lock", joint)))
     return np.zeros(len(motion.time)) if rows is None or not rows.shape[1] else rows[:, 0]
 
 
@@ -90,8 +92,8 @@ def _of_friction(motion: Trajectory, pair: Pair, brake: Array) -> Array:
     slid = motion._wrenches.of_resistance.get((pair.name, pair.kind.free[0]))
     out = np.zeros(len(brake))
     if slid is not None:
-        out += slid - np.where(_while(motion, f"brake {pair.name}"), 0.0, brake)
-    out += np.where(_while(motion, f"friction {pair.name}"), _holding(motion, pair.name), 0.0)
+        out += slid - np.where(_while(motion, "brake", pair.name), 0.0, brake)
+    out += np.where(_while(motion, "friction", pair.name), _holding(motion, pair.name), 0.0)
     joint = motion.mechanism.tree.joint_of_pair.get(pair.name)
     if joint is not None and motion.actions.damping:
         out -= pair.freedoms[0].damping * motion.qd[:, joint.qd.start]
@@ -101,7 +103,7 @@ def _of_friction(motion: Trajectory, pair: Pair, brake: Array) -> Array:
 def _driven(motion: Trajectory, pair: Pair) -> tuple[Array, Array]:
     """Return the force of a drive, and the dry friction that it overcomes, (T,) each."""
     joint = motion.mechanism.tree.joint_of_pair.get(pair.name)
-    leads = _while(motion, f"drive {pair.name}")
+    leads = _while(motion, "drive", pair.name)
     drive = np.where(leads, _holding(motion, pair.name), 0.0)
     friction = np.zeros(len(drive))
     if joint is not None and motion.actions.friction:

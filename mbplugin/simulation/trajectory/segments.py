@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.model.mechanism.coupling import Lock
+from mbplugin.model.mechanism.identity import Holder, pair_and_freedom
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray
@@ -57,7 +58,8 @@ def _closed(mech: Mechanism, active: tuple[str, ...], for_a_while: tuple[Constra
     """
     mech = with_constraints(mech, [c for c in for_a_while if c.name in active])
     own = {constraint.name for constraint in mech.constraints()}
-    joints = dict.fromkeys(name.partition(" ")[2] for name in active if name not in own)
+    holders = (Holder.of(name) for name in active if name not in own)
+    joints = dict.fromkeys(holder.joint for holder in holders if holder)
     locks = tuple(_lock(mech, joint) for joint in joints)
     held = {(lock.joint, freedom) for lock in locks for freedom in _freedoms(mech, lock)}
     pairs = tuple(_without_friction(pair, held) for pair in mech.pairs)
@@ -66,10 +68,8 @@ def _closed(mech: Mechanism, active: tuple[str, ...], for_a_while: tuple[Constra
 
 def _lock(mech: Mechanism, joint: str) -> Lock:
     """Return the lock of a joint, or of one freedom that is written behind a point."""
-    if joint in mech.pair_by_name:
-        return Lock(joint)
-    pair, _, freedom = joint.rpartition(".")
-    return Lock(pair, freedoms=(freedom,))
+    pair, freedom = pair_and_freedom(joint, mech.pair_by_name)
+    return Lock(pair, freedoms=(freedom,) if freedom else ())
 
 
 def _freedoms(mech: Mechanism, lock: Lock) -> tuple[str, ...]:

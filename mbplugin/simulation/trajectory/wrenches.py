@@ -14,6 +14,7 @@ from mbplugin.dynamics.kernels.inverse import inverse_dynamics
 from mbplugin.dynamics.kernels.rows import COMBINED
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.model.applied_forces import BrakeForce
+from mbplugin.model.mechanism.identity import freedom_held, lock_label
 from mbplugin.model.mechanism.joint import travel_per_radian
 from mbplugin.model.mechanism.pair import Pair, RowKind
 from mbplugin.model.spatial import COMPONENTS, Array, cross
@@ -110,7 +111,7 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
         for brake, forces in zip(gripped, carried.brakes.T, strict=True):
             of_brake[brake.joint][held.samples] = forces
         freedoms = model.table.labels[len(model.table.labels) - len(model.resistances) :]
-        along = {(name.partition(" ")[2], freedom): n for n, (name, freedom) in enumerate(freedoms)}
+        along = {freedom_held(label): n for n, label in enumerate(freedoms)}
         for freedom, n in along.items():
             of_resistance.setdefault(freedom, np.zeros(count))[held.samples] = carried.resisted[:, n]
         for name, at in _rows_by_constraint(model).items():
@@ -251,12 +252,10 @@ def _along_freedoms(model: TreeModel, pair: Pair, carried: _Carried) -> Array:
     first = len(labels) - len(model.resistances)
     for freedom in pair.kind.free:
         k = COMPONENTS.index(freedom)
-        for i, (name, component) in enumerate(labels):
-            if name.partition(" ")[2] != pair.name:
-                continue
-            if i >= first and component == freedom:
+        for i, label in enumerate(labels):
+            if i >= first and freedom_held(label) == (pair.name, freedom):
                 out[:, k] += carried.resisted[:, i - first]
-            elif name == f"lock {pair.name}" and component == f"{freedom}_lock":
+            elif label == lock_label(pair.name, freedom):
                 out[:, k] += carried.multipliers[:, i]
     return out
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from mbplugin.analysis.uniqueness import ConstraintVerdict
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions
+from mbplugin.model.mechanism.identity import freedom_of
 from mbplugin.model.spatial import COMPONENTS
 from mbplugin.phrases import counted
 from mbplugin.report.html.chapter import Chapter
@@ -101,7 +102,7 @@ def _others(result: Reactions) -> Iterator[list[Child]]:
             if component.name not in COMPONENTS or c.wrench is None:
                 yield [
                     c.name,
-                    component.name.removesuffix("_lock"),
+                    freedom_of(component.name),
                     [_value(component), f" {component.unit}"],
                 ]
 
