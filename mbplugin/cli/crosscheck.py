@@ -28,6 +28,7 @@ from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines
 from mbplugin.cli.shared.progress import count_bar
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
+from mbplugin.report.formats import PageFormat
 from mbplugin.simulation.budget import MAX_SECONDS
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def crosscheck_command(
     snap_angles: opt.SnapAnglesOption = False,
     picture: Picture = None,
     base: opt.BaseOption = None,
-    output_format: opt.PageFormatOption = opt.PageFormat.text,
+    output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
@@ -161,17 +162,17 @@ def _require_files(picture: Path | None, output: Path | None) -> None:
 
 
 def _report(
-    found: Agreement, scene: Scene, file: str, output_format: opt.PageFormat, output: Path | None
+    found: Agreement, scene: Scene, file: str, output_format: PageFormat, output: Path | None
 ) -> None:
-    if output_format is opt.PageFormat.html:
+    if output_format == "html":
         from mbplugin.report.html.chapters import agreement_chapter
 
         emit_chapter(agreement_chapter(scene, found), output)
-    elif output_format is opt.PageFormat.json:
-        from mbplugin.report.documents.crosscheck import crosscheck_document
-
-        emit_document(crosscheck_document(found, file, scene.files), output)
-    else:
+    elif output_format == "text":
         from mbplugin.report.text.crosscheck import crosscheck_lines
 
         emit_lines(lambda width: crosscheck_lines(found, scene.mechanism.name, width), output)
+    else:
+        from mbplugin.report.documents.crosscheck import crosscheck_document
+
+        emit_document(crosscheck_document(found, file, scene.files), output, output_format)

@@ -64,7 +64,7 @@ def estop_command(
     duration: StopDurationOption = 10.0,
     max_seconds: opt.MaxSecondsOption = MAX_SECONDS,
     base: opt.BaseOption = None,
-    output_format: opt.PageFormatOption = opt.PageFormat.text,
+    output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
@@ -96,18 +96,18 @@ def estop_command(
             max_seconds=max_seconds,
             progress=progress,
         )
-    if output_format is opt.PageFormat.html:
+    if output_format == "html":
         from mbplugin.report.html.chapters import stop_chapter
 
         emit_chapter(stop_chapter(scene, report), output)
-    elif output_format is opt.PageFormat.json:
-        from mbplugin.report.documents.estop import estop_document
-
-        emit_document(estop_document(report, file, scene.files), output)
-    else:
+    elif output_format == "text":
         from mbplugin.report.text.estop import estop_lines
 
         emit_lines(lambda width: estop_lines(report, width), output)
+    else:
+        from mbplugin.report.documents.estop import estop_document
+
+        emit_document(estop_document(report, file, scene.files), output, output_format)
 
 
 def _start(trajectory: Path | None, to: list[str] | None, q: list[str] | None, at: float) -> Start | None:

@@ -6,9 +6,8 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -18,23 +17,12 @@ from mbplugin.constraints.tolerance import DEFAULT_SAMPLES
 from mbplugin.linter.finding import Severity
 from mbplugin.model.enumerations import Method
 from mbplugin.processes.supervised import RULE_SECONDS, set_rule_seconds
-from mbplugin.report.ci.formats import ENDINGS, rendered
+from mbplugin.report.ci.formats import ENDINGS, LintFormat, rendered
 
 if TYPE_CHECKING:
     from mbplugin.linter.files.targets import Target
     from mbplugin.linter.run import Report
     from mbplugin.report.text.lint import Detail
-
-
-class Format(str, Enum):
-    """Formats of a lint."""
-
-    text = "text"
-    json = "json"
-    sarif = "sarif"
-    github = "github"
-    junit = "junit"
-    html = "html"
 
 
 Files = Annotated[
@@ -69,8 +57,8 @@ Baseline = Annotated[
     Path | None, typer.Option(metavar="FILE", help="JSON of an earlier lint; its findings are not reported.")
 ]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Number of processes; default one per core.")]
-LintFormat = Annotated[
-    Format | None,
+FormatOption = Annotated[
+    LintFormat | None,
     typer.Option(
         "--output-format", help="The format of the output; default by the ending of --output, or text."
     ),
@@ -116,7 +104,7 @@ def lint_command(
     group: Groups = None,
     select: Select = None,
     ignore: Ignore = None,
-    output_format: LintFormat = None,
+    output_format: FormatOption = None,
     output: opt.OutputOption = None,
     report: Reports = None,
     fail_on: FailOn = None,
@@ -169,14 +157,14 @@ def lint_command(
     for one in reports:
         refuse_overwriting(outputs, one.source, one.scene)
     for kind, file in also:
-        emit(rendered(kind.value, reports, explain_dca, detail), file)
+        emit(rendered(kind, reports, explain_dca, detail), file)
     if write_scene is not None:
         _write_scene(reports, write_scene)
     _write(reports, chosen, output, explain_dca, detail)
     return max(one.exit_code for one in reports)
 
 
-def _format(stated: Format | None, output: Path | None) -> Format:
+def _format(stated: LintFormat | None, output: Path | None) -> LintFormat:
     """Return the format that is stated, else that of the ending of the output.
 
     Raises
@@ -189,16 +177,12 @@ def _format(stated: Format | None, output: Path | None) -> Format:
     ending = "" if output is None else output.suffix.lower()
     meant = ENDINGS.get(ending)
     # the ending .txt and .xml may hold anything that is text or XML
-    if (
-        stated is not None
-        and meant not in (None, stated.value)
-        and ending in (".html", ".htm", ".json", ".sarif")
-    ):
+    if stated is not None and meant not in (None, stated) and ending in (".html", ".htm", ".json", ".sarif"):
         raise BadUsage(
-            f"--output is {str(output)!r}, but --output-format is {stated.value}",
+            f"--output is {str(output)!r}, but --output-format is {stated}",
             expected=f"--output-format {meant}, or another ending",
         )
-    return stated or Format(meant or "text")
+    return stated or meant or "text"
 
 
 def _detail(quiet: bool, verbose: bool) -> Detail:
@@ -255,14 +239,15 @@ def _with_text(target: Target) -> Target:
     return replace(target, file=name, text=text)
 
 
-def _format_and_file(text: str) -> tuple[Format, Path]:
+def _format_and_file(text: str) -> tuple[LintFormat, Path]:
     from mbplugin.errors import BadUsage
 
     name, _, file = text.partition("=")
-    known = [kind.value for kind in Format]
-    if name not in known or not file:
-        raise BadUsage(f"--report is {text!r}", expected=f"FORMAT=FILE, FORMAT one of {', '.join(known)}")
-    return Format(name), Path(file)
+    known: tuple[LintFormat, ...] = get_args(LintFormat)
+    for kind in known:
+        if kind == name and file:
+            return kind, Path(file)
+    raise BadUsage(f"--report is {text!r}", expected=f"FORMAT=FILE, FORMAT one of {', '.join(known)}")
 
 
 def _with_progress(reports: Iterable[Report], number: int) -> Iterable[Report]:
@@ -276,14 +261,18 @@ def _with_progress(reports: Iterable[Report], number: int) -> Iterable[Report]:
 
 
 def _write(
-    reports: Sequence[Report], output_format: Format, output: Path | None, explain_dca: bool, detail: Detail
+    reports: Sequence[Report],
+    output_format: LintFormat,
+    output: Path | None,
+    explain_dca: bool,
+    detail: Detail,
 ) -> None:
-    if output_format is Format.text and output is None and opt.on_terminal(sys.stdout):
+    if output_format == "text" and output is None and opt.on_terminal(sys.stdout):
         from mbplugin.report.text.lint import lint_lines
 
         emit_lines(lambda width: lint_lines(reports, width, explain_dca, detail))
         return
-    emit(rendered(output_format.value, reports, explain_dca, detail), output)
+    emit(rendered(output_format, reports, explain_dca, detail), output)
     # who reads a file or a pipe still learns why there is no verdict
     for report in reports:
         for finding in report.findings:

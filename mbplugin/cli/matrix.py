@@ -27,7 +27,7 @@ def matrix_command(
     base: opt.BaseOption = None,
     planar: opt.PlanarOption = None,
     save: Save = None,
-    output_format: opt.FormatOption = opt.Format.text,
+    output_format: opt.FormatOption = "text",
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
@@ -40,14 +40,14 @@ def matrix_command(
     matrix = constraint_matrix(scene, opt.parse_q(q), planar=planar)
     if save is not None:
         _save(matrix, save)
-    if output_format is opt.Format.json:
-        from mbplugin.report.documents.matrix import matrix_document
-
-        emit_document(matrix_document(matrix, scene.files), output)
-    else:
+    if output_format == "text":
         from mbplugin.report.text.matrix import matrix_text
 
         emit(matrix_text(matrix), output)
+    else:
+        from mbplugin.report.documents.matrix import matrix_document
+
+        emit_document(matrix_document(matrix, scene.files), output, output_format)
 
 
 def _save(matrix: ConstraintMatrix, path: Path) -> None:

@@ -52,7 +52,7 @@ def reactions_command(
     base: opt.BaseOption = None,
     planar: opt.PlanarOption = None,
     tolerance: opt.ToleranceOption = None,
-    output_format: opt.FormatOption = opt.Format.text,
+    output_format: opt.FormatOption = "text",
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
@@ -81,11 +81,11 @@ def reactions_command(
         tolerance=tolerance,
         planar=planar,
     )
-    if output_format is opt.Format.json:
-        from mbplugin.report.documents.reactions import reactions_document
-
-        emit_document(reactions_document(result, file, scene.files), output)
-    else:
+    if output_format == "text":
         from mbplugin.report.text.reactions import reactions_lines
 
         emit_lines(lambda width: reactions_lines(result, width, axes, frames), output)
+    else:
+        from mbplugin.report.documents.reactions import reactions_document
+
+        emit_document(reactions_document(result, file, scene.files), output, output_format)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.output import emit
+from mbplugin.cli.shared.output import emit, emit_document
 
 if TYPE_CHECKING:
     from mbplugin.linter.rule import Rule
@@ -15,20 +15,19 @@ if TYPE_CHECKING:
 
 def rule_command(
     code: Annotated[str | None, typer.Argument(help="A code such as MB201, or a rule's name.")] = None,
-    output_format: opt.FormatOption = opt.Format.text,
+    output_format: opt.FormatOption = "text",
     output: opt.OutputOption = None,
 ) -> None:
     """List the rules, or print the documentation of one."""
     from mbplugin.linter.registry import find_rule, rules
 
     chosen = rules() if code is None else (find_rule(code),)
-    if output_format is opt.Format.json:
-        from mbplugin.report.documents.json import dumps
+    if output_format == "text":
+        emit(_documentation(chosen[0]) if code else _table(chosen), output)
+    else:
         from mbplugin.report.documents.rule import rules_document
 
-        emit(dumps(rules_document(chosen)), output)
-    else:
-        emit(_documentation(chosen[0]) if code else _table(chosen), output)
+        emit_document(rules_document(chosen), output, output_format)
 
 
 def _table(rules: tuple[Rule, ...]) -> str:

@@ -7,17 +7,16 @@ from typing import Annotated
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.output import emit
+from mbplugin.cli.shared.output import emit_document
 from mbplugin.report.documents import DocumentName
 
 
 def schema_command(
     document: Annotated[DocumentName, typer.Argument(help="The document.")] = "lint",
-    output_format: opt.FormatOption = opt.Format.json,
+    output_format: opt.FormatOption = "json",
     output: opt.OutputOption = None,
 ) -> None:
     """Print the JSON schema of a command's JSON output, or of scene files; both formats are JSON."""
-    from mbplugin.report.documents.json import dumps
     from mbplugin.report.documents.schema import schema_of
 
-    emit(dumps(schema_of(document)), output)
+    emit_document(schema_of(document), output)

@@ -24,6 +24,7 @@ from mbplugin.cli.shared.progress import time_bar
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.files import require_folder
 from mbplugin.model import enumerations as names
+from mbplugin.report.formats import PageFormat
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR, integrator_choices
 
@@ -93,7 +94,7 @@ def simulate_command(
     planar: opt.PlanarOption = None,
     save: Save = None,
     plot: Plot = None,
-    output_format: opt.PageFormatOption = opt.PageFormat.text,
+    output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
@@ -159,21 +160,21 @@ def _report(
     pairs: tuple[str, ...],
     scene: Scene,
     file: str,
-    output_format: opt.PageFormat,
+    output_format: PageFormat,
     output: Path | None,
 ) -> None:
-    if output_format is opt.PageFormat.html:
+    if output_format == "html":
         from mbplugin.report.html.chapters import motion_chapter
 
         emit_chapter(motion_chapter(scene, motion, pairs), output)
-    elif output_format is opt.PageFormat.json:
-        from mbplugin.report.documents.simulate import simulate_document
-
-        emit_document(simulate_document(motion, request, pairs, file, scene.files), output)
-    else:
+    elif output_format == "text":
         from mbplugin.report.text.simulate import simulate_lines
 
         emit_lines(lambda width: simulate_lines(motion, pairs, width), output)
+    else:
+        from mbplugin.report.documents.simulate import simulate_document
+
+        emit_document(simulate_document(motion, request, pairs, file, scene.files), output, output_format)
 
 
 def _require_files(save: Path | None, plot: Path | None, output: Path | None) -> None:

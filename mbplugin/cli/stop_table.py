@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Annotated
 
 import typer
@@ -10,19 +9,10 @@ import typer
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.braking import BrakeOption, DecelerationOption, ToolOption, parse_brake
 from mbplugin.cli.shared.model import read_scene
-from mbplugin.cli.shared.output import emit, emit_lines
+from mbplugin.cli.shared.output import emit, emit_document, emit_lines
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
-
-
-class TableFormat(str, Enum):
-    """Formats of a stopping table."""
-
-    text = "text"
-    json = "json"
-    csv = "csv"
-    html = "html"
-
+from mbplugin.report.formats import TableFormat
 
 Axes = Annotated[
     list[str] | None,
@@ -58,7 +48,7 @@ def stop_table_command(
     tool: ToolOption = None,
     commands: Commands = False,
     base: opt.BaseOption = None,
-    output_format: FormatOption = TableFormat.text,
+    output_format: FormatOption = "text",
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
@@ -82,12 +72,16 @@ def stop_table_command(
         decelerations=opt.parse_q(deceleration, "--deceleration"),
         tool=tool,
     )
-    if output_format is not TableFormat.text:
-        emit(table.text(output_format.value), output)
-    else:
+    if output_format == "text":
         from mbplugin.report.text.stop_table import stop_table_lines
 
         emit_lines(lambda width: stop_table_lines(table, width, commands=commands), output)
+    elif output_format in ("csv", "html"):
+        emit(table.text(output_format), output)
+    else:
+        from mbplugin.report.documents.stop_table import stop_table_document
+
+        emit_document(stop_table_document(table), output, output_format)
 
 
 def _categories(texts: list[str] | None) -> tuple[int, ...]:

@@ -25,6 +25,7 @@ from mbplugin.cli.shared.progress import count_bar
 from mbplugin.cli.shared.termination import exit_code_of, termination_interrupts
 from mbplugin.files import require_folder
 from mbplugin.model.enumerations import Backend
+from mbplugin.report.formats import OutputFormat
 from mbplugin.visible import visible
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def sweep_command(
     jobs: Jobs = -1,
     address: Address = None,
     base: opt.BaseOption = None,
-    output_format: opt.FormatOption = opt.Format.text,
+    output_format: opt.FormatOption = "text",
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
@@ -181,14 +182,14 @@ def _report(
     scene: Scene,
     file: str,
     out: Path,
-    output_format: opt.Format,
+    output_format: OutputFormat,
     output: Path | None,
 ) -> None:
-    if output_format is opt.Format.json:
-        from mbplugin.report.documents.sweep import sweep_document
-
-        emit_document(sweep_document(report, plan, file, scene.files, str(out)), output)
-    else:
+    if output_format == "text":
         from mbplugin.report.text.sweep import sweep_lines
 
         emit_lines(lambda width: sweep_lines(report, plan, str(out), width), output)
+    else:
+        from mbplugin.report.documents.sweep import sweep_document
+
+        emit_document(sweep_document(report, plan, file, scene.files, str(out)), output, output_format)

@@ -64,7 +64,7 @@ def view_command(
     base: opt.BaseOption = None,
     planar: opt.PlanarOption = None,
     tolerance: opt.ToleranceOption = None,
-    output_format: opt.FormatOption = opt.Format.text,
+    output_format: opt.FormatOption = "text",
     output: opt.OutputOption = None,
     package_dir: opt.PackageDirOption = None,
     xacro_unsafe: opt.XacroUnsafeOption = False,
@@ -100,12 +100,12 @@ def view_command(
             labels=labels,
             progress=progress,
         )
-    if output_format is opt.Format.json:
+    if output_format == "text":
+        emit(f"{viewed.sentence}\n", output)
+    else:
         from mbplugin.report.documents.view import view_document
 
-        emit_document(view_document(viewed, file, scene), output)
-    else:
-        emit(f"{viewed.sentence}\n", output)
+        emit_document(view_document(viewed, file, scene), output, output_format)
 
 
 def _replay(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, TextIO, get_args
 
@@ -14,23 +13,9 @@ import typer
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.model.enumerations import Base, Plane
+from mbplugin.report.formats import OutputFormat, PageFormat
 
 STDIN = "-"
-
-
-class Format(str, Enum):
-    """Formats of every command."""
-
-    text = "text"
-    json = "json"
-
-
-class PageFormat(str, Enum):
-    """Formats of commands that also write an HTML report."""
-
-    text = "text"
-    json = "json"
-    html = "html"
 
 
 FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
@@ -64,7 +49,7 @@ XacroArgOption = Annotated[
     list[str] | None,
     typer.Option("--xacro-arg", metavar="NAME:=VALUE", help="Value of a xacro argument; repeatable."),
 ]
-FormatOption = Annotated[Format, typer.Option("--output-format", help="The format of the output.")]
+FormatOption = Annotated[OutputFormat, typer.Option("--output-format", help="The format of the output.")]
 PageFormatOption = Annotated[
     PageFormat,
     typer.Option("--output-format", help="The format of the output; html is a single-file report."),

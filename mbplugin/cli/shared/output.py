@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from mbplugin.cli.shared.options import on_terminal
 from mbplugin.errors import BadUsage
 from mbplugin.files import is_same_file, replacing
+from mbplugin.report.formats import serialized
 
 if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
@@ -56,11 +57,9 @@ def emit_lines(lines: Callable[[int], Iterable[Line]], output: Path | None = Non
         emit(plain_text(lines(PLAIN_WIDTH)), output)
 
 
-def emit_document(document: object, output: Path | None = None) -> None:
-    """Write a document as JSON; what it raises is as for :func:`emit`."""
-    from mbplugin.report.documents.json import dumps
-
-    emit(dumps(document), output)
+def emit_document(document: object, output: Path | None = None, output_format: str = "json") -> None:
+    """Write a document in one of its formats; what it raises is as for :func:`emit`."""
+    emit(serialized(document, output_format), output)
 
 
 def emit_chapter(chapter: Chapter, output: Path | None = None) -> None:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal, get_args
+
+from mbplugin.report.formats import DocumentFormat, serialized
 
 if TYPE_CHECKING:
     from mbplugin.linter.run import Report
     from mbplugin.report.text.lint import Detail
 
+#: Formats of other programs: ``NAME_text`` in the file of this name beside this one writes each.
+ProgramFormat = Literal["sarif", "github", "junit"]
+LintFormat = Literal["text", DocumentFormat, ProgramFormat, "html"]
 
 #: Endings of files that say their format.
-ENDINGS = {
+ENDINGS: dict[str, LintFormat] = {
     ".html": "html",
     ".htm": "html",
     ".json": "json",
@@ -22,34 +28,20 @@ ENDINGS = {
 
 
 def rendered(
-    name: str, reports: Sequence[Report], explain_dca: bool = False, detail: Detail = "normal"
+    name: LintFormat, reports: Sequence[Report], explain_dca: bool = False, detail: Detail = "normal"
 ) -> str:
-    """Return reports in a format: text, json, sarif, github, junit or html.
-
-    ``explain_dca`` and ``detail`` are of the text.
-    """
+    """Return reports in a format; ``explain_dca`` and ``detail`` are of the text."""
     if name == "text":
         from mbplugin.report.text.lint import lint_text
 
         return lint_text(reports, explain_dca=explain_dca, detail=detail)
-    if name == "github":
-        from mbplugin.report.ci.github import github_text
-
-        return github_text(reports)
-    if name == "junit":
-        from mbplugin.report.ci.junit import junit_text
-
-        return junit_text(reports)
     if name == "html":
         from mbplugin.report.html import html_page
         from mbplugin.report.html.chapters import lint_chapter
 
         return html_page(*(lint_chapter(report) for report in reports))
-    from mbplugin.report.documents.json import dumps
+    if name in get_args(ProgramFormat):
+        return str(getattr(import_module(f"{__package__}.{name}"), f"{name}_text")(reports))
     from mbplugin.report.documents.lint import lint_document
 
-    if name == "sarif":
-        from mbplugin.report.ci.sarif import sarif_document
-
-        return dumps(sarif_document(reports))
-    return dumps(lint_document(reports))
+    return serialized(lint_document(reports), name)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from mbplugin.report.ci.places import in_repository
 from mbplugin.report.ci.wording import annotation
-from mbplugin.report.documents.json import plain
+from mbplugin.report.documents.json import dumps, plain
 from mbplugin.version import SUMMARY, __version__
 
 if TYPE_CHECKING:
@@ -24,6 +24,11 @@ Object = dict[str, Any]
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 #: To it paths are relative; who reads the file knows where it has checked the repository out.
 _ROOT = "SRCROOT"
+
+
+def sarif_text(reports: Sequence[Report]) -> str:
+    """Return the log as JSON text."""
+    return dumps(sarif_document(reports))
 
 
 def sarif_document(reports: Sequence[Report]) -> Object:
