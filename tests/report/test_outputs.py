@@ -13,7 +13,7 @@ import subprocess
 import sys
 import termios
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import unquote
 
 import jsonschema
@@ -26,10 +26,12 @@ from github_annotations import annotations
 from mbplugin.linter.finding import Finding
 from mbplugin.linter.registry import rules
 from mbplugin.linter.run import Report
+from mbplugin.report.ci.formats import LintFormat, rendered
 from mbplugin.report.ci.github import github_text
+from mbplugin.report.ci.gitlab import gitlab_text
 from mbplugin.report.ci.junit import junit_text
 from mbplugin.report.ci.sarif import sarif_document
-from places import TESTS
+from places import ROOT, TESTS
 
 SCHEMAS = TESTS / "schemas"
 NASTY = "j%0A,:x\n::error file=a,line=1::boo\r"
@@ -185,6 +187,46 @@ def test_severities_of_annotations() -> None:
     assert [a["command"] for a in annotations(text)] == ["error", "warning", "notice"]
 
 
+# GitLab Code Quality
+
+
+def quality(text: str) -> list[dict[str, Any]]:
+    """Return the entries of a report that GitLab takes: these keys, no byte order mark, unique fingerprints."""
+    entries = json.loads(text)
+    for entry in entries:
+        assert set(entry) == {"description", "check_name", "fingerprint", "severity", "location"}
+        assert entry["severity"] in ("info", "minor", "major", "critical", "blocker")
+        assert set(entry["location"]) == {"path", "lines"} and entry["location"]["lines"]["begin"] >= 1
+        assert entry["location"]["path"] and not entry["location"]["path"].startswith("./")
+    assert len({entry["fingerprint"] for entry in entries}) == len(entries)
+    return list(entries)
+
+
+def test_gitlab_names_the_findings_at_their_lines(repository: Path) -> None:
+    entries = quality(call("lint", "robots", "--output-format", "gitlab").out)
+    found = [finding for one in runs("robots") for finding in one["findings"]]
+    assert [(e["check_name"], e["location"]["path"]) for e in entries] == [
+        (f["code"], Path(f["file"]).as_posix()) for f in found
+    ]
+    assert [e["location"]["lines"]["begin"] for e in entries] == [f["line"] for f in found]
+
+
+def test_gitlab_recognizes_a_finding_that_moved_to_another_line(repository: Path) -> None:
+    before = quality(call("lint", "robots", "--output-format", "gitlab").out)
+    file = repository / "robots" / "gripper.urdf"
+    file.write_text(file.read_text().replace("<robot", "<!-- one\nmore -->\n<robot", 1))
+    after = quality(call("lint", "robots", "--output-format", "gitlab").out)
+    assert [e["fingerprint"] for e in after] == [e["fingerprint"] for e in before]
+    assert after != before
+
+
+def test_gitlab_takes_findings_that_are_alike_and_those_without_a_file() -> None:
+    twice = [finding(severity=s) for s in ("error", "warning", "note", "note")]
+    entries = quality(gitlab_text([report(*twice, source="<stdin>"), report(finding(NASTY, element=NASTY))]))
+    assert [e["severity"] for e in entries] == ["critical", "major", "info", "info", "critical"]
+    assert entries[0]["location"] == {"path": "<stdin>", "lines": {"begin": 1}}
+
+
 # JUnit XML
 
 
@@ -284,3 +326,11 @@ def test_every_format_takes_every_severity_and_no_finding() -> None:
     validated(sarif_document(reports))
     junit(junit_text(reports))
     assert len(annotations(github_text(reports))) == len(reports[0].findings)
+    assert len(quality(gitlab_text(reports))) == len(reports[0].findings)
+
+
+def test_every_format_has_its_file_and_its_line_in_the_guide() -> None:
+    guide = (ROOT / "docs" / "teams.md").read_text(encoding="utf-8")
+    for name in get_args(LintFormat):
+        assert f"| `{name}` |" in guide
+        assert rendered(name, [report()])

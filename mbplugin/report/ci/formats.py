@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mbplugin.report.text.lint import Detail
 
 #: Formats of other programs: ``NAME_text`` in the file of this name beside this one writes each.
-ProgramFormat = Literal["sarif", "github", "junit"]
+ProgramFormat = Literal["sarif", "github", "gitlab", "junit"]
 LintFormat = Literal["text", DocumentFormat, ProgramFormat, "html"]
 
 #: Endings of files that say their format.
