@@ -88,6 +88,10 @@ class Fragment(BrokenModel):
     """
 
 
+class Template(BrokenModel):
+    """A file with the ending of a model, of which a program has to make the model first."""
+
+
 class BadNumber(MbPluginError):
     """A text that is not a finite number, or the wrong count of numbers."""
 

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
-from mbplugin.errors import BadUsage, UnknownFormat, UnreadableFile
+from mbplugin.errors import BadUsage, Template, UnknownFormat, UnreadableFile
 from mbplugin.model.scene import Request, Scene
 from mbplugin.readers.common.limits import require_few_links, require_ordinary_size
 from mbplugin.readers.common.paths import read_text
@@ -94,12 +94,22 @@ def _read(request: Request) -> Scene:
     text = read_text(request.path) if request.text is None else request.text
     if not text.strip():
         raise UnreadableFile("the text is empty", where=request.path, expected="a model")
-    module, function = _READERS[_format(text, request.path)]
     require_ordinary_size(text, request.path)
-    reader: Reader = getattr(import_module(f"mbplugin.readers.{module}"), function)
-    scene = reader(text, request)
+    try:
+        scene = _reader(_format(text, request.path))(text, request)
+    except Template:
+        if request.text is not None:
+            raise
+        # many repositories give a xacro file the ending of what becomes of it
+        scene = _reader("xacro")(text, request)
     require_few_links(len(scene.mechanism.bodies), request.path)
     return scene
+
+
+def _reader(name: str) -> Reader:
+    module, function = _READERS[name]
+    reader: Reader = getattr(import_module(f"mbplugin.readers.{module}"), function)
+    return reader
 
 
 def format_name(request: Request) -> str:

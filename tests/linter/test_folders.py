@@ -69,3 +69,21 @@ def test_patterns_are_as_folders(folder: Path) -> None:
     names = {Path(one["source"]).name for one in json.loads(done.out)["runs"]}
     assert "leg.xacro" not in names and {"arm.urdf.xacro", "scene.xml", "plain.urdf"} <= names
     assert done.code == 0
+
+
+def test_a_file_that_only_joins_others_is_linted_and_its_parts_are_not(tmp_path: Path) -> None:
+    parts = {
+        "leg.xacro": f"{HEAD}{LINK.format('leg')}<xacro:paint n='leg'/></robot>",
+        "paint.xacro": f"{HEAD}<xacro:macro name='paint' params='n'><material name='${{n}}'/></xacro:macro></robot>",
+        "alone.xacro": f"{HEAD}{LINK.format('leg')}<xacro:paint n='leg'/></robot>",
+        "robot.xacro": f"{HEAD}<xacro:include filename='paint.xacro'/><xacro:include filename='leg.xacro'/></robot>",
+    }
+    for name, text in parts.items():
+        (tmp_path / name).write_text(text)
+    done = call("lint", str(tmp_path), "--output-format", "json")
+    runs = {Path(one["source"]).name: one for one in json.loads(done.out)["runs"]}
+    assert set(runs) == {"alone.xacro", "leg.xacro", "robot.xacro"} and runs["robot.xacro"]["model"]
+    (finding,) = runs["leg.xacro"]["findings"]
+    assert finding["severity"] == "note" and "robot.xacro includes it" in finding["message"]
+    assert runs["alone.xacro"]["exit_code"] == 2 and done.code == 2
+    assert call("lint", str(tmp_path / "leg.xacro")).code == 2

@@ -208,3 +208,44 @@ def test_trusted_files_have_lines_and_arguments_too(tmp_path: Path) -> None:
     scene = load(file, xacro_unsafe=True, xacro_args={"side": "l"})
     assert str(scene.origin["body", "l1", ""]) == f"{file}:3"
     np.testing.assert_equal(len(scene.mechanism.bodies), 1)
+
+
+def test_a_xacro_file_with_the_ending_of_a_urdf_is_expanded(tmp_path: Path) -> None:
+    body = (
+        '<xacro:arg name="prefix" default="l_"/>\n<xacro:property name="p" value="$(arg prefix)"/>\n'
+        '<link name="${p}base"/>\n'
+    )
+    file = arm(tmp_path, body, "arm.urdf")
+    assert bodies(file) == ["l_base"] and bodies(file, xacro_args={"prefix": "r_"}) == ["r_base"]
+    assert str(load(file).origin["body", "l_base", ""]) == f"{file}:4"
+    with pytest.raises(BrokenModel, match="pass the path of its file"):
+        load("<stdin>", text=file.read_text())
+
+
+def test_files_of_a_source_package_are_found_where_they_will_be_installed(tmp_path: Path) -> None:
+    limbs = {"description/urdf/leg.xacro": f'{HEAD}{LEG}<xacro:include filename="foot.xacro"/></robot>'}
+    limbs["description/urdf/foot.xacro"] = f'{HEAD}<link name="foot"/></robot>'
+    limbs["bringup/config/size.yaml"] = "{name: b}"
+    folder = package(tmp_path / "limbs", "limbs", limbs)
+    call_leg = (
+        '<xacro:include filename="$(find limbs)/urdf/leg.xacro"/>\n<xacro:leg name="a"/>\n'
+        "<xacro:leg name=\"${xacro.load_yaml('$(find limbs)/config/size.yaml')['name']}\"/>\n"
+    )
+    file = arm(folder / "description", call_leg)
+    assert sorted(bodies(file)) == ["a", "b", "foot"]
+    package(folder / "other", "other", {"urdf/leg.xacro": f"{HEAD}</robot>"})
+    with pytest.raises(BrokenModel, match="No such file or directory"):
+        load(file)
+
+
+def test_what_is_missing_in_a_macro_is_named_where_it_is_written(tmp_path: Path) -> None:
+    foot = '<xacro:include filename="$(find feet)/x.xacro"/>'
+    leg = arm(tmp_path, f'<xacro:macro name="leg" params="">\n{foot}</xacro:macro>', "leg.xacro")
+    with pytest.raises(UnresolvedPath) as caught:
+        load(arm(tmp_path, '<xacro:include filename="leg.xacro"/>\n<xacro:leg/>'))
+    assert caught.value.where == f"{leg}:3"
+
+
+def test_values_that_are_a_folder_are_no_matter_of_trust(tmp_path: Path) -> None:
+    with pytest.raises(BrokenModel, match="Is a directory"):
+        load(arm(tmp_path, "<link name=\"a${xacro.load_yaml('')['a']}\"/>"))

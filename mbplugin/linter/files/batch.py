@@ -13,6 +13,7 @@ from mbplugin.linter.files.targets import Target
 from mbplugin.linter.finding import Finding
 from mbplugin.linter.registry import find_rule
 from mbplugin.linter.run import FRAGMENT, Report, by_severity, is_selected, lint
+from mbplugin.readers.common.paths import real_path
 
 UNUSABLE, CRASHED, UNUSED = "MB900", "MB912", "MB913"
 
@@ -46,6 +47,27 @@ def lint_target(target: Target, options: Mapping[str, Any]) -> Report:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return without_verdict(target, CRASHED, reason, {"traceback": traceback.format_exc()})
     return suppress(passed_over(report) if target.searched else report, settings.ignores)
+
+
+def included_passed_over(reports: Sequence[Report], targets: Sequence[Target]) -> list[Report]:
+    """Return the reports with notes for files that nobody named, are no models, and are included by others."""
+    models = {real_path(file): r.source for r in reports if r.scene for file in r.scene.files}
+    return [
+        _included(report, models[real_path(report.source)])
+        if target.searched and report.scene is None and real_path(report.source) in models
+        else report
+        for report, target in zip(reports, targets, strict=True)
+    ]
+
+
+def _included(report: Report, model: str) -> Report:
+    found = (
+        replace(f, severity="note", message=f"skipped, because {model} includes it: {f.message}")
+        if f.severity == "error" and f.code != CRASHED
+        else f
+        for f in report.findings
+    )
+    return replace(report, findings=tuple(found))
 
 
 def passed_over(report: Report) -> Report:

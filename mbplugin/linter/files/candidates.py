@@ -48,8 +48,14 @@ def why_skipped(path: str) -> str | None:
     if name.endswith(".xacro"):
         if root not in ("robot", "sdf") or name.endswith(_SEMANTICS):
             return ""
-        return None if _MAKES.search(_MACRO.sub("", _COMMENT.sub("", text))) else MACROS
+        text = _COMMENT.sub("", text)
+        return None if _MAKES.search(_MACRO.sub("", text)) or _only_includes(text) else MACROS
     return None if root == "mujoco" else ""
+
+
+def _only_includes(text: str) -> bool:
+    """Return whether a xacro file joins others, and defines nothing for others."""
+    return "<xacro:include" in text and "<xacro:macro" not in text
 
 
 def _head(path: str) -> str:

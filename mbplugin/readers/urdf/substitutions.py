@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 
-from mbplugin.errors import BrokenModel, MbPluginError
+from mbplugin.errors import MbPluginError, Template
 from mbplugin.readers.common.environment import ROS_PREFIXES, is_ros_variable
 from mbplugin.readers.common.xml import Element, local_name, where
 
@@ -32,7 +32,7 @@ def expand(robot: Element, *, every_variable: bool = False) -> None:
     ------
     MbPluginError
         A variable that is not one of ROS, and is set.
-    BrokenModel
+    Template
         Another substitution or a xacro element is left: the text is a template, no model.
     """
     for element in robot:
@@ -78,10 +78,10 @@ def _not_of_ros(variable: str, element: Element) -> MbPluginError:
     )
 
 
-def _template(what: str, element: Element) -> BrokenModel:
-    return BrokenModel(
+def _template(what: str, element: Element) -> Template:
+    return Template(
         f"{what} is xacro that was not expanded",
         where=where(element),
         expected="a plain URDF",
-        remedy="run xacro on the file first, or give it the ending .xacro",
+        remedy="run xacro on the text first, or pass the path of its file",
     )

@@ -65,7 +65,7 @@ def expand(request: Request, variables: frozenset[str]) -> Expansion:
         places = gate.marks.taken_off(document)
         text = str(document.toprettyxml(indent="  "))
     except Exception as error:
-        raise error_of(error, xacro, request.path) from None
+        raise error_of(error, xacro, request.path, gate.marks.files) from None
     if len(text) > _LONGEST:
         raise BrokenModel(
             f"xacro made {len(text)} characters of the file",
@@ -154,6 +154,7 @@ class _Gate:
         """Return the document of a text, or of a file of macros with its lines."""
         if text is not None:
             return minidom.parseString(text)
+        name = str(self.packages.installed(Path(name)))
         try:
             return self.marks.document(content(name), name)
         except OSError as error:
@@ -175,8 +176,10 @@ class _Gate:
     def open_yaml(self, name: str) -> io.StringIO:
         """Return the text of a file of values."""
         if Path(name).suffix.lower() not in (".yaml", ".yml"):
+            if self.packages.may_read(Path(name)) and Path(name).is_dir():
+                raise IsADirectoryError(21, "Is a directory", name)
             raise Refused(f"{name!r}, which is no .yaml file,")
-        return io.StringIO(self.read(name))
+        return io.StringIO(self.read(str(self.packages.installed(Path(name)))))
 
     def read(self, name: str) -> str:
         """Return the text of a file that may be read."""
@@ -204,7 +207,7 @@ class _Gate:
                 package, _, inner = name.removeprefix("$(find ").partition(")")
                 found = self.packages.find(package.strip())
                 name = f"{found}{inner}" if found else "$"
-            path = Path(file).parent / name
+            path = self.packages.installed(Path(file).parent / name)
             if not set("$*?[") & set(name) and self._is_file(path):
                 self.check_known_includes(str(path), where(element), seen)
 

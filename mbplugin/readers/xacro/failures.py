@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mbplugin.errors import BrokenModel, Fragment, MbPluginError, UnresolvedPath
@@ -14,7 +15,7 @@ class MissingPackage(LookupError):
     """A package that is found nowhere; its argument is the name."""
 
 
-def error_of(error: BaseException, xacro: Any, file: str) -> MbPluginError:
+def error_of(error: BaseException, xacro: Any, file: str, files: Sequence[str]) -> MbPluginError:
     """Return the error of ours that an exception in xacro stands for.
 
     Parameters
@@ -23,6 +24,8 @@ def error_of(error: BaseException, xacro: Any, file: str) -> MbPluginError:
     xacro : module
     file : str
         The file that was expanded.
+    files : sequence of str
+        Every file that was read, in which the place is searched.
 
     Raises
     ------
@@ -38,35 +41,36 @@ def error_of(error: BaseException, xacro: Any, file: str) -> MbPluginError:
     if isinstance(cause, MemoryError):
         raise cause
     read = str((xacro.filestack or [file])[-1] or file)
+    searched = (read, *files)
     if isinstance(cause, Refused):
         return refused(str(cause), read)
     if isinstance(cause, MissingPackage):
-        return _missing_package(str(cause.args[0]), read)
+        return _missing_package(str(cause.args[0]), searched)
     if isinstance(cause, xacro.substitution_args.ArgException):
-        return _missing_argument(str(cause), read)
+        return _missing_argument(str(cause), searched)
     lines = dict.fromkeys(line.strip().rstrip(". ") for line in str(error).splitlines())
     reason = "; ".join(filter(None, lines)) or type(error).__name__
     return BrokenModel(
         f"xacro could not expand the file: {reason}",
-        where=_place(read, _expression(reason)),
+        where=_place(searched, _expression(reason)),
         remedy="correct the file, or pass --xacro-arg for arguments that it needs",
     )
 
 
-def _missing_package(name: str, file: str) -> MbPluginError:
+def _missing_package(name: str, files: Sequence[str]) -> MbPluginError:
     return UnresolvedPath(
         f"package {name!r} is not found",
-        where=_place(file, f"$(find {name})"),
+        where=_place(files, f"$(find {name})"),
         expected="a folder with a package.xml of this name in the repository, in a --package-dir or on a "
         "path of ROS",
         remedy="pass --package-dir DIR with a folder around it",
     )
 
 
-def _missing_argument(name: str, file: str) -> MbPluginError:
+def _missing_argument(name: str, files: Sequence[str]) -> MbPluginError:
     return Fragment(
         f"the xacro argument {name!r} has no value",
-        where=_place(file, f"$(arg {name})"),
+        where=_place(files, f"$(arg {name})"),
         expected="a default in the file or a value from the caller",
         remedy=f"pass --xacro-arg {name}:=VALUE, or state it below [xacro.arguments] in mbplugin.toml",
     )
@@ -78,12 +82,14 @@ def _expression(reason: str) -> str:
     return rest.partition("'")[0] if quoted else ""
 
 
-def _place(file: str, written: str) -> str:
-    """Return ``file:line`` of the first element with a text; the file where it has none."""
-    if not written:
-        return file
-    try:
-        lines = [line for text, line in texts_of(read_text(file), file) if written in text]
-    except (MbPluginError, OSError, ValueError):
-        return file
-    return f"{file}:{lines[0]}" if lines else file
+def _place(files: Sequence[str], written: str) -> str:
+    """Return ``file:line`` of the first element with a text; the first file where none has it."""
+    # a macro is expanded where it is called, not where it is written
+    for file in files if written else ():
+        try:
+            lines = [line for text, line in texts_of(read_text(file), file) if written in text]
+        except (MbPluginError, OSError, ValueError):
+            continue
+        if lines:
+            return f"{file}:{lines[0]}"
+    return files[0]

@@ -33,6 +33,7 @@ class Packages:
         self._request = request
         self._found: dict[str, Path | None] = {}
         self._below: dict[Path, list[tuple[str, Path]]] = {}
+        self._folders: dict[Path, list[Path]] = {}
 
     def find(self, name: str) -> Path | None:
         """Return the folder of a package, or None.
@@ -51,6 +52,26 @@ class Packages:
             return True
         real = path.resolve()
         return any(real.is_relative_to(found.resolve()) for found in self._found.values() if found)
+
+    def installed(self, path: Path) -> Path:
+        """Return the file of a source package that is installed at a path; the path where there is none.
+
+        ``install(DIRECTORY description/urdf …)`` of CMake drops the first folders, and ``$(find …)`` gives
+        the installed package. It counts only where one file can be meant.
+        """
+        for package in filter(None, self._found.values()):
+            if path.is_relative_to(package) and not path.exists():
+                inner = path.relative_to(package)
+                meant = [file for folder in self._inside(package) if (file := folder / inner).is_file()]
+                if len(meant) == 1 and ".." not in inner.parts:
+                    return meant[0]
+        return path
+
+    def _inside(self, package: Path) -> list[Path]:
+        """Return the folders of a package, which are listed once."""
+        if package not in self._folders:
+            self._folders[package] = [Path(folder) for folder, _, _ in islice(os.walk(package), _MOST)]
+        return self._folders[package]
 
     def _candidates(self, name: str) -> Iterator[Path]:
         folder = self._request.folder
