@@ -104,6 +104,10 @@ class UnresolvedPath(MbPluginError):
     code = "MB906"
 
 
+class NothingThere(UnresolvedPath, Fragment):
+    """A file of which all models are in others, and none of these is on this machine."""
+
+
 class UnknownName(MbPluginError):
     """A name that no body, pair or coordinate has."""
 

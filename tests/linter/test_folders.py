@@ -29,6 +29,8 @@ FILES = {
     "half.xml": "<mujocoinclude/>",
     "arm.srdf.xacro": f"{HEAD}<group name='g'><link name='a'/></group></robot>",
     "a.world": '<sdf version="1.7"><world name="w"><model name="s"><link name="x"/></model></world></sdf>',
+    "empty.world": '<sdf version="1.7"><world name="w"><include><uri>model://ground_plane</uri></include>'
+    "</world></sdf>",
     "broken.xacro": f"{HEAD}<xacro:nothing/></robot>",
 }
 
@@ -44,7 +46,7 @@ def test_a_folder_run_takes_every_format_and_states_what_it_skips(folder: Path) 
     done = call("lint", str(folder), "--output-format", "json")
     runs = {Path(one["source"]).name: one for one in json.loads(done.out)["runs"]}
     models = {"plain.urdf", "arm.urdf.xacro", "model.sdf.xacro", "scene.xml", "a.world"}
-    notes = {"part.urdf", "needs.xacro", "calls.xacro"}
+    notes = {"part.urdf", "needs.xacro", "calls.xacro", "empty.world"}
     assert set(runs) == models | notes | {"broken.xacro"}
     assert all(runs[name]["model"] for name in models)
     for name in notes:
@@ -58,7 +60,7 @@ def test_a_folder_run_takes_every_format_and_states_what_it_skips(folder: Path) 
     assert "leg.xacro" in done.err and "package.xml" not in done.err
 
 
-@pytest.mark.parametrize("name", ["part.urdf", "needs.xacro", "leg.xacro"])
+@pytest.mark.parametrize("name", ["part.urdf", "needs.xacro", "leg.xacro", "empty.world"])
 def test_a_file_that_is_named_is_not_skipped(folder: Path, name: str) -> None:
     assert call("lint", str(folder / name)).code == 2
 

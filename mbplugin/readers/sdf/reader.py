@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mbplugin.errors import BadUsage, BrokenModel, UnknownName
+from mbplugin.errors import BadUsage, BrokenModel, NothingThere, UnknownName, UnresolvedPath
 from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import free_pose, home
 from mbplugin.model.scene import Actuator, Defect, Origin, OriginKey, Request, Scene, State
@@ -48,7 +48,7 @@ def read_sdf(text: str, request: Request) -> Scene:
     frames = Frames(world)
     links = _links(frames)
     if not links and reading.missing:
-        raise reading.missing[0]
+        raise _nothing_there(reading.missing[0])
     static = _static_pairs(frames, links, request)
     joints = _read_joints(frames, static, reading)
     mech = Mechanism(
@@ -231,6 +231,10 @@ def _with_gravity(mech: Mechanism, world: Scope) -> Mechanism:
     if local_name(world.element) != "world":
         return mech
     return replace(mech, gravity=vector_of(world.element, "gravity", 3, "0 0 -9.8"))
+
+
+def _nothing_there(error: UnresolvedPath) -> NothingThere:
+    return NothingThere(error.what, where=error.where, expected=error.expected, remedy=error.remedy)
 
 
 def _name(world: Scope, request: Request) -> str:
