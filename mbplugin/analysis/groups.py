@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 
 from mbplugin.analysis.uniqueness import StressedBlock, bodies_of
 from mbplugin.constraints.rows.row import Rows
@@ -88,6 +87,9 @@ def _resultant(mech: Mechanism, s: StressedBlock, poses: BodyPoses, members: Seq
 
 def _assembly_effect(mech: Mechanism, s: StressedBlock, poses: BodyPoses, members: Sequence[str]) -> bool:
     """Project the group's wrenches on the motions that all joints off the ground allow."""
+    # here, because linting a robot without loops needs no scipy, which takes long to import
+    import scipy.linalg
+
     known = {c.name: c for c in mech.constraints()}
     inner = [r for r in s.ranked.reduced.rows if WORLD not in bodies_of(mech, known[r.constraint])]
     bodies = sorted({body for r in s.ranked.reduced.rows for body, _ in r.entries})

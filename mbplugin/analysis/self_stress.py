@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 
 from mbplugin.analysis.uniqueness import StressedBlock, bodies_of
 from mbplugin.model.mechanism.identity import RowLabel
@@ -94,6 +93,9 @@ def _one_misfit_each(s: StressedBlock, Z: Array) -> tuple[Array, list[int]]:
 
     Rows of J determine the rest by statics, so there are always pivots among them.
     """
+    # here, because linting a robot without loops needs no scipy, which takes long to import
+    import scipy.linalg
+
     closing = len(Z) - s.ranked.reduced.shape[0]
     _, _, order = scipy.linalg.qr(Z[closing:].T, mode="economic", pivoting=True)
     pivots = sorted(int(closing + k) for k in order[: Z.shape[1]])

@@ -6,9 +6,9 @@ import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse
 
 from mbplugin.constraints.reduction.velocity import body_twists
 from mbplugin.constraints.rows.build import all_rows
@@ -20,6 +20,9 @@ from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import JointValues, forward, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 _COLUMN_NAMES = ("vx", "vy", "vz", "wx", "wy", "wz")
 
@@ -134,6 +137,9 @@ def _assemble(
         start += k
     shape = (len(labels), width * len(mech.bodies))
     triplets = tuple(np.concatenate(part) if part else np.zeros(0) for part in (data, i, j))
+    # here, because linting builds no matrix, and scipy takes long to import
+    import scipy.sparse
+
     C = scipy.sparse.coo_array((triplets[0], (triplets[1].astype(int), triplets[2].astype(int))), shape)
 
     def stacked(name: str) -> Array:

@@ -15,6 +15,7 @@ from mbplugin.linter.config.ignores import Suppressed
 from mbplugin.linter.finding import SEVERITIES, Finding, Severity
 from mbplugin.linter.registry import find_rule
 from mbplugin.model.scene import Origin, Scene, with_coordinates
+from mbplugin.readers.common.lookups import lookups_kept
 
 #: In the evidence of an error: the file is no model by itself.
 FRAGMENT = "fragment"
@@ -58,6 +59,7 @@ class Report:
         return SEVERITIES.index(finding.severity) >= SEVERITIES.index(self.fail_on)
 
 
+@lookups_kept()
 def lint(
     source: str | os.PathLike[str] | int | Scene,
     *,

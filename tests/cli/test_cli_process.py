@@ -121,6 +121,16 @@ def test_a_lint_imports_no_engine(file: str) -> None:
     assert done.stdout.decode().strip() == "[]"
 
 
+def test_a_lint_of_a_robot_without_loops_imports_no_scipy() -> None:
+    code = (
+        "import sys; from mbplugin.cli.app import run;"
+        f"run(['lint', {str(ASSETS / 'arm_6r.urdf')!r}, '--output', {'/dev/null'!r}]);"
+        "print([name for name in sys.modules if name.startswith('scipy.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=120)
+    assert done.stdout.decode().strip() == "[]"
+
+
 @pytest.mark.parametrize("command", ["lint", "simulate"])
 def test_help_imports_no_numerics(command: str) -> None:
     code = (

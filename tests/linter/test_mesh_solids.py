@@ -111,12 +111,12 @@ def counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return read_triangles(path)
 
     monkeypatch.setattr(mesh_cache, "read_triangles", reading)
-    mesh_cache._solid.cache_clear()
+    mesh_cache._numbers.cache_clear()
     return read
 
 
 def volume(path: Path) -> float:
-    mesh_cache._solid.cache_clear()
+    mesh_cache._numbers.cache_clear()
     solid = mesh_cache.solid_of_file(str(path))
     return 0.0 if solid is None else solid.volume
 
@@ -160,8 +160,23 @@ def test_kept_numbers_are_those_computed(counted: list[str], tmp_path: Path) -> 
     file = tmp_path / "ball.stl"
     trimesh.creation.icosphere(2, 0.3).export(file)
     first = mesh_cache.solid_of_file(str(file))
-    mesh_cache._solid.cache_clear()
+    mesh_cache._numbers.cache_clear()
     again = mesh_cache.solid_of_file(str(file))
     assert isinstance(first, MeshSolid) and isinstance(again, MeshSolid) and len(counted) == 1
     for part in ("volume", "center", "moments", "lower", "upper"):
         assert np.array_equal(getattr(first, part), getattr(again, part))
+
+
+def test_the_size_of_a_mesh_is_kept_beside_its_solid(
+    counted: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "box.stl"
+    trimesh.creation.box((1, 2, 3)).export(file)
+    assert volume(file) == pytest.approx(6)
+    assert mesh_cache.extent_of_file(str(file)) == pytest.approx(np.array([1, 2, 3]))
+    mesh_cache._numbers.cache_clear()
+    monkeypatch.setitem(mesh_cache._COMPUTED, "extent", (3, lambda path: None))
+    assert mesh_cache.extent_of_file(str(file)) == pytest.approx(np.array([1, 2, 3]))
+    trimesh.creation.box((1, 2, 4)).export(file)
+    os.utime(file, ns=(1, 1))
+    assert mesh_cache.extent_of_file(str(file)) is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 
 from mbplugin.analysis.tools.verdict import RowVerdict, from_left_null_basis
 from mbplugin.constraints.reduction.reduce import ReducedBlock
@@ -11,6 +10,9 @@ from mbplugin.constraints.reduction.reduce import ReducedBlock
 
 def row_uniqueness(reduced: ReducedBlock, redundancy: int, zero: float) -> RowVerdict:
     """Judge every row of a block from the weights with which others replace the dependent rows."""
+    # here, because linting a robot without loops needs no scipy, which takes long to import
+    import scipy.linalg
+
     J = reduced.J
     order = scipy.linalg.qr(J.T, mode="r", pivoting=True)[1]
     independent, dependent = order[: len(J) - redundancy], order[len(J) - redundancy :]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import scipy.linalg
 
 from mbplugin.constraints.rows.row import Rows
 from mbplugin.errors import BadUsage
@@ -45,6 +44,9 @@ def planar_rows(rows: Rows, columns: tuple[int, ...]) -> Rows:
         return rows
     if not rows.components:
         return rows
+    # here, because linting a robot without loops needs no scipy, which takes long to import
+    import scipy.linalg
+
     full = _dimensionless(np.hstack([entry for _, entry in rows.entries]))
     wanted = np.concatenate([6 * i + np.array(columns) for i in range(len(rows.entries))])
     inside = full[:, wanted]

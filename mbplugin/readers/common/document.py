@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from lxml import etree
+
 from mbplugin.model.document import Document, Written
-from mbplugin.readers.common.xml import Element, local_name, origin
+from mbplugin.model.scene import Origin
+from mbplugin.readers.common.xml import Element, local_name
 
 
 def document_of(root: Element, format: str) -> Document:
     """Return the elements of a document in file order."""
     position: dict[Element, int] = {}
     elements: list[Written] = []
-    for element in root.iter():
-        if not isinstance(element.tag, str):
-            continue
+    file = str(root.base)
+    for element in root.iter(etree.Element):
         parent = element.getparent()
         position[element] = len(elements)
-        attributes = {str(name): str(value) for name, value in element.attrib.items()}
+        attributes = dict(element.attrib)
         text = " ".join((element.text or "").split())
         above = -1 if parent is None or element is root else position[parent]
-        elements.append(Written(local_name(element), attributes, text, origin(element), above))
+        place = Origin(file, int(element.sourceline or 0))
+        elements.append(Written(local_name(element), attributes, text, place, above))
     return Document(format, tuple(elements))

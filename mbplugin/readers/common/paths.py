@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 
 from mbplugin.errors import UnreadableFile, UnresolvedPath
 from mbplugin.files import read_bounded
 from mbplugin.model.scene import Request
+from mbplugin.readers.common.lookups import looked_up
 
 #: What lies at the root of a package.
 _PACKAGE_MARKS = ("package.xml", "model.config", "pyproject.toml")
@@ -72,6 +73,15 @@ def find(name: str, request: Request) -> str | None:
     A model comes from anywhere, so what it names is read only from its own package and from the
     folders that the user gave; a link out of its package counts as what it points to.
     """
+    return looked_up(("find", name, *_place(request)), lambda: _found(name, request))
+
+
+def _place(request: Request) -> tuple[Hashable, ...]:
+    """Return what of a request decides where files are looked up."""
+    return request.path, request.text is None, request.package_dirs
+
+
+def _found(name: str, request: Request) -> str | None:
     for path, root in _candidates(name, request):
         if _is_file(path) and may_read(path, request, root):
             return str(path)
@@ -83,8 +93,8 @@ def may_read(path: Path, request: Request, root: Path | None = None) -> bool:
     lexical, real = Path(os.path.normpath(path.absolute())), real_path(path)
     if any(lexical.is_relative_to(os.path.normpath(folder.absolute())) for folder in _named_roots(request)):
         return True
-    own = package_of(request.folder) if root is None or root == request.folder else root
-    return real.is_relative_to(real_path(own))
+    own = package_of(_folder(request)) if root is None or root == _folder(request) else root
+    return real.is_relative_to(looked_up(("real", own), lambda: real_path(own)))
 
 
 def package_of(folder: Path) -> Path:
@@ -92,6 +102,10 @@ def package_of(folder: Path) -> Path:
 
     Where neither is around it, that is the folder above the model, where meshes often lie.
     """
+    return looked_up(("package", folder), lambda: _package_of(folder))
+
+
+def _package_of(folder: Path) -> Path:
     if repository := repository_of(folder):
         return repository
     for candidate in (folder, *folder.parents):
@@ -140,13 +154,14 @@ def _candidates(name: str, request: Request) -> Iterator[tuple[Path, Path | None
 def _in_packages(name: str, request: Request) -> Iterator[tuple[Path, Path]]:
     """Yield the paths that a name in a package may mean, and the folder each must not leave."""
     package, _, inner = name.partition("/")
-    ancestors = [folder for folder in request.folder.parents if folder != Path(folder.anchor)]
+    folder = _folder(request)
+    ancestors = [around for around in folder.parents if around != Path(around.anchor)]
     if package not in ("", ".."):
         yield from ((root / name, root / package) for root in (*_roots(request), *ancestors))
     # a package's name may or may not be a folder's name, and the model lies somewhere inside that package
-    own = package_of(request.folder)
+    own = package_of(folder)
     if inner:
-        inside = [folder for folder in ancestors if folder.is_relative_to(own)]
+        inside = [around for around in ancestors if around.is_relative_to(own)]
         yield from ((root / inner, root) for root in (*_roots(request), *inside))
 
 
@@ -158,8 +173,12 @@ def _expanded(name: str) -> Path:
         return Path(name)
 
 
+def _folder(request: Request) -> Path:
+    return looked_up(("folder", *_place(request)), lambda: request.folder)
+
+
 def _roots(request: Request) -> Iterator[Path]:
-    yield request.folder
+    yield _folder(request)
     yield from _named_roots(request)
 
 
@@ -169,8 +188,12 @@ def gazebo_caches() -> list[Path]:
     return [folder for folder in kept if folder.is_dir()]
 
 
-def _named_roots(request: Request) -> Iterator[Path]:
-    """Yield the folders that the user gave, those of Gazebo, and that of pybullet_data."""
+def _named_roots(request: Request) -> Sequence[Path]:
+    """Return the folders that the user gave, those of Gazebo, and that of pybullet_data."""
+    return looked_up(("roots", request.package_dirs), lambda: tuple(_folders_named(request)))
+
+
+def _folders_named(request: Request) -> Iterator[Path]:
     yield from (Path(folder) for folder in request.package_dirs)
     for variable in ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"):
         for entry in filter(None, os.environ.get(variable, "").split(os.pathsep)):

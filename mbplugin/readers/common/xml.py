@@ -153,13 +153,18 @@ def root_name(text: str) -> str:
 
 def local_name(element: Element) -> str:
     """Return the tag without its namespace, keeping ``prefix:`` so that ``drake:joint`` is itself."""
+    tag = element.tag
+    # most names have no namespace, and a large file has ten thousands
+    if isinstance(tag, str) and not tag.startswith("{"):
+        return tag
     name = etree.QName(element).localname
     return f"{element.prefix}:{name}" if element.prefix else name
 
 
 def children(element: Element, tag: str) -> list[Element]:
     """Return the child elements of a tag (with its prefix, if any)."""
-    return [child for child in element if isinstance(child.tag, str) and local_name(child) == tag]
+    local = tag.rpartition(":")[2]
+    return [child for child in element.iterchildren(f"{{*}}{local}") if local_name(child) == tag]
 
 
 def child(element: Element, tag: str) -> Element | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import stat
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,6 @@ _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _HEADER, _TRIANGLE = 84, 50
 
 
-@lru_cache(maxsize=512)
 def mesh_extent(path: str) -> Array | None:
     """Return the edges of the bounding box of a mesh, (3,), in the file's unit.
 

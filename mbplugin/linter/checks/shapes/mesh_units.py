@@ -10,9 +10,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from mbplugin.linter.checks.extent import extents
+from mbplugin.linter.checks.shapes.mesh_cache import extent_of_file
 from mbplugin.linter.checks.shapes.shape_places import ShownMesh, shown_meshes
 from mbplugin.model.scene import Scene
-from mbplugin.readers.meshes.extent import mesh_extent
 
 #: A mesh this many times as large as everything else has another unit.
 _LARGE = 30.0
@@ -55,7 +55,7 @@ def _odd(scene: Scene) -> Iterator[OddMesh]:
 
 def _size(mesh: ShownMesh) -> float:
     """Return the diagonal of the box around a mesh as it is scaled, m; 0 where it is not known."""
-    edges = None if mesh.path is None else mesh_extent(mesh.path)
+    edges = None if mesh.path is None else extent_of_file(mesh.path)
     scale = np.array(mesh.shape.size)
     if edges is None or scale.shape != (3,) or not scale.all():
         return 0.0

@@ -8,11 +8,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from mbplugin.linter.checks.shapes.mesh_cache import extent_of_file
 from mbplugin.linter.checks.urdf_elements import written_links
 from mbplugin.linter.files.places import body_place
 from mbplugin.model.document import Node
 from mbplugin.model.scene import Origin, Scene, Shape
-from mbplugin.readers.meshes.extent import mesh_extent
 from mbplugin.readers.meshes.named import mesh_path
 
 
@@ -85,7 +85,7 @@ def box_volume(scene: Scene, link: str, shapes: Sequence[Shape]) -> float | None
     for shape in shapes:
         if shape.kind == "mesh":
             path = paths.get((shape.mesh, shape.size))
-            edges = None if path is None else mesh_extent(path)
+            edges = None if path is None else extent_of_file(path)
             if edges is None or len(shape.size) != 3:
                 return None
             total += abs(float(np.prod(edges * np.array(shape.size))))
