@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from mbplugin.model.scene import Origin
 
 
-@dataclass(frozen=True)
-class Written:
+# a tuple, because a large file has ten thousand of them
+class Written(NamedTuple):
     """An element as written.
 
     Parameters

@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,4 +152,6 @@ def _start(folder: str, seconds: float | None) -> None:
 def _work(target: Target, options: Mapping[str, Any]) -> Report:
     from mbplugin.linter.files.batch import lint_one_of_many
 
-    return lint_one_of_many(target, options)
+    report = lint_one_of_many(target, options)
+    # the documents are for the rules, and to send them takes a fifth of the time of a lint
+    return replace(report, scene=report.scene and replace(report.scene, documents=()))

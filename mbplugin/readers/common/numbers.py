@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,9 @@ from mbplugin.model.spatial import Array
 
 #: From here on a limit means "no limit"; 1e16 was SDF's own default for long.
 _UNLIMITED = 1e15
+
+#: Infinity is larger.
+_LARGEST_FLOAT = sys.float_info.max
 
 _DECIMAL = re.compile(r"^[+-]?(\d*)\.?(\d*)$")
 
@@ -27,6 +31,9 @@ def numbers(text: str, count: int, where: str, what: str, largest: float = LARGE
         Another count, a word, NaN or infinity, or a magnitude above ``largest``; ``where`` and ``what``
         name the place.
     """
+    usual = usual_numbers(text, count, largest)
+    if usual is not None:
+        return usual
     words = text.replace(",", " ").split()
     try:
         values = np.array([float(word) for word in words])
@@ -45,14 +52,28 @@ def numbers(text: str, count: int, where: str, what: str, largest: float = LARGE
             expected="finite numbers",
             remedy="replace NaN and infinity",
         )
-    if (np.abs(values) > largest).any():
-        raise BadNumber(
-            f"{what} is {_shown(text)}",
-            where=where,
-            expected=f"magnitudes up to {largest:g}",
-            remedy="correct the number or its unit",
-        )
-    return values
+    raise BadNumber(
+        f"{what} is {_shown(text)}",
+        where=where,
+        expected=f"magnitudes up to {largest:g}",
+        remedy="correct the number or its unit",
+    )
+
+
+def usual_numbers(text: str, count: int, largest: float = LARGEST) -> Array | None:
+    """Return ``count`` finite numbers up to ``largest`` in magnitude, (count,); None for any other text.
+
+    A large model has ten thousands, too many to check them as arrays, or to say where each one stands.
+    """
+    try:
+        values = [float(word) for word in text.replace(",", " ").split()]
+    except ValueError:
+        return None
+    bound = min(largest, _LARGEST_FLOAT)
+    # comparisons with NaN are false
+    if len(values) != count or not all(-bound <= value <= bound for value in values):
+        return None
+    return np.array(values)
 
 
 def number(text: str, where: str, what: str) -> float:

@@ -90,11 +90,21 @@ def _found(name: str, request: Request) -> str | None:
 
 def may_read(path: Path, request: Request, root: Path | None = None) -> bool:
     """Return whether a model may name a file: in its package, in the user's folders, or below ``root``."""
-    lexical, real = Path(os.path.normpath(path.absolute())), real_path(path)
-    if any(lexical.is_relative_to(os.path.normpath(folder.absolute())) for folder in _named_roots(request)):
+    lexical, real = os.path.abspath(path), real_path(path)  # noqa: PTH100
+    named = looked_up(("named", request.package_dirs), lambda: _absolute(_named_roots(request)))
+    if any(_is_below(lexical, folder) for folder in named):
         return True
     own = package_of(_folder(request)) if root is None or root == _folder(request) else root
     return real.is_relative_to(looked_up(("real", own), lambda: real_path(own)))
+
+
+def _absolute(folders: Sequence[Path]) -> tuple[str, ...]:
+    return tuple(os.path.abspath(folder) for folder in folders)  # noqa: PTH100
+
+
+def _is_below(path: str, folder: str) -> bool:
+    """Return whether an absolute path is in a folder or is the folder; Path takes ten times as long."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def package_of(folder: Path) -> Path:
@@ -127,6 +137,13 @@ def repository_of(folder: Path) -> Path | None:
     return next((root for root in (folder, *folder.parents) if (root / ".git").exists()), None)
 
 
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
@@ -154,15 +171,25 @@ def _candidates(name: str, request: Request) -> Iterator[tuple[Path, Path | None
 def _in_packages(name: str, request: Request) -> Iterator[tuple[Path, Path]]:
     """Yield the paths that a name in a package may mean, and the folder each must not leave."""
     package, _, inner = name.partition("/")
-    folder = _folder(request)
-    ancestors = [around for around in folder.parents if around != Path(around.anchor)]
-    if package not in ("", ".."):
-        yield from ((root / name, root / package) for root in (*_roots(request), *ancestors))
+    key = ("package folders", package, *_place(request))
+    for folder in looked_up(key, lambda: tuple(_package_folders(package, request))):
+        yield folder / inner, folder
     # a package's name may or may not be a folder's name, and the model lies somewhere inside that package
-    own = package_of(folder)
+    own = package_of(_folder(request))
     if inner:
-        inside = [around for around in ancestors if around.is_relative_to(own)]
+        inside = [around for around in _ancestors(request) if around.is_relative_to(own)]
         yield from ((root / inner, root) for root in (*_roots(request), *inside))
+
+
+def _package_folders(package: str, request: Request) -> Iterator[Path]:
+    """Yield what has the name of a package beside the model, in the named folders, and around the model."""
+    if package not in ("", ".."):
+        named = (root / package for root in (*_roots(request), *_ancestors(request)))
+        yield from (path for path in named if _exists(path))
+
+
+def _ancestors(request: Request) -> list[Path]:
+    return [around for around in _folder(request).parents if around != Path(around.anchor)]
 
 
 def _expanded(name: str) -> Path:

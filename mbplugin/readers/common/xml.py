@@ -15,7 +15,7 @@ from mbplugin.errors import BadNumber, BrokenModel, BrokenXml, UnreadableFile
 from mbplugin.model.bounds import LARGEST
 from mbplugin.model.scene import Origin
 from mbplugin.model.spatial import Array, Pose, rotation_from_quaternion
-from mbplugin.readers.common.numbers import angles, infinity, limit, numbers
+from mbplugin.readers.common.numbers import angles, infinity, limit, numbers, usual_numbers
 
 _PREFIX = re.compile(r"[<\s/]([A-Za-z_][\w.-]*):[A-Za-z_][\w.-]*")
 _DECLARED = re.compile(r"\sxmlns:([\w.-]+)\s*=")
@@ -187,8 +187,11 @@ def attribute_numbers(
     element: Element, name: str, count: int, default: str, largest: float = LARGEST
 ) -> Array:
     """Return the numbers of an attribute."""
-    text, what = str(element.get(name, default)), f"{name} of <{local_name(element)}>"
-    return numbers(text, count, where(element), what, largest)
+    text = str(element.get(name, default))
+    usual = usual_numbers(text, count, largest)
+    if usual is not None:
+        return usual
+    return numbers(text, count, where(element), f"{name} of <{local_name(element)}>", largest)
 
 
 def attribute_limit(element: Element, name: str, default: str) -> float:
@@ -214,9 +217,10 @@ def pose_of_origin(element: Element | None, *, snap: bool) -> Pose:
     xyz = attribute_numbers(element, "xyz", 3, "0 0 0")
     if element.get("quat_xyzw") is not None:
         return Pose(_quaternion_rotation(element), xyz)
-    rpy = angles(
-        str(element.get("rpy", "0 0 0")), where(element), f"rpy of <{local_name(element)}>", snap=snap
-    )
+    text = str(element.get("rpy", "0 0 0"))
+    rpy = None if snap else usual_numbers(text, 3)
+    if rpy is None:
+        rpy = angles(text, where(element), f"rpy of <{local_name(element)}>", snap=snap)
     return Pose.from_xyz_rpy(xyz, rpy)
 
 

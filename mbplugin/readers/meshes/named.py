@@ -13,6 +13,7 @@ import numpy as np
 from mbplugin.model.bounds import LARGEST
 from mbplugin.model.scene import Request, Scene, Shape
 from mbplugin.model.spatial import Array
+from mbplugin.readers.common.lookups import looked_up
 from mbplugin.readers.common.paths import find
 from mbplugin.readers.meshes.checks import UnusableMesh
 from mbplugin.readers.meshes.files import LARGEST_FILE, load_mesh
@@ -40,10 +41,14 @@ def mesh_paths(scene: Scene) -> Iterator[str]:
 def mesh_file(shape: Shape, request: Request | None) -> str | None:
     """Return the file of a mesh, or None where there is none that can be read in reasonable time."""
     path = mesh_path(shape, request)
+    return path if path is not None and looked_up(("small", path), lambda: _is_small(path)) else None
+
+
+def _is_small(path: str) -> bool:
     try:
-        return path if path is not None and Path(path).stat().st_size <= _LARGEST_FOR_HINT else None
+        return Path(path).stat().st_size <= _LARGEST_FOR_HINT
     except OSError:
-        return None
+        return False
 
 
 def read_mesh(path: str, scale: tuple[float, ...], largest: int = LARGEST_FILE) -> Any:

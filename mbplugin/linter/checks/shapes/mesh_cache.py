@@ -16,6 +16,7 @@ import numpy as np
 from mbplugin.dynamics.compiler.code_folder import cache_root
 from mbplugin.linter.checks.shapes.mesh_solid import MeshSolid, mesh_solid
 from mbplugin.model.spatial import Array
+from mbplugin.readers.common.lookups import looked_up
 from mbplugin.readers.meshes.checks import UnusableMesh
 from mbplugin.readers.meshes.extent import mesh_extent
 from mbplugin.readers.meshes.triangles import read_triangles
@@ -41,6 +42,10 @@ def extent_of_file(path: str) -> Array | None:
 
 
 def _of_file(kind: str, path: str) -> Array | None:
+    return looked_up((kind, path), lambda: _current(kind, path))
+
+
+def _current(kind: str, path: str) -> Array | None:
     try:
         status = Path(path).stat()
     except OSError:

@@ -35,6 +35,7 @@ from mbplugin.linter.checks.listing import Instance, joined_finding
 from mbplugin.linter.checks.shapes.shape_places import ShownMesh, shown_meshes
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.model.scene import Request, Scene
+from mbplugin.readers.common.lookups import looked_up
 from mbplugin.readers.common.paths import package_is_known
 from mbplugin.readers.meshes.extent import mesh_problem
 
@@ -65,7 +66,8 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
 def _problem(mesh: ShownMesh, request: Request) -> str:
     """Return what is wrong with the file of a mesh, or nothing."""
     if mesh.path is not None:
-        return mesh_problem(mesh.path)
+        path = mesh.path
+        return looked_up(("problem", path), lambda: mesh_problem(path))
     beside = replace(request, path=mesh.shape.beside, text=None) if mesh.shape.beside else request
     if "://" in mesh.shape.mesh and not mesh.shape.mesh.startswith("file:"):
         return "is missing" if package_is_known(mesh.shape.mesh, beside) else _ELSEWHERE
