@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from mbplugin.linter.finding import Severity
     from mbplugin.linter.run import Report
+    from mbplugin.model.enumerations import Simulator
 
 
 def assert_lints(
@@ -20,6 +21,8 @@ def assert_lints(
     fail_on: Severity | None = None,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    extend_select: Sequence[str] = (),
+    targets: Sequence[Simulator] = (),
     package_dirs: Sequence[str] = (),
     xacro_unsafe: bool = False,
     xacro_args: Mapping[str, str] | None = None,
@@ -35,8 +38,10 @@ def assert_lints(
         rad and m.
     base : "fixed" or "free", optional
         Overrides the base of the root links in the file.
-    fail_on, select, ignore, package_dirs
-        Instead of, or for ``ignore`` and ``package_dirs`` beside, what the configuration says.
+    fail_on, select, targets
+        Instead of what the configuration says.
+    ignore, extend_select, package_dirs
+        Beside what the configuration says.
     xacro_unsafe : bool
         Expand xacro as the program does, whatever it runs or reads.
     xacro_args : mapping of str to str, optional
@@ -57,6 +62,7 @@ def assert_lints(
     """
     __tracebackhide__ = True
     requested: dict[str, Any] = {"fail_on": fail_on, "select": tuple(select), "ignore": tuple(ignore)}
+    requested |= {"extend_select": tuple(extend_select), "targets": tuple(targets)}
     requested |= {"package_dirs": tuple(package_dirs), "xacro_unsafe": xacro_unsafe or None}
     requested |= {"xacro_args": dict(xacro_args or {})}
     report = lint_as_configured(path, requested, q=q, base=base, **options)

@@ -15,7 +15,7 @@ from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.output import complain, emit, emit_lines, refuse_overwriting
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES
 from mbplugin.linter.finding import Severity
-from mbplugin.model.enumerations import Method
+from mbplugin.model.enumerations import SIMULATORS, Method, Simulator
 from mbplugin.processes.supervised import RULE_SECONDS, set_rule_seconds
 from mbplugin.report.ci.formats import ENDINGS, LintFormat, rendered
 
@@ -52,6 +52,28 @@ Select = Annotated[
     list[str] | None, typer.Option(metavar="CODES", help="Report only these codes or prefixes of codes.")
 ]
 Ignore = Annotated[list[str] | None, typer.Option(metavar="CODES", help="Do not report these codes.")]
+#: The rule that ``--collisions`` switches on.
+OVERLAPPING_LINKS = "MB135"
+ExtendSelect = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--extend-select",
+        metavar="CODES",
+        help="Report these codes too: switch on rules that are off by default.",
+    ),
+]
+Targets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--target",
+        metavar="|".join(SIMULATORS),
+        help="Report the mimics and closures that this simulator ignores; repeatable.",
+    ),
+]
+Collisions = Annotated[
+    bool,
+    typer.Option("--collisions", help=f"Report links that overlap: --extend-select {OVERLAPPING_LINKS}."),
+]
 FailOn = Annotated[Severity | None, typer.Option(help="Lowest severity with exit code 1; default error.")]
 Baseline = Annotated[
     Path | None, typer.Option(metavar="FILE", help="JSON of an earlier lint; its findings are not reported.")
@@ -104,6 +126,9 @@ def lint_command(
     group: Groups = None,
     select: Select = None,
     ignore: Ignore = None,
+    extend_select: ExtendSelect = None,
+    target: Targets = None,
+    collisions: Collisions = False,
     output_format: FormatOption = None,
     output: opt.OutputOption = None,
     report: Reports = None,
@@ -135,6 +160,11 @@ def lint_command(
     settings = {
         "select": known_codes(opt.split(select), "--select"),
         "ignore": known_codes(opt.split(ignore), "--ignore"),
+        "extend_select": (
+            *known_codes(opt.split(extend_select), "--extend-select"),
+            *(OVERLAPPING_LINKS,) * collisions,
+        ),
+        "targets": _simulators(target or ()),
         "fail_on": fail_on,
         "package_dirs": tuple(package_dir or ()),
         "xacro_unsafe": xacro_unsafe or None,
@@ -200,6 +230,15 @@ def _write_scene(reports: Sequence[Report], target: Path) -> None:
     if len(reports) != 1:
         raise BadUsage(f"--write-scene has {len(reports)} files", expected="one FILE")
     emit(closed_scene(reports[0], target), target)
+
+
+def _simulators(names: Sequence[str]) -> tuple[Simulator, ...]:
+    from mbplugin.errors import BadUsage
+
+    chosen = tuple(simulator for simulator in SIMULATORS if simulator in names)
+    if unknown := set(names) - set(chosen):
+        raise BadUsage(f"--target is {min(unknown)!r}", expected=f"one of {', '.join(SIMULATORS)}")
+    return chosen
 
 
 def _limit_rules(seconds: float) -> None:

@@ -33,10 +33,14 @@ def rule_command(
 def _table(rules: tuple[Rule, ...]) -> str:
     width = max(len(rule.name) for rule in rules)
     return "".join(
-        f"{rule.code}  {rule.name:<{width}}  {rule.severity:<7}  {rule.documentation.splitlines()[0]}\n"
+        f"{rule.code}  {rule.name:<{width}}  {_grade(rule):<14}  {rule.documentation.splitlines()[0]}\n"
         for rule in rules
     )
 
 
 def _documentation(rule: Rule) -> str:
-    return f"{rule.code} {rule.name} ({rule.severity})\n\n{rule.documentation}\n"
+    return f"{rule.code} {rule.name} ({_grade(rule)})\n\n{rule.documentation}\n"
+
+
+def _grade(rule: Rule) -> str:
+    return f"{rule.severity}, off" if rule.opt_in else rule.severity

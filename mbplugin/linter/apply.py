@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from mbplugin.linter.finding import SEVERITIES, Finding
 from mbplugin.linter.plugins import text_of
 from mbplugin.linter.registry import ModuleRule, broken_plugins, find_rule, rules
 from mbplugin.linter.rule import Rule
+from mbplugin.linter.selection import Selection
 from mbplugin.model.scene import Scene
 from mbplugin.processes.supervised import RULE_MEMORY, RuleTookTooLong, rule_seconds, running
 from mbplugin.visible import visible
@@ -23,12 +24,10 @@ FAILED_RULE = "MB911"
 _STOPPED: dict[str, str] = {}
 
 
-def apply_rules(
-    scene: Scene, analysis: Analysis | None, selected: Callable[[str], bool]
-) -> Iterator[Finding]:
-    """Yield the findings of the rules whose codes are selected, and MB911 for what is no working rule."""
+def apply_rules(scene: Scene, analysis: Analysis | None, selection: Selection) -> Iterator[Finding]:
+    """Yield the findings of the selected rules, and MB911 for what is no working rule."""
     for rule in rules():
-        if selected(rule.code):
+        if selection.includes(rule):
             yield from _applied(rule, scene, analysis)
     for plugin in broken_plugins():
         yield find_rule(FAILED_RULE).finding(

@@ -4,6 +4,8 @@ A rule module has a docstring (its documentation, its first sentence the summary
 
     check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]
 
+One with ``OPT_IN = True`` is off by default.
+
 ``analysis`` is None where the model could be read but not analyzed.
 """
 
@@ -37,6 +39,7 @@ class ModuleRule(Rule):
     severity: Severity
     text: str
     function: Callable[[Scene, Analysis | None], Iterable[Finding]]
+    opt_in: bool = False
 
     @property
     def documentation(self) -> str:
@@ -58,7 +61,8 @@ def built_in_rules() -> tuple[Rule, ...]:
         module = importlib.import_module(module_info.name)
         code, name = identity(module_info.name)
         text = inspect.getdoc(module) or ""
-        found.append(ModuleRule(code, name, module.SEVERITY, text, module.check))
+        opt_in = getattr(module, "OPT_IN", False)
+        found.append(ModuleRule(code, name, module.SEVERITY, text, module.check, opt_in))
     return tuple(sorted(found, key=lambda rule: rule.code))
 
 

@@ -32,11 +32,13 @@ class Rule(ABC):
        other rules run. Texts of findings are shown on one line each, with escapes for what does not print.
     8. A distribution announces its rules, one entry point each, in the group ``mbplugin.rules``; an entry
        point is the class, without arguments to its constructor, or an instance.
+    9. ``opt_in = True`` makes a rule off by default: it runs where the user selects it.
     """
 
     code: str
     name: str
     severity: Severity
+    opt_in: bool = False
 
     @abstractmethod
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:

@@ -14,6 +14,8 @@ from mbplugin.linter.apply import apply_rules
 from mbplugin.linter.config.ignores import Suppressed
 from mbplugin.linter.finding import SEVERITIES, Finding, Severity
 from mbplugin.linter.registry import find_rule
+from mbplugin.linter.selection import Selection
+from mbplugin.model.enumerations import SIMULATORS, Simulator
 from mbplugin.model.scene import Origin, Scene, with_coordinates
 from mbplugin.readers.common.lookups import lookups_kept
 
@@ -68,6 +70,8 @@ def lint(
     package_dirs: Sequence[str] = (),
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    extend_select: Sequence[str] = (),
+    targets: Sequence[Simulator] = (),
     fail_on: Severity = "error",
     snap_angles: bool = False,
     text: str | None = None,
@@ -85,8 +89,11 @@ def lint(
         rad and m.
     base, package_dirs
         As in ``load``.
-    select, ignore : sequence of str
-        Codes, or prefixes of codes such as ``MB2``.
+    select, ignore, extend_select : sequence of str
+        Codes, or prefixes of codes such as ``MB2``. ``extend_select`` adds rules that are off by default.
+    targets : sequence of str
+        Simulators that shall load the model, beside those of the scene: "mujoco", "isaac", "gazebo", "drake",
+        "pybullet".
     fail_on : "error", "warning" or "note"
         Lowest severity for which ``exit_code`` is 1.
     snap_angles : bool
@@ -109,9 +116,12 @@ def lint(
     """
     if fail_on not in SEVERITIES:
         raise BadUsage(f"fail_on is {fail_on!r}", expected=f"one of {', '.join(SEVERITIES)}")
+    if unknown := [target for target in targets if target not in SIMULATORS]:
+        raise BadUsage(f"targets has {unknown[0]!r}", expected=f"some of {', '.join(SIMULATORS)}")
     name, scene, analysis, failure = _name(source), None, None, None
     try:
         scene = _load(source, base, package_dirs, snap_angles, text, xacro_unsafe, xacro_args)
+        scene = _with_targets(scene, targets)
         if q:
             scene = with_coordinates(scene, q)
         analysis = analyze(_with_tolerance(scene, default_tolerance), **options)
@@ -119,10 +129,21 @@ def lint(
         raise
     except MbPluginError as error:
         failure = _as_finding(error, name, scene)
-    found = [] if scene is None else _findings(scene, analysis, select, ignore)
+    selection = Selection(tuple(select), tuple(ignore), tuple(extend_select))
+    found = [] if scene is None else _findings(scene, analysis, selection)
     if failure is not None:
         found.append(failure)
     return Report(name, by_severity(found), analysis, scene, fail_on)
+
+
+def _findings(scene: Scene, analysis: Analysis | None, selection: Selection) -> list[Finding]:
+    stated = scene.options
+    both = Selection(
+        selection.select,
+        (*selection.ignore, *stated.ignore),
+        (*selection.extend_select, *stated.extend_select),
+    )
+    return list(apply_rules(scene, analysis, both))
 
 
 def by_severity(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -134,6 +155,11 @@ def _with_tolerance(scene: Scene, tolerance: float | None) -> Scene:
     if tolerance is None or scene.options.tolerance is not None:
         return scene
     return replace(scene, options=replace(scene.options, tolerance=tolerance))
+
+
+def _with_targets(scene: Scene, targets: Sequence[Simulator]) -> Scene:
+    both = tuple(dict.fromkeys((*targets, *scene.options.targets)))
+    return replace(scene, options=replace(scene.options, targets=both))
 
 
 def _load(
@@ -169,19 +195,6 @@ def _name(source: str | os.PathLike[str] | int | Scene) -> str:
     if isinstance(source, Scene):
         return source.files[0] if source.files else source.mechanism.name
     return f"<client {source}>" if isinstance(source, int) else os.fspath(source)
-
-
-def _findings(
-    scene: Scene, analysis: Analysis | None, select: Sequence[str], ignore: Sequence[str]
-) -> list[Finding]:
-    ignored = (*ignore, *scene.options.ignore)
-    return list(apply_rules(scene, analysis, lambda code: is_selected(code, select, ignored)))
-
-
-def is_selected(code: str, select: Sequence[str], ignore: Sequence[str]) -> bool:
-    """Return whether a code is selected; both lists hold codes or their prefixes."""
-    chosen = not select or any(code.startswith(prefix.upper()) for prefix in select)
-    return chosen and not any(code.startswith(prefix.upper()) for prefix in ignore)
 
 
 def _as_finding(error: MbPluginError, source: str, scene: Scene | None) -> Finding:

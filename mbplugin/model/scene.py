@@ -12,6 +12,7 @@ import numpy as np
 
 from mbplugin.errors import BadUsage
 from mbplugin.model.brake_law import Brake as Brake
+from mbplugin.model.enumerations import Simulator
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array, Pose
@@ -179,6 +180,8 @@ class LintOptions:
     samples: int | None = None
     degree_of_redundancy: int | None = None
     ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    targets: tuple[Simulator, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

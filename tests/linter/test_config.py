@@ -311,7 +311,7 @@ def test_config_prints_what_is_in_force_and_where_it_came_from(repository: Path)
     assert document["ignores"][0]["line"] == 4
     text = call("config", BAR).out
     assert f"fail-on: warning ({where}:1)" in text
-    assert "select: every rule (default)" in text
+    assert "select: every rule that is on by default (default)" in text
     assert f"because the supplier owes us a model ({where}:4)" in text
 
 

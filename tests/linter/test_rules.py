@@ -50,7 +50,10 @@ def case(folder: str, rule: Rule) -> Path:
 
 
 def run(folder: str, rule: Rule) -> Report:
-    return mb.lint(case(folder, rule), package_dirs=[str(CASES / folder)], fail_on="note")
+    switched_on = [rule.code] if rule.opt_in else []
+    return mb.lint(
+        case(folder, rule), package_dirs=[str(CASES / folder)], fail_on="note", extend_select=switched_on
+    )
 
 
 # Fixtures
@@ -102,7 +105,11 @@ def test_the_docstring_is_the_documentation(rule: Rule) -> None:
 
 
 def documentation_page() -> str:
-    rows = [f"| {r.code} | {r.name} | {r.severity} | {r.summary} |" for r in rules()]
+    rows = [
+        f"| {r.code} | {r.name} | {r.severity}{', off' * r.opt_in} | {r.summary} |"
+        for r in rules()
+        if r.code.startswith("MB")
+    ]
     return "\n".join(
         [
             "# Rules",
@@ -110,7 +117,9 @@ def documentation_page() -> str:
             "`mbplugin rule CODE` prints what a rule does, why it matters, an example and the remedy.",
             "The table gives the usual severity of its findings. The exit code is 1 for findings at or above",
             "`--fail-on` (default error), and 2 for MB9xx. `--select`, `--ignore` and `[lint] ignore` of a scene",
-            "take codes or prefixes of codes. A code is never reused.",
+            "take codes or prefixes of codes. A code is never reused. Rules with *off* are off by default:",
+            "`--extend-select`, `extend-select` of the configuration and `[lint] extend_select` of a scene add them to",
+            "the others; `--select` selects them as any rule.",
             "",
             "| Code | Name | Severity | What it reports |",
             "|---|---|---|---|",

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
+from mbplugin.model.enumerations import Simulator
+
 Text = Annotated[str, Field(pattern=r"\S")]
 
 
@@ -54,6 +56,11 @@ class ConfigFile(Table):
     """A whole ``mbplugin.toml``, or the table ``[tool.mbplugin]`` of a ``pyproject.toml``."""
 
     select: Annotated[list[Text], Field(description="only these codes, or beginnings of codes")] = []
+    extend_select: Annotated[
+        list[Text],
+        Field(description="these codes, or beginnings of codes, too: rules that are off by default"),
+    ] = []
+    targets: Annotated[list[Simulator], Field(description="simulators that shall load the models")] = []
     ignore: Annotated[
         list[
             Annotated[

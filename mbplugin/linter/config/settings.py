@@ -9,6 +9,8 @@ from typing import Any
 
 from mbplugin.linter.config.ignores import Ignore
 from mbplugin.linter.finding import Severity
+from mbplugin.linter.selection import Selection
+from mbplugin.model.enumerations import Simulator
 from mbplugin.readers.common.paths import real_path
 
 DEFAULT = "default"
@@ -20,8 +22,10 @@ class Settings:
 
     Parameters
     ----------
-    select, ignore : tuple of str
-        Codes or their beginnings; all rules where ``select`` is empty.
+    select, ignore, extend_select : tuple of str
+        Codes or their beginnings, as in :class:`Selection`.
+    targets : tuple of str
+        Simulators that shall load the models.
     fail_on : "error", "warning" or "note"
         From which severity on the exit code is 1.
     tolerance : float or None
@@ -47,6 +51,8 @@ class Settings:
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    targets: tuple[Simulator, ...] = ()
     fail_on: Severity = "error"
     tolerance: float | None = None
     package_dirs: tuple[str, ...] = ()
@@ -58,6 +64,11 @@ class Settings:
     xacro_args: Mapping[str, str] = field(default_factory=dict)
     file: str = ""
     origins: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def selection(self) -> Selection:
+        """Which rules run."""
+        return Selection(self.select, self.ignore, self.extend_select)
 
     @property
     def values(self) -> dict[str, tuple[Any, str]]:
@@ -82,10 +93,10 @@ class Settings:
     def overridden(self, requested: Mapping[str, Any]) -> Settings:
         """Return the settings with those of a command line, where it states any.
 
-        Ignored codes and package folders add up, the others replace.
+        Codes that are ignored or added and package folders add up, the others replace.
         """
         stated = {name: value for name, value in requested.items() if value not in (None, (), {})}
-        for name in ("ignore", "package_dirs"):
+        for name in ("ignore", "extend_select", "package_dirs"):
             if name in stated:
                 stated[name] = (*stated[name], *getattr(self, name))
         origins = {name: f"--{name.replace('_', '-')}" for name in stated}

@@ -54,6 +54,8 @@ def settings_of(path: Path, data: Mapping[str, Any], lines: ConfigLines, *, name
     return Settings(
         select=known_codes(config.select, "select", where("select")),
         ignore=known_codes(codes, "ignore", where("ignore")),
+        extend_select=known_codes(config.extend_select, "extend-select", where("extend-select")),
+        targets=tuple(config.targets),
         fail_on=config.fail_on,
         tolerance=config.tolerance,
         package_dirs=tuple(absolute(name) for name in config.package_dirs),

@@ -12,7 +12,7 @@ from mbplugin.linter.config.ignores import suppress, unused
 from mbplugin.linter.files.targets import Target
 from mbplugin.linter.finding import Finding
 from mbplugin.linter.registry import find_rule
-from mbplugin.linter.run import FRAGMENT, Report, by_severity, is_selected, lint
+from mbplugin.linter.run import FRAGMENT, Report, by_severity, lint
 from mbplugin.readers.common.paths import real_path
 
 UNUSABLE, CRASHED, UNUSED = "MB900", "MB912", "MB913"
@@ -33,6 +33,8 @@ def lint_target(target: Target, options: Mapping[str, Any]) -> Report:
             text=target.text,
             select=settings.select,
             ignore=settings.ignore,
+            extend_select=settings.extend_select,
+            targets=settings.targets,
             fail_on=settings.fail_on,
             package_dirs=settings.package_dirs,
             xacro_unsafe=settings.xacro_unsafe,
@@ -116,10 +118,10 @@ def with_unused_ignores(reports: Sequence[Report], targets: Sequence[Target]) ->
 def unused_ignores(target: Target, reports: Sequence[Report]) -> Iterator[Finding]:
     """Yield the ignores in force for a target that match nothing in the reports."""
     settings, rule = target.settings, find_rule(UNUSED)
-    if not is_selected(UNUSED, settings.select, settings.ignore):
+    if not settings.selection.includes(rule):
         return
     for ignore in unused(settings.ignores, reports):
-        if is_selected(ignore.rule, settings.select, settings.ignore):
+        if settings.selection.includes(find_rule(ignore.rule)):
             yield replace(
                 rule.finding(
                     f"the waiver of {ignore.rule} for {ignore.element!r} matches nothing",

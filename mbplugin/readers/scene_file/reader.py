@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from mbplugin.readers.scene_file.errors import validate
 from mbplugin.readers.scene_file.models import read_models
 from mbplugin.readers.scene_file.pose import PoseSettlement, add_pairs, held_names, place_bodies, retype_pairs
 from mbplugin.readers.scene_file.retyped import check_acting, settle_duties
-from mbplugin.readers.scene_file.schema import ClosureTable, PairTable, SceneFile
+from mbplugin.readers.scene_file.schema import ClosureTable, LintTable, PairTable, SceneFile
 from mbplugin.readers.scene_file.sides import sides_from_pose
 from mbplugin.readers.scene_file.source import SceneSource, located, parse_scene
 from mbplugin.readers.scene_file.springs import carried_springs, springs
@@ -62,10 +63,16 @@ def read_scene(text: str, request: Request) -> Scene:
         files=tuple(dict.fromkeys((request.path, *models.files))),
         defects=(*models.defects, *left_out, *sides_from_pose(source, tables, mech)),
         springs=kept,
-        options=LintOptions(**{**tables.lint.model_dump(), "ignore": tuple(tables.lint.ignore)}),
+        options=_lint_options(tables.lint),
         request=request,
     )
     return _with_actions(scene, source, tables)
+
+
+def _lint_options(table: LintTable) -> LintOptions:
+    stated: dict[str, Any] = table.model_dump()
+    lists = {name: tuple(value) for name, value in stated.items() if isinstance(value, list)}
+    return LintOptions(**{**stated, **lists})
 
 
 def _check_state(first: PoseSettlement, last: PoseSettlement, source: SceneSource, tables: SceneFile) -> None:

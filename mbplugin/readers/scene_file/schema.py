@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from mbplugin.model.bounds import LARGEST
-from mbplugin.model.enumerations import Base, NamedPlane, PairTypeName
+from mbplugin.model.enumerations import Base, NamedPlane, PairTypeName, Simulator
 
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 Vector = Annotated[list[Number], Field(min_length=3, max_length=3)]
@@ -233,6 +233,8 @@ class LintTable(Table):
     samples: Annotated[int, Field(ge=1)] | None = None
     degree_of_redundancy: Annotated[int, Field(ge=0)] | None = None
     ignore: list[str] = []
+    extend_select: list[str] = []
+    targets: list[Simulator] = []
 
 
 class SceneFile(Table):

@@ -67,7 +67,7 @@ def _rule(rule: Rule) -> Object:
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": rule.summary},
         "help": {"text": rule.documentation, "markdown": rule.documentation},
-        "defaultConfiguration": {"level": rule.severity},
+        "defaultConfiguration": {"level": rule.severity, "enabled": not rule.opt_in},
     }
 
 

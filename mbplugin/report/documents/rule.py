@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mbplugin.linter.finding import Severity
-from mbplugin.report.documents.part import Code, Document, Part
+from mbplugin.report.documents.part import Code, Document, Part, key
 
 if TYPE_CHECKING:
     from mbplugin.linter.rule import Rule as LintRule
@@ -16,6 +16,7 @@ class _Rule(Part):
     code: Code
     name: str
     severity: Severity
+    opt_in: bool = key("off by default; --extend-select switches it on")
     documentation: str
 
 

@@ -10,7 +10,8 @@ from mbplugin.linter.config.settings import DEFAULT, Settings
 from mbplugin.visible import visible
 
 _UNSET = {
-    "select": "every rule",
+    "select": "every rule that is on by default",
+    "extend-select": "no rule",
     "ignore": "no rule",
     "tolerance": f"{DEFAULT_TOLERANCE:g} where the scene states none",
 }

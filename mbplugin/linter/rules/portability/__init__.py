@@ -1,0 +1,1 @@
+"""Rules about other programs that shall read the file."""
