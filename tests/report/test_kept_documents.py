@@ -65,7 +65,10 @@ def require_kept(old: Any, new: Any, place: str) -> None:
         assert [key for key in new if key in old] == list(old), place
         for key, value in old.items():
             if key in DEVELOPS:
-                value, new[key] = [sorted(entry) for entry in value][:1], [sorted(e) for e in new[key]][:1]
+                # other findings or texts, but no key less
+                own = [set(entry) for entry in value][:1]
+                new[key] = [sorted(old & set(entry)) for old, entry in zip(own, new[key], strict=False)]
+                value = [sorted(entry) for entry in own]
             require_kept(value, new[key], f"{place}/{key}")
     elif isinstance(old, list):
         assert len(new) >= len(old), place

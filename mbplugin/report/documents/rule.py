@@ -16,7 +16,7 @@ class _Rule(Part):
     code: Code
     name: str
     severity: Severity
-    opt_in: bool = key("off by default; --extend-select switches it on")
+    opt_in: bool | None = key("off by default; --extend-select switches it on", optional=True)
     documentation: str
 
 
