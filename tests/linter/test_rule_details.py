@@ -119,10 +119,10 @@ def test_other_ratios_imitate_no_loop(ratio: str, tmp_path: Path) -> None:
 def test_a_follower_that_closes_a_loop_imitates_none(tmp_path: Path) -> None:
     """It has no coordinate of its own, so nothing is known of where its mimic leads."""
     text = (ROOT / "tests" / "cases" / "err" / "mb128.urdf").read_text()
-    twice = '''<joint name="second" type="revolute">
+    twice = """<joint name="second" type="revolute">
       <parent link="rocker"/><child link="finger"/><origin xyz="0.01 0 0.06"/><axis xyz="0 1 0"/>
       <limit lower="-1" upper="1" effort="1" velocity="1"/><mimic joint="crank_joint" multiplier="-1"/>
-    </joint></robot>'''
+    </joint></robot>"""
     assert not lint_text(text.replace("</robot>", twice), "MB911", tmp_path)
 
 

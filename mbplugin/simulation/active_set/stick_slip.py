@@ -24,6 +24,7 @@ import numpy as np
 from numba import types
 
 from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
+from mbplugin.dynamics.compiler.pointers import address_of, function_at
 from mbplugin.dynamics.kernels.solve import add_innovations, row_acceleration, row_rate
 from mbplugin.dynamics.tree_model import TreeModel
 from mbplugin.model.spatial import AnyArray, Array
@@ -181,13 +182,25 @@ def _own_share_at(place: int, row: int) -> float:
     return float(share[0])
 
 
+_FLAGS = types.boolean[::1]
+_SOLVE = types.void(types.intp, VECTOR, _FLAGS, types.float64, _FLAGS, _FLAGS)
+#: In a loop: :func:`solve_stick_slip` at its address, called with the place of a kernel state.
+solve_from = function_at(types.FunctionType(_SOLVE))
+
+
+@lru_cache(maxsize=1)
+def solve_address() -> int:
+    """Return where the compiled :func:`solve_stick_slip` is, for loops."""
+    return address_of(compiled_stick_slip().solve, _SOLVE)
+
+
 @lru_cache(maxsize=1)
 def compiled_stick_slip() -> _Compiled:
     """Return the kernels, compiled or from the cache; they take the address of a kernel state."""
-    flags, place, whole = types.boolean[::1], types.intp, types.int64
+    flags, place, whole = _FLAGS, types.intp, types.int64
     return _Compiled(
         compiled(_let_slide_at, types.void(place, VECTOR, flags, whole, flags)),
-        compiled(_solve_at, types.void(place, VECTOR, flags, types.float64, flags, flags)),
+        compiled(_solve_at, _SOLVE),
         compiled(_own_share_at, types.float64(place, whole)),
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 from numba import types
 
 from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
+from mbplugin.dynamics.compiler.pointers import address_of, function_at
 from mbplugin.dynamics.kernels.group import displace
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.model.spatial import AnyArray, Array
@@ -230,14 +231,24 @@ def _locate(
     return first_change(evaluate_from(address), place, event_functions, start, length, q0, polynomial)
 
 
+_tuple: Any = types.Tuple  # the stubs leave it untyped
+_SIGNATURE = _tuple((types.float64, types.int64))(
+    *(types.intp, types.intp, numba.from_dtype(EVENT_FUNCTION)[::1], types.float64, types.float64, VECTOR),
+    types.Array(types.float64, 3, "C"),
+)
+#: In a loop: the search at its address, called with the address of ``evaluate`` in front.
+locate_from = function_at(types.FunctionType(_SIGNATURE))
+
+
 @lru_cache(maxsize=1)
 def _compiled_locate() -> Any:
-    functions = numba.from_dtype(EVENT_FUNCTION)[::1]
-    dense = types.Array(types.float64, 3, "C")
-    result: Any = types.Tuple  # the stubs leave it untyped
-    result = result((types.float64, types.int64))
-    numbers = (types.float64, types.float64, VECTOR, dense)
-    return compiled(_locate, result(types.intp, types.intp, functions, *numbers))
+    return compiled(_locate, _SIGNATURE)
+
+
+@lru_cache(maxsize=1)
+def locate_address() -> int:
+    """Return where the compiled search is, for loops."""
+    return address_of(_compiled_locate(), _SIGNATURE)
 
 
 def locate_first_change(m: KernelState, event_functions: AnyArray, step: Step) -> tuple[float, int] | None:

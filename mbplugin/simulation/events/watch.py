@@ -10,6 +10,7 @@ import numpy as np
 from numba import types
 
 from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
+from mbplugin.dynamics.compiler.pointers import address_of, function_at
 from mbplugin.dynamics.kernels.solve import row_acceleration, row_rate
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.active_set.stick_slip import AT_REST
@@ -168,9 +169,21 @@ def _watch_at(
     return int(watch_resistances(load_struct(place), q, qd, sticking, carrying, drift, event_functions))
 
 
+_FLAGS = types.boolean[::1]
+_SIGNATURE = types.int64(
+    *(types.intp, VECTOR, VECTOR, _FLAGS, _FLAGS, types.float64, numba.from_dtype(EVENT_FUNCTION)[::1])
+)
+#: In a loop: :func:`watch_resistances` at its address.
+watch_from = function_at(types.FunctionType(_SIGNATURE))
+
+
 @lru_cache(maxsize=1)
 def compiled_watch() -> Any:
     """Return :func:`watch_resistances`, compiled or from the cache; it takes the address of a kernel state."""
-    flags, functions = types.boolean[::1], numba.from_dtype(EVENT_FUNCTION)[::1]
-    numbers = (VECTOR, VECTOR, flags, flags, types.float64, functions)
-    return compiled(_watch_at, types.int64(types.intp, *numbers))
+    return compiled(_watch_at, _SIGNATURE)
+
+
+@lru_cache(maxsize=1)
+def watch_address() -> int:
+    """Return where the compiled :func:`watch_resistances` is, for loops."""
+    return address_of(compiled_watch(), _SIGNATURE)

@@ -16,18 +16,24 @@ from mbplugin.model.brakes import JointBrake
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import AnyArray, Array, Pose
 from mbplugin.simulation.events.watch import EVENT_FUNCTION
-from mbplugin.simulation.integrators.explicit_loop import advance_address
 from mbplugin.simulation.integrators.methods.dopri5 import INTEGRATOR
 from mbplugin.simulation.steppers.evaluate import (
     FORWARD_DYNAMICS,
     KINEMATICS,
-    evaluate_address,
     evaluate_at,
     place_of,
 )
 from mbplugin.simulation.steppers.kernel_state import MOTION_SEGMENT, KernelState, kernel_state_of
 from mbplugin.stopping.compiled.joints import STOPPING
-from mbplugin.stopping.compiled.loop import BROKEN, LIMIT, MOVING, STEPS, STOPPED, compiled_loop
+from mbplugin.stopping.compiled.loop import (
+    BROKEN,
+    LIMIT,
+    MOVING,
+    STEPS,
+    STOPPED,
+    called_addresses,
+    compiled_loop,
+)
 from mbplugin.stopping.outcome.outcome import StopOutcome
 from mbplugin.stopping.outcome.tool_path import path_length
 from mbplugin.stopping.scenario.ramps import Ramps
@@ -177,7 +183,7 @@ class CompiledStop:
     def _run(self, q: Array, qd: Array, duration: float) -> tuple[int, float, int]:
         """Move q and qd in place to rest; return how it ends, when (s), and the number of evaluations."""
         status, time, count = compiled_loop()(
-            *(evaluate_address(), advance_address(), place_of(self._kernel_state)),
+            *(called_addresses(), place_of(self._kernel_state)),
             *(self._method, self._rows, self._event_functions, self._s, q, qd),
             *(duration, self.rtol, self.atol, self.scenario.tolerance, self._pieces),
         )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.model.spatial import AnyArray
-from mbplugin.simulation.active_set.stick_slip import let_slide, solve_stick_slip
-from mbplugin.simulation.events.watch import COORDINATE, read_event_function, watch_resistances
+from mbplugin.simulation.active_set.stick_slip import let_slide
+from mbplugin.simulation.events.watch import COORDINATE, read_event_function
 from mbplugin.simulation.steppers.evaluate import FORWARD_DYNAMICS, Evaluate
 from mbplugin.simulation.steppers.kernel_state import KernelState, load_struct, struct_pointer
 from mbplugin.stopping.compiled.pieces import Motion
@@ -42,6 +42,7 @@ def room_for_friction(n: int) -> Friction:
 @kernel
 def solve_brakes(
     evaluate: Evaluate,
+    solve: Any,
     whole: KernelState,
     rows: AnyArray,
     s: Records,
@@ -65,7 +66,7 @@ def solve_brakes(
     # rows of rates need no kinematics
     let_slide(m, now.qd, friction.acting, at_zero, friction.resting)
     evaluate(struct_pointer(m), FORWARD_DYNAMICS, t, t, now.q, now.qd)
-    solve_stick_slip(m, now.qd, friction.resting, tolerance, friction.sticking, friction.carrying)
+    solve(struct_pointer(m), now.qd, friction.resting, tolerance, friction.sticking, friction.carrying)
     for k in range(n):
         if friction.carrying[k]:
             rows[r] = whole.resistances[k].row
@@ -105,10 +106,13 @@ def _holding(m: KernelState, rows: AnyArray, r: int) -> KernelState:
 
 
 @kernel
-def watch(m: KernelState, s: Records, now: Motion, friction: Friction, event_functions: Records) -> int:
+def watch(
+    watch_brakes: Any, m: KernelState, s: Records, now: Motion, friction: Friction, event_functions: Records
+) -> int:
     """Fill the event functions of brakes and of limits; return their number."""
     q, qd = now.q, now.qd
-    count = watch_resistances(m, q, qd, friction.sticking, friction.carrying, _DRIFT, event_functions)
+    sticking, carrying = friction.sticking, friction.carrying
+    count: int = watch_brakes(struct_pointer(m), q, qd, sticking, carrying, _DRIFT, event_functions)
     for n in range(len(s)):
         for upper in range(2):
             level = s[n].upper if upper else s[n].lower

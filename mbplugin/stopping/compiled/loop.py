@@ -15,11 +15,11 @@ from numba import types
 
 from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.active_set.stick_slip import is_at_rest
-from mbplugin.simulation.events.locate import first_change
-from mbplugin.simulation.events.watch import COORDINATE, EVENT_FUNCTION, ROW_RATE
-from mbplugin.simulation.integrators.explicit_loop import METHOD, advance_from
-from mbplugin.simulation.steppers.evaluate import FORWARD_DYNAMICS, evaluate_from
+from mbplugin.simulation.active_set.stick_slip import is_at_rest, solve_address, solve_from
+from mbplugin.simulation.events.locate import locate_address, locate_from
+from mbplugin.simulation.events.watch import COORDINATE, EVENT_FUNCTION, ROW_RATE, watch_address, watch_from
+from mbplugin.simulation.integrators.explicit_loop import METHOD, advance_address, advance_from
+from mbplugin.simulation.steppers.evaluate import FORWARD_DYNAMICS, evaluate_address, evaluate_from
 from mbplugin.simulation.steppers.kernel_state import (
     DONE,
     INDICES,
@@ -61,8 +61,7 @@ _FIRST_STEP = 1e-3
 
 
 def stop_loop(
-    address: int,
-    advancing: int,
+    addresses: AnyArray,
     whole_place: int,
     method: Records,
     rows: AnyArray,
@@ -80,8 +79,9 @@ def stop_loop(
 
     Parameters
     ----------
-    address, advancing : int
-        Of ``evaluate`` and of the loop of explicit methods.
+    addresses : (5,) array of int
+        Of ``evaluate``, of the loop of explicit methods, of the search for events, and of what decides
+        which brakes hold and fills what is watched.
     whole_place : int
         Of a kernel state with room for all resistances to hold.
     method : (1,) record array
@@ -99,8 +99,9 @@ def stop_loop(
     pieces : (STEPS + 2, 7, nv) array
         Becomes the motion, see :func:`keep_piece`.
     """
-    evaluate = evaluate_from(address)
-    advance = advance_from(advancing)
+    address = addresses[0]
+    evaluate, advance, locate = evaluate_from(address), advance_from(addresses[1]), locate_from(addresses[2])
+    solve, watch_brakes = solve_from(addresses[3]), watch_from(addresses[4])
     whole, n, h = load_struct(whole_place), len(s), _FIRST_STEP
     counts, none, control = np.zeros(2), event_functions[:0], (end, rtol, atol)
     now, old = motion_at(q, qd), motion_at(q.copy(), qd.copy())
@@ -112,9 +113,9 @@ def stop_loop(
     m, place, watched, changed, at_zero = whole, whole_place, none, True, -1
     for _ in range(STEPS):
         if changed:
-            m = solve_brakes(evaluate, whole, rows, s, t, now, friction, tolerance, at_zero)
+            m = solve_brakes(evaluate, solve, whole, rows, s, t, now, friction, tolerance, at_zero)
             place = struct_pointer(m)
-            watched = event_functions[: watch(m, s, now, friction, event_functions)]
+            watched = event_functions[: watch(watch_brakes, m, s, now, friction, event_functions)]
             counts[0] += 2
             changed, at_zero = False, -1
         if all_switched(s, t) and is_at_rest(qd, now.qdd):
@@ -131,7 +132,7 @@ def stop_loop(
         kept, begin = keep_all(pieces, kept, s, begin, old, taken, count - 1 if status == LOOK else count)
         if status == LOOK:
             length, dense = t - begin, taken.dense[count - 1]
-            fraction, which = first_change(evaluate, place, watched, begin, length, old.q, dense)
+            fraction, which = locate(address, place, watched, begin, length, old.q, dense)
             if which < 0:
                 # the search has read the model elsewhere
                 evaluate(place, FORWARD_DYNAMICS, t, t, q, qd)
@@ -235,12 +236,20 @@ def _start(
 
 @lru_cache(maxsize=1)
 def compiled_loop() -> Any:
-    """Return the compiled loop; it is called with the addresses of the functions that it calls in front."""
+    """Return the compiled loop; it is called with :func:`called_addresses` in front."""
     joints, functions = numba.from_dtype(STOPPING)[::1], numba.from_dtype(EVENT_FUNCTION)[::1]
     result: Any = types.Tuple  # the stubs leave it untyped
     result = result((types.int64, types.float64, types.int64))
-    addresses, numbers = [types.intp] * 3, [types.float64] * 4
+    numbers = [types.float64] * 4
     pieces = types.float64[:, :, ::1]
     return compiled(
-        stop_loop, result(*addresses, METHOD, INDICES, functions, joints, VECTOR, VECTOR, *numbers, pieces)
+        stop_loop,
+        result(INDICES, types.intp, METHOD, INDICES, functions, joints, VECTOR, VECTOR, *numbers, pieces),
     )
+
+
+@lru_cache(maxsize=1)
+def called_addresses() -> AnyArray:
+    """Return the addresses (5,) of the compiled functions that the loop calls."""
+    called = (evaluate_address(), advance_address(), locate_address(), solve_address(), watch_address())
+    return np.array(called, dtype=np.int64)
