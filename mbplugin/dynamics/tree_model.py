@@ -88,6 +88,8 @@ class TreeModel:
             A controller that returns something else than nv finite numbers.
         """
         self.power[:] = 0.0
+        # of arrays that cannot be written the kernels would be compiled once more
+        q, qd = np.array(q, dtype=float), np.array(qd, dtype=float)
         move(self.composites, self.rates, q, qd)
         if not factor(self.composites, self.rates):
             raise massless_joint(self)
@@ -112,7 +114,7 @@ class TreeModel:
 
     def slide(self, qd: Array) -> None:
         """Let every resistance slide in the sense of its rate at qd (nv,) and the pose evaluated last."""
-        rows, terms = self.table.rows, self.table.terms
+        rows, terms, qd = self.table.rows, self.table.terms, np.array(qd)
         for resistance in self.resistances:
             resistance["sense"] = np.sign(row_rate(self.composites, rows, terms, resistance["row"], qd))
 

@@ -67,17 +67,16 @@ def let_slide(m: KernelState, qd: Array, acting: AnyArray, at_zero: int, resting
         resting[n] = dry and still
 
 
-@kernel
 def solve_stick_slip(
-    m: KernelState, qd: Array, resting: AnyArray, tolerance: float, sticking: AnyArray, carrying: AnyArray
+    place: int, qd: Array, resting: AnyArray, tolerance: float, sticking: AnyArray, carrying: AnyArray
 ) -> None:
     """Decide which of the resting resistances stick; their ``sense`` and ``stuck`` tell what they do from now on.
 
     Parameters
     ----------
-    m : KernelState
-        Holds the persistent rows and the locks only, evaluated at the state with the sliding resistances
-        at work and nothing at the resting ones.
+    place : int
+        Of a kernel state that holds the persistent rows and the locks only, evaluated at the state with the
+        sliding resistances at work and nothing at the resting ones.
     qd : (nv,) array
         rad/s and m/s.
     resting : (n,) array of bool
@@ -89,6 +88,7 @@ def solve_stick_slip(
     carrying : (n,) array of bool
         Becomes: those of them whose rows hold, independent ones, with a multiplier each.
     """
+    m = load_struct(place)
     n = len(m.resistances)
     for k in range(n):
         sticking[k] = carrying[k] = False
@@ -171,12 +171,6 @@ def _let_slide_at(place: int, qd: Array, acting: AnyArray, at_zero: int, resting
     let_slide(load_struct(place), qd, acting, at_zero, resting)
 
 
-def _solve_at(
-    place: int, qd: Array, resting: AnyArray, tolerance: float, sticking: AnyArray, carrying: AnyArray
-) -> None:
-    solve_stick_slip(load_struct(place), qd, resting, tolerance, sticking, carrying)
-
-
 def _own_share_at(place: int, row: int) -> float:
     _, share = own_innovations(load_struct(place), np.array([row]))
     return float(share[0])
@@ -200,7 +194,7 @@ def compiled_stick_slip() -> _Compiled:
     flags, place, whole = _FLAGS, types.intp, types.int64
     return _Compiled(
         compiled(_let_slide_at, types.void(place, VECTOR, flags, whole, flags)),
-        compiled(_solve_at, _SOLVE),
+        compiled(solve_stick_slip, _SOLVE),
         compiled(_own_share_at, types.float64(place, whole)),
     )
 
@@ -208,7 +202,7 @@ def compiled_stick_slip() -> _Compiled:
 def rates_of(model: TreeModel, qd: Array) -> Array:
     """Return the rate of every resistance (n,) at rates qd (nv,) of the configured state, rad/s and m/s."""
     table = model.table
-    out: Array = _rates(model.composites, table.rows, table.terms, model.resistances, qd)
+    out: Array = _rates(model.composites, table.rows, table.terms, model.resistances, np.array(qd))
     return out
 
 

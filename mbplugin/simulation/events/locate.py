@@ -66,9 +66,8 @@ class _Inside(NamedTuple):
     qd: Array
 
 
-@kernel
 def first_change(
-    evaluate: Evaluate,
+    address: int,
     place: int,
     event_functions: Records,
     start: float,
@@ -79,8 +78,10 @@ def first_change(
     """Return the fraction of a step at which the first event function changes sign, and which; −1: none.
 
     Only those are looked at that are suspicious. The step starts at q0 (nq,) and has the dense output
-    ``polynomial`` (d, 2, nv); the kernel state is somewhere inside it afterwards.
+    ``polynomial`` (d, 2, nv); the kernel state is somewhere inside it afterwards. ``address`` is that of
+    ``evaluate``.
     """
+    evaluate = evaluate_from(address)
     m, nv, count = load_struct(place), polynomial.shape[2], len(event_functions)
     inside = _Inside(start, length, q0, polynomial, np.empty(nv), np.empty(len(q0)), np.empty(nv))
     looks, what = np.empty((_PARTS + 1, count)), 0
@@ -219,18 +220,6 @@ def _root(
     return nearest
 
 
-def _locate(
-    address: int,
-    place: int,
-    event_functions: Records,
-    start: float,
-    length: float,
-    q0: Array,
-    polynomial: Array,
-) -> tuple[float, int]:
-    return first_change(evaluate_from(address), place, event_functions, start, length, q0, polynomial)
-
-
 _tuple: Any = types.Tuple  # the stubs leave it untyped
 _SIGNATURE = _tuple((types.float64, types.int64))(
     *(types.intp, types.intp, numba.from_dtype(EVENT_FUNCTION)[::1], types.float64, types.float64, VECTOR),
@@ -242,7 +231,7 @@ locate_from = function_at(types.FunctionType(_SIGNATURE))
 
 @lru_cache(maxsize=1)
 def _compiled_locate() -> Any:
-    return compiled(_locate, _SIGNATURE)
+    return compiled(first_change, _SIGNATURE)
 
 
 @lru_cache(maxsize=1)

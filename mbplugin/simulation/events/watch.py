@@ -44,9 +44,8 @@ EVENT_FUNCTION = np.dtype(
 )
 
 
-@kernel
 def watch_resistances(
-    m: KernelState,
+    place: int,
     q: Array,
     qd: Array,
     sticking: AnyArray,
@@ -60,6 +59,8 @@ def watch_resistances(
 
     Parameters
     ----------
+    place : int
+        Of the kernel state.
     q, qd : (nq,), (nv,) array
         rad and m, rad/s and m/s.
     sticking, carrying : (n,) array of bool
@@ -68,7 +69,7 @@ def watch_resistances(
         Rates of rows that stick without a multiplier, in units of rest, that no rounding explains.
     event_functions : (n,) record array
     """
-    count, fastest = 0, 0.0
+    m, count, fastest = load_struct(place), 0, 0.0
     for j in range(len(qd)):
         fastest = max(fastest, abs(qd[j]))
     for n in range(len(m.resistances)):
@@ -157,18 +158,6 @@ def event_value(m: KernelState, event_function: Records, q: Array, qd: Array) ->
     return event_function.level - abs(rate) if event_function.kind == DRIFT else rate
 
 
-def _watch_at(
-    place: int,
-    q: Array,
-    qd: Array,
-    sticking: AnyArray,
-    carrying: AnyArray,
-    drift: float,
-    event_functions: Records,
-) -> int:
-    return int(watch_resistances(load_struct(place), q, qd, sticking, carrying, drift, event_functions))
-
-
 _FLAGS = types.boolean[::1]
 _SIGNATURE = types.int64(
     *(types.intp, VECTOR, VECTOR, _FLAGS, _FLAGS, types.float64, numba.from_dtype(EVENT_FUNCTION)[::1])
@@ -179,8 +168,8 @@ watch_from = function_at(types.FunctionType(_SIGNATURE))
 
 @lru_cache(maxsize=1)
 def compiled_watch() -> Any:
-    """Return :func:`watch_resistances`, compiled or from the cache; it takes the address of a kernel state."""
-    return compiled(_watch_at, _SIGNATURE)
+    """Return :func:`watch_resistances`, compiled or from the cache."""
+    return compiled(watch_resistances, _SIGNATURE)
 
 
 @lru_cache(maxsize=1)

@@ -47,8 +47,9 @@ def body_motions(mech: Mechanism, q: Array, qd: Array | None = None) -> BodyMoti
     rows = np.zeros((len(q), len(rates))) if qd is None else qd
     bodies = list(of.of_body)
     out = np.empty((len(q), len(bodies), 3, 3)), *(np.empty((len(q), len(bodies), n)) for n in (3, 3, 6))
-    for k, (one, rate) in enumerate(zip(np.ascontiguousarray(q), np.ascontiguousarray(rows), strict=True)):
-        move(composites, rates, one, rate)
+    for k in range(len(q)):
+        # of arrays that cannot be written the kernel would be compiled once more
+        move(composites, rates, q[k].copy(), rows[k].copy())
         for values, field in zip(out, ("R", "p", "c", "v"), strict=True):
             values[k] = composites[field][bodies]
     R_WK, p_WK, p_WC, twists = out
