@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from command_line import FOUR_BAR, ROOT, Outcome
+from mbplugin.dynamics.compiler import jit
 from mbplugin.dynamics.compiler.jit import cache_folder
 
 #: Two compiled functions of one signature: the machine code of one in the place of the other would show.
@@ -189,3 +190,29 @@ def test_a_simulation_with_damaged_code_prints_the_same(tmp_path: Path) -> None:
     again = python(*command, folder=tmp_path, XDG_CACHE_HOME=str(tmp_path / "cache"))
     assert again.code == 0 and without_clock(again.out) == without_clock(undisturbed.out)
     assert again.err.count("\n") == 1 and "damaged" in again.err
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after"),
+    [
+        (
+            "dynamics/kernels/rows.py",
+            "TILT, ALL_TURNS, MEASURED = 0, 1, 2",
+            "TILT, ALL_TURNS, MEASURED = 0, 2, 1",
+        ),
+        ("model/mechanism/pair.py", "class RowKind(Enum):\n", 'class RowKind(Enum):\n    FIRST = "first"\n'),
+        ("model/brake_law.py", "return law.viscous * rate", "return 2 * law.viscous * rate"),
+        ("dynamics/kernels/several.py", "turn = np.empty((3, 3))", "turn = np.zeros((3, 3))"),
+    ],
+)
+def test_constants_of_other_files_are_part_of_the_code(
+    tmp_path: Path, file: str, before: str, after: str
+) -> None:
+    package = Path(jit.__file__).resolve().parents[2]
+    copy = tmp_path / "mbplugin"
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    assert jit.state_of_sources(copy) == jit.state_of_sources(package)
+    text = (copy / file).read_text(encoding="utf-8")
+    assert text.count(before) == 1
+    (copy / file).write_text(text.replace(before, after), encoding="utf-8")
+    assert jit.state_of_sources(copy) != jit.state_of_sources(package)

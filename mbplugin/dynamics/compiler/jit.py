@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -21,8 +22,12 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 #: Fused multiply-adds and division by a common factor; NaN and infinity keep their meaning.
 _FASTMATH = {"contract", "arcp", "nsz"}
 _ROOMS = ("dynamics", "simulation", "stopping")
-#: Compiled where it is used, and plain Python where it stands.
-_COMPILED_ELSEWHERE = ("model/brake_law.py",)
+#: Compiled where it is used, and plain Python where it stands; and the order of the kinds of rows.
+_COMPILED_ELSEWHERE = ("model/brake_law.py", "model/mechanism/pair.py")
+#: An import of constants, whose values are part of the machine code.
+_CONSTANTS = re.compile(
+    rb"^from mbplugin\.([\w.]+) import (?:\([^)]*?|[^(\n]*?)\b[A-Z][A-Z_0-9]*\b", re.MULTILINE
+)
 
 
 def kernel(function: _F) -> _F:
@@ -53,13 +58,20 @@ def cache_folder() -> Path | None:
 
     The code of a function holds that of the functions it calls, so that the sources count together.
     """
-    package = Path(__file__).resolve().parents[2]
-    sources = [p.read_bytes() for room in _ROOMS for p in sorted((package / room).rglob("*.py"))]
-    compiled_ones = [s for s in sources if b"@kernel" in s or b"compiled(" in s]
-    compiled_ones += [(package / name).read_bytes() for name in _COMPILED_ELSEWHERE]
-    state = hashlib.sha256(b"\0".join(compiled_ones)).hexdigest()[:16]
     root = cache_root()
     if root is None:
         return None
-    folder = root / "mbplugin" / f"{numba.__version__}-{state}"
+    folder = (
+        root / "mbplugin" / f"{numba.__version__}-{state_of_sources(Path(__file__).resolve().parents[2])}"
+    )
     return folder if private_folder(folder) else None
+
+
+def state_of_sources(package: Path) -> str:
+    """Return the checksum of what is compiled in a package: kernels, and files whose constants they take."""
+    sources = [p.read_bytes() for room in _ROOMS for p in sorted((package / room).rglob("*.py"))]
+    compiled_ones = [s for s in sources if b"@kernel" in s or b"compiled(" in s]
+    constants = {m.decode().replace(".", "/") for s in compiled_ones for m in _CONSTANTS.findall(s)}
+    names = sorted({*_COMPILED_ELSEWHERE, *(f"{name}.py" for name in constants)})
+    compiled_ones += [(package / name).read_bytes() for name in names if (package / name).is_file()]
+    return hashlib.sha256(b"\0".join(compiled_ones)).hexdigest()[:16]
