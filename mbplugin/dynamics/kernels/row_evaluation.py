@@ -9,17 +9,18 @@ from mbplugin.dynamics.kernels.forces import point_position, point_velocity
 from mbplugin.dynamics.kernels.rolling import touch_ground
 from mbplugin.dynamics.kernels.rows import (
     ALL_TURNS,
-    CARRIED,
     COMBINED,
-    CROSSED,
-    DISTANCE,
+    KIND_NUMBERS,
     KNIFE,
     MEASURED,
     RATE,
-    SCREW,
 )
 from mbplugin.dynamics.kernels.vectors import Vector, cross, dot, minus
+from mbplugin.model.mechanism.pair import RowKind
 from mbplugin.model.spatial import Array
+
+CARRIED, CROSSED = KIND_NUMBERS[RowKind.CARRIED], KIND_NUMBERS[RowKind.CROSSED]
+DISTANCE, SCREW = KIND_NUMBERS[RowKind.DISTANCE], KIND_NUMBERS[RowKind.SCREW]
 
 
 @kernel
@@ -49,7 +50,7 @@ def update_rows(
             row.phi -= drive[row.drive, 0]
             row.bias = -drive[row.drive, 1]
             row.gamma += drive[row.drive, 2]
-        if row.angles == MEASURED and 3 <= row.kind < 10:
+        if row.angles == MEASURED and 3 <= row.kind < RATE:
             row.phi -= 2 * pi * floor(row.phi / (2 * pi) + 0.5)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 
@@ -16,14 +17,9 @@ from mbplugin.model.mechanism.pair import Pair, RowKind
 from mbplugin.model.mechanism.pfaffian import KnifeEdge, Rolling
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, Pose
 
-#: Kinds of rows; 0 … 5 are the components tx … rz of an end, in axes of P.
-CROSSED, SCREW, DISTANCE, CARRIED, RATE, COMBINED, KNIFE, NORMAL, ROLL, SIDE = range(6, 16)
-_KINDS = {
-    RowKind.CROSSED: CROSSED,
-    RowKind.SCREW: SCREW,
-    RowKind.DISTANCE: DISTANCE,
-    RowKind.CARRIED: CARRIED,
-}
+#: Kinds of rows; 0 … 5 are the components tx … rz of an end, in axes of P, then come those of RowKind.
+KIND_NUMBERS = dict(zip((kind for kind in RowKind if kind is not RowKind.AXIS), count(6), strict=False))
+RATE, COMBINED, KNIFE, NORMAL, ROLL, SIDE = (6 + len(KIND_NUMBERS) + k for k in range(6))
 #: How many rotations a pair blocks decides which angles are its residual.
 TILT, ALL_TURNS, MEASURED = 0, 1, 2
 
@@ -233,7 +229,7 @@ def _add_pair(build: _Builder, pair: Pair) -> None:
 def _kind(pair: Pair, component: str) -> int:
     """Return the number by which the kernels know what a component of a pair measures."""
     kind = pair.kind.row_kind(component)
-    return COMPONENTS.index(component) if kind is RowKind.AXIS else _KINDS[kind]
+    return COMPONENTS.index(component) if kind is RowKind.AXIS else KIND_NUMBERS[kind]
 
 
 def _add_coupling(build: _Builder, coupling: Coupling) -> None:

@@ -49,6 +49,11 @@ class PairType:
     free: tuple[str, ...]
     kinds: Mapping[str, RowKind] = field(default_factory=dict, hash=False)
 
+    @property
+    def has_coordinates(self) -> bool:
+        """Whether its freedoms are all there are, so that a tree can run through it."""
+        return len(self.constrained) + len(self.free) == len(_ALL)
+
     def row_kind(self, component: str) -> RowKind:
         """Return what a component measures."""
         return self.kinds.get(component, RowKind.AXIS)

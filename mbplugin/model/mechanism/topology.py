@@ -120,8 +120,9 @@ def _tree_pairs(pairs: Sequence[Pair]) -> list[Pair]:
         return root
 
     chosen = []
-    candidates = [p for p in pairs if p.type not in ("distance", "floating")]
-    candidates += [p for p in pairs if p.type == "floating"]
+    # what constrains nothing is the last choice
+    candidates = [p for p in pairs if p.kind.has_coordinates and p.kind.constrained]
+    candidates += [p for p in pairs if not p.kind.constrained]
     for stated_closure in (False, True):
         for pair in candidates:
             if pair.closure is not stated_closure:

@@ -9,7 +9,8 @@ import numpy as np
 
 from mbplugin.constraints.sampling import sample_poses
 from mbplugin.dynamics.joint import equations_of
-from mbplugin.dynamics.kernels.rows import DISTANCE, MEASURED, RATE
+from mbplugin.dynamics.kernels.row_evaluation import DISTANCE
+from mbplugin.dynamics.kernels.rows import MEASURED, RATE
 from mbplugin.dynamics.kernels.solve import row_rate
 from mbplugin.dynamics.tree_model import TreeModel
 from mbplugin.model.mechanism import Constraint, Pair
