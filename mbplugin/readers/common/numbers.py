@@ -23,7 +23,7 @@ _DECIMAL = re.compile(r"^[+-]?(\d*)\.?(\d*)$")
 
 
 def numbers(text: str, count: int, where: str, what: str, largest: float = LARGEST) -> Array:
-    """Return ``count`` finite numbers separated by blanks or commas.
+    """Return ``count`` finite numbers separated by blanks or commas, (count,).
 
     Raises
     ------
@@ -96,7 +96,7 @@ def infinity(text: str) -> float | None:
 
 
 def angles(text: str, where: str, what: str, *, snap: bool) -> Array:
-    """Return three angles in rad, with ``snap`` those meant by rounded literals."""
+    """Return three angles (3,) in rad, with ``snap`` those meant by rounded literals."""
     values = numbers(text, 3, where, what)
     if snap:
         for i, word in enumerate(text.replace(",", " ").split()):

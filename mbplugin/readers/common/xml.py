@@ -186,7 +186,7 @@ def origin(element: Element, text: str = "") -> Origin:
 def attribute_numbers(
     element: Element, name: str, count: int, default: str, largest: float = LARGEST
 ) -> Array:
-    """Return the numbers of an attribute."""
+    """Return the numbers of an attribute, (count,)."""
     text = str(element.get(name, default))
     usual = usual_numbers(text, count, largest)
     if usual is not None:
@@ -225,7 +225,7 @@ def pose_of_origin(element: Element | None, *, snap: bool) -> Pose:
 
 
 def _quaternion_rotation(element: Element) -> Array:
-    """Return the rotation of ``quat_xyzw`` (URDF 1.1), normalised as urdfdom does."""
+    """Return the rotation (3, 3) of ``quat_xyzw`` (URDF 1.1), normalised as urdfdom does."""
     tag = f"<{local_name(element)}>"
     if element.get("rpy") is not None:
         raise BrokenModel(

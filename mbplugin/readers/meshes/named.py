@@ -75,6 +75,7 @@ def mesh_bounds(shape: Shape, request: Request | None) -> Array | None:
 
 @lru_cache(maxsize=256)
 def _bounds(path: str, scale: tuple[float, ...]) -> Array | None:
+    """Return the lowest and the highest corner of a mesh (2, 3), m; None where it cannot be read."""
     try:
         bounds = np.array(read_mesh(path, scale).bounds, dtype=float)
     except UnusableMesh:

@@ -105,7 +105,7 @@ def _fans(faces: list[bytes]) -> NDArray[np.int64]:
 
 
 def _checked(vertices: Array, faces: NDArray[np.int64]) -> Triangles:
-    """Return triangles that refer to finite vertices that there are.
+    """Return triangles, ``faces`` (t, 3), that refer to finite ``vertices`` (n, 3) that there are.
 
     Raises
     ------

@@ -104,4 +104,5 @@ def _coupling(model: Any, i: int, name: str, names: Names, tree: Tree) -> Coupli
 
 
 def _shown(values: Array) -> str:
+    """Return ``values`` (n,) as text."""
     return " ".join(f"{value:g}" for value in values)

@@ -80,7 +80,7 @@ def read_mjcf(text: str, request: Request) -> Scene:
 
 
 def _gravity(mujoco: Any, model: Any) -> Array:
-    """Return gravity, m/s²; none where a ``<flag>`` switches it off."""
+    """Return gravity (3,), m/s²; none where a ``<flag>`` switches it off."""
     off = int(model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
     return np.zeros(3) if off else np.array(model.opt.gravity, dtype=float)
 

@@ -42,7 +42,7 @@ class Tree:
 
 
 def pose_wxyz(p: Array, wxyz: Array) -> Pose:
-    """Return the pose of a position and a quaternion with its scalar first, as MuJoCo writes it."""
+    """Return the pose of a position p (3,), m, and a quaternion ``wxyz`` (4,), scalar first as MuJoCo writes it."""
     return Pose(rotation_from_quaternion(np.asarray(wxyz)[_XYZW]), np.array(p, dtype=float))
 
 

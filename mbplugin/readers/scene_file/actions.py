@@ -67,7 +67,15 @@ def coupling_name(index: int, table: CouplingTable) -> str:
 
 
 def one_freedom(pairs: Pairs, joint: str, freedom: str | None, where: str) -> str:
-    """Return the freedom of a joint that is meant."""
+    """Return the freedom of a joint that is meant.
+
+    Raises
+    ------
+    BadScene
+        The joint has no freedom, or several and none is named.
+    UnknownName
+        There is no such joint, or it has no such freedom.
+    """
     require_known(joint, pairs, "pair", where)
     if freedom is not None:
         check_freedoms(pairs, joint, [freedom], where)
@@ -84,7 +92,15 @@ def one_freedom(pairs: Pairs, joint: str, freedom: str | None, where: str) -> st
 
 
 def check_freedoms(pairs: Pairs, joint: str, freedoms: Sequence[str], where: str) -> None:
-    """Refuse an unknown pair, one without freedoms, and freedoms that it does not have."""
+    """Refuse an unknown pair, one without freedoms, and freedoms that it does not have.
+
+    Raises
+    ------
+    BadScene
+        The pair has no freedom.
+    UnknownName
+        There is no such pair, or it has no such freedom.
+    """
     require_known(joint, pairs, "pair", where)
     kind = PAIR_TYPES[pairs[joint].type]
     if not kind.free:
@@ -142,6 +158,7 @@ def _pfaffian(source: SceneSource, index: int, table: PfaffianTable, bodies: Bod
 
 
 def _direction(source: SceneSource, index: int, table: PfaffianTable, key: str) -> Array:
+    """Return a direction of a ``[[pfaffian]]`` table (3,), which is not zero."""
     direction = np.array(getattr(table, key), dtype=float)
     if not direction.any():
         raise BadScene(f"{key} of {table.name!r} is zero", where=source.where("pfaffian", index, key))
@@ -166,7 +183,15 @@ def drivers(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Drive
 
 
 def locks(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Lock, ...]:
-    """Return the ``[[lock]]`` tables; those that are closed from the start have ``at`` None."""
+    """Return the ``[[lock]]`` tables; those that are closed from the start have ``at`` None.
+
+    Raises
+    ------
+    BadScene
+        A lock opens before it closes.
+    UnknownName
+        There is no such joint, or it has no such freedom.
+    """
     for i, table in enumerate(tables.lock):
         check_freedoms(pairs, table.joint, table.freedoms, source.where("lock", i, "joint"))
         if table.until is not None and not table.until > (table.at or 0.0):
@@ -216,6 +241,7 @@ def _stiffness(
 
 
 def _stiffness_matrix(source: SceneSource, index: int, table: StiffnessTable) -> Array:
+    """Return the stiffness (6, 6) of a ``[[stiffness]]`` table, N/m and N·m/rad."""
     try:
         k = np.array(table.k, dtype=float)
     except ValueError:
@@ -230,7 +256,15 @@ def _stiffness_matrix(source: SceneSource, index: int, table: StiffnessTable) ->
 
 
 def brakes(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Brake, ...]:
-    """Return the ``[[brake]]`` tables."""
+    """Return the ``[[brake]]`` tables.
+
+    Raises
+    ------
+    BadScene
+        The numbers of a brake contradict each other.
+    UnknownName
+        There is no such joint.
+    """
     for i, table in enumerate(tables.brake):
         check_freedoms(pairs, table.joint, (), source.where("brake", i, "joint"))
     out = tuple(Brake(**table.model_dump()) for table in tables.brake)
@@ -264,7 +298,13 @@ def actuators(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Act
 
 
 def inertia_matrix(values: Sequence[float], where: str) -> Array:
-    """Return the inertia of three moments, or of ixx ixy ixz iyy iyz izz, shape (3, 3)."""
+    """Return the inertia (3, 3), kg·m², of three moments, or of ixx ixy ixz iyy iyz izz.
+
+    Raises
+    ------
+    BadScene
+        Neither three nor six numbers.
+    """
     if len(values) == 3:
         return np.diag(np.array(values, dtype=float))
     if len(values) != 6:

@@ -17,13 +17,27 @@ _FRAME_KEYS = ("xyz_a", "rpy_a", "xyz_b", "rpy_b")
 
 
 def require_known(name: str, known: Mapping[str, object], kind: str, where: str) -> None:
-    """Refuse a name that no body or pair has."""
+    """Refuse a name that no body or pair has.
+
+    Raises
+    ------
+    UnknownName
+        Suggests the nearest name.
+    """
     if name not in known:
         raise UnknownName(f"no {kind} is called {name!r}", where=where, remedy=suggestion(name, list(known)))
 
 
 def declares_new_pair(source: SceneSource, index: int, table: PairTable, known: Mapping[str, Pair]) -> bool:
-    """Return whether a ``[[pair]]`` declares a pair (bodies and frames) or retypes one (neither)."""
+    """Return whether a ``[[pair]]`` declares a pair (bodies and frames) or retypes one (neither).
+
+    Raises
+    ------
+    BadScene
+        One body only, frames without bodies, or a new pair that is called passive.
+    UnknownName
+        There is no pair to retype.
+    """
     if table.body_a is not None and table.body_b is not None:
         if table.passive:
             raise BadScene(
@@ -56,7 +70,13 @@ def changes_coordinates(pair: Pair, table: PairTable) -> bool:
 
 
 def retyped(source: SceneSource, index: int, table: PairTable, pair: Pair) -> Pair:
-    """Return a pair with the type of a ``[[pair]]`` table."""
+    """Return a pair with the type of a ``[[pair]]`` table.
+
+    Raises
+    ------
+    BadScene
+        An axis, lead or length that the type does not take.
+    """
     _check_axis(source, "pair", index, table)
     axis = None if table.axis is None else np.array(table.axis)
     if table.type == "universal" and axis is not None and not axis[:2].any():
@@ -86,6 +106,13 @@ def declared(
         The table's name.
     poses : mapping of body name to Pose
         X_WL at the scene's state, the ground included; a side that is not given is taken from them.
+
+    Raises
+    ------
+    BadScene
+        A body joined to itself, or an axis, side, lead or length that the type does not take.
+    UnknownName
+        There is no such body.
     """
     body_a, body_b = str(table.body_a), str(table.body_b)
     for key, body in (("body_a", body_a), ("body_b", body_b)):

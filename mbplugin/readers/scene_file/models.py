@@ -17,7 +17,13 @@ from mbplugin.readers.scene_file.source import SceneSource
 
 
 def read_models(source: SceneSource, tables: SceneFile, request: Request) -> Scene:
-    """Return all models of a scene as one; names are ``model/name`` where there are several."""
+    """Return all models of a scene as one; names are ``model/name`` where there are several.
+
+    Raises
+    ------
+    BadScene
+        Two models have one name.
+    """
     name = scene_name(request)
     if not tables.model:
         return Scene(Mechanism(name, ()), State(np.zeros(0), np.zeros(0)))

@@ -76,7 +76,7 @@ def settle(
 
 
 def _unit_quaternions(mech: Mechanism, q: Array) -> Array:
-    """Return q with every quaternion normalised: a file writes it with few digits."""
+    """Return q (nq,) with every quaternion normalised: a file writes it with few digits."""
     out = np.array(q)
     for i in (i for i, name in enumerate(mech.q_names) if name.endswith(".qw")):
         length = np.linalg.norm(q[i - 3 : i + 1])
@@ -147,7 +147,13 @@ def retype_pairs(stage: PoseSettlement, source: SceneSource, tables: SceneFile) 
 
 
 def add_pairs(stage: PoseSettlement, source: SceneSource, tables: SceneFile) -> PoseSettlement:
-    """Add the pairs and closures of the scene, in this order."""
+    """Add the pairs and closures of the scene, in this order.
+
+    Raises
+    ------
+    BadScene
+        Two pairs have one name, or a table contradicts itself.
+    """
     old = stage.mechanism
     poses = stage.poses
     X_WL = {WORLD: Pose.identity(), **{b.name: poses.of(i) for i, b in enumerate(old.bodies)}}

@@ -48,5 +48,6 @@ def _toml(X: Pose, side: str) -> str:
 
 
 def _shown(values: Array) -> str:
+    """Return ``values`` (n,) as text."""
     rounded = np.round(values, 12) + 0.0
     return f"[{', '.join(f'{value:.6g}' for value in rounded)}]"

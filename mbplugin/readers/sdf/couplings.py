@@ -57,7 +57,7 @@ def read_gearbox(
 
 
 def _hinge(node: Node, base: str, link: str, e_W: Array, joints: Sequence[ReadJoint]) -> tuple[str, float]:
-    """Return the hinge that turns ``link`` against ``base``, and the sense in which it turns about e."""
+    """Return the hinge that turns ``link`` against ``base``, and its sense about ``e_W`` (3,)."""
     assert node.member is not None
     for joint in joints:
         pair = joint.pair
@@ -159,6 +159,11 @@ def read_ball_constraint(node: Node, frames: Frames) -> Pair:
     """Return the spherical closure of a ``<drake:ball_constraint>``, whose values are element text.
 
     Its frames have body A's axes at the file's pose, and it has a name only where the file gives one.
+
+    Raises
+    ------
+    BrokenModel
+        A body is not named, or is joined to itself.
     """
     assert node.member is not None
     element = node.member.element

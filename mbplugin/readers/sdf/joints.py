@@ -193,7 +193,7 @@ def axes_of(node: Node, kind: str, frames: Frames, reading: Reading) -> tuple[Ar
 
 
 def _default_axis(node: Node, tag: str, first: Sequence[Array], frames: Frames, reading: Reading) -> Array:
-    """Return an axis that a joint with two axes leaves out, in the world.
+    """Return an axis (3,) that a joint with two axes leaves out, in the world.
 
     Without both they are x and y of the joint, as in Drake and DART; a second one is the format's default z,
     or y where the first one is along z.
@@ -214,7 +214,7 @@ def _default_axis(node: Node, tag: str, first: Sequence[Array], frames: Frames, 
 
 
 def axis_in_world(node: Node, element: Element, frames: Frames, reading: Reading) -> Array:
-    """Return the unit vector of an ``<axis>`` in the world; a zero one is noted and read as z."""
+    """Return the unit vector (3,) of an ``<axis>`` in the world; a zero one is noted and read as z."""
     xyz = vector_of(element, "xyz", 3, "0 0 1")
     length = float(np.linalg.norm(xyz))
     if length == 0.0:
@@ -240,7 +240,7 @@ def _expressed_in(node: Node, element: Element, frames: Frames) -> Node:
 
 
 def _joint_axes(node: Node, kind: str, axes: Sequence[Array], frames: Frames) -> Array:
-    """Return R_WP: z along the axis, or for a universal joint x and y along its two axes."""
+    """Return R_WP (3, 3): z along the axis, or for a universal joint x and y along its two axes."""
     R_WJ = frames.pose(node).R
     if not axes:
         return R_WJ

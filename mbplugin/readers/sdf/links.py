@@ -43,7 +43,7 @@ def read_body(node: Node, name: str, reading: Reading) -> Body:
 
 
 def inertia_of(element: Element | None) -> Array:
-    """Return the inertia matrix in its own axes; what the file leaves out has the format's default."""
+    """Return the inertia matrix (3, 3) in its own axes, kg·m²; what the file leaves out has the format's default."""
     if element is None:
         return np.eye(3)
     xx, yy, zz = (number_of(element, tag, 1.0) for tag in ("ixx", "iyy", "izz"))

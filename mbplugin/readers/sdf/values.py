@@ -57,7 +57,7 @@ def part(element: Element, tag: str) -> Element | None:
 
 
 def vector_of(element: Element, tag: str, count: int, default: str) -> Array:
-    """Return the numbers in a child element's text."""
+    """Return the numbers in a child element's text, (count,)."""
     found = part(element, tag)
     place = element if found is None else found
     text = default if found is None else (found.text or "")
@@ -97,7 +97,13 @@ def cap_of(element: Element | None, tag: str) -> float:
 
 
 def version_of(root: Element) -> Version:
-    """Return the version of an ``<sdf>`` element; none is read by the newest rules."""
+    """Return the version of an ``<sdf>`` element; none is read by the newest rules.
+
+    Raises
+    ------
+    BadNumber
+        The text is no version.
+    """
     text = str(root.get("version", "1.11")).strip()
     major, _, minor = text.partition(".")
     if not (major.isdigit() and (minor or "0").isdigit()):
@@ -106,7 +112,13 @@ def version_of(root: Element) -> Version:
 
 
 def pose_of(owner: Element, *, snap: bool) -> WrittenPose:
-    """Return the ``<pose>`` of an element; none means identity in the default frame."""
+    """Return the ``<pose>`` of an element; none means identity in the default frame.
+
+    Raises
+    ------
+    BadNumber
+        Another count of numbers, one that is not finite, or a zero quaternion.
+    """
     element = child(owner, "pose")
     if element is None:
         return WrittenPose.none(owner)

@@ -212,6 +212,7 @@ def _retyped(pair: Pair, kind: str) -> Pair:
 
 
 def _two_axes(first: int, second: int) -> Array:
+    """Return a rotation (3, 3) whose x and y lie along two coordinate axes, 0 to 2."""
     x, y = np.eye(3)[first], np.eye(3)[second]
     return np.column_stack((x, y, np.cross(x, y)))
 
@@ -223,6 +224,8 @@ def add_loops(extension: Extension, draft: Draft) -> None:
     ------
     UnknownName
         A frame that is neither a link nor a joint.
+    BrokenModel
+        A loop joins a frame to itself.
     """
     identity = Pose.identity()
     for word_a, word_b, kind in extension.loops:

@@ -71,7 +71,7 @@ def _pose(element: Element | None, body: str, X_WL: Callable[[str], Pose], draft
 
 
 def _turn(element: Element, kind: str, X_WJ: Pose, owner: str) -> Array:
-    """Return R_JP: z along the axis, or for a universal joint x and y along its two axes."""
+    """Return R_JP (3, 3): z along the axis, or for a universal joint x and y along its two axes."""
     if kind in ("fixed", "spherical"):
         return np.eye(3)
     first = _axis(child(element, "axis"), np.array([0.0, 0.0, 1.0]), X_WJ, owner)
@@ -92,7 +92,10 @@ def _turn(element: Element, kind: str, X_WJ: Pose, owner: str) -> Array:
 
 
 def _axis(element: Element | None, default: Array, X_WJ: Pose, owner: str) -> Array:
-    """Return an axis in the joint frame (older files write it in the model frame and say so)."""
+    """Return an axis (3,) in the joint frame, or the ``default`` (3,).
+
+    Older files write it in the model frame and say so.
+    """
     if element is None:
         return default
     xyz = child(element, "xyz")

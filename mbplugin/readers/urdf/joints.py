@@ -122,7 +122,7 @@ def axis_turn(element: Element, kind: str, name: str, draft: Draft) -> Pose:
 
 
 def _axis(element: Element, name: str, draft: Draft) -> Array:
-    """Return the joint axis; without one it is x, in the specification and in PyBullet."""
+    """Return the joint axis (3,); without one it is x, in the specification and in PyBullet."""
     axis = child(element, "axis")
     if axis is None:
         return np.array([1.0, 0.0, 0.0])

@@ -78,6 +78,7 @@ def _body(name: str, link: Element, draft: Draft) -> Body:
 
 
 def _inertia(element: Element) -> Array:
+    """Return the inertia matrix (3, 3) of an ``<inertia>``, kg·m²."""
     xx, xy, xz, yy, yz, zz = (
         float(attribute_numbers(element, f"i{axes}", 1, "0")[0])
         for axes in ("xx", "xy", "xz", "yy", "yz", "zz")
@@ -124,6 +125,7 @@ def _shape(role: str, solid: Element, X_LS: Pose) -> Shape | None:
 
 
 def _sizes(values: Array) -> tuple[float, ...]:
+    """Return ``values`` (n,) as a tuple."""
     return tuple(float(value) for value in values)
 
 

@@ -34,6 +34,8 @@ def read_xacro(text: str, request: Request) -> Scene:
         The expansion failed or passed a limit, or what came out is no URDF.
     UnresolvedPath
         A package is found nowhere.
+    UnreadableFile
+        It is a text without a file, which could not name others.
     """
     if request.text is not None:
         raise UnreadableFile(
