@@ -145,6 +145,7 @@ def _times(start: float, end: float, speed: float | None) -> Array:
 
 
 def _speed(times: Array, speed: float | None) -> float:
+    """Return the stated speed of a film of ``times`` (T,), s, else one near real time."""
     return speed or _chosen(float(times[-1] - times[0]))
 
 
@@ -156,7 +157,7 @@ def _chosen(lasts: float) -> float:
 
 
 def _path(mech: Mechanism, q: Array) -> Array:
-    """Return where the tool has been, (T, 3), m."""
+    """Return where the tool has been, (T, 3), m, in a motion q (T, nq)."""
     from mbplugin.stopping.table.default_tool import default_tool
 
     if not mech.bodies:

@@ -160,4 +160,5 @@ def _arrow(arrow: ReactionArrow, scale: float, radius: float, heads: int) -> Ite
 
 
 def _size(vector: Array | None) -> float:
+    """Return the length of a ``vector`` (3,), 0 where there is none."""
     return 0.0 if vector is None else float(np.linalg.norm(vector))

@@ -87,6 +87,7 @@ def _with_centres_of(mech: Mechanism, heavy: Mechanism, halves: dict[str, str]) 
 
 
 def _start(scene: Scene | None, mech: Mechanism, q: Array | None, qd: Array | None) -> tuple[Array, Array]:
+    """Return coordinates q (nq,) and rates qd (nv,) at the start; None are the scene's."""
     state = scene.state if scene else None
     base = state.q if state else None
     return joint_vector(mech, q, base), rate_vector(mech, qd, state.qd if state else None)

@@ -135,6 +135,7 @@ class Built:
         return Pose(rotation_from_quaternion(found[1]), np.array(found[0], dtype=float))
 
     def _set_base(self, body: str, poses: BodyPoses, twist: Array) -> None:
+        """Set the pose and the twist (6,), world axes, of a root body."""
         place, i = self.places[body], self.cut.body_index[body]
         X_WC = poses.of(i) @ place.X_LC
         turn = quaternion_from_rotation(X_WC.R).tolist()
@@ -154,6 +155,7 @@ class Built:
         return np.concatenate((p_WC, quaternion_from_rotation(X_WL.R))), np.concatenate((v, w))
 
     def _set_joint(self, joint: TreeJoint, q: Array, qd: Array) -> None:
+        """Set the motors of a joint to its part of q (nq,) and qd (nv,)."""
         for motor in self.motors.get(_name(joint), ()):
             if motor.step.kind == "spherical":
                 position, rate = _to_ball(joint, motor, q[-4:], qd[-3:])
@@ -202,7 +204,10 @@ def _name(joint: TreeJoint) -> str:
 
 
 def _to_ball(joint: TreeJoint, motor: Motor, q: Array, w_P: Array) -> tuple[list[float], list[float]]:
-    """Return a ball's turn and rate in axes of the inertial frame C, as PyBullet takes them."""
+    """Return a ball's turn and rate in axes of the inertial frame C, as PyBullet takes them.
+
+    They follow from the quaternion q (4,), xyzw, and the rate ``w_P`` (3,) in axes of P.
+    """
     R_PS = rotation_from_quaternion(q)
     R = R_PS.T if joint.reversed else R_PS
     w = -R_PS.T @ w_P if joint.reversed else w_P
@@ -212,6 +217,7 @@ def _to_ball(joint: TreeJoint, motor: Motor, q: Array, w_P: Array) -> tuple[list
 
 
 def _from_ball(joint: TreeJoint, motor: Motor, turn: Array, rate: Array) -> tuple[Array, Array]:
+    """Return quaternion (4,) and rate (3,) in P of a ball from its ``turn`` (4,) and ``rate`` (3,) in C."""
     R = motor.R_JC @ rotation_from_quaternion(turn) @ motor.R_JC.T
     w = R @ motor.R_JC @ rate
     if joint.reversed:

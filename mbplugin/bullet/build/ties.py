@@ -97,7 +97,10 @@ def _parts(mech: Mechanism, pair: Pair) -> list[tuple[str, Array]]:
 
 
 def _create(built: Built, pair: Pair, kind: str, shift: Array) -> int:
-    """Create one constraint; its frames are given in the inertial frames, the ground's is W."""
+    """Create one constraint at a ``shift`` (3,) in P and S, m.
+
+    Its frames are given in the inertial frames, the ground's is W.
+    """
     move = Pose(np.eye(3), shift)
     ends = [(pair.body_a, pair.X_AP @ move), (pair.body_b, pair.X_BS @ move)]
     if ends[0][0] == WORLD:

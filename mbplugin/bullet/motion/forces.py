@@ -70,7 +70,7 @@ def _turn(built: Built, efforts: dict[str, float]) -> None:
 
 
 def _pull(built: Built, body: str, force: Array, point: Array) -> None:
-    """Apply a force at a point, both in world axes."""
+    """Apply a force (3,) at a point (3,), both in world axes, N and m."""
     if body == WORLD:
         return
     place = built.places[body]
@@ -85,7 +85,10 @@ def _pull(built: Built, body: str, force: Array, point: Array) -> None:
 
 
 def _couple(torque: Array, point: Array) -> list[tuple[Array, Array]]:
-    """Return two forces and their places that together are a torque; PyBullet confuses frames of torques."""
+    """Return two forces and their places about a point (3,) that together are a torque (3,), N·m.
+
+    PyBullet confuses frames of torques.
+    """
     if not torque.any():
         return []
     arm = cross(torque, np.eye(3)[np.argmin(np.abs(torque))])
@@ -111,7 +114,7 @@ def _stretch(built: Built, spring: Spring) -> None:
 
 
 def _end(built: Built, body: str, point: Array) -> tuple[Array, Array]:
-    """Return where a point of a body is, and how fast, in world axes."""
+    """Return where a point (3,) of a body is, and how fast, in world axes."""
     if body == WORLD:
         return point, np.zeros(3)
     place, where = built.places[body], {"physicsClientId": built.client}

@@ -61,6 +61,9 @@ def hold_contacts(built: Built, mech: Mechanism, held_contacts: list[int]) -> li
 
 
 def _lowest(wheel: Rolling, axis: Array, center: Array, n: Array) -> Array:
-    """Return the lowest point of a wheel's circle, world axes, m."""
+    """Return the lowest point (3,) of a wheel's circle, world axes, m.
+
+    ``axis``, ``center`` and ``n`` (3,) are the wheel's axis and centre and the normal of the plane.
+    """
     down = -(n - (n @ axis) * axis)
     return np.asarray(center + wheel.radius * down / np.linalg.norm(down))

@@ -241,6 +241,7 @@ def _base_pose(bullet: ModuleType, client: int, model: _Model) -> Pose:
 
 
 def _gravity(bullet: ModuleType, client: int) -> Array:
+    """Return gravity (3,), m/s²."""
     parameters = bullet.getPhysicsEngineParameters(physicsClientId=client)
     return np.array([parameters[f"gravityAcceleration{axis}"] for axis in "XYZ"])
 

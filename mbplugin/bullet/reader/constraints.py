@@ -64,7 +64,10 @@ def _closure(name: str, info: Any, links: Links) -> Pair:
 
 
 def _axis_in_frame(name: str, axis: Sequence[float], R_A: Array) -> Array:
-    """Return a slider's axis in its joint frame; PyBullet takes it in the parent's inertial frame."""
+    """Return a slider's axis (3,) in its joint frame, which is ``R_A`` (3, 3) in the parent's inertial frame.
+
+    PyBullet takes the axis in the parent's inertial frame.
+    """
     if not any(axis):
         raise BrokenModel(f"{name} slides along a zero axis", remedy="give createConstraint a jointAxis")
     return np.asarray(R_A.T @ np.array(axis, dtype=float))

@@ -62,7 +62,7 @@ def _state_without_closures(mech: Mechanism, parts: Sequence[Part]) -> State:
 
 
 def _twists(mech: Mechanism, poses: BodyPoses, qd: Array) -> dict[str, Array]:
-    """Return the twist (6,) of every body, world axes at the world's origin."""
+    """Return the twist (6,) of every body at rates qd (nv,), world axes at the world's origin."""
     twists: dict[str, Array] = {WORLD: np.zeros(6)}
     for joint in mech.tree.joints:
         S, point = joint_axes(mech, joint, poses)

@@ -122,7 +122,7 @@ class Manifold:
         return PoseVerdict(p, rows - p, p > self.structural)
 
     def _followed(self, slider: Slider, q: Array, part: float) -> tuple[Array, str]:
-        """Return the pose after one step, and why it cannot be taken (empty: it can)."""
+        """Return the pose after one step from q (nq,), and why it cannot be taken (empty: it can)."""
         lead = np.zeros(len(self.mech.qd_names))
         lead[slider.rate] = part
         there = displace(self.mech, q, lead)
@@ -136,6 +136,7 @@ class Manifold:
         return (q, f"{limited} is at its limit") if limited else (there, "")
 
     def _largest_move(self, before: Array, after: Array) -> float:
+        """Return the largest change between poses ``before`` and ``after`` (nq,), in parts of a radian or of ℓ."""
         units = [self.closure.length if unit == "m" else 1.0 for unit in coordinate_units(self.mech)]
         return float((np.abs(after - before) / units).max(initial=0.0))
 
@@ -155,7 +156,7 @@ class Manifold:
         return tuple(_slider(self.mech, self.view.q, rate, self.closure.length) for rate in leading)
 
     def _motions(self, q: Array, free: AnyArray) -> Array:
-        """Return an orthonormal basis (d, n) of the motions at a pose, in scaled free rates."""
+        """Return an orthonormal basis (d, n) of the motions at q (nq,), in the scaled ``free`` (nv,) rates."""
         if not self.closure.constraints:
             return np.eye(free.size)
         J = self.closure.linearise(q)[0][:, free] * self._units[free]
@@ -165,7 +166,7 @@ class Manifold:
 
 
 def _held(mech: Mechanism) -> AnyArray:
-    """Return which rates are those of free bases."""
+    """Return which rates are those of free bases, (nv,) of bool."""
     held = np.zeros(len(mech.qd_names), dtype=bool)
     for joint in mech.tree.joints:
         held[joint.qd] = joint.pair is None
@@ -173,6 +174,7 @@ def _held(mech: Mechanism) -> AnyArray:
 
 
 def _preference(mech: Mechanism) -> Array:
+    """Return how readily each rate follows, (nv,)."""
     weights = np.full(len(mech.qd_names), _JOINT)
     for joint in mech.tree.joints:
         if joint.q.stop - joint.q.start > joint.qd.stop - joint.qd.start:
@@ -183,6 +185,7 @@ def _preference(mech: Mechanism) -> Array:
 
 
 def _slider(mech: Mechanism, q: Array, rate: int, length: float) -> Slider:
+    """Return the slider of a joint rate, which starts at q (nq,)."""
     (joint,) = (j for j in mech.tree.joints if j.qd.start <= rate < j.qd.stop)
     assert joint.pair is not None
     k = rate - joint.qd.start
@@ -197,7 +200,7 @@ def _slider(mech: Mechanism, q: Array, rate: int, length: float) -> Slider:
 
 
 def _beyond_limit(mech: Mechanism, before: Array, after: Array) -> str:
-    """Return a joint that a step takes out of its limits, or farther out."""
+    """Return a joint that a step, ``before`` (nq,) to ``after`` (nq,), takes out of its limits or farther out."""
     for joint in mech.tree.joints:
         if joint.pair is None or len(joint.pair.freedoms) != 1:
             continue

@@ -112,7 +112,7 @@ class TextOverlay:
 
 
 def _at(camera: tuple[float, ...], x: float, y: float) -> Array:
-    """Return the point of the world that is seen at a pixel, before everything else."""
+    """Return the point (3,) of the world that is seen at a pixel, before everything else."""
     width, height = camera[:2]
     view = np.array(camera[2:18]).reshape(4, 4).T
     projection = np.array(camera[18:34]).reshape(4, 4).T

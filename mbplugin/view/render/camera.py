@@ -108,7 +108,7 @@ def robot_points(seen: Picture) -> Array:
 
 
 def _angles(points: Array) -> tuple[float, float]:
-    """Return yaw and pitch from which a cloud of points is seen broad."""
+    """Return yaw and pitch from which a cloud of ``points`` (n, 3) is seen broad, degrees."""
     _, sigma, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
     if len(sigma) < 3 or sigma[2] > _FLAT * sigma[1]:
         return _YAW, _PITCH
@@ -121,7 +121,7 @@ def _angles(points: Array) -> tuple[float, float]:
 
 
 def _framed(camera: Camera, points: Array, size: tuple[int, int]) -> Camera:
-    """Return the camera so near, and so directed, that all points just fit."""
+    """Return the camera so near, and so directed, that all ``points`` (n, 3) just fit."""
     tangent = np.tan(np.radians(0.5 * FIELD)) * _FILLED
     reach = np.array([tangent * size[0] / size[1], tangent])
     target = camera.target_W

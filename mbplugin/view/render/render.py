@@ -151,6 +151,7 @@ class Renderer:
             return self._layer(stage)
 
     def _composed(self) -> AnyArray:
+        """Return the colours (h, w, 3) of all layers, the clear ones before the solid one."""
         solid = self._layer(self._stage)
         for alpha, layer in self._clear:
             before = layer.depth < solid.depth
@@ -183,7 +184,10 @@ class Renderer:
 
 
 def _outlined(rgb: AnyArray, mask: AnyArray, depth: AnyArray) -> AnyArray:
-    """Return colours before a soft background, with the edges of bodies drawn darker."""
+    """Return colours (h, w, 3) before a soft background, with the edges of bodies drawn darker.
+
+    ``rgb``, ``mask`` and ``depth`` (h, w, 3), (h, w), (h, w) are those of the bodies.
+    """
     slope = np.linspace(0.0, 1.0, mask.shape[0])[:, None]
     ground = np.rint((1 - slope) * np.array(_TOP) + slope * np.array(_BOTTOM)).astype(np.uint8)
     edge = np.zeros(mask.shape, dtype=bool)
@@ -203,4 +207,5 @@ def _outlined(rgb: AnyArray, mask: AnyArray, depth: AnyArray) -> AnyArray:
 
 
 def _smooth(rgb: AnyArray) -> Any:
+    """Return the picture of colours ``rgb`` (h, w, 3), reduced to its final size."""
     return pillow().Image.fromarray(np.ascontiguousarray(rgb)).reduce(_FINE)

@@ -106,7 +106,10 @@ def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _integrals(corners: Array, origin: Array) -> tuple[float, Array, Array] | None:
-    """Return volume, centroid and second moments of outward triangles (m, 3, 3) seen from ``origin``."""
+    """Return volume, centroid and second moments, seen from ``origin`` (3,).
+
+    Outward triangles have the ``corners`` (m, 3, 3).
+    """
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
     six = np.einsum("ij,ij->i", a, np.cross(b, c))
     volume = float(six.sum()) / 6.0
@@ -120,7 +123,7 @@ def _integrals(corners: Array, origin: Array) -> tuple[float, Array, Array] | No
 
 
 def _hull_triangles(points: Array) -> Array | None:
-    """Return the outward triangles (m, 3, 3) of the convex hull; None where the points are flat."""
+    """Return the outward triangles (m, 3, 3) of the convex hull of ``points`` (n, 3); None where they are flat."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:

@@ -86,7 +86,7 @@ def _static(scene: Scene, brake: Brake) -> float | None:
 
 
 def _poses(scene: Scene, q: Array) -> Iterator[Array]:
-    """Yield the given pose, then poses with all single freedoms anywhere within their limits."""
+    """Yield the given pose q (nq,), then poses with all single freedoms anywhere within their limits."""
     yield q
     rng = np.random.default_rng(0)
     for _ in range(_POSES - 1):
@@ -106,7 +106,7 @@ def _poses(scene: Scene, q: Array) -> Iterator[Array]:
 
 
 def _gravity(scene: Scene, q: Array) -> Array:
-    """Return the forces (nv,) of gravity and springs on the joint rates, N·m and N."""
+    """Return the forces (nv,) of gravity and springs on the joint rates at q (nq,), N·m and N."""
     mech = scene.mechanism
     poses = forward(mech, q)
     S = velocity_transformation(mech, poses).reshape(len(mech.bodies), 6, -1)

@@ -116,7 +116,10 @@ def _finding(scene: Scene, found: Sequence[_Comparison], what: str, part: str) -
 
 
 def _far(stated: AnyArray, expected: AnyArray) -> str:
-    """Return the worst of the moments in words, or nothing where all are near enough."""
+    """Return the worst of the moments in words, or nothing where all are near enough.
+
+    ``stated`` and ``expected`` (3,) are principal moments, kg·m².
+    """
     # the ratio itself may be beyond the largest number
     decades = np.log10(stated) - np.log10(expected)
     k = int(np.argmax(np.abs(decades)))

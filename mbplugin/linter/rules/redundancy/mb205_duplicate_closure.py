@@ -122,7 +122,7 @@ def _near(X: Pose, Y: Pose, tolerance: float) -> bool:
 
 
 def _parallel(A: Array, B: Array, *, signed: bool = False) -> bool:
-    """Return whether the columns of two matrices have the same directions, up to their sense."""
+    """Return whether the columns of A and B (3, n) have the same directions, up to their sense."""
     cosines = np.einsum("ik,ik->k", A, B)
     sines = np.linalg.norm(np.cross(A, B, axis=0), axis=0)
     return bool((sines <= _SAME).all() and (not signed or (cosines > 0).all()))
