@@ -23,7 +23,7 @@ from mbplugin.cli.shared.braking import (
     parse_lock,
     parse_payloads,
 )
-from mbplugin.cli.shared.model import read_scene
+from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
 from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines
 from mbplugin.cli.shared.progress import count_bar
 from mbplugin.errors import BadUsage
@@ -60,6 +60,7 @@ Picture = Annotated[
 ]
 
 
+@reads_model
 def crosscheck_command(
     file: opt.FileArgument,
     duration: Duration = None,
@@ -80,12 +81,9 @@ def crosscheck_command(
     max_seconds: MaxSeconds = MAX_SECONDS,
     snap_angles: opt.SnapAnglesOption = False,
     picture: Picture = None,
-    base: opt.BaseOption = None,
     output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
-    package_dir: opt.PackageDirOption = None,
-    xacro_unsafe: opt.XacroUnsafeOption = False,
-    xacro_arg: opt.XacroArgOption = None,
+    reading: Reading = AS_WRITTEN,
 ) -> None:
     """Check whether PyBullet's motion converges to ours as its step decreases; print the largest deviations.
 
@@ -95,9 +93,7 @@ def crosscheck_command(
     _require_files(picture, output)
     if stop is not None and (duration or lock or torque or signal is not None):
         raise BadUsage("--stop was given with --duration, --lock, --torque or --signal", expected="it alone")
-    scene = read_scene(
-        file, (output, picture), base, package_dir, xacro_unsafe, xacro_arg, snap_angles=snap_angles
-    )
+    scene = read_scene(file, (output, picture), reading, snap_angles=snap_angles)
     brakes = [parse_brake(value) for value in brake or ()]
     loads = [parse_load(value) for value in load or ()]
     payloads = parse_payloads(payload)

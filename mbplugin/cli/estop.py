@@ -19,7 +19,7 @@ from mbplugin.cli.shared.braking import (
     parse_brake,
     parse_payloads,
 )
-from mbplugin.cli.shared.model import read_scene
+from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
 from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines
 from mbplugin.cli.shared.progress import time_bar
 from mbplugin.errors import BadUsage
@@ -46,6 +46,7 @@ To = Annotated[
 At = Annotated[float, typer.Option(metavar="S", help="Time of the stop signal in that motion, s.")]
 
 
+@reads_model
 def estop_command(
     file: opt.FileArgument,
     q: opt.QOption = None,
@@ -63,19 +64,16 @@ def estop_command(
     limits: StopLimitsOption = "stop",
     duration: StopDurationOption = 10.0,
     max_seconds: opt.MaxSecondsOption = MAX_SECONDS,
-    base: opt.BaseOption = None,
     output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
-    package_dir: opt.PackageDirOption = None,
-    xacro_unsafe: opt.XacroUnsafeOption = False,
-    xacro_arg: opt.XacroArgOption = None,
+    reading: Reading = AS_WRITTEN,
 ) -> None:
     """Print how a moving robot stops: times, distances, loads and energies, computed, not measured.
 
     Exit code: 0 for every outcome, 2 for unusable input or wrong usage.
     """
     require_folder(output)
-    scene = read_scene(file, (output,), base, package_dir, xacro_unsafe, xacro_arg, also=(trajectory,))
+    scene = read_scene(file, (output,), reading, also=(trajectory,))
     from mbplugin.stopping.run import estop
 
     with time_bar() as progress:

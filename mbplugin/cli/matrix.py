@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.model import read_scene
+from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
 from mbplugin.cli.shared.output import emit, emit_document
 from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
@@ -21,22 +21,20 @@ Save = Annotated[
 ]
 
 
+@reads_model
 def matrix_command(
     file: opt.FileArgument,
     q: opt.QOption = None,
-    base: opt.BaseOption = None,
     planar: opt.PlanarOption = None,
     save: Save = None,
     output_format: opt.FormatOption = "text",
     output: opt.OutputOption = None,
-    package_dir: opt.PackageDirOption = None,
-    xacro_unsafe: opt.XacroUnsafeOption = False,
-    xacro_arg: opt.XacroArgOption = None,
+    reading: Reading = AS_WRITTEN,
 ) -> None:
     """Print the constraint rows  C v + b = 0  in absolute coordinates; loops are not closed first."""
     from mbplugin.api import constraint_matrix
 
-    scene = read_scene(file, (output, save), base, package_dir, xacro_unsafe, xacro_arg)
+    scene = read_scene(file, (output, save), reading)
     matrix = constraint_matrix(scene, opt.parse_q(q), planar=planar)
     if save is not None:
         _save(matrix, save)

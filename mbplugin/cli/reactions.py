@@ -8,7 +8,7 @@ import typer
 
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.acting import LoadOption, PayloadOption, parse_load, parse_payload
-from mbplugin.cli.shared.model import read_scene
+from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
 from mbplugin.cli.shared.output import emit_document, emit_lines
 from mbplugin.model.enumerations import Axes, Material
 
@@ -36,6 +36,7 @@ FramesOption = Annotated[bool, typer.Option("--frames", help="Print the pose of 
 MaterialOption = Annotated[Material, typer.Option(help="The material of estimated sections.")]
 
 
+@reads_model
 def reactions_command(
     file: opt.FileArgument,
     q: opt.QOption = None,
@@ -49,14 +50,11 @@ def reactions_command(
     material: MaterialOption = "steel",
     axes: AxesOption = "joint",
     frames: FramesOption = False,
-    base: opt.BaseOption = None,
     planar: opt.PlanarOption = None,
     tolerance: opt.ToleranceOption = None,
     output_format: opt.FormatOption = "text",
     output: opt.OutputOption = None,
-    package_dir: opt.PackageDirOption = None,
-    xacro_unsafe: opt.XacroUnsafeOption = False,
-    xacro_arg: opt.XacroArgOption = None,
+    reading: Reading = AS_WRITTEN,
 ) -> None:
     """Print the force and moment that every joint carries, and what determines it.
 
@@ -66,7 +64,7 @@ def reactions_command(
     """
     from mbplugin.joint_reactions.run import reactions
 
-    scene = read_scene(file, (output,), base, package_dir, xacro_unsafe, xacro_arg)
+    scene = read_scene(file, (output,), reading)
     result = reactions(
         scene,
         opt.parse_q(q),

@@ -18,7 +18,7 @@ from mbplugin.cli.shared.acting import (
     parse_payload,
 )
 from mbplugin.cli.shared.braking import BrakeOption, LockOption, parse_brake, parse_lock
-from mbplugin.cli.shared.model import read_scene
+from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
 from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines
 from mbplugin.cli.shared.progress import time_bar
 from mbplugin.errors import UnknownName, suggestion
@@ -66,6 +66,7 @@ Save = Annotated[
 Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw all samples, .png, .svg or .pdf.")]
 
 
+@reads_model
 def simulate_command(
     file: opt.FileArgument,
     duration: Duration,
@@ -90,15 +91,12 @@ def simulate_command(
     samples: Samples = None,
     reactions: ReactionsOption = None,
     max_seconds: opt.MaxSecondsOption = MAX_SECONDS,
-    base: opt.BaseOption = None,
     planar: opt.PlanarOption = None,
     save: Save = None,
     plot: Plot = None,
     output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
-    package_dir: opt.PackageDirOption = None,
-    xacro_unsafe: opt.XacroUnsafeOption = False,
-    xacro_arg: opt.XacroArgOption = None,
+    reading: Reading = AS_WRITTEN,
 ) -> None:
     """Compute the motion from a state; print its range, energies, events and reactions.
 
@@ -107,7 +105,7 @@ def simulate_command(
     unusable input or wrong usage.
     """
     _require_files(save, plot, output)
-    scene = read_scene(file, (output, save, plot), base, package_dir, xacro_unsafe, xacro_arg)
+    scene = read_scene(file, (output, save, plot), reading)
     pairs = opt.split(reactions)
     _require_pairs(scene, pairs)
     request: dict[str, Any] = {

@@ -8,7 +8,7 @@ import typer
 
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.braking import BrakeOption, DecelerationOption, ToolOption, parse_brake
-from mbplugin.cli.shared.model import read_scene
+from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
 from mbplugin.cli.shared.output import emit, emit_document, emit_lines
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
@@ -37,6 +37,7 @@ Commands = Annotated[
 FormatOption = Annotated[TableFormat, typer.Option("--output-format", help="The format of the output.")]
 
 
+@reads_model
 def stop_table_command(
     file: opt.FileArgument,
     axes: Axes = None,
@@ -47,19 +48,16 @@ def stop_table_command(
     deceleration: DecelerationOption = None,
     tool: ToolOption = None,
     commands: Commands = False,
-    base: opt.BaseOption = None,
     output_format: FormatOption = "text",
     output: opt.OutputOption = None,
-    package_dir: opt.PackageDirOption = None,
-    xacro_unsafe: opt.XacroUnsafeOption = False,
-    xacro_arg: opt.XacroArgOption = None,
+    reading: Reading = AS_WRITTEN,
 ) -> None:
     """Print a stopping table and its assumptions: computed, not measured.
 
     Exit code: 0, or 2 for unusable input or wrong usage.
     """
     require_folder(output)
-    scene = read_scene(file, (output,), base, package_dir, xacro_unsafe, xacro_arg)
+    scene = read_scene(file, (output,), reading)
     from mbplugin.stopping.table.run import stopping_table
 
     table = stopping_table(

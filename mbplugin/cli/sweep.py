@@ -19,7 +19,7 @@ from mbplugin.cli.shared.braking import (
     parse_brake,
     parse_payloads,
 )
-from mbplugin.cli.shared.model import read_scene
+from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
 from mbplugin.cli.shared.output import complain, emit_document, emit_lines
 from mbplugin.cli.shared.progress import count_bar
 from mbplugin.cli.shared.termination import exit_code_of, termination_interrupts
@@ -75,6 +75,7 @@ Address = Annotated[
 ]
 
 
+@reads_model
 def sweep_command(
     file: opt.FileArgument,
     out: Out,
@@ -97,12 +98,9 @@ def sweep_command(
     backend: BackendOption = "loky",
     jobs: Jobs = -1,
     address: Address = None,
-    base: opt.BaseOption = None,
     output_format: opt.FormatOption = "text",
     output: opt.OutputOption = None,
-    package_dir: opt.PackageDirOption = None,
-    xacro_unsafe: opt.XacroUnsafeOption = False,
-    xacro_arg: opt.XacroArgOption = None,
+    reading: Reading = AS_WRITTEN,
 ) -> None:
     """Print quantiles and worst cases of many stops of category 0: computed, not measured.
 
@@ -114,7 +112,7 @@ def sweep_command(
 
     require_folder(output)
     joblib_with(backend)
-    scene = read_scene(file, (output,), base, package_dir, xacro_unsafe, xacro_arg, also=(trajectory,))
+    scene = read_scene(file, (output,), reading, also=(trajectory,))
     from mbplugin.stopping.run import make_scenario
     from mbplugin.stopping.sweep.plan import SweepPlan
     from mbplugin.stopping.sweep.run import sweep

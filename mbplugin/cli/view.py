@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.model import read_scene
+from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
 from mbplugin.cli.shared.output import emit, emit_document
 from mbplugin.cli.shared.progress import count_bar
 from mbplugin.errors import BadUsage
@@ -47,6 +47,7 @@ CameraOption = Annotated[
 Labels = Annotated[bool, typer.Option("--labels/--no-labels", help="Show names of joints in a picture.")]
 
 
+@reads_model
 def view_command(
     file: opt.FileArgument,
     q: opt.QOption = None,
@@ -61,14 +62,11 @@ def view_command(
     size: Size = None,
     camera: CameraOption = None,
     labels: Labels = True,
-    base: opt.BaseOption = None,
     planar: opt.PlanarOption = None,
     tolerance: opt.ToleranceOption = None,
     output_format: opt.FormatOption = "text",
     output: opt.OutputOption = None,
-    package_dir: opt.PackageDirOption = None,
-    xacro_unsafe: opt.XacroUnsafeOption = False,
-    xacro_arg: opt.XacroArgOption = None,
+    reading: Reading = AS_WRITTEN,
 ) -> None:
     """Open a window with the robot coloured by result, or draw it to a file.
 
@@ -81,7 +79,7 @@ def view_command(
     check_files(picture, film)
     require_folder(output)
     pixels, angles = _size(size), _camera(camera)
-    scene = read_scene(file, (output,), base, package_dir, xacro_unsafe, xacro_arg)
+    scene = read_scene(file, (output,), reading)
     replayed = _replay(scene, opt.parse_q(q), opt.parse_q(qd, "--qd"), motion, category, speed, stop)
     from mbplugin.view.gui.show import open_or_draw
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 import mbplugin as mb
 from command_line import DOOR_1, DOOR_2, FOUR_BAR, call
 from mbplugin.analysis.analysis import METHODS
+from mbplugin.cli.app import app
+from mbplugin.cli.shared.model import Reading
 from mbplugin.cli.shared.options import parse_q
 from mbplugin.errors import BadUsage
 from mbplugin.model.enumerations import Method
@@ -231,3 +234,16 @@ def test_a_tolerance_that_decides_nothing_is_refused(tolerance: str) -> None:
     outcome = call("lint", FOUR_BAR, "--tolerance", tolerance)
     assert (outcome.code, outcome.out) == (2, "")
     assert "expected a number between 0 and 1" in outcome.err
+
+
+@pytest.mark.parametrize(
+    "command", ["matrix", "reactions", "simulate", "estop", "stop-table", "sweep", "crosscheck", "view"]
+)
+def test_every_command_that_reads_a_model_has_all_options_of_reading(command: str) -> None:
+    """They stand in one place, and no command lacks one that another one has."""
+    (info,) = (one for one in app.registered_commands if one.name == command)
+    parameters = inspect.signature(info.callback).parameters
+    for name, option in inspect.signature(Reading, eval_str=True).parameters.items():
+        assert parameters[name].annotation == option.annotation and parameters[name].default == option.default
+    assert "reading" not in parameters
+    assert inspect.getdoc(info.callback)
