@@ -99,7 +99,7 @@ def analyze_mechanism(
         holonomic_rows=holonomic_rows,
         columns=len(view.columns) * len(mech.bodies),
         rank_holonomic=rank_holonomic,
-        rank_pfaffian=pfaffian_rank(mech, blocks, tolerance),
+        rank_pfaffian=pfaffian_rank(blocks, tolerance),
         degree_of_redundancy=p,
         structural_redundancy=structural,
         samples=taken,

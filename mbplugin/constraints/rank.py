@@ -127,7 +127,7 @@ def plateaus(blocks: Sequence[RankedBlock]) -> tuple[Plateau, ...]:
     return tuple(out)
 
 
-def pfaffian_rank(mech: Mechanism, blocks: Sequence[RankedBlock], tolerance: float) -> int:
+def pfaffian_rank(blocks: Sequence[RankedBlock], tolerance: float) -> int:
     """Return the rank of the Pfaffian rows alone, in absolute coordinates, body by body."""
     by_body: dict[int, list[Array]] = {}
     for ranked in blocks:

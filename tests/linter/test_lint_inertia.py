@@ -13,7 +13,7 @@ import pytest
 import mbplugin as mb
 from mbplugin.linter.checks.shapes.shape_inertia import Solid, solid_of
 from mbplugin.model.mechanism import Body, Mechanism, Pair
-from mbplugin.model.mechanism.rigid import borne_bodies, grounded_bodies, rigid_groups
+from mbplugin.model.mechanism.rigid import rigid_groups
 from mbplugin.model.scene import Request, Shape
 from mbplugin.model.spatial import Pose, rotation_from_rpy
 from places import TESTS
@@ -112,8 +112,7 @@ def rigid_chain(*masses: float) -> Mechanism:
 def test_fixed_pairs_make_bodies_one() -> None:
     mech = rigid_chain(1.0, 0.0, 0.0, 0.0)
     assert rigid_groups(mech)["b0"] == {"b0", "b1"}
-    assert grounded_bodies(mech) == {"b3"}
-    assert borne_bodies(mech) == {"b1", "b3"}
+    assert rigid_groups(mech)["b3"] == {"world", "b3"}
 
 
 # Shapes, with trimesh as the oracle

@@ -7,13 +7,13 @@ import re
 import pytest
 
 from mbplugin.model.scene import Request, Scene
-from mbplugin.readers.common.vocabulary import Idle, Vocabulary, use_of
+from mbplugin.readers.common.vocabulary import Idle, Vocabulary
 from mbplugin.readers.mjcf.vocabulary import MJCF
 from mbplugin.readers.sdf.reader import read_sdf
 from mbplugin.readers.sdf.vocabulary import SDF
 from mbplugin.readers.urdf.reader import read_urdf
 from mbplugin.readers.urdf.vocabulary import URDF
-from whole_schema import changed, mechanics, other, outcome, words
+from whole_schema import changed, mechanics, other, outcome, use_of, words
 
 #: A robot that says every word of URDF 1.2, and those that PyBullet, Drake and Gazebo add.
 URDF_DOCUMENT = """<robot name="robot" version="1.2" xmlns:drake="http://drake.mit.edu">

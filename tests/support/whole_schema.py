@@ -11,6 +11,7 @@ from lxml import etree
 
 from mbplugin.errors import MbPluginError
 from mbplugin.model.scene import Scene
+from mbplugin.readers.common.vocabulary import Use, Vocabulary
 
 Reader = Callable[[str], Scene]
 
@@ -92,3 +93,19 @@ def other(said: str) -> str:
         return " ".join([repr(float(head) + 0.125), *rest])
     except ValueError:
         return said + "_other"
+
+
+def use_of(vocabulary: Vocabulary, path: str) -> Use | None:
+    """Return what becomes of a word, ``root/element/element@attribute``; None: it is misspelt.
+
+    The key of the root's entry is its tag, and an attribute without a name is the element's text.
+    """
+    tags, _, attribute = path.partition("@")
+    root, *inner = tags.split("/")
+    known = vocabulary[root]
+    for tag in inner:
+        use = known.children.get(tag, known.foreign)
+        if not isinstance(use, str):
+            return use
+        known = vocabulary[use]
+    return known.attributes.get(attribute, known.rest)

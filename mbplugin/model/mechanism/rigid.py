@@ -18,20 +18,3 @@ def rigid_groups(mech: Mechanism) -> dict[str, frozenset[str]]:
     distinct = {id(members): members for members in group.values()}
     frozen = {key: frozenset(members) for key, members in distinct.items()}
     return {name: frozen[id(members)] for name, members in group.items()}
-
-
-def grounded_bodies(mech: Mechanism) -> frozenset[str]:
-    """Return the bodies that fixed pairs tie to the ground: their inertia moves nothing."""
-    return rigid_groups(mech)[WORLD] - {WORLD}
-
-
-def borne_bodies(mech: Mechanism) -> frozenset[str]:
-    """Return the bodies that fixed pairs tie to the ground or to another body with mass."""
-    heavy = {body.name for body in mech.bodies if body.mass > 0} | {WORLD}
-    groups = rigid_groups(mech)
-    borne: set[str] = set()
-    for group in set(groups.values()):
-        bearing = heavy & group
-        # who bears alone is not borne
-        borne |= group - bearing if len(bearing) == 1 else group if bearing else set()
-    return frozenset(borne)

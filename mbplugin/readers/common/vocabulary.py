@@ -260,19 +260,3 @@ def _defect(group: list[_Seen]) -> Defect:
         {"values": [seen.value for seen in group], "owners": owners, "lines": lines},
         "note" if first.use.note else "",
     )
-
-
-def use_of(vocabulary: Vocabulary, path: str) -> Use | None:
-    """Return what becomes of a word, ``root/element/element@attribute``; None: it is misspelt.
-
-    The key of the root's entry is its tag, and an attribute without a name is the element's text.
-    """
-    tags, _, attribute = path.partition("@")
-    root, *inner = tags.split("/")
-    known = vocabulary[root]
-    for tag in inner:
-        use = known.children.get(tag, known.foreign)
-        if not isinstance(use, str):
-            return use
-        known = vocabulary[use]
-    return known.attributes.get(attribute, known.rest)

@@ -94,7 +94,7 @@ def _add_pairs(
         pair = _joint_pair(mujoco, model, names, j, (inner, outer), X_PL)
         tree.pairs.append(pair)
         tree.joint_pairs[j] = pair
-        _add_extras(mujoco, model, names, j, pair, tree)
+        _add_extras(model, names, j, pair, tree)
         # the links between two joints of one body share its frame where all joints are at qpos0
         inner, X_PL = outer, Pose.identity()
 
@@ -133,7 +133,7 @@ def _freedom(model: Any, j: int, *, limited: bool) -> Freedom:
     )
 
 
-def _add_extras(mujoco: Any, model: Any, names: Names, j: int, pair: Pair, tree: Tree) -> None:
+def _add_extras(model: Any, names: Names, j: int, pair: Pair, tree: Tree) -> None:
     """Record where a joint starts, its armature and its lines."""
     if pair.type != "spherical":
         tree.start[pair.name] = float(model.qpos0[model.jnt_qposadr[j]])
