@@ -1,4 +1,8 @@
-"""Least squares with every unknown between −1 and 1, also where columns depend on each other."""
+"""Least squares with every unknown between −1 and 1, also where columns depend on each other.
+
+Columns A (m, n) and their lengths ``sizes`` (n,), the right side b (m,), unknowns u (n,), which of them are
+``free`` (n,), and the unbounded minimiser z (n,).
+"""
 
 from __future__ import annotations
 

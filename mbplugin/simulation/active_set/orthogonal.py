@@ -1,4 +1,7 @@
-"""Least squares with columns that may depend on each other, by one-sided Jacobi rotations."""
+"""Least squares with columns that may depend on each other, by one-sided Jacobi rotations.
+
+Columns A (m, n), the rotated ones W (m, n) and the rotations V (n, n).
+"""
 
 from __future__ import annotations
 

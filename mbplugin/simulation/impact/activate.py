@@ -79,6 +79,7 @@ def activate(
 
 
 def _vector(what: str, equations: Equations, value: Array | float) -> Array:
+    """Return a value for each rate, (nv,)."""
     out = np.array(value, dtype=float)
     if out.shape != equations.v.shape:
         raise BadUsage(f"{what} have shape {out.shape}", expected=f"{len(equations.v)} numbers")
@@ -96,7 +97,7 @@ def _loses_rank(equations: Equations) -> bool:
 
 
 def _closes(problem: ImpactProblem, jump: Array) -> bool:
-    """Whether the velocities after it satisfy all rows, also those that were left out."""
+    """Whether the rates after a ``jump`` (nv,) satisfy all rows, also those that were left out."""
     left = problem.gap - problem.C @ jump
     rates = np.abs(problem.C) @ (np.abs(problem.qd) + np.abs(jump))
     size = max(float(rates.max(initial=0.0)), float(np.abs(problem.gap).max(initial=0.0)))
@@ -137,6 +138,7 @@ def _without_answer(problem: ImpactProblem, form: str, outcome: str) -> Transiti
 
 
 def _transition(problem: ImpactProblem, form: str, outcome: str, jump: Array, impulse: Array) -> Transition:
+    """Return the transition with a ``jump`` (nv,) of the rates and an ``impulse`` (m,) of the rows."""
     M, before = problem.equations.M, problem.qd
     after = before + jump
     unique = determined(problem.equations) if outcome == "regular" else np.zeros(len(impulse), dtype=bool)

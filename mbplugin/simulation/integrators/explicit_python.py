@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 class ExplicitStep:
-    """Steps of an explicit method; y stacks increment, rates and works.
+    """Steps of an explicit method; y (n,) stacks increment, rates and works, k (s, n) are derivatives of stages.
+
+    ``first`` (n,) is the derivative at the start.
 
     Parameters
     ----------
@@ -130,7 +132,10 @@ class ExplicitStep:
 
 
 def _sizes(kernel_state: KernelState, q: Array, y: Array, new: Array) -> Array:
-    """Return what the relative tolerance is relative to: coordinates, not increments; turns to 1."""
+    """Return what the relative tolerance is relative to, (n,): coordinates, not increments; turns to 1.
+
+    Coordinates q (nq,), the state y (n,) before and ``new`` (n,) after the step.
+    """
     nv = len(kernel_state.rates)
     place = kernel_state.rates["coordinate"]
     x = np.abs(new[:nv])

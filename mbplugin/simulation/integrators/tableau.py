@@ -155,7 +155,7 @@ class Tableau:
 
 
 def _square(rows: Sequence[ArrayLike]) -> Array:
-    """Return rows of any length as a square matrix, with zeros to their right."""
+    """Return rows of any length as a square matrix (n, n), with zeros to their right."""
     out = np.zeros((len(rows), len(rows)))
     for i, row in enumerate(rows):
         values = np.atleast_1d(np.asarray(row, dtype=float))
@@ -172,7 +172,7 @@ def _errors(errors: Sequence[ArrayLike], s: int) -> Array:
 
 
 def _packed(of: Coefficients) -> AnyArray:
-    """Return the coefficients as one record, an array of length 1."""
+    """Return the coefficients as one record, (1,)."""
     table = np.zeros(1, dtype=TABLE)
     table["s"], table["n"], table["powers"] = len(of.b), len(of.A), of.dense.shape[1]
     table["adaptive"], table["exponent"] = len(of.errors) > 0, of.exponent
@@ -185,6 +185,7 @@ def _packed(of: Coefficients) -> AnyArray:
 
 
 def _frozen(values: Array) -> Array:
+    """Return ``values`` (n, ...) read-only, (n, ...)."""
     out = np.ascontiguousarray(values)
     out.setflags(write=False)
     return out

@@ -67,6 +67,8 @@ class _Middle:
 class VariationalStep:
     """The equations of the step of a length from a state.
 
+    Increments x (nv,), velocities v (nv,), momenta a (nv,), and an ``impulse`` (m,) with an entry for each row.
+
     Parameters
     ----------
     kernel_state : KernelState
@@ -175,6 +177,7 @@ class VariationalStep:
         return evaluate_at(self._kernel_state, KINEMATICS, t, q, qd, self._t)
 
     def _mass(self) -> Array:
+        """Return the mass matrix (nv, nv)."""
         m = self._kernel_state
         M = np.zeros((len(m.rates), len(m.rates)))
         mass_matrix(m.composites, m.rates, M)
@@ -189,12 +192,13 @@ class VariationalStep:
         return C
 
     def _moved(self, x: Array) -> Array:
+        """Return the coordinates (nq,) after an increment x (nv,)."""
         q = np.empty_like(self._q)
         displace(self._kernel_state.composites, self._q, x, q)
         return q
 
     def _cross(self, x: Array, a: Array, tangent: bool = False) -> Array:
-        """Return Δ × a of the turns on the group and 0 elsewhere; ``tangent``: times tan(|Δ|/4)/|Δ|."""
+        """Return Δ × a (nv,) of the turns on the group and 0 elsewhere, a (nv,); ``tangent``: times tan(|Δ|/4)/|Δ|."""
         out = np.zeros_like(x)
         for j in self._turns:
             turn = x[j : j + 3]
@@ -207,4 +211,5 @@ class VariationalStep:
 
 
 def _largest(a: Array) -> float:
+    """Return the largest magnitude in a (n,), 0 of none."""
     return float(np.abs(a).max(initial=0.0))

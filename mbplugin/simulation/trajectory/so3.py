@@ -53,7 +53,7 @@ def angle_acceleration(angle: Array, rate: Array, omega: Array, alpha: Array) ->
 
 
 def _factor(angle: Array) -> tuple[Array, Array]:
-    """Return c(φ) = 1/φ² − cot(φ/2)/(2φ), and c′(φ)/φ."""
+    """Return c(φ) = 1/φ² − cot(φ/2)/(2φ), and c′(φ)/φ, of rotation vectors ``angle`` (n, 3)."""
     phi = np.linalg.norm(angle, axis=1, keepdims=True)
     u = phi**2
     large = np.where(phi > _SMALL, phi, 1.0)
@@ -65,7 +65,7 @@ def _factor(angle: Array) -> tuple[Array, Array]:
 
 
 def _product(a: Array, b: Array) -> Array:
-    """Return the quaternion products a b, (n, 4)."""
+    """Return the quaternion products of a and b (n, 4), (n, 4)."""
     va, wa, vb, wb = a[:, :3], a[:, 3:], b[:, :3], b[:, 3:]
     vector = wa * vb + wb * va + cross(va, vb)
     scalar = wa * wb - (va * vb).sum(axis=1, keepdims=True)

@@ -82,7 +82,10 @@ class _StepInParts:
         self._part, self._reached = 1.0, 0.0
 
     def __call__(self, kernel_state: KernelState, state: State, control: Control, dense: Array) -> float:
-        """Take a step in place, or part of one; return its length, s, or 0 where none can be solved."""
+        """Take a step in place, or part of one, and fill its ``dense`` (d, 2, nv) output.
+
+        Return its length, s, or 0 where none can be solved.
+        """
         if state.t != self._reached:
             self._part = 1.0
         left, driven = control.end - state.t, kernel_state.power[2]
