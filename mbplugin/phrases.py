@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 #: Characters of one name where a phrase is to be short.
-_LONGEST_NAME = 60
+_LONGEST_NAME = 90
 
 
 def listed(names: Sequence[str], most: int = 8, room: int | None = None) -> str:

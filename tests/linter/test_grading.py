@@ -11,6 +11,7 @@ import mbplugin as mb
 from command_line import call
 from mbplugin.linter.finding import Finding
 from mbplugin.model.scene import Request
+from mbplugin.readers import load
 from mbplugin.readers.mjcf.reader import read_mjcf
 from places import ROOT
 
@@ -206,3 +207,49 @@ def test_limits_that_a_loop_leaves_are_one_finding() -> None:
     (finding,) = mb.lint(CASES / "err" / "mb505.scene.toml", select=["MB505"]).findings
     assert finding.elements == tuple(finding.evidence["joints"])
     assert np.isfinite(finding.evidence["limits_rad"]).all()
+
+
+# What belongs to another program
+
+
+GAZEBO = (
+    '<gazebo><link name="rod"><inertial><mass>1</mass></inertial><pose>0 0 1 0 0 0</pose></link></gazebo>'
+    '<gazebo><joint name="base-arm" type="revolute"><parent>rod</parent><child>arm</child>'
+    "<axis><xyz>0 0 1</xyz></axis></joint></gazebo>"
+)
+
+
+def test_a_joint_that_gazebo_adds_may_have_the_name_of_a_joint() -> None:
+    """PR2's grippers do so, where Gazebo leaves the joint of the URDF out."""
+    found = graded(link("base", 1), link("arm", 1), joint("revolute", "base", "arm"), GAZEBO, select="MB107")
+    assert found == [("MB107", "warning", ("base-arm",))]
+
+
+def test_a_link_that_gazebo_adds_is_no_root_of_the_urdf() -> None:
+    robot = (link("base", 1), link("arm", 1), joint("revolute", "base", "arm"), GAZEBO)
+    assert not graded(*robot, select="MB110")
+    scene = load("robot.urdf", text=f'<robot name="r">{"".join(robot)}</robot>', base="fixed")
+    assert [pair.body_b for pair in scene.mechanism.pairs if pair.body_a == "world"] == ["base"]
+
+
+def test_words_of_mujoco_and_pybullet_in_a_urdf_are_notes() -> None:
+    extension = '<mujoco><compiler meshdir="m"/></mujoco>'
+    ball = joint("spherical", "base", "arm").replace('upper="1"', 'upper="1" twist="0.3"')
+    found = findings(link("base", 1), link("arm", 1), extension, ball, select="MB113")
+    assert {f.severity for f in found} == {"note"} and {f.element for f in found} == {"robot", "base-arm"}
+
+
+def test_a_link_of_negligible_mass_has_no_density_whichever_end_of_a_fixed_joint_it_is() -> None:
+    box = '<collision><geometry><box size="0.5 0.5 0.5"/></geometry></collision></link>'
+    dummy, trunk = (
+        link(name, mass).replace("</link>", box) for name, mass in (("base", 1e-6), ("trunk", 20))
+    )
+    assert not graded(dummy, trunk, joint("fixed", "base", "trunk"), select="MB140")
+    assert graded(dummy, trunk, joint("revolute", "base", "trunk"), select="MB140")
+
+
+def test_a_list_of_links_keeps_its_numbers() -> None:
+    carried = [link(f"sensor_mount_link_{k}", 0.1, 0.001, 0.001, 0.01) for k in range(2)]
+    joints = [joint("fixed", "base", f"sensor_mount_link_{k}") for k in range(2)]
+    (found,) = findings(link("base", 5), *carried, *joints, select="MB103")
+    assert "'sensor_mount_link_0': 0.01 exceeds 0.001 + 0.001 kg·m² by 0.008" in found.message

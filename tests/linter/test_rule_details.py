@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import pi
 from pathlib import Path
 
@@ -209,6 +210,23 @@ def test_the_limits_of_a_twin_may_be_mirrored(limits: str, found: bool, tmp_path
     left = left.replace('<limit effort="1"', '<limit lower="-0.5" upper="1" effort="1"')
     text = f'{left}<limit lower="{lower}" upper="{upper}" effort="1"{right}'
     assert bool(lint_text(text, "MB145", tmp_path)) == found
+
+
+def test_axes_of_an_arm_called_l_and_r_are_no_twins(tmp_path: Path) -> None:
+    """The axes S, L, E, U, R, B, T follow one another."""
+    mass = '<inertial><mass value="{}"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+    limit = '<limit lower="-1" upper="{}" effort="1" velocity="1"/><axis xyz="0 0 1"/>'
+    names = ("s", "l", "e", "r")
+    links = "".join(f'<link name="link_{n}">{mass.format(k + 1)}</link>' for k, n in enumerate(names))
+    joints = "".join(
+        f'<joint name="joint_{b}" type="revolute"><parent link="link_{a}"/><child link="link_{b}"/>'
+        f'<origin xyz="0 0 {k}"/>{limit.format(k + 1)}</joint>'
+        for k, (a, b) in enumerate(pairwise(names))
+    )
+    text = f'<robot name="arm">{links}{joints}</robot>'
+    assert not lint_text(text, "MB145", tmp_path)
+    # beside each other they are twins
+    assert lint_text(text.replace('parent link="link_e"', 'parent link="link_s"'), "MB145", tmp_path)
 
 
 # References

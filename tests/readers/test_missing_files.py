@@ -162,3 +162,14 @@ def test_a_joint_away_from_the_frame_of_its_parent_is_reported(tmp_path: Path) -
     assert findings(lint(file), "MB119") == []
     file.write_text(text.format(x=1).replace("<parent>Wd</parent>", "<parent>world</parent>"))
     assert findings(lint(file), "MB119") == []
+
+
+def test_a_model_whose_listed_file_is_not_there_is_a_warning_too(tmp_path: Path) -> None:
+    """PX4 makes the files of its models while it is built."""
+    (tmp_path / "iris").mkdir()
+    (tmp_path / "iris" / "model.config").write_text("<model><sdf>iris.sdf</sdf></model>")
+    file = tmp_path / "w.sdf"
+    file.write_text(WORLD.format(uri="model://iris"))
+    report = lint(file, package_dirs=[str(tmp_path)])
+    assert findings(report, "MB906") == [(2, "warning")] and report.exit_code == 0
+    assert "'iris.sdf', which is missing" in report.findings[0].message

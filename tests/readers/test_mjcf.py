@@ -295,6 +295,15 @@ def test_includes_are_read_beside_the_file_and_keep_their_lines(tmp_path):
     assert (origin.file, origin.line) == (str(tmp_path / "inner.xml"), 2)
 
 
+def test_an_included_file_may_call_its_root_mujoco_wherever_it_is_included(tmp_path):
+    body = '<body name="{0}"><joint name="{0}"/><geom size="1"/></body>'
+    (tmp_path / "inner.xml").write_text(f"<mujoco>{body.format('a')}{body.format('b')}</mujoco>")
+    main = tmp_path / "main.xml"
+    main.write_text('<mujoco><worldbody><include file="inner.xml"/></worldbody></mujoco>')
+    scene = read_mjcf(main.read_text(), Request(str(main)))
+    assert [body.name for body in scene.mechanism.bodies] == ["a", "b"] and not scene.defects
+
+
 @pytest.mark.parametrize(
     ("text", "error", "words"),
     [

@@ -17,7 +17,6 @@ from mbplugin.model.scene import Request, Scene, State
 from mbplugin.model.spatial import Array
 from mbplugin.readers.common.grounding import require_free_root, with_fixed_roots
 from mbplugin.readers.common.vocabulary import unread_defects
-from mbplugin.readers.common.xml import Element, local_name
 from mbplugin.readers.mjcf.compile import compile_mjcf, documents, mujoco_module
 from mbplugin.readers.mjcf.drives import driven_joints
 from mbplugin.readers.mjcf.equality import read_equalities
@@ -63,7 +62,9 @@ def read_mjcf(text: str, request: Request) -> Scene:
     )
     mech = _with_base(mech, tree, request)
     springs = read_springs(mujoco, model, names, tree)
-    names.defects += (defect for root in roots for defect in unread_defects(root, MJCF, _entry_of(root)))
+    names.defects += unread_defects(roots[0], MJCF, "mujoco")
+    # what an included file holds stands where the include does, whatever its own root is called
+    names.defects += (d for root in roots[1:] for d in unread_defects(root, MJCF, "mujocoinclude"))
     names.defects += missing_defects(missing_assets(roots, request))
     return Scene(
         mechanism=mech,
@@ -83,10 +84,6 @@ def _gravity(mujoco: Any, model: Any) -> Array:
     """Return gravity (3,), m/s²; none where a ``<flag>`` switches it off."""
     off = int(model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
     return np.zeros(3) if off else np.array(model.opt.gravity, dtype=float)
-
-
-def _entry_of(root: Element) -> str:
-    return "mujoco" if local_name(root) == "mujoco" else "mujocoinclude"
 
 
 def _with_base(mech: Mechanism, tree: Tree, request: Request) -> Mechanism:

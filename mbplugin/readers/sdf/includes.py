@@ -204,10 +204,13 @@ def _included_model(
 
 def _locate(uri: str, request: Request, place: str) -> str:
     """Return the file an include means: itself, or the model file of the folder it names."""
+    listed = ""
     for file in _model_files(uri.rstrip("/"), request):
-        return file
+        if Path(file).exists():
+            return file
+        listed = listed or Path(file).name
     raise UnresolvedPath(
-        f"{uri!r} cannot be found",
+        f"{uri!r} lists {listed!r}, which is missing" if listed else f"{uri!r} cannot be found",
         where=place,
         expected="a local SDF file, or a folder with model.config or model.sdf",
         remedy="pass --package-dir DIR with the folder that holds the model, or set GZ_SIM_RESOURCE_PATH",

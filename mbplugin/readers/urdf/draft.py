@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from mbplugin.errors import BrokenModel, MbPluginError, UnknownName, suggestion
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
@@ -62,10 +62,11 @@ class Draft:
         """
         self.defects.append(unread_number(error, name, instead))
 
-    def unique(self, name: str, element: Element, *, written: bool = True) -> str:
+    def unique(self, name: str, element: Element, *, written: bool = True, foreign: bool = False) -> str:
         """Return ``name``, or with a suffix where a constraint already has it.
 
-        The second use of a name that is ``written`` in the file is a defect.
+        The second use of a name that is ``written`` in the file is a defect; a mild one where it is ``foreign``,
+        in a part of the file that only another program reads.
         """
         if name not in self.pairs:
             return name
@@ -75,12 +76,9 @@ class Draft:
         if not written:
             return f"{name}#{number}"
         first = self.origin[("constraint", name, "")]
-        self.report(
-            "MB107",
-            name,
-            f"joint name {name!r} is already used at {first}; this one is called {name}#{number} here",
-            element,
-        )
+        message = f"joint name {name!r} is already used at {first}; this one is called {name}#{number} here"
+        severity: Literal["", "warning"] = "warning" if foreign else ""
+        self.defects.append(Defect("MB107", name, message, origin(element), severity=severity))
         return f"{name}#{number}"
 
     def add(self, pair: Pair, element: Element, **literals: tuple[Element, str]) -> None:

@@ -35,7 +35,7 @@ def read_gazebo_joint(element: Element, draft: Draft) -> None:
     X_BJ = _pose(child(element, "pose"), b, X_WL, draft, owner)
     X_BS = X_BJ @ Pose(_turn(element, kind, X_WL(b) @ X_BJ, owner), np.zeros(3))
     pair = Pair(
-        draft.unique(stated, element),
+        draft.unique(stated, element, foreign=True),
         kind,
         a,
         b,

@@ -68,7 +68,8 @@ def hold_base(draft: Draft) -> None:
         A free base is requested although the root link is the ground.
     """
     successors = {pair.body_b for pair in draft.pairs.values() if not pair.closure}
-    roots = [link for link in draft.links if link not in successors]
+    # a link inside <gazebo> is one of SDF, which needs no parent; PyBullet does not see it
+    roots = [link for link in draft.links if link not in successors and link not in draft.stated_poses]
     if draft.request.base == "free" and WORLD in roots:
         raise BadUsage(
             f"the base cannot be free: the root link is {WORLD!r}, which is the ground",

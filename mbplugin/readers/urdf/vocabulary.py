@@ -93,7 +93,10 @@ _JOINT: dict[str, Entry] = {
     "axis": entry("xyz"),
     "limit": entry(
         "lower upper effort velocity acceleration deceleration jerk",
-        {"drake:acceleration": Unread("write acceleration")},
+        {
+            "drake:acceleration": Unread("write acceleration"),
+            "twist": Unread("PyBullet alone reads it, for spherical joints", note=True),
+        },
     ),
     "dynamics": entry("damping friction"),
     "mimic": entry("joint multiplier offset"),
@@ -208,6 +211,7 @@ URDF: Vocabulary = {
             "drake:distance_constraint": Unread("state it as a [[closure]] of type distance"),
             "force_element": Unread("state it as [[spring]] or [[load]] in a scene file"),
             "actuator": _CONTROL,
+            "mujoco": Unread("MuJoCo alone reads it", note=True),
             "frame": Unread("frames that no joint uses are left out", note=True),
             "drake:collision_filter_group": _TOUCH,
             "self_collision_checking": _TOUCH,

@@ -49,6 +49,8 @@ _BOXED = 0.1 * _MOST
 _MARKER = 2e-6
 #: A link with less than this part of the mass of all that is fixed together is there for its looks.
 _NEGLIGIBLE = 0.01
+#: A link that carries others has less than this part only where a program wants some mass of every link.
+_DUMMY = 1e-5
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
@@ -75,12 +77,12 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
 
 
 def _carried(mech: Mechanism) -> set[str]:
-    """Return the links fixed to another one whose mass is negligible against that of all fixed together."""
+    """Return the links whose mass is negligible against that of all to which fixed pairs tie them."""
     fixed = {pair.body_b for pair in mech.pairs if pair.type == "fixed" and not pair.closure}
     group = rigid_groups(mech)
     mass = {body.name: body.mass for body in mech.bodies}
     total = {name: sum(mass.get(other, 0.0) for other in group[name]) for name in mass}
-    return {name for name in fixed & set(mass) if mass[name] < _NEGLIGIBLE * total[name]}
+    return {name for name in mass if mass[name] < (_NEGLIGIBLE if name in fixed else _DUMMY) * total[name]}
 
 
 def _density(scene: Scene, body: Body) -> float | None:

@@ -39,7 +39,7 @@ from mbplugin.linter.checks.sides import twins
 from mbplugin.linter.checks.urdf_elements import written_joints
 from mbplugin.linter.files.places import body_place, constraint_place
 from mbplugin.linter.finding import Finding, Severity
-from mbplugin.model.mechanism import Body, Pair
+from mbplugin.model.mechanism import Body, Mechanism, Pair
 from mbplugin.model.scene import Origin, Scene
 
 SEVERITY: Severity = "warning"
@@ -63,7 +63,10 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
 def _links(scene: Scene) -> Iterator[Instance]:
     # what other rules report is not reported again as a difference
     bodies = {body.name: body for body in scene.mechanism.bodies if possible(body) and not placeholder(body)}
+    parents = _parents(scene.mechanism)
     for left, right in twins(bodies):
+        if _in_line(parents, left, right):
+            continue
         for what, part in _differences(bodies[left], bodies[right]):
             place = body_place(scene, right, part, "inertial")
             yield Instance(right, place, f"{left!r} and {right!r} in {what}")
@@ -83,15 +86,34 @@ def _differences(left: Body, right: Body) -> Iterator[tuple[str, str]]:
 def _joints(scene: Scene) -> Iterator[Instance]:
     pairs = {pair.name: pair for pair in scene.mechanism.pairs if len(pair.freedoms) == 1}
     elements = {joint.name: joint for joint in written_joints(scene)}
+    parents = _parents(scene.mechanism)
     for left, right in twins(pairs):
         a, b = pairs[left], pairs[right]
         if a.type != b.type or a.closure or b.closure:
+            continue
+        if _in_line(parents, a.body_b, b.body_b):
             continue
         for tag, what in (("limit", _limits(a, b)), ("origin", _places(a, b))):
             if what:
                 element = elements[right].child(tag) if right in elements else None
                 place: Origin | None = element.origin if element else constraint_place(scene, right)
                 yield Instance(right, place, f"{left!r} and {right!r} in {what}")
+
+
+def _parents(mech: Mechanism) -> dict[str, str]:
+    return {pair.body_b: pair.body_a for pair in mech.pairs if not pair.closure}
+
+
+def _in_line(parents: dict[str, str], a: str, b: str) -> bool:
+    """Return whether one body carries the other: some makers call the axes of an arm S, L, E, U, R, B, T."""
+    return b in _carriers(parents, a) or a in _carriers(parents, b)
+
+
+def _carriers(parents: dict[str, str], body: str) -> set[str]:
+    found: set[str] = set()
+    while (body := parents.get(body, body)) not in found:
+        found.add(body)
+    return found
 
 
 def _limits(left: Pair, right: Pair) -> str:
