@@ -304,6 +304,15 @@ def test_an_included_file_may_call_its_root_mujoco_wherever_it_is_included(tmp_p
     assert [body.name for body in scene.mechanism.bodies] == ["a", "b"] and not scene.defects
 
 
+def test_a_message_without_a_line_names_the_file_alone(tmp_path):
+    (tmp_path / "inner.xml").write_text('<mujoco><include file="gone.xml"/></mujoco>')
+    main = tmp_path / "main.xml"
+    main.write_text('<mujoco><include file="inner.xml"/></mujoco>')
+    with pytest.raises(UnresolvedPath, match="gone.xml") as caught:
+        read_mjcf(main.read_text(), Request(str(main)))
+    assert caught.value.where == str(main)
+
+
 @pytest.mark.parametrize(
     ("text", "error", "words"),
     [

@@ -198,7 +198,8 @@ def _told(message: str, request: Request, remedy: str = "") -> MbPluginError:
     """Turn a compiler message of several lines into one error of ours."""
     missing = _MISSING_FILE.search(message)
     line = _LINE.search(message)
-    place = f"{request.path}:{line.group(1)}" if line else request.path
+    # MuJoCo calls the line of what it cannot find 0
+    place = f"{request.path}:{line.group(1)}" if line and int(line.group(1)) else request.path
     if missing:
         return UnresolvedPath(
             f"{(missing.group(1) or missing.group(2))!r} cannot be opened",
