@@ -308,7 +308,7 @@ def test_a_message_without_a_line_names_the_file_alone(tmp_path):
     (tmp_path / "inner.xml").write_text('<mujoco><include file="gone.xml"/></mujoco>')
     main = tmp_path / "main.xml"
     main.write_text('<mujoco><include file="inner.xml"/></mujoco>')
-    with pytest.raises(UnresolvedPath, match="gone.xml") as caught:
+    with pytest.raises(UnresolvedPath, match=r"gone\.xml") as caught:
         read_mjcf(main.read_text(), Request(str(main)))
     assert caught.value.where == str(main)
 

@@ -158,6 +158,19 @@ def test_findings_point_to_the_line_that_was_written(tmp_path: Path) -> None:
     assert report.scene.files == (str(file), str(included))
 
 
+def test_findings_about_elements_as_written_point_to_their_line(tmp_path: Path) -> None:
+    hinge = '<joint name="j" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/>\n'
+    arm(tmp_path, f'{LEG}{hinge}<limit lower="1" upper="-1" effort="1" velocity="1"/></joint>', "leg.xacro")
+    body = '<xacro:include filename="leg.xacro"/><xacro:leg name="a"/>\n<link name="base"/>'
+    file = arm(tmp_path, f'{body}\n<gazebo reference="gone"/>')
+    (tmp_path / "arm.srdf").write_text('<robot name="r"><group name="g"><link name="gone"/></group></robot>')
+    places = {f.code: (f.file, f.line) for f in lint(file).findings}
+    # the line of a limit is in the file of macros
+    assert places["MB120"] == (str(tmp_path / "leg.xacro"), 6)
+    assert places["MB150"] == (str(file), 4)
+    assert places["MB152"] == (str(tmp_path / "arm.srdf"), 1)
+
+
 def test_errors_of_what_was_expanded_point_to_the_line_too(tmp_path: Path) -> None:
     file = arm(
         tmp_path,

@@ -14,6 +14,7 @@ from typing import Any
 from xml.dom import expatbuilder, minidom
 
 from mbplugin.errors import MbPluginError
+from mbplugin.model.document import Document
 from mbplugin.model.scene import Defect, Origin, Scene
 from mbplugin.readers.common.xml import parse_xml
 
@@ -128,9 +129,18 @@ class Written:
         return replace(defect, origin=place, message=self.message(defect.message), evidence=evidence)
 
     def scene(self, scene: Scene) -> Scene:
-        """Return a scene with its origins and defects where they were written."""
-        origins = {key: self.origin(origin) for key, origin in scene.origin.items()}
-        return replace(scene, origin=origins, defects=tuple(self.defect(d) for d in scene.defects))
+        """Return a scene with its origins, defects and documents where they were written."""
+        return replace(
+            scene,
+            origin={key: self.origin(origin) for key, origin in scene.origin.items()},
+            defects=tuple(self.defect(defect) for defect in scene.defects),
+            documents=tuple(self.document(document) for document in scene.documents),
+        )
+
+    def document(self, document: Document) -> Document:
+        """Return a document whose elements are where they were written."""
+        elements = (part._replace(origin=self.origin(part.origin)) for part in document.elements)
+        return replace(document, elements=tuple(elements))
 
     def error(self, error: MbPluginError) -> MbPluginError:
         """Return an error that names the place where its cause was written."""
