@@ -125,7 +125,9 @@ class _Recursion:
         self._solids, self._rates = composites, rates
 
     def __call__(self, rhs: Array) -> Array:
-        columns = np.asarray(rhs, dtype=float).reshape(len(rhs), -1)
+        given = np.asarray(rhs, dtype=float)
+        # no reshape: how many columns -1 means is undecided where nothing moves
+        columns = given[:, None] if given.ndim == 1 else given
         out = np.empty_like(columns)
         for k in range(columns.shape[1]):
             self._rates["tau"], self._solids["f"] = columns[:, k], 0.0

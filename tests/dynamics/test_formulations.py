@@ -313,6 +313,16 @@ def test_nothing_to_constrain_and_nothing_left_to_move(formulation: str, redunda
     assert equations.C.T @ standing.multipliers == pytest.approx(-equations.F, abs=1e-9)
 
 
+@pytest.mark.parametrize(("formulation", "redundancy"), COMBINATIONS)
+def test_a_mechanism_in_which_nothing_can_move_has_no_accelerations(
+    formulation: str, redundancy: str
+) -> None:
+    held = Pair("held", "fixed", "world", "b1", Pose.identity(), Pose.identity())
+    mech = Mechanism("static", (body_at("b1"),), (held,))
+    solution = solve(joint_equations(mech, np.zeros(0), np.zeros(0)), formulation, redundancy)
+    assert solution.v_dot.shape == solution.multipliers.shape == (0,)
+
+
 def test_a_body_without_mass_may_hang_between_others() -> None:
     """A pendulum whose bob is welded on by a massless bracket is the pendulum."""
     weld = pose_at(np.array([0.0, 0.3, 0.0]))

@@ -62,6 +62,9 @@ def configuration(dice: Dice) -> bytes:
     if dice.chance(0.2):
         root["xacro"] = {"unsafe": dice.any((True, False))}
     if dice.chance(0.2):
+        values = {dice.name(["size", "side"]): dice.any(("1", "${1/0}", "", 1, True))}
+        root.setdefault("xacro", {})["arguments"] = {dice.name(["*.xacro", "**/*", "["]): values}
+    if dice.chance(0.2):
         keys = {"rule": "MB201", "element": dice.name(["*", "j1"]), "reason": "known", "file": "*"}
         root["ignore"] = [{key: value for key, value in keys.items() if not dice.odd()}]
     spoil_tables(root, dice)

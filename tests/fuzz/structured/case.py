@@ -11,9 +11,11 @@ from .dice import Dice
 from .extended import extension
 from .meshes import meshes
 from .mjcf import mjcf
+from .packages import fragment, packages
 from .scene import scene
 from .sdf import sdf
 from .sketch import Sketch, sketch
+from .srdf import srdf
 from .urdf import urdf
 from .xacro import xacro
 
@@ -24,7 +26,7 @@ _PART = {
     "part.xacro": b'<robot xmlns:xacro="http://www.ros.org/wiki/xacro">'
     b'<xacro:property name="e" value="1"/></robot>',
 }
-_KINDS = ("urdf", "urdf", "urdf", "sdf", "sdf", "mjcf", "xacro", "extended")
+_KINDS = ("urdf", "urdf", "urdf", "sdf", "sdf", "mjcf", "xacro", "extended", "packages", "fragment")
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Case:
     def write(self, folder: Path) -> None:
         """Write the files into a folder."""
         for name, content in self.files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(content)
 
 
@@ -77,12 +80,23 @@ def _model(mechanism: Sketch, files: dict[str, bytes], dice: Dice) -> list[str]:
     elif kind == "xacro":
         files["d.yaml"], files["part.xacro"] = b"{k: 2}\n", _PART["part.xacro"]
         name, text = "model.urdf.xacro", xacro(mechanism, known, ["part.xacro"], dice)
+    elif kind == "packages":
+        made = packages(mechanism, files, dice)
+        files |= {place: _encoded(content) for place, content in made.items()}
+        # the repository as a whole, its robot, or its macros
+        return [dice.any((".", "arm", *["arm/urdf/model.urdf.xacro"] * 4)), *sorted(made)]
+    elif kind == "fragment":
+        name = dice.any(("part.urdf", "part.urdf.xacro"))
+        files[name] = _encoded(fragment(mechanism, dice))
+        return [dice.any((".", ".", name)), name]
     else:
         ending, writer = {"sdf": ("sdf", sdf), "mjcf": ("xml", mjcf)}[kind]
         part = f"part.{ending}"
         name, text = f"model.{ending}", writer(mechanism, known, [part], dice)
         files[part] = _PART[part]
     files[name] = _encoded(text)
+    if kind in ("urdf", "xacro", "extended") and dice.chance(0.3):
+        files["model.srdf"] = _encoded(srdf(mechanism, dice))
     return [name]
 
 

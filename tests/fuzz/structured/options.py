@@ -92,6 +92,12 @@ class Asked:
         names = self.dice.some(self.mechanism.constraints, 3)
         return ",".join(self.dice.name([name]) for name in names)
 
+    def argument(self) -> str:
+        """Return NAME:=VALUE of a xacro argument."""
+        if self.dice.odd(2):
+            return self.dice.any((*WORDS, "size", ":=1", "size=1", "size:=", "size:=${1/0}", "a:=b:=c"))
+        return f"{self.dice.name(('size', 'side', 'nothing'))}:={self.number(0.5, 1)}"
+
     def range(self) -> str:
         """Return LOW,HIGH."""
         return f"{self.number(0.5, 0)},{self.number(1, 2)}"
@@ -118,6 +124,10 @@ LOADS: Options = {"--load": Asked.load, "--payload": Asked.payload}
 STOP_LOADS: Options = {"--load": Asked.load, "--payload": Asked.mass}
 PLANE: Options = {"--planar": one_of("xy", "yz", "zx")}
 TOLERANCE: Options = {"--tolerance": any_of(1e-4, 1e-6)}
-COMMON: Options = {"--package-dir": one_of(".", ".."), "--output": one_of("out.txt")}
+COMMON: Options = {
+    "--package-dir": one_of(".", ".."),
+    "--output": one_of("out.txt"),
+    "--xacro-arg": Asked.argument,
+}
 BRAKES: Options = {"--brake": Asked.brake}
 DRY: Options = {"--no-damping": None, "--no-friction": None}

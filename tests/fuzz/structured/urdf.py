@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from .control import ros2_control, transmission
 from .dice import Dice
 from .markup import Tag, spoil, tag
 from .sketch import Joint, Link, Sketch, relative, turned
@@ -107,16 +108,6 @@ def _mimic(mechanism: Sketch, dice: Dice) -> Tag:
     return tag("mimic", joint=of, multiplier=dice.number(dice.any((1, -1, 2, 0))), offset=dice.number(0))
 
 
-def _transmission(joint: Joint, mechanism: Sketch, dice: Dice) -> Tag:
-    return tag(
-        "transmission",
-        tag("type", "transmission_interface/SimpleTransmission"),
-        tag("joint", tag("hardwareInterface", "EffortJointInterface"), name=dice.name([joint.name])),
-        tag("actuator", tag("mechanicalReduction", dice.number(50)), name="motor"),
-        name=f"t_{joint.name}",
-    )
-
-
 def _gazebo(joint: Joint, mechanism: Sketch, dice: Dice) -> Tag:
     return tag(
         "gazebo",
@@ -127,11 +118,6 @@ def _gazebo(joint: Joint, mechanism: Sketch, dice: Dice) -> Tag:
         tag("static", "true") if dice.chance(0.2) else None,
         reference=dice.name([joint.name, joint.child]) if dice.chance(0.8) else None,
     )
-
-
-def _control(joint: Joint, mechanism: Sketch, dice: Dice) -> Tag:
-    interface = tag("command_interface", name=dice.any(("position", "effort")))
-    return tag("ros2_control", tag("joint", interface, name=dice.name([joint.name])), name="c", type="system")
 
 
 def _loop_joint(joint: Joint, mechanism: Sketch, dice: Dice) -> Tag:
@@ -175,5 +161,5 @@ def _second_parent(joint: Joint, mechanism: Sketch, dice: Dice) -> Tag:
 
 
 _Writer = Callable[[Joint, Sketch, Dice], Tag]
-_EXTRAS: tuple[_Writer, ...] = (_transmission, _gazebo, _control)
+_EXTRAS: tuple[_Writer, ...] = (transmission, _gazebo, ros2_control)
 _LOOPS: tuple[_Writer, ...] = (_loop_joint, _loop_joint, _ball_constraint, _gazebo_joint, _second_parent)
