@@ -103,6 +103,23 @@ def test_equal_limits_are_one_finding(tmp_path: Path) -> None:
 # Mimics
 
 
+@pytest.mark.parametrize(("follower", "leader"), [("j", "k"), ("k", "j")])
+def test_a_mimic_of_a_joint_that_closes_a_loop_imitates_none(
+    follower: str, leader: str, tmp_path: Path
+) -> None:
+    mimic = f'<mimic joint="{leader}"><multiplier>1</multiplier><offset>0</offset></mimic>'
+    joints = "".join(
+        f'<joint name="{name}" type="revolute"><parent>{parent}</parent><child>{child}</child>'
+        f"<axis><xyz>0 0 1</xyz>{mimic if name == follower else ''}</axis></joint>"
+        for name, parent, child in (("j", "world", "a"), ("i", "a", "b"), ("k", "world", "b"))
+    )
+    links = '<link name="a"/><link name="b"><pose>1 0 0 0 0 0</pose></link>'
+    file = tmp_path / "loop.sdf"
+    file.write_text(f'<sdf version="1.11"><model name="m">{links}{joints}</model></sdf>')
+    scene = mb.load(file)
+    assert scene.mechanism.couplings and not list(imitated_loops(scene))
+
+
 def test_an_imitated_parallelogram_lacks_the_joint_where_its_links_meet() -> None:
     """Crank (0.01, 0, 0.06) and rocker from (0.03, 0, 0): the fourth joint lies at the sum of both."""
     (loop,) = imitated_loops(mb.load(ROOT / "tests" / "cases" / "err" / "mb128.urdf"))
