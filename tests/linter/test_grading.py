@@ -253,3 +253,18 @@ def test_a_list_of_links_keeps_its_numbers() -> None:
     joints = [joint("fixed", "base", f"sensor_mount_link_{k}") for k in range(2)]
     (found,) = findings(link("base", 5), *carried, *joints, select="MB103")
     assert "'sensor_mount_link_0': 0.01 exceeds 0.001 + 0.001 kg·m² by 0.008" in found.message
+
+
+@pytest.mark.parametrize(("density", "found"), [(5.0, False), (4.9, True)])
+def test_a_density_of_five_is_the_least(density: float, found: bool) -> None:
+    """The ant of Gymnasium states it for all its geoms."""
+    pytest.importorskip("mujoco")
+    legs = "".join(
+        f'<body name="leg{k}"><joint name="j{k}"/>'
+        f'<geom type="capsule" fromto="0 0 0 {size} {size} 0" size="0.08"/></body>'
+        for k, size in enumerate((0.2, 0.3, 0.7))
+    )
+    default = f'<default><geom density="{density}"/></default>'
+    text = f"<mujoco>{default}<worldbody>{legs}</worldbody></mujoco>"
+    scene = read_mjcf(text, Request("ant.xml", text))
+    assert ("MB140" in {f.code for f in mb.lint(scene).findings}) == found

@@ -42,7 +42,8 @@ from mbplugin.model.mechanism.rigid import rigid_groups
 from mbplugin.model.scene import Scene
 
 SEVERITY: Severity = "warning"
-_LEAST, _MOST = 5.0, 25_000.0
+#: kg/m³; many models of MuJoCo state a density of 5, from which the quotient differs by rounding.
+_LEAST, _MOST = 5.0 * (1 - 1e-6), 25_000.0
 #: A mesh fills a tenth of the box around it or more, so up to this density of the box it is possible, kg/m³.
 _BOXED = 0.1 * _MOST
 #: Smaller shapes only mark a place, m³.
