@@ -39,12 +39,15 @@ def test_seed_and_number_alone_decide_a_case() -> None:
 def test_every_command_and_every_format_comes() -> None:
     cases = [case(1, number) for number in range(1500)]
     assert {one.arguments[0] for one in cases} == set(COMMANDS)
+    assert any("--xacro-arg" in one.arguments for one in cases)
     names = [name for one in cases for name in one.files]
     for ending in (
         ".urdf",
         ".sdf",
         ".xml",
         ".xacro",
+        ".srdf",
+        "/package.xml",
         ".scene.toml",
         ".yaml",
         ".stl",
