@@ -19,20 +19,11 @@ from planted import PlantedDefect, PlantedFile, all_defects, planted, robots, un
 DEFECTS = tuple(all_defects())
 #: Defects that are not found in a robot, and why.
 NOT_FOUND = {
-    ("arm_6r.urdf", "grams for kilograms"): "no shape and one joint: a heavy flange is possible",
     ("arm_6r.urdf", "tonnes for kilograms"): "no shape: a light flange is possible",
-    ("arm_6r.urdf", "mass with three digits too many"): "no shape and one joint",
-    ("arm_6r.urdf", "inertia in another unit of mass"): "no shape and one joint",
-    ("arm_6r.urdf", "mesh scaled to micrometres"): "no other mesh to compare with",
-    ("model.urdf", "one inertia for several masses"): "the first of the three has the placeholder of MB104",
-    ("panda.urdf", "one inertia for several masses"): "its first three masses are nearly equal",
-    ("panda.urdf", "centre of mass in millimetres"): "its inertias are far from its shapes before",
     ("panda.urdf", "tonnes for kilograms"): "the finger weighs too much for its size before",
-    ("r2d2.urdf", "one inertia for several masses"): "two of the three have the placeholder of MB104",
-    ("aliengo.urdf", "visual without collision"): "the link is fixed to one that has a collision shape",
-    ("r2d2.urdf", "visual without collision"): "the link is fixed to one that has a collision shape",
     ("aliengo.urdf", "moving link without inertial"): "a toe with mass is fixed to the link",
     ("r2d2.urdf", "moving link without inertial"): "a link with mass is fixed to it",
+    ("r2d2.urdf", "twin with another inertia"): "its twin has the placeholder of MB104",
     ("r2d2.urdf", "twin at another place"): "the left gripper is placed by another frame",
 }
 PLANTED = [(source, defect) for source in robots() for defect in DEFECTS]
@@ -96,7 +87,7 @@ def test_a_defect_in_an_arm_is_found_at_its_line(defect: PlantedDefect, tmp_path
 
 
 @pytest.mark.long
-def test_nine_of_ten_defects_are_found_in_robots_of_any_make(tmp_path: Path) -> None:
+def test_nearly_all_defects_are_found_in_robots_of_any_make(tmp_path: Path) -> None:
     if len(robots()) < 5:
         pytest.skip("needs the robots of pybullet_data")
     results = {}
@@ -108,7 +99,7 @@ def test_nine_of_ten_defects_are_found_in_robots_of_any_make(tmp_path: Path) -> 
     missed = {key for key, found in applicable.items() if not found}
     assert len(applicable) >= 300
     assert missed == set(NOT_FOUND), missed ^ set(NOT_FOUND)
-    assert len(missed) <= 0.1 * len(applicable)
+    assert len(missed) <= 0.02 * len(applicable)
     # each is found in one robot or more
     assert {name for _, name in applicable} == {defect.name for defect in DEFECTS}
     assert {name for key, found in applicable.items() for name in [key[1]] if found} == {

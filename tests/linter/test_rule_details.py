@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from math import pi
 from pathlib import Path
@@ -18,7 +19,7 @@ from mbplugin.readers.meshes.extent import mesh_extent, mesh_problem
 from places import ROOT
 from planted_links import stl_box
 
-OK = ROOT / "tests" / "cases" / "ok"
+OK, ERR = (ROOT / "tests" / "cases" / folder for folder in ("ok", "err"))
 LIMIT = '<limit lower="-1" upper="1" effort="10" velocity="1"/>'
 
 
@@ -268,3 +269,40 @@ def test_the_joints_of_a_model_in_a_scene_have_its_name(tmp_path: Path) -> None:
     (finding,) = [f for f in mb.lint(scene).findings if f.code == "MB120"]
     assert finding.evidence["elements"] == ["one/hinge", "two/hinge"]
     assert Path(finding.file).name == "robot.urdf"
+
+
+def ball(mass: float, density: float) -> str:
+    """Return a robot whose tool is a ball without a shape."""
+    radius = (3 * mass / (4 * np.pi * density)) ** (1 / 3)
+    moment = 0.4 * mass * radius**2
+    return f"""<robot name="ball">
+  <link name="base"/>
+  <joint name="j" type="continuous"><parent link="base"/><child link="tool"/><origin xyz="0 0 1"/></joint>
+  <link name="tool"><inertial><mass value="{mass!r}"/>
+    <inertia ixx="{moment!r}" ixy="0" ixz="0" iyy="{moment!r}" iyz="0" izz="{moment!r}"/></inertial></link>
+</robot>"""
+
+
+@pytest.mark.parametrize("mass", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize(("density", "found"), [(1e3, False), (22_600, False), (1e6, True)])
+def test_nothing_is_denser_than_metal(mass: float, density: float, found: bool) -> None:
+    """A ball has the smallest moments of all bodies of a mass and density: one of osmium is possible."""
+    findings = mb.lint("ball.urdf", text=ball(mass, density), base="fixed", select=["MB141"]).findings
+    assert [f.element for f in findings] == ["tool"] * found
+
+
+def test_twins_with_placeholders_may_differ_in_mass() -> None:
+    text = (ERR / "mb145.urdf").read_text()
+    ones = re.sub(r"<inertia [^/]*/>", '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>', text)
+    for side, mass in (("left", "1"), ("right", "1.2")):
+        ones = re.sub(
+            rf'(<link name="leg_{side}">.*?<mass value=")[^"]*', rf"\g<1>{mass}", ones, flags=re.DOTALL
+        )
+    messages = [f.message for f in mb.lint("twins.urdf", text=ones, select=["MB145"]).findings]
+    assert len(messages) == 1 and "in mass (1, 1.2 kg)" in messages[0]
+
+
+def test_a_placeholder_that_is_turned_is_one() -> None:
+    text = (ERR / "mb104.urdf").read_text()
+    turned = text.replace("<inertial>", '<inertial><origin rpy="0.3 1.1 -0.7"/>')
+    assert [f.code for f in mb.lint("turned.urdf", text=turned, select=["MB10"]).findings] == ["MB104"]

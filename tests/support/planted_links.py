@@ -46,6 +46,15 @@ def _scaled_inertia(factor: float) -> Plant:
     return plant
 
 
+def _mass_alone(factor: float) -> Plant:
+    """Return a plant that multiplies a mass, which then contradicts shape or inertia: either may be wrong."""
+
+    def plant(robot: Robot) -> list[Element]:
+        return [*_mass(factor)(robot), _inertial(robot, "inertia")]
+
+    return plant
+
+
 def _mass_and_inertia(factor: float) -> Plant:
     """Return a plant that writes mass and inertia in another unit of mass."""
 
@@ -57,21 +66,21 @@ def _mass_and_inertia(factor: float) -> Plant:
 
 
 def _same_inertia(robot: Robot) -> list[Element]:
-    """Give three links of different mass one inertia."""
-    found = []
+    """Give the lightest link, the heaviest and one between them one inertia."""
+    found: list[tuple[float, Element]] = []
     for link in robot.links:
         inertial = child(link, "inertial")
         mass = None if inertial is None else child(inertial, "mass")
         # what weighs next to nothing is a frame
-        if inertial is None or mass is None or float(mass.get("value", "0")) < 0.05:
-            continue
-        if any(float(mass.get("value", "0")) == other for other, _ in found):
+        if inertial is None or mass is None or float(mass.get("value", "0")) < 0.1:
             continue
         found.append((float(mass.get("value", "0")), must(inertial, "inertia")))
-    for _, inertia in found[:3]:
+    found.sort(key=lambda entry: entry[0])
+    chosen = [inertia for _, inertia in (found[0], found[len(found) // 2], found[-1])]
+    for inertia in chosen:
         for name in _AXES:
             inertia.set(name, "0.01" if name in ("ixx", "iyy", "izz") else "0")
-    return [inertia for _, inertia in found[:3]]
+    return chosen
 
 
 def _far_center(robot: Robot) -> list[Element]:
@@ -136,14 +145,25 @@ def _mesh(name: str, data: bytes | None, **values: str) -> Plant:
     return plant
 
 
+def _fixed_to(robot: Robot, link: Element) -> list[Element]:
+    """Return the links that fixed joints carry on a link: a shape of theirs is as good as its own."""
+    names = {link.get("name")}
+    for joint in robot.joints:
+        if joint.get("type") == "fixed" and must(joint, "parent").get("link") in names:
+            names.add(must(joint, "child").get("link"))
+    return [other for other in robot.links if other.get("name") in names and other is not link]
+
+
 def _without_collision(robot: Robot) -> list[Element]:
     robot.shape("visual")
     link = robot.link()
-    others = [other for other in robot.links if other is not link and child(other, "collision") is not None]
-    for shape in children(link, "collision"):
-        link.remove(shape)
+    bare = [link, *_fixed_to(robot, link)]
+    others = [other for other in robot.links if other not in bare and child(other, "collision") is not None]
+    for part in bare:
+        for shape in children(part, "collision"):
+            part.remove(shape)
     if not others:
-        other = next(o for o in robot.links if o is not link)
+        other = next(o for o in robot.links if o not in bare)
         shape = etree.SubElement(other, "collision")
         etree.SubElement(etree.SubElement(shape, "geometry"), "sphere", radius="0.05")
     return [link]
@@ -223,9 +243,9 @@ DEFECTS: dict[str, tuple[str, Plant]] = {
     ),
     "inertia of ones": ("MB104", _inertia(ixx="1", iyy="1", izz="1", ixy="0", ixz="0", iyz="0")),
     "one inertia for several masses": ("MB142", _same_inertia),
-    "grams for kilograms": ("MB140", _mass_and_inertia(1000.0)),
+    "grams for kilograms": ("MB140 MB141", _mass_and_inertia(1000.0)),
     "tonnes for kilograms": ("MB140", _mass_and_inertia(0.001)),
-    "mass with three digits too many": ("MB140", _mass(1e3)),
+    "mass with three digits too many": ("MB140 MB141", _mass_alone(1e3)),
     "inertia in kg mm²": ("MB105 MB141", _scaled_inertia(1e6)),
     "inertia in another unit of mass": ("MB105 MB141", _scaled_inertia(1e-6)),
     "centre of mass in millimetres": ("MB105 MB143", _far_center),

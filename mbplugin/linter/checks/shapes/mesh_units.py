@@ -48,7 +48,7 @@ def _odd(scene: Scene) -> Iterator[OddMesh]:
         others = [other for m, other in sizes if m.shape.mesh != mesh.shape.mesh]
         around = max(known, median(others) if others else 0.0)
         large = around > 0 and size > _LARGE * around
-        tiny = size < _TINY and bool(others) and size < _SMALL * median(others)
+        tiny = size < _TINY and size < _SMALL * (median(others) if others else known)
         if large or tiny:
             yield OddMesh(mesh, size, around)
 

@@ -4,7 +4,7 @@ What it does
 ------------
 Compares the size of each STL and OBJ mesh with the distances of the joints, the primitive shapes and the
 other meshes. Lists meshes that are more than 30 times larger than all of that, and those smaller than
-half a millimetre in a robot whose other meshes are a hundred times larger.
+half a millimetre in a robot whose other meshes, or which itself if it has no other, are a hundred times larger.
 
 Why it matters
 --------------

@@ -62,7 +62,7 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
 
 def _links(scene: Scene) -> Iterator[Instance]:
     # what other rules report is not reported again as a difference
-    bodies = {body.name: body for body in scene.mechanism.bodies if possible(body) and not placeholder(body)}
+    bodies = {body.name: body for body in scene.mechanism.bodies if possible(body)}
     parents = _parents(scene.mechanism)
     for left, right in twins(bodies):
         if _in_line(parents, left, right):
@@ -76,6 +76,8 @@ def _differences(left: Body, right: Body) -> Iterator[tuple[str, str]]:
     """Yield what is different, in words, and the part of the link in which it is written."""
     if _apart(left.mass, right.mass, _MASS):
         yield f"mass ({left.mass:.4g}, {right.mass:.4g} kg)", "mass"
+        return
+    if placeholder(left) or placeholder(right):
         return
     a, b = principal_moments(left), principal_moments(right)
     worst = int(np.argmax(np.abs(a - b)))

@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.analysis import Analysis
+from mbplugin.linter.checks.extent import extents
 from mbplugin.linter.checks.inertia import placeholder, possible, principal_moments
 from mbplugin.linter.checks.shapes.shape_inertia import Solid, solid_of
 from mbplugin.linter.files.places import body_place, counted, listed
@@ -51,27 +52,37 @@ _HELP = "compare the units and the reference point with the system it was export
 
 @dataclass(frozen=True)
 class _Comparison:
-    """What is stated of a link and what its shape would have; ``far`` and ``outside`` in words, or empty."""
+    """What is stated of a link and what its shape would have; ``far`` and ``outside`` in words, or empty.
+
+    ``near`` says that what explains the inertia may explain the centre of mass too.
+    """
 
     body: Body
     far: str
     outside: str
+    near: bool
     evidence: dict[str, Any]
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     """Yield one finding for the moments of all links, and one for their centres of mass."""
-    found = [c for body in scene.mechanism.bodies if (c := _compared(scene, body)) is not None]
+    whole = extents(scene).whole
+    found = [c for body in scene.mechanism.bodies if (c := _compared(scene, body, whole)) is not None]
     far = [comparison for comparison in found if comparison.far]
-    outside = [comparison for comparison in found if not comparison.far and comparison.outside]
+    outside = [c for c in found if c.outside and not (c.far and c.near)]
     if far:
-        yield _finding(scene, far, "an inertia far from that of a solid of {its} shape", "inertia")
+        words = [c.far for c in far]
+        yield _finding(scene, far, words, "an inertia far from that of a solid of {its} shape", "inertia")
     if outside:
-        yield _finding(scene, outside, "a centre of mass far outside {its} shape", "inertial")
+        words = [c.outside for c in outside]
+        yield _finding(scene, outside, words, "a centre of mass far outside {its} shape", "inertial")
 
 
-def _compared(scene: Scene, body: Body) -> _Comparison | None:
-    """Return the comparison of a link with its shape; None where there is nothing to compare."""
+def _compared(scene: Scene, body: Body, whole: float) -> _Comparison | None:
+    """Return the comparison of a link with its shape; None where there is nothing to compare.
+
+    ``whole`` is the size of the mechanism, m.
+    """
     if not possible(body) or body.name not in scene.shapes:
         return None
     solid = solid_of(scene.shapes[body.name], scene.request)
@@ -92,12 +103,14 @@ def _compared(scene: Scene, body: Body) -> _Comparison | None:
     }
     # another rule names inertias that nobody has measured; a centre of mass is stated all the same
     far = "" if placeholder(body) else _far(stated, expected)
-    return _Comparison(body, far, outside, evidence)
+    return _Comparison(body, far, outside, distance <= _FACTOR * max(size, whole), evidence)
 
 
-def _finding(scene: Scene, found: Sequence[_Comparison], what: str, part: str) -> Finding:
+def _finding(
+    scene: Scene, found: Sequence[_Comparison], words: Sequence[str], what: str, part: str
+) -> Finding:
     first = found[0].body
-    links = [f"{c.body.name} ({c.far or c.outside})" for c in found]
+    links = [f"{c.body.name} ({text})" for c, text in zip(found, words, strict=True)]
     has, its = ("has", "its") if len(found) == 1 else ("have", "their")
     return make_finding(
         __name__,
