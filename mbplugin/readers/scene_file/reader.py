@@ -12,7 +12,7 @@ from mbplugin.errors import BadScene
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.identity import Holder
 from mbplugin.model.mechanism.kinematics import joint_vector, rate_vector
-from mbplugin.model.scene import LintOptions, Origin, OriginKey, Request, Scene
+from mbplugin.model.scene import Defect, LintOptions, Origin, OriginKey, Request, Scene
 from mbplugin.readers.scene_file import actions
 from mbplugin.readers.scene_file.errors import validate
 from mbplugin.readers.scene_file.models import read_models
@@ -61,12 +61,20 @@ def read_scene(text: str, request: Request) -> Scene:
         state=replace(last.state, given=models.state.given | held_names(models.mechanism, mech, tables)),
         origin={**models.origin, **_origins(mech.name, source, tables)},
         files=tuple(dict.fromkeys((request.path, *models.files))),
-        defects=(*models.defects, *left_out, *sides_from_pose(source, tables, mech)),
+        defects=(*_without_declared_loops(models, mech), *left_out, *sides_from_pose(source, tables, mech)),
         springs=kept,
         options=_lint_options(tables.lint),
         request=request,
     )
     return _with_actions(scene, source, tables)
+
+
+def _without_declared_loops(models: Scene, mech: Mechanism) -> tuple[Defect, ...]:
+    """Return the defects of the models; a loop whose type a file lacks is none where the scene states it."""
+    known = models.mechanism.pair_by_name
+    ends = {body for pair in mech.pairs if pair.name not in known for body in (pair.body_a, pair.body_b)}
+    declared = {models.origin.get(("body", body, "")) for body in ends}
+    return tuple(d for d in models.defects if d.code != "MB112" or d.origin not in declared)
 
 
 def _lint_options(table: LintTable) -> LintOptions:

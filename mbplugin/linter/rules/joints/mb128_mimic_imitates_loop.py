@@ -18,7 +18,8 @@ A parallelogram gripper whose second crank and whose finger mimic the first cran
 Remedy
 ------
 State the joint as a ``[[closure]]`` in a scene file, at the point that the finding names, and remove the
-mimics of that loop.
+mimics of that loop. In a planar loop ``type = "point-on-line"``, with the line along the axis, adds no redundant
+constraint.
 
 References
 ----------
@@ -43,7 +44,8 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     """Yield one finding per model."""
     found = []
     for loop in imitated_loops(scene):
-        shown = ", ".join(f"{value:.4g}" for value in loop.point)
+        # without the rounding of our own rotations
+        shown = ", ".join(f"{round(value, 9) + 0.0:.4g}" for value in loop.point)
         text = f"{loop.body_a!r} and {loop.body_b!r} stay together at ({shown}) m, led by {loop.leader!r}"
         found.append(Instance(loop.leader, constraint_place(scene, loop.leader), text))
     yield from joined_finding(
@@ -51,5 +53,6 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         SEVERITY,
         found,
         "mimic joints imitate a loop",
-        help="state the joint as a [[closure]] in a scene file, and remove the mimics of the loop",
+        help='state the joint as a [[closure]] in a scene file, type = "point-on-line" along its axis if the loop '
+        "is planar, and remove the mimics of the loop",
     )

@@ -1,0 +1,207 @@
+"""What the help of a finding proposes ends the finding, and nothing else is found in the mended file."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mbplugin as mb
+from mbplugin.linter.finding import SEVERITIES, Finding
+from mbplugin.linter.registry import find_rule, rules
+from places import ROOT
+from planted_links import stl_box
+
+ERR = ROOT / "tests" / "cases" / "err"
+INERTIAL = '<inertial><mass value="1"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial>'
+ARM_BOX = '<collision><origin xyz="0.2 0 0"/><geometry><box size="0.4 0.1 0.1"/></geometry></collision>'
+
+#: Of the fixture of a rule: each remedy that its help names, as the replacement of a pattern.
+REMEDIES: dict[str, tuple[tuple[str, str], ...]] = {
+    "MB101": (('mass value="-1"', 'mass value="1"'),),
+    "MB102": (('ixy="0.5"', 'ixy="0.05"'),),
+    "MB103": (('izz="0.05"', 'izz="0.015"'),),
+    "MB104": (('"1.0"', '"0.01"'),),
+    "MB105": (('"1.67"', '"0.00167"'),),
+    "MB106": (('xyz="0 0 0"/> <!-- HERE', 'xyz="0 0 1"/> <!-- HERE'), ('"revolute"', '"fixed"')),
+    "MB107": (('"hinge" type="revolute"> <!-- HERE', '"wrist" type="revolute"> <!-- HERE'),),
+    "MB108": (("hingee", "hinge"), ("<mimic[^>]*>", "")),
+    "MB109": (('<link name="arm"/>', f'<link name="arm">{INERTIAL}</link>'), ('"revolute"', '"fixed"')),
+    "MB111": (
+        (r'type="(revolute|prismatic)"(?=(?:(?!<limit).)*?</joint>)', 'type="continuous"'),
+        (
+            r'(<joint name="hinge" type="revolute">)',
+            r'\1<limit lower="-1" upper="1" effort="1" velocity="1"/>',
+        ),
+    ),
+    "MB113": (("<state[^>]*>", ""),),
+    "MB114": (("0 0 0.5\\.", "0 0 0.5"),),
+    "MB117": (('<robot name="[^"]*">', r'\g<0><link name="world"/>'),),
+    "MB119": (
+        ("<pose>1 0 0 0 0 0</pose>", "<pose>2 0 0 0 0 0</pose>"),
+        ("<parent>mount", "<parent>world"),
+    ),
+    "MB120": (('lower="1" upper="-1"', 'lower="-1" upper="1"'),),
+    "MB121": (
+        ('lower="0" upper="0"', 'lower="-1" upper="1"'),
+        ('"revolute"', '"fixed"'),
+        ('"revolute"', '"continuous"'),
+    ),
+    "MB122": (('lower="-170" upper="170"', 'lower="-2.97" upper="2.97"'),),
+    "MB123": (('effort="-10"', 'effort="10" velocity="1"'),),
+    "MB124": (('damping="-0.5"', 'damping="0.5"'), ('damping="-0.5"', 'damping="0"')),
+    "MB125": (('xyz="0 1 1"', 'xyz="0 0.70710678 0.70710678"'),),
+    "MB126": (('rpy="0 0 90"', 'rpy="0 0 1.5707963267948966"'),),
+    "MB127": (('lower="0.2" upper="1"', 'lower="-0.4" upper="0.4"'),),
+    "MB130": (('size="0.4 0.1 0"', 'size="0.4 0.1 0.1"'), ("<(visual|collision)>.*</\\1>", "")),
+    "MB131": (("no_such_mesh", "part"), ("no_such_mesh", "elsewhere")),
+    "MB132": (('scale="1 1 0"', 'scale="1 1 1"'),),
+    "MB133": (('"mb133.stl"', '"mb133.stl" scale="0.001 0.001 0.001"'),),
+    "MB134": (('(<link name="arm">)', rf"\1{ARM_BOX}"),),
+    "MB135": (
+        ('xyz="0 0 -0.05"', 'xyz="0 0 0.11"'),
+        (r'(.*<collision>\s*<origin xyz="0.2 0) 0"', r'\1 0.15"'),
+    ),
+    "MB140": (
+        ('value="1000"(.*?)"7"(.*?)"17"(.*?)"17"', r'value="1"\1"0.01"\2"0.02"\3"0.02"'),
+        ('size="0.4 0.2 0.2"', 'size="0.4 0.4 0.4"'),
+    ),
+    "MB141": (('"10000"(.*?)"20000"(.*?)"20000"', r'"0.01"\1"0.02"\2"0.02"'),),
+    "MB142": (
+        ('(.*)ixx="0.01"(.*?)iyy="0.01"(.*?)izz="0.01"', r'\1ixx="0.0004"\2iyy="0.0004"\3izz="0.0004"'),
+    ),
+    "MB143": (('xyz="200 0 0"', 'xyz="0.2 0 0"'),),
+    "MB144": (
+        (
+            '(<robot name="[^"]*">)',
+            r'\1<link name="root"/><joint name="mount" type="fixed"><parent link="root"/><child link="base"/></joint>',
+        ),
+    ),
+    "MB145": (('"0.05"', '"0.5"'),),
+    "MB150": (("amr", "arm"), ("<gazebo[^>]*>", "")),
+    "MB151": (
+        ('<robot name="[^"]*">', r'\g<0><material name="orange"><color rgba="1 0.5 0 1"/></material>'),
+    ),
+    "MB152": (('value="2"', 'value="0.5"'),),
+    "MB160": (("hinge-1", "hinge_1"),),
+}
+#: Rules about the model without an entry above, and why.
+APART = {
+    "MB110": "the roots are joined by a joint that nobody can know; the two fixtures show one",
+    "MB112": "below: lines to paste into a scene",
+    "MB115": "below: a scene",
+    "MB116": "below: lines to paste into the scene",
+    "MB118": "the help says that nothing is needed",
+    "MB128": "below: a scene",
+    "MB161": "the remedy is a call in another program",
+}
+
+
+def copied(code: str, folder: Path) -> list[Path]:
+    """Copy the fixture of a rule, and return its files."""
+    return [Path(shutil.copy(file, folder)) for file in sorted(ERR.glob(f"{code.lower()}.*"))]
+
+
+def findings(code: str, folder: Path) -> tuple[Finding, ...]:
+    opt_in = [code] if find_rule(code).opt_in else []
+    return mb.lint(
+        main_file(code, folder), package_dirs=[str(folder / "packages")], extend_select=opt_in
+    ).findings
+
+
+def main_file(code: str, folder: Path) -> Path:
+    names = (f"{code.lower()}.{ending}" for ending in ("scene.toml", "urdf", "sdf"))
+    return next(folder / name for name in names if (folder / name).exists())
+
+
+CASES = [
+    pytest.param(code, k, id=f"{code}-{k}")
+    for code, remedies in REMEDIES.items()
+    for k in range(len(remedies))
+]
+
+
+@pytest.mark.parametrize(("code", "number"), CASES)
+def test_a_remedy_ends_its_finding(code: str, number: int, tmp_path: Path) -> None:
+    files = copied(code, tmp_path)
+    (tmp_path / "part.stl").write_bytes(stl_box(0.4, 0.3, 0.3))
+    # where --package-dir leads
+    (tmp_path / "packages").mkdir()
+    (tmp_path / "packages" / "elsewhere.stl").write_bytes(stl_box(0.4, 0.3, 0.3))
+    assert [f.code for f in findings(code, tmp_path)] == [code]
+    pattern, replacement = REMEDIES[code][number]
+    changed = 0
+    for file in files:
+        if file.suffix in (".urdf", ".sdf", ".srdf", ".toml"):
+            text, count = re.subn(pattern, replacement, file.read_text(), flags=re.DOTALL)
+            file.write_text(text)
+            changed += count
+    assert changed
+    assert not findings(code, tmp_path)
+
+
+def test_every_rule_about_the_model_has_a_remedy_that_is_tried() -> None:
+    of_models = {rule.code for rule in rules() if rule.code.startswith("MB1")}
+    assert set(REMEDIES) | set(APART) == of_models
+    assert not set(REMEDIES) & set(APART)
+
+
+@pytest.mark.parametrize("code", ["MB112", "MB116"])
+def test_lines_to_paste_end_the_finding_and_nothing_worse_appears(code: str, tmp_path: Path) -> None:
+    copied(code, tmp_path)
+    (finding,) = findings(code, tmp_path)
+    lines = finding.help.partition("\n")[2]
+    scene = tmp_path / f"{code.lower()}.scene.toml"
+    if scene.exists():
+        # beside the side that is given
+        scene.write_text(scene.read_text() + lines)
+    else:
+        scene.write_text(f'[[model]]\nfile = "{code.lower()}.urdf"\n\n{lines}\n')
+    after = findings(code, tmp_path)
+    assert code not in {f.code for f in after}
+    assert worst(after) <= worst((finding,))
+
+
+def worst(found: tuple[Finding, ...]) -> int:
+    return max((SEVERITIES.index(finding.severity) for finding in found), default=-1)
+
+
+@pytest.mark.parametrize(
+    ("code", "removed", "closure"),
+    [
+        ("MB115", '<joint name="slot".*?</joint>', {"type": "spherical", "bodies": ("crank", "rocker")}),
+        (
+            "MB128",
+            "<mimic[^>]*>",
+            # the point that the finding names, and the line along the axes of the joints
+            {"type": "point-on-line", "bodies": ("finger", "rocker"), "xyz_b": [0.01, 0, 0.06]},
+        ),
+    ],
+)
+def test_a_loop_that_is_declared_ends_the_finding(
+    code: str, removed: str, closure: dict[str, Any], tmp_path: Path
+) -> None:
+    (file,) = copied(code, tmp_path)
+    (finding,) = findings(code, tmp_path)
+    text, count = re.subn(removed, "", file.read_text(), flags=re.DOTALL)
+    assert count
+    file.write_text(text)
+    a, b = closure["bodies"]
+    (tmp_path / f"{code.lower()}.scene.toml").write_text(f'''[[model]]
+file = "{file.name}"
+base = "fixed"
+
+[[closure]]
+name = "declared"
+type = "{closure["type"]}"
+body_a = "{a}"
+body_b = "{b}"
+xyz_b = {closure.get("xyz_b", [-1, 0, 0])}
+rpy_b = [1.5707963267948966, 0, 0]
+''')
+    after = findings(code, tmp_path)
+    assert code not in {f.code for f in after}
+    assert worst(after) <= worst((finding,)), after
