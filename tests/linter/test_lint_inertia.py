@@ -185,8 +185,9 @@ def test_a_center_of_mass_far_outside_is_reported() -> None:
 
 
 def test_a_ratio_beyond_the_largest_number() -> None:
-    """Of a box of 0.1 m of 6e-300 kg: m·a²/6."""
+    """Of a box of 1 mm of 6e-300 kg, a marker without a density: m·a²/6."""
     base, arm = (CASES / "ok" / "mb105.urdf").read_text().split('<link name="arm">')
     arm = arm.replace('mass value="1"', 'mass value="6e-300"').replace("0.00167", "1e30")
+    arm = arm.replace("0.1 0.1 0.1", "0.001 0.001 0.001")
     (finding,) = mb.lint("far.urdf", text=f'{base}<link name="arm">{arm}', select=["MB105"]).findings
-    assert "1e+30 kg·m², 1e332 times 1e-302" in finding.message
+    assert "1e+30 kg·m², 1e336 times 1e-306" in finding.message

@@ -86,6 +86,32 @@ def test_a_defect_in_an_arm_is_found_at_its_line(defect: PlantedDefect, tmp_path
         assert check(source, defect, tmp_path) in (True, None)
 
 
+@pytest.mark.parametrize(
+    ("robot", "name"),
+    [
+        ("arm_6r.urdf", "mesh in millimetres"),
+        ("arm_6r.urdf", "mesh scaled to micrometres"),
+        ("arm_6r.urdf", "one inertia for several masses"),
+        ("model.urdf", "mass with three digits too many"),
+        ("aliengo.urdf", "one inertia for several masses"),
+        ("aliengo.urdf", "grams for kilograms"),
+        ("aliengo.urdf", "tonnes for kilograms"),
+        ("aliengo.urdf", "inertia in kg mm²"),
+        ("aliengo.urdf", "inertia in another unit of mass"),
+    ],
+)
+def test_one_fact_about_a_mass_is_one_finding(robot: str, name: str, tmp_path: Path) -> None:
+    """Shape, mass, inertia and twin contradict each other; one rule reports it."""
+    source = next((path for path in robots() if path.name == robot), None)
+    if source is None:
+        pytest.skip("needs the robots of pybullet_data")
+    file = planted(next(defect for defect in DEFECTS if defect.name == name), source, tmp_path)
+    assert file is not None
+    known = {(f.code, element) for f in found_before(source) for element in f.elements}
+    new = {f.code for f in lint(file).findings for element in f.elements if (f.code, element) not in known}
+    assert len(new) == 1
+
+
 @pytest.mark.long
 def test_nearly_all_defects_are_found_in_robots_of_any_make(tmp_path: Path) -> None:
     if len(robots()) < 5:

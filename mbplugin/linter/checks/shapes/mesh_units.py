@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from mbplugin.linter.checks.extent import extents
+from mbplugin.linter.checks.per_scene import per_scene
 from mbplugin.linter.checks.shapes.mesh_cache import extent_of_file
 from mbplugin.linter.checks.shapes.shape_places import ShownMesh, shown_meshes
 from mbplugin.model.scene import Scene
@@ -29,14 +29,10 @@ class OddMesh:
     around: float
 
 
-_FOUND: WeakKeyDictionary[Scene, tuple[OddMesh, ...]] = WeakKeyDictionary()
-
-
+@per_scene
 def meshes_in_another_unit(scene: Scene) -> tuple[OddMesh, ...]:
     """Return the meshes that are far too large or too small."""
-    if scene not in _FOUND:
-        _FOUND[scene] = tuple(_odd(scene))
-    return _FOUND[scene]
+    return tuple(_odd(scene))
 
 
 def _odd(scene: Scene) -> Iterator[OddMesh]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from mbplugin.linter.checks.per_scene import per_scene
 from mbplugin.linter.checks.shapes.mesh_cache import extent_of_file
 from mbplugin.linter.checks.urdf_elements import written_links
 from mbplugin.linter.files.places import body_place
@@ -37,9 +37,6 @@ _BOXES: dict[str, Callable[..., float]] = {
     "capsule": lambda r, h: 4 * r * r * (h + 2 * r),
 }
 
-#: Several rules need the meshes of one scene, and finding a file takes longer than reading its size.
-_FOUND: WeakKeyDictionary[Scene, tuple[ShownMesh, ...]] = WeakKeyDictionary()
-
 
 def written_solids(link: Node) -> Iterator[Node]:
     """Yield the elements inside ``<geometry>`` of a link."""
@@ -48,11 +45,11 @@ def written_solids(link: Node) -> Iterator[Node]:
             yield from geometry.children()
 
 
+# finding a file takes longer than reading its size
+@per_scene
 def shown_meshes(scene: Scene) -> tuple[ShownMesh, ...]:
     """Return the meshes of a scene, each file once per link and scale."""
-    if scene not in _FOUND:
-        _FOUND[scene] = tuple(_shown(scene))
-    return _FOUND[scene]
+    return tuple(_shown(scene))
 
 
 def _shown(scene: Scene) -> Iterator[ShownMesh]:

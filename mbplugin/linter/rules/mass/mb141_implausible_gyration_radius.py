@@ -30,51 +30,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
 from mbplugin.analysis import Analysis
-from mbplugin.linter.checks.extent import Extents, extents
-from mbplugin.linter.checks.inertia import placeholder, possible, principal_moments
+from mbplugin.linter.checks.gyration import implausible_radii
 from mbplugin.linter.checks.listing import Instance, joined_finding
-from mbplugin.linter.checks.shapes.shape_inertia import solid_of
 from mbplugin.linter.files.places import body_place
 from mbplugin.linter.finding import Finding, Severity
-from mbplugin.model.mechanism import Body
 from mbplugin.model.scene import Scene
 
 SEVERITY: Severity = "warning"
-_LARGE, _SMALL = 2.0, 0.02
-#: The densest metals have 22 600 kg/m³; and the part of the ball's radius of gyration that is too small.
-_DENSEST, _DENSE = 25_000.0, 1 / 3
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     """Yield one finding per model."""
-    around = extents(scene)
-    found = []
-    for body in scene.mechanism.bodies:
-        if around.whole == 0 or not possible(body) or placeholder(body):
-            continue
-        radius = float(np.sqrt(principal_moments(body)[-1] / body.mass))
-        against = _contradiction(body, radius, around)
-        if not against or solid_of(scene.shapes.get(body.name, ()), scene.request) is not None:
-            continue
-        place = body_place(scene, body.name, "inertia", "inertial")
-        found.append(Instance(body.name, place, f"{body.name!r} {radius:.3g} m, {against}"))
     yield from joined_finding(
         __name__,
         SEVERITY,
-        found,
+        [
+            Instance(name, body_place(scene, name, "inertia", "inertial"), f"{name!r} {radius}")
+            for name, radius in implausible_radii(scene).items()
+        ],
         "radii of gyration that do not fit the robot",
         help="check the units of inertia (kg·m²) and mass (kg)",
     )
-
-
-def _contradiction(body: Body, radius: float, around: Extents) -> str:
-    """Return what a radius of gyration (m) does not fit, with its size; empty where it fits."""
-    if radius > _LARGE * around.whole:
-        return f"the mechanism {around.whole:.3g} m"
-    if radius < _SMALL * around.of(body.name):
-        return f"its joints {around.of(body.name):.3g} m apart"
-    ball = float(np.sqrt(0.4) * np.cbrt(3 * body.mass / (4 * np.pi * _DENSEST)))
-    return f"a metal ball of {body.mass:.3g} kg {ball:.3g} m" if radius < _DENSE * ball else ""

@@ -29,27 +29,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.checks.inertia import placeholder, possible
 from mbplugin.linter.checks.listing import Instance, joined_finding
+from mbplugin.linter.checks.repeated_inertia import repeated_inertias
 from mbplugin.linter.files.places import body_place
 from mbplugin.linter.finding import Finding, Severity
-from mbplugin.model.mechanism import Body
 from mbplugin.model.scene import Scene
 
 SEVERITY: Severity = "warning"
-_LINKS, _FACTOR = 3, 1.5
-#: A link with less than this part of the robot's mass is there as a frame.
-_NEGLIGIBLE = 1e-3
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     """Yield one finding per model."""
-    groups: dict[bytes, list[Body]] = {}
-    least = _NEGLIGIBLE * sum(body.mass for body in scene.mechanism.bodies)
-    for body in scene.mechanism.bodies:
-        if body.mass > least and possible(body) and not placeholder(body):
-            groups.setdefault(body.I_C.tobytes(), []).append(body)
-    copied = [body for group in groups.values() if _different(group) for body in group]
     yield from joined_finding(
         __name__,
         SEVERITY,
@@ -59,13 +49,8 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
                 body_place(scene, body.name, "inertia", "inertial"),
                 f"{body.name!r} ({body.mass:.3g} kg)",
             )
-            for body in copied
+            for body in repeated_inertias(scene)
         ],
         "links of different mass have the same inertia",
         help="write the inertia that follows from mass and shape of each link",
     )
-
-
-def _different(group: list[Body]) -> bool:
-    masses = [body.mass for body in group]
-    return len(group) >= _LINKS and max(masses) >= _FACTOR * min(masses)

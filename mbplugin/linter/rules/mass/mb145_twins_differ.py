@@ -27,14 +27,18 @@ Mirroring a body at a plane keeps its mass and its principal moments.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.degrees import in_degrees
+from mbplugin.linter.checks.gyration import implausible_radii
 from mbplugin.linter.checks.inertia import placeholder, possible, principal_moments
 from mbplugin.linter.checks.listing import Instance, joined_finding
+from mbplugin.linter.checks.repeated_inertia import repeated_inertias
+from mbplugin.linter.checks.shapes.comparison import compared_with_shapes
+from mbplugin.linter.checks.shapes.density import impossible_densities
 from mbplugin.linter.checks.sides import twins
 from mbplugin.linter.checks.urdf_elements import written_joints
 from mbplugin.linter.files.places import body_place, constraint_place
@@ -61,28 +65,47 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
 
 
 def _links(scene: Scene) -> Iterator[Instance]:
-    # what other rules report is not reported again as a difference
+    # what other rules report of one of them is not reported again as a difference
+    heavy = set(impossible_densities(scene))
+    odd = (
+        heavy,
+        {body.name for body in repeated_inertias(scene)},
+        set(implausible_radii(scene)),
+        {comparison.body.name for comparison in compared_with_shapes(scene) if comparison.far},
+    )
     bodies = {body.name: body for body in scene.mechanism.bodies if possible(body)}
     parents = _parents(scene.mechanism)
     for left, right in twins(bodies):
         if _in_line(parents, left, right):
             continue
-        for what, part in _differences(bodies[left], bodies[right]):
-            place = body_place(scene, right, part, "inertial")
-            yield Instance(right, place, f"{left!r} and {right!r} in {what}")
+        a, b = bodies[left], bodies[right]
+        if _apart(a.mass, b.mass, _MASS):
+            if not _one_of(heavy, left, right):
+                words = f"mass ({a.mass:.4g}, {b.mass:.4g} kg)"
+                yield Instance(
+                    right, body_place(scene, right, "mass", "inertial"), _shown(left, right, words)
+                )
+        elif (words := _moments(a, b)) and not any(_one_of(names, left, right) for names in odd):
+            yield Instance(right, body_place(scene, right, "inertia", "inertial"), _shown(left, right, words))
 
 
-def _differences(left: Body, right: Body) -> Iterator[tuple[str, str]]:
-    """Yield what is different, in words, and the part of the link in which it is written."""
-    if _apart(left.mass, right.mass, _MASS):
-        yield f"mass ({left.mass:.4g}, {right.mass:.4g} kg)", "mass"
-        return
+def _one_of(names: Collection[str], left: str, right: str) -> bool:
+    return (left in names) != (right in names)
+
+
+def _shown(left: str, right: str, words: str) -> str:
+    return f"{left!r} and {right!r} in {words}"
+
+
+def _moments(left: Body, right: Body) -> str:
+    """Return how the principal moments differ; nothing where they do not, or one is a placeholder."""
     if placeholder(left) or placeholder(right):
-        return
+        return ""
     a, b = principal_moments(left), principal_moments(right)
     worst = int(np.argmax(np.abs(a - b)))
-    if np.abs(a - b).max() > _MOMENTS * max(a[-1], b[-1]):
-        yield f"a principal moment ({a[worst]:.4g}, {b[worst]:.4g} kg·m²)", "inertia"
+    if np.abs(a - b).max() <= _MOMENTS * max(a[-1], b[-1]):
+        return ""
+    return f"a principal moment ({a[worst]:.4g}, {b[worst]:.4g} kg·m²)"
 
 
 def _joints(scene: Scene) -> Iterator[Instance]:
@@ -99,7 +122,7 @@ def _joints(scene: Scene) -> Iterator[Instance]:
             if what:
                 element = elements[right].child(tag) if right in elements else None
                 place: Origin | None = element.origin if element else constraint_place(scene, right)
-                yield Instance(right, place, f"{left!r} and {right!r} in {what}")
+                yield Instance(right, place, _shown(left, right, what))
 
 
 def _parents(mech: Mechanism) -> dict[str, str]:

@@ -27,49 +27,23 @@ Moments of inertia of box, ball, cylinder and capsule in closed form; of meshes 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.checks.extent import extents
-from mbplugin.linter.checks.inertia import placeholder, possible, principal_moments
-from mbplugin.linter.checks.shapes.shape_inertia import Solid, solid_of
+from mbplugin.linter.checks.shapes.comparison import Comparison, compared_with_shapes
 from mbplugin.linter.files.places import body_place, counted, listed
 from mbplugin.linter.finding import ELEMENTS, Finding, Severity
 from mbplugin.linter.registry import make_finding
-from mbplugin.model.mechanism import Body
 from mbplugin.model.scene import Scene
-from mbplugin.model.spatial import AnyArray
 
 SEVERITY: Severity = "note"
-_FACTOR = 10.0
-#: Decades of a ratio that a number holds.
-_LARGEST = 300.0
 _HELP = "compare the units and the reference point with the system it was exported from"
-
-
-@dataclass(frozen=True)
-class _Comparison:
-    """What is stated of a link and what its shape would have; ``far`` and ``outside`` in words, or empty.
-
-    ``near`` says that what explains the inertia may explain the centre of mass too.
-    """
-
-    body: Body
-    far: str
-    outside: str
-    near: bool
-    evidence: dict[str, Any]
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     """Yield one finding for the moments of all links, and one for their centres of mass."""
-    whole = extents(scene).whole
-    found = [c for body in scene.mechanism.bodies if (c := _compared(scene, body, whole)) is not None]
+    found = compared_with_shapes(scene)
     far = [comparison for comparison in found if comparison.far]
-    outside = [c for c in found if c.outside and not (c.far and c.near)]
+    outside = [comparison for comparison in found if comparison.outside]
     if far:
         words = [c.far for c in far]
         yield _finding(scene, far, words, "an inertia far from that of a solid of {its} shape", "inertia")
@@ -78,36 +52,8 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         yield _finding(scene, outside, words, "a centre of mass far outside {its} shape", "inertial")
 
 
-def _compared(scene: Scene, body: Body, whole: float) -> _Comparison | None:
-    """Return the comparison of a link with its shape; None where there is nothing to compare.
-
-    ``whole`` is the size of the mechanism, m.
-    """
-    if not possible(body) or body.name not in scene.shapes:
-        return None
-    solid = solid_of(scene.shapes[body.name], scene.request)
-    if solid is None:
-        return None
-    stated = principal_moments(body)
-    expected = np.linalg.eigvalsh(solid.inertia) * body.mass / solid.volume
-    if expected[0] <= 0:
-        # a shape so thin that rounding has eaten a moment says nothing
-        return None
-    distance, size = _outside(body, solid), float(np.linalg.norm(solid.upper - solid.lower))
-    outside = f"{distance:.3g} m outside a shape of {size:.3g} m" if distance > size else ""
-    evidence = {
-        "principal_moments_kg_m2": stated.tolist(),
-        "of_the_shape_kg_m2": expected.tolist(),
-        "center_outside_m": distance,
-        "shape_size_m": size,
-    }
-    # another rule names inertias that nobody has measured; a centre of mass is stated all the same
-    far = "" if placeholder(body) else _far(stated, expected)
-    return _Comparison(body, far, outside, distance <= _FACTOR * max(size, whole), evidence)
-
-
 def _finding(
-    scene: Scene, found: Sequence[_Comparison], words: Sequence[str], what: str, part: str
+    scene: Scene, found: Sequence[Comparison], words: Sequence[str], what: str, part: str
 ) -> Finding:
     first = found[0].body
     links = [f"{c.body.name} ({text})" for c, text in zip(found, words, strict=True)]
@@ -126,25 +72,3 @@ def _finding(
         },
         help=_HELP,
     )
-
-
-def _far(stated: AnyArray, expected: AnyArray) -> str:
-    """Return the worst of the moments in words, or nothing where all are near enough.
-
-    ``stated`` and ``expected`` (3,) are principal moments, kg·m².
-    """
-    # the ratio itself may be beyond the largest number
-    decades = np.log10(stated) - np.log10(expected)
-    k = int(np.argmax(np.abs(decades)))
-    size = float(abs(decades[k]))
-    if size <= np.log10(_FACTOR):
-        return ""
-    ratio = f"{10**size:.3g}" if size < _LARGEST else f"1e{size:.0f}"
-    how = f"{ratio} times" if decades[k] > 0 else f"1/{ratio} of"
-    return f"{stated[k]:.3g} kg·m², {how} {expected[k]:.3g}"
-
-
-def _outside(body: Body, solid: Solid) -> float:
-    """Return the distance of the centre of mass from the bounding box, m."""
-    beyond = np.maximum(np.maximum(solid.lower - body.p_LC, body.p_LC - solid.upper), 0.0)
-    return float(np.linalg.norm(beyond))
