@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from mbplugin.linter.checks.extent import extents
-from mbplugin.linter.checks.inertia import placeholder, possible, principal_moments
+from mbplugin.linter.checks.masses.inertia import placeholder, possible, principal_moments
+from mbplugin.linter.checks.masses.repeated_inertia import repeated_inertias
 from mbplugin.linter.checks.per_scene import per_scene
-from mbplugin.linter.checks.repeated_inertia import repeated_inertias
 from mbplugin.linter.checks.shapes.density import impossible_densities
 from mbplugin.linter.checks.shapes.mesh_units import meshes_in_another_unit
 from mbplugin.linter.checks.shapes.shape_inertia import Solid, solid_of

@@ -31,8 +31,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.checks.gyration import implausible_radii
 from mbplugin.linter.checks.listing import Instance, joined_finding
+from mbplugin.linter.checks.masses.gyration import implausible_radii
 from mbplugin.linter.files.places import body_place
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.model.scene import Scene

@@ -30,7 +30,7 @@ from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.listing import Instance, joined_finding
-from mbplugin.linter.checks.repeated_inertia import repeated_inertias
+from mbplugin.linter.checks.masses.repeated_inertia import repeated_inertias
 from mbplugin.linter.files.places import body_place
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.model.scene import Scene

@@ -33,10 +33,10 @@ import numpy as np
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.degrees import in_degrees
-from mbplugin.linter.checks.gyration import implausible_radii
-from mbplugin.linter.checks.inertia import placeholder, possible, principal_moments
 from mbplugin.linter.checks.listing import Instance, joined_finding
-from mbplugin.linter.checks.repeated_inertia import repeated_inertias
+from mbplugin.linter.checks.masses.gyration import implausible_radii
+from mbplugin.linter.checks.masses.inertia import placeholder, possible, principal_moments
+from mbplugin.linter.checks.masses.repeated_inertia import repeated_inertias
 from mbplugin.linter.checks.shapes.comparison import compared_with_shapes
 from mbplugin.linter.checks.shapes.density import impossible_densities
 from mbplugin.linter.checks.sides import twins

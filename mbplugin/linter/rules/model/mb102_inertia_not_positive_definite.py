@@ -33,7 +33,7 @@ from collections.abc import Iterable, Sequence
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.carried import Carriages
-from mbplugin.linter.checks.inertia import negative, principal_moments, vanishing
+from mbplugin.linter.checks.masses.inertia import negative, principal_moments, vanishing
 from mbplugin.linter.files.places import body_place, counted, listed
 from mbplugin.linter.finding import ELEMENTS, Finding, Severity
 from mbplugin.linter.registry import make_finding

@@ -31,7 +31,7 @@ from collections.abc import Iterable, Sequence
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.carried import Carriages
-from mbplugin.linter.checks.inertia import principal_moments, triangle_excess
+from mbplugin.linter.checks.masses.inertia import principal_moments, triangle_excess
 from mbplugin.linter.files.places import body_place, counted, listed
 from mbplugin.linter.finding import ELEMENTS, Finding, Severity
 from mbplugin.linter.registry import make_finding

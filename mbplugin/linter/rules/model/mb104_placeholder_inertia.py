@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.checks.inertia import placeholder
+from mbplugin.linter.checks.masses.inertia import placeholder
 from mbplugin.linter.files.places import body_place, counted, listed
 from mbplugin.linter.finding import ELEMENTS, Finding, Severity
 from mbplugin.linter.registry import make_finding

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mbplugin.linter.checks.inertia import placeholder, possible
+from mbplugin.linter.checks.masses.inertia import placeholder, possible
 from mbplugin.linter.checks.per_scene import per_scene
 from mbplugin.model.mechanism import Body
 from mbplugin.model.scene import Scene

@@ -8,9 +8,9 @@ from types import MappingProxyType
 import numpy as np
 
 from mbplugin.linter.checks.extent import Extents, extents
-from mbplugin.linter.checks.inertia import placeholder, possible, principal_moments
+from mbplugin.linter.checks.masses.inertia import placeholder, possible, principal_moments
+from mbplugin.linter.checks.masses.repeated_inertia import repeated_inertias
 from mbplugin.linter.checks.per_scene import per_scene
-from mbplugin.linter.checks.repeated_inertia import repeated_inertias
 from mbplugin.linter.checks.shapes.shape_inertia import solid_of
 from mbplugin.model.mechanism import Body
 from mbplugin.model.scene import Scene

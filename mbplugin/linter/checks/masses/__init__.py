@@ -1,0 +1,1 @@
+"""Masses and inertias: what is impossible, copied, or contradicts the robot."""
