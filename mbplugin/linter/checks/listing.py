@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mbplugin.linter.finding import Finding, Severity
+from mbplugin.linter.files.places import body_place
+from mbplugin.linter.finding import ELEMENTS, Finding, Severity
 from mbplugin.linter.registry import make_finding
-from mbplugin.model.scene import Origin
+from mbplugin.model.scene import Origin, Scene
 
 #: Characters of a list in a message.
 _MOST = 160
@@ -57,10 +58,47 @@ def joined_finding(
         element=instances[0].element,
         origin=instances[0].origin,
         evidence={
-            "elements": [instance.element for instance in instances],
+            ELEMENTS: [instance.element for instance in instances],
             "places": [str(instance.origin) for instance in instances if instance.origin],
             **(evidence or {}),
         },
+        help=help,
+    )
+
+
+def links_finding(
+    module_name: str,
+    severity: Severity,
+    scene: Scene,
+    links: Sequence[str],
+    message: str,
+    *parts: str,
+    help: str,
+    evidence: Mapping[str, Any],
+) -> Finding:
+    """Return one finding about several links, at a part of the first of them.
+
+    Parameters
+    ----------
+    module_name : str
+        The ``__name__`` of the rule.
+    severity : Severity
+    scene : Scene
+    links : sequence of str
+    message : str
+    *parts : str
+        The part of a link that is wrong, and what stands for it where that is not written.
+    help : str
+    evidence : mapping
+    """
+    places = [body_place(scene, link, *parts) for link in links]
+    return make_finding(
+        module_name,
+        severity,
+        message,
+        element=links[0],
+        origin=places[0],
+        evidence={**evidence, ELEMENTS: list(links), "places": [str(place) for place in places if place]},
         help=help,
     )
 

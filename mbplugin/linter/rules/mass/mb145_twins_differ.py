@@ -67,12 +67,8 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
 def _links(scene: Scene) -> Iterator[Instance]:
     # what other rules report of one of them is not reported again as a difference
     heavy = set(impossible_densities(scene))
-    odd = (
-        heavy,
-        {body.name for body in repeated_inertias(scene)},
-        set(implausible_radii(scene)),
-        {comparison.body.name for comparison in compared_with_shapes(scene) if comparison.far},
-    )
+    odd = heavy | {body.name for body in repeated_inertias(scene)} | set(implausible_radii(scene))
+    odd |= {comparison.body.name for comparison in compared_with_shapes(scene) if comparison.far}
     bodies = {body.name: body for body in scene.mechanism.bodies if possible(body)}
     parents = _parents(scene.mechanism)
     for left, right in twins(bodies):
@@ -85,7 +81,7 @@ def _links(scene: Scene) -> Iterator[Instance]:
                 yield Instance(
                     right, body_place(scene, right, "mass", "inertial"), _shown(left, right, words)
                 )
-        elif (words := _moments(a, b)) and not any(_one_of(names, left, right) for names in odd):
+        elif (words := _moments(a, b)) and not _one_of(odd, left, right):
             yield Instance(right, body_place(scene, right, "inertia", "inertial"), _shown(left, right, words))
 
 

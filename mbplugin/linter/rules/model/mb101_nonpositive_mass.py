@@ -30,8 +30,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.carried import Carriage, Carriages, is_made, states_inertial
+from mbplugin.linter.checks.listing import links_finding
 from mbplugin.linter.files.places import body_place, counted, listed
-from mbplugin.linter.finding import ELEMENTS, Finding, Severity
+from mbplugin.linter.finding import Finding, Severity
 from mbplugin.linter.registry import make_finding
 from mbplugin.model.mechanism import Body
 from mbplugin.model.scene import Scene
@@ -77,12 +78,15 @@ def _zero(scene: Scene, bodies: Sequence[Body]) -> Iterator[Finding]:
         one = len(links) == 1
         what = f"link {links[0]!r} states" if one else f"{counted(len(links), 'link')} state"
         names = "" if one else f": {listed(links)}"
-        yield make_finding(
+        message = f"{what} a mass of 0 kg{meaning.format(moves='moves' if one else 'move')}{names}"
+        yield links_finding(
             __name__,
             severity,
-            f"{what} a mass of 0 kg{meaning.format(moves='moves' if one else 'move')}{names}",
-            element=links[0],
-            origin=body_place(scene, links[0], "mass", "inertial"),
-            evidence={"mass_kg": 0.0, ELEMENTS: links},
+            scene,
+            links,
+            message,
+            "mass",
+            "inertial",
             help=_HELP,
+            evidence={"mass_kg": 0.0},
         )

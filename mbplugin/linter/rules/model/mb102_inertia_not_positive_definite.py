@@ -33,10 +33,10 @@ from collections.abc import Iterable, Sequence
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.carried import Carriages
+from mbplugin.linter.checks.listing import links_finding
 from mbplugin.linter.checks.masses.inertia import negative, principal_moments, vanishing
-from mbplugin.linter.files.places import body_place, counted, listed
-from mbplugin.linter.finding import ELEMENTS, Finding, Severity
-from mbplugin.linter.registry import make_finding
+from mbplugin.linter.files.places import counted, listed
+from mbplugin.linter.finding import Finding, Severity
 from mbplugin.model.mechanism import Body
 from mbplugin.model.scene import Scene
 
@@ -82,18 +82,20 @@ def _listed(scene: Scene, severity: Severity, bodies: Sequence[Body], what: str)
 
 
 def _finding(scene: Scene, severity: Severity, bodies: Sequence[Body], message: str) -> Finding:
-    first = bodies[0]
-    return make_finding(
+    moments = {body.name: principal_moments(body).tolist() for body in bodies}
+    evidence = {
+        "principal_moments_kg_m2": moments[bodies[0].name],
+        "mass_kg": bodies[0].mass,
+        "links": moments,
+    }
+    return links_finding(
         __name__,
         severity,
+        scene,
+        list(moments),
         message,
-        element=first.name,
-        origin=body_place(scene, first.name, "inertia", "inertial"),
-        evidence={
-            "principal_moments_kg_m2": principal_moments(first).tolist(),
-            "mass_kg": first.mass,
-            ELEMENTS: [body.name for body in bodies],
-            "links": {body.name: principal_moments(body).tolist() for body in bodies},
-        },
+        "inertia",
+        "inertial",
         help=_HELP,
+        evidence=evidence,
     )

@@ -31,14 +31,15 @@ from collections.abc import Iterable, Sequence
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.carried import Carriages
+from mbplugin.linter.checks.listing import links_finding
 from mbplugin.linter.checks.masses.inertia import principal_moments, triangle_excess
-from mbplugin.linter.files.places import body_place, counted, listed
-from mbplugin.linter.finding import ELEMENTS, Finding, Severity
-from mbplugin.linter.registry import make_finding
+from mbplugin.linter.files.places import counted, listed
+from mbplugin.linter.finding import Finding, Severity
 from mbplugin.model.mechanism import Body
 from mbplugin.model.scene import Scene
 
 SEVERITY: Severity = "error"
+_HELP = "export the inertia about the centre of mass anew; Bullet sets this one to zero"
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
@@ -65,18 +66,12 @@ def _shown(body: Body) -> str:
 
 
 def _finding(scene: Scene, severity: Severity, bodies: Sequence[Body], message: str) -> Finding:
-    first = bodies[0]
-    return make_finding(
-        __name__,
-        severity,
-        message,
-        element=first.name,
-        origin=body_place(scene, first.name, "inertia", "inertial"),
-        evidence={
-            "principal_moments_kg_m2": principal_moments(first).tolist(),
-            "excess_kg_m2": triangle_excess(first),
-            ELEMENTS: [body.name for body in bodies],
-            "links": {body.name: triangle_excess(body) for body in bodies},
-        },
-        help="export the inertia about the centre of mass anew; Bullet sets this one to zero",
+    excess = {body.name: triangle_excess(body) for body in bodies}
+    evidence = {
+        "principal_moments_kg_m2": principal_moments(bodies[0]).tolist(),
+        "excess_kg_m2": excess[bodies[0].name],
+        "links": excess,
+    }
+    return links_finding(
+        __name__, severity, scene, list(excess), message, "inertia", "inertial", help=_HELP, evidence=evidence
     )

@@ -29,10 +29,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
+from mbplugin.linter.checks.listing import links_finding
 from mbplugin.linter.checks.masses.inertia import placeholder
-from mbplugin.linter.files.places import body_place, counted, listed
-from mbplugin.linter.finding import ELEMENTS, Finding, Severity
-from mbplugin.linter.registry import make_finding
+from mbplugin.linter.files.places import counted, listed
+from mbplugin.linter.finding import Finding, Severity
 from mbplugin.model.scene import Scene
 
 SEVERITY: Severity = "warning"
@@ -43,14 +43,15 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     links = [body.name for body in scene.mechanism.bodies if placeholder(body)]
     if not links:
         return
-    places = [body_place(scene, link, "inertia", "inertial") for link in links]
     has = "has" if len(links) == 1 else "have"
-    yield make_finding(
+    yield links_finding(
         __name__,
         SEVERITY,
+        scene,
+        links,
         f"{counted(len(links), 'link')} {has} the placeholder inertia 1, 1, 1 kg·m²: {listed(links)}",
-        element=links[0],
-        origin=places[0],
-        evidence={ELEMENTS: links, "links": links, "places": [str(place) for place in places if place]},
+        "inertia",
+        "inertial",
         help="write the inertia that follows from mass and shape",
+        evidence={"links": links},
     )

@@ -29,10 +29,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mbplugin.analysis import Analysis
+from mbplugin.linter.checks.listing import links_finding
 from mbplugin.linter.checks.shapes.comparison import Comparison, compared_with_shapes
-from mbplugin.linter.files.places import body_place, counted, listed
-from mbplugin.linter.finding import ELEMENTS, Finding, Severity
-from mbplugin.linter.registry import make_finding
+from mbplugin.linter.files.places import counted, listed
+from mbplugin.linter.finding import Finding, Severity
 from mbplugin.model.scene import Scene
 
 SEVERITY: Severity = "note"
@@ -55,20 +55,17 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
 def _finding(
     scene: Scene, found: Sequence[Comparison], words: Sequence[str], what: str, part: str
 ) -> Finding:
-    first = found[0].body
     links = [f"{c.body.name} ({text})" for c, text in zip(found, words, strict=True)]
     has, its = ("has", "its") if len(found) == 1 else ("have", "their")
-    return make_finding(
+    compared = {c.body.name: c.evidence for c in found}
+    return links_finding(
         __name__,
         SEVERITY,
+        scene,
+        list(compared),
         f"{counted(len(found), 'link')} {has} {what.format(its=its)}: {listed(links)}",
-        element=first.name,
-        origin=body_place(scene, first.name, part, "inertial"),
-        evidence={
-            **found[0].evidence,
-            ELEMENTS: [c.body.name for c in found],
-            "links": {c.body.name: c.evidence for c in found},
-            "places": [str(body_place(scene, c.body.name, part, "inertial") or "") for c in found],
-        },
+        part,
+        "inertial",
         help=_HELP,
+        evidence={**found[0].evidence, "links": compared},
     )

@@ -29,9 +29,9 @@ from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.carried import Carriages, is_made, states_inertial
-from mbplugin.linter.files.places import body_place, counted, listed
-from mbplugin.linter.finding import ELEMENTS, Finding, Severity
-from mbplugin.linter.registry import make_finding
+from mbplugin.linter.checks.listing import links_finding
+from mbplugin.linter.files.places import counted, listed
+from mbplugin.linter.finding import Finding, Severity
 from mbplugin.model.scene import Scene
 
 SEVERITY: Severity = "warning"
@@ -69,12 +69,5 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
 
 
 def _finding(scene: Scene, severity: Severity, links: list[str], message: str, help: str) -> Finding:
-    return make_finding(
-        __name__,
-        severity,
-        message,
-        element=links[0],
-        origin=body_place(scene, links[0]),
-        evidence={ELEMENTS: links, "links": links, "without_any_mass": links},
-        help=help,
-    )
+    evidence = {"links": links, "without_any_mass": links}
+    return links_finding(__name__, severity, scene, links, message, help=help, evidence=evidence)
