@@ -35,7 +35,12 @@ def cross(a: Array, b: Array) -> Array:
     a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
     b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
     parts = (a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0)
-    return np.array(parts) if a.ndim == b.ndim == 1 else np.stack(parts, axis=-1)
+    if a.ndim == b.ndim == 1:
+        return np.array(parts)
+    # numpy.stack costs as much as the products
+    out = np.empty((*parts[0].shape, 3))
+    out[..., 0], out[..., 1], out[..., 2] = parts
+    return out
 
 
 def rotation_from_rpy(rpy: Array | tuple[float, float, float]) -> Array:

@@ -9,6 +9,8 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.constraints.assembly import assemble
+from mbplugin.constraints.assembly.closure import Closure
+from mbplugin.constraints.assembly.residuals import Residuals
 from mbplugin.errors import CannotClose
 from mbplugin.model.mechanism import Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import forward, home, relative_pose
@@ -149,3 +151,23 @@ def test_of_several_closed_poses_the_one_inside_the_limits_is_taken() -> None:
         elbow = 2 * np.arccos(0.6)
         assert closed.q[mech.q_names.index("elbow")] == pytest.approx(sign * elbow, abs=1e-9)
         assert closed.beyond_limits == ()
+
+
+def test_equations_at_the_last_poses_are_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    mech, q = walking_machine(2)
+    computed: list[int] = []
+    whole = Residuals.at
+    monkeypatch.setattr(Residuals, "at", lambda self, Q: computed.append(len(Q)) or whole(self, Q))
+    system = Closure(mech, q).system(Closure(mech, q).components[0])
+    computed.clear()
+    J, Phi = system.linearised(q[None])
+    again = system.linearised(np.array(q)[None])
+    assert computed == [1] and again[0] is J and again[1] is Phi
+    moved = system.stepped(q[None], np.full((1, J.shape[2]), 0.1))
+    assert not np.allclose(system.linearised(moved)[1], Phi)
+    assert computed == [1, 1]
+    # what is kept cannot be changed by a descent
+    with pytest.raises(ValueError, match="read-only"):
+        Phi[0] = 0.0
+    # other poses of the same number are other poses
+    np.testing.assert_array_equal(system.linearised(q[None])[1], Phi)

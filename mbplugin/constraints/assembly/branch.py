@@ -39,7 +39,10 @@ def generic_nearby(
         The given pose, and a closed one.
     movable : (nv,) bool array
     """
-    here = ranks(system.linearised(end[None])[0])[0]
+    J = system.linearised(end[None])[0]
+    here = ranks(J)[0]
+    if here == min(J.shape[1:]):
+        return None
     step = _AWAY * rng.normal(size=(_TRIED, len(system.rates))) * movable[system.rates]
     Q = system.stepped(np.repeat(end[None], _TRIED, axis=0), step)
     # where not even an open pose has more, no closed one has

@@ -132,11 +132,20 @@ class System(Equations):
         metres = np.where(residuals.translation, 1.0, length)
         self._scale = np.where(residuals.holonomic, metres, 0.0)
         self._metres = metres
+        self._last: tuple[Array, Array, Array] | None = None
 
     def linearised(self, Q: Array) -> tuple[Array, Array]:
-        """Return J (K, r, C) and Φ (K, r), both in metres, at poses Q (K, nq)."""
-        J, Phi = self._residuals.at(Q)
-        return J * self._scale[:, None] * self.units, Phi * self._scale
+        """Return J (K, r, C) and Φ (K, r), both in metres and read-only, at poses Q (K, nq).
+
+        One descent begins where another one ended, so the last ones are kept.
+        """
+        if self._last is None or not np.array_equal(self._last[0], Q):
+            J, Phi = self._residuals.at(Q)
+            J, Phi = J * self._scale[:, None] * self.units, Phi * self._scale
+            self._last = (np.array(Q), J, Phi)
+            for array in self._last:
+                array.setflags(write=False)
+        return self._last[1:]
 
     def stepped(self, Q: Array, step: Array) -> Array:
         """Return the poses Q (K, nq) after dimensionless steps, step (K, C)."""

@@ -93,7 +93,7 @@ def levenberg_marquardt(
     """
     columns = np.flatnonzero(movable[equations.rates])
     Q, (J, Phi) = np.array(Q), equations.linearised(Q)
-    J = J[:, :, columns]
+    J, Phi = J[:, :, columns], np.array(Phi)
     scale = np.maximum(np.einsum("krc,krc->k", J, J) / max(1, columns.size), 1e-300)
     damping = np.full(len(Q), _DAMPING)
     active = np.flatnonzero(np.abs(Phi).max(axis=1, initial=0.0) > closed)
