@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mbplugin.dynamics.kernels.rows import RATE
+from mbplugin.model.mechanism.identity import freedom_held
 from mbplugin.model.spatial import AnyArray
 from mbplugin.simulation.active_set.choose import choose_rows, trusted_share
 from mbplugin.simulation.active_set.lock_transition import close_locks
@@ -41,7 +42,7 @@ class Activation:
         labels = problem.model.table.labels
         resisted = [labels[i] for i in self.model.resistances["row"].tolist()]
         #: Joint and freedom of every resistance.
-        self._resisted = [(name.partition(" ")[2], freedom) for name, freedom in resisted]
+        self._resisted = [freedom_held(label) for label in resisted]
         self.locked = tuple(i for i, (name, _) in enumerate(labels) if name in driven)
         self._drift = _DRIFT if options.stabilization == "projection" else _UNPROJECTED
         #: Which resistances stick, and which of these have a multiplier.
@@ -186,7 +187,7 @@ class Activation:
     def _left_to_friction(self) -> AnyArray:
         """Return which resistances act: where a drive or a lock leads a freedom, it takes them over."""
         labels = self.model.table.labels
-        led = {(labels[i][0].partition(" ")[2], labels[i][1].partition("_")[0]) for i in self.locked}
+        led = {freedom_held(labels[i]) for i in self.locked if labels[i].holder}
         return np.array([freedom not in led for freedom in self._resisted], dtype=bool)
 
     def active(self) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from mbplugin.dynamics.kernels.resistance import add_law, sliding_forces
 from mbplugin.dynamics.tree_model import TreeModel
 from mbplugin.model.applied_forces import BrakeForce
 from mbplugin.model.brake_law import rate_force
+from mbplugin.model.mechanism.identity import Holder, RowLabel, lock_label
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.active_set.stick_slip import AT_REST, rates_of
 from mbplugin.simulation.trajectory.segments import Held
@@ -83,10 +84,10 @@ def resistance_forces(model: TreeModel, qd: Array) -> Array:
     return sliding_forces(model.resistances, rates_of(model, qd))
 
 
-def holding_row(model: TreeModel, held: Held, brake: BrakeForce) -> tuple[str, str] | None:
+def holding_row(model: TreeModel, held: Held, brake: BrakeForce) -> RowLabel | None:
     """Return the (constraint, component) of the lock that stands for a brake while it holds."""
-    label = (f"lock {brake.joint}", f"{brake.freedom}_lock")
-    return label if f"brake {brake.joint}" in held.active and label in model.table.labels else None
+    label = lock_label(brake.joint, brake.freedom)
+    return label if str(Holder("brake", brake.joint)) in held.active and label in model.table.labels else None
 
 
 def brake_force(model: TreeModel, held: Held, brake: BrakeForce, qd: Array, multipliers: Array) -> float:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism.coupling import Lock
+from mbplugin.model.mechanism.identity import lock_component
 from mbplugin.simulation.impact.activate import activate
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome.values import Impact
@@ -28,5 +29,5 @@ def impact_at_end(motion: Trajectory, actions: AppliedForces) -> Impact | None:
     held = replace(mech, locks=(*mech.locks, lock))
     equations = joint_equations(held, q, qd, actions, tolerance=motion.tolerance)
     change = activate(equations, qd, [lock.name])
-    impulse = change.impulse[lock.name, f"{freedom}_lock"]
+    impulse = change.impulse[lock.name, lock_component(freedom)]
     return Impact(hit.joint, float(qd[k]), abs(impulse), change.loss)

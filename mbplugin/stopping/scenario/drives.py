@@ -8,6 +8,7 @@ import scipy.linalg
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.mechanism.coupling import Driver
+from mbplugin.model.mechanism.identity import Holder
 from mbplugin.simulation.events.schedule import TimedDrive
 from mbplugin.stopping.scenario.scenario import Scenario
 
@@ -84,7 +85,7 @@ def _goes_on(scenario: Scenario, brake: JointBrake) -> TimedDrive:
 
 
 def _driver(brake: JointBrake) -> Driver:
-    return Driver(f"drive {brake.joint}", brake.joint, (brake.freedom,), 0.0)
+    return Driver(str(Holder("drive", brake.joint)), brake.joint, (brake.freedom,), 0.0)
 
 
 def _at(scenario: Scenario, brake: JointBrake, time: float) -> tuple[float, float, float]:
