@@ -42,10 +42,12 @@ def extent_of_file(path: str) -> Array | None:
 
 
 def _of_file(kind: str, path: str) -> Array | None:
+    """Return what is computed of a mesh file, (19,) for a solid and (3,) for an extent; once in a run."""
     return looked_up((kind, path), lambda: _current(kind, path))
 
 
 def _current(kind: str, path: str) -> Array | None:
+    """Return what is computed of a file as it is now, (19,) or (3,)."""
     try:
         status = Path(path).stat()
     except OSError:
@@ -55,6 +57,7 @@ def _current(kind: str, path: str) -> Array | None:
 
 @lru_cache(maxsize=4096)
 def _numbers(kind: str, path: str, size: int, time: int) -> Array | None:
+    """Return what is kept of a file of this size and time, (19,) or (3,); computed where nothing is."""
     count, compute = _COMPUTED[kind]
     folder = None if os.environ.get(OFF) else _folder()
     if folder is None:
@@ -69,6 +72,7 @@ def _numbers(kind: str, path: str, size: int, time: int) -> Array | None:
 
 
 def _solid(path: str) -> Array | None:
+    """Return the numbers (19,) of the solid in a mesh file; None where it has none."""
     try:
         # coordinates of any size are squared and cubed; what overflows encloses nothing
         with np.errstate(all="ignore"):
@@ -111,6 +115,7 @@ def _read(file: Path, key: str, count: int) -> tuple[Array | None] | None:
 
 
 def _store(file: Path, key: str, numbers: Array | None) -> None:
+    """Keep numbers (n,) in a file, or that there are none."""
     listed = None if numbers is None else numbers.tolist()
     # a cache that cannot be written costs time, nothing else
     with contextlib.suppress(OSError):

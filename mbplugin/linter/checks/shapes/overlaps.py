@@ -88,7 +88,7 @@ def _points(shape: Shape, scene: Scene) -> Array | None:
 
 
 def _hull(points: Array) -> Array | None:
-    """Return the corners of the convex hull; None where the points span no volume."""
+    """Return the corners (k, 3) of the convex hull of points (n, 3); None where they span no volume."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
@@ -98,7 +98,7 @@ def _hull(points: Array) -> Array | None:
 
 
 def _box(points: Array, X_WS: Pose) -> Array:
-    """Return lowest and highest corner (2, 3) of the points, m, world axes."""
+    """Return lowest and highest corner (2, 3) of points (n, 3), m, world axes."""
     placed = points @ X_WS.R.T + X_WS.p
     return np.array([placed.min(axis=0), placed.max(axis=0)])
 
