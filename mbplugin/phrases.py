@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 #: Characters of one name where a phrase is to be short.
 _LONGEST_NAME = 90
+#: Characters of a result on one line.
+_LONGEST_LINE = 200
 
 
 def listed(names: Sequence[str], most: int = 8, room: int | None = None) -> str:
@@ -34,3 +36,10 @@ def shortened(text: str, most: int) -> str:
         return text
     end = most // 3
     return f"{text[: most - end - 3]} … {text[-end:]}"
+
+
+def one_line(value: object, name: object, facts: Iterable[object]) -> str:
+    """Return the ``repr`` of a result: its type, what it is about, and what one wants to know first."""
+    about = repr(shortened(str(name), _LONGEST_NAME))
+    listed_facts = " ".join(", ".join(map(str, facts)).split())
+    return shortened(f"<{type(value).__name__} {about}: {listed_facts}>", _LONGEST_LINE)

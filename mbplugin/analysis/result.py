@@ -14,6 +14,7 @@ from mbplugin.constraints.assembly import Assembly
 from mbplugin.constraints.rank import Plateau, RankedBlock
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import counted, one_line
 
 if TYPE_CHECKING:
     from mbplugin.analysis.dca import DcaResult
@@ -78,6 +79,11 @@ class Analysis:
     blocks: tuple[RankedBlock, ...]
     dca: DcaResult | None = None
     obstacles: tuple[Obstacle, ...] = ()
+
+    def __repr__(self) -> str:
+        redundant = counted(self.degree_of_redundancy, "redundant constraint")
+        facts = (redundant, f"mobility {self.dof}", f"tolerance {self.tolerance:g}")
+        return one_line(self, self.mechanism.name, facts)
 
     @property
     def pfaffian_rows(self) -> int:

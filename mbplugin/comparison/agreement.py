@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import one_line
 
 Verdict = Literal["agrees", "disagrees", "not asymptotic", "not comparable"]
 Program = Literal["mbplugin", "PyBullet"]
@@ -140,6 +141,9 @@ class Agreement:
     notes: tuple[str, ...] = ()
     curves: Curves | None = None
     checks: tuple[Check, ...] = ()
+
+    def __repr__(self) -> str:
+        return one_line(self, self.verdict, (self.reason,))
 
     @property
     def agrees(self) -> bool:

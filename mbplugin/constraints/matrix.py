@@ -20,6 +20,7 @@ from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import JointValues, forward, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import one_line
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -55,6 +56,11 @@ class ConstraintMatrix:
     mechanism: Mechanism
     q: Array
     planar: str | None = None
+
+    def __repr__(self) -> str:
+        rows, columns = self.C.shape
+        facts = (f"{rows} × {columns}", f"{self.holonomic_rows} holonomic rows")
+        return one_line(self, self.mechanism.name, facts)
 
     def left_null_space(self, tolerance: float = DEFAULT_TOLERANCE) -> Array:
         """Return Z (m, p), unit columns of self-stress with Cᵀ Z = 0, at a rank tolerance."""

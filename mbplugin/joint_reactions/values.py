@@ -16,6 +16,7 @@ from mbplugin.model.enumerations import Axes, ConstraintKind, ReactionSource, Re
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import counted, one_line
 
 Mode = Literal["statics", "inverse dynamics"]
 AXES: tuple[Axes, ...] = get_args(Axes)
@@ -207,6 +208,11 @@ class Reactions:
     estimated: tuple[Estimate, ...] = ()
     missing: MissingStiffness = NOTHING_MISSING
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        redundant = counted(self.degree_of_redundancy, "redundant constraint")
+        facts = (self.mode, counted(len(self.constraints), "constraint"), redundant)
+        return one_line(self, self.mechanism.name, (*facts, f"tolerance {self.tolerance:g}"))
 
     def __getitem__(self, name: str) -> ConstraintReaction:
         for constraint in self.constraints:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from mbplugin.phrases import shortened
+from mbplugin.phrases import one_line, shortened
 
 Severity = Literal["error", "warning", "note"]
 #: From mild to severe.
@@ -66,3 +66,7 @@ class Finding:
         )
         if len(sentence) > LONGEST:
             object.__setattr__(self, "help", f"{shortened(sentence, LONGEST)}{line_break}{to_paste}")
+
+    def __repr__(self) -> str:
+        place = f"{self.file}:{self.line}"
+        return one_line(self, self.code, (self.severity, self.name, self.element, place))

@@ -17,6 +17,7 @@ from mbplugin.linter.registry import find_rule
 from mbplugin.linter.selection import Selection
 from mbplugin.model.enumerations import SIMULATORS, Simulator
 from mbplugin.model.scene import Origin, Scene, with_coordinates
+from mbplugin.phrases import counted, one_line
 from mbplugin.readers.common.lookups import lookups_kept
 
 #: In the evidence of an error: the file is no model by itself.
@@ -48,6 +49,13 @@ class Report:
     scene: Scene | None
     fail_on: Severity = "error"
     suppressed: tuple[Suppressed, ...] = ()
+
+    def __repr__(self) -> str:
+        counts = (
+            counted(sum(finding.severity == severity for finding in self.findings), severity)
+            for severity in SEVERITIES
+        )
+        return one_line(self, self.source, counts)
 
     @property
     def exit_code(self) -> int:

@@ -17,6 +17,7 @@ from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.model.spring import JointSpring, Spring
+from mbplugin.phrases import counted, one_line
 
 if TYPE_CHECKING:
     from mbplugin.model.document import Document
@@ -226,6 +227,13 @@ class Scene:
     request: Request | None = None
     actuated: tuple[str, ...] = ()
     documents: tuple[Document, ...] = ()
+
+    def __repr__(self) -> str:
+        facts = (
+            counted(len(self.mechanism.bodies), "body", "bodies"),
+            counted(len(self.mechanism.pairs), "pair"),
+        )
+        return one_line(self, self.mechanism.name, (*facts, counted(len(self.files), "file")))
 
 
 def mechanism_of(model: Scene | Mechanism) -> Mechanism:

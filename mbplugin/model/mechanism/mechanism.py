@@ -15,6 +15,7 @@ from mbplugin.model.mechanism.pair import PAIR_TYPES, Pair
 from mbplugin.model.mechanism.pfaffian import Pfaffian
 from mbplugin.model.mechanism.topology import SpanningTree, spanning_tree
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import counted, one_line
 
 Constraint = Pair | Coupling | Driver | Lock | Pfaffian
 
@@ -64,6 +65,10 @@ class Mechanism:
                 raise BrokenModel(f"constraint {pfaffian.name!r} is on {WORLD!r}, which does not move")
         for owner, name, freedom in self._references():
             self._require_freedom(owner, name, freedom)
+
+    def __repr__(self) -> str:
+        facts = (counted(len(self.bodies), "body", "bodies"), counted(len(self.pairs), "pair"))
+        return one_line(self, self.name, (*facts, counted(len(self.couplings), "coupling")))
 
     def constraints(self) -> Iterator[Constraint]:
         """Yield every constraint in the order of the rows."""

@@ -14,6 +14,7 @@ from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.phrases import counted, one_line
 from mbplugin.simulation.events.event import Event
 from mbplugin.simulation.outcome import Outcome
 
@@ -101,6 +102,11 @@ class Trajectory:
     dropped: tuple[tuple[str, str], ...] = ()
     tolerance: float = DEFAULT_TOLERANCE
     playback: Playback | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        facts = (f"{self.time[-1] - self.time[0]:.6g} s", counted(len(self.time), "sample"), self.outcome)
+        events = counted(len(self.events), "event")
+        return one_line(self, self.mechanism.name, (*facts, events, f"tolerance {self.tolerance:g}"))
 
     @property
     def joint_names(self) -> tuple[str, ...]:

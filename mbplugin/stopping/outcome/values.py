@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import one_line
 from mbplugin.simulation.events.event import Event
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome.outcome import StopOutcome
@@ -237,6 +238,12 @@ class StopReport:
     naive: InstantStop
     impact: Impact | None = None
     notes: tuple[str, ...] = field(default=())
+
+    def __repr__(self) -> str:
+        facts = (f"category {self.scenario.category}", self.outcome, f"after {self.time:.6g} s")
+        return one_line(
+            self, self.scenario.mech.name, (*facts, *(("assumed values",) if self.assumed else ()))
+        )
 
     @property
     def braking_time(self) -> float:

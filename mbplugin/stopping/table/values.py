@@ -11,6 +11,7 @@ from typing import Any
 
 from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
+from mbplugin.phrases import counted, one_line
 from mbplugin.rendering import rendered
 
 ENDINGS = (".csv", ".json", ".html")
@@ -38,6 +39,9 @@ class StoppingTable:
     axes: tuple[str, ...]
     rows: tuple[dict[str, Any], ...]
     assumptions: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return one_line(self, self.model, (counted(len(self.rows), "row"), f"axes {', '.join(self.axes)}"))
 
     def save(self, path: str | Path) -> None:
         """Write to ``.csv``, ``.json`` or ``.html``.
