@@ -170,7 +170,7 @@ class CompiledStop:
         return self._stopped((status, end + time, count), (start, q), times, reaction, back, pieces)
 
     def _braked(self, q: Array, duration: float) -> tuple[int, float, int]:
-        """Move q in place from rest: brakes are signalled, power goes off when the last is engaged."""
+        """Move q (nq,) in place from rest: brakes are signalled, power goes off when the last is engaged."""
         delays, engagement_time = self._s["power_off"].copy(), self._s["engagement_time"].copy()
         engagement = (engagement_time - delays)[self._own]
         self._s["power_off"][self._own] = engagement.max(initial=0.0)
@@ -181,7 +181,7 @@ class CompiledStop:
             self._s["power_off"], self._s["engagement_time"] = delays, engagement_time
 
     def _run(self, q: Array, qd: Array, duration: float) -> tuple[int, float, int]:
-        """Move q and qd in place to rest; return how it ends, when (s), and the number of evaluations."""
+        """Move q and qd (nv,) in place to rest; return how it ends, when (s), and the number of evaluations."""
         status, time, count = compiled_loop()(
             *(called_addresses(), place_of(self._kernel_state)),
             *(self._method, self._rows, self._event_functions, self._s, q, qd),
@@ -198,7 +198,11 @@ class CompiledStop:
         back: Array,
         pieces: Array,
     ) -> StopSummary:
-        """Return the value of a stop from how it ended (status, time, count), first and last pose, motion."""
+        """Return the value of a stop from how it ended (status, time, count), first and last pose, motion.
+
+        ``times``, ``reaction`` and ``back`` (n,) are those of :class:`StopSummary`, s, rad and m; ``pieces`` (k, 7, nv)
+        are the motion, see :func:`path_length`.
+        """
         (status, time, count), (start, end) = ended, poses
         travels = end[self._rates] - start[self._rates]
         outcome = _OUTCOMES[status]
@@ -253,6 +257,7 @@ def supports_compiled_stop(scenario: Scenario) -> bool:
 
 
 def _stopping(model: TreeModel, scenario: Scenario) -> AnyArray:
+    """Return the joints of a stop as records (n,), in the order of the resistances."""
     s = np.zeros(len(model.resistances), dtype=STOPPING)
     mech = model.mech
     bounds = {

@@ -81,7 +81,7 @@ def solve_brakes(
 
 @kernel
 def _holding(m: KernelState, rows: AnyArray, r: int) -> KernelState:
-    """Return a kernel state in which the first r of some rows hold."""
+    """Return a kernel state in which the first r of some rows (n,) hold."""
     part = KernelState(
         m.composites,
         m.rates,

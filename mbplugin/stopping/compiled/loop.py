@@ -179,7 +179,8 @@ def _advance(
 ) -> tuple[int, int, float, float]:
     """Take steps of about h to a goal, s, where nothing changes before; ``control``: largest step, tolerances.
 
-    The rates that a row leads are constant: nothing has to be projected.
+    The rates that a row leads are constant: nothing has to be projected. ``counts`` (2,) adds up evaluations and
+    rejected steps.
     """
     largest, rtol, atol = control
     status, count, t, h = advance(
@@ -217,7 +218,8 @@ def _start(
 ) -> tuple[float, int, bool]:
     """Move at constant rates until the first drive gives up; return when that is (s), and the number of pieces.
 
-    The third value tells whether the motion ends there, at a limit.
+    The third value tells whether the motion ends there, at a limit. ``pieces`` (STEPS + 2, 7, nv) gets the
+    first one.
     """
     reset_joints(whole, s, now.q)
     t = controlled_until(s, end)

@@ -77,6 +77,7 @@ def reaction_time(scenario: Scenario, brake: JointBrake) -> float:
 def _stop(
     brake: JointBrake, course: JointHistory, others: Array, reaction: float, energy: float
 ) -> JointStop:
+    """Return how one joint stops; ``others`` (T,) are the largest rates of its loops, rad/s and m/s."""
     moving = np.flatnonzero(np.abs(course.qd) > _RESTS)
     last = int(moving[-1]) + 1 if moving.size else 0
     stopped = last < len(course.time)

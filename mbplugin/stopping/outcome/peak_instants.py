@@ -31,7 +31,10 @@ def peak_instants(motion: Trajectory) -> Array:
 
 
 def _with_between(time: Array) -> Array:
-    """Return all samples' times, s, and some between: more where there are few intervals, however short."""
+    """Return all samples' times and some between, (k,), s; ``time`` (T,) are those of the samples.
+
+    There are more between where there are few intervals, however short.
+    """
     starts, lengths = time[:-1], np.diff(time)
     starts, lengths = starts[lengths > 0], lengths[lengths > 0]
     count = min(max(_BETWEEN // max(len(starts), 1), int(len(starts) < _ENOUGH)), _MOST)
@@ -40,7 +43,7 @@ def _with_between(time: Array) -> Array:
 
 
 def _passing_times(dense: Trajectory, column: int, rate: float) -> Array:
-    """Return when the size of a joint rate passes a value (rad/s or m/s), s."""
+    """Return when the size of a joint rate passes a value (rad/s or m/s), (k,), s."""
 
     def beyond(time: float) -> float:
         return float(abs(dense.resample([time]).qd[0, column]) - rate)

@@ -136,9 +136,11 @@ def _axis(pair: Pair, motion: Trajectory) -> AxisPeaks | None:
 
 
 def _size(vectors: Array) -> Array:
+    """Return the lengths (T,) of vectors (T, 3)."""
     return np.asarray(np.sqrt((vectors**2).sum(axis=1)))
 
 
 def _largest(time: Array, sizes: Array) -> PeakLoad:
+    """Return the largest of some sizes (T,), N or N·m, and its time, of ``time`` (T,), s."""
     k = int(sizes.argmax())
     return PeakLoad(float(sizes[k]), float(time[k]))

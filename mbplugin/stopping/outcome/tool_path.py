@@ -63,7 +63,7 @@ def _quintic(ends: Array, h: float, x: float) -> tuple[float, float]:
 
 @kernel
 def _speed(composites: Records, carrier: int, point: Array) -> float:
-    """Return the speed of a point of a solid (in its frame, m), m/s."""
+    """Return the speed of a point (3,) of a solid (in its frame, m), m/s."""
     composite = composites[carrier]
     r0, r1, r2 = (
         composite.p[0] - composite.c[0],

@@ -122,7 +122,7 @@ def read_recording(path: Path, names: Sequence[str]) -> Recording:
 
 
 def _require_possible(path: Path, heads: Sequence[str], time: Array, values: Array) -> None:
-    """Require that values (T, k) of columns, and their slopes over the times (T,), are those of a machine."""
+    """Require that values (T, k) of columns, and their slopes over time (T,), s, are those of a machine."""
     with np.errstate(over="ignore"):
         sizes = np.abs(values), np.abs(np.diff(values, axis=0)) / np.diff(time)[:, None]
     for size, what in zip(sizes, ("is", "changes by"), strict=True):

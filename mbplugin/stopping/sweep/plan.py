@@ -146,6 +146,7 @@ class SweepPlan:
         return q, qd, brakes, payloads
 
     def _within(self, q: Array) -> Array:
+        """Return coordinates q (nq,), rad and m, put within the limits in place."""
         for joint in self.scenario.mech.tree.joints:
             if joint.pair is not None and joint.pair.kind.free and self.scenario.limits == "stop":
                 freedom = joint.pair.freedoms[0]

@@ -74,7 +74,10 @@ def place(mech: Mechanism, joint: TreeJoint, poses: BodyPoses) -> tuple[Array, A
 
 
 def _is_roll(joint: TreeJoint, axis: Array, point: Array, beyond: Array, reach: float) -> bool:
-    """Whether the next place of the arm that is another one lies along a turning axis."""
+    """Whether the next place of the arm that is another one lies along a turning axis.
+
+    The axis (3,) goes through a point (3,); the places beyond (k, 3) are in the order of the arm, m, world.
+    """
     if joint.pair is None or joint.pair.kind.free[0][0] == "t":
         return False
     for other in beyond:

@@ -66,7 +66,7 @@ class ExtensionPoses:
         return _distance(S, point, self._machine.tool_at(q))
 
     def _stretch(self, axis: str) -> Array:
-        """Return the pose with the tool farthest from an axis, the joints in front as for the axis before."""
+        """Return the pose (nq,) with the tool farthest from an axis, joints in front as for the axis before."""
         first = self._names.index(axis)
         leading = [a for a in self._axes[:2] if a != axis and self._names.index(a) < first]
         q = self._stretch(leading[-1]) if leading else self._middle()
@@ -78,7 +78,7 @@ class ExtensionPoses:
         return self._hardest(axis, q)[0]
 
     def _middle(self) -> Array:
-        """Return the pose nearest to zero that is within all limits with some room."""
+        """Return the pose (nq,) nearest to zero that is within all limits with some room, rad and m."""
         q = np.array(self._machine.scenario.q)
         for joint in self._chain:
             low, high = _range(joint)
@@ -86,7 +86,7 @@ class ExtensionPoses:
         return q
 
     def _bent(self, axis: str, bent: str, q: Array, wanted: float) -> Array:
-        """Return the pose with one joint bent as little as brings the tool to a distance."""
+        """Return the pose q (nq,) with one joint bent as little as brings the tool to a distance, m."""
         joint = self._chain[self._names.index(bent)]
         i, best = joint.q.start, (np.inf, 0.0)
         low, high = _range(joint)
@@ -100,7 +100,7 @@ class ExtensionPoses:
         return np.asarray(out)
 
     def _hardest(self, axis: str, q: Array) -> tuple[Array, float]:
-        """Return the pose with the axis turned to where gravity pulls most, and the sense of its pull."""
+        """Return the pose q (nq,) with the axis turned to where gravity pulls most, and the sense of its pull."""
         joint = self._chain[self._names.index(axis)]
         i = joint.q.start
 
@@ -120,7 +120,7 @@ class ExtensionPoses:
         return q, (1.0 if pull(q) >= -1e-9 else -1.0)
 
     def _best(self, joint: TreeJoint, q: Array, value: Callable[[Array], float]) -> None:
-        """Turn one joint in place to where a function of the pose is largest."""
+        """Turn one joint of q (nq,) in place to where a function of the pose is largest."""
         i = joint.q.start
         low, high = _range(joint)
         candidates = np.append(np.linspace(low, high, _TRIED), q[i])
@@ -146,7 +146,10 @@ def _range(joint: TreeJoint) -> tuple[float, float]:
 
 
 def _distance(S: Array, point: Array, tool: Array) -> float:
-    """Return the distance of the tool from an axis, or along it where it slides, m."""
+    """Return the distance of the tool (3,) from an axis, or along it where it slides, m.
+
+    S (6, f) and a point (3,) on the axis are those of ``joint_axes``, world.
+    """
     turns, way = S[3:, 0], tool - point
     if not turns.any():
         return float(np.linalg.norm(way))

@@ -161,6 +161,7 @@ class _Maker:
         return self.command.text(case.category, q, qd, carried, case.deceleration)
 
     def _deceleration(self, axis: str, q: Array, ramps: Mapping[str, float]) -> float:
+        """Return the deceleration of an axis at a pose q (nq,), rad/s² or m/s²; what is assumed is noted."""
         if axis in ramps:
             return ramps[axis]
         if limits := file_limits(self.compiled.scenario.mech, [axis]):
