@@ -99,13 +99,14 @@ def absolute_equations(
 
 
 class _Factor:
-    """M⁻¹ by Cholesky, factored at its first use."""
+    """M⁻¹ by Cholesky, M (n, n) factored at its first use."""
 
     def __init__(self, M: Array) -> None:
         self._M = M
         self._factor: tuple[Array, bool] | None = None
 
     def __call__(self, rhs: Array) -> Array:
+        """Return M⁻¹ rhs, rhs (n,) or (n, k)."""
         if self._factor is None:
             try:
                 self._factor = scipy.linalg.cho_factor(self._M)
@@ -127,7 +128,7 @@ def rate_rows(mech: Mechanism, made: NewtonEuler) -> Iterator[tuple[slice, Rows]
 def _add_joint_forces(
     mech: Mechanism, made: NewtonEuler, actions: AppliedForces, time: float, M: Array, F: Array
 ) -> None:
-    """Add what works on joint rates: a force Q on the rates r·v is the wrench rᵀQ."""
+    """Add what works on joint rates to M (6N, 6N) and F (6N,): a force Q on the rates r·v is the wrench rᵀQ."""
     Q = tree_forces(mech, made.q, made.qd, actions, time)
     armature = rate_values(mech, actions.armature, "armature")
     for joint in mech.tree.joints:
@@ -174,6 +175,7 @@ def _passive(freedom: Freedom, rate: float, actions: AppliedForces) -> float:
 
 
 def _block_diagonal(blocks: Array) -> Array:
+    """Return the matrix (6N, 6N) of blocks (N, 6, 6) on its diagonal."""
     M = np.zeros((6 * len(blocks), 6 * len(blocks)))
     for i, block in enumerate(blocks):
         M[6 * i : 6 * i + 6, 6 * i : 6 * i + 6] = block
@@ -181,6 +183,7 @@ def _block_diagonal(blocks: Array) -> Array:
 
 
 def _stack(rows: list[Rows], bodies: int) -> Array:
+    """Return the coefficients (m, 6N) of all rows on the twists of N bodies."""
     C = np.zeros((sum(len(r.components) for r in rows), 6 * bodies))
     start = 0
     for r in rows:
@@ -192,4 +195,5 @@ def _stack(rows: list[Rows], bodies: int) -> Array:
 
 
 def _joined(parts: list[Array]) -> Array:
+    """Return the parts one behind the other, (m,)."""
     return np.concatenate(parts) if parts else np.zeros(0)

@@ -42,7 +42,11 @@ def body_accelerations(mech: Mechanism, poses: BodyPoses, twists: Array, qdd: Ar
 def _six_equations(
     mech: Mechanism, pair: Pair, poses: BodyPoses, twists: Array, qdd: Array
 ) -> tuple[dict[int, Array], Array]:
-    """Return coefficients (6, 6) on the acceleration of each body, and the right-hand side."""
+    """Return coefficients (6, 6) on the acceleration of each body, and the right-hand side (6,).
+
+    ``twists`` (N, 6) are those of the bodies, ``qdd`` (f,) the accelerations of the pair's freedoms, rad/s²
+    and m/s².
+    """
     (held,) = rows_of(mech, (pair,), poses, None, twists)
     free = rows_of(mech, (Driver("", pair.name),) if pair.kind.free else (), poses, None, twists)
     parts = [held, *free]

@@ -122,9 +122,11 @@ class _Recursion:
     """M⁻¹ by the articulated-body recursion, at the state of its own records."""
 
     def __init__(self, composites: AnyArray, rates: AnyArray) -> None:
+        """Keep the records of composites (b,) and rates (nv,), whose forces every call changes."""
         self._solids, self._rates = composites, rates
 
     def __call__(self, rhs: Array) -> Array:
+        """Return M⁻¹ rhs, rhs (nv,) or (nv, k)."""
         given = np.asarray(rhs, dtype=float)
         # no reshape: how many columns -1 means is undecided where nothing moves
         columns = given[:, None] if given.ndim == 1 else given

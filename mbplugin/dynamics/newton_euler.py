@@ -108,7 +108,11 @@ def load_wrench(load: Load, poses: BodyPoses, body: int) -> Array:
 
 
 def _solid(mass: float, J: Array, arm: Array, omega: Array, gravity: Array) -> tuple[Array, Array]:
-    """Return mass matrix and force, at a reference point, of a composite body whose centre of mass is ``arm`` off."""
+    """Return mass matrix (6, 6) and force (6,), at a reference point, of a composite body.
+
+    Its centre of mass is ``arm`` (3,) off, m, its inertia there J (3, 3), kg·m², its angular velocity omega (3,),
+    rad/s; gravity (3,), m/s².
+    """
     X = shift_twists(np.eye(6), arm)
     M = np.zeros((6, 6))
     M[:3, :3], M[3:, 3:] = mass * np.eye(3), J

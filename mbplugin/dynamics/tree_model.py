@@ -135,6 +135,7 @@ class TreeModel:
             )
 
     def _controlled(self, time: float, q: Array, qd: Array) -> Array:
+        """Return the controller's forces (nv,) at q (nq,) and qd (nv,), N·m and N."""
         assert self.actions.controller is not None
         force = np.asarray(self.actions.controller(time, q.copy(), qd.copy()), dtype=float)
         if force.shape != qd.shape or not np.isfinite(force).all():
@@ -210,6 +211,7 @@ def _named_after_brakes(labels: tuple[RowLabel, ...], braked: Sequence[int]) -> 
 
 
 def _length(mech: Mechanism, q: Array | None) -> float:
+    """Return the characteristic length at a pose q (nq,), m; 1 where there is none."""
     if q is None:
         return 1.0
     poses = forward(mech, q)

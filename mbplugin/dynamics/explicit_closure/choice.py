@@ -47,7 +47,7 @@ def orders(layout: Layout, mobile: Array, tied: list[int]) -> Iterator[list[int]
 
 
 def _pivots(motion: Array) -> list[int]:
-    """Return the columns of pivoted QR, as many as are independent of one another."""
+    """Return the columns of pivoted QR of motion (f, k), as many as are independent of one another."""
     _, R, order = scipy.linalg.qr(motion, mode="economic", pivoting=True)
     size = np.abs(np.diag(R))
     return [int(k) for k in order[: int((size > DEFAULT_TOLERANCE).sum())]]

@@ -145,6 +145,7 @@ class Closing:
         return self.rows.residuals(q)
 
     def _closed(self, q_I: Array, near: Array | None) -> Array:
+        """Return y (nq + c,) closed at the independent coordinates q_I (k,), from a pose near (nq,), rad and m."""
         at = self.independent_coordinates
         if q_I.shape != at.shape or not np.isfinite(q_I).all():
             names = ", ".join(self.layout.mech.q_names[k] for k in at)
@@ -257,7 +258,7 @@ def _best(candidates: Iterator[Closing]) -> Closing | None:
 
 
 def _stated(mech: Mechanism, names: Sequence[str], tied: list[int], mobile: Array) -> list[int]:
-    """Return the stated independent rates inside loops."""
+    """Return the stated independent rates inside loops; ``mobile`` (nv, f) as of :func:`mobile_rates`."""
     for name in names:
         if name not in mech.qd_names:
             raise UnknownName(f"no joint rate is called {name!r}", remedy=suggestion(name, mech.qd_names))

@@ -144,7 +144,7 @@ class DyadStep:
         return own
 
     def _inverse(self, twists: list[Twist]) -> Array:
-        """Return the reciprocal twists: the inverse of the unknown columns, by cross products."""
+        """Return the reciprocal twists (unknown, 3): the inverse of the unknown columns, by cross products."""
         own = self._completed(twists)
         a, b, c = _columns(own).T
         rows = np.array([cross(b, c), cross(c, a), cross(a, b)])
@@ -167,6 +167,7 @@ class DyadStep:
 
 
 def _columns(twists: list[Twist]) -> Array:
+    """Return twists as columns (3, k): ω, then the velocity at the origin in the plane."""
     columns: Array = np.array([[t.omega, t.v.real, t.v.imag] for t in twists]).reshape(-1, 3).T
     return columns
 
@@ -247,7 +248,10 @@ def dyad(ring: Ring, unknown: list[int], y: Array) -> DyadStep | None:
 
 
 def _coaxial(ring: Ring, pair: tuple[int, ...], y: Array) -> bool:
-    """Whether two hinges stand on one axis: they turn against each other, and nothing sets by how much."""
+    """Whether two hinges stand on one axis at y (nq + c,).
+
+    They turn against each other there, and nothing sets by how much.
+    """
     pivots = [twist.pivot for twist in ring.twists(y) if twist.omega]
     size = max(abs(a - b) for a in pivots for b in pivots)
     first, second = (ring.twists(y)[k].pivot for k in pair)
@@ -255,7 +259,7 @@ def _coaxial(ring: Ring, pair: tuple[int, ...], y: Array) -> bool:
 
 
 def _on_branch(step: DyadStep, y: Array) -> DyadStep:
-    """Return the step with the branch whose solution is nearest to a pose."""
+    """Return the step with the branch whose solution is nearest to a pose y (nq + c,)."""
     if step.solved_as not in ("RRR", "RRP"):
         return step
     both = [DyadStep(step.ring, step.unknown, step.solved_as, branch) for branch in (1, -1)]

@@ -99,6 +99,7 @@ class NewtonStep:
         return self._margin(self.rows.linearise(y[: self.layout.nq])[0])
 
     def _margin(self, J: Array) -> float:
+        """Return the condition of the dependent columns of J (k, nv) relative to that of all, 0 … 1."""
         J = J * self.rows.units
         own = np.linalg.svd(J[:, list(self.dependent)], compute_uv=False)
         everything = np.linalg.svd(J, compute_uv=False)
@@ -106,6 +107,7 @@ class NewtonStep:
         return min(1.0, float(own[k] / everything[k])) if len(own) > k and everything[k] else 0.0
 
     def _inverse(self, J: Array) -> Array:
+        """Return C_D⁻¹ (dependent, k), C_D the dependent columns of J (k, nv)."""
         if self._margin(J) <= _SINGULAR:
             raise CannotClose(
                 f"the rates of {', '.join(map(repr, self.joints))} do not follow from the others here",
@@ -116,4 +118,5 @@ class NewtonStep:
 
 
 def _pseudoinverse(J: AnyArray) -> Array:
+    """Return the pseudoinverse (d, k) of J (k, d) at the default rank tolerance."""
     return np.asarray(np.linalg.pinv(J, rcond=DEFAULT_TOLERANCE))

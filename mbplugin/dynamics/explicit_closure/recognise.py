@@ -86,7 +86,10 @@ def _at_zero(layout: Layout, pair: Pair, forward: bool, poses: BodyPoses) -> Pos
 def _walk(
     layout: Layout, way: list[tuple[Pair, bool]], poses: BodyPoses, normal: Array
 ) -> tuple[list[_Axis] | str, Pose]:
-    """Go once round with all coordinates at zero and note the axes on the way."""
+    """Go once round with all coordinates at zero and note the axes on the way.
+
+    The plane of the loop has the normal (3,), in the axes of its first body.
+    """
     X, out = Pose.identity(), []
     for pair, forward in way:
         X = X @ (pair.X_AP if forward else pair.X_BS)
@@ -106,7 +109,7 @@ def _backwards(axis: _Axis) -> _Axis:
 
 
 def _axes(layout: Layout, pair: Pair, X: Pose, normal: Array) -> list[_Axis] | str:
-    """Return what a pair leaves free in the plane, in the order of its displacement."""
+    """Return what a pair leaves free in the plane with normal (3,), in the order of its displacement."""
     x, y, z = X.R.T
     upright = abs(float(z @ normal)) > 0.5
     directions: list[tuple[bool, Array]]
@@ -139,6 +142,7 @@ def _axes(layout: Layout, pair: Pair, X: Pose, normal: Array) -> list[_Axis] | s
 
 
 def _unit(a: Array) -> Array:
+    """Return the direction (3,) of a vector a (3,)."""
     return np.asarray(a / np.linalg.norm(a))
 
 
@@ -148,7 +152,7 @@ def _slides_across(pair: Pair) -> bool:
 
 
 def _in_plane(axes: list[_Axis], K: Pose, normal: Array, slides: bool) -> Ring | str:
-    """Project a loop to its plane and say what is left across it."""
+    """Project a loop to its plane with normal (3,) and say what is left across it."""
     R_WE = align_z(normal)
     tilt, joints = 0.0, []
     for axis in axes:

@@ -67,6 +67,7 @@ class ClosingRows:
         return {r.constraint: float(np.abs(self._scale([r]) * r.Phi).max(initial=0.0)) for r in rows}
 
     def _scale(self, rows: Sequence[Rows]) -> Array:
+        """Return the factors (k,) that make the rows metres: 1 for travels, ``length`` for angles."""
         return _joined([np.where(r.translation, 1.0, self.length) for r in rows])
 
 
@@ -78,4 +79,5 @@ def closing_rows(mech: Mechanism, closings: Closings, q: Array) -> ClosingRows:
 
 
 def _joined(parts: Sequence[Array]) -> Array:
+    """Return the parts one behind the other, (k,)."""
     return np.concatenate(parts) if parts else np.zeros(0)

@@ -95,7 +95,10 @@ def _row(body: Records, i: int, x: tuple[float, float, float, float, float, floa
 
 @kernel
 def _add_to(on: Records, body: Records, T: Array) -> None:
-    """Add Xᵀ I_A X to the parent, X the shift from the parent's centre of mass to this one."""
+    """Add Xᵀ I_A X to the parent, X the shift from the parent's centre of mass to this one.
+
+    T (6, 6) is room for Xᵀ I_A.
+    """
     x, y, z = body.c[0] - on.c[0], body.c[1] - on.c[1], body.c[2] - on.c[2]
     for j in range(6):
         a, b, c = body.I_A[0, j], body.I_A[1, j], body.I_A[2, j]
@@ -223,7 +226,10 @@ def force_innovations(composites: Records, rates: Records, j: int, size: float, 
 
 @kernel
 def _rate_innovations(body: Records, rates: Records, stop: int, wrench: Array, G: Array) -> None:
-    """Let a composite body's rates before ``stop`` take their share of a wrench."""
+    """Let a composite body's rates before ``stop`` take their share of a wrench (6,) at its centre of mass.
+
+    What they take is added over √D to G (nv,); what they pass on is left in ``wrench``.
+    """
     for j in range(stop - 1, body.qd_start - 1, -1):
         joint_rate = rates[j]
         u = 0.0

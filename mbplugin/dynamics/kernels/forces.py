@@ -137,6 +137,7 @@ def gather(
 
 @kernel
 def _apply_load(body: Records, load: Records, power: Array) -> None:
+    """Apply a load to a composite body and add its power to that of applied forces in power (3,), W."""
     p = point_position(body, load.point)
     force = (load.force[0], load.force[1], load.force[2])
     torque = (load.torque[0], load.torque[1], load.torque[2])
@@ -157,6 +158,7 @@ def _turned(body: Records, a: Vector) -> Vector:
 
 @kernel
 def _apply_spring(composites: Records, spring: Records, power: Array) -> None:
+    """Apply a spring to the bodies at its ends and add the power of its damper to power (3,), W."""
     a, b = composites[spring.composite[0]], composites[spring.composite[1]]
     p_a, p_b = point_position(a, spring.point[0]), point_position(b, spring.point[1])
     line = minus(p_b, p_a)

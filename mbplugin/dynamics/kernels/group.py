@@ -26,7 +26,7 @@ def displace(composites: Records, q: Array, x: Array, out: Array) -> None:
 
 @kernel
 def _turn(q: Array, at: int, x: Array, by: int, out: Array) -> None:
-    """Fill a quaternion xyzw with exp(θ) times the old one."""
+    """Fill a quaternion xyzw of out (nq,) with exp(θ) times that of q (nq,), θ from x (nv,), rad."""
     a, b, c = x[by], x[by + 1], x[by + 2]
     angle2 = a * a + b * b + c * c
     angle = sqrt(angle2)
@@ -55,7 +55,7 @@ def increment_rate(composites: Records, x: Array, qd: Array, out: Array) -> None
 
 @kernel
 def _turn_rate(x: Array, qd: Array, j: int, out: Array) -> None:
-    """Fill θ̇ = ω − ½ θ × ω + c θ × (θ × ω)."""
+    """Fill θ̇ = ω − ½ θ × ω + c θ × (θ × ω) of x, qd and out (nv,), rad and rad/s."""
     a, b, c = x[j], x[j + 1], x[j + 2]
     p, q, r = qd[j], qd[j + 1], qd[j + 2]
     angle2 = a * a + b * b + c * c

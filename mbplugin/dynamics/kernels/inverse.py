@@ -77,7 +77,7 @@ def mass_matrix(composites: Records, rates: Records, M: Array) -> None:
 
 @kernel
 def _add_shifted(to: Array, own: Array, x: float, y: float, z: float) -> None:
-    """Add Xᵀ I X, X the shift by (x, y, z)."""
+    """Add Xᵀ I X of ``own`` (6, 6) to ``to`` (6, 6), X the shift by (x, y, z), m."""
     T = own.copy()
     for j in range(6):
         a, b, c = own[0, j], own[1, j], own[2, j]

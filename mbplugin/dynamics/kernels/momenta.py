@@ -98,13 +98,14 @@ def _along(body: Records, joint_rate: Records) -> float:
 
 @kernel
 def _add(V: Array, joint_rate: Records, rate: float) -> None:
+    """Add the twist of one joint rate, rad/s or m/s, to V (6,)."""
     for i in range(6):
         V[i] += joint_rate.s[i] * rate
 
 
 @kernel
 def _bracket(H: Array, V: Array, s: Array) -> float:
-    """Return H · (V × s) = [p; L] · [ω × s_v + v × s_ω; ω × s_ω]."""
+    """Return H · (V × s) = [p; L] · [ω × s_v + v × s_ω; ω × s_ω] of H, V and s (6,)."""
     total = 0.0
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3

@@ -169,7 +169,7 @@ def _travel_axes(composites: Records, rates: Records, k: int, rate: float) -> No
 
 @kernel
 def _free(composites: Records, rates: Records, k: int, q: Array, qd: Array) -> None:
-    """A free root: position of its link's centre of mass and quaternion; twist at that point."""
+    """A free root, q (nq,) and qd (nv,): position of its link's centre of mass and quaternion; twist there."""
     body = composites[k]
     start, j = body.q_start, body.qd_start
     rotation_of_quaternion(q, start + 3, body.R)
@@ -200,6 +200,7 @@ def _free(composites: Records, rates: Records, k: int, q: Array, qd: Array) -> N
 
 @kernel
 def _several_rates(composites: Records, rates: Records, k: int, qd: Array) -> None:
+    """Fill twist and bias of a composite body with several freedoms at qd (nv,)."""
     body = composites[k]
     _carry(composites, k)
     for j in range(body.qd_start, body.qd_start + body.freedoms):

@@ -74,6 +74,7 @@ def _unit(a: Vector, a_dot: Vector) -> tuple[Vector, Vector]:
 
 @kernel
 def _turned(body: Records, a: Array) -> Vector:
+    """Return a vector (3,) of a composite body, ``a`` (3,) in its frame, along the world's axes."""
     return (
         body.R[0, 0] * a[0] + body.R[0, 1] * a[1] + body.R[0, 2] * a[2],
         body.R[1, 0] * a[0] + body.R[1, 1] * a[1] + body.R[1, 2] * a[2],

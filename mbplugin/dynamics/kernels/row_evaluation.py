@@ -127,6 +127,7 @@ def _pair_row(a: Records, b: Records, joint_frame: Records, row: Records) -> Non
 
 @kernel
 def _halves(six: Array) -> tuple[Vector, Vector]:
+    """Return linear and angular half of ``six`` (6,)."""
     return (six[0], six[1], six[2]), (six[3], six[4], six[5])
 
 

@@ -132,7 +132,7 @@ class _Builder:
         return self._joint_frame_of[pair.name]
 
     def row(self, kind: int, **values: object) -> AnyArray:
-        """Return a new record, not yet placed."""
+        """Return a new record, one of the rows (m,) of the table, not yet placed."""
         record = np.zeros((), dtype=ROW)
         record["kind"], record["drive"], record["joint_frame"] = kind, -1, -1
         record["unit"], record["holonomic"] = 1.0, True
@@ -146,11 +146,18 @@ class _Builder:
         return record
 
     def place(self, constraint: str, component: str, record: AnyArray) -> None:
+        """Put a record behind the labelled rows.
+
+        Parameters
+        ----------
+        constraint, component : str
+        record : () record of an (m,) record array
+        """
         self.rows.append(record)
         self.labels.append(RowLabel(constraint, component))
 
     def freedom(self, pair: Pair, freedom: str) -> AnyArray:
-        """Return the row that measures the rate of a freedom."""
+        """Return the row that measures the rate of a freedom, one of the rows (m,) of the table."""
         joint = self.mech.tree.joint_of_pair.get(pair.name)
         if joint is not None:
             rate = joint.qd.start + pair.kind.free.index(freedom)

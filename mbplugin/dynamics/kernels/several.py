@@ -55,7 +55,7 @@ def relative_pose(body: Records, q: Array, R_PS: Array, d: Array) -> None:
 
 @kernel
 def _turn_further(R: Array, turn: Array) -> None:
-    """Replace R (3, 3) by R times another turn."""
+    """Replace R (3, 3) by R times another turn (3, 3)."""
     for i in range(3):
         a, b, c = R[i, 0], R[i, 1], R[i, 2]
         for j in range(3):

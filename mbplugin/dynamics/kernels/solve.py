@@ -40,6 +40,7 @@ def add_innovations(
 
 @kernel
 def _add_part(composites: Records, rates: Records, row: Records, size: float, G: Array) -> None:
+    """Add ``size`` times the innovations of a row that is not combined to G (nv,)."""
     if row.kind == RATE:
         force_innovations(composites, rates, row.rate, size, G)
         return
@@ -62,6 +63,7 @@ def row_in_rates(
 
 @kernel
 def _part_in_rates(composites: Records, rates: Records, row: Records, size: float, out: Array) -> None:
+    """Add ``size`` times a row that is not combined, written in joint rates, to out (nv,)."""
     if row.kind == RATE:
         out[row.rate] += size
         return
@@ -82,6 +84,7 @@ def row_rate(composites: Records, rows: Records, terms: Records, i: int, qd: Arr
 
 @kernel
 def _part_rate(composites: Records, row: Records, qd: Array) -> float:
+    """Return a row that is not combined times the velocities qd (nv,)."""
     if row.kind == RATE:
         return float(qd[row.rate])
     a, b, total = composites[row.a], composites[row.b], 0.0
@@ -161,6 +164,7 @@ def decompose(
 
 @kernel
 def _norm(a: Array) -> float:
+    """Return the Euclidean norm of a (n,)."""
     total = 0.0
     for j in range(len(a)):
         total += a[j] * a[j]
@@ -216,7 +220,7 @@ def constrain(
 
 @kernel
 def _add_orthonormal(rates: Records, Q: Array, y: Array) -> None:
-    """Add Qᵀ y to the innovations."""
+    """Add Qᵀ y to the innovations, Q (r, nv) and y (r,)."""
     for j in range(len(rates)):
         total = 0.0
         for i in range(len(y)):

@@ -90,6 +90,15 @@ def composite_records(mech: Mechanism, composites: Composites) -> AnyArray:
 
 
 def _fill(record: AnyArray, composite: Composite, gravity: Array) -> None:
+    """Fill the record of a composite body but its state.
+
+    Parameters
+    ----------
+    record : () record of a (b,) record array
+    composite : Composite
+    gravity : (3,) array
+        m/s².
+    """
     joint = composite.joint
     free = joint.pair.kind.free if joint.pair else COMPONENTS
     record["parent"] = composite.parent

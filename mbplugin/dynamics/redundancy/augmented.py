@@ -60,6 +60,7 @@ def augmented(equations: Equations) -> Solution:
 
 
 def _factor(M: Array, C: Array, alpha: float) -> tuple[Array, bool]:
+    """Return the Cholesky factor of M + α CᵀC, M (n, n) and C (r, n)."""
     try:
         factor: tuple[Array, bool] = scipy.linalg.cho_factor(M + alpha * (C.T @ C))
     except np.linalg.LinAlgError:

@@ -43,6 +43,7 @@ def eliminate(equations: Equations, dropped: Sequence[Row] = ()) -> Independent:
 
 
 def _all_but(equations: Equations, dropped: Sequence[Row]) -> AnyArray:
+    """Return the rows that are left, (r,), where those dropped are one for each self-stress."""
     out = sorted({_index(equations, row) for row in dropped})
     p = equations.degree_of_redundancy
     stress = equations.self_stresses[out]

@@ -33,6 +33,7 @@ def mass_weighted(equations: Equations) -> Independent:
 
 
 def _weights(C: Array, equations: Equations) -> Array:
+    """Return cᵢ M⁻¹ cᵢᵀ (m,) of the rows of C (m, n), bounded below."""
     weight = np.einsum("ij,ji->i", C, equations.solve_M(C.T))
     # a row without effect has no multiplier of its own: what rounding makes of it must not count
     return np.asarray(np.maximum(weight, _LIGHTEST * max(float(weight.max()), np.finfo(float).tiny)))
