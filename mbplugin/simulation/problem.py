@@ -124,7 +124,7 @@ def pose_problem(
 def _let_others_follow(
     model: TreeModel, kernel_state: KernelState, rates: Array, given: tuple[str, ...]
 ) -> None:
-    """Change the rates that are not given, in place and as little as possible, so that the rows hold."""
+    """Change the rates (nv,) that are not given, in place and as little as possible, so that the rows hold."""
     names = model.mech.qd_names
     free = np.array([name not in given for name in names], dtype=bool)
     if not given or not len(kernel_state.independent_rows) or not free.any():
@@ -144,7 +144,7 @@ def _let_others_follow(
 
 
 def _changes(mech: Mechanism, requested: Array, rates: Array, given: tuple[str, ...]) -> list[str]:
-    """Return notes about rates that were corrected."""
+    """Return notes about rates that were corrected; requested and rates (nv,), rad/s and m/s."""
     change, least = np.abs(rates - requested), 1e-9 * max(1.0, float(np.abs(rates).max(initial=0.0)))
     moved = [n for n, name in enumerate(mech.qd_names) if change[n] > least and (name in given or not given)]
     if not moved:
@@ -157,7 +157,7 @@ def _changes(mech: Mechanism, requested: Array, rates: Array, given: tuple[str, 
 
 
 def _stretches(model: TreeModel, drives: tuple[TimedDrive, ...]) -> AnyArray:
-    """Return the prescribed motions, one segment for each driver, those of drives behind them."""
+    """Return the prescribed motions as records (k,), one segment for each driver, those of drives behind them."""
     own = {drive.driver.name: drive.motion_segments for drive in drives}
     out = []
     for d, (driver, _) in enumerate(model.table.driven):
@@ -169,7 +169,10 @@ def _stretches(model: TreeModel, drives: tuple[TimedDrive, ...]) -> AnyArray:
 
 
 def _keep_given_values(model: TreeModel, motion_segments: AnyArray) -> None:
-    """Let drivers without a value start where they are, and locks keep what they find (Φ tells where)."""
+    """Let drivers without a value start where they are, and locks keep what they find (Φ tells where).
+
+    What the drivers keep is written to motion_segments (k,).
+    """
     for row, label in zip(model.table.rows, model.table.labels, strict=False):
         if label.of_lock:
             row["offset"] += row["phi"]
@@ -199,7 +202,7 @@ def row_indices(model: TreeModel, options: Options) -> tuple[int, ...]:
 
 
 def _require_followed(model: TreeModel, kernel_state: KernelState, rates: Array) -> None:
-    """Raise where a row that was left out is not followed either."""
+    """Raise where a row that was left out is not followed by the rates (nv,) either."""
     table = model.table
     gaps = np.array(
         [

@@ -86,6 +86,7 @@ def project_velocity(evaluate: Evaluate, place: int, t: float, begun: float, q: 
 
 
 def _project_alone(address: int, place: int, t: float, position: bool, q: Array, qd: Array) -> bool:
+    """Project q (nq,) and qd (nv,) in place, or qd only; return whether anything moved or every rate moves mass."""
     evaluate = evaluate_from(address)
     if position:
         return project(evaluate, place, t, t, q, qd)

@@ -288,6 +288,7 @@ class Runner:
         return "singular"
 
     def _displace(self, q: Array, x: Array) -> Array:
+        """Return q (nq,) moved by an increment x (nv,)."""
         out = np.empty_like(q)
         displace(self.problem.model.composites, q, x, out)
         return out

@@ -12,8 +12,6 @@ from docstring_duties import Function, functions, shaped, without_raises, withou
 from places import ROOT
 
 FILES = sorted((ROOT / "mbplugin").rglob("*.py"))
-#: Rooms in which private functions need not give shapes yet; it only shrinks.
-PUBLIC_ONLY = ("simulation",)
 SECTION = re.compile(r"^( *)Parameters\n\1-+\n(.*?)(?=^\1\S[^\n]*\n\1-+\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -87,16 +85,10 @@ def test_public_functions_give_shapes_and_what_they_raise(room: str) -> None:
     assert public and not {name: what for name, what in missing.items() if what}
 
 
-@pytest.mark.parametrize("room", sorted({*ROOMS} - {*PUBLIC_ONLY}))
+@pytest.mark.parametrize("room", ROOMS)
 def test_private_functions_give_shapes(room: str) -> None:
     every = [one for file in FILES if room_of(file) == room for one in functions(file, private=True)]
     assert not [f"{one.module}.{one.name}" for one in every if without_shape(one, DOCSTRINGS)]
-
-
-@pytest.mark.parametrize("room", PUBLIC_ONLY)
-def test_a_room_without_debts_is_not_excused(room: str) -> None:
-    every = [one for file in FILES if room_of(file) == room for one in functions(file, private=True)]
-    assert [one for one in every if without_shape(one, DOCSTRINGS)]
 
 
 def duty(text: str) -> Function:

@@ -88,7 +88,7 @@ class Activation:
         return events + self._stick_slip_events(state, before, moving)
 
     def _moving(self, state: State) -> AnyArray:
-        """Return which resistances move."""
+        """Return which resistances move, (n,) of bool."""
         self.configure(state)
         return np.abs(rates_of(self.model, state.qd)) > AT_REST
 
@@ -127,7 +127,7 @@ class Activation:
         return self._stick_slip_events(state, before, self.sticking)
 
     def _stick_slip_events(self, state: State, before: AnyArray, came_to_rest: AnyArray) -> list[Event]:
-        """Return what starts to stick or slip, as against what stuck before."""
+        """Return what starts to stick or slip, as against what stuck before; before and came_to_rest (n,) of bool."""
         out = []
         for n in np.flatnonzero(self.sticking != before).tolist():
             if self.sticking[n] and not came_to_rest[n]:
@@ -185,7 +185,7 @@ class Activation:
         self._hold()
 
     def _left_to_friction(self) -> AnyArray:
-        """Return which resistances act: where a drive or a lock leads a freedom, it takes them over."""
+        """Return which resistances act, (n,) of bool: a drive or a lock that leads a freedom takes them over."""
         labels = self.model.table.labels
         led = {freedom_held(labels[i]) for i in self.locked if labels[i].holder}
         return np.array([freedom not in led for freedom in self._resisted], dtype=bool)

@@ -81,7 +81,7 @@ def hold_within_bounds(
 def _all_hold(resistances: Records, G: Array, a0: Array, within: AnyArray) -> bool:
     """Whether forces within the bounds hold all of ``within`` (k,), whose rows are far from depending on each other.
 
-    Then there is nothing to decide. The forces f solve G Gᵀ f = −a₀, with Gᵀ = W R.
+    Then there is nothing to decide. The forces f solve G Gᵀ f = −a₀, with Gᵀ = W R; G and a0 (n, nv), (n,).
     """
     n, nv = len(within), G.shape[1]
     W, R, f = np.empty((n, nv)), np.zeros((n, n)), np.empty(n)
@@ -118,6 +118,7 @@ def _all_hold(resistances: Records, G: Array, a0: Array, within: AnyArray) -> bo
 
 @kernel
 def _product(W: Array, i: int, k: int) -> float:
+    """Return the product of rows i and k of W (k, nv)."""
     total = 0.0
     for j in range(W.shape[1]):
         total += W[i, j] * W[k, j]
@@ -126,6 +127,7 @@ def _product(W: Array, i: int, k: int) -> float:
 
 @kernel
 def _some(G: Array, which: AnyArray) -> Array:
+    """Return the rows ``which`` (k,) of G (n, nv), as an array (k, nv)."""
     out = np.empty((len(which), G.shape[1]))
     for k in range(len(which)):
         for j in range(G.shape[1]):
@@ -135,7 +137,7 @@ def _some(G: Array, which: AnyArray) -> Array:
 
 @kernel
 def _columns(resistances: Records, G: Array, at: AnyArray) -> Array:
-    """Return what each of some resistances does at its static bound, (nv, k)."""
+    """Return what the resistances at (k,), rows of G (n, nv), do at their static bounds, (nv, k)."""
     A = np.empty((G.shape[1], len(at)))
     for k in range(len(at)):
         for j in range(G.shape[1]):
@@ -145,7 +147,10 @@ def _columns(resistances: Records, G: Array, at: AnyArray) -> Array:
 
 @kernel
 def _mobility(G: Array, holding: AnyArray) -> Array:
-    """Return how much a unit of force along each row accelerates it while others hold, (n,)."""
+    """Return how much a unit of force along each row of G (n, nv) accelerates it while others hold, (n,).
+
+    Those that hold are ``holding`` (k,).
+    """
     n, nv = G.shape
     out = np.zeros(n)
     columns = np.empty((nv, len(holding)))
@@ -169,6 +174,7 @@ def _mobility(G: Array, holding: AnyArray) -> Array:
 
 @kernel
 def _acceleration(G: Array, v_dot: Array, i: int) -> float:
+    """Return the acceleration of row i of G (n, nv) at v_dot (nv,)."""
     total = 0.0
     for j in range(len(v_dot)):
         total += G[i, j] * v_dot[j]
@@ -179,7 +185,11 @@ def _acceleration(G: Array, v_dot: Array, i: int) -> float:
 def _broken(
     resistances: Records, G: Array, v_dot: Array, mobility: Array, at: AnyArray, free: AnyArray
 ) -> AnyArray:
-    """Return which of those at their bound accelerate, (k,) of bool."""
+    """Return which of those at their bound accelerate, (k,) of bool.
+
+    G (n, nv) and mobility (n,) are those of all rows, v_dot (nv,) the accelerations; those at (k,) rest, and
+    free (k,) says which of them are within their bounds.
+    """
     out = np.zeros(len(at), dtype=np.bool_)
     for k in range(len(at)):
         least = _BREAKS_AWAY * resistances[at[k]].static * mobility[at[k]]
@@ -189,7 +199,11 @@ def _broken(
 
 @kernel
 def _weakest(resistances: Records, at: AnyArray, broken: AnyArray, A: Array, pushed: Array) -> int:
-    """Return the most loaded of those that break away and are weaker from then on; −1: none."""
+    """Return the most loaded of those that break away and are weaker from then on; −1: none.
+
+    Of those at (k,) rest, broken (k,) say which break away; A (nv, k) are their columns at the static bound and
+    pushed (nv,) what all else does.
+    """
     first, most = -1, -1.0
     loads = np.zeros(0)
     for k in range(len(at)):
@@ -212,7 +226,11 @@ def _wrong_sense(
     since: AnyArray,
     back: AnyArray,
 ) -> int:
-    """Return the first of those that slide already whose force drives it, unless it has come back; −1: none."""
+    """Return the first of those that slide already whose force drives it, unless it has come back; −1: none.
+
+    G (n, nv) and mobility (n,) are those of all rows, v_dot (nv,) the accelerations; slides, since and back (n,) are
+    the force, the turn in which it began to slide, and whether it has come back.
+    """
     wrong = -1
     for i in range(len(slides)):
         if since[i] == 0 or back[i] or (wrong >= 0 and since[i] > since[wrong]):
@@ -235,7 +253,11 @@ def _settle(
     free: AnyArray,
     carrying: AnyArray,
 ) -> None:
-    """Fill sense, constant force and which carry, of those at rest that did not slide already."""
+    """Fill sense, constant force and which carry, of those at rest that did not slide already.
+
+    G (n, nv), mobility and carrying (n,) are those of all rows, v_dot (nv,) the accelerations; those at (k,) rest,
+    with columns A (nv, k) at their static bounds, u (k,) the shares of these and free (k,) where one is not reached.
+    """
     broken = _broken(resistances, G, v_dot, mobility, at, free)
     for k in range(len(at)):
         if broken[k]:

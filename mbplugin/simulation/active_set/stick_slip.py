@@ -144,6 +144,7 @@ def own_innovations(m: KernelState, which: AnyArray) -> tuple[Array, Array]:
 
 @kernel
 def _length(a: Array) -> float:
+    """Return the Euclidean length of a (n,)."""
     total = 0.0
     for j in range(len(a)):
         total += a[j] * a[j]
@@ -168,6 +169,7 @@ class _Compiled(NamedTuple):
 
 
 def _let_slide_at(place: int, qd: Array, acting: AnyArray, at_zero: int, resting: AnyArray) -> None:
+    """Call :func:`let_slide` on the kernel state at an address; qd (nv,), acting and resting (n,)."""
     let_slide(load_struct(place), qd, acting, at_zero, resting)
 
 
@@ -208,6 +210,7 @@ def rates_of(model: TreeModel, qd: Array) -> Array:
 
 @kernel
 def _rates(composites: Records, rows: Records, terms: Records, resistances: Records, qd: Array) -> Array:
+    """Return the rates (n,) of the resistances at qd (nv,), rad/s and m/s."""
     out = np.empty(len(resistances))
     for n in range(len(resistances)):
         out[n] = row_rate(composites, rows, terms, resistances[n].row, qd)

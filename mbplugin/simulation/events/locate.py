@@ -143,7 +143,8 @@ def _first_zero(
 ) -> float:
     """Return the first fraction at which an event function changes sign; beyond 1: none.
 
-    A rate that starts to move is zero at the start, others may be soon after.
+    ``looks`` (_PARTS + 1,) are its values at equal fractions of the step. A rate that starts to move is zero at
+    the start, others may be soon after.
     """
     slides = event_function.kind == ROW_RATE
     least = START if not slides or abs(looks[0]) <= AT_REST else 0.0

@@ -28,7 +28,7 @@ def polynomial_zeros(coefficients: Array) -> list[float]:
 
 
 def _may_vanish(coefficients: Array) -> bool:
-    """Whether the constant term is within reach of the others (|θ| ≤ 1)."""
+    """Whether the constant term of coefficients (d + 1,) is within reach of the others (|θ| ≤ 1)."""
     return bool(abs(coefficients[0]) <= np.abs(coefficients[1:]).sum())
 
 

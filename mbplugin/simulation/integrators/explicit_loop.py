@@ -210,7 +210,11 @@ def fixed_step(remaining: float, h: float) -> float:
 
 @kernel
 def _combine(h: float, s: int, a: Array, kx: Array, kv: Array, qd: Array, x: Array, v: Array) -> None:
-    """Fill increment and rates of a stage from the s stages before it."""
+    """Fill increment x and rates v of a stage from the s stages before it.
+
+    a (MOST_STAGES,) is a row of the tableau, kx and kv (n, nv) rates and accelerations of the stages;
+    qd, x and v (nv,).
+    """
     for j in range(len(qd)):
         dx, dv = 0.0, 0.0
         for i in range(s):
@@ -237,7 +241,9 @@ def _error(
 ) -> float:
     """Return the error of a step relative to the tolerance, both estimates (2, s+1) together.
 
-    That is h e₁²/√((e₁² + e₂²/100) n); without a second estimate, the root mean square.
+    That is h e₁²/√((e₁² + e₂²/100) n); without a second estimate, the root mean square. kx and kv (n, nv) are
+    rates and accelerations of the stages; q and q_new (nq,) and qd and v (nv,) the state before and after, x (nv,)
+    the increment.
     """
     first, second, nv = 0.0, 0.0, len(qd)
     for j in range(nv):
@@ -260,7 +266,10 @@ def _error(
 
 @kernel
 def _polynomial(h: float, method: Records, kx: Array, kv: Array, qd: Array, out: Array) -> None:
-    """Fill the dense output (d+1, 2, nv), lowest power of the fraction of the step first."""
+    """Fill the dense output (d+1, 2, nv), lowest power of the fraction of the step first.
+
+    kx and kv (n, nv) are rates and accelerations of the stages, qd (nv,) the rates at the start; out (d+1, 2, nv).
+    """
     for n in range(method.powers):
         for j in range(len(qd)):
             out[n, 0, j], out[n, 1, j] = 0.0, 0.0

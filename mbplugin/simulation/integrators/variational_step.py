@@ -190,7 +190,7 @@ def _look_ahead(
     workspace: Workspace,
     first: bool,
 ) -> None:
-    """Fill residuals of the rows, and momenta and what changes them at the midpoint."""
+    """Fill residuals of the rows, and momenta and what changes them at the midpoint of a step from q (nq,)."""
     m = load_struct(place)
     for j in range(len(workspace.x)):
         workspace.v[j] = workspace.x[j] / h
@@ -256,7 +256,7 @@ def _end(
     qd: Array,
     workspace: Workspace,
 ) -> None:
-    """Put q to the end, and qd to the rates that follow from the momenta there."""
+    """Put q (nq,) to the end, and qd (nv,) to the rates that follow from the momenta there."""
     m = load_struct(place)
     displace(m.composites, q, workspace.x, workspace.at)
     for i in range(len(q)):
@@ -281,7 +281,10 @@ def _pulled(workspace: Workspace, j: int) -> float:
 
 @kernel
 def _add_cross(m: KernelState, x: Array, a: Array, tangent: bool, size: float) -> None:
-    """Add ``size`` Δ × a to ``tau`` of turns on the group, ``tangent``: times tan(|Δ|/4)/|Δ|."""
+    """Add ``size`` Δ × a to ``tau`` of turns on the group, ``tangent``: times tan(|Δ|/4)/|Δ|.
+
+    The increment Δ is x (nv,), rad and m; a (nv,).
+    """
     for k in range(1, len(m.composites)):
         composite = m.composites[k]
         if not composite.quaternion:

@@ -102,7 +102,7 @@ def collocation_step(
 
 
 def _moved(kernel_state: KernelState, start: State, time: float, x: Array, rise: Array) -> State:
-    """Return the state after a time, an increment and a change of rates."""
+    """Return the state after a time, s, an increment x (nv,) and a change of rates, rise (nv,)."""
     q = np.empty_like(start.q)
     displace(kernel_state.composites, start.q, x, q)
     return State(start.t + time, q, start.qd + rise, np.zeros_like(start.qd), start.work.copy())

@@ -156,6 +156,7 @@ def evaluate_at(m: KernelState, what: int, t: float, q: Array, qd: Array, begun:
 
 
 def _store(m: KernelState, words: AnyArray) -> None:
+    """Store the kernel state as words (WORDS,), as loops read it."""
     store_struct(m, words)
 
 

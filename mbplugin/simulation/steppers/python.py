@@ -152,7 +152,7 @@ class PythonStepper:
         return status, chunk, kept
 
     def _look(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> None:
-        """Note where a stage overloads what friction holds."""
+        """Note where a stage at q (nq,) and qd (nv,) overloads what friction holds."""
         if not _projects_chosen_rows(self._options):
             power = kernel_state.power.copy()
             self._accelerations.fill(kernel_state, t, begun, q, qd)

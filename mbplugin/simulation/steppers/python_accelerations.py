@@ -92,13 +92,13 @@ class Accelerations:
         self._projected(kernel_state, t, begun, q, qd)
 
     def _count_power(self, m: KernelState, t: float, q: Array, qd: Array) -> None:
-        """Fill the power of dampers, friction and applied forces; no coordinates change it."""
+        """Fill the power of dampers, friction and applied forces at q (nq,) and qd (nv,); no coordinates change it."""
         gather(m.composites, m.rates, m.loads, m.springs, q, qd, m.power)
         resist(m.composites, m.rates, m.rows, m.terms, m.resistances, qd, m.power)
         self._model.control(t, q, qd)
 
     def _closed_form(self, equations: Equations, q: Array) -> Array:
-        """Accelerations by explicit closing conditions, whose leading joints change near a flat dyad."""
+        """Return q̈ (nv,) at q (nq,) by explicit closing conditions, whose leading joints change near a flat dyad."""
         if self._closing is None:
             self._closing = closing_conditions(self._model.mech, q)
         if self._closing.is_near_singular(q):
@@ -106,7 +106,7 @@ class Accelerations:
         return minimal_accelerations(equations, self._closing, q)
 
     def _projected(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> Array:
-        """As the compiled piece does it, with the controller's forces."""
+        """Return q̈ (nv,) at q (nq,) and qd (nv,) as the compiled piece does, with the controller's forces."""
         m = kernel_state
         evaluate_at(m, KINEMATICS | FACTORIZE, t, q, qd, begun)
         m.power[:] = 0.0
@@ -121,14 +121,14 @@ class Accelerations:
         return np.array(m.rates["qdd"])
 
     def _baumgarte(self, kernel_state: KernelState, rows: list[int], qd: Array) -> Array:
-        """Return −2α(C v + b) − α²Φ, critically damped within a few steps."""
+        """Return −2α(C v + b) − α²Φ of some rows, (k,), at qd (nv,), critically damped within a few steps."""
         alpha = 1.0 / (10.0 * self._options.step) if self._options.step else 20.0
         rate = [row_rate(kernel_state.composites, kernel_state.rows, kernel_state.terms, i, qd) for i in rows]
         gap = np.array(rate) + kernel_state.rows["bias"][rows]
         return np.asarray(-2.0 * alpha * gap - alpha**2 * kernel_state.rows["phi"][rows])
 
     def _absolute(self, kernel_state: KernelState, t: float, q: Array, qd: Array) -> Array:
-        """Accelerations of the bodies, read back as those of the joints."""
+        """Return q̈ (nv,) at q (nq,) and qd (nv,), read back from the accelerations of the bodies."""
         model, o = self._model, self._options
         mech = self._mechanism
         equations = absolute_equations(
@@ -159,7 +159,7 @@ class Accelerations:
         return np.asarray(np.linalg.lstsq(S[kept], solution.v_dot - bias[kept], rcond=1e-10)[0])
 
     def _resisting(self, qd: Array) -> dict[tuple[str, str], float]:
-        """Return what friction and brakes do along freedoms, N and N·m, by (pair, component)."""
+        """Return what friction and brakes do along freedoms at qd (nv,), N and N·m, by (pair, component)."""
         model, out = self._model, {}
         rows, terms = model.table.rows, model.table.terms
         for one in model.resistances:

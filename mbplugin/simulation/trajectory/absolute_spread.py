@@ -86,7 +86,7 @@ def spread_over_all_rows(
 
 
 def _at(names: Sequence[str], components: Sequence[str], values: Array | None, k: int) -> Array:
-    """Return the multipliers of some components of a constraint at a sample."""
+    """Return the multipliers (k,) of some components of a constraint at a sample; ``values`` (T, n) of all samples."""
     if values is None:
         return np.zeros(len(components))
     return values[k, [list(names).index(c) for c in components]]

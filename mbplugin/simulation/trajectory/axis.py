@@ -63,7 +63,7 @@ def axis_forces(motion: Trajectory, joint: str) -> AxisForces | None:
 
 
 def _along(pair: Pair, wrench: Array) -> Array:
-    """Return the power of a wrench per unit rate of the freedom, (T,)."""
+    """Return the power of a wrench (T, 6) per unit rate of the freedom, (T,)."""
     along: Array = wrench[:, COMPONENTS.index(pair.kind.free[0])].copy()
     if pair.kind.row_kind("tz") is RowKind.SCREW:
         along += travel_per_radian(pair) * wrench[:, 2]
@@ -83,12 +83,16 @@ def _holding(motion: Trajectory, joint: str) -> Array:
 
 
 def _of_brake(motion: Trajectory, joint: str) -> Array:
+    """Return the force of the brake of a joint, (T,), N·m or N; zero where it has none."""
     braked = joint in {brake.joint for brake in motion.actions.brakes}
     return motion.braking(joint).copy() if braked else np.zeros(len(motion.time))
 
 
 def _of_friction(motion: Trajectory, pair: Pair, brake: Array) -> Array:
-    """Return dry friction and damping, (T,), without the dry friction that a drive overcomes."""
+    """Return dry friction and damping, (T,), without the dry friction that a drive overcomes, N·m or N.
+
+    ``brake`` (T,) is the brake's force.
+    """
     slid = motion._wrenches.of_resistance.get((pair.name, pair.kind.free[0]))
     out = np.zeros(len(brake))
     if slid is not None:

@@ -25,6 +25,10 @@ def _measure(
     potential: Array,
     largest: Array,
 ) -> None:
+    """Fill kinetic and potential (T,), J, and the largest (m,) |Φ| of the first rows, m or rad.
+
+    Over samples time, q and qd (T,), (T, nq), (T, nv).
+    """
     evaluate = evaluate_from(address)
     m = load_struct(place)
     for n in range(len(time)):

@@ -73,7 +73,7 @@ def _most_turned(trajectory: Trajectory) -> float:
 
 
 def _with(trajectory: Trajectory, at: Array, arrays: dict[str, AnyArray]) -> Trajectory:
-    """Return the motion with other arrays, at other times (n,), s."""
+    """Return the motion with other arrays, at other times: at (n,), s."""
     kinetic, potential = _energies(trajectory, arrays["q"], arrays["qd"])
     arrays.update(time=at, kinetic=kinetic, potential=potential)
     for array in arrays.values():
@@ -83,7 +83,7 @@ def _with(trajectory: Trajectory, at: Array, arrays: dict[str, AnyArray]) -> Tra
 
 
 def _played(trajectory: Trajectory, playback: Playback, at: Array) -> dict[str, AnyArray]:
-    """Return the arrays of a motion that is followed again; at a sample those of the sample."""
+    """Return the arrays of a motion that is followed again, at (n,), s; at a sample those of the sample."""
     out: dict[str, AnyArray] = {
         name: np.empty((len(at), *getattr(trajectory, name).shape[1:]))
         for name in ("q", "qd", "qdd", "dissipated", "applied", "driven")
@@ -103,17 +103,21 @@ def _played(trajectory: Trajectory, playback: Playback, at: Array) -> dict[str, 
 
 
 def _samples_at(time: Array, at: Array) -> tuple[AnyArray, AnyArray]:
-    """Return which times are those of samples, and the sample: of two, the first where a time is given twice."""
+    """Return which times are those of samples, and the sample; ``time`` (T,) and ``at`` (n,), s.
+
+    Of two samples at one time it is the first for the first of two such times, else the last.
+    """
     first, last = (np.searchsorted(time, at, side=side) for side in ("left", "right"))
     return first < last, np.where(_first_of_two(at), first, last - 1)
 
 
 def _first_of_two(at: Array) -> AnyArray:
+    """Return which of the times at (n,), s, come twice and are the first of the two, (n,) of bool."""
     return np.append(np.diff(at) == 0, False) if at.size else np.zeros(0, dtype=bool)
 
 
 def _interpolated(trajectory: Trajectory, at: Array) -> dict[str, AnyArray]:
-    """Return the arrays of a motion of which only samples are known."""
+    """Return the arrays at (n,), s, of a motion of which only samples are known."""
     first = _intervals(trajectory.time, at)
     last = np.minimum(first + 1, len(trajectory.time) - 1)
     h = trajectory.time[last] - trajectory.time[first]
@@ -134,6 +138,7 @@ def _interpolated(trajectory: Trajectory, at: Array) -> dict[str, AnyArray]:
 
 
 def _checked(trajectory: Trajectory, times: Sequence[float] | Array) -> Array:
+    """Return the times (n,), s, at which a motion is to be given; checked, and put within the motion."""
     at = np.array(times, dtype=float).reshape(-1)
     start, end = float(trajectory.time[0]), float(trajectory.time[-1])
     if not np.isfinite(at).all():
@@ -147,7 +152,7 @@ def _checked(trajectory: Trajectory, times: Sequence[float] | Array) -> Array:
 
 
 def _intervals(time: Array, at: Array) -> AnyArray:
-    """Return the sample at which each time's interval begins."""
+    """Return the samples (n,) at which the intervals of ``at`` (n,), s, begin; ``time`` (T,) of the samples."""
     after = np.searchsorted(time, at, side="right") - 1
     before = np.searchsorted(time, at, side="left") - 1
     # the first of two equal times is the end of what came before
@@ -156,6 +161,10 @@ def _intervals(time: Array, at: Array) -> AnyArray:
 
 
 def _coordinates(trajectory: Trajectory, first: AnyArray, last: AnyArray, h: Array, s: Array) -> Array:
+    """Return coordinates (n, nq) at fractions s (n,) of intervals of lengths h (n,), s.
+
+    They begin and end at the samples first and last (n,).
+    """
     straight, turned = _split(trajectory.mechanism)
     q, qd, qdd = trajectory.q, trajectory.qd, trajectory.qdd
     out = np.empty((len(s), q.shape[1]))
@@ -193,7 +202,10 @@ def _split(mech: Mechanism) -> tuple[list[tuple[int, int]], list[tuple[slice, sl
 
 
 def _quintic(s: Array, v0: Array, a0: Array, x1: Array, v1: Array, a1: Array) -> Array:
-    """Return x(s) from x(0) = 0 to x(1) = x1 with these first and second derivatives in s at the ends."""
+    """Return x(s) from x(0) = 0 to x(1) = x1 with these first and second derivatives in s at the ends.
+
+    s (n, 1) gives x (n, k) of v0, a0, x1, v1 and a1 (n, k).
+    """
     s2, s3 = s**2, s**3
     s4, s5 = s**4, s**5
     return np.asarray(
@@ -208,6 +220,10 @@ def _quintic(s: Array, v0: Array, a0: Array, x1: Array, v1: Array, a1: Array) ->
 def _rates(
     trajectory: Trajectory, first: AnyArray, last: AnyArray, h: Array, s: Array
 ) -> tuple[Array, Array]:
+    """Return rates and accelerations (n, nv) at fractions s (n,) of intervals of lengths h (n,), s.
+
+    They begin and end at the samples first and last (n,).
+    """
     h, s = h[:, None], s[:, None]
     v0, v1 = trajectory.qd[first], trajectory.qd[last]
     a0, a1 = trajectory.qdd[first], trajectory.qdd[last]
@@ -220,6 +236,7 @@ def _rates(
 
 
 def _energies(trajectory: Trajectory, q: Array, qd: Array) -> tuple[Array, Array]:
+    """Return kinetic and potential energy (n,), J, at q and qd (n, nq), (n, nv)."""
     from mbplugin.dynamics.kernels.articulated import factor
     from mbplugin.dynamics.kernels.inverse import energies
     from mbplugin.dynamics.kernels.motion import move
@@ -235,7 +252,10 @@ def _energies(trajectory: Trajectory, q: Array, qd: Array) -> tuple[Array, Array
 
 
 def _work(time: Array, work: Array, at: Array, first: AnyArray) -> Array:
-    """Return work at some times: monotone where the samples are, piece by piece between events."""
+    """Return work (n,), J, at (n,), s: monotone where the samples are, piece by piece between events.
+
+    time and work (T,) are those of the samples, first (n,) says at which the intervals begin.
+    """
     out = np.empty(len(at))
     ends = [0, *(np.flatnonzero(np.diff(time) == 0) + 1), len(time)]
     for start, stop in pairwise(ends):

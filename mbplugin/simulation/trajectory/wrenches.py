@@ -198,7 +198,10 @@ def _redundancy(trajectory: Trajectory, held: Held) -> int:
 
 
 def _pull(model: TreeModel, multipliers: Array) -> None:
-    """Let the closing rows act on the composite bodies; what they do to joint rates passes through no joint's rows."""
+    """Let the closing rows act on the composite bodies, with multipliers (m,), N and N·m.
+
+    What they do to joint rates passes through no joint's rows.
+    """
     rows, terms = model.table.rows, model.table.terms
     if not len(multipliers):
         return
