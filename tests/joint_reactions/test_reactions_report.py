@@ -143,6 +143,16 @@ def test_a_ball_whose_radius_has_no_square_gives_no_section() -> None:
     assert np.abs(solids.ball(1e-300).vertices).max() == pytest.approx(1e-300)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("radius, length", [(0.2, 1.0), (0.2, 0.0), (1e29, 1e-9)])
+def test_a_drawn_capsule_has_half_balls_at_the_ends_of_its_cylinder(radius: float, length: float) -> None:
+    vertices = solids.capsule(radius, length).vertices
+    assert vertices.max(axis=0) == pytest.approx([radius, radius, radius + length / 2], rel=1e-2)
+    assert vertices.min(axis=0) == pytest.approx([-radius, -radius, -radius - length / 2], rel=1e-2)
+    beyond = np.maximum(np.abs(vertices[:, 2]) - length / 2, 0.0)
+    assert np.hypot(np.hypot(vertices[:, 0], vertices[:, 1]), beyond) == pytest.approx(radius, rel=1e-9)
+
+
 def test_a_moved_and_turned_shape_is_cut_where_it_is() -> None:
     layout = Layout(np.array([[0.0, 0, 0], [0, 2.0, 0]]), ((0, 1, 0),))
     turned = Pose.from_xyz_rpy((0.3, 1.0, 0.07), (0, 0, np.pi / 2))

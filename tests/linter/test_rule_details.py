@@ -148,6 +148,13 @@ def test_a_follower_that_closes_a_loop_imitates_none(tmp_path: Path) -> None:
 # Meshes
 
 
+def test_a_package_with_a_name_that_no_folder_can_have_is_a_missing_mesh(tmp_path: Path) -> None:
+    text = (ROOT / "tests" / "cases" / "err" / "mb131.urdf").read_text()
+    long = re.sub(r'filename="[^"]*"', f'filename="package://{"x" * 300}/a.stl"', text)
+    assert lint_text(long, "MB131", tmp_path)
+    assert not lint_text(long, "MB911", tmp_path)
+
+
 def test_the_extent_of_a_mesh_is_that_of_its_vertices(tmp_path: Path) -> None:
     trimesh = pytest.importorskip("trimesh")
     edges = (0.3, 0.2, 0.7)

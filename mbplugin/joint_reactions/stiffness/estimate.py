@@ -134,7 +134,9 @@ def _mesh_of(shape: Shape, request: Request | None) -> tuple[Array, Array] | str
     }
     if shape.kind not in makers:
         return None
-    mesh = makers[shape.kind]()
+    # edges of 1e30 overflow in there, and then enclose nothing
+    with np.errstate(all="ignore"):
+        mesh = makers[shape.kind]()
     vertices = np.array(mesh.vertices, dtype=float)
     if shape.kind == "capsule":
         # whichever end trimesh starts from, ours is in the middle

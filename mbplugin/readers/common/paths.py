@@ -129,7 +129,7 @@ def package_is_known(name: str, request: Request) -> bool:
     package = name.partition("://")[2].partition("/")[0]
     around = [folder for folder in request.folder.parents if folder != Path(folder.anchor)]
     own = package_of(request.folder)
-    return package == own.name or any((root / package).is_dir() for root in (*_roots(request), *around))
+    return package == own.name or any(_is_folder(root / package) for root in (*_roots(request), *around))
 
 
 def repository_of(folder: Path) -> Path | None:
@@ -140,6 +140,13 @@ def repository_of(folder: Path) -> Path | None:
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
     except (OSError, ValueError):
         return False
 

@@ -50,9 +50,18 @@ def _unit_cylinder(sides: int) -> Mesh:
 
 def capsule(radius: float, length: float) -> Mesh:
     """Return a cylinder along z with half balls at its ends, about the origin."""
+    unit = _unit_capsule()
+    ends = 0.5 * np.sign(unit.vertices[:, 2:])
+    # its half balls are scaled, and what is between them is stretched
+    z = radius * (unit.vertices[:, 2:] - ends) + length * ends
+    return Mesh(np.hstack((radius * unit.vertices[:, :2], z)), unit.faces)
+
+
+@lru_cache(maxsize=1)
+def _unit_capsule() -> Mesh:
     import trimesh
 
-    made = _mesh(trimesh.creation.capsule(length, radius, count=(_SIDES, 12)))
+    made = _mesh(trimesh.creation.capsule(1.0, 1.0, count=(_SIDES, 12)))
     middle = 0.5 * (made.vertices.min(axis=0) + made.vertices.max(axis=0))
     return moved(made, Pose(np.eye(3), -middle))
 
