@@ -66,7 +66,7 @@ def test_no_command_of_the_program_is_left_out() -> None:
 
 @pytest.mark.long
 def test_many_cases_are_what_their_author_meant(tmp_path: Path) -> None:
-    """A campaign whose cases are all refused at the first word would show nothing; a quarter is accepted."""
+    """A campaign whose cases are all refused at the first word would show nothing."""
     ends = []
     for number in range(60):
         made = case(2, number)
@@ -77,7 +77,7 @@ def test_many_cases_are_what_their_author_meant(tmp_path: Path) -> None:
         made.write(folder)
         with judge._in(folder):
             ends.append(outcome(made.arguments).code)
-    assert len([code for code in ends if code != 2]) > len(ends) / 5
+    assert len([code for code in ends if code != 2]) > len(ends) / 4
 
 
 BAD = {

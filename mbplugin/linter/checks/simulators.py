@@ -13,8 +13,8 @@ from mbplugin.model.document import Node
 from mbplugin.model.enumerations import Simulator
 from mbplugin.model.scene import Origin, Scene
 
-#: What happens to a constraint that a simulator does not apply: nothing, or the file is not loaded.
-Fate = Literal["ignored", "an error"]
+#: What a simulator makes of a constraint that it does not apply: nothing, or it does not load the file.
+Treatment = Literal["ignored", "an error"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Stated:
 
 #: By format and way to write a constraint: the simulators that do not apply it. What is not known of a
 #: simulator is not here.
-FATES: dict[tuple[str, str], dict[Simulator, Fate]] = {
+UNSUPPORTED: dict[tuple[str, str], dict[Simulator, Treatment]] = {
     ("urdf", "<mimic>"): {"pybullet": "ignored"},
     ("urdf", "<loop_joint>"): {
         "mujoco": "ignored",

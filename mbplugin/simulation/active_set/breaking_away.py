@@ -9,7 +9,7 @@ import numpy as np
 from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.active_set.bounded import basic_solution, bounded_least_squares
-from mbplugin.simulation.active_set.orthogonal import least_squares, orthogonalize
+from mbplugin.simulation.active_set.orthogonal import column_product, least_squares, orthogonalize
 
 #: A resistance at its bound slides where its acceleration is that of this share of its bound.
 _BREAKS_AWAY = 1e-9
@@ -84,24 +84,22 @@ def _all_hold(resistances: Records, G: Array, a0: Array, within: AnyArray) -> bo
     Then there is nothing to decide. The forces f solve G Gᵀ f = −a₀, with Gᵀ = W R; G and a0 (n, nv), (n,).
     """
     n, nv = len(within), G.shape[1]
-    W, R, f = np.empty((n, nv)), np.zeros((n, n)), np.empty(n)
+    W, R, f = np.empty((nv, n)), np.zeros((n, n)), np.empty(n)
     for k in range(n):
-        whole = 0.0
         for j in range(nv):
-            W[k, j] = G[within[k], j]
-            whole += W[k, j] * W[k, j]
+            W[j, k] = G[within[k], j]
+        whole = sqrt(column_product(W, k, k))
         for _ in range(2):
             for i in range(k):
-                along = _product(W, i, k)
+                along = column_product(W, i, k)
                 R[i, k] += along
                 for j in range(nv):
-                    W[k, j] -= along * W[i, j]
-        own = sqrt(_product(W, k, k))
-        if not own > _OWN * sqrt(whole):
+                    W[j, k] -= along * W[j, i]
+        R[k, k] = sqrt(column_product(W, k, k))
+        if not R[k, k] > _OWN * whole:
             return False
-        R[k, k] = own
         for j in range(nv):
-            W[k, j] /= own
+            W[j, k] /= R[k, k]
     for k in range(n):
         f[k] = -a0[within[k]]
         for i in range(k):
@@ -114,15 +112,6 @@ def _all_hold(resistances: Records, G: Array, a0: Array, within: AnyArray) -> bo
         if not abs(f[k]) <= resistances[within[k]].static:
             return False
     return True
-
-
-@kernel
-def _product(W: Array, i: int, k: int) -> float:
-    """Return the product of rows i and k of W (k, nv)."""
-    total = 0.0
-    for j in range(W.shape[1]):
-        total += W[i, j] * W[k, j]
-    return total
 
 
 @kernel

@@ -27,13 +27,13 @@ def orthogonalize(A: Array) -> tuple[Array, Array, Array]:
     least = 0.0
     for j in range(n):
         V[j, j] = 1.0
-        least = max(least, _product(W, j, j))
+        least = max(least, column_product(W, j, j))
     least *= _ZERO * _ZERO
     for _ in range(_ROUNDS):
         turned = False
         for i in range(n):
             for j in range(i + 1, n):
-                a, b, c = _product(W, i, i), _product(W, j, j), _product(W, i, j)
+                a, b, c = column_product(W, i, i), column_product(W, j, j), column_product(W, i, j)
                 if abs(c) <= _COSINE * sqrt(a * b) or min(a, b) <= least:
                     continue
                 _rotate(W, V, i, j, 0.5 * (b - a) / c)
@@ -41,12 +41,13 @@ def orthogonalize(A: Array) -> tuple[Array, Array, Array]:
         if not turned:
             break
     for j in range(n):
-        sigma[j] = sqrt(_product(W, j, j))
+        sigma[j] = sqrt(column_product(W, j, j))
     return W, V, sigma
 
 
 @kernel
-def _product(A: Array, i: int, j: int) -> float:
+def column_product(A: Array, i: int, j: int) -> float:
+    """Return the inner product of columns i and j of A (m, n)."""
     total = 0.0
     for k in range(A.shape[0]):
         total += A[k, i] * A[k, j]

@@ -77,7 +77,7 @@ def first_change(
 ) -> tuple[float, int]:
     """Return the fraction of a step at which the first event function changes sign, and which; −1: none.
 
-    Only those are looked at that are suspicious. The step starts at q0 (nq,) and has the dense output
+    Only candidates are searched. The step starts at q0 (nq,) and has the dense output
     ``polynomial`` (d, 2, nv); the kernel state is somewhere inside it afterwards. ``address`` is that of
     ``evaluate``.
     """
@@ -86,16 +86,16 @@ def first_change(
     inside = _Inside(start, length, q0, polynomial, np.empty(nv), np.empty(len(q0)), np.empty(nv))
     looks, what = np.empty((_PARTS + 1, count)), 0
     for n in range(count):
-        if event_functions[n].suspicious:
+        if event_functions[n].candidate:
             what |= _needed(m, event_functions[n])
     for k in range(_PARTS + 1):
         _put(evaluate, place, what, inside, k / _PARTS)
         for n in range(count):
-            if event_functions[n].suspicious:
+            if event_functions[n].candidate:
                 looks[k, n] = event_value(m, event_functions[n], inside.q, inside.qd)
     first, which = _NONE, -1
     for n in range(count):
-        if event_functions[n].suspicious:
+        if event_functions[n].candidate:
             zero = _first_zero(evaluate, place, event_functions[n], inside, looks[:, n])
             if zero < first:
                 first, which = zero, n

@@ -27,14 +27,14 @@ def first_change_in_python(
     """
     found: list[tuple[float, int]] = []
     looks: dict[float, dict[int, float]] = {}
-    suspicious = np.flatnonzero(event_functions["suspicious"]).tolist()
-    for n in suspicious:
+    candidates = np.flatnonzero(event_functions["candidate"]).tolist()
+    for n in candidates:
         event_function = event_functions[n]
 
         def g(fraction: float, n: int = n) -> float:
-            # all suspicious functions are looked at where one is: the accelerations there cost most
+            # all candidates are evaluated where one is: the accelerations there cost most
             if fraction not in looks and fraction in LOOKS:
-                looks[fraction] = dict(zip(suspicious, values(fraction, suspicious), strict=True))
+                looks[fraction] = dict(zip(candidates, values(fraction, candidates), strict=True))
             return float(looks[fraction][n] if fraction in looks else values(fraction, (n,))[0])
 
         # a rate that starts to move is zero at the start, others may be soon after

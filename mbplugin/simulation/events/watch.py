@@ -28,7 +28,7 @@ WRONG = 1e-9
 #: An event function. ``index`` is a coordinate, a row, or a place among the independent rows; ``rate`` the rate of a
 #: coordinate. ``sense`` is the sign that the rate of a row has while nothing changes, or that of the
 #: rate with which a coordinate passes its level. ``value`` and ``slope`` are those at the last step;
-#: ``suspicious`` tells whether it may have changed sign in it.
+#: ``candidate`` tells whether its sign may have changed in it.
 EVENT_FUNCTION = np.dtype(
     [
         ("kind", np.int64),
@@ -38,7 +38,7 @@ EVENT_FUNCTION = np.dtype(
         ("sense", np.float64),
         ("value", np.float64),
         ("slope", np.float64),
-        ("suspicious", np.bool_),
+        ("candidate", np.bool_),
     ],
     align=True,
 )
@@ -112,27 +112,27 @@ def sign_changes(m: KernelState, event_functions: Records, h: float, q: Array, q
         turned = event_function.slope * slope < 0.0
         changed |= turned and nearest < h * max(abs(event_function.slope), abs(slope))
         event_function.value, event_function.slope = value, slope
-        event_function.suspicious |= changed
-        found |= event_function.suspicious
+        event_function.candidate |= changed
+        found |= event_function.candidate
     return found
 
 
 @kernel
-def suspect_overloaded(m: KernelState, event_functions: Records) -> None:
-    """Suspect held rows whose multiplier is beyond its level at an evaluated state, or that of a stage."""
+def mark_overloaded(m: KernelState, event_functions: Records) -> None:
+    """Mark held rows whose multiplier is beyond its level, at an evaluated state or that of a stage, as candidates."""
     for n in range(len(event_functions)):
         if (
             event_functions[n].kind == MULTIPLIER
             and abs(m.multipliers[event_functions[n].index]) > event_functions[n].level
         ):
-            event_functions[n].suspicious = True
+            event_functions[n].candidate = True
 
 
 @kernel
-def trust_all(event_functions: Records) -> None:
-    """Suspect no event function of having changed its sign."""
+def clear_candidates(event_functions: Records) -> None:
+    """Begin a step: no event function is a candidate for a change of sign."""
     for n in range(len(event_functions)):
-        event_functions[n].suspicious = False
+        event_functions[n].candidate = False
 
 
 @kernel

@@ -14,7 +14,7 @@ from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
 from mbplugin.dynamics.compiler.pointers import address_of, function_at
 from mbplugin.dynamics.kernels.group import displace, increment_rate
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.events.watch import EVENT_FUNCTION, sign_changes, suspect_overloaded, trust_all
+from mbplugin.simulation.events.watch import EVENT_FUNCTION, clear_candidates, mark_overloaded, sign_changes
 from mbplugin.simulation.integrators.hermite import cubic
 from mbplugin.simulation.integrators.stage import keep, put, settle, stage, take_accelerations
 from mbplugin.simulation.integrators.tableau import TABLE
@@ -107,7 +107,7 @@ def advance_explicit(
                     return TOO_SMALL, kept, t, h
             else:
                 last, step = False, fixed_step(end - now, h)
-            trust_all(event_functions)
+            clear_candidates(event_functions)
             # row s of A leads to the end of the step, which not every method evaluates
             for s in range(1, method.s + 1):
                 _combine(step, s, method.A[s], kx, kv, qd, x, v)
@@ -118,7 +118,7 @@ def advance_explicit(
                     evaluate, place, now + method.c[s] * step, now, q, x, v, at, slope, s, kx, kv, kw
                 )
                 if s < method.s:
-                    suspect_overloaded(m, event_functions)
+                    mark_overloaded(m, event_functions)
             counts[0] += min(method.s, n - 1)
             if not adaptive:
                 break

@@ -12,7 +12,7 @@ from numba import types
 from mbplugin.dynamics.compiler.jit import Records, compiled
 from mbplugin.dynamics.kernels.group import increment_rate
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.events.watch import EVENT_FUNCTION, sign_changes, trust_all
+from mbplugin.simulation.events.watch import EVENT_FUNCTION, clear_candidates, sign_changes
 from mbplugin.simulation.integrators.hermite import cubic
 from mbplugin.simulation.integrators.stage import keep, settle
 from mbplugin.simulation.integrators.variational_step import ROOM, STEP, Workspace
@@ -111,7 +111,7 @@ def advance_variational(
         kept += 1
         if status != DONE:
             break
-        trust_all(event_functions)
+        clear_candidates(event_functions)
         if len(event_functions) and sign_changes(m, event_functions, step, q, qd):
             status = LOOK
             break

@@ -15,10 +15,10 @@ from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.events.locate_python import first_change_in_python
 from mbplugin.simulation.events.watch import (
     EVENT_FUNCTION,
+    clear_candidates,
     event_value,
+    mark_overloaded,
     sign_changes,
-    suspect_overloaded,
-    trust_all,
 )
 from mbplugin.simulation.integrators.contract import Chunk, Derivative, Step, make_chunk
 from mbplugin.simulation.integrators.registry import find_integrator, integrator_names
@@ -136,7 +136,7 @@ class PythonStepper:
         status, kept = DONE, 0
         while kept < len(chunk.time) and end - state.t > 1e-13 * (1.0 + abs(end)):
             self._watched = event_functions
-            trust_all(event_functions)
+            clear_candidates(event_functions)
             taken = self._step(kernel_state, state, control, chunk.dense[kept])
             if taken <= 0.0:
                 return (TOO_SMALL if taken == 0.0 else WEAK), chunk, kept
@@ -157,7 +157,7 @@ class PythonStepper:
             power = kernel_state.power.copy()
             self._accelerations.fill(kernel_state, t, begun, q, qd)
             kernel_state.power[:] = power
-        suspect_overloaded(kernel_state, self._watched)
+        mark_overloaded(kernel_state, self._watched)
 
     def finish(self, kernel_state: KernelState, state: State, h: float, new: Array) -> None:
         """Put a state to the end of a step and settle it; ``new`` (2 nv + 3,) stacks increment, rates and works."""

@@ -55,7 +55,7 @@ def configuration(dice: Dice) -> bytes:
         "fail-on": dice.name(["error", "warning", "note"]),
         "exclude": [dice.name(["*.sdf", "**/*", "["])],
         "tolerance": 1e-4,
-        "package-dirs": [dice.name([".", "..", "/"])],
+        "package-dirs": [dice.name([".", ".", ".", ".", "..", "/"])],
         "scenes": {"model.urdf": dice.name(["model.scene.toml", "model.urdf"])},
     }
     root = {key: value for key, value in root.items() if dice.chance(0.3)}

@@ -57,7 +57,9 @@ def case(seed: int, number: int) -> Case:
     files = meshes(dice)
     main = _model(mechanism, files, dice)
     if dice.chance(0.35):
-        files["model.scene.toml"] = _encoded(scene(mechanism, main, dice))
+        # of a folder, the file that is a robot
+        models = [name for name in main if name in files and "model" in name.rpartition("/")[2]]
+        files["model.scene.toml"] = _encoded(scene(mechanism, models or main[-1:], dice))
         main.insert(0, "model.scene.toml")
     if dice.chance(0.3):
         files["motion.csv"] = motion_csv(mechanism, dice)

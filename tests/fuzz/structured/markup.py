@@ -54,7 +54,7 @@ def tag(_name: str, *children: Tag | str | None, **attributes: str | None) -> Ta
 
 def spoil(root: Tag, dice: Dice) -> None:
     """Spoil some of the elements: none of most models, a few of the others."""
-    for _ in range(dice.any((0, 0, 0, 1, 1, 2, 3) if dice.wild else (0, 0, 0, 0, 0, 1))):
+    for _ in range(dice.any((0, 0, 0, 1, 1, 2, 3) if dice.wild else (*(0,) * 11, 1))):
         dice.any(_SPOILERS)(root, dice)
 
 

@@ -31,7 +31,7 @@ def toml(root: dict[str, Table | list[Table] | Any], dice: Dice) -> str:
 
 def spoil_tables(root: dict[str, Any], dice: Dice) -> None:
     """Spoil some of the tables: none of most files."""
-    for _ in range(dice.any((0, 0, 1, 1, 2, 3) if dice.wild else (0, 0, 0, 0, 0, 1))):
+    for _ in range(dice.any((0, 0, 1, 1, 2, 3) if dice.wild else (*(0,) * 11, 1))):
         tables = [one for value in root.values() if _is_table(value) for one in _each(value)]
         tables = [one for one in tables if one]
         if not tables:

@@ -30,7 +30,7 @@ from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.listing import Instance, joined_finding
-from mbplugin.linter.checks.simulators import FATES, stated_constraints
+from mbplugin.linter.checks.simulators import UNSUPPORTED, stated_constraints
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.model.enumerations import Simulator
 from mbplugin.model.scene import Scene
@@ -56,14 +56,14 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     """Yield one finding per simulator."""
     stated = tuple(stated_constraints(scene)) if scene.options.targets else ()
     for simulator in scene.options.targets:
-        fates = [(FATES.get((kind, one.written), {}).get(simulator), one) for kind, one in stated]
+        treatments = [(UNSUPPORTED.get((kind, one.written), {}).get(simulator), one) for kind, one in stated]
         yield from joined_finding(
             __name__,
             SEVERITY,
             [
-                Instance(one.element, one.origin, f"{one.written} {one.element!r} ({fate})")
-                for fate, one in fates
-                if fate is not None
+                Instance(one.element, one.origin, f"{one.written} {one.element!r} ({treatment})")
+                for treatment, one in treatments
+                if treatment is not None
             ],
             f"{_LABELS[simulator]} does not apply what the file states",
             help=_REMEDIES[simulator],
