@@ -99,7 +99,8 @@ def _interrupted(error: BaseException | None) -> bool:
 
 
 def _usage(error: Any) -> str:
-    message = " ".join(error.format_message().split()).rstrip(".")
+    # what the library puts before its reason says nothing to a user
+    message = " ".join(error.format_message().split()).rstrip(".").replace(": Value error, ", ": ", 1)
     command = error.ctx.command_path if error.ctx else "mbplugin"
     if not message:  # no command at all: typer's help is the answer
         return str(error.ctx.get_help() if error.ctx else "")

@@ -62,6 +62,14 @@ def test_each_file_is_its_own_run() -> None:
     assert both == {"schema_version": 1, "runs": alone}
 
 
+def test_a_value_that_no_option_has_is_one_sentence_of_ours() -> None:
+    outcome = call("lint", FOUR_BAR, "--output-format", "yamlx")
+    assert outcome.code == 2
+    assert outcome.err.startswith(
+        "mbplugin lint: invalid value for '--output-format': 'yamlx' is not one of 'text'"
+    )
+
+
 def test_select_and_ignore() -> None:
     def codes(*options: str) -> set[str]:
         text = call("lint", FOUR_BAR, "--output-format", "json", *options).out
