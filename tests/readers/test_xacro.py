@@ -262,3 +262,20 @@ def test_what_is_missing_in_a_macro_is_named_where_it_is_written(tmp_path: Path)
 def test_values_that_are_a_folder_are_no_matter_of_trust(tmp_path: Path) -> None:
     with pytest.raises(BrokenModel, match="Is a directory"):
         load(arm(tmp_path, "<link name=\"a${xacro.load_yaml('')['a']}\"/>"))
+
+
+def test_a_file_that_includes_itself_is_refused_before_the_recursion_ends(tmp_path: Path) -> None:
+    file = arm(tmp_path, '<xacro:include filename="arm.urdf.xacro"/>\n<link name="a"/>')
+    with pytest.raises(BrokenModel, match="includes itself without end"):
+        load(file)
+
+
+def test_a_file_may_include_itself_as_long_as_that_ends(tmp_path: Path) -> None:
+    again = '<xacro:include filename="arm.urdf.xacro"/>'
+    count = '<xacro:property name="n" value="${n - 1}" scope="global"/>'
+    file = arm(
+        tmp_path,
+        '<xacro:property name="n" default="3"/><link name="a${n}"/>\n'
+        f'<xacro:if value="${{n > 0}}">{count}{again}</xacro:if>',
+    )
+    assert bodies(file) == ["a3", "a2", "a1", "a0"]

@@ -20,6 +20,8 @@ _WORTH_PARTING = 60
 _LARGEST_STEP = 0.5
 #: Damping of the many descents against the mean square of the columns of J: first, least, and too much.
 _DAMPING, _LEAST, _STUCK = 1e-2, 1e-9, 1e6
+#: Damping that keeps equations solvable, against the sum of the squares of the entries of J.
+_ROUNDING = 1e-13
 #: A descent of many is at rest when a step wins less than this fraction of the squares, or is shorter.
 _WON, _SHORT = 1e-3, 1e-7
 
@@ -122,7 +124,9 @@ def _damped(J: Array, Phi: Array, damping: Array) -> Array:
     """
     normal = np.swapaxes(J, 1, 2) @ J
     diagonal = np.arange(J.shape[2])
-    normal[:, diagonal, diagonal] += damping[:, None]
+    # where J has grown on the way, what was damping at the start is rounding now
+    least = _ROUNDING * np.einsum("krc,krc->k", J, J)
+    normal[:, diagonal, diagonal] += np.maximum(damping, least)[:, None]
     step = -np.linalg.solve(normal, np.swapaxes(J, 1, 2) @ Phi[:, :, None])[:, :, 0]
     largest = np.abs(step).max(axis=1, keepdims=True)
     return np.asarray(step * np.minimum(1.0, _LARGEST_STEP / np.maximum(largest, 1e-300)))

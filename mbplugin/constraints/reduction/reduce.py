@@ -96,7 +96,7 @@ class ReducedBlock:
         """(constraint, component) of each row of the block."""
         return tuple(label for r in self.rows for label in r.labels)
 
-    @property
+    @cached_property
     def scale(self) -> Array:
         """Factor of each row of the block that makes it dimensionless, (m,)."""
         scales = [row_scale(r, self.length) for r in self.rows]

@@ -29,6 +29,8 @@ from mbplugin.readers.xacro.value import value_of
 
 #: Characters of what a file may become.
 _LONGEST = 50_000_000
+#: Times that a file may be open at once: one that includes itself again and again is never expanded.
+_DEEPEST = 20
 #: What is replaced in the package; a version without it cannot be held.
 _NEEDED = ("safe_eval", "parse", "process_file", "_global_symbols", "filestack", "substitution_args")
 
@@ -154,6 +156,12 @@ class _Gate:
         """Return the document of a text, or of a file of macros with its lines."""
         if text is not None:
             return minidom.parseString(text)
+        if self.xacro.filestack.count(name) > _DEEPEST:
+            raise BrokenModel(
+                "the file includes itself without end",
+                where=name,
+                expected="an xacro:include of another file, or one in an xacro:if that ends it",
+            )
         name = str(self.packages.installed(Path(name)))
         try:
             return self.marks.document(content(name), name)

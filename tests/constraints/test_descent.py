@@ -1,0 +1,32 @@
+"""Descents on equations that are no mechanism."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mbplugin.constraints.assembly.newton import levenberg_marquardt
+from mbplugin.model.spatial import AnyArray, Array
+
+
+@dataclass
+class Growing:
+    """One residual of two rates that count alike; it halves with each step, and J grows a thousandfold."""
+
+    steps: int = 0
+    length: float = 1.0
+    rates: AnyArray = field(default_factory=lambda: np.arange(2))
+
+    def linearised(self, Q: Array) -> tuple[Array, Array]:
+        return np.full((len(Q), 1, 2), 1000.0**self.steps), np.full((len(Q), 1), 0.5**self.steps)
+
+    def stepped(self, Q: Array, step: Array) -> Array:
+        self.steps += 1
+        return Q + step
+
+
+def test_a_descent_goes_on_where_the_jacobian_has_grown() -> None:
+    Q, gap = levenberg_marquardt(Growing(), np.zeros((3, 2)), np.ones(2, dtype=bool), 0.01, 20)
+    assert np.isfinite(Q).all()
+    assert (gap < 0.1).all()
