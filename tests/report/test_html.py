@@ -23,7 +23,7 @@ from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import rotation_from_quaternion
 from mbplugin.report.html import Chapter, html_page
 from mbplugin.report.html.chart import Chart, Curve, figure, most_moving, ticks
-from mbplugin.report.html.drawing import film_data
+from mbplugin.report.html.drawing import film_data, path_bytes
 from mbplugin.report.html.markup import Html, element, json_script
 
 MINITAUR = str(ASSETS / "minitaur.scene.toml")
@@ -310,3 +310,9 @@ def test_of_many_curves_those_that_vary_most_are_drawn() -> None:
     assert len(kept) == 12 and "12 of 40" in note
     left_out = [c for c in curves if c not in kept]
     assert min(c.y[1] for c in kept) >= max(c.y[1] for c in left_out)
+
+
+def test_places_beyond_single_precision_are_drawn_as_far_away_as_it_goes() -> None:
+    written = np.frombuffer(base64.b64decode(path_bytes(np.array([[1e300, -1e300, 1.0]]))), dtype="<f4")
+    assert np.isfinite(written).all() and written[2] == 1.0
+    assert written[0] == -written[1] == np.finfo("<f4").max

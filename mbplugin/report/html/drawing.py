@@ -102,8 +102,9 @@ def _seven(X: Pose) -> list[float]:
 
 
 def _base64(values: Array) -> str:
-    """Return values (...,), of any shape, as 32-bit numbers in Base64."""
-    return b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode()
+    """Return values (...,), of any shape, as 32-bit numbers in Base64; the largest of them for what is larger."""
+    largest = float(np.finfo("<f4").max)
+    return b64encode(np.clip(values, -largest, largest).astype("<f4").tobytes()).decode()
 
 
 class _Shelf:
