@@ -49,7 +49,7 @@ def rows_in_world(mech: Mechanism, poses: BodyPoses, pair: Pair, rows: Rows) -> 
 
 
 def _row_entry(mech: Mechanism, pair: Pair, rows: Rows) -> tuple[int, Array]:
-    """Return a body of a pair, and the rows (k, 6) on its twist as they act on the successor."""
+    """Return a body of a pair, and ``rows`` on its twist, (k, 6), with the sign of the successor."""
     index = mech.body_index
     body, sign = (index[pair.body_b], 1.0) if index[pair.body_b] >= 0 else (index[pair.body_a], -1.0)
     return body, sign * dict(rows.entries)[body]
@@ -87,14 +87,14 @@ def _bases(vectors: Array, zero: float) -> list[Directions]:
 
 
 def _without_sign(directions: Array) -> Array:
-    """Return unit vectors (n, 3) whose largest coordinates, the first ones of equal ones, are positive."""
+    """Return unit vectors, ``directions`` (n, 3), whose largest coordinates, the first of equal ones, are positive."""
     largest = np.argmax(np.round(np.abs(directions), 6), axis=1)
     signs = np.sign(np.take_along_axis(directions, largest[:, None], axis=1))
     return np.asarray(directions * signs)
 
 
 def _tuples(directions: Array) -> Directions:
-    """Return unit vectors (n, 3) without rounding and without negative zeros."""
+    """Return unit vectors, ``directions`` (n, 3), without rounding and without negative zeros."""
     return tuple((x, y, z) for x, y, z in (np.round(directions, _DIGITS) + 0.0).tolist())
 
 
@@ -105,7 +105,9 @@ def with_open_directions(
     verdicts: Sequence[ConstraintVerdict],
 ) -> tuple[ConstraintVerdict, ...]:
     """Return the verdicts on pairs with the directions that they leave open."""
-    found = {v.name: ((), ()) for v in verdicts if v.unique and v.name in mech.pair_by_name}
+    found: dict[str, tuple[Directions, Directions]] = {
+        v.name: ((), ()) for v in verdicts if v.unique and v.name in mech.pair_by_name
+    }
     open_names = {v.name for v in verdicts if v.name in mech.pair_by_name} - set(found)
     for s in stressed:
         found.update(_of_block(mech, poses, s, open_names))
