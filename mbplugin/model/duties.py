@@ -24,8 +24,8 @@ class Duty:
     Parameters
     ----------
     kind : str
-        ``effort``, ``limits``, ``drive``, ``brake``, ``actuator``, ``coupling``, ``driver``, ``lock`` or
-        ``spring``.
+        ``effort``, ``limits``, ``drive``, ``brake``, ``ramp``, ``actuator``, ``coupling``, ``driver``, ``lock``
+        or ``spring``.
     text : str
         A phrase, such as "an effort limit of 150 N·m".
     """
@@ -42,7 +42,7 @@ def duties(model: Scene | Mechanism) -> dict[str, tuple[Duty, ...]]:
     Parameters
     ----------
     model : Scene or Mechanism
-        A scene also states brakes, actuators, timed locks, springs, and which joints a file gives a drive.
+        A scene also states brakes, ramps, actuators, timed locks, springs, and which joints a file gives a drive.
     """
     mech = mechanism_of(model)
     found: dict[str, list[Duty]] = {pair.name: list(_of_pair(pair)) for pair in mech.pairs}
@@ -78,6 +78,8 @@ def _of_scene(scene: Scene) -> Iterator[tuple[str, Duty]]:
         yield joint, Duty("drive", "a drive")
     for brake in scene.brakes:
         yield brake.joint, Duty("brake", "a brake")
+    for ramp in scene.ramps:
+        yield ramp.joint, Duty("ramp", "a ramp")
     for actuator in scene.actuators:
         yield actuator.joint, Duty("actuator", "an actuator")
     for lock in scene.locks:

@@ -15,6 +15,7 @@ from mbplugin.model.brake_law import Brake as Brake
 from mbplugin.model.enumerations import Simulator
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.ramp import Ramp as Ramp
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.model.spring import JointSpring, Spring
 from mbplugin.phrases import counted, one_line
@@ -199,7 +200,7 @@ class Scene:
         Every file that was read.
     defects : tuple of Defect
     shapes : mapping of body name to tuple of Shape
-    loads, stiffness, brakes, payloads, actuators, locks, springs : tuple
+    loads, stiffness, brakes, payloads, actuators, locks, springs, ramps : tuple
         ``locks`` contains locks with times; permanent locks are in the mechanism.
     options : LintOptions
     request : Request or None
@@ -227,6 +228,7 @@ class Scene:
     request: Request | None = None
     actuated: tuple[str, ...] = ()
     documents: tuple[Document, ...] = ()
+    ramps: tuple[Ramp, ...] = ()
 
     def __repr__(self) -> str:
         facts = (

@@ -31,6 +31,7 @@ from mbplugin.stopping.outcome.values import StopReport
 from mbplugin.stopping.scenario.decelerations import decelerations_at
 from mbplugin.stopping.scenario.scenario import Scenario, vector_of
 from mbplugin.stopping.scenario.start import Start
+from mbplugin.stopping.scenario.stated_ramps import ramp_decelerations, rates_at_ramps, with_reactions
 from mbplugin.stopping.stop import run_stop
 from mbplugin.stopping.table.default_tool import default_tool
 
@@ -83,7 +84,8 @@ def estop(
         Replace the scene's brakes on the same joints. A joint without a brake but with an effort limit gets
         a brake that slides with that effort; this is listed in ``assumed``.
     decelerations : mapping, optional
-        By joint, rad/s² or m/s²; else the scene's, else effort limit over inertia, as listed in ``assumed``.
+        By joint, rad/s² or m/s²; else the scene's ``[[ramp]]`` or ``[[actuator]]``, else effort limit over
+        inertia, as listed in ``assumed``.
     armature : mapping, optional
         By joint rate, kg·m² or kg.
     loads : iterable of Load or mapping
@@ -182,9 +184,12 @@ def make_scenario(
     assumed = assumed_brakes(fitted)
     ramps: dict[str, float] = {}
     if category in (1, 2):
-        joints = [b.joint for b in fitted]
-        actuators = scene.actuators if scene else ()
-        ramps, assumptions = decelerations_at(mechanism, actions, q0, joints, actuators, decelerations)
+        stated = scene.ramps if scene else ()
+        fitted = with_reactions(fitted, stated)
+        rates = rates_at_ramps(mechanism, fitted, qd0, qdd0)
+        given = {**ramp_decelerations(stated, rates), **(decelerations or {})}
+        joints, actuators = [b.joint for b in fitted], scene.actuators if scene else ()
+        ramps, assumptions = decelerations_at(mechanism, actions, q0, joints, actuators, given)
         assumed += assumptions
     return Scenario(
         mechanism,

@@ -79,6 +79,7 @@ def joined(parts: Sequence[tuple[str, Scene]], name: str) -> Scene:
         brakes=tuple(chain.from_iterable(scene.brakes for scene in scenes)),
         payloads=tuple(chain.from_iterable(scene.payloads for scene in scenes)),
         actuators=tuple(chain.from_iterable(scene.actuators for scene in scenes)),
+        ramps=tuple(chain.from_iterable(scene.ramps for scene in scenes)),
         locks=tuple(chain.from_iterable(scene.locks for scene in scenes)),
         springs=tuple(chain.from_iterable(scene.springs for scene in scenes)),
         options=first.options,
@@ -135,6 +136,7 @@ def prefixed(scene: Scene, prefix: str) -> Scene:
         brakes=tuple(replace(brake, joint=named(brake.joint)) for brake in scene.brakes),
         payloads=tuple(replace(payload, body=body(payload.body)) for payload in scene.payloads),
         actuators=tuple(replace(actuator, joint=named(actuator.joint)) for actuator in scene.actuators),
+        ramps=tuple(replace(ramp, joint=named(ramp.joint)) for ramp in scene.ramps),
         locks=tuple(replace(lock, joint=named(lock.joint)) for lock in scene.locks),
         springs=tuple(
             replace(s, joint=named(s.joint))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mbplugin.errors import BadScene, UnknownName
+from mbplugin.errors import BadScene, BadUsage, UnknownName
 from mbplugin.model.brake_law import Brake, contradiction
 from mbplugin.model.mechanism import (
     PAIR_TYPES,
@@ -21,7 +21,7 @@ from mbplugin.model.mechanism import (
     Term,
 )
 from mbplugin.model.mechanism.identity import Holder
-from mbplugin.model.scene import Actuator, Load, Payload, Stiffness
+from mbplugin.model.scene import Actuator, Load, Payload, Ramp, Stiffness
 from mbplugin.model.spatial import Array
 from mbplugin.readers.scene_file.joints import require_known
 from mbplugin.readers.scene_file.schema import (
@@ -278,6 +278,29 @@ def brakes(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Brake,
             where = source.where("brake", i, key)
             raise BadScene(f"the brake of {brake.joint!r} {clause}", where=where, expected=expected)
     return out
+
+
+def ramps(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Ramp, ...]:
+    """Return the ``[[ramp]]`` tables.
+
+    Raises
+    ------
+    BadScene
+        Not one of time and deceleration, or a second ramp of a joint.
+    UnknownName
+        There is no such joint.
+    """
+    out: list[Ramp] = []
+    for i, table in enumerate(tables.ramp):
+        check_freedoms(pairs, table.joint, (), source.where("ramp", i, "joint"))
+        if table.joint in (ramp.joint for ramp in out):
+            where = source.where("ramp", i, "joint")
+            raise BadScene(f"joint {table.joint!r} has two ramps", where=where, expected="one per joint")
+        try:
+            out.append(Ramp(**table.model_dump()))
+        except BadUsage as error:
+            raise BadScene(error.what, where=source.where("ramp", i), expected=error.expected) from None
+    return tuple(out)
 
 
 def payloads(source: SceneSource, tables: SceneFile, bodies: Bodies) -> tuple[Payload, ...]:

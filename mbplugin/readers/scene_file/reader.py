@@ -118,11 +118,12 @@ def _with_constraints(mech: Mechanism, source: SceneSource, tables: SceneFile) -
 
 
 def _with_actions(scene: Scene, source: SceneSource, tables: SceneFile) -> Scene:
-    """Add the loads, stiffness, brakes, payloads, actuators, springs and later locks."""
+    """Add the loads, stiffness, brakes, ramps, payloads, actuators, springs and later locks."""
     pairs, bodies = scene.mechanism.pair_by_name, dict.fromkeys(scene.mechanism.body_index)
     bodies.pop("world")
     with_brakes = (*scene.brakes, *actions.brakes(source, tables, pairs))
     with_actuators = (*scene.actuators, *actions.actuators(source, tables, pairs))
+    with_ramps = (*scene.ramps, *actions.ramps(source, tables, pairs))
     check_acting(source, tables, pairs)
     later = tuple(lock for lock in actions.locks(source, tables, pairs) if not lock.for_good)
     return replace(
@@ -130,6 +131,7 @@ def _with_actions(scene: Scene, source: SceneSource, tables: SceneFile) -> Scene
         loads=(*scene.loads, *actions.loads(source, tables, bodies)),
         stiffness=(*scene.stiffness, *actions.stiffness(source, tables, pairs, bodies)),
         brakes=with_brakes,
+        ramps=with_ramps,
         payloads=(*scene.payloads, *actions.payloads(source, tables, bodies)),
         actuators=with_actuators,
         locks=(*scene.locks, *later),

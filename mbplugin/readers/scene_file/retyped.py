@@ -18,6 +18,7 @@ from mbplugin.readers.scene_file.schema import (
     DriverTable,
     LockTable,
     PairTable,
+    RampTable,
     SceneFile,
 )
 from mbplugin.readers.scene_file.source import SceneSource
@@ -25,7 +26,7 @@ from mbplugin.readers.scene_file.source import SceneSource
 #: What ``passive = true`` takes from a joint.
 _OF_THE_FILE = ("effort", "limits", "drive", "actuator")
 #: What acts on the one freedom that a joint has.
-_ON_ONE = ("effort", "drive", "brake", "actuator")
+_ON_ONE = ("effort", "drive", "brake", "ramp", "actuator")
 
 
 def settle_duties(models: Scene, source: SceneSource, tables: SceneFile) -> Scene:
@@ -53,17 +54,18 @@ def settle_duties(models: Scene, source: SceneSource, tables: SceneFile) -> Scen
 
 
 def check_acting(source: SceneSource, tables: SceneFile, pairs: Mapping[str, Pair]) -> None:
-    """Refuse brakes, actuators, drivers and locks of the scene on pairs on which they mean nothing.
+    """Refuse brakes, ramps, actuators, drivers and locks of the scene on pairs on which they mean nothing.
 
     Raises
     ------
     BadScene
-        A brake or actuator on a joint of several freedoms; a driver or lock that names no freedom of a
+        A brake, ramp or actuator on a joint of several freedoms; a driver or lock that names no freedom of a
         pair that was retyped to several; a drive on a joint that is called passive.
     """
     retyped = {table.name: table for table in tables.pair if table.body_a is None}
-    acting: dict[str, Sequence[BrakeTable | ActuatorTable | DriverTable | LockTable]] = {
+    acting: dict[str, Sequence[BrakeTable | RampTable | ActuatorTable | DriverTable | LockTable]] = {
         "brake": tables.brake,
+        "ramp": tables.ramp,
         "actuator": tables.actuator,
         "driver": tables.driver,
         "lock": tables.lock,
@@ -78,12 +80,12 @@ def check_acting(source: SceneSource, tables: SceneFile, pairs: Mapping[str, Pai
             names_freedoms = isinstance(table, (DriverTable, LockTable)) and bool(table.freedoms)
             if len(pair.kind.free) == 1 or names_freedoms:
                 continue
-            if kind in ("brake", "actuator") or new is not None:
+            if kind in _ON_ONE or new is not None:
                 raise BadScene(
                     f"{what} acts on a {pair.type} pair, which has {len(pair.kind.free)} freedoms",
                     where=where,
                     expected="a joint with one"
-                    if kind in ("brake", "actuator")
+                    if kind in _ON_ONE
                     else f"freedoms, of {', '.join(pair.kind.free)}",
                     remedy="give the joint a type that keeps its one freedom" if new is not None else "",
                 )

@@ -207,6 +207,15 @@ class BrakeTable(Table):
     short_circuit_rate: Positive | None = None
 
 
+class RampTable(Table):
+    """``[[ramp]]``: how a drive decelerates in categories 1 and 2: time (s) or deceleration, reaction (s)."""
+
+    joint: Name
+    time: Positive | None = None
+    deceleration: Positive | None = None
+    reaction: NonNegative | None = None
+
+
 class PayloadTable(Table):
     """``[[payload]]``: a mass (kg) on a body, com in its link frame, inertia about com."""
 
@@ -254,6 +263,7 @@ class SceneFile(Table):
     stiffness: list[StiffnessTable] = []
     spring: list[SpringTable] = []
     brake: list[BrakeTable] = []
+    ramp: list[RampTable] = []
     payload: list[PayloadTable] = []
     actuator: list[ActuatorTable] = []
     lint: LintTable = LintTable()

@@ -136,7 +136,9 @@ class CompiledStop:
         )
         return self._stopped(ended, (start, q), own["rest"].copy(), reaction, back, self._pieces)
 
-    def controlled_stop(self, q: Array, qd: Array, decelerations: Array) -> StopSummary:
+    def controlled_stop(
+        self, q: Array, qd: Array, decelerations: Array, reactions: Array | None = None
+    ) -> StopSummary:
         """Return how a stop of category 1 comes out: ramps in closed form, then the brakes alone.
 
         Parameters
@@ -145,9 +147,12 @@ class CompiledStop:
             rad and m, rad/s and m/s.
         decelerations : (n,) array
             Of the joints with brakes, rad/s² or m/s², positive.
+        reactions : (n,) array, optional
+            From the signal until each ramp begins, s; by default the delays of the brakes.
         """
         start, rates, own = np.array(q, dtype=float), self._rates, self._s[self._own]
-        v, delay = np.asarray(qd, dtype=float)[rates], own["power_off"]
+        v = np.asarray(qd, dtype=float)[rates]
+        delay = own["power_off"] if reactions is None else np.asarray(reactions, dtype=float)
         ramps = Ramps(start[rates], v, delay, np.asarray(decelerations, dtype=float))
         rest = float(ramps.ends.max(initial=0.0))
         limit = ramps.limit_time(own["lower"], own["upper"])

@@ -53,7 +53,7 @@ def decelerations_at(
         if not (isfinite(effort) and effort > 0) or joint not in mech.tree.joint_of_pair:
             raise BadUsage(
                 f"there is no ramp for joint {joint!r}: it has neither a deceleration nor an effort limit",
-                remedy="state deceleration in its [[actuator]], or stop in category 0",
+                remedy="state its [[ramp]], or stop in category 0",
             )
         value = effort / float(inertia[mech.tree.joint_of_pair[joint].qd.start])
         stated[joint] = value

@@ -35,6 +35,8 @@ class RowCase(NamedTuple):
         Of the axis, rad/s or m/s, not negative.
     deceleration : float or None
         Of the axis in category 1, rad/s² or m/s².
+    reaction : float
+        From the signal until the axis is braked, s.
     """
 
     category: int
@@ -44,6 +46,7 @@ class RowCase(NamedTuple):
     pose: ExtensionPose
     speed: float
     deceleration: float | None
+    reaction: float
 
 
 class RowStop(NamedTuple):
@@ -79,8 +82,7 @@ class RowStop(NamedTuple):
     @property
     def reaction_time(self) -> float:
         """From the signal until the axis is braked, or rests, s."""
-        brake = self.scenario.brakes[self.n]
-        return min(brake.engagement_time if self.case.category == 0 else brake.delay, self.time)
+        return min(self.case.reaction, self.time)
 
     @property
     def slips(self) -> list[dict[str, object]]:

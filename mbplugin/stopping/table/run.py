@@ -12,12 +12,13 @@ from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.bounds import LARGEST
 from mbplugin.model.brakes import BrakeLike
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.scene import Payload, Scene
+from mbplugin.model.scene import Payload, Ramp, Scene
 from mbplugin.model.spatial import Array
 from mbplugin.stopping.compiled.batch import CompiledStop, supports_compiled_stop
 from mbplugin.stopping.run import assumed_brakes, make_scenario
 from mbplugin.stopping.scenario.decelerations import file_limits
 from mbplugin.stopping.scenario.scenario import Scenario
+from mbplugin.stopping.scenario.stated_ramps import with_reactions
 from mbplugin.stopping.table.axes import table_axes
 from mbplugin.stopping.table.columns import RowCase
 from mbplugin.stopping.table.extension import ExtensionPose, ExtensionPoses
@@ -115,7 +116,7 @@ class _Maker:
         }
         self.assumed: list[str] = []
 
-    def rows(self, category: int, ramps: Mapping[str, float]) -> list[dict[str, object]]:
+    def rows(self, category: int, ramps: Mapping[str, Ramp]) -> list[dict[str, object]]:
         """Return the rows of a category."""
         grid = (100,) if category == 0 else SHARES
         out = []
@@ -135,19 +136,23 @@ class _Maker:
         axis: str,
         shares: tuple[int, int, int],
         pose: ExtensionPose,
-        ramps: Mapping[str, float],
+        ramps: Mapping[str, Ramp],
     ) -> dict[str, object]:
         scenario = self.compiled.scenario
+        brakes = scenario.brakes
         q, speed = pose.q, self.speeds[axis] * shares[0] / 100
         qd = np.zeros(len(scenario.qd))
         qd[scenario.rate_of(axis)] = pose.sense * speed
         deceleration = None
         if category == 0:
             stop = self.compiled.stop(q, qd)
+            reactions = {brake.joint: brake.engagement_time for brake in brakes}
         else:
-            deceleration = self._deceleration(axis, q, ramps)
-            stop = self.compiled.controlled_stop(q, qd, np.full(len(scenario.brakes), deceleration))
-        case = RowCase(category, k + 1, axis, shares, pose, speed, deceleration)
+            deceleration = self._deceleration(axis, q, speed, ramps)
+            reactions = {brake.joint: brake.delay for brake in with_reactions(brakes, ramps.values())}
+            delays = np.array([reactions[brake.joint] for brake in brakes])
+            stop = self.compiled.controlled_stop(q, qd, np.full(len(brakes), deceleration), delays)
+        case = RowCase(category, k + 1, axis, shares, pose, speed, deceleration, reactions[axis])
         carried = self.rated.mass * shares[2] / 100
         return row_values(case, stop, scenario, carried) | {"command": self._command_of(case)}
 
@@ -160,10 +165,10 @@ class _Maker:
         carried = _payload_options(self.rated, case.shares[2], self.of_scene)
         return self.command.text(case.category, q, qd, carried, case.deceleration)
 
-    def _deceleration(self, axis: str, q: Array, ramps: Mapping[str, float]) -> float:
+    def _deceleration(self, axis: str, q: Array, speed: float, ramps: Mapping[str, Ramp]) -> float:
         """Return the deceleration of an axis at a pose q (nq,), rad/s² or m/s²; what is assumed is noted."""
         if axis in ramps:
-            return ramps[axis]
+            return ramps[axis].deceleration_from(speed)
         if limits := file_limits(self.compiled.scenario.mech, [axis]):
             assumption = (
                 f"{axis}: category 1 decelerates with the limit that the file states, {limits[axis]:g}"
@@ -175,7 +180,7 @@ class _Maker:
         if not (isfinite(effort) and effort > 0):
             raise BadUsage(
                 f"there is no ramp for joint {axis!r}: it has neither a deceleration nor an effort limit",
-                remedy="state deceleration in its [[actuator]], or ask for category 0 only",
+                remedy="state its [[ramp]], or ask for category 0 only",
             )
         assumption = (
             f"{axis}: category 1 decelerates with its effort limit, {effort:g}, over the pose's inertia"
@@ -197,7 +202,7 @@ def _payload_options(rated: Payload, percent: int, of_scene: bool) -> tuple[str,
     return "--payload", f"{rated.body}:{percent / 100 * rated.mass!r}"
 
 
-def _without_ramp(scenario: Scenario, stated: Mapping[str, float]) -> list[str]:
+def _without_ramp(scenario: Scenario, stated: Mapping[str, Ramp]) -> list[str]:
     """Return the braked joints with neither a deceleration nor an effort limit."""
     known = {*stated, *file_limits(scenario.mech, [brake.joint for brake in scenario.brakes])}
     efforts = {b.joint: scenario.mech.pair_by_name[b.joint].freedoms[0].effort for b in scenario.brakes}
@@ -237,14 +242,19 @@ def _speeds(mech: Mechanism, axes: tuple[str, ...], given: Mapping[str, float] |
 
 def _stated_ramps(
     scenario: Scenario, scene: Scene | None, given: Mapping[str, float] | None
-) -> dict[str, float]:
-    stated = {a.joint: a.deceleration for a in (scene.actuators if scene else ()) if a.deceleration}
+) -> dict[str, Ramp]:
+    """Return the ramps by joint: given decelerations, else the scene's ramps, else those of its actuators."""
+    actuators, ramps = (scene.actuators, scene.ramps) if scene else ((), ())
+    stated = {a.joint: Ramp(a.joint, deceleration=a.deceleration) for a in actuators if a.deceleration}
+    stated |= {ramp.joint: ramp for ramp in ramps}
     for joint, value in (given or {}).items():
         if joint not in scenario.mech.pair_by_name or not (isfinite(value) and value > 0):
             raise BadUsage(
                 f"the deceleration of {joint!r} is {value:g}", expected="a joint and a positive number"
             )
-    return {**stated, **(given or {})}
+        reaction = stated[joint].reaction if joint in stated else None
+        stated[joint] = Ramp(joint, deceleration=value, reaction=reaction)
+    return stated
 
 
 def _assumptions(scenario: Scenario, rated: Payload, maker: _Maker) -> tuple[str, ...]:

@@ -214,6 +214,11 @@ def _brake(names: _Names) -> Table:
     return table
 
 
+def _ramp(names: _Names) -> Table:
+    key = names.dice.any(("time", "deceleration"))
+    return {"joint": names.joint(), key: names.number(0.3), "reaction": names.number(0.05)}
+
+
 def _payload(names: _Names) -> Table:
     return {"body": names.body(), "mass": names.number(1.0), "com": names.vector(0.1, 0, 0)}
 
@@ -236,6 +241,7 @@ _TABLES: dict[str, Callable[[_Names], Table]] = {
     "stiffness": _stiffness,
     "spring": _spring,
     "brake": _brake,
+    "ramp": _ramp,
     "payload": _payload,
     "actuator": _actuator,
 }

@@ -1,0 +1,42 @@
+"""The ramp of a drive in a controlled stop: stated in a scene, a call or by a calibration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mbplugin.errors import BadUsage
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """How the drive of a joint decelerates it to rest in categories 1 and 2.
+
+    Parameters
+    ----------
+    joint : str
+    time : float, optional
+        Of the ramp, whatever the rate at which it begins, s.
+    deceleration : float, optional
+        Whatever the rate, rad/s² or m/s²; one of the two is stated.
+    reaction : float, optional
+        From the signal until the ramp begins, s; by default the delay of the joint's brake.
+    """
+
+    joint: str
+    time: float | None = None
+    deceleration: float | None = None
+    reaction: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.time is None) == (self.deceleration is None):
+            stated = "neither of" if self.time is None else "both"
+            raise BadUsage(
+                f"the ramp of {self.joint!r} states {stated} time and deceleration", expected="one of them"
+            )
+
+    def deceleration_from(self, rate: float) -> float:
+        """Return the deceleration from a rate (rad/s, m/s), rad/s² or m/s², positive; at rest any would do."""
+        if self.deceleration is not None:
+            return self.deceleration
+        assert self.time is not None
+        return abs(rate) / self.time or 1.0
