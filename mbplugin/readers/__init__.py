@@ -25,7 +25,8 @@ _READERS = {
     "mjcf": ("mjcf.in_child", "read_mjcf_apart"),
     "scene": ("scene_file.reader", "read_scene"),
 }
-_ROOTS = {"robot": "urdf", "sdf": "sdf", "mujoco": "mjcf"}
+#: SDF up to 1.2 calls its root after the simulator.
+_ROOTS = {"robot": "urdf", "sdf": "sdf", "gazebo": "sdf", "mujoco": "mjcf"}
 
 
 def load(

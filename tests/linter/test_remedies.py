@@ -30,6 +30,13 @@ REMEDIES: dict[str, tuple[tuple[str, str], ...]] = {
     "MB107": (('"hinge" type="revolute"> <!-- HERE', '"wrist" type="revolute"> <!-- HERE'),),
     "MB108": (("hingee", "hinge"), ("<mimic[^>]*>", "")),
     "MB109": (('<link name="arm"/>', f'<link name="arm">{INERTIAL}</link>'), ('"revolute"', '"fixed"')),
+    "MB110": (
+        (
+            "</robot>",
+            '<joint name="wrist" type="revolute"><parent link="arm"/><child link="gripper"/>'
+            '<limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>',
+        ),
+    ),
     "MB111": (
         (r'type="(revolute|prismatic)"(?=(?:(?!<limit).)*?</joint>)', 'type="continuous"'),
         (
@@ -40,6 +47,7 @@ REMEDIES: dict[str, tuple[tuple[str, str], ...]] = {
     "MB113": (("<state[^>]*>", ""),),
     "MB114": (("0 0 0.5\\.", "0 0 0.5"),),
     "MB117": (('<robot name="[^"]*">', r'\g<0><link name="world"/>'),),
+    "MB118": (('"fixed"', '"continuous"'),),
     "MB119": (
         ("<pose>1 0 0 0 0 0</pose>", "<pose>2 0 0 0 0 0</pose>"),
         ("<parent>mount", "<parent>world"),
@@ -90,13 +98,11 @@ REMEDIES: dict[str, tuple[tuple[str, str], ...]] = {
 }
 #: Rules about the model without an entry above, and why.
 APART = {
-    "MB110": "the roots are joined by a joint that nobody can know; the two fixtures show one",
     "MB112": "below: lines to paste into a scene",
     "MB115": "below: a scene",
     "MB116": "below: lines to paste into the scene",
-    "MB118": "the help says that nothing is needed",
     "MB128": "below: a scene",
-    "MB161": "the remedy is a call in another program",
+    "MB161": "below: each simulator has its own",
 }
 
 
@@ -204,4 +210,109 @@ rpy_b = [1.5707963267948966, 0, 0]
 ''')
     after = findings(code, tmp_path)
     assert code not in {f.code for f in after}
+    assert worst(after) <= worst((finding,)), after
+
+
+def test_roots_in_models_of_their_own_are_no_finding(tmp_path: Path) -> None:
+    (file,) = copied("MB110", tmp_path)
+    text = file.read_text()
+    gripper = re.search('<link name="gripper">.*?</link>', text, re.DOTALL)
+    assert gripper is not None
+    (tmp_path / "gripper.urdf").write_text(f'<robot name="gripper">{gripper.group()}</robot>')
+    file.write_text(text.replace(gripper.group(), ""))
+    (tmp_path / "mb110.scene.toml").write_text(
+        f'[[model]]\nfile = "{file.name}"\n\n[[model]]\nfile = "gripper.urdf"\n'
+    )
+    assert not findings("MB110", tmp_path)
+
+
+def test_a_static_scene_needs_nothing(tmp_path: Path) -> None:
+    (file,) = copied("MB118", tmp_path)
+    report = mb.lint(file)
+    assert report.exit_code == 0 and worst(report.findings) == SEVERITIES.index("note")
+
+
+LINK = f"<link name='%s'>{INERTIAL}</link>"
+PIN = (
+    '<joint name="%s" type="revolute"><parent link="%s"/><child link="%s"/><origin xyz="%s"/><axis xyz="0 1 0"/>'
+    '<limit lower="-1" upper="1" effort="1" velocity="1"/></joint>'
+)
+#: A crank and a rocker whose tips meet at x = 1, and what closes the loop.
+OPEN_LOOP = (
+    '<robot name="loop">'
+    + "".join(LINK % name for name in ("base", "crank", "rod", "rocker"))
+    + PIN % ("a", "base", "crank", "0 0 0")
+    + PIN % ("b", "crank", "rod", "0 0 1")
+    + PIN % ("c", "base", "rocker", "1 0 0")
+    + "%s</robot>"
+)
+LOOP_JOINT = (
+    '<loop_joint name="tip" type="spherical"><link1 link="rod" xyz="1 0 0"/><link2 link="rocker" xyz="0 0 1"/>'
+    "</loop_joint>"
+)
+BALL = (
+    '<drake:ball_constraint name="tip"><drake:ball_constraint_body_A name="rod"/>'
+    '<drake:ball_constraint_p_AP value="1 0 0"/><drake:ball_constraint_body_B name="rocker"/>'
+    '<drake:ball_constraint_p_BQ value="0 0 1"/></drake:ball_constraint>'
+)
+MIMIC_SDF = (
+    '<sdf version="1.11"><model name="m">'
+    + "".join(
+        f'<link name="{name}"><inertial><mass>1</mass><inertia><ixx>0.01</ixx><iyy>0.02</iyy><izz>0.02</izz></inertia>'
+        "</inertial></link>"
+        for name in ("base", "one", "two")
+    )
+    + "".join(
+        f'<joint name="{name}_slide" type="prismatic"><parent>base</parent><child>{name}</child><axis><xyz>1 0 0</xyz>'
+        f"<limit><lower>-1</lower><upper>1</upper></limit>{mimic}</axis></joint>"
+        for name, mimic in (
+            ("one", ""),
+            ("two", '<mimic joint="one_slide"><multiplier>1</multiplier></mimic>'),
+        )
+    )
+    + "</model></sdf>"
+)
+MIMIC_MJCF = """<mujoco><worldbody><body name="base"><inertial pos="0 0 0" mass="1" diaginertia=".01 .02 .02"/>
+<body name="one"><joint name="one_slide" type="slide" axis="1 0 0"/>
+<inertial pos="0 0 0" mass="1" diaginertia=".01 .02 .02"/></body>
+<body name="two"><joint name="two_slide" type="slide" axis="1 0 0"/>
+<inertial pos="0 0 0" mass="1" diaginertia=".01 .02 .02"/></body></body></worldbody>
+<equality><joint joint1="two_slide" joint2="one_slide" polycoef="0 1 0 0 0"/></equality></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    ("simulator", "before", "after"),
+    [
+        ("isaac", OPEN_LOOP % BALL, OPEN_LOOP % LOOP_JOINT),
+        ("drake", OPEN_LOOP % LOOP_JOINT, OPEN_LOOP % BALL),
+        ("gazebo", OPEN_LOOP % LOOP_JOINT, MIMIC_SDF),
+        ("mujoco", OPEN_LOOP % LOOP_JOINT, MIMIC_MJCF),
+    ],
+)
+def test_a_constraint_stated_as_the_simulator_reads_it_ends_the_finding(
+    simulator: Any, before: str, after: str
+) -> None:
+    first = mb.lint("before", text=before, targets=[simulator]).findings
+    assert "MB161" in {finding.code for finding in first}
+    second = mb.lint("after", text=after, targets=[simulator]).findings
+    assert "MB161" not in {finding.code for finding in second}
+    assert worst(second) <= worst(first), second
+
+
+def test_a_constraint_made_in_pybullet_ends_the_finding(tmp_path: Path) -> None:
+    pybullet = pytest.importorskip("pybullet")
+    copied("MB161", tmp_path)
+    (finding,) = findings("MB161", tmp_path)
+    assert "createConstraint" in finding.help and "JOINT_GEAR" in finding.help
+    client = pybullet.connect(pybullet.DIRECT)
+    try:
+        # without the flag PyBullet replaces the inertias
+        flags = pybullet.URDF_USE_INERTIA_FROM_FILE
+        robot = pybullet.loadURDF(str(tmp_path / "mb161.urdf"), flags=flags, physicsClientId=client)
+        frames = ([1, 0, 0], [0, 0, 0], [0, 0, 0])
+        pybullet.createConstraint(robot, 0, robot, 1, pybullet.JOINT_GEAR, *frames, physicsClientId=client)
+        after = mb.lint(client, targets=["pybullet"]).findings
+    finally:
+        pybullet.disconnect(client)
+    assert "MB161" not in {found.code for found in after}
     assert worst(after) <= worst((finding,)), after

@@ -102,6 +102,43 @@ def test_a_failed_expansion_leaves_nothing_for_the_next_file(tmp_path: Path) -> 
         load(arm(tmp_path, '<link name="a${width}"/>', "three.xacro"))
 
 
+CALL = '<xacro:macro name="leg" params="name">\n<link name="${name}"/>\n</xacro:macro>\n'
+
+
+@pytest.mark.parametrize(
+    ("body", "line", "words"),
+    [
+        (CALL + '<link name="a"/>\n<xacro:leg name="b" size="3"/>\n', 6, 'Invalid parameter "size"'),
+        (CALL + '<link name="a"/>\n<xacro:leg/>\n', 6, r"Undefined parameters \[name\]"),
+        ('<link name="a"/>\n<xacro:nothing/>\n', 3, "unknown macro name"),
+        ('<link name="a"/>\n<xacro:if vale="1"/>\n', 3, "missing attribute 'value'"),
+        ('<link name="a">\n<xacro:if value="perhaps"/></link>\n', 3, "conditional"),
+        ('<link name="a"/>\n<xacro:property name="a b" value="1"/>\n', 3, "identifiers"),
+        ('<link name="a"/>\n<xacro:include filename="none.xacro"/>\n', 3, "none.xacro"),
+        ('<xacro:property name="x" value="${1/0}"/>\n<link name="a"/>\n<link name="${x}"/>\n', 2, "zero"),
+    ],
+)
+def test_an_error_of_xacro_names_the_file_and_the_line(
+    tmp_path: Path, body: str, line: int, words: str
+) -> None:
+    own = arm(tmp_path, body)
+    with pytest.raises(MbPluginError, match=words) as caught:
+        load(own)
+    assert caught.value.where == f"{own}:{line}"
+    whole = arm(tmp_path, f'<xacro:include filename="{own.name}"/>', "whole.xacro")
+    with pytest.raises(MbPluginError, match=words) as caught:
+        load(whole, xacro_unsafe="unknown" in words)
+    assert caught.value.where == f"{own}:{line}"
+
+
+def test_an_error_in_a_macro_names_the_line_in_the_macro(tmp_path: Path) -> None:
+    part = arm(tmp_path, LEG.replace("<link", '<xacro:if value="perhaps"/>\n<link'), "part.xacro")
+    file = arm(tmp_path, f'<xacro:include filename="{part.name}"/>\n<xacro:leg name="a"/>')
+    with pytest.raises(BrokenModel, match="perhaps") as caught:
+        load(file)
+    assert caught.value.where == f"{part}:3"
+
+
 ARGUMENTS = (
     '<xacro:arg name="side"/>\n<xacro:arg name="size" default="1"/>\n<link name="$(arg side)$(arg size)"/>\n'
 )

@@ -16,7 +16,7 @@ from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of
 from mbplugin.model.scene import Request, Scene, State
 from mbplugin.model.spatial import Array
 from mbplugin.readers.common.grounding import require_free_root, with_fixed_roots
-from mbplugin.readers.common.vocabulary import unread_defects
+from mbplugin.readers.common.unread import unread_defects
 from mbplugin.readers.mjcf.compile import compile_mjcf, documents, mujoco_module
 from mbplugin.readers.mjcf.drives import driven_joints
 from mbplugin.readers.mjcf.equality import read_equalities

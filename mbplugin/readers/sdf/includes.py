@@ -11,10 +11,18 @@ from urllib.parse import unquote
 from mbplugin.errors import BrokenModel, UnresolvedPath
 from mbplugin.model.scene import Defect, Request
 from mbplugin.readers.common.paths import find, gazebo_caches, read_text, real_path
-from mbplugin.readers.common.vocabulary import unread_defects
+from mbplugin.readers.common.unread import unread_defects
 from mbplugin.readers.common.xml import Element, child, children, local_name, origin, parse_xml, where
 from mbplugin.readers.sdf.document import MODEL_FRAME, Member, Reading, Scope
-from mbplugin.readers.sdf.values import Version, WrittenPose, flag_of, pose_of, text_of, version_of
+from mbplugin.readers.sdf.values import (
+    Version,
+    WrittenPose,
+    flag_of,
+    pose_of,
+    require_known_version,
+    text_of,
+    version_of,
+)
 from mbplugin.readers.sdf.vocabulary import SDF
 
 #: What a file may hold besides a world.
@@ -81,10 +89,11 @@ def _told_apart(models: tuple[Scope, ...], reading: Reading) -> Iterator[Scope]:
 
 def _sdf_root(text: str, file: str) -> Element:
     root = parse_xml(text, file)
-    if local_name(root) != "sdf":
+    if local_name(root) not in ("sdf", "gazebo"):
         raise BrokenModel(
             f"the root element is <{local_name(root)}>", where=where(root), expected="<sdf version=...>"
         )
+    require_known_version(root)
     return root
 
 

@@ -1,4 +1,4 @@
-"""SDF 1.4 to 1.11 as a scene: loops, world parents, every joint type, frames, local includes."""
+"""SDF 1.2 to 1.11 as a scene: loops, world parents, every joint type, frames, local includes."""
 
 from __future__ import annotations
 

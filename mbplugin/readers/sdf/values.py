@@ -7,7 +7,7 @@ from math import inf, isinf
 
 import numpy as np
 
-from mbplugin.errors import BadNumber
+from mbplugin.errors import BadNumber, BrokenModel
 from mbplugin.model.scene import Origin
 from mbplugin.model.spatial import Array, Pose, rotation_from_quaternion
 from mbplugin.readers.common.numbers import angles, limit, number, numbers
@@ -15,6 +15,8 @@ from mbplugin.readers.common.xml import Element, child, local_name, origin, wher
 
 #: (major, minor) of the ``<sdf version>`` an element was written under.
 Version = tuple[int, int]
+#: From this version on, values are the texts of elements.
+OLDEST: Version = (1, 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +109,31 @@ def version_of(root: Element) -> Version:
     text = str(root.get("version", "1.11")).strip()
     major, _, minor = text.partition(".")
     if not (major.isdigit() and (minor or "0").isdigit()):
-        raise BadNumber(f"the SDF version is {text!r}", where=where(root), expected="1.4 to 1.11")
+        raise BadNumber(f"the SDF version is {text!r}", where=where(root), expected="1.2 to 1.11")
     return int(major), int(minor or "0")
+
+
+def require_known_version(root: Element) -> None:
+    """Refuse a document of a version that states poses, masses and axes in attributes.
+
+    Raises
+    ------
+    BrokenModel
+        A version before 1.2, or a ``<gazebo>`` without a version, which no version of SDF is.
+    """
+    if local_name(root) == "gazebo" and root.get("version") is None:
+        raise BrokenModel(
+            "the root element is <gazebo> without a version",
+            where=where(root),
+            expected="a URDF (<robot>) around it, or SDF (<sdf version=...>)",
+        )
+    if version_of(root) < OLDEST:
+        raise BrokenModel(
+            f"SDF {root.get('version')} is not read: it states poses, masses and axes in attributes",
+            where=where(root),
+            expected="SDF 1.2 or later",
+            remedy="convert the file with gzsdf convert of Gazebo 1.x to 6.x",
+        )
 
 
 def pose_of(owner: Element, *, snap: bool) -> WrittenPose:

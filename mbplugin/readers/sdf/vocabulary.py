@@ -1,4 +1,4 @@
-"""The words of SDF (1.4 to 1.11) and of Drake's additions, and what they do."""
+"""The words of SDF (1.2 to 1.11) and of Drake's additions, and what they do."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from mbplugin.errors import UnknownFormat
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.scene import Request, Scene, state_at_home
 from mbplugin.readers.common.document import document_of
-from mbplugin.readers.common.vocabulary import unread_defects
+from mbplugin.readers.common.unread import unread_defects
 from mbplugin.readers.common.xml import Element, local_name, origin, parse_xml, where
 from mbplugin.readers.urdf.closures import note_open_closures, read_closures
 from mbplugin.readers.urdf.draft import Draft

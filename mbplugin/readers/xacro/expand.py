@@ -64,10 +64,10 @@ def expand(request: Request, variables: frozenset[str]) -> Expansion:
         gate.close()
     try:
         document = xacro.process_file(request.path, mappings=dict(request.xacro_args))
-        places = gate.marks.taken_off(document)
+        places = gate.marks.places(document)
         text = str(document.toprettyxml(indent="  "))
     except Exception as error:
-        raise error_of(error, xacro, request.path, gate.marks.files) from None
+        raise error_of(error, xacro, request.path, gate.marks) from None
     if len(text) > _LONGEST:
         raise BrokenModel(
             f"xacro made {len(text)} characters of the file",

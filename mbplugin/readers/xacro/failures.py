@@ -9,13 +9,14 @@ from mbplugin.errors import BrokenModel, Fragment, MbPluginError, UnresolvedPath
 from mbplugin.readers.common.paths import read_text
 from mbplugin.readers.xacro.check import refused, texts_of
 from mbplugin.readers.xacro.expression import Refused
+from mbplugin.readers.xacro.places import Marks
 
 
 class MissingPackage(LookupError):
     """A package that is found nowhere; its argument is the name."""
 
 
-def error_of(error: BaseException, xacro: Any, file: str, files: Sequence[str]) -> MbPluginError:
+def error_of(error: BaseException, xacro: Any, file: str, marks: Marks) -> MbPluginError:
     """Return the error of ours that an exception in xacro stands for.
 
     Parameters
@@ -24,8 +25,8 @@ def error_of(error: BaseException, xacro: Any, file: str, files: Sequence[str]) 
     xacro : module
     file : str
         The file that was expanded.
-    files : sequence of str
-        Every file that was read, in which the place is searched.
+    marks : Marks
+        The files that were read, in which the place is searched, and the lines of their elements.
 
     Raises
     ------
@@ -41,36 +42,36 @@ def error_of(error: BaseException, xacro: Any, file: str, files: Sequence[str]) 
     if isinstance(cause, MemoryError):
         raise cause
     read = str((xacro.filestack or [file])[-1] or file)
-    searched = (read, *files)
+    searched, failed = (read, *marks.files), marks.where_failed(error) or read
     if isinstance(cause, Refused):
-        return refused(str(cause), read)
+        return refused(str(cause), failed)
     if isinstance(cause, MissingPackage):
-        return _missing_package(str(cause.args[0]), searched)
+        return _missing_package(str(cause.args[0]), searched, failed)
     if isinstance(cause, xacro.substitution_args.ArgException):
-        return _missing_argument(str(cause), searched)
+        return _missing_argument(str(cause), searched, failed)
     lines = dict.fromkeys(line.strip().rstrip(". ") for line in str(error).splitlines())
     reason = "; ".join(filter(None, lines)) or type(error).__name__
     return BrokenModel(
         f"xacro could not expand the file: {reason}",
-        where=_place(searched, _expression(reason)),
+        where=_place(searched, _expression(reason)) or failed,
         remedy="correct the file, or pass --xacro-arg for arguments that it needs",
     )
 
 
-def _missing_package(name: str, files: Sequence[str]) -> MbPluginError:
+def _missing_package(name: str, files: Sequence[str], failed: str) -> MbPluginError:
     return UnresolvedPath(
         f"package {name!r} is not found",
-        where=_place(files, f"$(find {name})"),
+        where=_place(files, f"$(find {name})") or failed,
         expected="a folder with a package.xml of this name in the repository, in a --package-dir or on a "
         "path of ROS",
         remedy="pass --package-dir DIR with a folder around it",
     )
 
 
-def _missing_argument(name: str, files: Sequence[str]) -> MbPluginError:
+def _missing_argument(name: str, files: Sequence[str], failed: str) -> MbPluginError:
     return Fragment(
         f"the xacro argument {name!r} has no value",
-        where=_place(files, f"$(arg {name})"),
+        where=_place(files, f"$(arg {name})") or failed,
         expected="a default in the file or a value from the caller",
         remedy=f"pass --xacro-arg {name}:=VALUE, or state it below [xacro.arguments] in mbplugin.toml",
     )
@@ -83,7 +84,7 @@ def _expression(reason: str) -> str:
 
 
 def _place(files: Sequence[str], written: str) -> str:
-    """Return ``file:line`` of the first element with a text; the first file where none has it."""
+    """Return ``file:line`` of the first element with a text; empty where none has it."""
     # a macro is expanded where it is called, not where it is written
     for file in files if written else ():
         try:
@@ -92,4 +93,4 @@ def _place(files: Sequence[str], written: str) -> str:
             continue
         if lines:
             return f"{file}:{lines[0]}"
-    return files[0]
+    return ""

@@ -1,13 +1,13 @@
 """Where the elements of an expanded xacro file were written.
 
-Every element that is parsed carries its file and line as an attribute through the expansion, also where macros
-copy it; afterwards the attributes are taken off again. Elements of xacro itself carry none: xacro counts their
-attributes.
+Every element that is parsed carries its file and line as user data, also where macros copy it: xacro itself sees
+nothing of it.
 """
 
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,11 +18,20 @@ from mbplugin.model.document import Document
 from mbplugin.model.scene import Defect, Origin, Scene
 from mbplugin.readers.common.xml import parse_xml
 
-_MARK = "mbplugin-written-at"
-_PLACE = re.compile(r"(\d{1,9}):(\d{1,9})")
+_KEY = "written at"
+#: What xacro calls the element that it works on.
+_WORKED_ON = ("node", "elt")
 
 #: File, as an index, and line.
 Place = tuple[int, int]
+
+
+class _Kept:
+    """Gives the copy of an element the place of the element."""
+
+    def handle(self, operation: int, key: str, data: Place, source: Any, copy: Any) -> None:
+        """Do so; the signature is that of the DOM."""
+        copy.setUserData(key, data, self)
 
 
 class _Builder(expatbuilder.ExpatBuilderNS):
@@ -35,8 +44,7 @@ class _Builder(expatbuilder.ExpatBuilderNS):
     def start_element_handler(self, name: str, attributes: Any) -> None:
         super().start_element_handler(name, attributes)
         element: Any = self.curNode
-        if not element.tagName.startswith("xacro:"):
-            element.setAttribute(_MARK, f"{self._file}:{self.getParser().CurrentLineNumber}")
+        element.setUserData(_KEY, (self._file, self.getParser().CurrentLineNumber), _Kept())
 
 
 @dataclass(frozen=True)
@@ -70,23 +78,31 @@ class Marks:
             self.files.append(file)
         return _Builder(self.files.index(file)).parseString(text)
 
-    def taken_off(self, document: minidom.Document) -> tuple[Place | None, ...]:
-        """Return the place of each element in document order, and remove the marks.
+    def places(self, document: minidom.Document) -> tuple[Place | None, ...]:
+        """Return the place of each element in document order.
 
         What the expansion has made itself stands where the element around it stands.
         """
-        places: list[Place | None] = []
-        known: dict[int, Place | None] = {}
-        for element in document.getElementsByTagName("*"):
-            mark = _PLACE.fullmatch(element.getAttribute(_MARK))
-            place = (int(mark.group(1)), int(mark.group(2))) if mark else known.get(id(element.parentNode))
-            if place is not None and place[0] >= len(self.files):
-                place = None
-            known[id(element)] = place
-            places.append(place)
-            if element.hasAttribute(_MARK):
-                element.removeAttribute(_MARK)
-        return tuple(places)
+        return tuple(_place(element) for element in document.getElementsByTagName("*"))
+
+    def where_failed(self, error: BaseException) -> str:
+        """Return ``file:line`` of the element that xacro worked on; empty where that is not known."""
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        for frame in reversed(frames):
+            for name in _WORKED_ON:
+                if (place := _place(frame.f_locals.get(name))) is not None:
+                    return f"{self.files[place[0]]}:{place[1]}"
+        return ""
+
+
+def _place(node: Any) -> Place | None:
+    """Return the place of a node, or of the nearest element around it that has one."""
+    while node is not None:
+        place: Place | None = node.getUserData(_KEY) if hasattr(node, "getUserData") else None
+        if place is not None:
+            return place
+        node = getattr(node, "parentNode", None)
+    return None
 
 
 class Written:

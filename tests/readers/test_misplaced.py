@@ -1,0 +1,70 @@
+"""Elements in the wrong place and words that a format does not have: one finding per element."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from mbplugin.model.scene import Defect
+from mbplugin.readers import load
+
+LINKS = '<link name="a"/><link name="b"/>'
+JOINT = '<joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint>'
+INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+
+
+def unread(text: str) -> list[Defect]:
+    return [defect for defect in load("file", text=text).defects if defect.code == "MB113"]
+
+
+def urdf(inner: str) -> str:
+    return f'<robot name="r">{LINKS}{JOINT}{inner}</robot>'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (urdf(INERTIAL), "<inertial> in <robot> of 'r' .* is not read there; <inertial> belongs in <link>$"),
+        (urdf('<limit effort="3"/>'), "is not read there; <limit> belongs in <joint>$"),
+        (urdf("<parent/>"), "<parent> belongs in <joint>$"),
+        (urdf('<geometry><box size="1 1 1"/></geometry>'), "<geometry> belongs in <visual> or <collision>$"),
+        (urdf('<origin xyz="0 0 1"/>'), "<origin> belongs in <joint>, <inertial>, <visual> or <collision>$"),
+        (
+            '<sdf version="1.9"><model name="m"><link name="a"><mass>2</mass></link></model></sdf>',
+            "<mass> in <link> of 'a' .2. is not read there; <mass> belongs in <inertial>$",
+        ),
+        (urdf("<jiont/>"), "not part of the format and is not read; did you mean 'joint'"),
+        (urdf("<nowhere/>"), "known names are"),
+    ],
+)
+def test_an_element_in_the_wrong_place_is_told_where_it_belongs(text: str, message: str) -> None:
+    (defect,) = unread(text)
+
+    assert re.search(message, defect.message), defect.message
+
+
+def test_an_element_with_several_wrong_attributes_is_one_finding() -> None:
+    (defect,) = unread(urdf('<link name="c" mass="2" size="3" nmae="d" foo="1"/>'))
+    assert defect.message == (
+        "mass, size, nmae and foo of <link> of 'c' (mass=2 size=3 nmae=d foo=1) is not part of the format and "
+        "is not read; did you mean 'name' for 'nmae'?"
+    )
+
+
+def test_attributes_of_one_kind_on_several_elements_are_one_finding() -> None:
+    controller = '<safety_controller k_position="1" k_velocity="2" soft_upper_limit="1"/>'
+    joints = "".join(
+        f'<link name="c{k}"/><joint name="j{k}" type="fixed"><parent link="a"/><child link="c{k}"/>{controller}</joint>'
+        for k in range(3)
+    )
+    (defect,) = unread(urdf(joints))
+    assert defect.message.startswith(
+        "k_position, k_velocity and soft_upper_limit of <safety_controller> of 'j0', 'j1', 'j2'"
+    )
+
+
+def test_of_many_wrong_attributes_the_first_are_named() -> None:
+    attributes = " ".join(f'x{k}="1"' for k in range(40))
+    (defect,) = unread(urdf(f'<link name="c" {attributes}/>'))
+    assert "x5 and 34 more of <link>" in defect.message
