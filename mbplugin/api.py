@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mbplugin.constraints.matrix import ConstraintMatrix
+    from mbplugin.model.enumerations import Base
     from mbplugin.model.mechanism.mechanism import Mechanism
     from mbplugin.model.scene import Scene
     from mbplugin.model.spatial import Array
@@ -48,7 +49,7 @@ def load(
     source: str | os.PathLike[str] | int,
     *,
     package_dirs: Sequence[str] = (),
-    base: Literal["fixed", "free"] | None = None,
+    base: Base | None = None,
     xacro_unsafe: bool = False,
     xacro_args: Mapping[str, str] | None = None,
 ) -> Scene:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mbplugin.phrases import listed
 from mbplugin.visible import visible
 
 #: Characters of one part of a sentence.
@@ -145,6 +146,4 @@ def suggestion(name: str, known: list[str] | tuple[str, ...]) -> str:
     close = difflib.get_close_matches(name, known, n=1)
     if close:
         return f"did you mean {close[0]!r}?"
-    shown = ", ".join(sorted(known)[:12])
-    more = f" and {len(known) - 12} more" if len(known) > 12 else ""
-    return f"known names are {shown}{more}" if known else "there are none"
+    return f"known names are {listed(sorted(known), 12)}" if known else "there are none"

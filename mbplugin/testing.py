@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mbplugin.linter.finding import Severity
     from mbplugin.linter.run import Report
-    from mbplugin.model.enumerations import Simulator
+    from mbplugin.model.enumerations import Base, Simulator
 
 
 def assert_lints(
     path: str | os.PathLike[str],
     *,
     q: Mapping[str, float] | None = None,
-    base: Literal["fixed", "free"] | None = None,
+    base: Base | None = None,
     fail_on: Severity | None = None,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),

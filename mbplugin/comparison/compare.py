@@ -24,6 +24,7 @@ from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import AnyArray, Array, rotation_from_quaternion, vector_from_rotation
 from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.simulation.trajectory.units import rate_units
 
 SAFETY = 2.0
 _ITERATED = 10.0
@@ -54,17 +55,17 @@ def deviations(task: Task, ours: Trajectory, runs: Sequence[Sampled], step: floa
     """Return all deviations of the motion; ``step`` is the smallest one, s."""
     mech, time = task.mech, runs[0].time
     at = _samples(task, ours, time)
-    rate_units = tuple(_units(mech))
-    units = tuple(unit.removesuffix("/s") for unit in rate_units)
+    per_rate = rate_units(mech)
+    units = tuple(unit.removesuffix("/s") for unit in per_rate)
     uneven = _uneven(ours, step)
     q = [[_difference(mech, a, b) for a, b in zip(run.q, at.q, strict=True)] for run in runs]
     smooth = _smooth(ours, time, 16 * step)
     qd = np.array([run.qd - at.qd for run in runs])[:, smooth]
     return [
         Deviations("coordinate", mech.qd_names, units, time, np.array(q), uneven),
-        Deviations("rate", mech.qd_names, rate_units, time[smooth], qd),
+        Deviations("rate", mech.qd_names, per_rate, time[smooth], qd),
         *_bodies(mech, at.q, time, runs, uneven),
-        *_jumps(task, ours, runs, rate_units),
+        *_jumps(task, ours, runs, per_rate),
     ]
 
 
@@ -204,14 +205,6 @@ def _jumps(task: Task, ours: Trajectory, runs: Sequence[Sampled], units: tuple[s
         names = tuple(f"{name} at {instant:.6g} s" for name in task.mech.qd_names)
         found.append(Deviations("jump", names, units, np.array([instant]), np.array(values)))
     return found
-
-
-def _units(mech: Mechanism) -> list[str]:
-    units = [""] * len(mech.qd_names)
-    for joint in mech.tree.joints:
-        free = ("tx", "ty", "tz", "rx", "ry", "rz") if joint.pair is None else joint.pair.kind.free
-        units[joint.qd] = ["m/s" if c[0] == "t" else "rad/s" for c in free]
-    return units
 
 
 def _difference(mech: Mechanism, q: Array, reference: Array) -> Array:

@@ -8,6 +8,7 @@ from math import isfinite
 import numpy as np
 
 from mbplugin.comparison.agreement import Row
+from mbplugin.model.component import units_of
 from mbplugin.model.mechanism import WORLD, Pair
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.spatial import cross, vector_from_rotation
@@ -51,15 +52,14 @@ def _frame_rows(ours: Pair, theirs: Pair) -> Iterator[Row]:
 
 def _freedom_rows(pair: Pair, ours: Freedom, theirs: Freedom, freedom: str) -> Iterator[Row]:
     """Yield how far damping, friction and limits are off."""
-    force, rate, travel = ("N", "m/s", "m") if freedom[0] == "t" else ("N·m", "rad/s", "rad")
-    damping = f"{force}·s/{travel}"
+    units = units_of(freedom)
     for what, unit, a, b in (
-        ("joint damping", damping, ours.damping, theirs.damping),
-        ("joint friction", force, ours.friction, theirs.friction),
-        (IDLE[0], travel, ours.lower, theirs.lower),
-        (IDLE[1], travel, ours.upper, theirs.upper),
-        (IDLE[2], force, _stated(ours.effort), _stated(theirs.effort)),
-        (IDLE[3], rate, _stated(ours.velocity), _stated(theirs.velocity)),
+        ("joint damping", f"{units.force}·s/{units.coordinate}", ours.damping, theirs.damping),
+        ("joint friction", units.force, ours.friction, theirs.friction),
+        (IDLE[0], units.coordinate, ours.lower, theirs.lower),
+        (IDLE[1], units.coordinate, ours.upper, theirs.upper),
+        (IDLE[2], units.force, _stated(ours.effort), _stated(theirs.effort)),
+        (IDLE[3], units.rate, _stated(ours.velocity), _stated(theirs.velocity)),
     ):
         if isfinite(a) and isfinite(b):
             yield Row(what, pair.name, unit, abs(a - b), READ * max(1.0, abs(a)))

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import get_args
 
 import numpy as np
 
 from mbplugin.dynamics.dense import pivot_order
+from mbplugin.model.enumerations import Coordinates
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.spatial import AnyArray, Array
 
-COORDINATES = ("absolute", "joint")
+COORDINATES: tuple[Coordinates, ...] = get_args(Coordinates)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import scipy.sparse.linalg
 from mbplugin.constraints.rows.build import rows_of
 from mbplugin.errors import BadUsage
 from mbplugin.joint_reactions.system import System
+from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.coupling import Driver
 from mbplugin.model.mechanism.identity import freedom_name
 from mbplugin.model.mechanism.mechanism import Mechanism
@@ -105,7 +106,7 @@ def joint_motion(mech: Mechanism, system: System, twists: Array) -> list[tuple[s
         rates = sum((e @ twists[body] for body, e in rows.entries), np.zeros(len(rows.components)))
         for freedom, rate in zip(pair.kind.free, rates.tolist(), strict=True):
             name = freedom_name(pair.name, freedom, len(pair.kind.free))
-            found.append((name, rate, "m" if freedom[0] == "t" else "rad"))
+            found.append((name, rate, units_of(freedom).coordinate))
     size = {unit: max((abs(r) for _, r, u in found if u == unit), default=0.0) for unit in ("rad", "m")}
     largest = max(size["rad"], size["m"] / system.length)
     if largest == 0:

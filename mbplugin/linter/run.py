@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from mbplugin.analysis import Analysis
 from mbplugin.analysis.run import analyze
@@ -15,7 +15,7 @@ from mbplugin.linter.config.ignores import Suppressed
 from mbplugin.linter.finding import SEVERITIES, Finding, Severity
 from mbplugin.linter.registry import find_rule
 from mbplugin.linter.selection import Selection
-from mbplugin.model.enumerations import SIMULATORS, Simulator
+from mbplugin.model.enumerations import SIMULATORS, Base, Simulator
 from mbplugin.model.scene import Origin, Scene, with_coordinates
 from mbplugin.phrases import counted, one_line
 from mbplugin.readers.common.lookups import lookups_kept
@@ -74,7 +74,7 @@ def lint(
     source: str | os.PathLike[str] | int | Scene,
     *,
     q: Mapping[str, float] | None = None,
-    base: Literal["fixed", "free"] | None = None,
+    base: Base | None = None,
     package_dirs: Sequence[str] = (),
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
@@ -172,7 +172,7 @@ def _with_targets(scene: Scene, targets: Sequence[Simulator]) -> Scene:
 
 def _load(
     source: str | os.PathLike[str] | int | Scene,
-    base: Literal["fixed", "free"] | None,
+    base: Base | None,
     package_dirs: Sequence[str],
     snap_angles: bool,
     text: str | None,

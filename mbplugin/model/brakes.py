@@ -10,6 +10,7 @@ from typing import Any
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.applied_forces import BrakeForce
 from mbplugin.model.brake_law import Brake, BrakeLaw, bad_number, contradiction
+from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.mechanism.undriven import follows, unbraked_joints
@@ -190,7 +191,7 @@ def _braked_pair(mech: Mechanism, joint: str) -> Pair:
 
 def _filled(pair: Pair, brake: Brake, assumed: tuple[str, ...] = ()) -> JointBrake:
     effort = _effort(pair)
-    unit = "N" if pair.kind.free[0][0] == "t" else "N·m"
+    unit = units_of(pair.kind.free[0]).force
     if brake.torque is None:
         assumed = (*assumed, f"its torque is the effort limit, {effort:g} {unit}")
     if wrong := contradiction(brake, effort, unit):

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite
 
+from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.identity import pair_and_freedom
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
@@ -55,12 +56,11 @@ def duties(model: Scene | Mechanism) -> dict[str, tuple[Duty, ...]]:
 
 def _of_pair(pair: Pair) -> Iterator[Duty]:
     for name, freedom in zip(pair.kind.free, pair.freedoms, strict=True):
-        turns = name[0] == "r"
+        unit = units_of(name)
         if isfinite(freedom.effort) and freedom.effort > 0:
-            yield Duty("effort", f"an effort limit of {freedom.effort:g} {'N·m' if turns else 'N'}")
+            yield Duty("effort", f"an effort limit of {freedom.effort:g} {unit.force}")
         if (isfinite(freedom.lower) or isfinite(freedom.upper)) and freedom.lower < freedom.upper:
-            unit = "rad" if turns else "m"
-            yield Duty("limits", f"limits from {freedom.lower:g} to {freedom.upper:g} {unit}")
+            yield Duty("limits", f"limits from {freedom.lower:g} to {freedom.upper:g} {unit.coordinate}")
 
 
 def _of_mechanism(mech: Mechanism) -> Iterator[tuple[str, Duty]]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from mbplugin.errors import BadUsage
 from mbplugin.model.brake_law import Brake as Brake
-from mbplugin.model.enumerations import Simulator
+from mbplugin.model.enumerations import Base, Simulator
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.ramp import Ramp as Ramp
@@ -49,7 +49,7 @@ class Request:
     path: str
     text: str | None = None
     package_dirs: tuple[str, ...] = ()
-    base: Literal["fixed", "free"] | None = None
+    base: Base | None = None
     snap_angles: bool = False
     xacro_unsafe: bool = False
     xacro_args: tuple[tuple[str, str], ...] = ()

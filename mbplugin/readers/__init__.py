@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Literal
 
 from mbplugin.errors import BadUsage, Template, UnknownFormat, UnreadableFile
+from mbplugin.model.enumerations import Base
 from mbplugin.model.scene import Request, Scene
 from mbplugin.readers.common.limits import require_few_links, require_ordinary_size
 from mbplugin.readers.common.paths import read_text
@@ -34,7 +34,7 @@ def load(
     *,
     text: str | None = None,
     package_dirs: Sequence[str | os.PathLike[str]] = (),
-    base: Literal["fixed", "free"] | None = None,
+    base: Base | None = None,
     snap_angles: bool = False,
     xacro_unsafe: bool = False,
     xacro_args: Mapping[str, str] | None = None,

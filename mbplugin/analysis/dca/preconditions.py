@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from mbplugin.analysis.dca.handles import Joint
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.phrases import listed
 
 #: Every precondition in the order of the checks, with the sentence that the trace prints.
 PRECONDITIONS = {
@@ -160,5 +161,4 @@ def singular_pose(joints: tuple[str, ...], here: int, generic: int) -> DcaNotApp
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:12])
-    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown
+    return listed([repr(name) for name in names], 12)

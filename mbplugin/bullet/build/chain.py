@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from mbplugin.model.component import axis_of, is_turn
 from mbplugin.model.mechanism.topology import TreeJoint
 from mbplugin.model.spatial import Array, Pose
 
@@ -44,8 +45,8 @@ def steps_of(joint: TreeJoint) -> tuple[Step, ...]:
     free = joint.pair.kind.free
     if not free:
         return (Step("fixed", (0.0, 0.0, 1.0), ""),)
-    turns = [c for c in free if c[0] == "r"]
-    travels = [c for c in free if c[0] == "t"]
+    turns = [c for c in free if is_turn(c)]
+    travels = [c for c in free if not is_turn(c)]
     ball = len(turns) == 3
     sign = -1.0 if joint.reversed else 1.0
     steps = [_step("prismatic", c, sign) for c in travels]
@@ -59,7 +60,7 @@ def steps_of(joint: TreeJoint) -> tuple[Step, ...]:
 
 def _step(kind: StepKind, freedom: str, sign: float) -> Step:
     axis = [0.0, 0.0, 0.0]
-    axis["xyz".index(freedom[1])] = sign
+    axis[axis_of(freedom)] = sign
     return Step(kind, (axis[0], axis[1], axis[2]), freedom)
 
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from itertools import count
 from math import inf
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from mbplugin.bullet.session import engine, quiet
 from mbplugin.errors import BadUsage, BrokenModel, UnknownName
+from mbplugin.model.enumerations import Base
 from mbplugin.model.mechanism import WORLD, Body, Freedom, Mechanism, Pair
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, Pose, align_z, quaternion_from_rotation, rotation_from_quaternion
@@ -39,7 +40,7 @@ class Link:
 Links = dict[tuple[int, int], Link]
 
 
-def read_client(client_id: int, *, base: Literal["fixed", "free"] | None = None) -> Scene:
+def read_client(client_id: int, *, base: Base | None = None) -> Scene:
     """Return everything that a connected PyBullet client holds.
 
     Names are those of the files; with several bodies in the client they become ``model/name``. A
@@ -132,9 +133,7 @@ def unique(name: str, taken: set[str]) -> str:
     return free
 
 
-def _read_model(
-    bullet: ModuleType, client: int, model: _Model, base: Literal["fixed", "free"] | None, links: Links
-) -> Part:
+def _read_model(bullet: ModuleType, client: int, model: _Model, base: Base | None, links: Links) -> Part:
     infos = [
         bullet.getJointInfo(model.id, j, physicsClientId=client)
         for j in range(bullet.getNumJoints(model.id, physicsClientId=client))

@@ -14,6 +14,7 @@ from mbplugin.constraints.assembly.search import close_component, open_alone
 from mbplugin.errors import CannotClose
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.phrases import listed
 
 
 def assemble(mech: Mechanism, q: Array, given: Collection[str] = (), *, seed: int = 0) -> Assembly:
@@ -74,15 +75,10 @@ def _held_sets(mech: Mechanism, given: Collection[str]) -> list[AnyArray]:
 def _not_closed(closure: Closure, found: Found, seed: int) -> CannotClose:
     names = [repr(closure.constraints[k].name) for k in found.group]
     alone = [f"{name!r} ({gap:.2g} m)" for name, gap in open_alone(closure, found, seed)]
-    also = f"; not closed on its own either: {_listed(alone, 2)}" if alone else ""
+    also = f"; not closed on its own either: {listed(alone, 2)}" if alone else ""
     return CannotClose(
         f"not closed in {found.starts} starts (seed {seed}): best gap {found.gap:.4g} m,"
-        f" group {_listed(names, 3)}{also}",
+        f" group {listed(names, 3)}{also}",
         expected=f"a gap below {CLOSED * closure.length:.2g} m",
         remedy="correct the frames of the group, or give a starting pose nearer to the closed one",
     )
-
-
-def _listed(names: list[str], most: int) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mbplugin.model.component import axis_of, is_turn
 from mbplugin.model.mechanism.joint import has_quaternion
 from mbplugin.model.mechanism.pair import PAIR_TYPES, RowKind
 from mbplugin.model.spatial import AnyArray, Array, cross, skew
@@ -35,12 +36,12 @@ def transforms(kind: str, free: tuple[str, ...], pitch: Array, q: Array) -> tupl
     travels = free[: q.shape[2] - 4] if has_quaternion(kind) else free
     R = rotations(q[..., -4:]) if has_quaternion(kind) else None
     for k, component in enumerate(travels):
-        axis = "xyz".index(component[1])
-        if component[0] == "t":
-            p[..., axis] = q[..., k]
-        else:
+        axis = axis_of(component)
+        if is_turn(component):
             turn = _turns(axis, q[..., k])
             R = turn if R is None else R @ turn
+        else:
+            p[..., axis] = q[..., k]
     if pitch.any():
         p[..., 2] += pitch * q[..., 0]
     return np.broadcast_to(np.eye(3), (*q.shape[:2], 3, 3)) if R is None else R, p
@@ -58,9 +59,9 @@ def axes(kind: str, free: tuple[str, ...], pitch: Array, R_WP: Array, R_WS: Arra
     v = np.zeros((*R_WP.shape[:2], len(free), 3))
     omega = np.zeros_like(v)
     for k, component in enumerate(free):
-        axis = "xyz".index(component[1])
+        axis = axis_of(component)
         e = (R_WS if PAIR_TYPES[kind].row_kind(component) is RowKind.CARRIED else R_WP)[..., axis]
-        (v if component[0] == "t" else omega)[:, :, k] = e
+        (omega if is_turn(component) else v)[:, :, k] = e
     if pitch.any():
         v[:, :, 0] += pitch[:, None] * R_WP[..., 2]
     return v, omega

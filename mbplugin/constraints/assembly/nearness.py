@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from mbplugin.constraints.assembly.closure import Closure
+from mbplugin.model.component import is_turn
 from mbplugin.model.mechanism.joint import has_quaternion
 from mbplugin.model.mechanism.pair import RowKind
 from mbplugin.model.spatial import Array
@@ -48,7 +49,7 @@ def nearest_turns(closure: Closure, Q: Array, q: Array, joints: Iterable[int]) -
         if has_quaternion(pair.type):
             continue
         for slot, (component, freedom) in enumerate(zip(pair.kind.free, pair.freedoms, strict=True)):
-            if component[0] == "r":
+            if is_turn(component):
                 column = closure.mech.tree.joints[k].q.start + slot
                 near = Q[:, column] - _TURN * np.round((Q[:, column] - q[column]) / _TURN)
                 low = near + _TURN * np.ceil((freedom.lower - near) / _TURN)

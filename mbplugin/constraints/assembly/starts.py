@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from mbplugin.constraints.assembly.closure import Closure
+from mbplugin.model.component import is_turn
 from mbplugin.model.mechanism.joint import has_quaternion
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.mechanism.topology import TreeJoint
@@ -45,7 +46,7 @@ def _drawn(closure: Closure, joint: TreeJoint, q: Array, rng: np.random.Generato
         out[:, travels:] = turn / np.linalg.norm(turn, axis=1, keepdims=True)
     for slot in range(travels):
         freedom = Freedom() if joint.pair is None else joint.pair.freedoms[slot]
-        is_angle = joint.pair is not None and joint.pair.kind.free[slot][0] == "r"
+        is_angle = joint.pair is not None and is_turn(joint.pair.kind.free[slot])
         lower, upper = _range(freedom, is_angle, float(closure.length), q[:, slot])
         out[:, slot] = lower + (upper - lower) * rng.random(len(q))
     return out

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.constraints.rows.row import Rows
+from mbplugin.model.component import is_turn
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import COMPONENTS, ROTATION, TRANSLATION, Array, shift_rows
 
@@ -96,7 +97,7 @@ def rate_scale(mech: Mechanism, length: float) -> Array:
     scale = np.ones(len(mech.qd_names))
     for joint in mech.tree.joints:
         free = joint.pair.kind.free if joint.pair else COMPONENTS
-        scale[joint.qd] = [length if component[0] == "t" else 1.0 for component in free]
+        scale[joint.qd] = [1.0 if is_turn(component) else length for component in free]
     return scale
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from mbplugin.constraints.rows.joint_frames import JointFrames, joint_frames
 from mbplugin.constraints.rows.row import Rows
+from mbplugin.model.component import axis_of, half_of, is_turn
 from mbplugin.model.mechanism.joint import travel_per_radian
 from mbplugin.model.mechanism.kinematics import BodyPoses
 from mbplugin.model.mechanism.mechanism import Mechanism
@@ -48,8 +49,8 @@ def position_rows(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) ->
     Phi, per_turn = _residuals(pair_type, pairs, frames)
     if per_turn is not None:
         components = PAIR_TYPES[pair_type].constrained
-        turns = [k for k, component in enumerate(components) if component[0] == "r"]
-        axes = ["xyz".index(components[k][1]) for k in turns]
+        turns = [k for k, component in enumerate(components) if is_turn(component)]
+        axes = [axis_of(components[k]) for k in turns]
         L[:, turns, 3:] = per_turn[:, axes] @ np.swapaxes(frames.R_WP, 1, 2)
     return L, Phi
 
@@ -93,8 +94,8 @@ def _directions(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) -> t
             if frames.moving:
                 L_dot[:, k, 3:] = cross(cross(frames.omega_a, x), y) + cross(x, cross(frames.omega_b, y))
             continue
-        e = frames.R_WP[:, :, "xyz".index(component[1])]
-        half = slice(0, 3) if component[0] == "t" else slice(3, 6)
+        e = frames.R_WP[:, :, axis_of(component)]
+        half = half_of(component)
         L[:, k, half] = e
         e_dot = cross(frames.omega_a, e) if frames.moving else 0.0
         L_dot[:, k, half] = e_dot
@@ -131,7 +132,7 @@ def _residuals(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) -> tu
     if kind.row_kind("d") is RowKind.DISTANCE:
         lengths = np.array([pair.length for pair in pairs])
         return np.asarray((np.linalg.norm(d, axis=1) - lengths)[:, None]), None
-    rotations = [c for c in kind.constrained if c[0] == "r"]
+    rotations = [c for c in kind.constrained if is_turn(c)]
     theta = np.zeros_like(d)
     per_turn = None
     if rotations:

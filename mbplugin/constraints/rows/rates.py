@@ -6,6 +6,7 @@ import numpy as np
 
 from mbplugin.constraints.rows.joint_frames import joint_frames
 from mbplugin.constraints.rows.row import Rows
+from mbplugin.model.component import axis_of, half_of, is_turn
 from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
 from mbplugin.model.mechanism.identity import drive_component, lock_component
 from mbplugin.model.mechanism.joint import measure
@@ -27,7 +28,7 @@ def coupling_rows(
         parts += [(body, term.coefficient * entry) for body, entry in rates.entries]
         Gamma += term.coefficient * rates.Gamma[0]
         Phi += term.coefficient * freedom_value(mech, pair, term.freedom, poses, q)
-        translation = translation or term.freedom[0] == "t"
+        translation = translation or not is_turn(term.freedom)
     sums: dict[int, Array] = {}
     for body, entry in parts:
         sums[body] = sums.get(body, np.zeros((1, 6))) + entry
@@ -93,8 +94,8 @@ def freedom_value(mech: Mechanism, pair: Pair, freedom: str, poses: BodyPoses, q
     measured = measure(pair, X_PS)
     if len(measured) == len(pair.kind.free):
         return float(measured[slot])
-    axis = "xyz".index(freedom[1])
-    return float(X_PS.p[axis] if freedom[0] == "t" else vector_from_rotation(X_PS.R)[axis])
+    axis = axis_of(freedom)
+    return float(vector_from_rotation(X_PS.R)[axis] if is_turn(freedom) else X_PS.p[axis])
 
 
 def _rate_rows(
@@ -104,10 +105,10 @@ def _rate_rows(
     frames = joint_frames(mech, (pair,), poses, twists)
     L, L_dot = np.zeros((1, len(freedoms), 6)), np.zeros((1, len(freedoms), 6))
     for k, freedom in enumerate(freedoms):
-        axis = "xyz".index(freedom[1])
+        axis = axis_of(freedom)
         carried_by_b = pair.kind.row_kind(freedom) is RowKind.CARRIED
         e = (frames.R_WS if carried_by_b else frames.R_WP)[0, :, axis]
-        half = slice(0, 3) if freedom[0] == "t" else slice(3, 6)
+        half = half_of(freedom)
         L[0, k, half] = e
         L_dot[0, k, half] = cross((frames.omega_b if carried_by_b else frames.omega_a)[0], e)
     on_a, on_b = frames.entries(L)
@@ -118,6 +119,6 @@ def _rate_rows(
         np.zeros(len(freedoms)),
         frames.gamma(L, L_dot)[0],
         np.zeros(len(freedoms)),
-        np.array([f[0] == "t" for f in freedoms], dtype=bool),
+        np.array([not is_turn(f) for f in freedoms], dtype=bool),
         np.ones(len(freedoms), dtype=bool),
     )

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from mbplugin.phrases import listed
 from mbplugin.readers.common.xml import root_name
 
 #: What is linted in folders whatever it holds, and collected by pytest.
@@ -83,6 +84,5 @@ def skipped_line(skipped: Iterable[tuple[str, str]]) -> str:
             by_reason.setdefault(reason, []).append(file)
     parts = []
     for reason, files in by_reason.items():
-        more = f" and {len(files) - 3} more" if len(files) > 3 else ""
-        parts.append(f"{len(files)} {reason} ({', '.join(files[:3])}{more})")
+        parts.append(f"{len(files)} {reason} ({listed(files, 3)})")
     return f"skipped: {'; '.join(parts)}" if parts else ""

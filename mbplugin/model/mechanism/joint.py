@@ -10,6 +10,7 @@ from math import cos, pi, sin
 
 import numpy as np
 
+from mbplugin.model.component import axis_of, half_of, is_turn
 from mbplugin.model.mechanism.pair import Pair, RowKind
 from mbplugin.model.spatial import (
     Array,
@@ -61,16 +62,16 @@ def transform(pair_type: str, free: tuple[str, ...], pitch: float, q: Array) -> 
     if pair_type in _TRAVELS:
         travels = _TRAVELS[pair_type]
         for component, value in zip(travels, q[:-4], strict=True):
-            p["xyz".index(component[1])] = value
+            p[axis_of(component)] = value
         return Pose(rotation_from_quaternion(q[-4:]), p)
     R = None
     for component, value in zip(free, q.tolist(), strict=True):
-        axis = "xyz".index(component[1])
-        if component[0] == "t":
-            p[axis] += value
-        else:
+        axis = axis_of(component)
+        if is_turn(component):
             turn = _turn(axis, value)
             R = turn if R is None else R @ turn
+        else:
+            p[axis] += value
     if pitch:
         p[2] += pitch * q[0]
     return Pose(np.eye(3) if R is None else R, p)
@@ -89,9 +90,9 @@ def motion_subspace(pair: Pair, R_WP: Array, R_WS: Array) -> Array:
     free = pair.kind.free
     S = np.zeros((6, len(free)))
     for column, component in enumerate(free):
-        axis = "xyz".index(component[1])
+        axis = axis_of(component)
         e = (R_WS if pair.kind.row_kind(component) is RowKind.CARRIED else R_WP)[:, axis]
-        S[0 if component[0] == "t" else 3 :][:3, column] = e
+        S[half_of(component), column] = e
     if pitch := travel_per_radian(pair):
         S[:3, 0] = pitch * R_WP[:, 2]
     return S
@@ -101,12 +102,12 @@ def measure(pair: Pair, X_PS: Pose) -> Array:
     """Return the joint coordinates (c,) that best describe a relative pose (exact where it is allowed)."""
     R, p, kind = X_PS.R, X_PS.p, pair.type
     if kind in _TRAVELS:
-        travels = [p["xyz".index(c[1])] for c in _TRAVELS[kind]]
+        travels = [p[axis_of(c)] for c in _TRAVELS[kind]]
         return np.array([*travels, *quaternion_from_rotation(R)])
     values = []
     for component in pair.kind.free:
-        axis = "xyz".index(component[1])
-        if component[0] == "t":
+        axis = axis_of(component)
+        if not is_turn(component):
             values.append(p[axis])
         elif kind == "universal":
             values.append(np.arctan2(R[2, 1], R[1, 1]) if component == "rx" else np.arctan2(R[0, 2], R[0, 0]))

@@ -10,7 +10,7 @@ from math import inf
 
 import numpy as np
 
-from mbplugin.model.spatial import Array, Pose, align_z, cross, unit
+from mbplugin.model.spatial import COMPONENTS, Array, Pose, align_z, cross, unit
 
 
 class RowKind(Enum):
@@ -52,21 +52,19 @@ class PairType:
     @property
     def has_coordinates(self) -> bool:
         """Whether its freedoms are all there are, so that a tree can run through it."""
-        return len(self.constrained) + len(self.free) == len(_ALL)
+        return len(self.constrained) + len(self.free) == len(COMPONENTS)
 
     def row_kind(self, component: str) -> RowKind:
         """Return what a component measures."""
         return self.kinds.get(component, RowKind.AXIS)
 
 
-_ALL = ("tx", "ty", "tz", "rx", "ry", "rz")
-
 #: Directions with a cosine nearer to one are the same.
 _PARALLEL = 1e-9
 
 
 def _without(*free: str) -> tuple[str, ...]:
-    return tuple(component for component in _ALL if component not in free)
+    return tuple(component for component in COMPONENTS if component not in free)
 
 
 #: Every pair type by name. z is the joint axis; a universal joint turns first about the
@@ -74,7 +72,7 @@ def _without(*free: str) -> tuple[str, ...]:
 PAIR_TYPES: dict[str, PairType] = {
     kind.name: kind
     for kind in (
-        PairType("fixed", _ALL, ()),
+        PairType("fixed", COMPONENTS, ()),
         PairType("revolute", _without("rz"), ("rz",)),
         PairType("continuous", _without("rz"), ("rz",)),
         PairType("prismatic", _without("tz"), ("tz",)),
@@ -91,7 +89,7 @@ PAIR_TYPES: dict[str, PairType] = {
         PairType("point-on-line", ("tx", "ty"), ("tz", "rx", "ry", "rz")),
         PairType("point-on-plane", ("tz",), ("tx", "ty", "rx", "ry", "rz")),
         PairType("distance", ("d",), (), {"d": RowKind.DISTANCE}),
-        PairType("floating", (), _ALL),
+        PairType("floating", (), COMPONENTS),
     )
 }
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from mbplugin.errors import BadScene, BadUsage, UnknownName
 from mbplugin.model.brake_law import Brake, contradiction
+from mbplugin.model.component import units_of
 from mbplugin.model.mechanism import (
     PAIR_TYPES,
     WORLD,
@@ -272,7 +273,7 @@ def brakes(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Brake,
         pair = pairs[brake.joint]
         # a contradiction is refused, whatever command would use the brake
         effort = pair.freedoms[0].effort if len(pair.freedoms) == 1 else 0.0
-        unit = "N" if pair.kind.free[0][0] == "t" else "N·m"
+        unit = units_of(pair.kind.free[0]).force
         if wrong := contradiction(brake, effort, unit):
             key, clause, expected = wrong
             where = source.where("brake", i, key)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from mbplugin.model.component import units_of
+from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.report.documents.part import ByName, Count, Document, Model, Part, Size, by_name, key
 from mbplugin.report.documents.stops import JointBrake, Payload
 from mbplugin.stopping.outcome.outcome import StopOutcome
@@ -32,7 +34,7 @@ class _WorstStop(Part):
 
 class _Quantity(Part):
     name: str = key("a column of the part files")
-    unit: Literal["s", "rad", "m"]
+    unit: Literal["s", CoordinateUnit]
     quantiles: list[_Quantile]
     worst: _WorstStop
 
@@ -94,12 +96,12 @@ def sweep_document(
 
 
 def quantity_unit(plan: SweepPlan, name: str) -> str:
-    """Return the unit of a quantity of the report."""
+    """Return the unit of a quantity of the report; those of the tool are lengths."""
     what, _, joint = name.partition(" ")
     if what == "time":
         return "s"
-    turning = {brake.joint for brake in plan.scenario.brakes if brake.freedom.startswith("r")}
-    return "rad" if joint in turning else "m"
+    freedoms = [brake.freedom for brake in plan.scenario.brakes if brake.joint == joint]
+    return units_of(freedoms[0]).coordinate if freedoms else "m"
 
 
 def told_cases(report: SweepReport) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.identity import freedom_of
 from mbplugin.model.spatial import COMPONENTS
 from mbplugin.phrases import counted, listed
@@ -62,7 +63,7 @@ def _headline(result: Reactions) -> str:
 
 def _table(result: Reactions) -> Iterator[Line]:
     pairs = [c for c in result.constraints if c.wrench is not None and c.components]
-    heads = [f"{name} {'N' if name[0] == 't' else 'N·m'}" for name in COMPONENTS]
+    heads = [f"{name} {units_of(name).force}" for name in COMPONENTS]
     yield from wrench_lines(
         heads, [(f"{c.name} ({c.type})", [_cell(c, name) for name in COMPONENTS]) for c in pairs]
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbplugin.model.component import units_of
 from mbplugin.model.spatial import COMPONENTS
 from mbplugin.phrases import counted
 from mbplugin.report.text.blocks import MOST, event_lines, more_lines, note_lines, table_lines
@@ -85,7 +86,7 @@ def _residuals(motion: Trajectory) -> Iterator[Line]:
 def _reactions(motion: Trajectory, pairs: Sequence[str], width: int) -> Iterator[Line]:
     """Yield the largest absolute value of every component; an undetermined one has no number."""
     rows = [(pair, _largest(motion, pair)) for pair in pairs]
-    heads = [f"{c} {'N' if c[0] == 't' else 'N·m'}" for c in COMPONENTS]
+    heads = [f"{c} {units_of(c).force}" for c in COMPONENTS]
     yield from table_lines("largest reaction", heads, rows, widest=_WIDEST_NAME)
     said = (
         "sizes on the successor, at the origin of its joint frame, in axes of the predecessor's joint frame"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.dynamics.kernels.rows import RATE
+from mbplugin.model.mechanism.identity import Holder
 from mbplugin.simulation.events.event import Event, EventKind, passing
 from mbplugin.simulation.impact.instant import all_impulses, contradict, grip, gripped, is_singular
 from mbplugin.simulation.projection import jump_rates
@@ -35,7 +36,7 @@ def close_locks(active: Activation, stepper: Stepper, state: State, names: tuple
         table.rows["offset"][i] += table.rows["phi"][i]
     before, active.locked = active.locked, active.locked + closing
     active.sticking = active.carrying = np.zeros_like(active.sticking)
-    listed = ", ".join(n.removeprefix("lock ") for n in names)
+    listed = ", ".join(holder.joint if (holder := Holder.of(name)) else name for name in names)
     if _is_singular(active, state, before):
         text = f"{listed}: constraints lose rank where they are to close"
         return [_refuse(active, state, "singular", text)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.identity import Holder, HolderKind
 from mbplugin.model.mechanism.joint import travel_per_radian
 from mbplugin.model.mechanism.pair import Pair, RowKind
@@ -59,7 +60,7 @@ def axis_forces(motion: Trajectory, joint: str) -> AxisForces | None:
     total = _along(pair, motion.transmitted(joint))
     for array in (total, drive, brake, friction):
         array.setflags(write=False)
-    return AxisForces(freedom, "N·m" if freedom[0] == "r" else "N", total, drive, brake, friction)
+    return AxisForces(freedom, units_of(freedom).force, total, drive, brake, friction)
 
 
 def _along(pair: Pair, wrench: Array) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 
 from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
+from mbplugin.model.component import units_of
 from mbplugin.model.spatial import COMPONENTS, AnyArray
 from mbplugin.simulation.trajectory.units import coordinate_units, rate_units
 
@@ -96,7 +97,7 @@ def columns(trajectory: Trajectory, reactions: Sequence[str] = ()) -> Iterator[C
     for pair in reactions:
         wrench = trajectory.reactions(pair)
         for k, component in enumerate(COMPONENTS):
-            yield Column(f"{pair} {component}", "", "N" if k < 3 else "N·m", wrench[:, k])
+            yield Column(f"{pair} {component}", "", units_of(component).force, wrench[:, k])
 
 
 def _write_table(table: Sequence[Column], path: Path) -> None:

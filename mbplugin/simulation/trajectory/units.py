@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.topology import TreeJoint
 from mbplugin.model.spatial import COMPONENTS
@@ -28,4 +29,4 @@ def rate_units(mech: Mechanism) -> tuple[str, ...]:
 
 def _units(joint: TreeJoint) -> list[str]:
     free = joint.pair.kind.free if joint.pair else COMPONENTS
-    return ["m" if component[0] == "t" else "rad" for component in free]
+    return [units_of(component).coordinate for component in free]

@@ -10,6 +10,7 @@ import numpy as np
 from mbplugin.constraints.reduction.blocks import find_blocks
 from mbplugin.model.brake_law import BrakeLaw, depends_on_rate, rate_force
 from mbplugin.model.brakes import JointBrake
+from mbplugin.model.component import units_of
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome.values import JointStop
@@ -86,7 +87,7 @@ def _stop(
     reaction = min(reaction, end)
     return JointStop(
         brake.joint,
-        "m" if brake.freedom[0] == "t" else "rad",
+        units_of(brake.freedom).coordinate,
         float(course.q[0]),
         float(course.q[-1]),
         float(course.qd[0]),

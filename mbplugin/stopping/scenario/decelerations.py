@@ -10,6 +10,7 @@ import numpy as np
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.applied_forces import AppliedForces
+from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Actuator
 from mbplugin.model.spatial import Array
@@ -75,7 +76,7 @@ def file_limits(mech: Mechanism, joints: Sequence[str]) -> dict[str, float]:
 
 
 def _unit(mech: Mechanism, joint: str) -> str:
-    return "m/s²" if mech.pair_by_name[joint].kind.free[0][0] == "t" else "rad/s²"
+    return units_of(mech.pair_by_name[joint].kind.free[0]).acceleration
 
 
 def _checked(joints: Sequence[str], given: Mapping[str, float]) -> dict[str, float]:

@@ -12,7 +12,7 @@ from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
 from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.brakes import JointBrake
-from mbplugin.model.enumerations import StopLimits
+from mbplugin.model.enumerations import StopCategory, StopLimits
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.budget import MAX_SECONDS
@@ -20,7 +20,7 @@ from mbplugin.simulation.events.passing_marks import joint_limits
 from mbplugin.simulation.options import LONGEST, Options
 
 #: IEC 60204-1: without power at once; led to rest, then without power; led to rest, power kept.
-CATEGORIES = (0, 1, 2)
+CATEGORIES: tuple[StopCategory, ...] = get_args(StopCategory)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,12 +6,13 @@ import contextlib
 import logging
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, get_args
 
 from mbplugin.errors import BadUsage, MissingDependency, UnknownName, suggestion
+from mbplugin.model.enumerations import Backend
 from mbplugin.processes.isolated_starts import interrupts_held, isolated_starts
 
-BACKENDS = ("loky", "dask", "ray")
+BACKENDS: tuple[Backend, ...] = get_args(Backend)
 #: The module that a cluster needs.
 _MODULE = {"dask": "distributed", "ray": "ray"}
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.model.component import is_turn
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward, joint_axes
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.topology import TreeJoint
@@ -78,7 +79,7 @@ def _is_roll(joint: TreeJoint, axis: Array, point: Array, beyond: Array, reach: 
 
     The axis (3,) goes through a point (3,); the places beyond (k, 3) are in the order of the arm, m, world.
     """
-    if joint.pair is None or joint.pair.kind.free[0][0] == "t":
+    if joint.pair is None or not is_turn(joint.pair.kind.free[0]):
         return False
     for other in beyond:
         way = other - point

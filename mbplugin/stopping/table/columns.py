@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mbplugin.model.component import units_of
 from mbplugin.stopping.table.values import slip_words
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class RowStop(NamedTuple):
     @property
     def unit(self) -> str:
         """Of the axis, rad or m."""
-        return _unit(self.scenario.brakes[self.n].freedom)
+        return units_of(self.scenario.brakes[self.n].freedom).coordinate
 
     @property
     def time(self) -> float:
@@ -90,7 +91,7 @@ class RowStop(NamedTuple):
         return [
             {
                 "joint": brake.joint,
-                "unit": _unit(brake.freedom),
+                "unit": units_of(brake.freedom).coordinate,
                 "travel": float(self.stop.travels[n]),
                 "time": float(self.stop.times[n]),
             }
@@ -175,7 +176,3 @@ HTML_CELLS = (
 
 def _pose(row: RowStop) -> dict[str, float]:
     return dict(zip(row.scenario.mech.q_names, row.case.pose.q.tolist(), strict=True))
-
-
-def _unit(freedom: str) -> str:
-    return "m" if freedom[0] == "t" else "rad"

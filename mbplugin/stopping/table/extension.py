@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbplugin.model.component import is_turn
 from mbplugin.model.mechanism.kinematics import forward, joint_axes
 from mbplugin.model.mechanism.topology import TreeJoint
 from mbplugin.model.spatial import Array
@@ -112,7 +113,7 @@ class ExtensionPoses:
 
         q = q.copy()
         weight = abs(float(self._machine.model.composites["weight"].sum(axis=0) @ np.ones(3)))
-        if joint.pair is not None and joint.pair.kind.free[0][0] == "r":
+        if joint.pair is not None and is_turn(joint.pair.kind.free[0]):
             before = q[i]
             self._best(joint, q, lambda q: abs(pull(q)))
             if abs(pull(q)) < 1e-6 * max(weight, 1e-9):
@@ -138,7 +139,7 @@ def _range(joint: TreeJoint) -> tuple[float, float]:
     """Return the values a joint may take, some room from its limits."""
     assert joint.pair is not None
     freedom = joint.pair.freedoms[0]
-    turns = joint.pair.kind.free[0][0] == "r"
+    turns = is_turn(joint.pair.kind.free[0])
     low = max(freedom.lower, -np.pi if turns else -1.0)
     high = min(freedom.upper, np.pi if turns else 1.0)
     room = min(_MARGIN if turns else 0.0, 0.25 * (high - low))

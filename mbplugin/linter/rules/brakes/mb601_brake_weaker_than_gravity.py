@@ -36,6 +36,7 @@ from mbplugin.joint_reactions.springs import spring_loads
 from mbplugin.linter.files.places import constraint_place
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.linter.registry import make_finding
+from mbplugin.model.component import is_turn, units_of
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Brake, Scene
 from mbplugin.model.spatial import Array
@@ -58,7 +59,7 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         worst = int(loads[:, rate].argmax())
         if loads[worst, rate] <= holds * (1 + 1e-9):
             continue
-        unit = "N" if mech.pair_by_name[brake.joint].kind.free[0][0] == "t" else "N·m"
+        unit = units_of(mech.pair_by_name[brake.joint].kind.free[0]).force
         yield make_finding(
             __name__,
             SEVERITY,
@@ -95,7 +96,7 @@ def _poses(scene: Scene, q: Array) -> Iterator[Array]:
             if joint.pair is None or len(joint.pair.kind.free) != 1:
                 continue
             freedom = joint.pair.freedoms[0]
-            turns = joint.pair.kind.free[0][0] == "r"
+            turns = is_turn(joint.pair.kind.free[0])
             reach = np.pi if turns else 0.0
             low, high = max(freedom.lower, -reach), min(freedom.upper, reach)
             if not turns and np.isfinite([freedom.lower, freedom.upper]).all():

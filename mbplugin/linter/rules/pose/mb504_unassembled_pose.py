@@ -37,6 +37,7 @@ from mbplugin.linter.checks.formats import WITHOUT_POSE, format_of
 from mbplugin.linter.files.places import constraint_place
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.linter.registry import make_finding
+from mbplugin.model.component import is_turn, units_of
 from mbplugin.model.mechanism.coupling import Coupling
 from mbplugin.model.scene import Scene
 
@@ -95,9 +96,9 @@ def _opening(coupling: Coupling | None, gap: float, left: float, length: float) 
     if coupling is None:
         return f"{gap:.3g} m, and closes to {left:.1g} m"
     follower = coupling.terms[0]
-    turns = all(term.freedom.startswith("r") for term in coupling.terms)
+    turns = all(is_turn(term.freedom) for term in coupling.terms)
     value = gap / ((length if turns else 1.0) * abs(follower.coefficient))
-    return f"{value:.3g} {'rad' if follower.freedom.startswith('r') else 'm'}, and closes"
+    return f"{value:.3g} {units_of(follower.freedom).coordinate}, and closes"
 
 
 def _asked_for(scene: Scene, analysis: Analysis) -> bool:
@@ -114,5 +115,5 @@ def _largest_move(scene: Scene, analysis: Analysis) -> str:
     k = int(move.argmax())
     joint = next(j for j in mech.tree.joints if j.q.start <= k < j.q.stop)
     single = joint.pair is not None and len(joint.pair.kind.free) == 1
-    unit = "" if not single or joint.pair is None else " rad" if joint.pair.kind.free[0][0] == "r" else " m"
+    unit = "" if not single or joint.pair is None else f" {units_of(joint.pair.kind.free[0]).coordinate}"
     return f"{mech.q_names[k]} moves by {move[k]:.3g}{unit}"

@@ -31,6 +31,7 @@ from mbplugin.analysis import Analysis
 from mbplugin.linter.files.places import constraint_place, counted, listed
 from mbplugin.linter.finding import ELEMENTS, Finding, Severity
 from mbplugin.linter.registry import make_finding
+from mbplugin.model.component import units_of
 from mbplugin.model.scene import Scene
 
 SEVERITY: Severity = "warning"
@@ -65,6 +66,6 @@ def _position(scene: Scene, analysis: Analysis, name: str) -> tuple[str, dict[st
     pair = mech.pair_by_name[name]
     (freedom,) = pair.freedoms
     value = float(analysis.q[mech.tree.joint_of_pair[name].q][0])
-    unit = "rad" if pair.kind.free[0][0] == "r" else "m"
+    unit = units_of(pair.kind.free[0]).coordinate
     text = f"{value:.4g} {unit} (limits {freedom.lower:.4g} … {freedom.upper:.4g} {unit})"
     return text, {f"value_{unit}": value, f"limits_{unit}": [freedom.lower, freedom.upper]}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from mbplugin.analysis.uniqueness import ConstraintVerdict
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions
+from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.identity import freedom_of
 from mbplugin.model.spatial import COMPONENTS
 from mbplugin.phrases import counted
@@ -63,7 +64,7 @@ def reactions_section(chapter: Chapter) -> Html | None:
         return None
     pairs = [c for c in result.constraints if c.wrench is not None and c.components]
     others = list(_others(result))
-    heads = ["joint", "type", *(f"{name} [{'N' if name[0] == 't' else 'N·m'}]" for name in COMPONENTS)]
+    heads = ["joint", "type", *(f"{name} [{units_of(name).force}]" for name in COMPONENTS)]
     plane = f" in the {result.planar} plane" if result.planar else ""
     held = f" Held for the balance: {', '.join(result.held)}." if result.held else ""
     return section(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from mbplugin.analysis.remedies import Remedy, no_remedy
 from mbplugin.analysis.self_stress import SelfStress
-from mbplugin.phrases import counted
+from mbplugin.phrases import counted, listed
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, choice, element, section, table
 
@@ -76,8 +74,4 @@ def _in_words(remedy: Remedy) -> str:
     by_change: dict[tuple[str, str], list[str]] = {}
     for change in remedy.changes:
         by_change.setdefault((change.old, change.new), []).append(change.constraint)
-    return "; ".join(f"{_list(names)}: {old} → {new}" for (old, new), names in by_change.items())
-
-
-def _list(names: Sequence[str]) -> str:
-    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+    return "; ".join(f"{listed(names, 6)}: {old} → {new}" for (old, new), names in by_change.items())
