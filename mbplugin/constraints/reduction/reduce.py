@@ -86,7 +86,7 @@ class ReducedBlock:
         """Characteristic length ℓ, m."""
         return self.frame.length
 
-    @property
+    @cached_property
     def rows(self) -> tuple[Rows, ...]:
         """Rows of the whole block: tree pairs first, then those of J."""
         return (*self.tree_rows, *self.rest)
