@@ -603,3 +603,20 @@ def test_of_the_joints_that_move_well_one_is_taken_behind_which_all_dyads_come_o
     moves = np.abs(closing.A(q)[:, 0])
     hinges = [k for k, name in enumerate(mech.qd_names) if mech.pair_by_name[name].type == "revolute"]
     assert not kinds[mech.qd_names[max(hinges, key=lambda k: moves[k])]]
+
+
+def test_a_rigid_triangle_beside_a_pendulum_has_no_independent_coordinate():
+    corner = {"a": np.zeros(3), "b": np.array([1.0, 0.0, 0.0]), "c": np.array([0.0, 1.0, 0.0])}
+
+    def hinge(name, body_a, body_b, p_A, p_B, closure=False):
+        return Pair(name, "revolute", body_a, body_b, pose_at(p_A), pose_at(p_B), closure=closure)
+
+    triangle = (
+        hinge("at_a", WORLD, "first", corner["a"], corner["a"]),
+        hinge("at_b", "first", "second", corner["b"], corner["b"]),
+        hinge("at_c", "second", WORLD, corner["c"], corner["c"], closure=True),
+        hinge("pendulum", WORLD, "bob", corner["c"], corner["a"]),
+    )
+    bodies = tuple(body_at(name) for name in ("first", "second", "bob"))
+    closing = closing_conditions(Mechanism("triangle", bodies, triangle), np.zeros(3))
+    assert closing.independent == ("pendulum",)

@@ -37,6 +37,9 @@ def orders(layout: Layout, mobile: Array, tied: list[int]) -> Iterator[list[int]
         return
     motion = mobile[plain].T
     best = _pivots(motion)
+    # all that moves may be outside the loops
+    if not best:
+        return
     yield [plain[k] for k in best]
     size = np.linalg.norm(motion, axis=0)
     for k in np.argsort(-size, kind="stable"):
