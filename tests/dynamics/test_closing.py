@@ -605,18 +605,17 @@ def test_of_the_joints_that_move_well_one_is_taken_behind_which_all_dyads_come_o
     assert not kinds[mech.qd_names[max(hinges, key=lambda k: moves[k])]]
 
 
-def test_a_rigid_triangle_beside_a_pendulum_has_no_independent_coordinate():
-    corner = {"a": np.zeros(3), "b": np.array([1.0, 0.0, 0.0]), "c": np.array([0.0, 1.0, 0.0])}
+def test_a_rigid_frame_beside_a_pendulum_has_no_independent_coordinate():
+    """Three legs hold a plate; no dyad comes off."""
+    feet, tops = ((0, 0), (2, 0), (1, 2)), ((0.2, 0.9), (1.7, 0.8), (1.1, 1.2))
 
-    def hinge(name, body_a, body_b, p_A, p_B, closure=False):
-        return Pair(name, "revolute", body_a, body_b, pose_at(p_A), pose_at(p_B), closure=closure)
+    def hinge(name, body_a, body_b, place, closure=False):
+        point = pose_at((*place, 0.0))
+        return Pair(name, "revolute", body_a, body_b, point, point, closure=closure)
 
-    triangle = (
-        hinge("at_a", WORLD, "first", corner["a"], corner["a"]),
-        hinge("at_b", "first", "second", corner["b"], corner["b"]),
-        hinge("at_c", "second", WORLD, corner["c"], corner["c"], closure=True),
-        hinge("pendulum", WORLD, "bob", corner["c"], corner["a"]),
-    )
-    bodies = tuple(body_at(name) for name in ("first", "second", "bob"))
-    closing = closing_conditions(Mechanism("triangle", bodies, triangle), np.zeros(3))
+    pairs = [hinge(f"foot{k}", WORLD, f"leg{k}", feet[k]) for k in range(3)]
+    pairs += [hinge(f"top{k}", f"leg{k}", "plate", tops[k], closure=k > 0) for k in range(3)]
+    pairs.append(hinge("pendulum", WORLD, "bob", (5, 0)))
+    bodies = tuple(body_at(name) for name in ("leg0", "leg1", "leg2", "plate", "bob"))
+    closing = closing_conditions(Mechanism("frame", bodies, tuple(pairs)), np.zeros(5))
     assert closing.independent == ("pendulum",)
