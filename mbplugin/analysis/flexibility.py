@@ -32,5 +32,5 @@ def _touched(mech: Mechanism, verdict: ConstraintVerdict) -> set[str]:
     for coupling in mech.couplings:
         if coupling.name == verdict.name:
             pairs = [mech.pair_by_name[term.joint] for term in coupling.terms]
-            touched |= {body for pair in pairs for body in (pair.body_a, pair.body_b)}
+            touched |= {body for pair in pairs for body in pair.bodies}
     return touched

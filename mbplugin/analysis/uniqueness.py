@@ -201,10 +201,8 @@ def bodies_of(mech: Mechanism, constraint: Constraint) -> tuple[str, str]:
             pair = constraint
         case Coupling():
             pair = mech.pair_by_name[constraint.terms[0].joint]
-        case Driver():
-            pair = mech.pair_by_name[constraint.joint]
-        case Lock():
+        case Driver() | Lock():
             pair = mech.pair_by_name[constraint.joint]
         case _:
             return WORLD, constraint.body
-    return pair.body_a, pair.body_b
+    return pair.bodies

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +10,6 @@ from mbplugin.dynamics.formulations.criterion import best_coordinates, independe
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.dynamics.redundancy.eliminate import eliminate
 from mbplugin.errors import BrokenModel
-from mbplugin.model.mechanism.body import WORLD
 from mbplugin.model.mechanism.kinematics import coordinates_of, forward
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
@@ -60,17 +58,9 @@ def rank_cuts(mech: Mechanism, q: Array) -> tuple[Cut, ...]:
 
 def loop_pairs(mech: Mechanism, closure: Pair) -> tuple[Pair, ...]:
     """Return the tree pairs of the loop that a cut pair closes."""
-    sides = [list(_way_in(mech, body)) for body in (closure.body_a, closure.body_b)]
+    sides = [[joint.pair for joint in mech.tree.way_in(body) if joint.pair] for body in closure.bodies]
     common = {pair.name for pair in sides[0]} & {pair.name for pair in sides[1]}
     return tuple(pair for side in sides for pair in side if pair.name not in common)
-
-
-def _way_in(mech: Mechanism, body: str) -> Iterator[Pair]:
-    while body != WORLD:
-        joint = mech.tree.joint_of_body[body]
-        if joint.pair is not None:
-            yield joint.pair
-        body = joint.inner
 
 
 def _evaluated(mech: Mechanism, q: Array, present: Pair, pair: Pair) -> Cut:

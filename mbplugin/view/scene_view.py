@@ -144,7 +144,7 @@ def _rod(seen: Picture, joint: JointGlyph) -> Surface:
 def _ends(mech: Mechanism, poses: BodyPoses, pair: Pair) -> tuple[Array, Array]:
     a, b = (
         poses.of(mech.body_index[name]) if name in mech.body_index else Pose.identity()
-        for name in (pair.body_a, pair.body_b)
+        for name in pair.bodies
     )
     return (a @ pair.X_AP).p, (b @ pair.X_BS).p
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.analysis.dca.handles import Joint
+from mbplugin.model.mechanism.graph import adjacency, breadth_first
 from mbplugin.model.spatial import Array, shift_rows
 
 
@@ -100,18 +101,8 @@ def _arm(joint: Joint, center: Array) -> float:
 
 def edges_of(bodies: Sequence[int], joints: Sequence[Joint]) -> list[Edge]:
     """Return the joints of the tree of some bodies, from the leaves to the first body."""
-    neighbours: dict[int, list[tuple[int, Joint]]] = {body: [] for body in bodies}
-    for joint in joints:
-        if not joint.grounded and joint.body_a in neighbours:
-            neighbours[joint.body_a].append((joint.body_b, joint))
-            neighbours[joint.body_b].append((joint.body_a, joint))
-    order: list[Edge] = []
-    seen = {bodies[0]}
-    queue = [bodies[0]]
-    for inner in queue:
-        for outer, joint in neighbours[inner]:
-            if outer not in seen:
-                seen.add(outer)
-                queue.append(outer)
-                order.append((joint, inner, outer))
-    return order[::-1]
+    members = set(bodies)
+    own = (joint for joint in joints if not joint.grounded and joint.body_a in members)
+    neighbours = adjacency(bodies, ((joint.body_a, joint.body_b, joint) for joint in own))
+    outwards = breadth_first(neighbours, bodies[0], set())
+    return [(joint, inner, outer) for inner, outer, joint in outwards][::-1]

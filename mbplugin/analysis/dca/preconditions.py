@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from mbplugin.analysis.dca.handles import Joint
 from mbplugin.errors import BadUsage
+from mbplugin.model.mechanism.graph import DisjointSets, adjacency, breadth_first
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.phrases import listed
 
@@ -104,19 +105,17 @@ def require_pairs_only(mech: Mechanism) -> None:
 
 def require_ground_loops(mech: Mechanism, joints: Sequence[Joint]) -> None:
     """Refuse a loop, or a second joint between two bodies, that does not pass through the ground."""
-    import networkx as nx
-
-    neighbours: dict[int, list[tuple[int, str]]] = {k: [] for k in range(len(mech.bodies))}
-    groups = nx.utils.UnionFind(range(len(mech.bodies)))
+    groups: DisjointSets[int] = DisjointSets()
+    edges: list[tuple[int, int, str]] = []
     for joint in joints:
         if joint.grounded:
             continue
         a, b = joint.body_a, joint.body_b
-        if groups[a] == groups[b]:
-            raise _internal_loop(mech, (*_path(neighbours, a, b), joint.name), a, b)
-        groups.union(a, b)
-        neighbours[a].append((b, joint.name))
-        neighbours[b].append((a, joint.name))
+        if not groups.join(a, b):
+            raise _internal_loop(
+                mech, (*_path(adjacency(range(len(mech.bodies)), edges), a, b), joint.name), a, b
+            )
+        edges.append((a, b, joint.name))
 
 
 def _internal_loop(mech: Mechanism, loop: tuple[str, ...], a: int, b: int) -> DcaNotApplicable:
@@ -130,13 +129,7 @@ def _internal_loop(mech: Mechanism, loop: tuple[str, ...], a: int, b: int) -> Dc
 
 def _path(neighbours: dict[int, list[tuple[int, str]]], start: int, end: int) -> tuple[str, ...]:
     """Return the joints on the way from one body to another in a forest."""
-    came: dict[int, tuple[int, str]] = {start: (start, "")}
-    queue = [start]
-    for body in queue:
-        for other, joint in neighbours[body]:
-            if other not in came:
-                came[other] = (body, joint)
-                queue.append(other)
+    came = {outer: (inner, joint) for inner, outer, joint in breadth_first(neighbours, start, set())}
     path = []
     while end != start:
         end, joint = came[end]

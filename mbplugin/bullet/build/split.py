@@ -38,7 +38,7 @@ def split(mech: Mechanism) -> tuple[Mechanism, dict[str, str]]:
         bodies[whole] = replace(own, mass=own.mass / 2, I_C=own.I_C / 2)
         bodies[half] = replace(bodies[whole], name=half)
         halves[half] = whole
-        a, b = (half if name == whole else name for name in (pair.body_a, pair.body_b))
+        a, b = (half if name == whole else name for name in pair.bodies)
         pairs[pairs.index(pair)] = replace(pair, body_a=a, body_b=b, closure=False)
         same = Pose.identity()
         pairs.append(Pair(f"{half} held", "fixed", half, whole, same, same, closure=True))

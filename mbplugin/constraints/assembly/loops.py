@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
+from mbplugin.model.mechanism.graph import DisjointSets
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 
@@ -35,11 +36,7 @@ class Paths:
 
     def to(self, body: str) -> frozenset[int]:
         """Return the joints between the ground and a body."""
-        found, joints = set(), self.mech.tree.joints
-        while body in self.index:
-            found.add(self.index[body])
-            body = joints[self.index[body]].inner
-        return frozenset(found)
+        return frozenset(self.index[joint.outer] for joint in self.mech.tree.way_in(body))
 
     def of_pair(self, pair: Pair) -> frozenset[int]:
         """Return the joints between both bodies of a pair."""
@@ -75,20 +72,13 @@ def connected(members: Sequence[frozenset[int]], names: Sequence[int]) -> list[G
         The number of each constraint.
     """
     owner: dict[int, int] = {}
-    root = list(range(len(members)))
-
-    def find(k: int) -> int:
-        while root[k] != k:
-            root[k] = root[root[k]]
-            k = root[k]
-        return k
-
+    sets: DisjointSets[int] = DisjointSets()
     for k, joints in enumerate(members):
         for joint in joints:
-            root[find(k)] = find(owner.setdefault(joint, k))
+            sets.join(k, owner.setdefault(joint, k))
     parts: dict[int, list[int]] = {}
     for k in range(len(members)):
-        parts.setdefault(find(k), []).append(k)
+        parts.setdefault(sets.find(k), []).append(k)
     return [
         Group(
             tuple(names[k] for k in part),

@@ -84,9 +84,8 @@ class MovingTree:
         if body == WORLD:
             return -1, Pose.identity()
         if body not in self._anchors:
-            at = body
-            while at != WORLD and at not in self.node:
-                at = self.mech.tree.joint_of_body[at].inner
+            carriers = (joint.outer for joint in self.mech.tree.way_in(body))
+            at = next((outer for outer in carriers if outer in self.node), WORLD)
             X_WA = self.poses.of(self.mech.body_index[at])
             X_WB = self.poses.of(self.mech.body_index[body])
             X = X_WA.inverse() @ X_WB if at != body else Pose.identity()

@@ -58,21 +58,15 @@ def _bonds(mech: Mechanism, constraint: Constraint) -> list[_Bond]:
     """Return the body pairs that a constraint ties, one per edge of the graph."""
     match constraint:
         case Pair():
-            tied = [(constraint.body_a, constraint.body_b)] if constraint.kind.constrained else []
+            tied = [constraint.bodies] if constraint.kind.constrained else []
         case Coupling():
-            tied = [_ends(mech, term.joint) for term in constraint.terms]
-        case Driver():
-            tied = [_ends(mech, constraint.joint)]
-        case Lock():
-            tied = [_ends(mech, constraint.joint)]
+            tied = [mech.pair_by_name[term.joint].bodies for term in constraint.terms]
+        case Driver() | Lock():
+            tied = [mech.pair_by_name[constraint.joint].bodies]
         case KnifeEdge() | Rolling():
             rows = len(constraint.holonomic) + len(constraint.nonholonomic)
             tied = [(WORLD, constraint.body)] * rows
     return [frozenset(ends) for ends in tied]
-
-
-def _ends(mech: Mechanism, pair: str) -> tuple[str, str]:
-    return mech.pair_by_name[pair].body_a, mech.pair_by_name[pair].body_b
 
 
 def _merged_components(bonds: dict[str, list[_Bond]]) -> dict[_Bond, int]:

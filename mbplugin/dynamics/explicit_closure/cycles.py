@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from mbplugin.model.mechanism.body import WORLD
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
 
@@ -14,16 +13,12 @@ Cycle = frozenset[str]
 
 def fundamental_cycle(mech: Mechanism, cut: Pair) -> Cycle:
     """Return the names of a cut pair and of the joints of the tree that it closes to a loop."""
-    return frozenset({cut.name}) | (_way_out(mech, cut.body_a) ^ _way_out(mech, cut.body_b))
+    return frozenset({cut.name}) | (_way_in(mech, cut.body_a) ^ _way_in(mech, cut.body_b))
 
 
-def _way_out(mech: Mechanism, body: str) -> Cycle:
-    names = []
-    while body != WORLD:
-        joint = mech.tree.joint_of_body[body]
-        names.append(FREE + body if joint.pair is None else joint.pair.name)
-        body = joint.inner
-    return frozenset(names)
+def _way_in(mech: Mechanism, body: str) -> Cycle:
+    joints = mech.tree.way_in(body)
+    return frozenset(FREE + joint.outer if joint.pair is None else joint.pair.name for joint in joints)
 
 
 def once_round(mech: Mechanism, cycle: Cycle) -> list[tuple[Pair, bool]] | None:
@@ -35,8 +30,8 @@ def once_round(mech: Mechanism, cycle: Cycle) -> list[tuple[Pair, bool]] | None:
     pairs = [pair for pair in mech.pairs if pair.name in cycle]
     at: dict[str, list[Pair]] = {}
     for pair in pairs:
-        at.setdefault(pair.body_a, []).append(pair)
-        at.setdefault(pair.body_b, []).append(pair)
+        for body in pair.bodies:
+            at.setdefault(body, []).append(pair)
     if len(pairs) != len(cycle) or any(len(two) != 2 for two in at.values()):
         return None
     start = min(at, key=lambda name: mech.body_index[name])

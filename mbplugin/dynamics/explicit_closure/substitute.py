@@ -13,6 +13,7 @@ from mbplugin.dynamics.explicit_closure.cycles import Cycle
 from mbplugin.dynamics.explicit_closure.layout import Layout
 from mbplugin.dynamics.explicit_closure.recognise import may_be_planar
 from mbplugin.model.mechanism.body import WORLD
+from mbplugin.model.mechanism.graph import adjacency, breadth_first
 from mbplugin.model.mechanism.pair import Pair
 
 
@@ -28,31 +29,20 @@ class SubstituteBodies:
 
     def __init__(self, layout: Layout, known: set[int]) -> None:
         bodies = (WORLD, *(body.name for body in layout.mech.bodies))
-        self._frozen: dict[str, list[tuple[str, Pair]]] = {name: [] for name in bodies}
-        self._open: list[Pair] = []
-        for pair in layout.mech.pairs:
-            if not may_be_planar(layout, pair):
-                continue
-            if layout.is_known(pair, known):
-                self._frozen[pair.body_a].append((pair.body_b, pair))
-                self._frozen[pair.body_b].append((pair.body_a, pair))
-            else:
-                self._open.append(pair)
+        planar = [pair for pair in layout.mech.pairs if may_be_planar(layout, pair)]
+        frozen = [pair for pair in planar if layout.is_known(pair, known)]
+        self._open = [pair for pair in planar if not layout.is_known(pair, known)]
+        neighbours = adjacency(bodies, ((*pair.bodies, pair) for pair in frozen))
         # the tree of each substitute body: the way of every body to the one it is named after
         self._towards: dict[str, tuple[str, Pair] | None] = {}
         self._whole: dict[str, str] = {}
-        for name in bodies:
-            if name not in self._whole:
-                self._collect(name)
-
-    def _collect(self, root: str) -> None:
-        self._towards[root], self._whole[root] = None, root
-        queue = [root]
-        for here in queue:
-            for there, pair in self._frozen[here]:
-                if there not in self._whole:
-                    self._towards[there], self._whole[there] = (here, pair), root
-                    queue.append(there)
+        seen: set[str] = set()
+        for root in bodies:
+            if root in seen:
+                continue
+            self._towards[root], self._whole[root] = None, root
+            for here, there, pair in breadth_first(neighbours, root, seen):
+                self._towards[there], self._whole[there] = (here, pair), root
 
     def loops(self) -> Iterator[Cycle]:
         """Yield the loops round one, two or three open pairs, with the frozen ones on their way."""
@@ -80,7 +70,7 @@ class SubstituteBodies:
 
     def _cycle(self, *pairs: Pair) -> Cycle:
         """Return the names round a loop: what lies between the ends of open pairs cancels in twos."""
-        ends = chain.from_iterable((pair.body_a, pair.body_b) for pair in pairs)
+        ends = chain.from_iterable(pair.bodies for pair in pairs)
         cycle = frozenset(pair.name for pair in pairs)
         for end in ends:
             cycle ^= self._way(end)

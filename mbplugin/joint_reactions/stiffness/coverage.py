@@ -127,7 +127,7 @@ def joints_of(mech: Mechanism, constraint: Constraint) -> tuple[Pair, ...]:
 
 def _ends(joints: Sequence[Pair], verdict: ConstraintVerdict) -> set[str]:
     """Return the bodies at some joints; what is in no joint, as a wheel, acts on one body."""
-    return {body for pair in joints for body in (pair.body_a, pair.body_b)} or {verdict.body_b}
+    return {body for pair in joints for body in pair.bodies} or {verdict.body_b}
 
 
 def _exempt(system: System) -> set[str]:

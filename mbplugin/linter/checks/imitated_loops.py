@@ -75,7 +75,7 @@ def _turns_alone(mech: Mechanism, joint: str) -> bool:
 
 def _loop(mech: Mechanism, leader: str, followers: Mapping[str, _Line]) -> ImitatedLoop | None:
     moved = {mech.pair_by_name[joint].body_b for joint in (leader, *followers)}
-    ends = {body for joint in (leader, *followers) for body in _ends(mech, joint)}
+    ends = {body for joint in (leader, *followers) for body in mech.pair_by_name[joint].bodies}
     group = rigid_groups(mech)
     adjacent = {frozenset((a, b)) for p in mech.pairs for a in group[p.body_a] for b in group[p.body_b]}
     bodies = sorted(ends - {WORLD})
@@ -102,11 +102,6 @@ def _above(mech: Mechanism, body: str) -> set[str]:
         body = parent[body]
         found.add(body)
     return found
-
-
-def _ends(mech: Mechanism, joint: str) -> tuple[str, str]:
-    pair = mech.pair_by_name[joint]
-    return pair.body_a, pair.body_b
 
 
 def _poses(

@@ -160,6 +160,11 @@ class Pair:
         return self.X_BS.inverse()
 
     @property
+    def bodies(self) -> tuple[str, str]:
+        """Predecessor and successor."""
+        return self.body_a, self.body_b
+
+    @property
     def kind(self) -> PairType:
         """The pair's type."""
         return PAIR_TYPES[self.type]

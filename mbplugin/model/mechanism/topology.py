@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from mbplugin.model.mechanism.body import WORLD
+from mbplugin.model.mechanism.graph import DisjointSets, adjacency, breadth_first
 from mbplugin.model.mechanism.identity import freedom_name
 from mbplugin.model.mechanism.pair import Pair
 
@@ -62,6 +62,13 @@ class SpanningTree:
         """The tree joint of each pair that is not cut."""
         return {joint.pair.name: joint for joint in self.joints if joint.pair is not None}
 
+    def way_in(self, body: str) -> Iterator[TreeJoint]:
+        """Yield the joints from a body to the ground."""
+        while body != WORLD:
+            joint = self.joint_of_body[body]
+            yield joint
+            body = joint.inner
+
 
 def coordinate_names(
     name: str, pair_type: str, free: tuple[str, ...]
@@ -83,11 +90,7 @@ def coordinate_names(
 def spanning_tree(bodies: Sequence[str], pairs: Sequence[Pair]) -> SpanningTree:
     """Choose tree pairs in file order, stated closures last, and orient them from the ground."""
     chosen = _tree_pairs(pairs)
-    neighbours: dict[str, list[tuple[str, Pair]]] = {name: [] for name in (WORLD, *bodies)}
-    for pair in chosen:
-        neighbours[pair.body_a].append((pair.body_b, pair))
-        neighbours[pair.body_b].append((pair.body_a, pair))
-
+    neighbours = adjacency((WORLD, *bodies), ((*pair.bodies, pair) for pair in chosen))
     order: list[tuple[str, str, Pair | None]] = []
     seen: set[str] = set()
     for root in (WORLD, *_roots_first(bodies, chosen)):
@@ -95,41 +98,20 @@ def spanning_tree(bodies: Sequence[str], pairs: Sequence[Pair]) -> SpanningTree:
             continue
         if root != WORLD:
             order.append((WORLD, root, None))
-        seen.add(root)
-        queue = deque([root])
-        while queue:
-            inner = queue.popleft()
-            for outer, pair in neighbours[inner]:
-                if outer not in seen:
-                    seen.add(outer)
-                    order.append((inner, outer, pair))
-                    queue.append(outer)
+        order += breadth_first(neighbours, root, seen)
     return _number(order, pairs, chosen)
 
 
 def _tree_pairs(pairs: Sequence[Pair]) -> list[Pair]:
     """Return a spanning forest; a distance pair has no coordinates and is always cut."""
-    group: dict[str, str] = {}
-
-    def find(name: str) -> str:
-        root = name
-        while (parent := group.get(root, root)) != root:
-            root = parent
-        while name != root:
-            group[name], name = root, group.get(name, name)
-        return root
-
+    groups: DisjointSets[str] = DisjointSets()
     chosen = []
     # what constrains nothing is the last choice
     candidates = [p for p in pairs if p.kind.has_coordinates and p.kind.constrained]
     candidates += [p for p in pairs if not p.kind.constrained]
     for stated_closure in (False, True):
         for pair in candidates:
-            if pair.closure is not stated_closure:
-                continue
-            a, b = find(pair.body_a), find(pair.body_b)
-            if a != b:
-                group[a] = b
+            if pair.closure is stated_closure and groups.join(*pair.bodies):
                 chosen.append(pair)
     return chosen
 

@@ -46,7 +46,7 @@ def require_free_root(mech: Mechanism, file: str) -> None:
             where=file,
             remedy="give the model a link with mass or do not ask for a free base",
         )
-    tie = next(pair for pair in mech.pairs if WORLD in (pair.body_a, pair.body_b))
+    tie = next(pair for pair in mech.pairs if WORLD in pair.bodies)
     raise BadUsage(
         f"the base cannot be free, pair {tie.name!r} ties it to the world",
         where=file,

@@ -72,7 +72,7 @@ def read_scene(text: str, request: Request) -> Scene:
 def _without_declared_loops(models: Scene, mech: Mechanism) -> tuple[Defect, ...]:
     """Return the defects of the models; a loop whose type a file lacks is none where the scene states it."""
     known = models.mechanism.pair_by_name
-    ends = {body for pair in mech.pairs if pair.name not in known for body in (pair.body_a, pair.body_b)}
+    ends = {body for pair in mech.pairs if pair.name not in known for body in pair.bodies}
     declared = {models.origin.get(("body", body, "")) for body in ends}
     return tuple(d for d in models.defects if d.code != "MB112" or d.origin not in declared)
 

@@ -109,7 +109,7 @@ def _point(element: Element | None) -> Pose | None:
 
 def note_open_closures(draft: Draft) -> None:
     """Report the dummy links of onshape-to-robot that nothing joins: the file lacks the type."""
-    closed = {frozenset((pair.body_a, pair.body_b)) for pair in draft.pairs.values()}
+    closed = {frozenset(pair.bodies) for pair in draft.pairs.values()}
     for link in draft.links:
         match = _CLOSING.fullmatch(link)
         if match is None:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from mbplugin.errors import BrokenModel, MbPluginError, UnknownName, suggestion
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.mechanism.graph import DisjointSets
 from mbplugin.model.mechanism.kinematics import forward, home
 from mbplugin.model.scene import Defect, Origin, OriginKey, Request, Shape
 from mbplugin.model.spatial import Pose
@@ -136,17 +137,10 @@ def carried(X: Pose, body: str, other: str, X_WL: Callable[[str], Pose]) -> Pose
 
 def joined(pairs: Iterable[Pair], a: str, b: str) -> bool:
     """Return whether pairs already join two bodies, directly or through others."""
-    neighbours: dict[str, list[str]] = {}
+    groups: DisjointSets[str] = DisjointSets()
     for pair in pairs:
-        neighbours.setdefault(pair.body_a, []).append(pair.body_b)
-        neighbours.setdefault(pair.body_b, []).append(pair.body_a)
-    seen, todo = {a}, [a]
-    while todo:
-        for other in neighbours.get(todo.pop(), ()):
-            if other not in seen:
-                seen.add(other)
-                todo.append(other)
-    return b in seen
+        groups.join(*pair.bodies)
+    return groups.find(a) == groups.find(b)
 
 
 def required(element: Element, attribute: str) -> str:

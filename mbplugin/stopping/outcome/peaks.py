@@ -99,7 +99,7 @@ def peak_wrenches(report: StopReport) -> tuple[PeakWrench, ...]:
     carrier = mech.tree.joint_of_body[report.tool.body].pair
     found = []
     for pair in mech.pairs:
-        role: PairRole = "base" if WORLD in (pair.body_a, pair.body_b) else "joint"
+        role: PairRole = "base" if WORLD in pair.bodies else "joint"
         if role == "joint" and carrier is not None and pair.name == carrier.name:
             role = "flange"
         found.append(_peak(pair, role, dense))

@@ -22,12 +22,7 @@ _NEAR = 0.01
 
 def moving_chain(mech: Mechanism, tool: str) -> tuple[TreeJoint, ...]:
     """Return the joints with one freedom from the ground to the tool."""
-    chain, body = [], tool
-    while body in mech.tree.joint_of_body:
-        joint = mech.tree.joint_of_body[body]
-        if joint.pair is not None and len(joint.pair.kind.free) == 1:
-            chain.append(joint)
-        body = joint.inner
+    chain = [j for j in mech.tree.way_in(tool) if j.pair is not None and len(j.pair.kind.free) == 1]
     return tuple(reversed(chain))
 
 

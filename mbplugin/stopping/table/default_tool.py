@@ -76,13 +76,7 @@ class _Tree:
 
     def hubs_to(self, body: str) -> list[str]:
         """Return the hubs that joints move, from the ground to a body."""
-        hubs: list[str] = []
-        while body in self._mech.tree.joint_of_body:
-            joint = self._mech.tree.joint_of_body[body]
-            if _moves(joint):
-                hubs.append(self._hub[body])
-            body = joint.inner
-        return hubs[::-1]
+        return [self._hub[j.outer] for j in self._mech.tree.way_in(body) if _moves(j)][::-1]
 
     def fingers(self, hub: str) -> list[TreeJoint]:
         """Return the joints at which the fingers of a gripper leave a hub, none where it carries none."""
@@ -106,7 +100,7 @@ class _Tree:
     def _closes_elsewhere(self, bodies: set[str], hub: str) -> bool:
         """Whether a loop of these bodies goes through others than the hub."""
         near = bodies | self.fixed_to(hub)
-        ends = ((pair.body_a, pair.body_b) for pair in self._mech.tree.cut)
+        ends = (pair.bodies for pair in self._mech.tree.cut)
         return any((a in bodies or b in bodies) and not {a, b} <= near for a, b in ends)
 
 

@@ -54,7 +54,7 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     """Yield one finding per closure that repeats an earlier joint."""
     groups: dict[frozenset[str], list[Pair]] = {}
     for pair in scene.mechanism.pairs:
-        groups.setdefault(frozenset((pair.body_a, pair.body_b)), []).append(pair)
+        groups.setdefault(frozenset(pair.bodies), []).append(pair)
     repeated: set[str] = set()
     tolerance = _SAME * _length(scene)
     for first, second in (two for group in groups.values() for two in combinations(group, 2)):
