@@ -162,6 +162,10 @@ class Payload:
     com: Array
     inertia: Array
 
+    def scaled(self, share: float) -> Payload:
+        """Return the same body with a share of its mass."""
+        return replace(self, mass=share * self.mass, inertia=share * self.inertia)
+
 
 @dataclass(frozen=True)
 class Actuator:

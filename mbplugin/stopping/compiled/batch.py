@@ -34,7 +34,7 @@ from mbplugin.stopping.compiled.loop import (
     called_addresses,
     compiled_loop,
 )
-from mbplugin.stopping.outcome.outcome import StopOutcome
+from mbplugin.stopping.outcome.outcome import StopOutcome, slipped_back
 from mbplugin.stopping.outcome.tool_path import path_length
 from mbplugin.stopping.scenario.ramps import Ramps
 from mbplugin.stopping.scenario.scenario import Scenario
@@ -45,8 +45,6 @@ _OUTCOMES: dict[int, StopOutcome] = {
     MOVING: "not_stopped",
     BROKEN: "not_stopped",
 }
-#: A joint has slipped back when it has come back this far (rad, m), and by this share of its travel.
-BACK, SHARE = 1e-3, 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +209,7 @@ class CompiledStop:
         (status, time, count), (start, end) = ended, poses
         travels = end[self._rates] - start[self._rates]
         outcome = _OUTCOMES[status]
-        if status != LIMIT and (back > np.maximum(BACK, SHARE * np.abs(travels))).any():
+        if status != LIMIT and slipped_back(back, travels):
             outcome = "slipped_back"
         carrier, X = self._tool
         length = path_length(self.model.composites, self.model.rates, carrier, X.p, pieces)

@@ -13,15 +13,13 @@ from mbplugin.simulation.trajectory.body_motions import BodyMotions, body_motion
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome.impact import impact_at_end
 from mbplugin.stopping.outcome.joints import course_of, joint_stops, reaction_time, sample_at
-from mbplugin.stopping.outcome.outcome import StopOutcome
+from mbplugin.stopping.outcome.outcome import StopOutcome, slipped_back
 from mbplugin.stopping.outcome.swept_box import swept_box
 from mbplugin.stopping.outcome.values import Energies, InstantStop, JointStop, StopReport, ToolStop
 from mbplugin.stopping.scenario.scenario import Scenario
 
 #: Instants of the tool's path besides the steps of the motion.
 _PATH = 200
-#: A joint has slipped back when it has come back this far (rad, m), and by this share of its travel.
-_BACK, _SHARE = 1e-3, 0.05
 #: Share of the dissipated energy that quadratures of the same motion may differ by.
 _ROUNDING = 1e-7
 
@@ -72,7 +70,8 @@ def outcome_of(motion: Trajectory, joints: tuple[JointStop, ...]) -> StopOutcome
         return "limit_hit"
     if motion.outcome == "budget_spent":
         return "budget_spent"
-    if any(joint.back > max(_BACK, _SHARE * abs(joint.travel)) for joint in joints):
+    back, travels = (np.array([getattr(joint, key) for joint in joints]) for key in ("back", "travel"))
+    if slipped_back(back, travels):
         return "slipped_back"
     return "stopped" if motion.outcome == "stopped" else "not_stopped"
 

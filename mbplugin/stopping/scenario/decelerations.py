@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from math import isfinite
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +18,21 @@ from mbplugin.model.scene import Actuator
 from mbplugin.model.spatial import Array
 
 
+class Assumed(NamedTuple):
+    """A deceleration that nobody gave.
+
+    Parameters
+    ----------
+    value : float
+        rad/s² or m/s².
+    effort : float or None
+        The effort limit that it comes from, N·m or N; None: it is the limit that the robot's file states.
+    """
+
+    value: float
+    effort: float | None
+
+
 def decelerations_at(
     mech: Mechanism,
     actions: AppliedForces,
@@ -26,8 +43,8 @@ def decelerations_at(
 ) -> tuple[dict[str, float], tuple[str, ...]]:
     """Return the deceleration of every joint (rad/s², m/s²), and sentences on those nobody gave.
 
-    A given one comes first, then that of an ``[[actuator]]``, then the limit that the robot's file states,
-    then the effort limit over the inertia of the pose q (nq,); the last two are reported.
+    A given one comes first, then that of an ``[[actuator]]``; others are assumed at the pose q (nq,), and
+    reported.
 
     Raises
     ------
@@ -36,47 +53,57 @@ def decelerations_at(
     UnknownName, BadNumber
         A given one of no such joint, or not positive.
     """
-    stated = {a.joint: a.deceleration for a in actuators if a.deceleration is not None}
-    stated.update(_checked(joints, given or {}))
-    limits = {joint: value for joint, value in file_limits(mech, joints).items() if joint not in stated}
-    assumed = [
-        f"{joint}: deceleration {value:.4g} {_unit(mech, joint)}, the limit that the file states"
-        for joint, value in limits.items()
-    ]
-    stated.update(limits)
-    missing = [joint for joint in joints if joint not in stated]
-    if not missing:
-        return stated, tuple(assumed)
-    inertia = np.diag(joint_equations(mech, q, np.zeros(len(mech.qd_names)), actions).M)
-    for joint in missing:
-        pair = mech.pair_by_name[joint]
-        effort = pair.freedoms[0].effort
-        if not (isfinite(effort) and effort > 0) or joint not in mech.tree.joint_of_pair:
-            raise BadUsage(
-                f"there is no ramp for joint {joint!r}: it has neither a deceleration nor an effort limit",
-                remedy="state its [[ramp]], or stop in category 0",
-            )
-        value = effort / float(inertia[mech.tree.joint_of_pair[joint].qd.start])
-        stated[joint] = value
-        unit = _unit(mech, joint)
-        assumed.append(f"{joint}: deceleration {value:.4g} {unit}, effort limit over the inertia of the pose")
-    return stated, tuple(assumed)
-
-
-def file_limits(mech: Mechanism, joints: Sequence[str]) -> dict[str, float]:
-    """Return the deceleration limits (rad/s², m/s²) that the file states for joints of one freedom."""
-    found = {}
+    found = {a.joint: a.deceleration for a in actuators if a.deceleration is not None}
+    found.update(_checked(joints, given or {}))
+    sentences = []
+    inertias = cache(lambda: np.diag(joint_equations(mech, q, np.zeros(len(mech.qd_names)), actions).M))
     for joint in joints:
-        pair = mech.pair_by_name.get(joint)
-        if pair is not None and len(pair.freedoms) == 1:
-            value = pair.freedoms[0].deceleration
-            if isfinite(value) and value > 0:
-                found[joint] = value
-    return found
+        if joint in found:
+            continue
+        assumed = assumed_deceleration(mech, joint, inertias)
+        found[joint], unit = assumed.value, units_of(mech.pair_by_name[joint].kind.free[0]).acceleration
+        stated = "the limit that the file states"
+        why = stated if assumed.effort is None else "effort limit over the inertia of the pose"
+        sentences.append(f"{joint}: deceleration {assumed.value:.4g} {unit}, {why}")
+    return found, tuple(sentences)
 
 
-def _unit(mech: Mechanism, joint: str) -> str:
-    return units_of(mech.pair_by_name[joint].kind.free[0]).acceleration
+def assumed_deceleration(mech: Mechanism, joint: str, inertias: Callable[[], Array]) -> Assumed:
+    """Return the deceleration of a joint that states none.
+
+    That is the limit in the robot's file, else the effort limit over the inertia of the joint.
+
+    Parameters
+    ----------
+    inertias : callable
+        Returns the diagonal of the mass matrix at the pose, (nv,), kg·m² and kg.
+
+    Raises
+    ------
+    BadUsage
+        Neither is known.
+    """
+    freedom = mech.pair_by_name[joint].freedoms[0]
+    if _is_stated(freedom.deceleration):
+        return Assumed(freedom.deceleration, None)
+    if not has_ramp(mech, joint):
+        raise BadUsage(
+            f"there is no ramp for joint {joint!r}: it has neither a deceleration nor an effort limit",
+            remedy="state its [[ramp]], or stop in category 0",
+        )
+    inertia = float(inertias()[mech.tree.joint_of_pair[joint].qd.start])
+    return Assumed(freedom.effort / inertia, freedom.effort)
+
+
+def has_ramp(mech: Mechanism, joint: str) -> bool:
+    """Whether a deceleration can be assumed for a joint that states none."""
+    freedom = mech.pair_by_name[joint].freedoms[0]
+    by_effort = _is_stated(freedom.effort) and joint in mech.tree.joint_of_pair
+    return by_effort or _is_stated(freedom.deceleration)
+
+
+def _is_stated(value: float) -> bool:
+    return isfinite(value) and value > 0
 
 
 def _checked(joints: Sequence[str], given: Mapping[str, float]) -> dict[str, float]:
@@ -86,6 +113,6 @@ def _checked(joints: Sequence[str], given: Mapping[str, float]) -> dict[str, flo
                 f"a deceleration is given for {joint!r}, which has no brake",
                 remedy=suggestion(joint, tuple(joints)),
             )
-        if not (isfinite(value) and value > 0):
+        if not _is_stated(value):
             raise BadNumber(f"the deceleration of {joint!r} is {value:g}", expected="a positive number")
     return dict(given)

@@ -16,7 +16,7 @@ from mbplugin.model.scene import Payload, Ramp, Scene
 from mbplugin.model.spatial import Array
 from mbplugin.stopping.compiled.batch import CompiledStop, supports_compiled_stop
 from mbplugin.stopping.run import assumed_brakes, make_scenario
-from mbplugin.stopping.scenario.decelerations import file_limits
+from mbplugin.stopping.scenario.decelerations import assumed_deceleration, has_ramp
 from mbplugin.stopping.scenario.scenario import Scenario
 from mbplugin.stopping.scenario.stated_ramps import with_reactions
 from mbplugin.stopping.table.axes import table_axes
@@ -79,7 +79,8 @@ def stopping_table(
         raise BadUsage(f"categories {tuple(categories)} were requested", expected="0 and 1")
     names = table_axes(scenario.mech, scenario.tool, axes)
     ramps = _stated_ramps(scenario, scene, decelerations)
-    rampless = _without_ramp(scenario, _stated_ramps(scenario, scene, None))
+    stated, joints = _stated_ramps(scenario, scene, None), [brake.joint for brake in scenario.brakes]
+    rampless = [joint for joint in joints if joint not in stated and not has_ramp(scenario.mech, joint)]
     command = stop_command(scene, scenario.tool, brakes, rampless, payload is not None)
     # as accurate as estop: a table has few rows
     compiled = CompiledStop(scenario, rtol=scenario.rtol, atol=scenario.atol)
@@ -169,25 +170,17 @@ class _Maker:
         """Return the deceleration of an axis at a pose q (nq,), rad/s² or m/s²; what is assumed is noted."""
         if axis in ramps:
             return ramps[axis].deceleration_from(speed)
-        if limits := file_limits(self.compiled.scenario.mech, [axis]):
-            assumption = (
-                f"{axis}: category 1 decelerates with the limit that the file states, {limits[axis]:g}"
-            )
-            if assumption not in self.assumed:
-                self.assumed.append(assumption)
-            return limits[axis]
-        effort = self.compiled.scenario.mech.pair_by_name[axis].freedoms[0].effort
-        if not (isfinite(effort) and effort > 0):
-            raise BadUsage(
-                f"there is no ramp for joint {axis!r}: it has neither a deceleration nor an effort limit",
-                remedy="state its [[ramp]], or ask for category 0 only",
-            )
-        assumption = (
-            f"{axis}: category 1 decelerates with its effort limit, {effort:g}, over the pose's inertia"
+        compiled = self.compiled
+        found = assumed_deceleration(compiled.scenario.mech, axis, lambda: compiled.inertias(q))
+        why = (
+            f"the limit that the file states, {found.value:g}"
+            if found.effort is None
+            else f"its effort limit, {found.effort:g}, over the pose's inertia"
         )
+        assumption = f"{axis}: category 1 decelerates with {why}"
         if assumption not in self.assumed:
             self.assumed.append(assumption)
-        return effort / float(self.compiled.inertias(q)[self.compiled.scenario.rate_of(axis)])
+        return found.value
 
 
 _ORDER = ("category", "axis", "extension_percent", "payload_percent", "speed_percent")
@@ -200,13 +193,6 @@ def _payload_options(rated: Payload, percent: int, of_scene: bool) -> tuple[str,
     if of_scene:
         return "--payload-share", repr(percent / 100)
     return "--payload", f"{rated.body}:{percent / 100 * rated.mass!r}"
-
-
-def _without_ramp(scenario: Scenario, stated: Mapping[str, Ramp]) -> list[str]:
-    """Return the braked joints with neither a deceleration nor an effort limit."""
-    known = {*stated, *file_limits(scenario.mech, [brake.joint for brake in scenario.brakes])}
-    efforts = {b.joint: scenario.mech.pair_by_name[b.joint].freedoms[0].effort for b in scenario.brakes}
-    return [j for j, effort in efforts.items() if j not in known and not (isfinite(effort) and effort > 0)]
 
 
 def _rated(scenario: Scenario, payload: float | None) -> Payload:
@@ -223,8 +209,7 @@ def _rated(scenario: Scenario, payload: float | None) -> Payload:
 
 
 def _share(rated: Payload, percent: int) -> tuple[Payload, ...]:
-    part = percent / 100
-    return (replace(rated, mass=part * rated.mass, inertia=part * rated.inertia),) if rated.mass else ()
+    return (rated.scaled(percent / 100),) if rated.mass else ()
 
 
 def _speeds(mech: Mechanism, axes: tuple[str, ...], given: Mapping[str, float] | None) -> dict[str, float]:
