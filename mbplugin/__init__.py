@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from mbplugin.simulation.impact import TimedConstraint as TimedConstraint
     from mbplugin.simulation.run import simulate as simulate
     from mbplugin.simulation.trajectory.trajectory import Trajectory as Trajectory
+    from mbplugin.stopping.calibration.run import calibrate as calibrate
+    from mbplugin.stopping.calibration.values import Calibration as Calibration
     from mbplugin.stopping.outcome.values import StopReport as StopReport
     from mbplugin.stopping.run import estop as estop
     from mbplugin.stopping.table.run import stopping_table as stopping_table

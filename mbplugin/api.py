@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PUBLIC = {
     "Agreement": "mbplugin.comparison.agreement",
     "Analysis": "mbplugin.analysis.result",
+    "Calibration": "mbplugin.stopping.calibration.values",
     "ConstraintMatrix": "mbplugin.constraints.matrix",
     "Lock": "mbplugin.model.mechanism.coupling",
     "MbPluginError": "mbplugin.errors",
@@ -32,6 +33,7 @@ PUBLIC = {
     "TimedConstraint": "mbplugin.simulation.impact.timed",
     "Trajectory": "mbplugin.simulation.trajectory.trajectory",
     "analyze": "mbplugin.analysis.run",
+    "calibrate": "mbplugin.stopping.calibration.run",
     "constraint_matrix": "mbplugin.api",
     "crosscheck": "mbplugin.comparison.crosscheck",
     "estop": "mbplugin.stopping.run",

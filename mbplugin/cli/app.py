@@ -10,6 +10,7 @@ import typer
 
 import mbplugin
 from mbplugin.cli import (
+    calibrate,
     config,
     crosscheck,
     estop,
@@ -49,6 +50,7 @@ app.command("reactions")(reactions.reactions_command)
 app.command("simulate")(simulate.simulate_command)
 app.command("estop")(estop.estop_command)
 app.command("stop-table")(stop_table.stop_table_command)
+app.command("calibrate")(calibrate.calibrate_command)
 app.command("sweep")(sweep.sweep_command)
 app.command("crosscheck")(crosscheck.crosscheck_command)
 app.command("view")(view.view_command)

@@ -11,6 +11,8 @@ DocumentFormat = Literal["json"]
 OutputFormat = Literal["text", DocumentFormat]
 PageFormat = Literal[OutputFormat, "html"]
 TableFormat = Literal[OutputFormat, "csv", "html"]
+#: What a command writes that makes tables of a scene.
+SceneFormat = Literal[OutputFormat, "toml"]
 
 #: Where each serialization is; imported when it is used.
 _SERIALIZERS: dict[str, tuple[str, str]] = {"json": ("mbplugin.report.documents.json", "dumps")}

@@ -20,6 +20,7 @@ from command_line import ROOT
 NAMES = {
     "Agreement",
     "Analysis",
+    "Calibration",
     "ConstraintMatrix",
     "TimedConstraint",
     "Lock",
@@ -31,6 +32,7 @@ NAMES = {
     "StoppingTable",
     "Trajectory",
     "analyze",
+    "calibrate",
     "constraint_matrix",
     "crosscheck",
     "estop",

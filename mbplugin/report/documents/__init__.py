@@ -14,6 +14,7 @@ DocumentName = Literal[
     "simulate",
     "estop",
     "stop-table",
+    "calibrate",
     "sweep",
     "crosscheck",
     "view",

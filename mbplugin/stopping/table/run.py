@@ -8,8 +8,7 @@ from math import isfinite
 
 import numpy as np
 
-from mbplugin.errors import BadNumber, BadUsage
-from mbplugin.model.bounds import LARGEST
+from mbplugin.errors import BadUsage
 from mbplugin.model.brakes import BrakeLike
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Ramp, Scene
@@ -22,6 +21,7 @@ from mbplugin.stopping.scenario.stated_ramps import with_reactions
 from mbplugin.stopping.table.axes import table_axes
 from mbplugin.stopping.table.columns import RowCase
 from mbplugin.stopping.table.extension import ExtensionPose, ExtensionPoses
+from mbplugin.stopping.table.rated import payload_share, rated_payload
 from mbplugin.stopping.table.row import row_values
 from mbplugin.stopping.table.row_command import StopCommand, stop_command
 from mbplugin.stopping.table.values import StoppingTable
@@ -68,7 +68,7 @@ def stopping_table(
     """
     scene, brakes = mech if isinstance(mech, Scene) else None, tuple(brakes or ())
     scenario = make_scenario(mech, brakes=brakes, tool=tool)
-    rated = _rated(scenario, payload)
+    rated = rated_payload(scenario, payload)
     scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
     if not supports_compiled_stop(scenario):
         raise BadUsage(
@@ -109,7 +109,7 @@ class _Maker:
     ) -> None:
         self.compiled, self.axes, self.rated, self.speeds = compiled, axes, rated, speeds
         self.of_scene, self.command = of_scene, command
-        compiled.set_payloads(_share(rated, 100))
+        compiled.set_payloads(payload_share(rated, 1.0))
         self._poser = ExtensionPoses(compiled, axes)
         shares = {axis: SHARES if k < 2 else (100,) for k, axis in enumerate(axes)}
         self.poses = {
@@ -122,7 +122,7 @@ class _Maker:
         grid = (100,) if category == 0 else SHARES
         out = []
         for load in grid:
-            self.compiled.set_payloads(_share(self.rated, load))
+            self.compiled.set_payloads(payload_share(self.rated, load / 100))
             for k, axis in enumerate(self.axes):
                 for share in grid if k < 2 else (100,):
                     pose = self.poses[axis, share]
@@ -193,23 +193,6 @@ def _payload_options(rated: Payload, percent: int, of_scene: bool) -> tuple[str,
     if of_scene:
         return "--payload-share", repr(percent / 100)
     return "--payload", f"{rated.body}:{percent / 100 * rated.mass!r}"
-
-
-def _rated(scenario: Scenario, payload: float | None) -> Payload:
-    """Return the rated payload: a mass at the tool, or the one of the scene."""
-    own = scenario.actions.payloads
-    if payload is None and len(own) == 1:
-        return own[0]
-    if payload is None and len(own) > 1:
-        raise BadUsage("the scene has several payloads", remedy="state one with payload")
-    mass = 0.0 if payload is None else float(payload)
-    if not 0 <= mass <= LARGEST:
-        raise BadNumber(f"the payload is {mass:g}", expected=f"kg, not negative, up to {LARGEST:g}")
-    return Payload(scenario.tool, mass, scenario.tool_point, np.zeros((3, 3)))
-
-
-def _share(rated: Payload, percent: int) -> tuple[Payload, ...]:
-    return (rated.scaled(percent / 100),) if rated.mass else ()
 
 
 def _speeds(mech: Mechanism, axes: tuple[str, ...], given: Mapping[str, float] | None) -> dict[str, float]:

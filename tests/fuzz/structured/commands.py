@@ -226,6 +226,7 @@ _DOCUMENTS = (
     "reactions",
     "simulate",
     "estop",
+    "calibrate",
     "sweep",
     "crosscheck",
     "config",

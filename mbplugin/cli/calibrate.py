@@ -1,0 +1,90 @@
+"""``mbplugin calibrate``: brakes and ramps of a robot from measured stops."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mbplugin.cli.shared import options as opt
+from mbplugin.cli.shared.braking import ToolOption
+from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
+from mbplugin.cli.shared.output import emit, emit_document, emit_lines
+from mbplugin.files import require_folder
+from mbplugin.report.formats import SceneFormat
+
+Measured = Annotated[
+    Path,
+    typer.Argument(metavar="MEASURED.csv", help="Measured stops: joint, category, speed, time, distance …"),
+]
+HoldOut = Annotated[
+    str | None,
+    typer.Option(
+        "--hold-out", metavar="EXPR", help="Predict rows, such as speed=100% or payload>3; fit the others."
+    ),
+]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parameters",
+        metavar="NAME,…",
+        help="delay, torque, viscous, short_circuit, short_circuit_rate; reaction, time, deceleration.",
+    ),
+]
+PayloadOption = Annotated[
+    float | None,
+    typer.Option("--payload", metavar="KG", help="Rated mass at the tool; default: the scene's payload."),
+]
+Speed = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--speed", metavar="NAME=VALUE,…", help="Full speed (rad/s, m/s); default: the velocity limits."
+    ),
+]
+FormatOption = Annotated[
+    SceneFormat,
+    typer.Option("--output-format", help="The format of the output; toml: the tables of a scene."),
+]
+
+
+@reads_model
+def calibrate_command(
+    file: opt.FileArgument,
+    measured: Measured,
+    hold_out: HoldOut = None,
+    parameters: Parameters = None,
+    payload: PayloadOption = None,
+    speed: Speed = None,
+    tool: ToolOption = None,
+    output_format: FormatOption = "text",
+    output: opt.OutputOption = None,
+    reading: Reading = AS_WRITTEN,
+) -> None:
+    """Fit the brakes and ramps of a robot to measured stops.
+
+    Exit code: 0, or 2 for unusable input or wrong usage.
+    """
+    require_folder(output)
+    scene = read_scene(file, (output,), reading, also=(measured,))
+    from mbplugin.stopping.calibration.run import calibrate
+
+    found = calibrate(
+        scene,
+        measured,
+        hold_out=hold_out,
+        parameters=opt.split(parameters) or None,
+        payload=payload,
+        speeds=opt.parse_q(speed, "--speed"),
+        tool=tool,
+    )
+    if output_format == "text":
+        from mbplugin.report.text.calibrate import calibrate_lines
+
+        emit_lines(lambda width: calibrate_lines(found, width), output)
+    elif output_format == "toml":
+        emit(found.toml, output)
+    else:
+        from mbplugin.report.documents.calibrate import calibrate_document
+
+        emit_document(calibrate_document(found), output, output_format)

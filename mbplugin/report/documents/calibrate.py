@@ -1,0 +1,81 @@
+"""The JSON document of ``mbplugin calibrate`` (contract: keys may be added, never renamed)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from mbplugin.model.enumerations import CoordinateUnit
+from mbplugin.report.documents.part import Count, Document, Part, Size, key
+from mbplugin.stopping.calibration.values import LawName
+
+if TYPE_CHECKING:
+    from mbplugin.stopping.calibration.values import Calibration
+
+
+class _Source(Part):
+    path: str
+    sha256: str
+
+
+class _Parameter(Part):
+    value: Size
+    low: Size | None = key(
+        "95 % interval, for all parameters of the joint together; null where the data give none"
+    )
+    high: Size | None
+    identifiable: bool = key("whether the rows determine it")
+    unit: str
+
+
+class _Joint(Part):
+    joint: str
+    category: Literal[0, 1]
+    unit: CoordinateUnit
+    law: LawName
+    parameters: dict[str, _Parameter]
+    rows: Count = key("fitted rows")
+    held_out: Count = key("predicted rows")
+    freedom: Count = key("fitted numbers beyond those that determine the parameters; 0 for an exact fit")
+    time_scatter: Size | None = key("standard deviation of one stop about the computed one, s")
+    distance_scatter: Size | None = key("unit")
+    undetermined: list[list[str]] = key("parameters of which only a combination is determined")
+    notes: list[str]
+
+
+class _Row(Part):
+    line: Count = key("of the file of measured stops")
+    joint: str
+    category: Literal[0, 1]
+    unit: CoordinateUnit
+    speed: Size = key("unit/s")
+    repeats: Count
+    shape_index: Size | None = key("2 d/(v T) of the measured values")
+    time_measured: Size | None = key("s")
+    time_computed: Size = key("s")
+    distance_measured: Size | None = key("unit")
+    distance_computed: Size = key("unit")
+    held_out: bool = key("predicted, not fitted")
+    unexplained: list[str]
+
+
+class _Model(Part):
+    name: str
+    files: list[_Source]
+
+
+class Output(Document):
+    """Brakes and ramps from measured stops."""
+
+    model: _Model
+    date: str
+    measured: _Source
+    hold_out: str | None
+    assumptions: list[str]
+    joints: list[_Joint]
+    rows: list[_Row]
+    toml: str = key("tables of a scene")
+
+
+def calibrate_document(calibration: Calibration) -> dict[str, Any]:
+    """Return the document of one calibration."""
+    return Output.of(calibration, model=(calibration.model, calibration.robot))

@@ -1,0 +1,98 @@
+"""A calibration as text: every joint with its parameters, its rows beside the computed stops, and the TOML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from mbplugin.phrases import counted, listed
+from mbplugin.report.text.blocks import note_lines, table_lines
+from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
+
+if TYPE_CHECKING:
+    from mbplugin.stopping.calibration.intervals import Parameter
+    from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint
+
+_ROWS = ("speed", "sigma", "measured [ms]", "computed [ms]", "measured", "computed", "deviation")
+_LAWS = {
+    "friction": "delay, dry and viscous friction",
+    "short_circuit": "delay, dry friction and a short-circuited motor",
+    "ramp_time": "reaction and a ramp of constant time",
+    "ramp_deceleration": "reaction and a ramp of constant deceleration",
+}
+
+
+def calibrate_lines(calibration: Calibration, width: int = PLAIN_WIDTH) -> Iterator[Line]:
+    """Yield a calibration: assumptions, joints, rows, what is not explained, and the tables of a scene."""
+    title = f"{calibration.model}: brakes and ramps from measured stops, {calibration.date}"
+    yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
+    facts = [f"measured: {calibration.measured.path}, SHA-256 {calibration.measured.sha256}"]
+    facts += [f"robot: {source.path}, SHA-256 {source.sha256}" for source in calibration.robot]
+    if calibration.hold_out:
+        facts.append(f"predicted, not fitted (marked *): rows with {calibration.hold_out}")
+    for sentence in (*facts, *calibration.assumptions):
+        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+    for joint in calibration.joints:
+        own = (joint.joint, joint.category)
+        yield from _joint(joint, [row for row in calibration.rows if (row.joint, row.category) == own], width)
+    yield Line()
+    yield Line("Tables of a scene", "bold cyan")
+    yield from (Line(f"  {line}".rstrip()) for line in calibration.toml.splitlines())
+
+
+def _joint(joint: FittedJoint, rows: list[CalibratedRow], width: int) -> Iterator[Line]:
+    yield Line()
+    title = f"{joint.joint}, category {joint.category}: {_LAWS[joint.law]}, from {counted(joint.rows, 'row')}"
+    yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
+    parameters = [(name, _cells(parameter)) for name, parameter in joint.parameters.items()]
+    yield from table_lines("parameter", ("value", "unit", "95 % from", "to"), parameters)
+    yield from table_lines("line", _ROWS, [(_name(row), _row(row)) for row in rows], column=14)
+    scatter = [
+        f"{text} {value:.3g} {unit}"
+        for text, value, unit in (
+            ("time", joint.time_scatter, "s"),
+            ("distance", joint.distance_scatter, joint.unit),
+        )
+        if value is not None
+    ]
+    notes = [f"scatter about the computed stops: {', '.join(scatter)}"] if scatter else []
+    yield from note_lines([*notes, *joint.notes], width)
+    yield from note_lines([*_missed(rows, "time"), *_missed(rows, "distance")], width)
+
+
+def _missed(rows: list[CalibratedRow], name: str) -> Iterator[str]:
+    """Yield a sentence on the rows whose time or distance the law does not explain, nothing where there are none."""
+    found = [(row, row.unexplained_deviation(name)) for row in rows]
+    missed = [(row.line, deviation) for row, deviation in found if deviation is not None]
+    if not missed:
+        return
+    low, high = (100 * bound for bound in (min(d for _, d in missed), max(d for _, d in missed)))
+    size = f"{low:+.0f} %" if round(low) == round(high) else f"{low:+.0f} to {high:+.0f} %"
+    lines = listed([str(line) for line, _ in missed], most=len(missed))
+    yield f"not explained: the computed {name} differs by {size} in line{'s' * (len(missed) > 1)} {lines}"
+
+
+def _cells(parameter: Parameter) -> tuple[str, ...]:
+    value = f"{parameter.value:.4g}"
+    if not parameter.identifiable:
+        return value, parameter.unit, "undetermined", ""
+    if parameter.low is None or parameter.high is None:
+        return value, parameter.unit, "unknown", ""
+    return value, parameter.unit, f"{parameter.low:.4g}", f"{parameter.high:.4g}"
+
+
+def _name(row: CalibratedRow) -> str:
+    return f"{row.line}{' *' if row.held_out else ''}"
+
+
+def _row(row: CalibratedRow) -> tuple[str, ...]:
+    deviation = row.distance_deviation
+    return (
+        f"{row.speed:.4g} {row.unit}/s",
+        "" if row.shape_index is None else f"{row.shape_index:.2f}",
+        "" if row.time_measured is None else f"{1e3 * row.time_measured:.1f}",
+        f"{1e3 * row.time_computed:.1f}",
+        "" if row.distance_measured is None else f"{row.distance_measured:.4f} {row.unit}",
+        f"{row.distance_computed:.4f} {row.unit}",
+        "" if deviation is None else f"{100 * deviation:+.1f} %",
+    )

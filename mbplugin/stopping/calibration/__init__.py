@@ -1,0 +1,1 @@
+"""Brakes and ramps of a robot from its measured stops."""

@@ -1,0 +1,217 @@
+"""The least-squares fit of a law to measured times and distances, and how large their scatter is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.stopping.calibration.laws import RowModel
+from mbplugin.stopping.calibration.measurement import Measurement
+
+#: Of the size of a parameter: a step of the difference quotient, and the smallest positive value.
+_STEP, _SMALLEST = 1e-4, 1e-3
+#: Weights of times and distances differ by powers of this factor, found in so many rounds.
+_FACTOR, _ROUNDS = 4.0, 6
+#: The scatter of exact data, as a share of their size; that of the simulator is smaller.
+_EXACT = 1e-6
+#: Singular values of the scaled Jacobian below this share of the largest are zero: a difference quotient has
+#: no more digits.
+ZERO = 2e-4
+#: Parameters that a law divides by.
+_POSITIVE = ("time", "deceleration", "short_circuit_rate")
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Fitted values of parameters.
+
+    Parameters
+    ----------
+    names : tuple of str
+    values : mapping of str to float
+        Fixed ones too.
+    sizes : (p,) array
+        Values that would explain a whole stop, to which the Jacobian is scaled.
+    used : (n, 2) array of bool
+        Which times and distances were fitted.
+    weights : (n, 2) array
+        By which residuals are divided: the stated standard deviations, or a multiple of them, s; rad or m.
+    stated : bool
+        Whether the file states the scatter.
+    residuals : (m,) array
+        Computed minus measured over the weights, of what was fitted.
+    jacobian : (m, p) array
+        Of the residuals by the scaled parameters.
+    channel : (m,) array of int
+        0 for a time, 1 for a distance.
+    """
+
+    names: tuple[str, ...]
+    values: Mapping[str, float]
+    sizes: Array
+    used: AnyArray
+    weights: Array
+    stated: bool
+    residuals: Array
+    jacobian: Array
+    channel: AnyArray
+
+    @property
+    def squares(self) -> float:
+        """Sum of squared residuals."""
+        return float(self.residuals @ self.residuals)
+
+
+def measured(rows: Sequence[Measurement]) -> Array:
+    """Return times and distances (n, 2) of rows, NaN where there are none, s; rad or m."""
+    return np.array([(row.time, row.distance) for row in rows])
+
+
+def fit(
+    model: RowModel, names: Sequence[str], fixed: Mapping[str, float] | None = None, times: bool = True
+) -> Fit:
+    """Return the values with which the computed stops are nearest to the measured ones.
+
+    Times and distances are weighted by their stated scatter; else relative to their size, and where residuals show that
+    one scatters four times as much as the other, by a power of four: weights that follow chance would make the
+    intervals too narrow.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Parameters that are fitted.
+    fixed : mapping, optional
+        Values of others.
+    times : bool
+        Whether times are fitted; if not, distances only.
+    """
+    names, data = tuple(names), measured(model.rows)
+    used = np.isfinite(data)
+    used[:, 0] &= times
+    size = np.array(
+        [np.sqrt(np.mean(c[u] ** 2)) if u.any() else 1.0 for c, u in zip(data.T, used.T, strict=True)]
+    )
+    size = np.where(size > 0.0, size, 1.0)
+    counts = np.array([row.repeats for row in model.rows])
+    problem = _Problem(model, names, dict(fixed or {}), data, used)
+    weights, stated = _stated(model.rows, used)
+    if weights is None:
+        weights = size / np.sqrt(counts)[:, None]
+    starts = {tuple(problem.vector(start)) for start in model.starts}
+    best = min(
+        (problem.solve(np.array(x), weights) for x in sorted(starts)), key=lambda found: float(found.cost)
+    )
+    step = 0
+    for _ in range(0 if stated else _ROUNDS):
+        found = scatter_of(best.fun, best.jac, problem.channel)
+        if found is None or not used.any(axis=0).all():
+            break
+        times_, distances = np.maximum(found[0], _EXACT)
+        change = round(float(np.log(times_ / distances)) / np.log(_FACTOR))
+        if not change:
+            break
+        step += change
+        weights = size * [_FACTOR**step, 1.0] / np.sqrt(counts)[:, None]
+        best = problem.solve(best.x, weights)
+    sizes = np.array([model.sizes[name] for name in names])
+    values = {**problem.fixed, **problem.values(best.x)}
+    return Fit(names, values, sizes, used, weights, stated, best.fun, best.jac, problem.channel)
+
+
+class _Problem:
+    """Residuals of scaled parameters, each a multiple of its size; data (n, 2) are measured times and distances."""
+
+    def __init__(
+        self, model: RowModel, names: tuple[str, ...], fixed: dict[str, float], data: Array, used: AnyArray
+    ) -> None:
+        self.model, self.names, self.fixed, self.data, self.used = model, names, fixed, data, used
+        self.channel = np.nonzero(used)[1]
+        self.lower = np.array([_SMALLEST if name in _POSITIVE else 0.0 for name in names])
+        sizes = [model.sizes[name] for name in names]
+        highest = [model.highest.get(name, np.inf) / size for name, size in zip(names, sizes, strict=True)]
+        self.upper = np.array(highest)
+
+    def values(self, x: Array) -> dict[str, float]:
+        """Return the values of scaled parameters x (p,) by name."""
+        return {name: float(v) * self.model.sizes[name] for name, v in zip(self.names, x, strict=True)}
+
+    def vector(self, values: Mapping[str, float]) -> Array:
+        """Return scaled parameters (p,) within their bounds."""
+        x = np.array([values[name] / self.model.sizes[name] for name in self.names])
+        return np.asarray(np.clip(x, self.lower + 1e-6, self.upper))
+
+    def residuals(self, x: Array, weights: Array) -> Array:
+        """Return computed minus measured values (m,) at x (p,), over the weights (n, 2)."""
+        difference = self.model.predict({**self.fixed, **self.values(x)}) - self.data
+        return np.asarray((difference / weights)[self.used])
+
+    def jacobian(self, x: Array, weights: Array) -> Array:
+        """Return the derivatives (m, p) of the residuals at x (p,) with weights (n, 2): difference quotients."""
+        columns = []
+        for k in range(len(x)):
+            ahead, behind = x.copy(), x.copy()
+            ahead[k] = min(x[k] + _STEP, self.upper[k])
+            behind[k] = max(x[k] - _STEP, self.lower[k])
+            change = self.residuals(ahead, weights) - self.residuals(behind, weights)
+            columns.append(change / (ahead[k] - behind[k]))
+        return np.column_stack(columns)
+
+    def solve(self, x: Array, weights: Array) -> Any:
+        """Return the result of SciPy's least squares from x (p,), with weights (n, 2)."""
+        return least_squares(
+            lambda y: self.residuals(y, weights),
+            np.clip(x, self.lower + 1e-9, self.upper),
+            lambda y: self.jacobian(y, weights),
+            bounds=(self.lower, self.upper),
+            xtol=1e-10,
+            ftol=1e-10,
+            gtol=1e-12,
+            max_nfev=100,
+        )
+
+
+def _stated(rows: Sequence[Measurement], used: AnyArray) -> tuple[Array | None, bool]:
+    """Return the stated scatter (n, 2) of the means of rows, where every used (n, 2) value has one."""
+    spreads = np.array([(row.time_spread or np.nan, row.distance_spread or np.nan) for row in rows])
+    if not (np.isfinite(spreads) | ~used).all():
+        return None, False
+    scatter = np.where(used, spreads, 1.0) / np.sqrt([[row.repeats] for row in rows])
+    return np.asarray(scatter), True
+
+
+def scatter_of(residuals: Array, jacobian: Array, channel: AnyArray) -> tuple[Array, Array] | None:
+    """Return the scatter (2,) of times and of distances, and their degrees of freedom (2,).
+
+    The expected squares of the residuals of each are a sum of both variances, as the fitted parameters spread
+    errors (MINQUE of order 0). None where the numbers are too few for two scatters.
+
+    Parameters
+    ----------
+    residuals, channel : (m,) array
+        0 stands for a time, 1 for a distance.
+    jacobian : (m, p) array
+    """
+    projector = np.eye(len(residuals)) - _hat(jacobian)
+    own = [channel == c for c in (0, 1)]
+    parts = np.array([[float((projector[np.ix_(i, j)] ** 2).sum()) for j in own] for i in own])
+    squares = np.array([float((residuals[i] ** 2).sum()) for i in own])
+    present = [c for c in (0, 1) if own[c].any()]
+    if any(parts[c, c] < 1.0 for c in present):
+        return None
+    variances = np.zeros(2)
+    variances[present] = np.linalg.solve(parts[np.ix_(present, present)], squares[present])
+    if (variances[present] <= 0.0).any():
+        return None
+    return np.sqrt(variances), np.diag(parts)
+
+
+def _hat(jacobian: Array) -> Array:
+    """Return the projector (m, m) on the columns of a jacobian (m, p)."""
+    U, s, _ = np.linalg.svd(jacobian, full_matrices=False)
+    kept = U[:, s > ZERO * s[0]] if len(s) and s[0] > 0.0 else U[:, :0]
+    return np.asarray(kept @ kept.T)

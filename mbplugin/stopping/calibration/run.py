@@ -1,0 +1,310 @@
+"""``calibrate``: the brakes and ramps of a robot from measured stops."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date as calendar
+from pathlib import Path
+
+import numpy as np
+
+from mbplugin.errors import BadUsage, MbPluginError
+from mbplugin.files import read_bounded
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.ramp import Ramp
+from mbplugin.model.scene import Brake, Scene, mechanism_of
+from mbplugin.model.spatial import Array
+from mbplugin.stopping.calibration.bench import Bench
+from mbplugin.stopping.calibration.choice import Choice, choose_brake, choose_ramp, requested
+from mbplugin.stopping.calibration.explain import shape_notes, unexplained
+from mbplugin.stopping.calibration.fit import Fit
+from mbplugin.stopping.calibration.hold_out import held_out
+from mbplugin.stopping.calibration.intervals import Determination, Parameter, determination, parameters_of
+from mbplugin.stopping.calibration.laws import BrakeModel, RampModel, brake_with, ramp_with, unit_of
+from mbplugin.stopping.calibration.measurement import Measurement
+from mbplugin.stopping.calibration.measurements import measurements_of
+from mbplugin.stopping.calibration.repeats import require_consistent
+from mbplugin.stopping.calibration.table import MeasuredFile, read_measured
+from mbplugin.stopping.calibration.toml import toml_of
+from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint, Source
+
+#: Gravity acts in the stops of a joint from this share of the torque that brakes it on.
+_GRAVITY = 1e-3
+
+
+def calibrate(
+    mech: Scene | Mechanism,
+    measured: str | Path,
+    *,
+    hold_out: str | None = None,
+    parameters: Sequence[str] | None = None,
+    payload: float | None = None,
+    speeds: Mapping[str, float] | None = None,
+    tool: str | None = None,
+    date: str | None = None,
+) -> Calibration:
+    """Fit brakes and ramps of a robot to measured stops of its joints.
+
+    Category 0: the stops are computed by the simulator with the pose, the payload and gravity of each row,
+    while the other joints stand. Category 1: reaction and ramp in closed form, for which the robot needs no masses.
+    Every joint is fitted by itself.
+
+    Parameters
+    ----------
+    mech : Scene or Mechanism
+        The brakes of a scene state what is not fitted.
+    measured : path
+        A CSV file with the columns joint, category, speed (rad/s, m/s, %), time (s) and distance (rad, m),
+        and optionally payload (kg, %), extension (m, %) or ``q NAME`` (rad, m), sense, repeats, time_spread
+        and distance_spread; other units stand in the header, such as ``speed [deg/s]``.
+    hold_out : str, optional
+        Rows that are predicted and not fitted, such as ``speed=100%`` or ``payload>3``.
+    parameters : sequence of str, optional
+        What is fitted: delay (s), torque, viscous, short_circuit and short_circuit_rate of brakes, reaction (s),
+        time (s) or deceleration of ramps; by default the law that the rows support.
+    payload : float, optional
+        Rated mass at the tool, kg, to which shares refer; by default the scene's payload.
+    speeds : mapping, optional
+        Full speed by joint, rad/s or m/s, to which shares refer; by default the velocity limits.
+    tool : str, optional
+    date : str, optional
+        Day of the calibration, YYYY-MM-DD; by default today.
+
+    Raises
+    ------
+    MbPluginError
+        A file that cannot be read, names and units that do not fit the robot, repeats that contradict each
+        other, or fewer numbers than parameters; one sentence with the line.
+    """
+    mechanism = mechanism_of(mech)
+    file = read_measured(Path(measured))
+    rows = measurements_of(file, mechanism, speeds)
+    require_consistent(file, rows)
+    out = held_out(hold_out, file, rows)
+    for category in (0, 1):
+        requested(parameters, category)
+    bench = Bench(mech, payload, tool) if any(row.category == 0 for row in rows) else None
+    groups = _groups(rows, out, file)
+    fitted = [_Group(group, mech, bench, requested(parameters, group.category)) for group in groups]
+    joints, found = (
+        [one.joint for one in fitted],
+        sorted((row for one in fitted for row in one.rows), key=lambda row: row.line),
+    )
+    source, robot = Source(file.path, file.sha256), _sources(mech)
+    date = date or calendar.today().isoformat()
+    return Calibration(
+        mechanism.name,
+        date,
+        source,
+        robot,
+        hold_out,
+        tuple(joints),
+        tuple(found),
+        _assumptions(bench),
+        toml_of(joints, found, source, robot, date, hold_out),
+    )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of a joint in a category: fitted ones, all, which of all are predicted, and their place."""
+
+    joint: str
+    category: int
+    fitted: tuple[Measurement, ...]
+    all: tuple[Measurement, ...]
+    out: tuple[bool, ...]
+    where: str
+
+
+def _groups(rows: Sequence[Measurement], out: Sequence[bool], file: MeasuredFile) -> list[_Rows]:
+    groups = []
+    for joint, category in dict.fromkeys((row.joint, row.category) for row in rows):
+        own = [k for k, row in enumerate(rows) if (row.joint, row.category) == (joint, category)]
+        fitted = tuple(rows[k] for k in own if not out[k])
+        if not fitted:
+            raise BadUsage(
+                f"all rows of joint {joint!r} in category {category} are held out",
+                where=file.path,
+                expected="one that is fitted at least",
+            )
+        every = tuple(rows[k] for k in own)
+        groups.append(
+            _Rows(joint, category, fitted, every, tuple(out[k] for k in own), file.where(fitted[0].line))
+        )
+    return groups
+
+
+class _Group:
+    """The fit of one joint in one category, and its rows."""
+
+    def __init__(
+        self, of: _Rows, mech: Scene | Mechanism, bench: Bench | None, names: tuple[str, ...]
+    ) -> None:
+        mechanism = mechanism_of(mech)
+        self._of, freedom = of, mechanism.pair_by_name[of.joint].kind.free[0]
+        self._fixed = _fixed(mech, of.joint, names)
+        choice, predicted, self._gravity = self._fitted(bench, names)
+        known = determination(choice.fit)
+        units = [unit_of(name, freedom) for name in choice.fit.names]
+        every = {p.name: p for p in parameters_of(choice.fit, known, units)}
+        undetermined, notes = known.undetermined, self._notes(choice, known)
+        if "reaction" in choice.fit.values and "reaction" not in every:
+            every, undetermined, note = _without_reaction(every)
+            notes = (*notes, note)
+        unit = "m" if freedom[0] == "t" else "rad"
+        self.rows = tuple(
+            self._row(row, (float(pair[0]), float(pair[1])), held, unit, choice)
+            for row, pair, held in zip(of.all, predicted, of.out, strict=True)
+        )
+        scatter = _scatter(choice.fit, known, of.fitted)
+        self.joint = FittedJoint(
+            of.joint,
+            of.category,
+            unit,  # type: ignore[arg-type]
+            choice.law,
+            every,
+            self._stated(choice.fit.values),
+            len(of.fitted),
+            sum(of.out),
+            max(known.freedom, 0),
+            scatter[0],
+            scatter[1],
+            undetermined,
+            notes,
+        )
+
+    def _fitted(self, bench: Bench | None, names: tuple[str, ...]) -> tuple[Choice, Array, bool]:
+        """Return the fit, times and distances (n, 2) of all rows, and whether gravity acts."""
+        of = self._of
+        if of.category == 1:
+            choice = choose_ramp(RampModel(of.fitted), names, of.where)
+            return choice, RampModel(of.all).predict(choice.fit.values), False
+        assert bench is not None
+        model = BrakeModel(bench, of.joint, of.fitted, self._fixed)
+        choice = choose_brake(model, names, of.where)
+        every = BrakeModel(bench, of.joint, of.all, self._fixed)
+        return choice, every.predict(choice.fit.values), model.gravity > _GRAVITY
+
+    def _stated(self, values: Mapping[str, float]) -> Brake | Ramp:
+        if self._of.category == 1:
+            return ramp_with(self._of.joint, values)
+        return brake_with(self._fixed, values)
+
+    def _notes(self, choice: Choice, known: Determination) -> tuple[str, ...]:
+        of, notes = self._of, list(choice.notes)
+        if known.freedom <= 0:
+            notes.append(
+                "the fit has as many parameters as numbers: that it is exact proves nothing, and there are no intervals"
+            )
+        for group in known.undetermined:
+            notes.append(_undetermined(group, of.fitted))
+        for name in choice.fit.names:
+            if choice.fit.values[name] <= 1e-6 * choice.fit.sizes[choice.fit.names.index(name)]:
+                notes.append(f"the best {name} is its bound, 0")
+        return (*notes, *shape_notes(of.fitted, of.category, self._gravity))
+
+    def _row(
+        self, row: Measurement, computed: tuple[float, float], held: bool, unit: str, choice: Choice
+    ) -> CalibratedRow:
+        time, distance = computed
+        rate = any(choice.fit.values.get(name, 0.0) > 0.0 for name in ("viscous", "short_circuit"))
+        clauses = unexplained(row, time, distance, gravity=self._gravity, depends_on_rate=rate)
+        return CalibratedRow(
+            row.line,
+            row.joint,
+            row.category,
+            unit,  # type: ignore[arg-type]
+            row.speed,
+            row.repeats,
+            _known(row.shape_index),
+            _known(row.time),
+            time,
+            _known(row.distance),
+            distance,
+            held,
+            clauses,
+        )
+
+
+def _known(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def _scatter(found: Fit, known: Determination, rows: Sequence[Measurement]) -> list[float | None]:
+    """Return the standard deviations of time and distance of one stop, None where a fit shows none."""
+    if known.scatter is None:
+        return [None, None]
+    counts = np.sqrt([row.repeats for row in rows])
+    one = np.median(found.weights * counts[:, None], axis=0) * known.scatter
+    return [float(one[c]) if found.used[:, c].any() else None for c in (0, 1)]
+
+
+def _fixed(mech: Scene | Mechanism, joint: str, names: Sequence[str]) -> Brake:
+    """Return what a scene states of a brake that is fitted; without one, nothing but what is fitted."""
+    stated = [brake for brake in (mech.brakes if isinstance(mech, Scene) else ()) if brake.joint == joint]
+    if not stated:
+        return Brake(joint, 0.0)
+    effort = mechanism_of(mech).pair_by_name[joint].freedoms[0].effort
+    torque = stated[0].torque if stated[0].torque is not None else (effort if np.isfinite(effort) else 0.0)
+    # measured torques contain the wear
+    return replace(stated[0], torque=stated[0].wear * torque, static_torque=None, wear=1.0)
+
+
+def _undetermined(group: Sequence[str], rows: Sequence[Measurement]) -> str:
+    """Return what data do not determine, and which rows would."""
+    names = f"{', '.join(group[:-1])} and {group[-1]} are" if len(group) > 1 else f"{group[0]} is"
+    how = " only in combination" if len(group) > 1 else ""
+    speeds = {row.speed for row in rows}
+    if len(speeds) == 1:
+        remedy = f"all rows are at one speed ({speeds.pop():.4g}); rows at other speeds separate them"
+    else:
+        remedy = "more speeds, or repeats with less scatter, separate them"
+    return f"{names} determined{how if len(group) > 1 else ' not at all'}: {remedy}"
+
+
+def _without_reaction(
+    fitted: Mapping[str, Parameter],
+) -> tuple[dict[str, Parameter], tuple[tuple[str, ...], ...], str]:
+    """Return parameters with a reaction that was set to 0, what is undetermined, and a sentence on it."""
+    ((name, ramp),) = fitted.items()
+    reaction = Parameter("reaction", "s", 0.0, None, None, False)
+    interval = "" if ramp.low is None else f" ({ramp.low:.4g} to {ramp.high:.4g})"
+    if name == "time":
+        half = (
+            "" if ramp.low is None or ramp.high is None else f" ({ramp.low / 2:.4g} to {ramp.high / 2:.4g})"
+        )
+        what = f"distances alone determine reaction + time/2 = {ramp.value / 2:.4g} s{half}"
+    else:
+        what = f"with another reaction than 0 the deceleration is not {ramp.value:.4g} {ramp.unit}{interval}"
+    every = {"reaction": reaction, name: replace(ramp, identifiable=False)}
+    return every, ((name, "reaction"),), f"{what}; the reaction is set to 0, which gives the longest ramp"
+
+
+def _sources(mech: Scene | Mechanism) -> tuple[Source, ...]:
+    """Return the files of a robot with their hashes; those that are gone are left out."""
+    if not isinstance(mech, Scene):
+        return ()
+    found = []
+    for path in mech.files:
+        text = mech.request.text if mech.request and path == mech.request.path else None
+        try:
+            data = read_bounded(Path(path)) if text is None else text.encode()
+        except MbPluginError:
+            continue
+        found.append(Source(path, hashlib.sha256(data).hexdigest()))
+    return tuple(found)
+
+
+def _assumptions(bench: Bench | None) -> tuple[str, ...]:
+    if bench is None:
+        return ()
+    rated = bench.rated
+    return (
+        "while a joint stops, the other joints stand",
+        f"100 % payload: {rated.mass:g} kg at {rated.body}" if rated.mass else "no rated payload is stated",
+        "a row without a sense moves the way gravity pulls",
+        *bench.scenario.notes,
+    )

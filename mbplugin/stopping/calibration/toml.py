@@ -1,0 +1,74 @@
+"""The fitted brakes and ramps as tables of a scene, with their origin in comments."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
+
+from mbplugin.model.ramp import Ramp
+from mbplugin.phrases import counted, listed
+from mbplugin.stopping.calibration.values import CalibratedRow, FittedJoint, Source
+from mbplugin.version import __version__
+from mbplugin.visible import visible
+
+
+def toml_of(
+    joints: Iterable[FittedJoint],
+    rows: Sequence[CalibratedRow],
+    measured: Source,
+    robot: Iterable[Source],
+    date: str,
+    hold_out: str | None,
+) -> str:
+    """Return the ``[[brake]]`` and ``[[ramp]]`` tables of a scene."""
+    lines = [
+        f"# fitted to measured stops by mbplugin calibrate {__version__} on {date}",
+        f"# measured: {measured.path}, SHA-256 {measured.sha256}",
+        *(f"# robot: {source.path}, SHA-256 {source.sha256}" for source in robot),
+        *([f"# not fitted but predicted: rows with {hold_out}"] if hold_out else []),
+    ]
+    for joint in joints:
+        lines += [
+            "",
+            *_table(joint, [r for r in rows if (r.joint, r.category) == (joint.joint, joint.category)]),
+        ]
+    return "".join(f"{visible(line)}\n" for line in lines)
+
+
+def _table(joint: FittedJoint, rows: Sequence[CalibratedRow]) -> Iterator[str]:
+    own = [row for row in rows if not row.held_out]
+    lines = listed([str(row.line) for row in own])
+    yield f"# {joint.joint}, category {joint.category}: {counted(len(own), 'row')} (line {lines})"
+    for name, unit in (("time", "s"), ("distance", joint.unit)):
+        gaps = [
+            (computed - measured, computed / measured - 1.0)
+            for row in own
+            if (measured := getattr(row, f"{name}_measured"))
+            for computed in (getattr(row, f"{name}_computed"),)
+        ]
+        if gaps:
+            gap, share = max(gaps, key=lambda pair: abs(pair[0]))
+            ignored = joint.freedom and getattr(joint, f"{name}_scatter") is None
+            note = ", which was not fitted" if ignored else ""
+            yield f"# largest residual of the {name}{note}: {gap:+.3g} {unit} ({100 * share:+.1f} %)"
+    yield from (f"# {note}" for note in joint.notes)
+    yield "[[ramp]]" if isinstance(joint.stated, Ramp) else "[[brake]]"
+    for part in fields(joint.stated):
+        value = getattr(joint.stated, part.name)
+        if part.name == "joint":
+            yield f"joint = {json.dumps(value, ensure_ascii=False)}"
+        elif value is not None and (part.name in joint.parameters or value != part.default):
+            yield f"{part.name} = {float(f'{value:.6g}')!r}{_comment(joint, part.name)}"
+
+
+def _comment(joint: FittedJoint, name: str) -> str:
+    if name not in joint.parameters:
+        return "  # stated"
+    parameter = joint.parameters[name]
+    unit = f"  # {parameter.unit}"
+    if not parameter.identifiable:
+        return f"{unit}, not determined by these rows"
+    if parameter.low is None or parameter.high is None:
+        return f"{unit}, exact fit"
+    return f"{unit}, {parameter.low:.4g} to {parameter.high:.4g}"

@@ -1,0 +1,130 @@
+"""Units of the columns of measured stops: stated in the header, SI where they are not."""
+
+from __future__ import annotations
+
+import re
+from math import pi
+from typing import NamedTuple
+
+from mbplugin.errors import BadUsage, UnknownName, suggestion
+
+_ANGLE = {"rad": 1.0, "deg": pi / 180, "°": pi / 180}
+_LENGTH = {"m": 1.0, "mm": 1e-3}
+_TIME = {"s": 1.0, "ms": 1e-3}
+_SHARE = {"%": 0.01}
+_MASS = {"kg": 1.0, "g": 1e-3}
+_COORDINATE = {"angle": _ANGLE, "length": _LENGTH}
+_RATE = {kind: {f"{name}/s": size for name, size in units.items()} for kind, units in _COORDINATE.items()}
+
+#: Of each column of numbers: its units by kind, and what a header without a unit stands for.
+COLUMNS: dict[str, dict[str, dict[str, float]]] = {
+    "category": {},
+    "speed": {**_RATE, "share": _SHARE},
+    "sense": {},
+    "payload": {"mass": _MASS, "share": _SHARE},
+    "extension": {"length": _LENGTH, "share": _SHARE},
+    "time": {"time": _TIME},
+    "distance": _COORDINATE,
+    "repeats": {},
+    "time_spread": {"time": _TIME},
+    "distance_spread": _COORDINATE,
+}
+REQUIRED = ("joint", "category", "speed", "time", "distance")
+_HEAD = re.compile(r"\s*(?P<name>[^\[\]]*?)\s*(?:\[\s*(?P<unit>[^\[\]]*?)\s*\])?\s*")
+
+
+class Quantity(NamedTuple):
+    """A number in SI units (a share: 0 … 1), and its kind: ``angle``, ``length``, ``share`` …"""
+
+    value: float
+    kind: str
+
+
+class Head(NamedTuple):
+    """A column: its name, its unit as stated (empty: SI), the factor to SI, and the kind of its numbers.
+
+    ``kind`` is empty for a number without a unit, and for an angle or a length whose unit is not stated.
+    """
+
+    name: str
+    unit: str
+    factor: float
+    kind: str
+
+
+def read_head(text: str, where: str) -> Head:
+    """Return what a header states.
+
+    Raises
+    ------
+    UnknownName
+        There is no such column.
+    BadUsage
+        The column has no such unit.
+    """
+    match = _HEAD.fullmatch(text)
+    name, unit = (match["name"], match["unit"] or "") if match else (text.strip(), "")
+    known = name if name.startswith("q ") else name.lower()
+    if known == "joint" and not unit:
+        return Head(known, "", 1.0, "")
+    units = _COORDINATE if known.startswith("q ") else COLUMNS.get(known)
+    if units is None:
+        raise UnknownName(
+            f"there is no column {name!r}",
+            where=where,
+            remedy=suggestion(name, ["joint", *COLUMNS, "q NAME"]),
+        )
+    if not unit:
+        kinds = [kind for kind in units if kind != "share"]
+        return Head(known, "", 1.0, kinds[0] if len(kinds) == 1 else "")
+    for kind, sizes in units.items():
+        if unit in sizes:
+            return Head(known, unit, sizes[unit], kind)
+    expected = ", ".join(name for sizes in units.values() for name in sizes) or "no unit"
+    raise BadUsage(f"column {name!r} has the unit {unit!r}", where=where, expected=expected)
+
+
+def require_one_unit(heads: tuple[Head, ...], where: str) -> None:
+    """Require that no angle is in degrees while another one has no unit: it would be read in radians.
+
+    Raises
+    ------
+    BadUsage
+        Names both columns.
+    """
+    moving = [head for head in heads if head.name in ("speed", "distance") or head.name.startswith("q ")]
+    scaled = [head for head in moving if head.kind in ("angle", "length") and head.factor != 1.0]
+    silent = [head for head in moving if not head.unit]
+    if scaled and silent:
+        raise BadUsage(
+            f"the header mixes units: {scaled[0].name!r} is in {scaled[0].unit}, and {silent[0].name!r} has no unit",
+            where=where,
+            remedy=f"state the unit of every column, such as {silent[0].name} [{_like(scaled[0], silent[0])}]",
+        )
+
+
+def _like(scaled: Head, silent: Head) -> str:
+    unit = scaled.unit.removesuffix("/s")
+    return f"{unit}/s" if silent.name == "speed" else unit
+
+
+def read_quantity(text: str, column: str) -> tuple[float, str, float]:
+    """Return number, unit (empty where none is stated) and factor to SI of a text such as ``100%``.
+
+    Raises
+    ------
+    BadUsage
+        No number, or a unit that the column does not have.
+    """
+    match = re.fullmatch(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(\S*)\s*", text)
+    units = _COORDINATE if column.startswith("q ") else COLUMNS[column]
+    sizes = {name: size for kind in units.values() for name, size in kind.items()}
+    try:
+        assert match is not None
+        value, unit = float(match[1]), match[2]
+        return value, unit, sizes[unit] if unit else 1.0
+    except (AssertionError, ValueError, KeyError):
+        names = ", ".join(sizes) or "none"
+        raise BadUsage(
+            f"{text.strip()!r} is no value of {column!r}", expected=f"a number, with a unit of {names}"
+        ) from None

@@ -1,0 +1,193 @@
+"""The result of a calibration: fitted joints, every row beside its computed stop, and the TOML of a scene."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from mbplugin.files import replacing
+from mbplugin.model.enumerations import CoordinateUnit
+from mbplugin.model.ramp import Ramp
+from mbplugin.model.scene import Brake
+from mbplugin.phrases import counted, one_line
+from mbplugin.stopping.calibration.intervals import Parameter
+
+#: A computed value explains a measured one up to this share of it.
+TOLERANCE = 0.10
+#: What was fitted to the stops of a joint.
+LawName = Literal["friction", "short_circuit", "ramp_time", "ramp_deceleration"]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedJoint:
+    """The brake or the ramp of a joint.
+
+    Parameters
+    ----------
+    joint : str
+    category : 0 or 1
+    unit : "rad" or "m"
+    law : LawName
+    parameters : mapping of str to Parameter
+        Those that were fitted.
+    stated : Brake or Ramp
+        With the fitted numbers, as a scene states it.
+    rows, held_out : int
+        How many rows were fitted, and predicted.
+    freedom : int
+        Fitted numbers beyond those that determine the parameters; 0 for an exact fit.
+    time_scatter, distance_scatter : float or None
+        Standard deviation of one stop about the computed one, s; rad or m. None where it was not fitted or
+        the fit is exact.
+    undetermined : tuple of tuple of str
+        Parameters of which the data determine only a combination.
+    notes : tuple of str
+        One sentence each.
+    """
+
+    joint: str
+    category: int
+    unit: CoordinateUnit
+    law: LawName
+    parameters: Mapping[str, Parameter]
+    stated: Brake | Ramp
+    rows: int
+    held_out: int
+    freedom: int
+    time_scatter: float | None
+    distance_scatter: float | None
+    undetermined: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CalibratedRow:
+    """A measured stop beside the computed one.
+
+    Parameters
+    ----------
+    line : int
+    joint : str
+    category : 0 or 1
+    unit : "rad" or "m"
+    speed : float
+        rad/s or m/s.
+    repeats : int
+    shape_index : float or None
+        2 d/(v T), of the measured values.
+    time_measured, distance_measured : float or None
+        s; rad or m.
+    time_computed, distance_computed : float
+    held_out : bool
+        Predicted, not fitted.
+    unexplained : tuple of str
+        What the law does not explain of it, one clause each.
+    """
+
+    line: int
+    joint: str
+    category: int
+    unit: CoordinateUnit
+    speed: float
+    repeats: int
+    shape_index: float | None
+    time_measured: float | None
+    time_computed: float
+    distance_measured: float | None
+    distance_computed: float
+    held_out: bool
+    unexplained: tuple[str, ...]
+
+    @property
+    def time_deviation(self) -> float | None:
+        """Computed over measured time, minus 1."""
+        return _deviation(self.time_computed, self.time_measured)
+
+    @property
+    def distance_deviation(self) -> float | None:
+        """Computed over measured distance, minus 1."""
+        return _deviation(self.distance_computed, self.distance_measured)
+
+    def unexplained_deviation(self, name: str) -> float | None:
+        """Return the deviation of ``time`` or ``distance`` where the law does not explain it, else None."""
+        deviation = self.time_deviation if name == "time" else self.distance_deviation
+        return deviation if deviation is not None and abs(deviation) > TOLERANCE else None
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that was read, and its SHA-256."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Brakes and ramps of a robot from measured stops, and how well they explain these.
+
+    Parameters
+    ----------
+    model, date : str
+        Name of the robot; day of the calibration, YYYY-MM-DD.
+    measured : Source
+    robot : tuple of Source
+    hold_out : str or None
+        The condition of the rows that were predicted.
+    joints : tuple of FittedJoint
+    rows : tuple of CalibratedRow
+        In the order of the file, s, rad and m.
+    assumptions : tuple of str
+        One sentence each.
+    toml : str
+        The ``[[brake]]`` and ``[[ramp]]`` tables of a scene, their origin in comments.
+    """
+
+    model: str
+    date: str
+    measured: Source
+    robot: tuple[Source, ...]
+    hold_out: str | None
+    joints: tuple[FittedJoint, ...]
+    rows: tuple[CalibratedRow, ...]
+    assumptions: tuple[str, ...]
+    toml: str
+
+    def __repr__(self) -> str:
+        out = sum(row.held_out for row in self.rows)
+        facts = (
+            counted(len(self.joints), "fit"),
+            f"{counted(len(self.rows), 'row')}, {out} of them predicted",
+            f"{sum(bool(row.unexplained) for row in self.rows)} not explained",
+        )
+        return one_line(self, self.model, facts)
+
+    def joint(self, name: str, category: int | None = None) -> FittedJoint:
+        """Return what was fitted to the stops of a joint, in one category where it has two.
+
+        Raises
+        ------
+        KeyError
+            Nothing was.
+        """
+        for joint in self.joints:
+            if joint.joint == name and category in (None, joint.category):
+                return joint
+        raise KeyError(name)
+
+    def save(self, path: str | Path) -> None:
+        """Write the tables of a scene as TOML.
+
+        Raises
+        ------
+        BadUsage
+            A file that cannot be written.
+        """
+        with replacing(Path(path)) as temporary:
+            temporary.write_text(self.toml, encoding="utf-8")
+
+
+def _deviation(computed: float, measured: float | None) -> float | None:
+    return computed / measured - 1.0 if measured else None
