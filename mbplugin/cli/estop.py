@@ -12,6 +12,7 @@ from mbplugin.cli.shared.acting import LoadOption, parse_load
 from mbplugin.cli.shared.braking import (
     BrakeOption,
     DecelerationOption,
+    RequireBrakesOption,
     StopDurationOption,
     StopLimitsOption,
     StopPayloadOption,
@@ -55,6 +56,7 @@ def estop_command(
     payload: StopPayloadOption = None,
     payload_share: PayloadShare = 1.0,
     brake: BrakeOption = None,
+    require_brakes: RequireBrakesOption = False,
     deceleration: DecelerationOption = None,
     load: LoadOption = None,
     trajectory: Trajectory = None,
@@ -85,6 +87,7 @@ def estop_command(
             payload=parse_payloads(payload),
             payload_share=payload_share,
             brakes=[parse_brake(value) for value in brake or ()],
+            require_brakes=require_brakes,
             decelerations=opt.parse_q(deceleration, "--deceleration"),
             loads=[parse_load(value) for value in load or ()],
             start=_start(trajectory, to, q, at),

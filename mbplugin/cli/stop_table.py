@@ -7,7 +7,13 @@ from typing import Annotated
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.braking import BrakeOption, DecelerationOption, ToolOption, parse_brake
+from mbplugin.cli.shared.braking import (
+    BrakeOption,
+    DecelerationOption,
+    RequireBrakesOption,
+    ToolOption,
+    parse_brake,
+)
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
 from mbplugin.cli.shared.output import emit, emit_document, emit_lines
 from mbplugin.errors import BadUsage
@@ -45,6 +51,7 @@ def stop_table_command(
     speed: Speed = None,
     category: Category = None,
     brake: BrakeOption = None,
+    require_brakes: RequireBrakesOption = False,
     deceleration: DecelerationOption = None,
     tool: ToolOption = None,
     commands: Commands = False,
@@ -67,6 +74,7 @@ def stop_table_command(
         speeds=opt.parse_q(speed, "--speed"),
         categories=_categories(category),
         brakes=[parse_brake(value) for value in brake or ()],
+        require_brakes=require_brakes,
         decelerations=opt.parse_q(deceleration, "--deceleration"),
         tool=tool,
     )

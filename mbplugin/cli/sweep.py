@@ -12,6 +12,7 @@ from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.acting import LoadOption, parse_load
 from mbplugin.cli.shared.braking import (
     BrakeOption,
+    RequireBrakesOption,
     StopDurationOption,
     StopLimitsOption,
     StopPayloadOption,
@@ -87,6 +88,7 @@ def sweep_command(
     q_spread: Spread = 0.0,
     speed_range: Speeds = "1,1",
     brake: BrakeOption = None,
+    require_brakes: RequireBrakesOption = False,
     torque_tolerance: Torques = 0.0,
     delay_tolerance: Delays = 0.0,
     payload: StopPayloadOption = None,
@@ -123,6 +125,7 @@ def sweep_command(
         opt.parse_q(qd, "--qd"),
         payload=parse_payloads(payload),
         brakes=[parse_brake(value) for value in brake or ()],
+        require_brakes=require_brakes,
         loads=[parse_load(value) for value in load or ()],
         tool=tool,
     )

@@ -28,7 +28,7 @@ from mbplugin.simulation.request import rank_tolerance
 from mbplugin.simulation.runner import Progress
 from mbplugin.stopping.outcome.evaluate import evaluate
 from mbplugin.stopping.outcome.values import StopReport
-from mbplugin.stopping.scenario.decelerations import decelerations_at
+from mbplugin.stopping.scenario.decelerations import Decelerations, decelerations_at
 from mbplugin.stopping.scenario.scenario import Scenario, vector_of
 from mbplugin.stopping.scenario.start import Start
 from mbplugin.stopping.scenario.stated_ramps import ramp_decelerations, rates_at_ramps, with_reactions
@@ -61,6 +61,7 @@ def estop(
     rtol: float = 1e-8,
     atol: float = 1e-10,
     tolerance: float | None = None,
+    require_brakes: bool = False,
     max_seconds: float = MAX_SECONDS,
     progress: Progress | None = None,
 ) -> StopReport:
@@ -102,6 +103,8 @@ def estop(
     rtol, atol : float
     tolerance : float, optional
         Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
+    require_brakes : bool
+        Refuse a brake, or a deceleration, that nobody states.
     max_seconds : float
         Time limit of the computation; a longer one ends with the outcome ``budget_spent``.
 
@@ -128,6 +131,7 @@ def estop(
         damping=damping,
         friction=friction,
         tolerance=tolerance,
+        require_brakes=require_brakes,
     )
     scenario = replace(
         scenario, limits=limits, duration=duration, rtol=rtol, atol=atol, max_seconds=max_seconds
@@ -154,6 +158,7 @@ def make_scenario(
     damping: bool = True,
     friction: bool = True,
     tolerance: float | None = None,
+    require_brakes: bool = False,
 ) -> Scenario:
     """Return the scenario of a stop; arguments as for :func:`estop`."""
     scene = mech if isinstance(mech, Scene) else None
@@ -181,17 +186,15 @@ def make_scenario(
     qdd0: Array = np.zeros(len(qd0))
     if start is not None:
         q0, qd0, qdd0 = start.state(mechanism, q0)
-    assumed = assumed_brakes(fitted)
-    ramps: dict[str, float] = {}
+    ramps = Decelerations({})
     if category in (1, 2):
         stated = scene.ramps if scene else ()
         fitted = with_reactions(fitted, stated)
         rates = rates_at_ramps(mechanism, fitted, qd0, qdd0)
         given = {**ramp_decelerations(stated, rates), **(decelerations or {})}
         joints, actuators = [b.joint for b in fitted], scene.actuators if scene else ()
-        ramps, assumptions = decelerations_at(mechanism, actions, q0, joints, actuators, given)
-        assumed += assumptions
-    return Scenario(
+        ramps = decelerations_at(mechanism, actions, q0, joints, actuators, given)
+    scenario = Scenario(
         mechanism,
         actions,
         q0,
@@ -199,13 +202,17 @@ def make_scenario(
         qdd0,
         fitted,
         category,
-        ramps,
+        ramps.values,
         tool,
         point_of(tool_point),
-        assumed=assumed,
+        assumed=(*assumed_brakes(fitted), *ramps.assumed),
         notes=tuple(notes),
         tolerance=rank_tolerance(scene, tolerance),
+        ramps_of_effort=ramps.of_effort,
     )
+    if require_brakes:
+        scenario.of_effort.require_none()
+    return scenario
 
 
 def _scaled(payloads: tuple[Payload, ...], share: float) -> tuple[Payload, ...]:

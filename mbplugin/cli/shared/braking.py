@@ -23,6 +23,10 @@ BrakeOption = Annotated[
         help=f"{stated_keys()}; repeatable.",
     ),
 ]
+RequireBrakesOption = Annotated[
+    bool,
+    typer.Option("--require-brakes", help="Refuse (exit 2) brakes and decelerations that nobody states."),
+]
 DecelerationOption = Annotated[
     list[str] | None,
     typer.Option(

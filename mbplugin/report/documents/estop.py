@@ -17,7 +17,7 @@ from mbplugin.report.documents.part import (
     by_name,
     key,
 )
-from mbplugin.report.documents.stops import JointBrake, StopEvent
+from mbplugin.report.documents.stops import EffortLimits, JointBrake, StopEvent
 from mbplugin.stopping.outcome.outcome import StopOutcome
 
 if TYPE_CHECKING:
@@ -145,6 +145,7 @@ class Output(Document):
     brakes: list[JointBrake]
     decelerations: ByName = key("rad/s², m/s²")
     assumed: list[str]
+    of_effort: EffortLimits = key("brakes and decelerations that nobody stated", optional=True)
     notes: list[str]
 
 
@@ -162,4 +163,5 @@ def estop_document(report: StopReport, source: str, files: Sequence[str]) -> dic
         naive=_InstantStop.of(report.naive, q=by_name(names, report.naive.q)),
         brakes=scenario.brakes,
         decelerations=scenario.decelerations,
+        of_effort=scenario.of_effort,
     )

@@ -8,6 +8,7 @@ from pydantic import create_model
 
 from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.report.documents.part import ByName, Count, Document, Part, Size, key
+from mbplugin.report.documents.stops import EffortLimits
 from mbplugin.stopping.outcome.outcome import StopOutcome
 from mbplugin.stopping.table.columns import COLUMNS
 
@@ -62,6 +63,7 @@ class Output(Document):
     tool: str
     axes: list[str]
     assumptions: list[str]
+    of_effort: EffortLimits = key("brakes and decelerations that nobody stated", optional=True)
     rows: list[_TableRow]
 
 

@@ -52,6 +52,13 @@ class JointBrake(_Law):
         return found
 
 
+class EffortLimits(Part):
+    """Joints whose effort limit stands for what is not stated."""
+
+    brakes: list[str]
+    ramps: list[str] = key("decelerations")
+
+
 class Payload(Part):
     """What a body carries."""
 

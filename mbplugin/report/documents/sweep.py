@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mbplugin.model.component import units_of
 from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.report.documents.part import ByName, Count, Document, Model, Part, Size, by_name, key
-from mbplugin.report.documents.stops import JointBrake, Payload
+from mbplugin.report.documents.stops import EffortLimits, JointBrake, Payload
 from mbplugin.stopping.outcome.outcome import StopOutcome
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ class Output(Document):
     quantities: list[_Quantity] = key("of the stops that come to rest")
     cases: list[_Case] = key("what the worst stops, and the first that do not rest, start from")
     assumed: list[str]
+    of_effort: EffortLimits = key("brakes that nobody stated", optional=True)
     notes: list[str]
     replaced: list[_ReplacedFile] = key(
         "files of the folder that were not what they should be, and were made anew"
@@ -90,6 +91,7 @@ def sweep_document(
         ],
         cases=[_case(plan, k) for k in told_cases(report)],
         assumed=scenario.assumed,
+        of_effort=scenario.of_effort,
         notes=scenario.notes,
         replaced=list(report.replaced.items()),
     )

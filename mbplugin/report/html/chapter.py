@@ -62,6 +62,13 @@ class Chapter:
         return self.report.analysis if self.analysis is None and self.report is not None else self.analysis
 
     @property
+    def warning(self) -> str:
+        """What stands above the numbers in red: the brakes of a stop or a table that are assumed."""
+        if self.stop is not None:
+            return self.stop.scenario.of_effort.warning
+        return "" if self.table is None else self.table.of_effort.warning
+
+    @property
     def moving(self) -> Trajectory | None:
         """The motion, own or the stop's."""
         return self.stop.trajectory if self.motion is None and self.stop is not None else self.motion

@@ -31,6 +31,13 @@ def table_lines(
         yield Line((f"  {name[:wide]:<{wide}}" + "".join(f"{cell:>{column}}" for cell in cells)).rstrip())
 
 
+def warning_lines(warning: str, width: int) -> Iterator[Line]:
+    """Yield what stands on top of a report in red, nothing where there is no warning."""
+    if warning:
+        yield from (Line(text, "bold red") for text in wrapped(warning, width, "! ", "! "))
+        yield Line()
+
+
 def sentences_under(title: str, sentences: Sequence[str], width: int) -> Iterator[Line]:
     """Yield sentences under a title, nothing where there are none."""
     if sentences:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mbplugin.report.text.blocks import event_lines, sentences_under, table_lines
+from mbplugin.report.text.blocks import event_lines, sentences_under, table_lines, warning_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ _KINDS = ("stick", "slip", "limit", "lock")
 
 def estop_lines(report: StopReport, width: int = PLAIN_WIDTH) -> Iterator[Line]:
     """Yield the report of one stop."""
+    yield from warning_lines(report.scenario.of_effort.warning, width)
     yield from (Line(text, "bold") for text in wrapped(_headline(report), width, "", "  "))
     yield from _joints(report)
     yield from _tool(report, width)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from mbplugin.report.text.blocks import warning_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 from mbplugin.stopping.table.columns import TEXT_CELLS
 from mbplugin.stopping.table.values import slip_words
@@ -20,6 +21,7 @@ def stop_table_lines(
     table: StoppingTable, width: int = PLAIN_WIDTH, *, commands: bool = False
 ) -> Iterator[Line]:
     """Yield the table, by category and axis; optionally with the command that computes each row again."""
+    yield from warning_lines(table.of_effort.warning, width)
     title = f"{table.model}: stopping table, tool {table.tool}; computed, not measured"
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
     for sentence in table.assumptions[1:]:

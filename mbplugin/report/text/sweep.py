@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mbplugin.phrases import counted
 from mbplugin.report.documents.sweep import quantity_unit
-from mbplugin.report.text.blocks import sentences_under, table_lines
+from mbplugin.report.text.blocks import sentences_under, table_lines, warning_lines
 from mbplugin.report.text.estop import OUTCOME_WORDS
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 
@@ -21,6 +21,7 @@ def sweep_lines(
 ) -> Iterator[Line]:
     """Yield the report of one sweep."""
     scenario = plan.scenario
+    yield from warning_lines(scenario.of_effort.warning, width)
     stops = counted(report.count, "stop")
     title = (
         f"{scenario.mech.name}: {stops} of category 0, seed {plan.seed}, tool {scenario.tool};"

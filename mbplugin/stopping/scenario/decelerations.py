@@ -33,6 +33,24 @@ class Assumed(NamedTuple):
     effort: float | None
 
 
+class Decelerations(NamedTuple):
+    """The decelerations of joints, and where they come from.
+
+    Parameters
+    ----------
+    values : dict of str to float
+        rad/s² or m/s².
+    assumed : tuple of str
+        Sentences on those nobody gave.
+    of_effort : tuple of str
+        The joints whose effort limit stands for one.
+    """
+
+    values: dict[str, float]
+    assumed: tuple[str, ...] = ()
+    of_effort: tuple[str, ...] = ()
+
+
 def decelerations_at(
     mech: Mechanism,
     actions: AppliedForces,
@@ -40,8 +58,8 @@ def decelerations_at(
     joints: Sequence[str],
     actuators: Sequence[Actuator] = (),
     given: Mapping[str, float] | None = None,
-) -> tuple[dict[str, float], tuple[str, ...]]:
-    """Return the deceleration of every joint (rad/s², m/s²), and sentences on those nobody gave.
+) -> Decelerations:
+    """Return the deceleration of every joint.
 
     A given one comes first, then that of an ``[[actuator]]``; others are assumed at the pose q (nq,), and
     reported.
@@ -55,17 +73,18 @@ def decelerations_at(
     """
     found = {a.joint: a.deceleration for a in actuators if a.deceleration is not None}
     found.update(_checked(joints, given or {}))
-    sentences = []
+    sentences, of_effort = [], []
     inertias = cache(lambda: np.diag(joint_equations(mech, q, np.zeros(len(mech.qd_names)), actions).M))
     for joint in joints:
         if joint in found:
             continue
         assumed = assumed_deceleration(mech, joint, inertias)
         found[joint], unit = assumed.value, units_of(mech.pair_by_name[joint].kind.free[0]).acceleration
+        of_effort += [joint] * (assumed.effort is not None)
         stated = "the limit that the file states"
         why = stated if assumed.effort is None else "effort limit over the inertia of the pose"
         sentences.append(f"{joint}: deceleration {assumed.value:.4g} {unit}, {why}")
-    return found, tuple(sentences)
+    return Decelerations(found, tuple(sentences), tuple(of_effort))
 
 
 def assumed_deceleration(mech: Mechanism, joint: str, inertias: Callable[[], Array]) -> Assumed:

@@ -18,6 +18,7 @@ from mbplugin.model.spatial import Array
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.events.passing_marks import joint_limits
 from mbplugin.simulation.options import LONGEST, Options
+from mbplugin.stopping.scenario.effort_limits import EffortLimits, brakes_of_effort
 
 #: IEC 60204-1: without power at once; led to rest, then without power; led to rest, power kept.
 CATEGORIES: tuple[StopCategory, ...] = get_args(StopCategory)
@@ -49,6 +50,8 @@ class Scenario:
         Longest time to rest, s.
     assumed, notes : tuple of str
         What was assumed and changed, one sentence each.
+    ramps_of_effort : tuple of str
+        Joints that decelerate with their effort limit, since nothing is stated.
     tolerance : float
         Relative rank tolerance.
     max_seconds : float
@@ -73,6 +76,7 @@ class Scenario:
     notes: tuple[str, ...] = ()
     tolerance: float = DEFAULT_TOLERANCE
     max_seconds: float = MAX_SECONDS
+    ramps_of_effort: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.category not in CATEGORIES:
@@ -93,6 +97,12 @@ class Scenario:
                     f"joint {limit.name!r} is at {value:.6g}, {side} limit {limit.bound:.6g}",
                     remedy="start within the limits, or ignore them",
                 )
+
+    @property
+    def of_effort(self) -> EffortLimits:
+        """The brakes and the decelerations of the stop that are effort limits."""
+        brakes = () if self.category == 2 else brakes_of_effort(self.brakes)
+        return EffortLimits(brakes, self.ramps_of_effort)
 
     def rate_of(self, joint: str) -> int:
         """Index of a joint's rate, −1 for a joint that closes a loop."""

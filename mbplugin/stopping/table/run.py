@@ -16,6 +16,7 @@ from mbplugin.model.spatial import Array
 from mbplugin.stopping.compiled.batch import CompiledStop, supports_compiled_stop
 from mbplugin.stopping.run import assumed_brakes, make_scenario
 from mbplugin.stopping.scenario.decelerations import assumed_deceleration, has_ramp
+from mbplugin.stopping.scenario.effort_limits import EffortLimits
 from mbplugin.stopping.scenario.scenario import Scenario
 from mbplugin.stopping.scenario.stated_ramps import with_reactions
 from mbplugin.stopping.table.axes import table_axes
@@ -40,6 +41,7 @@ def stopping_table(
     brakes: Iterable[BrakeLike] | None = None,
     decelerations: Mapping[str, float] | None = None,
     tool: str | None = None,
+    require_brakes: bool = False,
 ) -> StoppingTable:
     """Compute the stopping table of an arm: one axis moves at a time.
 
@@ -58,7 +60,7 @@ def stopping_table(
         Full speed by joint, rad/s or m/s; by default the velocity limits.
     categories : sequence of int
         0, 1 or both.
-    brakes, decelerations, tool
+    brakes, decelerations, tool, require_brakes
         As for :func:`mbplugin.estop`.
 
     Raises
@@ -67,7 +69,7 @@ def stopping_table(
         A mechanism with loops, an axis of unknown speed, or an axis without a brake and a deceleration.
     """
     scene, brakes = mech if isinstance(mech, Scene) else None, tuple(brakes or ())
-    scenario = make_scenario(mech, brakes=brakes, tool=tool)
+    scenario = make_scenario(mech, brakes=brakes, tool=tool, require_brakes=require_brakes)
     rated = rated_payload(scenario, payload)
     scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
     if not supports_compiled_stop(scenario):
@@ -86,12 +88,16 @@ def stopping_table(
     compiled = CompiledStop(scenario, rtol=scenario.rtol, atol=scenario.atol)
     maker = _Maker(compiled, names, rated, _speeds(scenario.mech, names, speeds), payload is None, command)
     rows = [row for category in categories for row in maker.rows(category, ramps)]
+    of_effort = EffortLimits(scenario.of_effort.brakes, tuple(maker.ramps_of_effort))
+    if require_brakes:
+        of_effort.require_none()
     return StoppingTable(
         scenario.mech.name,
         scenario.tool,
         names,
         tuple(rows),
         (*_assumptions(scenario, rated, maker), *scenario.notes),
+        of_effort,
     )
 
 
@@ -116,6 +122,7 @@ class _Maker:
             (axis, share): self._poser.pose(axis, share / 100) for axis in axes for share in shares[axis]
         }
         self.assumed: list[str] = []
+        self.ramps_of_effort: list[str] = []
 
     def rows(self, category: int, ramps: Mapping[str, Ramp]) -> list[dict[str, object]]:
         """Return the rows of a category."""
@@ -180,6 +187,8 @@ class _Maker:
         assumption = f"{axis}: category 1 decelerates with {why}"
         if assumption not in self.assumed:
             self.assumed.append(assumption)
+            if found.effort is not None:
+                self.ramps_of_effort.append(axis)
         return found.value
 
 

@@ -13,6 +13,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
 from mbplugin.phrases import counted, one_line
 from mbplugin.rendering import rendered
+from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits
 
 ENDINGS = (".csv", ".json", ".html")
 
@@ -32,6 +33,8 @@ class StoppingTable:
         read from a file.
     assumptions : tuple of str
         One sentence each.
+    of_effort : EffortLimits
+        Brakes and decelerations that are effort limits.
     """
 
     model: str
@@ -39,6 +42,7 @@ class StoppingTable:
     axes: tuple[str, ...]
     rows: tuple[dict[str, Any], ...]
     assumptions: tuple[str, ...]
+    of_effort: EffortLimits = NO_EFFORT_LIMITS
 
     def __repr__(self) -> str:
         return one_line(self, self.model, (counted(len(self.rows), "row"), f"axes {', '.join(self.axes)}"))
@@ -70,7 +74,9 @@ class StoppingTable:
     def _csv(self) -> str:
         """Return the assumptions as comments, then one line per stop."""
         out = io.StringIO()
-        for sentence in (f"stopping table of {self.model}, tool {self.tool}", *self.assumptions):
+        warning = filter(None, (self.of_effort.warning,))
+        title = f"stopping table of {self.model}, tool {self.tool}"
+        for sentence in (*warning, title, *self.assumptions):
             out.write(f"# {' '.join(sentence.split())}\n")
         rows = [_flat(row) for row in self.rows]
         writer = csv.DictWriter(out, list(rows[0]) if rows else [])

@@ -15,6 +15,7 @@ def verdict_section(chapter: Chapter) -> Html:
     said = sentence(chapter)
     return joined(
         [
+            element("p", chapter.warning, class_="alarm", role="alert") if chapter.warning else None,
             element("p", said, class_=f"verdict {grade(chapter)}") if said else None,
             element("dl", [_tile(*tile) for tile in _tiles(chapter)], class_="tiles"),
         ]
@@ -24,6 +25,8 @@ def verdict_section(chapter: Chapter) -> Html:
 def grade(chapter: Chapter) -> str:
     """Return good, fair or bad, which colours the verdict."""
     if chapter.report is not None and chapter.report.exit_code:
+        return "bad"
+    if chapter.warning:
         return "bad"
     if chapter.stop is not None and chapter.stop.outcome != "stopped":
         return "bad"

@@ -1,0 +1,146 @@
+"""A stop with brakes that nobody stated says so before any number, and can be refused."""
+
+from __future__ import annotations
+
+import csv
+import importlib.metadata
+import json
+import re
+from itertools import groupby
+from math import radians
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mbplugin as mb
+from command_line import ROOT, call
+from mbplugin.errors import BadUsage
+from mbplugin.report.html.chapters import stop_chapter, table_chapter
+from mbplugin.report.html.sections.verdict import grade
+from mbplugin.stopping.scenario.effort_limits import PUBLISHED_OVER_DEFAULT
+
+ARM = str(ROOT / "assets" / "arm_6r.scene.toml")
+JOINTS = [f"j{k}" for k in range(1, 7)]
+STATED = [f"--brake={joint}:torque=300,delay=0.01" for joint in JOINTS]
+RAMPS = ["--deceleration", ",".join(f"{joint}=8" for joint in JOINTS)]
+COMMANDS = {
+    "estop": ("estop", ARM),
+    "stop-table": ("stop-table", ARM, "--category", "0"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_the_first_line_of_a_text_says_that_brakes_are_assumed(command: tuple[str, ...]) -> None:
+    done = call(*command)
+    assert done.code == 0
+    assert done.out.startswith("! ASSUMED, NOT STATED: the brakes of j1, j2, j3, j4, j5, j6 ")
+    assert done.out.index("--require-brakes") < done.out.index("arm_6r:")
+    partly = call(*command, STATED[0])
+    assert partly.out.startswith("! ASSUMED, NOT STATED: the brakes of j2, j3, ")
+    assert "ASSUMED" not in call(*command, *STATED).out
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_assumed_brakes_can_be_refused(command: tuple[str, ...]) -> None:
+    done = call(*command, "--require-brakes")
+    assert done.code == 2 and done.out == ""
+    assert "assumed are the brakes of j1, j2, j3, j4, j5, j6" in done.err and "--brake" in done.err
+    assert call(*command, "--require-brakes", *STATED).code == 0
+
+
+def test_a_sweep_refuses_them_before_it_writes(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    out = tmp_path / "stops"
+    command = ("sweep", ARM, "--number", "3", "--jobs", "1", "--out", str(out))
+    done = call(*command, "--require-brakes")
+    assert done.code == 2 and "assumed are the brakes" in done.err and not out.exists()
+    assert call(*command).out.startswith("! ASSUMED")
+    stated = call(*command[:-1], str(tmp_path / "stated"), "--require-brakes", *STATED)
+    assert stated.code == 0 and "ASSUMED" not in stated.out
+
+
+def test_decelerations_that_are_effort_limits_are_assumed_too() -> None:
+    command = ("estop", ARM, "--category", "1", *STATED)
+    assert call(*command).out.startswith("! ASSUMED, NOT STATED: the decelerations of j1, ")
+    refused = call(*command, "--require-brakes")
+    assert refused.code == 2 and "--deceleration" in refused.err
+    assert call(*command, *RAMPS, "--require-brakes").code == 0
+    # category 2 has no brakes
+    assert call("estop", ARM, "--category", "2", *RAMPS, "--require-brakes").code == 0
+
+
+def test_the_pages_are_red_and_never_green() -> None:
+    scene = mb.load(ARM)
+    for chapter in (
+        stop_chapter(scene, mb.estop(scene)),
+        table_chapter(mb.stopping_table(scene, categories=[0])),
+    ):
+        assert grade(chapter) == "bad" and "ASSUMED" in chapter.warning
+    page = mb.stopping_table(scene, categories=[0]).text("html")
+    assert page.index('class="alarm"') < page.index('class="verdict')
+    assert 'class="verdict good"' not in page
+    stated = mb.stopping_table(scene, categories=[0], brakes=[{"joint": j, "torque": 300} for j in JOINTS])
+    assert 'class="alarm"' not in stated.text("html") and grade(table_chapter(stated)) == "good"
+
+
+def test_json_and_csv_name_the_joints() -> None:
+    document = json.loads(call("estop", ARM, "--output-format", "json").out)
+    assert document["of_effort"] == {"brakes": JOINTS, "ramps": []}
+    table = json.loads(call("stop-table", ARM, *STATED, "--output-format", "json").out)
+    assert table["of_effort"] == {"brakes": [], "ramps": ["j1", "j2", "j3"]}
+    assert call("stop-table", ARM, "--category", "0", "--output-format", "csv").out.startswith("# ASSUMED")
+
+
+def test_a_call_refuses_them() -> None:
+    with pytest.raises(BadUsage, match="assumed are the brakes of j1"):
+        mb.estop(mb.load(ARM), require_brakes=True)
+    with pytest.raises(BadUsage, match="the decelerations of j1"):
+        mb.stopping_table(
+            mb.load(ARM), brakes=[{"joint": j, "torque": 300} for j in JOINTS], require_brakes=True
+        )
+
+
+def published() -> list[dict[str, str]]:
+    text = (Path(__file__).parent / "published_stops.csv").read_text()
+    return list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
+
+
+ROW = re.compile(
+    r"^\| (UR\d) \| (\d) \| ([\d.]+) rad, (\d+) ms \| ([\d.]+) rad, (\d+) ms \| ([\d.]+), ([\d.]+) \|$", re.M
+)
+
+
+def test_the_guide_has_the_published_rows_and_their_factors() -> None:
+    guide = ROW.findall((ROOT / "docs" / "estop.md").read_text(encoding="utf-8"))
+    rows = published()
+    assert [(name.lower(), float(d), int(t)) for name, _, d, t, *_ in guide] == [
+        (row["robot"], float(row["distance_rad"]), int(row["time_ms"])) for row in rows
+    ]
+    factors = [float(one[-1]) for one in guide]
+    assert (round(min(factors), 1), round(max(factors), 1)) == PUBLISHED_OVER_DEFAULT
+
+
+@pytest.mark.robots
+def test_the_factors_of_the_guide_are_recomputed() -> None:
+    guide = iter(ROW.findall((ROOT / "docs" / "estop.md").read_text(encoding="utf-8")))
+    files = importlib.metadata.files("example-robot-data") or []
+    for robot, rows in groupby(published(), key=lambda row: row["robot"]):
+        urdf = next(file for file in files if file.name == f"{robot}_robot.urdf")
+        scene = mb.load(str(urdf.locate()), base="fixed")
+        own = list(rows)
+        speeds = dict.fromkeys([row["joint"] for row in own], radians(183))
+        table = mb.stopping_table(scene, payload=float(own[0]["payload_kg"]), speeds=speeds, categories=[0])
+        assert table.of_effort.brakes
+        for stated, computed in zip(own, table.rows, strict=True):
+            assert cells(stated, computed) == next(guide)[4:]
+
+
+def cells(stated: dict[str, str], computed: dict[str, Any]) -> tuple[str, ...]:
+    distance, time = computed["distance"], 1e3 * computed["time"]
+    return (
+        f"{distance:.2f}",
+        f"{time:.0f}",
+        f"{float(stated['distance_rad']) / distance:.2f}",
+        f"{float(stated['time_ms']) / time:.2f}",
+    )
