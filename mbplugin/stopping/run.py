@@ -104,7 +104,7 @@ def estop(
     tolerance : float, optional
         Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
     require_brakes : bool
-        Refuse a brake, or a deceleration, that nobody states.
+        Raise an error where a brake or a deceleration is not stated.
     max_seconds : float
         Time limit of the computation; a longer one ends with the outcome ``budget_spent``.
 

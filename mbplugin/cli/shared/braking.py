@@ -25,7 +25,7 @@ BrakeOption = Annotated[
 ]
 RequireBrakesOption = Annotated[
     bool,
-    typer.Option("--require-brakes", help="Refuse (exit 2) brakes and decelerations that nobody states."),
+    typer.Option("--require-brakes", help="Exit with 2 where a brake or a deceleration is not stated."),
 ]
 DecelerationOption = Annotated[
     list[str] | None,
