@@ -1,13 +1,15 @@
-"""The rated payload of a robot, and shares of it."""
+"""What a stopping table and a search for worst stops have as full payload and full speed."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from math import isfinite
 
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.bounds import LARGEST
+from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload
 from mbplugin.stopping.scenario.scenario import Scenario
 
@@ -18,9 +20,9 @@ def rated_payload(scenario: Scenario, payload: float | None) -> Payload:
     Raises
     ------
     BadUsage
-        The scene has several.
+        The scene has several payloads.
     BadNumber
-        A mass that no payload has.
+        A mass that is negative or too large.
     """
     own = scenario.actions.payloads
     if payload is None and len(own) == 1:
@@ -34,6 +36,36 @@ def rated_payload(scenario: Scenario, payload: float | None) -> Payload:
 
 
 def payload_share(rated: Payload, share: float) -> tuple[Payload, ...]:
-    """Return the payload with a share of mass and inertia, none where it has no mass."""
-    scaled = replace(rated, mass=share * rated.mass, inertia=share * rated.inertia)
-    return (scaled,) if rated.mass else ()
+    """Return a share of the rated payload, mass and inertia alike; nothing where there is none."""
+    return (rated.scaled(share),) if rated.mass else ()
+
+
+def payload_options(rated: Payload, share: float, of_scene: bool) -> tuple[str, ...]:
+    """Return the options of ``mbplugin estop`` for a share of the rated payload."""
+    if not rated.mass or (of_scene and share == 1):
+        return ()
+    if of_scene:
+        return "--payload-share", repr(float(share))
+    return "--payload", f"{rated.body}:{share * rated.mass!r}"
+
+
+def full_speeds(
+    mech: Mechanism, axes: tuple[str, ...], given: Mapping[str, float] | None
+) -> dict[str, float]:
+    """Return the full speed of axes, rad/s or m/s: given ones, else the velocity limits.
+
+    Raises
+    ------
+    BadUsage
+        An axis without either.
+    """
+    out = {}
+    for axis in axes:
+        value = (given or {}).get(axis, mech.pair_by_name[axis].freedoms[0].velocity)
+        if not (isfinite(value) and value > 0):
+            raise BadUsage(
+                f"the full speed of joint {axis!r} is {value:g}",
+                expected="a velocity limit in the file, or a speed that is given",
+            )
+        out[axis] = float(value)
+    return out

@@ -22,7 +22,7 @@ from mbplugin.stopping.scenario.stated_ramps import with_reactions
 from mbplugin.stopping.table.axes import table_axes
 from mbplugin.stopping.table.columns import RowCase
 from mbplugin.stopping.table.extension import ExtensionPose, ExtensionPoses
-from mbplugin.stopping.table.rated import payload_share, rated_payload
+from mbplugin.stopping.table.rated import full_speeds, payload_options, payload_share, rated_payload
 from mbplugin.stopping.table.row import row_values
 from mbplugin.stopping.table.row_command import StopCommand, stop_command
 from mbplugin.stopping.table.values import StoppingTable
@@ -86,7 +86,9 @@ def stopping_table(
     command = stop_command(scene, scenario.tool, brakes, rampless, payload is not None)
     # as accurate as estop: a table has few rows
     compiled = CompiledStop(scenario, rtol=scenario.rtol, atol=scenario.atol)
-    maker = _Maker(compiled, names, rated, _speeds(scenario.mech, names, speeds), payload is None, command)
+    maker = _Maker(
+        compiled, names, rated, full_speeds(scenario.mech, names, speeds), payload is None, command
+    )
     rows = [row for category in categories for row in maker.rows(category, ramps)]
     of_effort = EffortLimits(scenario.of_effort.brakes, tuple(maker.ramps_of_effort))
     if require_brakes:
@@ -170,7 +172,7 @@ class _Maker:
             return None
         q = dict(zip(self.compiled.scenario.mech.q_names, case.pose.q.tolist(), strict=True))
         qd = {case.axis: case.pose.sense * case.speed}
-        carried = _payload_options(self.rated, case.shares[2], self.of_scene)
+        carried = payload_options(self.rated, case.shares[2] / 100, self.of_scene)
         return self.command.text(case.category, q, qd, carried, case.deceleration)
 
     def _deceleration(self, axis: str, q: Array, speed: float, ramps: Mapping[str, Ramp]) -> float:
@@ -193,28 +195,6 @@ class _Maker:
 
 
 _ORDER = ("category", "axis", "extension_percent", "payload_percent", "speed_percent")
-
-
-def _payload_options(rated: Payload, percent: int, of_scene: bool) -> tuple[str, ...]:
-    """Return the options of ``mbplugin estop`` for a share of the rated payload."""
-    if not rated.mass or (of_scene and percent == 100):
-        return ()
-    if of_scene:
-        return "--payload-share", repr(percent / 100)
-    return "--payload", f"{rated.body}:{percent / 100 * rated.mass!r}"
-
-
-def _speeds(mech: Mechanism, axes: tuple[str, ...], given: Mapping[str, float] | None) -> dict[str, float]:
-    out = {}
-    for axis in axes:
-        value = (given or {}).get(axis, mech.pair_by_name[axis].freedoms[0].velocity)
-        if not (isfinite(value) and value > 0):
-            raise BadUsage(
-                f"the full speed of joint {axis!r} is {value:g}",
-                expected="a velocity limit in the file, or a speed that is given",
-            )
-        out[axis] = float(value)
-    return out
 
 
 def _stated_ramps(
