@@ -44,6 +44,7 @@ PUBLIC = {
     "show": "mbplugin.view.gui.show",
     "simulate": "mbplugin.simulation.run",
     "stopping_table": "mbplugin.stopping.table.run",
+    "worst_stop": "mbplugin.stopping.worst.run",
 }
 
 

@@ -23,6 +23,7 @@ from mbplugin.cli import (
     stop_table,
     sweep,
     view,
+    worst_stop,
 )
 from mbplugin.cli.shared.output import complain, emit
 from mbplugin.errors import MbPluginError
@@ -51,6 +52,7 @@ app.command("simulate")(simulate.simulate_command)
 app.command("estop")(estop.estop_command)
 app.command("stop-table")(stop_table.stop_table_command)
 app.command("calibrate")(calibrate.calibrate_command)
+app.command("worst-stop")(worst_stop.worst_stop_command)
 app.command("sweep")(sweep.sweep_command)
 app.command("crosscheck")(crosscheck.crosscheck_command)
 app.command("view")(view.view_command)

@@ -19,6 +19,7 @@ from mbplugin.cli.shared.braking import (
     ToolOption,
     parse_brake,
     parse_payloads,
+    parse_range,
 )
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
 from mbplugin.cli.shared.output import complain, emit_document, emit_lines
@@ -141,10 +142,10 @@ def sweep_command(
         seed,
         states,
         q_spread,
-        _range("--speed-range", speed_range),
+        parse_range("--speed-range", speed_range),
         torque_tolerance,
         delay_tolerance,
-        _range("--payload-range", payload_range),
+        parse_range("--payload-range", payload_range),
     )
     try:
         with (
@@ -167,14 +168,6 @@ def _tell_replaced(report: SweepReport) -> None:
         complain(f"mbplugin: {visible(line)}.")
     if len(lines) > _LINES:
         complain(f"mbplugin: {len(lines) - _LINES} more files were made anew.")
-
-
-def _range(option: str, text: str) -> tuple[float, float]:
-    low, _, high = text.partition(",")
-    return (
-        opt.number(low, f"{option} has", "LOW,HIGH", text),
-        opt.number(high, f"{option} has", "LOW,HIGH", text),
-    )
 
 
 def _report(

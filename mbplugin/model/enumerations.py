@@ -70,3 +70,10 @@ Axes = Literal["joint", "world"]
 
 #: Backends that compute the stops of a sweep: this machine's cores, or a cluster.
 Backend = Literal["loky", "dask", "ray"]
+
+#: Which axes move in a search for the worst stop: one at a time, or all at once.
+Moving = Literal["one", "all"]
+#: What a worst stop is the worst in: the time to rest, the travel of the axis, the path of the tool.
+StopMeasure = Literal["time", "travel", "tool_distance"]
+#: How a single brake fails: it does nothing, is worn to a share of its torque, or grips later.
+FailureKind = Literal["dead", "worn", "late"]

@@ -90,3 +90,12 @@ def parse_payloads(texts: list[str] | None) -> float | list[dict[str, Any]] | No
     if len(texts) == 1 and ":" not in texts[0]:
         return number(texts[0], "--payload has", "MASS or BODY:MASS[@X,Y,Z]")
     return [parse_payload(text) for text in texts]
+
+
+def parse_range(option: str, text: str) -> tuple[float, float]:
+    """Return the two numbers of an option ``LOW,HIGH``."""
+    low, _, high = text.partition(",")
+    return (
+        number(low, f"{option} has", "LOW,HIGH", text),
+        number(high, f"{option} has", "LOW,HIGH", text),
+    )

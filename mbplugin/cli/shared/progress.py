@@ -13,6 +13,8 @@ from mbplugin.cli.shared.options import on_terminal
 _PREPARING = "preparing (machine code is compiled once, which takes up to a minute)"
 #: Number of a bar's one task.
 _TASK = 0
+#: Of what is counted without a total, the number after which the bar is drawn again.
+_EVERY = 100
 
 
 @contextlib.contextmanager
@@ -36,6 +38,21 @@ def count_bar(noun: str) -> Iterator[Callable[[int, int], None] | None]:
             if bar.tasks[_TASK].total is None:
                 bar.reset(_TASK, total=count, completed=done)
             bar.update(_TASK, description=f"{done} of {count} {noun}", completed=done)
+
+        yield None if bar is None else tell
+
+
+@contextlib.contextmanager
+def total_bar(noun: str) -> Iterator[Callable[[int], None] | None]:
+    """Give a function that is called with the number of what has been done since; None without a terminal."""
+    with _bar() as bar:
+        done = 0
+
+        def tell(more: int) -> None:
+            nonlocal done
+            done += more
+            if done % _EVERY == 0:
+                bar.update(_TASK, description=f"{done} {noun}")
 
         yield None if bar is None else tell
 

@@ -15,6 +15,7 @@ DocumentName = Literal[
     "estop",
     "stop-table",
     "calibrate",
+    "worst-stop",
     "sweep",
     "crosscheck",
     "view",

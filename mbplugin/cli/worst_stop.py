@@ -1,0 +1,150 @@
+"""``mbplugin worst-stop``: a search for the stops with the longest time, travel and tool path."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mbplugin.cli.shared import options as opt
+from mbplugin.cli.shared.braking import (
+    BrakeOption,
+    StopDurationOption,
+    StopLimitsOption,
+    ToolOption,
+    parse_brake,
+    parse_range,
+)
+from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
+from mbplugin.cli.shared.output import emit_document, emit_lines
+from mbplugin.cli.shared.progress import total_bar
+from mbplugin.errors import BadUsage
+from mbplugin.files import require_folder
+from mbplugin.model.enumerations import FailureKind, Moving
+
+if TYPE_CHECKING:
+    from mbplugin.stopping.worst.values import Failure
+
+_FORM = "dead, worn=SHARE or late=SECONDS"
+
+Axes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--axes", metavar="NAME,…", help="Joints that move; default: all to the tool with a velocity limit."
+    ),
+]
+MovingOption = Annotated[
+    Moving, typer.Option("--moving", help="one: one axis at a time at full speed; all: all at once.")
+]
+PayloadOption = Annotated[
+    float | None,
+    typer.Option("--payload", metavar="KG", help="Rated mass at the tool; default: the scene's payload."),
+]
+PayloadRange = Annotated[
+    str,
+    typer.Option("--payload-range", metavar="LOW,HIGH", help="Shares of the rated payload that are carried."),
+]
+Speed = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--speed", metavar="NAME=VALUE,…", help="Full speed (rad/s, m/s); default: the velocity limits."
+    ),
+]
+Torques = Annotated[
+    float,
+    typer.Option("--torque-tolerance", metavar="T", help="Relative tolerance of brake torques, per joint."),
+]
+Delays = Annotated[
+    float,
+    typer.Option("--delay-tolerance", metavar="T", help="Relative tolerance of brake delays, per joint."),
+]
+FailureOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--failure",
+        metavar="dead|worn=SHARE|late=S",
+        help="Compute the worst stops again with each brake failing in this way; repeatable.",
+    ),
+]
+Samples = Annotated[int, typer.Option(metavar="N", help="Random stops with which each search begins.")]
+Seed = Annotated[int, typer.Option(metavar="S", help="Seed of the search.")]
+Commands = Annotated[
+    bool, typer.Option("--commands", help="In text output, print the estop command of each stop.")
+]
+
+
+@reads_model
+def worst_stop_command(
+    file: opt.FileArgument,
+    axes: Axes = None,
+    moving: MovingOption = "one",
+    payload: PayloadOption = None,
+    payload_range: PayloadRange = "0,1",
+    speed: Speed = None,
+    brake: BrakeOption = None,
+    torque_tolerance: Torques = 0.0,
+    delay_tolerance: Delays = 0.0,
+    failure: FailureOption = None,
+    tool: ToolOption = None,
+    limits: StopLimitsOption = "stop",
+    duration: StopDurationOption = 10.0,
+    samples: Samples = 2000,
+    seed: Seed = 0,
+    commands: Commands = False,
+    output_format: opt.FormatOption = "text",
+    output: opt.OutputOption = None,
+    reading: Reading = AS_WRITTEN,
+) -> None:
+    """Search the worst stops of category 0 over poses, directions, payloads and brakes: a lower bound.
+
+    Exit code: 0 for all outcomes, 2 for unusable input or wrong usage.
+    """
+    require_folder(output)
+    scene = read_scene(file, (output,), reading)
+    from mbplugin.stopping.worst.run import worst_stop
+
+    with total_bar("stops") as progress:
+        worst = worst_stop(
+            scene,
+            axes=opt.split(axes) or None,
+            moving=moving,
+            payload=payload,
+            payload_range=parse_range("--payload-range", payload_range),
+            speeds=opt.parse_q(speed, "--speed"),
+            brakes=[parse_brake(value) for value in brake or ()],
+            torque_tolerance=torque_tolerance,
+            delay_tolerance=delay_tolerance,
+            failures=[_parse_failure(text) for text in failure or ()],
+            tool=tool,
+            limits=limits,
+            duration=duration,
+            samples=samples,
+            seed=seed,
+            progress=progress,
+        )
+    if output_format == "text":
+        from mbplugin.report.text.worst_stop import worst_stop_lines
+
+        emit_lines(lambda width: worst_stop_lines(worst, width, commands=commands), output)
+    else:
+        from mbplugin.report.documents.worst_stop import worst_stop_document
+
+        emit_document(worst_stop_document(worst, file, scene.files), output, output_format)
+
+
+def _parse_failure(text: str) -> Failure:
+    """Return the failure that ``--failure`` describes.
+
+    Raises
+    ------
+    BadUsage
+        Another word, or an amount that is missing or does not belong there.
+    """
+    from mbplugin.stopping.worst.values import Failure
+
+    kinds: dict[str, FailureKind] = {"dead": "dead", "worn": "worn", "late": "late"}
+    word, equals, amount = text.partition("=")
+    kind = kinds.get(word.strip())
+    if kind is None or bool(equals) == (kind == "dead"):
+        raise BadUsage(f"--failure has {text!r}", expected=_FORM)
+    return Failure(kind, opt.number(amount, "--failure has", _FORM, text) if equals else 0.0)

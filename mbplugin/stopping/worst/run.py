@@ -1,0 +1,230 @@
+"""``worst_stop``: the stops with the longest time, travel and tool path among those that a robot can have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, get_args
+
+import numpy as np
+
+from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.model.brakes import BrakeLike
+from mbplugin.model.enumerations import FailureKind, Moving
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.scene import Scene
+from mbplugin.model.spatial import Array
+from mbplugin.stopping.compiled.batch import CompiledStop, supports_compiled_stop
+from mbplugin.stopping.run import assumed_brakes, make_scenario
+from mbplugin.stopping.scenario.scenario import Scenario
+from mbplugin.stopping.table.axes import moving_chain, table_axes
+from mbplugin.stopping.table.rated import full_speeds, rated_payload
+from mbplugin.stopping.table.run import stopping_table
+from mbplugin.stopping.worst.failed import failed_brakes
+from mbplugin.stopping.worst.found import ValuesOf
+from mbplugin.stopping.worst.search import Count, Objective, StopComputer, worst_points
+from mbplugin.stopping.worst.space import StopSpace, StopStart, coordinate_range
+from mbplugin.stopping.worst.values import Failure, WorstStops
+
+MOST_SAMPLES = 1_000_000
+#: Of a searched stop from the joint limits, rad and m.
+_MARGIN = 1e-4
+
+
+def worst_stop(
+    mech: Scene | Mechanism,
+    *,
+    axes: Sequence[str] | None = None,
+    moving: Moving = "one",
+    payload: float | None = None,
+    payload_range: tuple[float, float] = (0.0, 1.0),
+    speeds: Mapping[str, float] | None = None,
+    brakes: Iterable[BrakeLike] | None = None,
+    torque_tolerance: float = 0.0,
+    delay_tolerance: float = 0.0,
+    failures: Iterable[Failure] = (),
+    tool: str | None = None,
+    limits: str = "stop",
+    duration: float = 10.0,
+    samples: int = 2000,
+    seed: int = 0,
+    progress: Count | None = None,
+) -> WorstStops:
+    """Search the worst stops of category 0: the longest time, travel of each axis, and path of the tool.
+
+    Searched are the pose at the signal within the limits, the sense of the motion, the payload, and the
+    torques and delays of the brakes within their tolerances; from random stops by differential evolution
+    and a pattern search. The result is a lower bound of the worst.
+
+    Parameters
+    ----------
+    mech : Scene or Mechanism
+        A tree of joints with one freedom each.
+    axes : sequence of str, optional
+        Joints that move; by default all between the ground and the tool that have a velocity limit.
+    moving : "one" or "all"
+        One axis at a time at full speed, or all at once, each at up to full speed.
+    payload : float, optional
+        Rated mass at the tool, kg; by default the scene's payload.
+    payload_range : (float, float)
+        Shares of the rated payload that are carried.
+    speeds : mapping, optional
+        Full speed by joint, rad/s or m/s; by default the velocity limits.
+    brakes, tool
+        As for :func:`mbplugin.estop`.
+    torque_tolerance, delay_tolerance : float
+        Relative, either way, of each brake by itself.
+    failures : iterable of Failure
+        With each, the worst stops are computed again, one brake after the other failing.
+    limits : "stop" or "ignore"
+        A stop that reaches a joint limit is counted and does not compete; or joints have no limits.
+    duration : float
+        Longest time to rest, s.
+    samples, seed : int
+        Random stops at the beginning of each search, and their seed.
+    progress : callable, optional
+        Gets the number of stops that were computed.
+
+    Raises
+    ------
+    BadUsage
+        A mechanism with loops, a joint without a brake, or an axis of unknown speed.
+    BadNumber
+        A number that cannot be.
+    """
+    brakes, failures = tuple(brakes or ()), tuple(failures)
+    scenario = replace(make_scenario(mech, brakes=brakes, tool=tool), limits=limits, duration=duration)
+    rated = rated_payload(scenario, payload)
+    scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
+    if not supports_compiled_stop(scenario):
+        raise BadUsage(
+            f"{scenario.mech.name!r} is no arm of joints with one freedom, each with a brake",
+            remedy="use estop for single stops",
+        )
+    _check(moving, payload_range, (torque_tolerance, delay_tolerance), failures, samples, seed)
+    names = _axes(scenario, axes, speeds)
+    full = full_speeds(scenario.mech, names, speeds)
+    nominal = StopSpace(scenario, rated, full, None, torque_tolerance, delay_tolerance, payload_range)
+    # computed a little more exactly, a stop that ends closer to a limit might reach it
+    computer = StopComputer(CompiledStop(scenario), progress or (lambda count: None), _MARGIN)
+    rng = np.random.default_rng(seed)
+    grid = stopping_table(
+        mech, axes=names, payload=payload, speeds=full, categories=(0,), brakes=brakes, tool=tool
+    ).rows
+    searched: list[tuple[Objective, StopSpace, StopStart]] = []
+    for space, objectives in _searches(nominal, moving):
+        points = worst_points(computer, space, objectives, _grid_points(space, grid), samples, rng)
+        searched += [(o, space, space.start(x)) for o, x in zip(objectives, points, strict=True)]
+    # the values that are reported are as accurate as those of estop
+    exact = StopComputer(CompiledStop(scenario, scenario.rtol, scenario.atol), computer.count)
+    values = ValuesOf(mech if isinstance(mech, Scene) else None, exact, brakes, payload is None, grid)
+    found = tuple(values.of(*one) for one in searched)
+    return WorstStops(
+        scenario.mech.name,
+        scenario.tool,
+        moving,
+        names,
+        seed,
+        dict(sorted(computer.outcomes.items())),
+        found,
+        tuple(failed_brakes(exact, [(space, start) for _, space, start in searched], failures)),
+        tuple(_assumptions(nominal, moving)),
+    )
+
+
+def _check(
+    moving: str,
+    payload_range: tuple[float, float],
+    tolerances: tuple[float, float],
+    failures: Sequence[Failure],
+    samples: int,
+    seed: int,
+) -> None:
+    low, high = payload_range
+    if moving not in get_args(Moving):
+        raise BadUsage(f"moving is {moving!r}", expected="one or all")
+    if not 0 <= low <= high <= 1:
+        raise BadNumber(
+            f"the payload range is {low:g} to {high:g}",
+            expected="two shares of the rated payload from 0 to 1, the smaller one first",
+        )
+    for what, value in zip(("torque", "delay"), tolerances, strict=True):
+        if not 0 <= value < 1:
+            raise BadNumber(f"the {what} tolerance is {value:g}", expected="at least 0 and below 1")
+    if not 0 <= samples <= MOST_SAMPLES or seed < 0:
+        raise BadNumber(
+            f"{samples} random stops with seed {seed} were requested",
+            expected=f"up to {MOST_SAMPLES} stops, and a seed that is not negative",
+        )
+    for failure in failures:
+        if failure.kind not in get_args(FailureKind):
+            raise BadUsage(f"a brake fails by being {failure.kind!r}", expected="dead, worn or late")
+        most = {"dead": 0.0, "worn": 1.0, "late": 10.0}[failure.kind]
+        if not 0 <= failure.amount <= most:
+            raise BadNumber(
+                f"a brake is {failure.kind} by {failure.amount:g}", expected=f"a number from 0 to {most:g}"
+            )
+
+
+def _axes(
+    scenario: Scenario, axes: Sequence[str] | None, speeds: Mapping[str, float] | None
+) -> tuple[str, ...]:
+    """Return the axes that move: the stated ones, else all to the tool of which the full speed is known."""
+    if axes:
+        return table_axes(scenario.mech, scenario.tool, axes)
+    chain = [joint.pair for joint in moving_chain(scenario.mech, scenario.tool) if joint.pair is not None]
+    limited = {pair.name for pair in chain if 0 < pair.freedoms[0].velocity < np.inf}
+    known = tuple(pair.name for pair in chain if pair.name in limited or pair.name in (speeds or {}))
+    if not known:
+        raise BadUsage(
+            f"no joint between the ground and {scenario.tool!r} has a velocity limit",
+            remedy="state the full speeds",
+        )
+    return known
+
+
+def _searches(nominal: StopSpace, moving: Moving) -> Iterator[tuple[StopSpace, list[Objective]]]:
+    """Yield the spaces, and what is searched in each."""
+    if moving == "one":
+        for axis in nominal.speeds:
+            yield (
+                replace(nominal, axis=axis),
+                [Objective(axis, "time"), Objective(axis, "travel"), Objective(axis, "tool_distance")],
+            )
+        return
+    travels = [Objective(axis, "travel") for axis in nominal.speeds]
+    yield nominal, [Objective(None, "time"), *travels, Objective(None, "tool_distance")]
+
+
+def _grid_points(space: StopSpace, grid: Sequence[Mapping[str, Any]]) -> Array:
+    """Return the stops of a stopping table that are in a space, (k, d)."""
+    names = space.scenario.mech.q_names
+    points = [
+        space.point(np.array([row["q"][n] for n in names]), {row["joint"]: row["sense"] * row["speed"]})
+        for row in grid
+        if space.axis in (None, row["joint"])
+    ]
+    return np.array(points).reshape(len(points), space.dimension)
+
+
+def _assumptions(space: StopSpace, moving: Moving) -> Iterator[str]:
+    scenario, rated = space.scenario, space.rated
+    yield "computed, not measured; a search finds a lower bound of the worst, not a proof"
+    yield (
+        "one axis moves at full speed, the others stand"
+        if moving == "one"
+        else "all axes move at once, each at up to full speed"
+    )
+    low, high = space.payload_range
+    carried = f"{low:g} to {high:g} times {rated.mass:g} kg at {rated.body}"
+    yield f"payload: {carried if rated.mass else 'none (no rated payload is stated)'}"
+    yield "full speed (rad/s, m/s): " + ", ".join(f"{axis} {v:.4g}" for axis, v in space.speeds.items())
+    pairs = [joint.pair for joint in scenario.mech.tree.joints if joint.pair is not None]
+    fixed = [p.name for p in pairs if p.kind.free and coordinate_range(p)[0] >= coordinate_range(p)[1]]
+    if fixed:
+        yield f"without limits, and so in their places: {', '.join(fixed)}"
+    yield "poses within the joint limits; the arm may meet itself or its surroundings"
+    for what, tolerance in (("torques", space.torque_tolerance), ("delays", space.delay_tolerance)):
+        if tolerance:
+            yield f"{what} of the brakes within {100 * tolerance:g} % either way, each by itself"
+    yield from assumed_brakes(scenario.brakes)

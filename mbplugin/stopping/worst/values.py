@@ -1,0 +1,132 @@
+"""The worst stops of a robot as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mbplugin.model.enumerations import FailureKind, Moving, StopMeasure
+from mbplugin.phrases import counted, one_line
+from mbplugin.stopping.outcome.outcome import StopOutcome
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How a brake fails.
+
+    Parameters
+    ----------
+    kind : "dead", "worn" or "late"
+    amount : float
+        The share of the torque that is left, or the additional delay, s; 0 of a dead brake.
+    """
+
+    kind: FailureKind
+    amount: float = 0.0
+
+
+@dataclass(frozen=True)
+class WorstStop:
+    """The worst stop that was found in one respect.
+
+    Parameters
+    ----------
+    axis : str or None
+        None where the value is that of the whole robot.
+    measure : "time", "travel" or "tool_distance"
+    unit : str
+    value : float
+        From the signal to rest: s, rad or m.
+    grid : float or None
+        The same of the stopping table's row at full speed, extension and payload; None where there is none.
+    outcome : StopOutcome
+    time, tool_distance : float
+        Of this stop, s and m.
+    q, qd : mapping of str to float
+        At the signal, rad and m, rad/s and m/s.
+    payload : float
+        kg.
+    torque_factors, delay_factors : mapping of str to float
+        Of the brakes by joint, where they are not 1.
+    command : str or None
+        The ``mbplugin estop …`` that computes this stop; None for a model that was not read from a file.
+    """
+
+    axis: str | None
+    measure: StopMeasure
+    unit: str
+    value: float
+    grid: float | None
+    outcome: StopOutcome
+    time: float
+    tool_distance: float
+    q: Mapping[str, float]
+    qd: Mapping[str, float]
+    payload: float
+    torque_factors: Mapping[str, float]
+    delay_factors: Mapping[str, float]
+    command: str | None
+
+    @property
+    def factor(self) -> float | None:
+        """The value against that of the stopping table."""
+        return self.value / self.grid if self.grid else None
+
+
+@dataclass(frozen=True)
+class FailedBrake:
+    """The worst stops again, with one brake that fails.
+
+    Parameters
+    ----------
+    joint : str
+    failure : Failure
+    outcome : StopOutcome
+        The worst one.
+    time, tool_distance : float
+        The largest of the stops that come to rest, s and m; 0 where none does.
+    """
+
+    joint: str
+    failure: Failure
+    outcome: StopOutcome
+    time: float
+    tool_distance: float
+
+
+@dataclass(frozen=True)
+class WorstStops:
+    """The worst stops that a search found: computed, not measured, and no proof that there is no worse one.
+
+    Parameters
+    ----------
+    model, tool : str
+    moving : "one" or "all"
+    axes : tuple of str
+    seed : int
+    outcomes : mapping of str to int
+        How many of the computed stops ended in each way.
+    found : tuple of WorstStop
+    failed : tuple of FailedBrake
+    assumptions : tuple of str
+        One sentence each.
+    """
+
+    model: str
+    tool: str
+    moving: Moving
+    axes: tuple[str, ...]
+    seed: int
+    outcomes: Mapping[str, int]
+    found: tuple[WorstStop, ...]
+    failed: tuple[FailedBrake, ...]
+    assumptions: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        """Number of stops that were computed."""
+        return sum(self.outcomes.values())
+
+    def __repr__(self) -> str:
+        what = (f"axes {', '.join(self.axes)}", f"of {counted(self.count, 'stop')}")
+        return one_line(self, self.model, what)
