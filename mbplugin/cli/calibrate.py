@@ -85,6 +85,6 @@ def calibrate_command(
     elif output_format == "toml":
         emit(found.toml, output)
     else:
-        from mbplugin.report.documents.calibrate import calibrate_document
+        from mbplugin.report.documents.stopping.calibrate import calibrate_document
 
         emit_document(calibrate_document(found), output, output_format)

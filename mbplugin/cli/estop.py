@@ -106,7 +106,7 @@ def estop_command(
 
         emit_lines(lambda width: estop_lines(report, width), output)
     else:
-        from mbplugin.report.documents.estop import estop_document
+        from mbplugin.report.documents.stopping.estop import estop_document
 
         emit_document(estop_document(report, file, scene.files), output, output_format)
 

@@ -85,7 +85,7 @@ def stop_table_command(
     elif output_format in ("csv", "html"):
         emit(table.text(output_format), output)
     else:
-        from mbplugin.report.documents.stop_table import stop_table_document
+        from mbplugin.report.documents.stopping.stop_table import stop_table_document
 
         emit_document(stop_table_document(table), output, output_format)
 

@@ -184,6 +184,6 @@ def _report(
 
         emit_lines(lambda width: sweep_lines(report, plan, str(out), width), output)
     else:
-        from mbplugin.report.documents.sweep import sweep_document
+        from mbplugin.report.documents.stopping.sweep import sweep_document
 
         emit_document(sweep_document(report, plan, file, scene.files, str(out)), output, output_format)

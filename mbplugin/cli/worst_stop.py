@@ -9,6 +9,7 @@ import typer
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.braking import (
     BrakeOption,
+    RequireBrakesOption,
     StopDurationOption,
     StopLimitsOption,
     ToolOption,
@@ -85,6 +86,7 @@ def worst_stop_command(
     torque_tolerance: Torques = 0.0,
     delay_tolerance: Delays = 0.0,
     failure: FailureOption = None,
+    require_brakes: RequireBrakesOption = False,
     tool: ToolOption = None,
     limits: StopLimitsOption = "stop",
     duration: StopDurationOption = 10.0,
@@ -116,6 +118,7 @@ def worst_stop_command(
             delay_tolerance=delay_tolerance,
             failures=[_parse_failure(text) for text in failure or ()],
             tool=tool,
+            require_brakes=require_brakes,
             limits=limits,
             duration=duration,
             samples=samples,
@@ -127,7 +130,7 @@ def worst_stop_command(
 
         emit_lines(lambda width: worst_stop_lines(worst, width, commands=commands), output)
     else:
-        from mbplugin.report.documents.worst_stop import worst_stop_document
+        from mbplugin.report.documents.stopping.worst_stop import worst_stop_document
 
         emit_document(worst_stop_document(worst, file, scene.files), output, output_format)
 

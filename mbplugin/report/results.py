@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from mbplugin.report.documents.json import dumps
-from mbplugin.report.documents.stop_table import stop_table_document
+from mbplugin.report.documents.stopping.stop_table import stop_table_document
 from mbplugin.report.html import html_page
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.chapters import table_chapter

@@ -11,8 +11,8 @@ import pytest
 import mbplugin as mb
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.model.mechanism import Pair
-from mbplugin.report.documents.estop import estop_document
 from mbplugin.report.documents.simulate import simulate_document
+from mbplugin.report.documents.stopping.estop import estop_document
 from mbplugin.report.html.chapters import motion_chapter, stop_chapter
 from mbplugin.view.gui.show import seen_in_motion
 from mbplugin.view.recording import replay_of

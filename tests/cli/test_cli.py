@@ -246,7 +246,10 @@ def test_a_tolerance_that_decides_nothing_is_refused(tolerance: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["matrix", "reactions", "simulate", "estop", "stop-table", "calibrate", "sweep", "crosscheck", "view"],
+    [
+        *("matrix", "reactions", "simulate", "estop", "stop-table", "calibrate", "worst-stop", "sweep"),
+        *("crosscheck", "view"),
+    ],
 )
 def test_every_command_that_reads_a_model_has_all_options_of_reading(command: str) -> None:
     """They stand in one place, and no command lacks one that another one has."""

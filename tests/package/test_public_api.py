@@ -43,6 +43,7 @@ NAMES = {
     "show",
     "simulate",
     "stopping_table",
+    "worst_stop",
 }
 
 

@@ -18,11 +18,11 @@ from locked_mechanisms import pendulum_3r
 from mbplugin.model.mechanism import Freedom
 from mbplugin.model.mechanism.coupling import Driver, Lock
 from mbplugin.model.spatial import Array
-from mbplugin.report.documents.estop import estop_document
 from mbplugin.report.documents.json import dumps
 from mbplugin.report.documents.schema import schema_of
 from mbplugin.report.documents.simulate import simulate_document
-from mbplugin.report.documents.stop_table import stop_table_document
+from mbplugin.report.documents.stopping.estop import estop_document
+from mbplugin.report.documents.stopping.stop_table import stop_table_document
 from mbplugin.simulation.events.event import EVENT_KINDS
 from mbplugin.simulation.options import UserEvent
 from mbplugin.simulation.outcome import OUTCOMES, declared

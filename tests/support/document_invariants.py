@@ -9,10 +9,10 @@ from typing import Any
 
 import jsonschema
 
-from mbplugin.report.documents.estop import estop_document
 from mbplugin.report.documents.json import dumps
 from mbplugin.report.documents.schema import schema_of
 from mbplugin.report.documents.simulate import simulate_document
+from mbplugin.report.documents.stopping.estop import estop_document
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome.values import StopReport
 

@@ -14,7 +14,9 @@ from pydantic.json_schema import GenerateJsonSchema
 from mbplugin.report.documents import DocumentName
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
-#: The models of what a user writes; a document NAME is ``Output`` of the module NAME beside this one.
+#: Documents whose modules are in a folder beside this one; the others are beside it.
+_STOPPING = ("estop", "stop-table", "calibrate", "worst-stop", "sweep")
+#: The models of what a user writes; a document NAME is ``Output`` of the module NAME.
 _INPUTS = {
     "scene": ("mbplugin.readers.scene_file.schema", "SceneFile"),
     "settings": ("mbplugin.linter.config.schema", "ConfigFile"),
@@ -26,7 +28,8 @@ def schema_of(document: DocumentName) -> dict[str, Any]:
     if document in _INPUTS:
         module, name = _INPUTS[document]
         return {"$schema": _DRAFT, **getattr(import_module(module), name).model_json_schema()}
-    output = import_module(f"{__package__}.{document.replace('-', '_')}").Output
+    folder = f"{__package__}.stopping" if document in _STOPPING else __package__
+    output = import_module(f"{folder}.{document.replace('-', '_')}").Output
     schema = TypeAdapter(output).json_schema(mode="serialization", schema_generator=_Untitled)
     return {"$schema": _DRAFT, "title": f"mbplugin {document}", **schema}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mbplugin.phrases import counted
-from mbplugin.report.documents.sweep import quantity_unit
+from mbplugin.report.documents.stopping.sweep import quantity_unit
 from mbplugin.report.text.blocks import sentences_under, table_lines, warning_lines
 from mbplugin.report.text.estop import OUTCOME_WORDS
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mbplugin.phrases import counted
-from mbplugin.report.text.blocks import table_lines
+from mbplugin.report.text.blocks import table_lines, warning_lines
 from mbplugin.report.text.estop import OUTCOME_WORDS
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 
@@ -21,6 +21,7 @@ def worst_stop_lines(
     worst: WorstStops, width: int = PLAIN_WIDTH, *, commands: bool = False
 ) -> Iterator[Line]:
     """Yield the worst stops; optionally with the command that computes each again."""
+    yield from warning_lines(worst.of_effort.warning, width)
     title = (
         f"{worst.model}: worst of {counted(worst.count, 'stop')} of category 0, seed {worst.seed},"
         f" tool {worst.tool}; computed, not measured"

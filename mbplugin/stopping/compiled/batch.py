@@ -219,7 +219,7 @@ class CompiledStop:
         length = max(float(length), displacement)
         return StopSummary(outcome, last, times, travels, reaction, back, length, displacement, count)
 
-    def room(self, q: Array, stop: StopSummary) -> float:
+    def to_limits(self, q: Array, stop: StopSummary) -> float:
         """Return how far a stop from q (nq,) ends from the nearest joint limit, rad or m."""
         own, end = self._s[self._own], q[self._rates] + stop.travels
         return float(np.minimum(end - own["lower"], own["upper"] - end).min(initial=np.inf))

@@ -44,6 +44,7 @@ def worst_stop(
     delay_tolerance: float = 0.0,
     failures: Iterable[Failure] = (),
     tool: str | None = None,
+    require_brakes: bool = False,
     limits: str = "stop",
     duration: float = 10.0,
     samples: int = 2000,
@@ -70,7 +71,7 @@ def worst_stop(
         Shares of the rated payload that are carried.
     speeds : mapping, optional
         Full speed by joint, rad/s or m/s; by default the velocity limits.
-    brakes, tool
+    brakes, tool, require_brakes
         As for :func:`mbplugin.estop`.
     torque_tolerance, delay_tolerance : float
         Relative, either way, of each brake by itself.
@@ -93,7 +94,8 @@ def worst_stop(
         A number that cannot be.
     """
     brakes, failures = tuple(brakes or ()), tuple(failures)
-    scenario = replace(make_scenario(mech, brakes=brakes, tool=tool), limits=limits, duration=duration)
+    scenario = make_scenario(mech, brakes=brakes, tool=tool, require_brakes=require_brakes)
+    scenario = replace(scenario, limits=limits, duration=duration)
     rated = rated_payload(scenario, payload)
     scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
     if not supports_compiled_stop(scenario):
@@ -129,6 +131,7 @@ def worst_stop(
         found,
         tuple(failed_brakes(exact, [(space, start) for _, space, start in searched], failures)),
         tuple(_assumptions(nominal, moving)),
+        scenario.of_effort,
     )
 
 

@@ -68,7 +68,7 @@ class StopComputer:
         self.compiled.set_payloads(space.payloads(start))
         self.compiled.set_brakes(start.brakes(nominal))
         found = self.compiled.stop(start.q, start.qd)
-        if self.compiled.room(start.q, found) < self.margin:
+        if self.compiled.to_limits(start.q, found) < self.margin:
             found = replace(found, outcome="limit_hit")
         self.outcomes[found.outcome] = self.outcomes.get(found.outcome, 0) + 1
         self.count(1)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from mbplugin.model.enumerations import FailureKind, Moving, StopMeasure
 from mbplugin.phrases import counted, one_line
 from mbplugin.stopping.outcome.outcome import StopOutcome
+from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,8 @@ class WorstStops:
     failed : tuple of FailedBrake
     assumptions : tuple of str
         One sentence each.
+    of_effort : EffortLimits
+        Brakes that are effort limits.
     """
 
     model: str
@@ -121,6 +124,7 @@ class WorstStops:
     found: tuple[WorstStop, ...]
     failed: tuple[FailedBrake, ...]
     assumptions: tuple[str, ...]
+    of_effort: EffortLimits = NO_EFFORT_LIMITS
 
     @property
     def count(self) -> int:

@@ -155,6 +155,25 @@ COMMANDS: dict[str, Command] = {
         {"--payload": any_of(1.0, 2.0)},
         ("text", "json", "csv", "html"),
     ),
+    "worst-stop": Command(
+        2,
+        {
+            **COMMON,
+            **BRAKES,
+            "--axes": lambda a: a.names(),
+            "--moving": one_of("one", "all"),
+            "--speed": lambda a: a.values(1.0, 0.1),
+            "--payload-range": Asked.range,
+            "--torque-tolerance": any_of(0.1, 0.3),
+            "--delay-tolerance": any_of(0.1),
+            "--failure": one_of("dead", "worn=0.5", "late=0.1"),
+            "--tool": Asked.body,
+            "--limits": one_of("stop", "ignore"),
+            "--seed": one_of("1", "2", "-1"),
+            "--commands": None,
+        },
+        {"--payload": any_of(1.0, 2.0), "--samples": any_of(2, 1), "--duration": any_of(0.1, 0.02)},
+    ),
     "sweep": Command(
         3,
         {

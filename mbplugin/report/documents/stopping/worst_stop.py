@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mbplugin.model.enumerations import FailureKind, Moving, StopMeasure
 from mbplugin.report.documents.part import ByName, Count, Document, Model, Part, Size, key
+from mbplugin.report.documents.stopping.stops import EffortLimits
 from mbplugin.stopping.outcome.outcome import StopOutcome
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Output(Document):
     found: list[_Worst]
     failed: list[_FailedBrake] = key("the worst stops again, with one brake that fails")
     assumptions: list[str]
+    of_effort: EffortLimits = key("brakes that nobody stated")
 
 
 def worst_stop_document(worst: WorstStops, source: str, files: Sequence[str]) -> dict[str, Any]:

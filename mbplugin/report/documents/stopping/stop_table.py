@@ -8,7 +8,7 @@ from pydantic import create_model
 
 from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.report.documents.part import ByName, Count, Document, Part, Size, key
-from mbplugin.report.documents.stops import EffortLimits
+from mbplugin.report.documents.stopping.stops import EffortLimits
 from mbplugin.stopping.outcome.outcome import StopOutcome
 from mbplugin.stopping.table.columns import COLUMNS
 

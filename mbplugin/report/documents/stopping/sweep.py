@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mbplugin.model.component import units_of
 from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.report.documents.part import ByName, Count, Document, Model, Part, Size, by_name, key
-from mbplugin.report.documents.stops import EffortLimits, JointBrake, Payload
+from mbplugin.report.documents.stopping.stops import EffortLimits, JointBrake, Payload
 from mbplugin.stopping.outcome.outcome import StopOutcome
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from mbplugin.report.documents.part import (
     by_name,
     key,
 )
-from mbplugin.report.documents.stops import EffortLimits, JointBrake, StopEvent
+from mbplugin.report.documents.stopping.stops import EffortLimits, JointBrake, StopEvent
 from mbplugin.stopping.outcome.outcome import StopOutcome
 
 if TYPE_CHECKING:

@@ -1,0 +1,179 @@
+"""The worst stops: against closed solutions, random stops, single stops, and the stopping table."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pybullet_data
+import pytest
+
+import mbplugin as mb
+from command_line import ASSETS, call
+from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.model.mechanism import Freedom
+from mbplugin.model.scene import Brake
+from mbplugin.stopping.compiled.batch import CompiledStop
+from mbplugin.stopping.run import make_scenario
+from mbplugin.stopping.worst.run import worst_stop
+from mbplugin.stopping.worst.search import Objective, StopComputer
+from mbplugin.stopping.worst.space import StopSpace
+from mbplugin.stopping.worst.values import Failure, WorstStop, WorstStops
+from rod_arms import arm
+
+ARM = str(ASSETS / "arm_6r.scene.toml")
+IIWA = Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf"
+ROD = arm((1.0,), limits=Freedom(lower=-2.5, upper=2.5, velocity=2.0))
+BRAKE = Brake("j0", 40.0, delay=0.02)
+
+
+def of(worst: WorstStops, measure: str, axis: str | None = "j0") -> WorstStop:
+    (found,) = (one for one in worst.found if (one.axis, one.measure) == (axis, measure))
+    return found
+
+
+def rod_travel(q: float, sense: float, mass: float) -> float:
+    """The travel of the rod, by energy and a fine grid: delay at 2 rad/s, then brake against gravity."""
+    scenario = make_scenario(ROD, {"j0": q}, {"j0": sense * 2.0}, brakes=[BRAKE], payload=mass)
+    return abs(float(CompiledStop(scenario, 1e-9, 1e-11).stop(scenario.q, scenario.qd).travels[0]))
+
+
+def test_the_worst_stop_of_a_rod_is_the_largest_of_a_grid() -> None:
+    worst = worst_stop(ROD, brakes=[BRAKE], payload=1.0, samples=100)
+    grid = [rod_travel(q, s, 1.0) for q in np.linspace(-2.2, 2.2, 441) for s in (1.0, -1.0)]
+    found = of(worst, "travel")
+    assert max(grid) <= found.value * (1 + 1e-9) and found.value == pytest.approx(max(grid), rel=1e-3)
+    assert found.grid is not None and found.value >= found.grid - 1e-9
+    assert of(worst, "time").value >= found.time
+
+
+def test_tolerances_of_the_brakes_make_it_worse_by_what_they_say() -> None:
+    """Without gravity the travel is ωd + J ω²/2T, and the worst brake has the least torque and the longest delay."""
+    flat = arm((1.0,), gravity=0.0, limits=Freedom(lower=-2.5, upper=2.5, velocity=2.0))
+    worst = worst_stop(flat, brakes=[BRAKE], torque_tolerance=0.2, delay_tolerance=0.5, samples=50)
+    inertia = float(np.diag(mb_inertia(flat))[0])
+    assert of(worst, "travel").value == pytest.approx(2 * 0.03 + inertia * 4 / (2 * 32), rel=2e-3)
+    assert of(worst, "travel").torque_factors["j0"] == pytest.approx(0.8, abs=0.01)
+    assert of(worst, "travel").delay_factors["j0"] == pytest.approx(1.5, abs=0.01)
+
+
+def mb_inertia(mech: mb.Mechanism) -> np.ndarray:
+    from mbplugin.dynamics.joint import joint_equations
+    from mbplugin.model.applied_forces import AppliedForces
+
+    return joint_equations(mech, np.zeros(1), np.zeros(1), AppliedForces()).M
+
+
+def test_a_stop_at_a_joint_limit_does_not_compete_and_is_counted() -> None:
+    narrow = arm((1.0,), gravity=0.0, limits=Freedom(lower=-0.1, upper=0.1, velocity=2.0))
+    worst = worst_stop(narrow, brakes=[BRAKE], samples=200)
+    assert worst.outcomes["limit_hit"] > 50
+    inertia = float(np.diag(mb_inertia(narrow))[0])
+    assert of(worst, "travel").value == pytest.approx(2 * 0.02 + inertia * 4 / (2 * 40), rel=1e-6)
+    free = worst_stop(narrow, brakes=[BRAKE], samples=50, limits="ignore")
+    assert "limit_hit" not in free.outcomes
+
+
+@pytest.mark.long
+def test_all_axes_at_once_are_at_least_as_bad_as_one() -> None:
+    scene = mb.load(ARM)
+    one = worst_stop(scene, axes=["j3", "j4"], payload=5.0, samples=200)
+    every = worst_stop(scene, axes=["j3", "j4"], payload=5.0, samples=200, moving="all")
+    for axis in ("j3", "j4"):
+        assert of(every, "travel", axis).value > 0.99 * of(one, "travel", axis).value
+    assert {w.axis for w in every.found if w.measure != "travel"} == {None}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("options", [{}, {"torque_tolerance": 0.2, "delay_tolerance": 0.3}])
+def test_every_worst_stop_is_what_its_command_computes(options: dict[str, float]) -> None:
+    worst = worst_stop(mb.load(ARM), axes=["j2"], payload=5.0, samples=100, **options)
+    for found in worst.found:
+        assert found.command is not None
+        words = shlex.split(found.command)
+        words[2] = ARM
+        stop = json.loads(call(*words[1:], "--output-format", "json").out)
+        (joint,) = (j for j in stop["joints"] if j["name"] == "j2")
+        value = {"time": joint["time"], "travel": abs(joint["travel"]), "tool_distance": found.value}
+        assert found.value == pytest.approx(value[found.measure], rel=1e-5)
+
+
+def test_failing_brakes_are_tried_one_by_one() -> None:
+    failures = (Failure("dead"), Failure("worn", 0.5), Failure("late", 0.1))
+    worst = worst_stop(ROD, brakes=[BRAKE], samples=30, failures=failures)
+    dead, worn, late = worst.failed
+    assert dead.outcome in ("not_stopped", "limit_hit") and dead.time == 0.0
+    assert (worn.joint, worn.failure.amount) == ("j0", 0.5)
+    nominal = max(w.time for w in worst.found)
+    assert late.outcome == "limit_hit" or late.time > nominal + 0.09
+
+
+def test_the_same_seed_gives_the_same_stops() -> None:
+    first, second, third = (worst_stop(ROD, brakes=[BRAKE], samples=40, seed=s) for s in (3, 3, 4))
+    assert [w.q for w in first.found] == [w.q for w in second.found]
+    assert [w.q for w in first.found] != [w.q for w in third.found]
+
+
+@pytest.mark.long
+def test_the_document_follows_its_schema_and_the_text_begins_with_what_is_assumed() -> None:
+    run = ("worst-stop", ARM, "--axes", "j4", "--samples", "30", "--payload", "2", "--failure", "worn=0.5")
+    document = json.loads(call(*run, "--output-format", "json").out)
+    jsonschema.validate(document, json.loads(call("schema", "worst-stop").out))
+    assert document["of_effort"]["brakes"] and document["failed"][0]["failure"] == {
+        "kind": "worn",
+        "amount": 0.5,
+    }
+    text = call(*run, "--commands").out
+    assert text.splitlines()[0].startswith("! ASSUMED, NOT STATED")
+    assert "j4: longest travel" in text and "mbplugin estop" in text and "brake of j4 at 50 %" in text
+    refused = call(*run, "--require-brakes")
+    assert refused.code == 2 and "stated brakes are required" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"payload_range": (0.5, 0.2)}, "the payload range is 0.5 to 0.2"),
+        ({"torque_tolerance": 1.0}, "the torque tolerance is 1"),
+        ({"moving": "two"}, "moving is 'two'"),
+        ({"failures": [Failure("worn", 2.0)]}, "a brake is worn by 2"),
+        ({"samples": -1}, "-1 random stops"),
+        ({"axes": ["none"]}, "'none'"),
+        ({"payload": -1.0}, "the payload is -1"),
+    ],
+)
+def test_what_cannot_be_is_refused(options: dict[str, object], words: str) -> None:
+    with pytest.raises((BadNumber, BadUsage, mb.MbPluginError), match=words):
+        worst_stop(ROD, brakes=[BRAKE], **options)  # type: ignore[arg-type]
+
+
+def test_options_of_another_form_are_refused_in_one_sentence() -> None:
+    for option in ("broken", "dead=1", "worn", "late=x"):
+        outcome = call("worst-stop", ARM, "--failure", option)
+        assert outcome.code == 2 and "dead, worn=SHARE or late=SECONDS" in outcome.err
+    loops = call("worst-stop", str(ASSETS / "four_bar.urdf"))
+    assert loops.code == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("robot", ["arm_6r", "iiwa"])
+def test_the_search_finds_what_a_hundred_thousand_stops_find(robot: str) -> None:
+    scene = mb.load(ARM) if robot == "arm_6r" else mb.load(IIWA, base="fixed")
+    payload = 5.0 if robot == "arm_6r" else 7.0
+    scenario = make_scenario(scene)
+    space_of = worst_stop(scene, payload=payload)
+    computer = StopComputer(CompiledStop(scenario), lambda count: None, 1e-4)
+    speeds = {axis: scenario.mech.pair_by_name[axis].freedoms[0].velocity for axis in space_of.axes}
+    from mbplugin.stopping.table.rated import rated_payload
+
+    rng, rated = np.random.default_rng(7), rated_payload(scenario, payload)
+    for axis in space_of.axes[:3]:
+        space = StopSpace(scenario, rated, speeds, axis)
+        stops = [computer.stop(space, space.start(x)) for x in rng.random((33_334, space.dimension))]
+        for measure in ("time", "travel", "tool_distance"):
+            objective = Objective(axis, measure)  # type: ignore[arg-type]
+            brute = max(objective.value(stop, computer.index_of(objective)) for stop in stops)
+            assert of(space_of, measure, axis).value >= brute * (1 - 1e-6), (axis, measure, brute)
