@@ -11,7 +11,13 @@ from mbplugin.model.mechanism.identity import freedom_held
 from mbplugin.model.spatial import AnyArray
 from mbplugin.simulation.active_set.choose import choose_rows, trusted_share
 from mbplugin.simulation.active_set.lock_transition import close_locks
-from mbplugin.simulation.active_set.stick_slip import AT_REST, compiled_stick_slip, is_at_rest, rates_of
+from mbplugin.simulation.active_set.stick_slip import (
+    AT_REST,
+    compiled_stick_slip,
+    decide_stick_slip,
+    is_at_rest,
+    rates_of,
+)
 from mbplugin.simulation.events.event import Event, EventKind, passing
 from mbplugin.simulation.events.schedule import BRAKE, RELEASE, Change
 from mbplugin.simulation.events.watch import EVENT_FUNCTION, ROW_RATE, compiled_watch
@@ -178,7 +184,7 @@ class Activation:
         self.choose(state)
         stepper.fill(self.kernel_state, state)
         self.sticking, self.carrying = np.zeros_like(resting), np.zeros_like(resting)
-        kernels.solve(
+        decide_stick_slip(
             *(place_of(self.kernel_state), state.qd, resting, self.options.tolerance),
             *(self.sticking, self.carrying),
         )

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from math import sqrt
-
 import numpy as np
 
 from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.active_set.bounded import basic_solution, bounded_least_squares
-from mbplugin.simulation.active_set.orthogonal import column_product, least_squares, orthogonalize
+from mbplugin.simulation.active_set.orthogonal import least_squares, orthogonalize
 
 #: A resistance at its bound slides where its acceleration is that of this share of its bound.
 _BREAKS_AWAY = 1e-9
-#: Rows of innovations that have this share of their own are far from depending on each other.
-_OWN = 1e-4
 #: Rows of innovations depend on each other below this singular value, relative to the largest: where
 #: accelerations are to be reached, and where others hold.
 _REACHED, _HELD = 1e-10, 1e-9
 
 
 @kernel
-def hold_within_bounds(
-    resistances: Records, G: Array, a0: Array, within: AnyArray, carrying: AnyArray
-) -> None:
+def break_away(resistances: Records, G: Array, a0: Array, within: AnyArray, carrying: AnyArray) -> None:
     """Set sense or constant force of those of the resistances ``within`` that break away, and which carry.
 
     One that slides is weaker than it was at its static bound: the most loaded one goes first, and the
@@ -41,10 +35,6 @@ def hold_within_bounds(
     carrying : (n,) array of bool
         Changed in place.
     """
-    if _all_hold(resistances, G, a0, within):
-        for i in within:
-            carrying[i] = True
-        return
     n = len(resistances)
     c = least_squares(_some(G, within), a0[within], _REACHED)
     # the force of one that slides already, and the turn in which it has begun to; 0: it does not
@@ -75,43 +65,6 @@ def hold_within_bounds(
     for i in range(n):
         if since[i] > 0:
             resistances[i].sense = -np.sign(slides[i])
-
-
-@kernel
-def _all_hold(resistances: Records, G: Array, a0: Array, within: AnyArray) -> bool:
-    """Whether forces within the bounds hold all of ``within`` (k,), whose rows are far from depending on each other.
-
-    Then there is nothing to decide. The forces f solve G Gᵀ f = −a₀, with Gᵀ = W R; G and a0 (n, nv), (n,).
-    """
-    n, nv = len(within), G.shape[1]
-    W, R, f = np.empty((nv, n)), np.zeros((n, n)), np.empty(n)
-    for k in range(n):
-        for j in range(nv):
-            W[j, k] = G[within[k], j]
-        whole = sqrt(column_product(W, k, k))
-        for _ in range(2):
-            for i in range(k):
-                along = column_product(W, i, k)
-                R[i, k] += along
-                for j in range(nv):
-                    W[j, k] -= along * W[j, i]
-        R[k, k] = sqrt(column_product(W, k, k))
-        if not R[k, k] > _OWN * whole:
-            return False
-        for j in range(nv):
-            W[j, k] /= R[k, k]
-    for k in range(n):
-        f[k] = -a0[within[k]]
-        for i in range(k):
-            f[k] -= R[i, k] * f[i]
-        f[k] /= R[k, k]
-    for k in range(n - 1, -1, -1):
-        for i in range(k + 1, n):
-            f[k] -= R[k, i] * f[i]
-        f[k] /= R[k, k]
-        if not abs(f[k]) <= resistances[within[k]].static:
-            return False
-    return True
 
 
 @kernel

@@ -11,7 +11,8 @@ A row that depends on the persistent rows at this pose alone (a rocker at its de
 of any force: its rate is zero whatever acts on it. It slides where it accelerates, else it is watched.
 
 The runner and the loop of many stops decide by the same two kernels: :func:`let_slide` before, and
-:func:`solve_stick_slip` after the accelerations without the resting ones are known.
+:func:`solve_stick_slip` after the accelerations without the resting ones are known. Most often everything that
+rests can be held; the search for what breaks away, which takes the compiler longest, is compiled where it is needed.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ from mbplugin.dynamics.compiler.pointers import address_of, function_at
 from mbplugin.dynamics.kernels.solve import add_innovations, row_acceleration, row_rate
 from mbplugin.dynamics.tree_model import TreeModel
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.active_set.breaking_away import hold_within_bounds
-from mbplugin.simulation.steppers.kernel_state import VECTOR, KernelState, load_struct
+from mbplugin.simulation.active_set.all_hold import all_hold
+from mbplugin.simulation.active_set.breaking_away import break_away
+from mbplugin.simulation.steppers.kernel_state import MATRIX, VECTOR, KernelState, load_struct
 
 #: A rate is at rest below this, rad/s and m/s.
 AT_REST = 1e-9
@@ -68,12 +70,23 @@ def let_slide(m: KernelState, qd: Array, acting: AnyArray, at_zero: int, resting
 
 
 def solve_stick_slip(
-    place: int, qd: Array, resting: AnyArray, tolerance: float, sticking: AnyArray, carrying: AnyArray
-) -> None:
+    breaking: int,
+    place: int,
+    qd: Array,
+    resting: AnyArray,
+    tolerance: float,
+    sticking: AnyArray,
+    carrying: AnyArray,
+) -> bool:
     """Decide which of the resting resistances stick; their ``sense`` and ``stuck`` tell what they do from now on.
+
+    Return whether that is decided. Where something breaks away and ``breaking`` is 0 it is not; the same call with
+    an address decides it.
 
     Parameters
     ----------
+    breaking : int
+        The address of :func:`break_away`, or 0: not compiled yet.
     place : int
         Of a kernel state that holds the persistent rows and the locks only, evaluated at the state with the
         sliding resistances at work and nothing at the resting ones.
@@ -93,7 +106,7 @@ def solve_stick_slip(
     for k in range(n):
         sticking[k] = carrying[k] = False
     if not resting.any():
-        return
+        return True
     which = np.empty(n, dtype=np.int64)
     for k in range(n):
         which[k] = m.resistances[k].row if resting[k] else -1
@@ -107,12 +120,19 @@ def solve_stick_slip(
         within[k] = resting[k] and share[k] > tolerance
         if resting[k] and not within[k] and abs(a0[k]) > _UNMOVED * (1.0 + largest + fastest * fastest):
             one.sense = np.sign(a0[k])
-    hold_within_bounds(m.resistances, G, a0, np.flatnonzero(within), carrying)
+    if all_hold(m.resistances, G, a0, within):
+        for k in range(n):
+            carrying[k] = within[k]
+    elif breaking == 0:
+        return False
+    else:
+        breaking_from(breaking)(place, G, a0, within, carrying)
     for k in range(n):
         one = m.resistances[k]
         sticking[k] = resting[k] and one.sense == 0.0
         if sticking[k]:
             m.rows[one.row].offset += m.rows[one.row].phi
+    return True
 
 
 @kernel
@@ -178,8 +198,16 @@ def _own_share_at(place: int, row: int) -> float:
     return float(share[0])
 
 
+def _break_away_at(place: int, G: Array, a0: Array, within: AnyArray, carrying: AnyArray) -> None:
+    """Call :func:`break_away` on the kernel state at an address; G (n, nv), a0, within and carrying (n,)."""
+    break_away(load_struct(place).resistances, G, a0, np.flatnonzero(within), carrying)
+
+
 _FLAGS = types.boolean[::1]
-_SOLVE = types.void(types.intp, VECTOR, _FLAGS, types.float64, _FLAGS, _FLAGS)
+_BREAK_AWAY = types.void(types.intp, MATRIX, VECTOR, _FLAGS, _FLAGS)
+#: In the decision: :func:`break_away` at its address, called with the place of a kernel state.
+breaking_from = function_at(types.FunctionType(_BREAK_AWAY))
+_SOLVE = types.boolean(types.intp, types.intp, VECTOR, _FLAGS, types.float64, _FLAGS, _FLAGS)
 #: In a loop: :func:`solve_stick_slip` at its address, called with the place of a kernel state.
 solve_from = function_at(types.FunctionType(_SOLVE))
 
@@ -188,6 +216,34 @@ solve_from = function_at(types.FunctionType(_SOLVE))
 def solve_address() -> int:
     """Return where the compiled :func:`solve_stick_slip` is, for loops."""
     return address_of(compiled_stick_slip().solve, _SOLVE)
+
+
+@lru_cache(maxsize=1)
+def breaking_address() -> int:
+    """Return where the compiled :func:`break_away` is; the first call compiles it, or reads it from the cache."""
+    return address_of(_compiled_break_away(), _BREAK_AWAY)
+
+
+@lru_cache(maxsize=1)
+def _compiled_break_away() -> Any:
+    return compiled(_break_away_at, _BREAK_AWAY)
+
+
+def breaking_so_far() -> int:
+    """Return the address of the compiled :func:`break_away`, or 0 as long as nothing has needed it."""
+    return breaking_address() if breaking_address.cache_info().currsize else 0
+
+
+def decide_stick_slip(
+    place: int, qd: Array, resting: AnyArray, tolerance: float, sticking: AnyArray, carrying: AnyArray
+) -> None:
+    """Decide as :func:`solve_stick_slip` does; what decides on breaking away is compiled where something does.
+
+    qd (nv,), rad/s and m/s; resting, sticking and carrying (n,) of bool.
+    """
+    solve = compiled_stick_slip().solve
+    if not solve(breaking_so_far(), place, qd, resting, tolerance, sticking, carrying):
+        solve(breaking_address(), place, qd, resting, tolerance, sticking, carrying)
 
 
 @lru_cache(maxsize=1)

@@ -15,6 +15,7 @@ from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import AnyArray, Array, Pose
+from mbplugin.simulation.active_set.stick_slip import breaking_address
 from mbplugin.simulation.events.watch import EVENT_FUNCTION
 from mbplugin.simulation.integrators.methods.dopri5 import INTEGRATOR
 from mbplugin.simulation.steppers.evaluate import (
@@ -31,6 +32,7 @@ from mbplugin.stopping.compiled.loop import (
     MOVING,
     STEPS,
     STOPPED,
+    UNDECIDED,
     called_addresses,
     compiled_loop,
 )
@@ -185,11 +187,17 @@ class CompiledStop:
 
     def _run(self, q: Array, qd: Array, duration: float) -> tuple[int, float, int]:
         """Move q and qd (nv,) in place to rest; return how it ends, when (s), and the number of evaluations."""
-        status, time, count = compiled_loop()(
-            *(called_addresses(), place_of(self._kernel_state)),
-            *(self._method, self._rows, self._event_functions, self._s, q, qd),
-            *(duration, self.rtol, self.atol, self.scenario.tolerance, self._pieces),
-        )
+        addresses, start = called_addresses(), (q.copy(), qd.copy())
+        for _ in range(2):
+            status, time, count = compiled_loop()(
+                *(addresses, place_of(self._kernel_state)),
+                *(self._method, self._rows, self._event_functions, self._s, q, qd),
+                *(duration, self.rtol, self.atol, self.scenario.tolerance, self._pieces),
+            )
+            if status != UNDECIDED:
+                break
+            addresses[-1] = breaking_address()
+            q[:], qd[:] = start
         return int(status), float(time), int(count)
 
     def _stopped(

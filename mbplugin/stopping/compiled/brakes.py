@@ -43,6 +43,7 @@ def room_for_friction(n: int) -> Friction:
 def solve_brakes(
     evaluate: Evaluate,
     solve: Any,
+    breaking: int,
     whole: KernelState,
     rows: AnyArray,
     s: Records,
@@ -51,10 +52,11 @@ def solve_brakes(
     friction: Friction,
     tolerance: float,
     at_zero: int,
-) -> KernelState:
+) -> tuple[KernelState, bool]:
     """Decide which brakes hold, and fill the accelerations; return the kernel state with the rows that hold.
 
-    ``rows`` (n,) becomes those rows.
+    ``rows`` (n,) becomes those rows. The second value is false where nothing is decided: a brake breaks away, and
+    ``breaking`` is 0.
     """
     r, n = 0, len(s)
     for k in range(n):
@@ -66,7 +68,9 @@ def solve_brakes(
     # rows of rates need no kinematics
     let_slide(m, now.qd, friction.acting, at_zero, friction.resting)
     evaluate(struct_pointer(m), FORWARD_DYNAMICS, t, t, now.q, now.qd)
-    solve(struct_pointer(m), now.qd, friction.resting, tolerance, friction.sticking, friction.carrying)
+    place, qd = struct_pointer(m), now.qd
+    if not solve(breaking, place, qd, friction.resting, tolerance, friction.sticking, friction.carrying):
+        return m, False
     for k in range(n):
         if friction.carrying[k]:
             rows[r] = whole.resistances[k].row
@@ -76,7 +80,7 @@ def solve_brakes(
     evaluate(struct_pointer(m), FORWARD_DYNAMICS, t, t, now.q, now.qd)
     for j in range(len(now.qd)):
         now.qdd[j] = m.rates[j].qdd
-    return m
+    return m, True
 
 
 @kernel

@@ -52,8 +52,8 @@ from mbplugin.stopping.compiled.pieces import (
     room_for_steps,
 )
 
-#: How a stop ends.
-STOPPED, LIMIT, MOVING, BROKEN = range(4)
+#: How a stop ends; UNDECIDED: a brake breaks away, and what decides that is not compiled yet.
+STOPPED, LIMIT, MOVING, BROKEN, UNDECIDED = range(5)
 #: The most steps of a stop.
 STEPS = 4000
 #: The first step, s.
@@ -79,9 +79,9 @@ def stop_loop(
 
     Parameters
     ----------
-    addresses : (5,) array of int
+    addresses : (6,) array of int
         Of ``evaluate``, of the loop of explicit methods, of the search for events, and of what decides
-        which brakes hold and fills what is watched.
+        which brakes hold, fills what is watched, and decides what breaks away; the last one may be 0.
     whole_place : int
         Of a kernel state with room for all resistances to hold.
     method : (1,) record array
@@ -113,7 +113,11 @@ def stop_loop(
     m, place, watched, changed, at_zero = whole, whole_place, none, True, -1
     for _ in range(STEPS):
         if changed:
-            m = solve_brakes(evaluate, solve, whole, rows, s, t, now, friction, tolerance, at_zero)
+            m, decided = solve_brakes(
+                evaluate, solve, addresses[5], whole, rows, s, t, now, friction, tolerance, at_zero
+            )
+            if not decided:
+                return UNDECIDED, t, 0
             place = struct_pointer(m)
             watched = event_functions[: watch(watch_brakes, m, s, now, friction, event_functions)]
             counts[0] += 2
@@ -252,6 +256,6 @@ def compiled_loop() -> Any:
 
 @lru_cache(maxsize=1)
 def called_addresses() -> AnyArray:
-    """Return the addresses (5,) of the compiled functions that the loop calls."""
-    called = (evaluate_address(), advance_address(), locate_address(), solve_address(), watch_address())
+    """Return the addresses (6,) of the compiled functions that the loop calls; the last is 0."""
+    called = (evaluate_address(), advance_address(), locate_address(), solve_address(), watch_address(), 0)
     return np.array(called, dtype=np.int64)
