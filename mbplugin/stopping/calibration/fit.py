@@ -32,13 +32,11 @@ class Fit:
 
     Parameters
     ----------
-    names : tuple of str
+    problem : Problem
     values : mapping of str to float
         Fixed ones too.
-    sizes : (p,) array
-        Values that would explain a whole stop, to which the Jacobian is scaled.
-    used : (n, 2) array of bool
-        Which times and distances were fitted.
+    x : (p,) array
+        Fitted values over their sizes.
     weights : (n, 2) array
         By which residuals are divided: the stated standard deviations, or a multiple of them, s; rad or m.
     stated : bool
@@ -47,19 +45,35 @@ class Fit:
         Computed minus measured over the weights, of what was fitted.
     jacobian : (m, p) array
         Of the residuals by the scaled parameters.
-    channel : (m,) array of int
-        0 for a time, 1 for a distance.
     """
 
-    names: tuple[str, ...]
+    problem: Problem
     values: Mapping[str, float]
-    sizes: Array
-    used: AnyArray
+    x: Array
     weights: Array
     stated: bool
     residuals: Array
     jacobian: Array
-    channel: AnyArray
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What was fitted."""
+        return self.problem.names
+
+    @property
+    def used(self) -> AnyArray:
+        """Which times and distances (n, 2) were fitted."""
+        return self.problem.used
+
+    @property
+    def channel(self) -> AnyArray:
+        """Of each residual (m,): 0 for a time, 1 for a distance."""
+        return self.problem.channel
+
+    @property
+    def sizes(self) -> Array:
+        """Values (p,) that would explain a whole stop, to which the Jacobian is scaled."""
+        return np.array([self.problem.model.sizes[name] for name in self.names])
 
     @property
     def squares(self) -> float:
@@ -90,41 +104,56 @@ def fit(
     times : bool
         Whether times are fitted; if not, distances only.
     """
-    names, data = tuple(names), measured(model.rows)
+    data = measured(model.rows)
     used = np.isfinite(data)
     used[:, 0] &= times
-    size = np.array(
-        [np.sqrt(np.mean(c[u] ** 2)) if u.any() else 1.0 for c, u in zip(data.T, used.T, strict=True)]
-    )
-    size = np.where(size > 0.0, size, 1.0)
-    counts = np.array([row.repeats for row in model.rows])
-    problem = _Problem(model, names, dict(fixed or {}), data, used)
+    problem = Problem(model, tuple(names), dict(fixed or {}), data, used)
     weights, stated = _stated(model.rows, used)
     if weights is None:
-        weights = size / np.sqrt(counts)[:, None]
-    starts = {tuple(problem.vector(start)) for start in model.starts}
-    best = min(
-        (problem.solve(np.array(x), weights) for x in sorted(starts)), key=lambda found: float(found.cost)
-    )
-    step = 0
-    for _ in range(0 if stated else _ROUNDS):
+        weights = _relative(data, used, model.rows)
+    starts = sorted({tuple(problem.vector(start)) for start in model.starts})
+    best = min((problem.solve(np.array(x), weights) for x in starts), key=lambda found: float(found.cost))
+    for _ in range(0 if stated or not used.any(axis=0).all() else _ROUNDS):
         found = scatter_of(best.fun, best.jac, problem.channel)
-        if found is None or not used.any(axis=0).all():
+        if found is None:
             break
-        times_, distances = np.maximum(found[0], _EXACT)
-        change = round(float(np.log(times_ / distances)) / np.log(_FACTOR))
-        if not change:
+        of_time, of_distance = np.maximum(found[0], _EXACT)
+        step = round(float(np.log(of_time / of_distance)) / np.log(_FACTOR))
+        if not step:
             break
-        step += change
-        weights = size * [_FACTOR**step, 1.0] / np.sqrt(counts)[:, None]
+        weights = weights * [_FACTOR**step, 1.0]
         best = problem.solve(best.x, weights)
-    sizes = np.array([model.sizes[name] for name in names])
     values = {**problem.fixed, **problem.values(best.x)}
-    return Fit(names, values, sizes, used, weights, stated, best.fun, best.jac, problem.channel)
+    return Fit(problem, values, best.x, weights, stated, best.fun, best.jac)
 
 
-class _Problem:
-    """Residuals of scaled parameters, each a multiple of its size; data (n, 2) are measured times and distances."""
+def _relative(data: Array, used: AnyArray, rows: Sequence[Measurement]) -> Array:
+    """Return weights (n, 2): the size of times and of distances, over the root of the repeats.
+
+    Parameters
+    ----------
+    data, used : (n, 2) array
+        Measured values, and whether they are fitted.
+    """
+    sizes = [
+        float(np.sqrt(np.mean(c[u] ** 2))) if u.any() else 1.0 for c, u in zip(data.T, used.T, strict=True)
+    ]
+    counts = np.array([row.repeats for row in rows])
+    return np.asarray(np.array([size or 1.0 for size in sizes]) / np.sqrt(counts)[:, None])
+
+
+class Problem:
+    """Residuals of scaled parameters, each a multiple of its size.
+
+    Parameters
+    ----------
+    model : RowModel
+    names : tuple of str
+    fixed : dict of str to float
+        Values of what is not fitted.
+    data, used : (n, 2) array
+        Measured times and distances, s, rad or m, and which of them are fitted.
+    """
 
     def __init__(
         self, model: RowModel, names: tuple[str, ...], fixed: dict[str, float], data: Array, used: AnyArray

@@ -11,6 +11,7 @@ from scipy.stats import t as student
 
 from mbplugin.model.spatial import Array
 from mbplugin.stopping.calibration.fit import ZERO, Fit, scatter_of
+from mbplugin.stopping.calibration.profile import narrow
 
 #: The intervals of all parameters of a joint hold together with this probability.
 CONFIDENCE = 0.95
@@ -87,7 +88,11 @@ def determination(found: Fit) -> Determination:
     half = _half_widths(found, Vt.T / s @ U.T, scatter, degrees, (1 - CONFIDENCE) / len(names))
     wide = _half_widths(found, U.T / s[:, None], scatter, degrees, 1 - CONFIDENCE)
     directions += [direction for direction, width in zip(Vt, wide, strict=True) if width > _WIDE]
-    return Determination(half * found.sizes, _named(directions, names), freedom, scatter)
+    groups = _named(directions, names)
+    # what the Jacobian calls determined, the fit itself must confirm: valleys of the sum of squares are curved
+    if curved := narrow(found, half):
+        groups = (tuple(dict.fromkeys((*(name for group in groups for name in group), *curved))),)
+    return Determination(half * found.sizes, groups, freedom, scatter)
 
 
 def _scatter(found: Fit, freedom: int) -> tuple[Array, Array]:
