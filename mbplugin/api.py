@@ -43,6 +43,7 @@ PUBLIC = {
     "replay": "mbplugin.view.gui.show",
     "show": "mbplugin.view.gui.show",
     "simulate": "mbplugin.simulation.run",
+    "stop_zone": "mbplugin.stopping.zones.run",
     "stopping_table": "mbplugin.stopping.table.run",
     "worst_stop": "mbplugin.stopping.worst.run",
 }

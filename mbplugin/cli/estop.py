@@ -23,6 +23,13 @@ from mbplugin.cli.shared.braking import (
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
 from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines
 from mbplugin.cli.shared.progress import time_bar
+from mbplugin.cli.shared.zones import (
+    RESOLUTION,
+    PayloadRadiusOption,
+    ZoneOption,
+    ZoneResolutionOption,
+    zone_request,
+)
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 from mbplugin.simulation.budget import MAX_SECONDS
@@ -66,6 +73,9 @@ def estop_command(
     limits: StopLimitsOption = "stop",
     duration: StopDurationOption = 10.0,
     max_seconds: opt.MaxSecondsOption = MAX_SECONDS,
+    zone: ZoneOption = None,
+    zone_resolution: ZoneResolutionOption = RESOLUTION,
+    payload_radius: PayloadRadiusOption = None,
     output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
     reading: Reading = AS_WRITTEN,
@@ -75,7 +85,8 @@ def estop_command(
     Exit code: 0 for every outcome, 2 for unusable input or wrong usage.
     """
     require_folder(output)
-    scene = read_scene(file, (output,), reading, also=(trajectory,))
+    requested = zone_request(zone, zone_resolution, payload_radius, output)
+    scene = read_scene(file, (output, *requested.files), reading, also=(trajectory,))
     from mbplugin.stopping.run import estop
 
     with time_bar() as progress:
@@ -97,6 +108,7 @@ def estop_command(
             max_seconds=max_seconds,
             progress=progress,
         )
+    requested.write(scene, report)
     if output_format == "html":
         from mbplugin.report.html.chapters import stop_chapter
 

@@ -16,6 +16,13 @@ from mbplugin.cli.shared.braking import (
 )
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
 from mbplugin.cli.shared.output import emit, emit_document, emit_lines
+from mbplugin.cli.shared.zones import (
+    RESOLUTION,
+    PayloadRadiusOption,
+    ZoneOption,
+    ZoneResolutionOption,
+    zone_request,
+)
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 from mbplugin.report.formats import TableFormat
@@ -55,6 +62,9 @@ def stop_table_command(
     deceleration: DecelerationOption = None,
     tool: ToolOption = None,
     commands: Commands = False,
+    zone: ZoneOption = None,
+    zone_resolution: ZoneResolutionOption = RESOLUTION,
+    payload_radius: PayloadRadiusOption = None,
     output_format: FormatOption = "text",
     output: opt.OutputOption = None,
     reading: Reading = AS_WRITTEN,
@@ -64,7 +74,8 @@ def stop_table_command(
     Exit code: 0, or 2 for unusable input or wrong usage.
     """
     require_folder(output)
-    scene = read_scene(file, (output,), reading)
+    requested = zone_request(zone, zone_resolution, payload_radius, output)
+    scene = read_scene(file, (output, *requested.files), reading)
     from mbplugin.stopping.table.run import stopping_table
 
     table = stopping_table(
@@ -78,6 +89,7 @@ def stop_table_command(
         decelerations=opt.parse_q(deceleration, "--deceleration"),
         tool=tool,
     )
+    requested.write(scene, table)
     if output_format == "text":
         from mbplugin.report.text.stop_table import stop_table_lines
 

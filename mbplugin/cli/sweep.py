@@ -25,6 +25,13 @@ from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_mod
 from mbplugin.cli.shared.output import complain, emit_document, emit_lines
 from mbplugin.cli.shared.progress import count_bar
 from mbplugin.cli.shared.termination import exit_code_of, termination_interrupts
+from mbplugin.cli.shared.zones import (
+    RESOLUTION,
+    PayloadRadiusOption,
+    ZoneOption,
+    ZoneResolutionOption,
+    zone_request,
+)
 from mbplugin.files import require_folder
 from mbplugin.model.enumerations import Backend
 from mbplugin.report.formats import OutputFormat
@@ -101,6 +108,9 @@ def sweep_command(
     backend: BackendOption = "loky",
     jobs: Jobs = -1,
     address: Address = None,
+    zone: ZoneOption = None,
+    zone_resolution: ZoneResolutionOption = RESOLUTION,
+    payload_radius: PayloadRadiusOption = None,
     output_format: opt.FormatOption = "text",
     output: opt.OutputOption = None,
     reading: Reading = AS_WRITTEN,
@@ -114,8 +124,9 @@ def sweep_command(
     from mbplugin.stopping.sweep.backend import connected, joblib_with
 
     require_folder(output)
+    requested = zone_request(zone, zone_resolution, payload_radius, output)
     joblib_with(backend)
-    scene = read_scene(file, (output,), reading, also=(trajectory,))
+    scene = read_scene(file, (output, *requested.files), reading, also=(trajectory,))
     from mbplugin.stopping.run import make_scenario
     from mbplugin.stopping.sweep.plan import SweepPlan
     from mbplugin.stopping.sweep.run import sweep
@@ -158,6 +169,7 @@ def sweep_command(
         complain(f"mbplugin: interrupted; the same command goes on in {out}.")
         raise typer.Exit(exit_code_of(interrupt)) from None
     _tell_replaced(report)
+    requested.write(scene, plan)
     _report(report, plan, scene, file, out, output_format, output)
 
 

@@ -104,6 +104,8 @@ class CompiledStop:
         self._rates = self._s["rate"][self._own]
         self._order = np.argsort(self._rates)
         self._pieces = np.zeros((STEPS + 2, 7, nv))
+        #: The motion of the last stop, see :func:`path_length`; the next one overwrites it.
+        self.pieces = self._pieces
         self._tool = self.model.composites_of.frame(
             scenario.mech, scenario.tool, Pose(np.eye(3), scenario.tool_point)
         )
@@ -215,6 +217,7 @@ class CompiledStop:
         are the motion, see :func:`path_length`.
         """
         (status, time, count), (start, end) = ended, poses
+        self.pieces = pieces
         travels = end[self._rates] - start[self._rates]
         outcome = _OUTCOMES[status]
         if status != LIMIT and slipped_back(back, travels):

@@ -26,6 +26,7 @@ from mbplugin.stopping.table.rated import full_speeds, payload_options, payload_
 from mbplugin.stopping.table.row import row_values
 from mbplugin.stopping.table.row_command import StopCommand, stop_command
 from mbplugin.stopping.table.values import StoppingTable
+from mbplugin.stopping.zones.motion import StopMotion, motion_of_pieces
 
 #: Shares of speed, extension and payload in category 1, percent.
 SHARES = (33, 66, 100)
@@ -89,7 +90,8 @@ def stopping_table(
     maker = _Maker(
         compiled, names, rated, full_speeds(scenario.mech, names, speeds), payload is None, command
     )
-    rows = [row for category in categories for row in maker.rows(category, ramps)]
+    computed = [one for category in categories for one in maker.rows(category, ramps)]
+    rows, motions = [row for row, _ in computed], [motion for _, motion in computed]
     of_effort = EffortLimits(scenario.of_effort.brakes, tuple(maker.ramps_of_effort))
     if require_brakes:
         of_effort.require_none()
@@ -100,6 +102,8 @@ def stopping_table(
         tuple(rows),
         (*_assumptions(scenario, rated, maker), *scenario.notes),
         of_effort,
+        tuple(motions),
+        payload_share(rated, 1.0),
     )
 
 
@@ -126,8 +130,8 @@ class _Maker:
         self.assumed: list[str] = []
         self.ramps_of_effort: list[str] = []
 
-    def rows(self, category: int, ramps: Mapping[str, Ramp]) -> list[dict[str, object]]:
-        """Return the rows of a category."""
+    def rows(self, category: int, ramps: Mapping[str, Ramp]) -> list[tuple[dict[str, object], StopMotion]]:
+        """Return the rows of a category, each with its motion."""
         grid = (100,) if category == 0 else SHARES
         out = []
         for load in grid:
@@ -137,7 +141,7 @@ class _Maker:
                     pose = self.poses[axis, share]
                     for speed in grid:
                         out.append(self._row(category, k, axis, (speed, share, load), pose, ramps))
-        return sorted(out, key=lambda row: [row[key] for key in _ORDER])
+        return sorted(out, key=lambda one: [one[0][key] for key in _ORDER])
 
     def _row(
         self,
@@ -147,7 +151,7 @@ class _Maker:
         shares: tuple[int, int, int],
         pose: ExtensionPose,
         ramps: Mapping[str, Ramp],
-    ) -> dict[str, object]:
+    ) -> tuple[dict[str, object], StopMotion]:
         scenario = self.compiled.scenario
         brakes = scenario.brakes
         q, speed = pose.q, self.speeds[axis] * shares[0] / 100
@@ -164,7 +168,8 @@ class _Maker:
             stop = self.compiled.controlled_stop(q, qd, np.full(len(brakes), deceleration), delays)
         case = RowCase(category, k + 1, axis, shares, pose, speed, deceleration, reactions[axis])
         carried = self.rated.mass * shares[2] / 100
-        return row_values(case, stop, scenario, carried) | {"command": self._command_of(case)}
+        row = row_values(case, stop, scenario, carried) | {"command": self._command_of(case)}
+        return row, motion_of_pieces(q, self.compiled.pieces)
 
     def _command_of(self, case: RowCase) -> str | None:
         """Return the command that computes a row again."""

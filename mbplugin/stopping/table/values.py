@@ -7,13 +7,17 @@ import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
 from mbplugin.phrases import counted, one_line
 from mbplugin.rendering import rendered
 from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits
+
+if TYPE_CHECKING:
+    from mbplugin.model.scene import Payload
+    from mbplugin.stopping.zones.motion import StopMotion
 
 ENDINGS = (".csv", ".json", ".html")
 
@@ -35,6 +39,10 @@ class StoppingTable:
         One sentence each.
     of_effort : EffortLimits
         Brakes and decelerations that are effort limits.
+    motions : tuple of StopMotion
+        Of the rows; none in a table that was put together otherwise.
+    payloads : tuple of Payload
+        What is carried at 100 % payload.
     """
 
     model: str
@@ -43,6 +51,8 @@ class StoppingTable:
     rows: tuple[dict[str, Any], ...]
     assumptions: tuple[str, ...]
     of_effort: EffortLimits = NO_EFFORT_LIMITS
+    motions: tuple[StopMotion, ...] = ()
+    payloads: tuple[Payload, ...] = ()
 
     def __repr__(self) -> str:
         return one_line(self, self.model, (counted(len(self.rows), "row"), f"axes {', '.join(self.axes)}"))

@@ -1,0 +1,128 @@
+"""Zones as files, by the ending: DXF, SVG and CSV of the floor, STL of the solids."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+from mbplugin.errors import BadUsage
+from mbplugin.files import replacing
+from mbplugin.stopping.zones.libraries import ezdxf, shapely
+from mbplugin.visible import visible
+
+if TYPE_CHECKING:
+    from mbplugin.stopping.zones.zone import StopZone
+
+_LAYER = "STOP_ZONE"
+#: Metres, in the header of a DXF.
+_METRES = 6
+
+
+def require_writable(paths: Iterable[Path]) -> None:
+    """Refuse files that no zone can be written to, before anything is computed.
+
+    Raises
+    ------
+    BadUsage
+        An unknown ending.
+    MissingDependency
+    """
+    for path in paths:
+        _writer(path)
+        shapely()
+        if path.suffix.lower() == ".dxf":
+            ezdxf()
+
+
+def save_zone(zone: StopZone, path: Path) -> None:
+    """Write a zone; what it raises is as for :meth:`StopZone.save`."""
+    write = _writer(path)
+    if path.suffix.lower() == ".stl" and zone.triangles is None:
+        raise BadUsage("the zone has no solids", where=str(path), remedy="compute it with solid=True")
+    if path.suffix.lower() == ".dxf":
+        ezdxf()
+    with replacing(path) as temporary:
+        write(zone, temporary)
+
+
+def _writer(path: Path) -> Callable[[StopZone, Path], None]:
+    writer = _WRITERS.get(path.suffix.lower())
+    if writer is None:
+        raise BadUsage(
+            f"a zone cannot be written as {path.suffix or 'a file without ending'}",
+            where=str(path),
+            expected=" or ".join(_WRITERS),
+        )
+    return writer
+
+
+def zone_sentences(zone: StopZone) -> tuple[str, ...]:
+    """Return what a zone is, and what was assumed, one sentence each."""
+    size = " × ".join(f"{d:.3f}" for d in zone.upper - zone.lower)
+    stops = "1 stop" if zone.stops == 1 else f"{zone.stops} stops"
+    return (
+        f"zone of {stops} of {zone.model}: {zone.area:.4g} m² on the floor, a box of {size} m",
+        *zone.assumptions,
+    )
+
+
+def _dxf(zone: StopZone, path: Path) -> None:
+    document = ezdxf().new("R2010", setup=False)
+    document.units = _METRES
+    document.layers.add(_LAYER, color=1)
+    for k, sentence in enumerate(zone_sentences(zone)):
+        document.header.custom_vars.append(f"mbplugin {k + 1}", visible(sentence))
+    space = document.modelspace()
+    for polygon in zone.polygons:
+        space.add_lwpolyline(polygon.tolist(), close=True, dxfattribs={"layer": _LAYER})
+    document.saveas(path)
+
+
+def _csv(zone: StopZone, path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        for sentence in zone_sentences(zone):
+            stream.write(f"# {visible(sentence)}\n")
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(("polygon", "x [m]", "y [m]"))
+        for number, polygon in enumerate(zone.polygons, start=1):
+            writer.writerows((number, f"{x:.6f}", f"{y:.6f}") for x, y in polygon)
+
+
+def _svg(zone: StopZone, path: Path) -> None:
+    """Write a picture in mm, x to the right and y up."""
+    low, high = 1e3 * zone.lower[:2], 1e3 * zone.upper[:2]
+    wide, tall = high - low
+    outlines = " ".join(
+        "M " + " L ".join(f"{1e3 * x:.3f} {-1e3 * y:.3f}" for x, y in polygon) + " Z"
+        for polygon in zone.polygons
+    )
+    sentences = escape(visible(" ".join(f"{sentence}." for sentence in zone_sentences(zone))))
+    path.write_text(
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:.3f}mm" height="{tall:.3f}mm"'
+        f' viewBox="{low[0]:.3f} {-high[1]:.3f} {wide:.3f} {tall:.3f}">\n'
+        f"<title>{escape(visible(f'Stop zone of {zone.model}'))}</title>\n<desc>{sentences}</desc>\n"
+        f'<path d="{outlines}" fill="#d62728" fill-opacity="0.25" stroke="#d62728" stroke-width="1"/>\n</svg>\n',
+        encoding="utf-8",
+    )
+
+
+def _stl(zone: StopZone, path: Path) -> None:
+    """Write the solids as binary STL, by trimesh."""
+    import trimesh
+
+    corners = np.asarray(zone.triangles).reshape(-1, 3)
+    mesh = trimesh.Trimesh(corners, np.arange(len(corners)).reshape(-1, 3), process=False)
+    mesh.export(path, file_type="stl")
+
+
+_WRITERS: dict[str, Callable[[StopZone, Path], None]] = {
+    ".dxf": _dxf,
+    ".svg": _svg,
+    ".csv": _csv,
+    ".stl": _stl,
+}
