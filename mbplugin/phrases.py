@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from mbplugin.visible import visible
+
 #: Characters of one name where a phrase is to be short.
 _LONGEST_NAME = 90
 #: Characters of a result on one line.
@@ -36,6 +38,12 @@ def shortened(text: str, most: int) -> str:
         return text
     end = most // 3
     return f"{text[: most - end - 3]} … {text[-end:]}"
+
+
+def cut_short(text: str, most: int) -> str:
+    """Return a text on one line of at most ``most`` characters: its beginning, where it is longer."""
+    text = visible(text)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def one_line(value: object, name: object, facts: Iterable[object]) -> str:

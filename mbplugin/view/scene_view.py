@@ -13,7 +13,8 @@ from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, Pose, align_z
-from mbplugin.report.picture import JointGlyph, Mesh, Picture, ReactionArrow, solids
+from mbplugin.report.picture import JointGlyph, Mesh, Picture, solids
+from mbplugin.report.picture.arrows import ArrowLengths, DrawnArrow, drawn_arrows
 from mbplugin.report.picture.glyphs import glyph_mesh
 from mbplugin.report.picture.mesh import merged, moved
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from mbplugin.view.recording import Replay
 
 #: Lengths of arrows, and radii of arrows, rods and paths, beside the radius of the picture.
-_LARGEST, _SMALLEST, _FAN = 0.36, 0.09, 0.17
+_ARROWS = ArrowLengths(largest=0.36, smallest=0.09, fan=0.17)
 _THICK, _THIN, _ROD, _LINE = 0.011, 0.005, 0.01, 0.005
 #: Half the height of the glyph of a rod's end, beside the radius of the picture.
 _END = 0.03
@@ -86,13 +87,9 @@ def ghost_surfaces(seen: Picture, key: str) -> Iterator[Surface]:
 def arrow_surfaces(seen: Picture) -> Iterator[Surface]:
     """Yield the reaction arrows at the pose of the picture, by colour: known, resolved, open."""
     made: dict[str, list[Mesh]] = {}
-    for quantity in ("force", "moment"):
-        own = [arrow for arrow in seen.arrows if arrow.quantity == quantity]
-        largest = max((_size(v) for a in own for v in (a.known, a.resolved)), default=0.0)
-        scale = _LARGEST * seen.radius / largest if largest else 0.0
-        for arrow in own:
-            for key, mesh in _arrow(arrow, scale, seen.radius, 1 if quantity == "force" else 2):
-                made.setdefault(key, []).append(moved(mesh, Pose(np.eye(3), arrow.point_W)))
+    for drawn in drawn_arrows(seen.arrows, seen.radius, _ARROWS):
+        for key, mesh in _arrow(drawn, seen.radius):
+            made.setdefault(key, []).append(moved(mesh, Pose(np.eye(3), drawn.arrow.point_W)))
     for key, meshes in made.items():
         yield Surface(key, merged(meshes))
 
@@ -149,16 +146,10 @@ def _ends(mech: Mechanism, poses: BodyPoses, pair: Pair) -> tuple[Array, Array]:
     return (a @ pair.X_AP).p, (b @ pair.X_BS).p
 
 
-def _arrow(arrow: ReactionArrow, scale: float, radius: float, heads: int) -> Iterator[tuple[str, Mesh]]:
-    for key, vector in (("known", arrow.known), ("resolved", arrow.resolved)):
-        length = _size(vector) * scale
-        if vector is not None and length > 1e-6 * radius:
-            shown = vector * (max(length, _SMALLEST * radius) / _size(vector))
-            yield key, solids.arrow(shown, _THICK * radius, heads)
-    for direction in arrow.fan:
-        yield "open", solids.arrow(_FAN * radius * direction, _THIN * radius, heads)
-
-
-def _size(vector: Array | None) -> float:
-    """Return the length of a ``vector`` (3,), 0 where there is none."""
-    return 0.0 if vector is None else float(np.linalg.norm(vector))
+def _arrow(drawn: DrawnArrow, radius: float) -> Iterator[tuple[str, Mesh]]:
+    heads = 1 if drawn.arrow.quantity == "force" else 2
+    for key, vector in (("known", drawn.known), ("resolved", drawn.resolved)):
+        if vector is not None:
+            yield key, solids.arrow(vector, _THICK * radius, heads)
+    for direction in drawn.fan:
+        yield "open", solids.arrow(direction, _THIN * radius, heads)

@@ -10,7 +10,8 @@ import numpy as np
 from mbplugin.model.mechanism.body import WORLD
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation
-from mbplugin.report.picture import Mesh, Picture, ReactionArrow
+from mbplugin.report.picture import Mesh, Picture
+from mbplugin.report.picture.arrows import ArrowLengths, DrawnArrow, drawn_arrows, length
 from mbplugin.report.picture.palette import LEGEND, PALETTE
 from mbplugin.simulation.trajectory.resampling import drawn
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 #: Lengths of arrows, beside the radius of the picture.
-_LARGEST, _SMALLEST, _FAN = 0.45, 0.06, 0.22
+_ARROWS = ArrowLengths(largest=0.45, smallest=0.06, fan=0.22)
 #: Pictures of a film, and bytes of it.
 _FRAMES, _BYTES = 300, 3_000_000
 
@@ -55,7 +56,7 @@ def drawing_data(seen: Picture) -> dict[str, Any]:
             }
             for joint in seen.joints
         ],
-        "arrows": _arrows(seen),
+        "arrows": [_arrow(one) for one in drawn_arrows(seen.arrows, seen.radius, _ARROWS)],
         "poses": pose_bytes(seen.poses),
         "geometries": shelf.geometries,
     }
@@ -128,48 +129,25 @@ class _Shelf:
         return self._places[id(mesh)]
 
 
-def _arrows(seen: Picture) -> list[dict[str, Any]]:
-    """Return arrows with lengths in m: the largest of a kind is ``_LARGEST`` of the radius."""
-    out = []
-    for quantity in ("force", "moment"):
-        own = [arrow for arrow in seen.arrows if arrow.quantity == quantity]
-        largest = max((_size(v) for a in own for v in (a.known, a.resolved)), default=0.0)
-        scale = _LARGEST * seen.radius / largest if largest else 0.0
-        out += [_arrow(arrow, scale, seen.radius) for arrow in own]
-    return out
-
-
-def _arrow(arrow: ReactionArrow, scale: float, radius: float) -> dict[str, Any]:
+def _arrow(drawn: DrawnArrow) -> dict[str, Any]:
+    arrow = drawn.arrow
     unit = "N" if arrow.quantity == "force" else "N·m"
     said = f"{arrow.constraint}: {arrow.quantity}"
-    if _size(arrow.known) or not len(arrow.fan):
-        said += f" {_size(arrow.known):.4g} {unit}"
+    if length(arrow.known) or not len(arrow.fan):
+        said += f" {length(arrow.known):.4g} {unit}"
     if len(arrow.fan):
-        said += ", partly not determined by a rigid model" if _size(arrow.known) else " not determined"
+        said += ", partly not determined by a rigid model" if length(arrow.known) else " not determined"
     if arrow.resolved is not None:
-        said += f"; by stiffness {_size(arrow.resolved):.4g} {unit}"
+        said += f"; by stiffness {length(arrow.resolved):.4g} {unit}"
     return {
         "joint": arrow.constraint,
         "quantity": arrow.quantity,
         "point": arrow.point_W,
-        "known": _visible(arrow.known, scale, radius),
-        "resolved": None if arrow.resolved is None else _visible(arrow.resolved, scale, radius),
-        "fan": _FAN * radius * arrow.fan,
+        "known": drawn.known,
+        "resolved": drawn.resolved,
+        "fan": drawn.fan,
         "text": said,
     }
-
-
-def _visible(vector: Array, scale: float, radius: float) -> Array | None:
-    """Return a vector (3,) scaled to be seen, (3,); None where it is nearly zero."""
-    length = _size(vector) * scale
-    if length <= 1e-6 * radius:
-        return None
-    return np.asarray(vector * (max(length, _SMALLEST * radius) / _size(vector)))
-
-
-def _size(vector: Array | None) -> float:
-    """Return the length of a vector (3,), zero for none."""
-    return 0.0 if vector is None else float(np.linalg.norm(vector))
 
 
 def stress_data(constraints: tuple[str, ...], ends: dict[str, tuple[str, str]]) -> dict[str, Any]:

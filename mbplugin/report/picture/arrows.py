@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 #: Arrows around a circle, where two directions are open.
 _AROUND = 12
-#: Beside the largest of its kind, what is smaller is rounding.
-_ZERO = 1e-9
+#: Beside the largest of its kind, what is smaller is rounding; beside the radius, what is shorter is not seen.
+_ZERO, _UNSEEN = 1e-9, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +47,46 @@ class ReactionArrow:
     resolved: Array | None
 
 
+class ArrowLengths(NamedTuple):
+    """Lengths of arrows beside the radius of a picture: the largest of a kind, the smallest shown, those of a fan."""
+
+    largest: float
+    smallest: float
+    fan: float
+
+
+class DrawnArrow(NamedTuple):
+    """An arrow with lengths in m; known and resolved are None where they are nearly zero or not known."""
+
+    arrow: ReactionArrow
+    known: Array | None
+    resolved: Array | None
+    fan: Array
+
+
+def drawn_arrows(
+    arrows: Sequence[ReactionArrow], radius: float, lengths: ArrowLengths
+) -> Iterator[DrawnArrow]:
+    """Yield arrows as a picture of a radius (m) shows them, forces first."""
+    for quantity in ("force", "moment"):
+        own = [arrow for arrow in arrows if arrow.quantity == quantity]
+        largest = max((length(v) for a in own for v in (a.known, a.resolved)), default=0.0)
+        scale = lengths.largest * radius / largest if largest else 0.0
+        for arrow in own:
+            known, resolved = (
+                None
+                if vector is None or length(vector) * scale <= _UNSEEN * radius
+                else vector * max(scale, lengths.smallest * radius / length(vector))
+                for vector in (arrow.known, arrow.resolved)
+            )
+            yield DrawnArrow(arrow, known, resolved, lengths.fan * radius * arrow.fan)
+
+
+def length(vector: Array | None) -> float:
+    """Return the length of a ``vector`` (3,), 0 where there is none."""
+    return 0.0 if vector is None else float(np.linalg.norm(vector))
+
+
 def reaction_arrows(result: Reactions) -> tuple[ReactionArrow, ...]:
     """Return the arrows of every pair; those that are zero for certain are left out."""
     mech = result.mechanism
@@ -59,7 +99,7 @@ def reaction_arrows(result: Reactions) -> tuple[ReactionArrow, ...]:
         R_WP = poses.of(mech.body_index[pair.body_a]).R @ pair.X_AP.R
         found += list(_of_pair(reaction, R_WP))
     largest = {kind: _largest(found, kind) for kind in ("force", "moment")}
-    return tuple(a for a in found if len(a.fan) or _length(a) > _ZERO * largest[a.quantity])
+    return tuple(a for a in found if len(a.fan) or length(a.known) > _ZERO * largest[a.quantity])
 
 
 def _of_pair(reaction: ConstraintReaction, R_WP: Array) -> Iterator[ReactionArrow]:
@@ -102,9 +142,5 @@ def _fan(directions: Array) -> Array:
     return np.asarray(corners) / float(np.hypot(1.0, golden))
 
 
-def _length(arrow: ReactionArrow) -> float:
-    return float(np.linalg.norm(arrow.known))
-
-
 def _largest(arrows: list[ReactionArrow], quantity: str) -> float:
-    return max((_length(a) for a in arrows if a.quantity == quantity), default=0.0)
+    return max((length(a.known) for a in arrows if a.quantity == quantity), default=0.0)

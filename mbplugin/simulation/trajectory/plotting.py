@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from mbplugin.errors import BadUsage, MissingDependency
 from mbplugin.files import replacing
+from mbplugin.phrases import cut_short
 from mbplugin.simulation.trajectory.saving import Column, columns
-from mbplugin.visible import visible
 
 if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.trajectory import Trajectory
@@ -77,15 +77,10 @@ def save(figure: Any, path: Path) -> None:
 def legend(axes: Any, lines: Sequence[Any], names: Sequence[str], **where: str) -> None:
     """Name the curves as their file does, where so many fit."""
     if 0 < len(lines) <= _NAMED:
-        shown = [_shortened(name, _LONGEST) for name in names]
+        shown = [cut_short(name, _LONGEST) for name in names]
         for text in axes.legend(lines, shown, fontsize="small", **where).get_texts():
             # a dollar sign in a name is no formula
             text.set_parse_math(False)
-
-
-def _shortened(name: str, longest: int) -> str:
-    text = visible(name)
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _matplotlib(module: str) -> Any:
@@ -110,7 +105,7 @@ def _draw(trajectory: Trajectory, figure: Any) -> None:
     for axes, (title, shown) in zip(all_axes, panels.items(), strict=True):
         _panel(axes, trajectory, title, shown)
     all_axes[-1].set_xlabel("time [s]")
-    name = _shortened(trajectory.mechanism.name, _TITLE)
+    name = cut_short(trajectory.mechanism.name, _TITLE)
     figure.suptitle(f"{name}: {trajectory.outcome}").set_parse_math(False)
 
 

@@ -8,9 +8,10 @@ from types import ModuleType
 import numpy as np
 
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import cut_short
 from mbplugin.report.picture import Picture
 from mbplugin.report.picture.palette import PALETTE
-from mbplugin.view.render.labels import labelled, shortened
+from mbplugin.view.render.labels import LONGEST, labelled
 from mbplugin.visible import visible
 
 _INK = (0.1, 0.12, 0.15)
@@ -55,7 +56,7 @@ class TextOverlay:
             point_L = joint.X_LJ.p + self.seen.poses.of(index).R.T @ up_W
             parent = {"parentObjectUniqueId": self.bodies[index]} if index in self.bodies else {}
             self.bullet.addUserDebugText(
-                _plain(shortened(joint.name)),
+                _plain(cut_short(joint.name, LONGEST)),
                 (point_L if parent else joint.X_WJ.p + up_W).tolist(),
                 PALETTE[joint.verdict].rgba[:3],
                 textSize=_LABEL_SIZE,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from mbplugin.report.picture import JointGlyph, Picture
-from mbplugin.visible import visible
 
-#: With more joints than this only closures are labelled; of a name so many characters.
-_MANY, _LONGEST = 14, 28
+#: With more joints than this only closures are labelled.
+_MANY = 14
+#: Characters of a name.
+LONGEST = 28
 
 
 def labelled(seen: Picture) -> list[JointGlyph]:
@@ -16,9 +17,3 @@ def labelled(seen: Picture) -> list[JointGlyph]:
     if len(joints) > _MANY:
         return closures
     return [*closures, *(joint for joint in joints if joint.kind != "closure")]
-
-
-def shortened(name: str) -> str:
-    """Return a name in one line that is not too long."""
-    text = visible(name)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
