@@ -18,7 +18,7 @@ from mbplugin.analysis.uniqueness import ComponentVerdict, ConstraintVerdict, co
 from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.rank import pfaffian_rank, plateaus
 from mbplugin.constraints.rows.planar import plane_columns
-from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, DEFAULT_TOLERANCE
+from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, DEFAULT_TOLERANCE, require_tolerance
 from mbplugin.constraints.view import View
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
@@ -147,8 +147,7 @@ def _by_dca(
 
 
 def _check(tolerance: float, samples: int, method: str) -> None:
-    if not 0 < tolerance < 1:
-        raise BadUsage(f"the tolerance is {tolerance:g}", expected="a number between 0 and 1")
+    require_tolerance(tolerance)
     if samples < 0:
         raise BadUsage(f"the number of samples is {samples}", expected="zero or more")
     if method not in METHODS:

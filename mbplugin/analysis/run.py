@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from mbplugin.analysis.analysis import analyze_mechanism
 from mbplugin.analysis.result import Analysis
-from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, DEFAULT_TOLERANCE
+from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, rank_tolerance
 from mbplugin.errors import BadUsage
 from mbplugin.model.duties import duties
 from mbplugin.model.mechanism.kinematics import joint_vector
@@ -67,7 +67,7 @@ def analyze(
         mechanism,
         joint_vector(mechanism, q, base_q),
         given=sorted(given),
-        tolerance=option_of(mech, "tolerance", DEFAULT_TOLERANCE) if tolerance is None else tolerance,
+        tolerance=rank_tolerance(mech if isinstance(mech, Scene) else None, tolerance),
         method=method,
         planar=planar or option_of(mech, "planar", None),
         samples=option_of(mech, "samples", DEFAULT_SAMPLES) if samples is None else samples,

@@ -1,4 +1,4 @@
-"""The law of a spring between two points; ``kernels/forces.py`` has it again, compiled, on its own records."""
+"""What a spring between two points does to bodies at their poses and twists."""
 
 from __future__ import annotations
 
@@ -32,9 +32,7 @@ def spring_forces(
         v = twists[i, :3] + cross(twists[i, 3:], p - poses.p_WC[i]) if i >= 0 else np.zeros(3)
         ends.append((i, p, v))
     (_, p_a, v_a), (_, p_b, v_b) = ends
-    length = float(np.linalg.norm(p_b - p_a))
-    e = (p_b - p_a) / length if length > 0 else np.zeros(3)
-    tension = spring.stiffness * (length - spring.length) + spring.damping * float(e @ (v_b - v_a))
+    force = spring.force_on_a(p_b - p_a, v_b - v_a)
     for (i, p, _), sign in zip(ends, (1.0, -1.0), strict=True):
         if i >= 0:
-            yield i, p, sign * tension * e
+            yield i, p, sign * force

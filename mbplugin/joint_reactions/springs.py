@@ -45,7 +45,7 @@ def _at_joint(mech: Mechanism, spring: JointSpring, q: Array) -> Iterator[Load]:
     joint = next(j for j in mech.tree.joints if j.qd.start <= k < j.qd.stop)
     pair = joint.pair
     assert pair is not None
-    force = -spring.stiffness * (q[mech.q_names.index(spring.joint)] - spring.rest)
+    force = spring.force(float(q[mech.q_names.index(spring.joint)]))
     poses = forward(mech, q)
     (rows,) = rows_of(mech, (Driver("", pair.name, (pair.kind.free[k - joint.qd.start],)),), poses, q)
     for i, entry in rows.entries:

@@ -9,12 +9,11 @@ import numpy as np
 
 from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.rows.planar import plane_columns
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
-from mbplugin.errors import BadUsage
+from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.joint_reactions.motion import JointMotion
 from mbplugin.model.mechanism.kinematics import JointValues, forward, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.scene import Scene, mechanism_of
+from mbplugin.model.scene import Scene, mechanism_of, option_of
 from mbplugin.model.spatial import Array
 
 Model = Scene | Mechanism
@@ -57,12 +56,7 @@ def closed_state(
     """
     scene = model if isinstance(model, Scene) else None
     mech = mechanism_of(model)
-    if scene:
-        tolerance = scene.options.tolerance if tolerance is None else tolerance
-        planar = planar or scene.options.planar
-    tolerance = DEFAULT_TOLERANCE if tolerance is None else tolerance
-    if not 0 < tolerance < 1:
-        raise BadUsage(f"the tolerance is {tolerance:g}", expected="a number between 0 and 1")
+    tolerance, planar = rank_tolerance(scene, tolerance), planar or option_of(model, "planar", None)
     start = joint_vector(mech, q, scene.state.q if scene else None)
     given = set(q) if isinstance(q, Mapping) else set()
     closed = assemble(mech, start, sorted(given | set(scene.state.given if scene else ())))

@@ -45,6 +45,21 @@ class Spring:
             f"the spring {self.body_a!r}–{self.body_b!r}", self.stiffness, self.length, self.damping
         )
 
+    def force_on_a(self, p_AB_W: Array, v_AB_W: Array) -> Array:
+        """Return the force (3,) on body a, N; ``kernels/forces.py`` has it again, compiled, on its own records.
+
+        Parameters
+        ----------
+        p_AB_W, v_AB_W : (3,) array
+            From end a to end b, and the derivative of that, m and m/s.
+        """
+        length = float(np.linalg.norm(p_AB_W))
+        if length == 0.0:
+            return np.zeros(3)
+        e = p_AB_W / length
+        tension = self.stiffness * (length - self.length) + self.damping * float(e @ v_AB_W)
+        return np.asarray(tension * e)
+
 
 @dataclass(frozen=True)
 class JointSpring:
@@ -66,6 +81,10 @@ class JointSpring:
 
     def __post_init__(self) -> None:
         _require_finite(f"the spring of joint {self.joint!r}", self.stiffness, self.rest)
+
+    def force(self, coordinate: float) -> float:
+        """Return the force along the joint rate at a coordinate (rad or m), N·m or N."""
+        return -self.stiffness * (coordinate - self.rest)
 
 
 def _require_finite(what: str, *values: float) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import inf, isfinite
 from typing import get_args
 
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE, require_tolerance
 from mbplugin.dynamics.equations import COORDINATES
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.model.enumerations import Limits
@@ -120,8 +120,7 @@ class Options:
                 f"{self.samples} samples were requested",
                 expected=f"at least one interval and at most {MOST_SAMPLES}",
             )
-        if not 0 < self.tolerance < 1:
-            raise BadUsage(f"the tolerance is {self.tolerance:g}", expected="a number between 0 and 1")
+        require_tolerance(self.tolerance)
         for what, value, known in (
             ("integrator", self.integrator, integrator_names()),
             ("stabilization", self.stabilization, STABILIZATIONS),
@@ -138,10 +137,20 @@ class Options:
         return inf if self.step is None else self.step
 
     @property
+    def projects_independent_rows(self) -> bool:
+        """Whether the motion is computed as the compiled loops do it, callables aside."""
+        method = (self.formulation, self.redundancy, self.coordinates)
+        return method == ("projected", "eliminate", "joint")
+
+    @property
     def plain(self) -> bool:
         """Whether the compiled loops support the options."""
-        default = (self.formulation, self.redundancy, self.coordinates) == ("projected", "eliminate", "joint")
-        return default and not self.profiles and not self.readable and self.stabilization != "baumgarte"
+        return (
+            self.projects_independent_rows
+            and not self.profiles
+            and not self.readable
+            and self.stabilization != "baumgarte"
+        )
 
 
 def _require_positive(what: str, value: float, unit: str, largest: float = inf) -> None:

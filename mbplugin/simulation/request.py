@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
@@ -91,10 +90,3 @@ def _check_times(what: str, at: float, until: float | None, duration: float) -> 
         )
     if until is not None and not until > at:
         raise BadUsage(f"{what} closes at {at:g} s and opens at {until:g} s", expected="a later time")
-
-
-def rank_tolerance(scene: Scene | None, requested: float | None) -> float:
-    """Return the relative rank tolerance: the argument, else the scene's, else the default."""
-    if requested is None:
-        requested = scene.options.tolerance if scene else None
-    return DEFAULT_TOLERANCE if requested is None else requested

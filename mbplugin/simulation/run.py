@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from mbplugin.constraints.matrix import constraint_matrix
+from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.dynamics.compiler.first_run import announce_compilation
 from mbplugin.errors import BadUsage
 from mbplugin.model.applied_forces import AppliedForces, Controller, scene_actions, with_springs
@@ -17,7 +18,7 @@ from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_payload
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
-from mbplugin.model.scene import Scene, mechanism_of
+from mbplugin.model.scene import Scene, mechanism_of, option_of
 from mbplugin.model.spatial import Array
 from mbplugin.model.spring import JointSpring, Spring
 from mbplugin.simulation.active_set.activation import Activation
@@ -30,7 +31,7 @@ from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR
 from mbplugin.simulation.options import Options, Profile, UserEvent, breaks_of
 from mbplugin.simulation.outcome import declared
 from mbplugin.simulation.problem import Problem, pose_problem
-from mbplugin.simulation.request import checked_locks, each_once, rank_tolerance, scene_state, timed_holds
+from mbplugin.simulation.request import checked_locks, each_once, scene_state, timed_holds
 from mbplugin.simulation.runner import Progress, Runner
 from mbplugin.simulation.steppers.compiled import CompiledStepper, Stepper
 from mbplugin.simulation.steppers.python import PythonStepper
@@ -178,7 +179,7 @@ def simulate(
         friction=friction,
         brakes=brake_forces(mechanism, scene.brakes if scene else (), brakes, signal),
     )
-    planar = planar or (scene.options.planar if scene else None)
+    planar = planar or option_of(mech, "planar", None)
     options = Options(
         duration,
         integrator,

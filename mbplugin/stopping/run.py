@@ -8,6 +8,7 @@ from math import isfinite
 
 import numpy as np
 
+from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.errors import BadNumber, UnknownName, suggestion
 from mbplugin.model.applied_forces import AppliedForces, scene_actions
 from mbplugin.model.brakes import (
@@ -24,7 +25,6 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Scene, mechanism_of
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.budget import MAX_SECONDS
-from mbplugin.simulation.request import rank_tolerance
 from mbplugin.simulation.runner import Progress
 from mbplugin.stopping.outcome.evaluate import evaluate
 from mbplugin.stopping.outcome.values import StopReport
@@ -221,7 +221,7 @@ def _scaled(payloads: tuple[Payload, ...], share: float) -> tuple[Payload, ...]:
         raise BadNumber(f"the share of the scene's payloads is {share:g}", expected="not negative")
     if share == 0.0:
         return ()
-    return tuple(replace(one, mass=share * one.mass, inertia=share * one.inertia) for one in payloads)
+    return tuple(one.scaled(share) for one in payloads)
 
 
 def fitted_brakes(

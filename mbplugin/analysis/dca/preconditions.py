@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mbplugin.analysis.dca.handles import Joint
+from mbplugin.constraints.tolerance import require_tolerance
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism.graph import DisjointSets, adjacency, breadth_first
 from mbplugin.model.mechanism.mechanism import Mechanism
@@ -49,8 +50,8 @@ class DcaNotApplicable(BadUsage):
         )
 
 
-def require_tolerance(tolerance: float) -> None:
-    """Refuse a tolerance outside (0, 1), or one that rounding in G would decide.
+def require_decidable(tolerance: float) -> None:
+    """Refuse a tolerance outside (0, 1), or one at which rounding in G would decide.
 
     Raises
     ------
@@ -59,8 +60,7 @@ def require_tolerance(tolerance: float) -> None:
     DcaNotApplicable
         A tolerance below ``SMALLEST_TOLERANCE``.
     """
-    if not 0 < tolerance < 1:
-        raise BadUsage(f"the tolerance is {tolerance:g}", expected="a number between 0 and 1")
+    require_tolerance(tolerance)
     if tolerance < SMALLEST_TOLERANCE:
         raise DcaNotApplicable(
             "tolerance",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mbplugin.analysis.dca.connection import GroundConnection
 from mbplugin.analysis.dca.model import DcaModel, dca_model
-from mbplugin.analysis.dca.preconditions import require_pairs_only, require_tolerance, singular_pose
+from mbplugin.analysis.dca.preconditions import require_decidable, require_pairs_only, singular_pose
 from mbplugin.analysis.dca.propagation import Decision, propagate
 from mbplugin.analysis.dca.result import DcaResult
 from mbplugin.analysis.dca.verdicts import verdicts
@@ -66,7 +66,7 @@ def dca_uniqueness(
     BadUsage
         A tolerance outside (0, 1), or an unknown plane.
     """
-    require_tolerance(tolerance)
+    require_decidable(tolerance)
     columns = plane_columns(planar)
     require_pairs_only(mech)
     closed_q = assemble(mech, joint_vector(mech, q), seed=seed).q

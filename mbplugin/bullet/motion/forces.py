@@ -47,8 +47,8 @@ def apply_forces(task: Task, built: Built, laws: Mapping[str, BrakeLaw]) -> None
     if task.joint_springs or laws:
         mech, (q, qd) = task.mech, built.state()
         for one in task.joint_springs:
-            stretched = q[mech.q_names.index(one.joint)] - one.rest
-            efforts[one.joint] = efforts.get(one.joint, 0.0) - one.stiffness * stretched
+            own = one.force(float(q[mech.q_names.index(one.joint)]))
+            efforts[one.joint] = efforts.get(one.joint, 0.0) + own
         for joint, law in laws.items():
             rate = float(qd[mech.qd_names.index(joint)])
             efforts[joint] = efforts.get(joint, 0.0) - rate_force(law, rate)
@@ -103,14 +103,9 @@ def _stretch(built: Built, spring: Spring) -> None:
         _end(built, body, point)
         for body, point in ((spring.body_a, spring.point_a), (spring.body_b, spring.point_b))
     )
-    apart = p_b - p_a
-    length = float(np.linalg.norm(apart))
-    if length == 0:
-        return
-    along = apart / length
-    tension = spring.stiffness * (length - spring.length) + spring.damping * float(along @ (v_b - v_a))
-    _pull(built, spring.body_a, tension * along, p_a)
-    _pull(built, spring.body_b, -tension * along, p_b)
+    force = spring.force_on_a(p_b - p_a, v_b - v_a)
+    _pull(built, spring.body_a, force, p_a)
+    _pull(built, spring.body_b, -force, p_b)
 
 
 def _end(built: Built, body: str, point: Array) -> tuple[Array, Array]:

@@ -1,4 +1,7 @@
-"""Output: stdout gets only the requested document, files are replaced as a whole."""
+"""Output: stdout gets only the requested document, files are replaced as a whole.
+
+Every command chooses its writer by the format itself, so that the modules of the other formats are not imported.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The one definition of a JSON object: its fields are its keys, their order and its schema."""
+"""The one definition of a JSON object: its fields are its keys, their order and its schema.
+
+A document repeats names of the fields of the value that it shows, because its keys are a contract, and those are not.
+"""
 
 from __future__ import annotations
 

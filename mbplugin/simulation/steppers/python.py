@@ -59,13 +59,13 @@ class PythonStepper:
         self._integrator = find_integrator(options.integrator)
         self._step = self._integrator.in_python(self)
         baumgarte = options.stabilization == "baumgarte"
-        if self._integrator.by_momenta and (baumgarte or not _projects_chosen_rows(options)):
+        if self._integrator.by_momenta and (baumgarte or not options.projects_independent_rows):
             raise BadUsage(
                 f"the {options.integrator} integrator steps by momenta, not by accelerations",
                 expected="projected formulation, elimination, joint coordinates, and projection",
                 remedy=f"use integrator={_others()} with these",
             )
-        if baumgarte and not _projects_chosen_rows(options):
+        if baumgarte and not options.projects_independent_rows:
             raise BadUsage(
                 "Baumgarte's terms are for closing rows",
                 expected="the projected formulation with elimination in joint coordinates",
@@ -94,7 +94,7 @@ class PythonStepper:
         """
         begun = state.t if begun is None else begun
         state.qdd[:] = self._accelerations.at(kernel_state, state.t, begun, state.q, state.qd)
-        if len(kernel_state.resistances) and not _projects_chosen_rows(self._options):
+        if len(kernel_state.resistances) and not self._options.projects_independent_rows:
             power = kernel_state.power.copy()
             self.fill(kernel_state, state, begun)
             kernel_state.power[:] = power
@@ -153,7 +153,7 @@ class PythonStepper:
 
     def _look(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> None:
         """Note where a stage at q (nq,) and qd (nv,) overloads what friction holds."""
-        if not _projects_chosen_rows(self._options):
+        if not self._options.projects_independent_rows:
             power = kernel_state.power.copy()
             self._accelerations.fill(kernel_state, t, begun, q, qd)
             kernel_state.power[:] = power
@@ -184,15 +184,6 @@ class PythonStepper:
             return np.concatenate((slope, qdd, kernel_state.power))
 
         return f
-
-
-def _projects_chosen_rows(options: Options) -> bool:
-    """Whether the motion is computed as the compiled loops do it, callables aside."""
-    return (options.formulation, options.redundancy, options.coordinates) == (
-        "projected",
-        "eliminate",
-        "joint",
-    )
 
 
 def _others() -> str:

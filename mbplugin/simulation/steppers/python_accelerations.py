@@ -62,7 +62,7 @@ class Accelerations:
         """Return q̈ (nv,) at a state q (nq,), qd (nv,) of a step begun at a time; fill multipliers and power."""
         self.prescribe(kernel_state, t, begun)
         o = self._options
-        if o.formulation == "projected" and o.redundancy == "eliminate" and o.coordinates == "joint":
+        if o.projects_independent_rows:
             return self._projected(kernel_state, t, begun, q, qd)
         evaluate_at(kernel_state, KINEMATICS, t, q, qd, begun)
         self._model.power[:] = 0.0
