@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line
 
@@ -129,6 +130,8 @@ class Agreement:
     curves : Curves or None
     checks : tuple of Check
         Checks of each motion alone, if the motions do not agree: the evidence for and against each.
+    tolerance : float
+        Relative rank tolerance of our motion.
     """
 
     verdict: Verdict
@@ -141,6 +144,7 @@ class Agreement:
     notes: tuple[str, ...] = ()
     curves: Curves | None = None
     checks: tuple[Check, ...] = ()
+    tolerance: float = DEFAULT_TOLERANCE
 
     def __repr__(self) -> str:
         return one_line(self, self.verdict, (self.reason,))

@@ -112,7 +112,15 @@ def check(
         "residual_threshold": solver.residual_threshold,
         "erp": solver.erp,
     }
-    base = Agreement("disagrees", "", tuple(rows), duration=task.duration, settings=settings, notes=notes)
+    base = Agreement(
+        "disagrees",
+        "",
+        tuple(rows),
+        duration=task.duration,
+        settings=settings,
+        notes=notes,
+        tolerance=setup.ours.tolerance,
+    )
     if wrong := [row for row in rows if not row.agrees]:
         return replace(base, reason=_models_differ(wrong))
     if reason := _unmoved(setup):

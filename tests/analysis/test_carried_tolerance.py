@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from dataclasses import replace
 
@@ -88,3 +89,11 @@ def test_a_stop_is_computed_at_the_tolerance_of_the_scene(robot: mb.Scene, stric
     assert estop_document(stops[1], "", ())["tolerance"] == STRICT
     chapter = stop_chapter(robot, stops[2])
     assert chapter.analysis is not None and chapter.analysis.tolerance == STRICT
+
+
+def test_a_table_is_computed_at_the_tolerance_of_the_scene() -> None:
+    arm = mb.load(ASSETS / "arm_6r.scene.toml")
+    arm = replace(arm, options=replace(arm.options, tolerance=STRICT))
+    table = mb.stopping_table(arm, axes=["j1"], categories=(0,))
+    assert table.tolerance == STRICT
+    assert json.loads(table.text("json"))["tolerance"] == STRICT

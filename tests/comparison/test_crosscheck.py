@@ -17,6 +17,7 @@ from locked_mechanisms import pendulum_3r
 from mbplugin.bullet.session import quiet, session
 from mbplugin.comparison.agreement import Agreement, Curves, Row
 from mbplugin.comparison.compare import Deviations, orders_of, rows_of
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import WORLD, Mechanism, Pair
 from mbplugin.model.mechanism.pair import Freedom
@@ -260,6 +261,7 @@ def test_the_command_tells_by_its_exit_code(tmp_path: Path) -> None:
     found = json.loads(out.read_text())
     jsonschema.validate(found, json.loads(call("schema", "crosscheck").out))
     assert found["verdict"] == "agrees"
+    assert found["tolerance"] == DEFAULT_TOLERANCE
     assert any("rotor inertias" in note for note in found["notes"])
     assert "svg" in picture.read_text()[:400]
 

@@ -17,6 +17,7 @@ import pytest
 
 from command_line import ROOT, call
 from mbplugin.cli.shared.progress import count_bar
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.simulation.run import simulate
 from mbplugin.stopping.scenario.start import Recorded
 from mbplugin.stopping.sweep import backend as sweep_backend
@@ -64,6 +65,7 @@ def test_the_report_is_that_of_the_part_files(scene: str, tmp_path: Path) -> Non
     assert outcome.code == 0, outcome.err
     found = json.loads(outcome.out)
     jsonschema.validate(found, json.loads(call("schema", "sweep").out))
+    assert found["tolerance"] == DEFAULT_TOLERANCE
     table = table_in(out)
     assert len(table["stop"]) == 300 == found["stops"]
     rested = np.array(table["outcome"]) == "stopped"

@@ -61,6 +61,7 @@ class Output(Document):
     verdict: Verdict
     reason: str = key("one sentence")
     duration: Size = key("s")
+    tolerance: Size = key("relative rank tolerance of our motion", optional=True)
     steps: list[Size] = key("PyBullet's steps, s, each half of the one before")
     orders: list[float | None] = key(
         "observed orders of all coordinates together, one for each halving; null where PyBullet's"

@@ -104,6 +104,7 @@ def stopping_table(
         of_effort,
         tuple(motions),
         payload_share(rated, 1.0),
+        scenario.tolerance,
     )
 
 

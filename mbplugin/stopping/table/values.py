@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
 from mbplugin.phrases import counted, one_line
@@ -43,6 +44,8 @@ class StoppingTable:
         Of the rows; none in a table that was put together otherwise.
     payloads : tuple of Payload
         What is carried at 100 % payload.
+    tolerance : float
+        Relative rank tolerance.
     """
 
     model: str
@@ -53,6 +56,7 @@ class StoppingTable:
     of_effort: EffortLimits = NO_EFFORT_LIMITS
     motions: tuple[StopMotion, ...] = ()
     payloads: tuple[Payload, ...] = ()
+    tolerance: float = DEFAULT_TOLERANCE
 
     def __repr__(self) -> str:
         return one_line(self, self.model, (counted(len(self.rows), "row"), f"axes {', '.join(self.axes)}"))

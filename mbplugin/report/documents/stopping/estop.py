@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from mbplugin.model.enumerations import CoordinateUnit, PairRole, StopCategory
+from mbplugin.model.enumerations import CoordinateUnit, PairRole, ReactionUnit, StopCategory
 from mbplugin.report.documents.part import (
     ByName,
     Document,
@@ -98,7 +98,7 @@ class _PeakLoad(Part):
 
 class _AxisPeaks(Part):
     freedom: Literal["rz", "tz"]
-    unit: Literal["N·m", "N"]
+    unit: ReactionUnit
     total: _PeakLoad
     drive: _PeakLoad
     brake: _PeakLoad

@@ -60,6 +60,7 @@ class Output(Document):
 
     model: _TableModel
     computed_not_measured: Literal[True]
+    tolerance: Size = key("relative rank tolerance", optional=True)
     tool: str
     axes: list[str]
     assumptions: list[str]

@@ -59,6 +59,7 @@ class Output(Document):
     model: Model
     computed_not_measured: Literal[True]
     category: Literal[0]
+    tolerance: Size = key("relative rank tolerance", optional=True)
     folder: str = key("of the part files")
     seed: Count
     stops: Count = key(read="count")
@@ -83,6 +84,7 @@ def sweep_document(
         source=source,
         model=(scenario.mech.name, files),
         folder=folder,
+        tolerance=scenario.tolerance,
         seed=plan.seed,
         outcomes=[(outcome, count, report.first[outcome]) for outcome, count in report.outcomes.items()],
         quantities=[
