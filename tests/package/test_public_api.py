@@ -42,6 +42,7 @@ NAMES = {
     "replay",
     "show",
     "simulate",
+    "stop_zone",
     "stopping_table",
     "worst_stop",
 }

@@ -316,3 +316,9 @@ def test_places_beyond_single_precision_are_drawn_as_far_away_as_it_goes() -> No
     written = np.frombuffer(base64.b64decode(path_bytes(np.array([[1e300, -1e300, 1.0]]))), dtype="<f4")
     assert np.isfinite(written).all() and written[2] == 1.0
     assert written[0] == -written[1] == np.finfo("<f4").max
+
+
+def test_a_motion_of_no_bodies_has_a_page(tmp_path: Path) -> None:
+    (tmp_path / "empty.sdf").write_text('<sdf version="1.7"><model name="m"/></sdf>', encoding="utf-8")
+    outcome = call("simulate", str(tmp_path / "empty.sdf"), "--duration", "0.01", "--output-format", "html")
+    assert outcome.code == 0 and outcome.out.startswith("<!doctype html>")

@@ -67,7 +67,7 @@ def film_data(motion: Trajectory) -> dict[str, Any]:
     bodies = len(motion.mechanism.bodies)
     count = int(np.clip(_BYTES // (28 * (bodies + 1)), 2, _FRAMES))
     start, end = float(motion.time[0]), float(motion.time[-1])
-    if end <= start:
+    if end <= start or not bodies:
         return {}
     times = np.asarray(np.linspace(start, end, count), dtype=float)
     frames = drawn(motion, times)
