@@ -15,6 +15,8 @@ from mbplugin.stopping.calibration.measurement import Measurement
 
 #: Of the size of a parameter: a step of the difference quotient, and the smallest positive value.
 _STEP, _SMALLEST = 1e-4, 1e-3
+#: Of the size of a parameter: below it a value is its bound, 0.
+_AT_BOUND = 1e-7
 #: Weights of times and distances differ by powers of this factor, found in so many rounds.
 _FACTOR, _ROUNDS = 4.0, 6
 #: The scatter of exact data, as a share of their size; that of the simulator is smaller.
@@ -123,8 +125,9 @@ def fit(
             break
         weights = weights * [_FACTOR**step, 1.0]
         best = problem.solve(best.x, weights)
-    values = {**problem.fixed, **problem.values(best.x)}
-    return Fit(problem, values, best.x, weights, stated, best.fun, best.jac)
+    x = np.where((best.x < _AT_BOUND) & (problem.lower == 0.0), 0.0, best.x)
+    values = {**problem.fixed, **problem.values(x)}
+    return Fit(problem, values, x, weights, stated, best.fun, best.jac)
 
 
 def _relative(data: Array, used: AnyArray, rows: Sequence[Measurement]) -> Array:

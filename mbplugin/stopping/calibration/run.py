@@ -202,7 +202,7 @@ class _Group:
         for group in known.undetermined:
             notes.append(_undetermined(group, of.fitted))
         for name in choice.fit.names:
-            if choice.fit.values[name] <= 1e-6 * choice.fit.sizes[choice.fit.names.index(name)]:
+            if choice.fit.values[name] == 0.0:
                 notes.append(f"the best {name} is its bound, 0")
         return (*notes, *shape_notes(of.fitted, of.category, self._gravity))
 

@@ -9,7 +9,7 @@ import pytest
 import mbplugin as mb
 from places import ROOT
 
-MEASURED = ROOT / "tests" / "stopping" / "measured"
+MEASURED = ROOT / "examples" / "published_stops"
 
 
 @pytest.fixture(scope="module")
