@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from mbplugin.stopping.table.run import stopping_table as stopping_table
     from mbplugin.stopping.table.values import StoppingTable as StoppingTable
     from mbplugin.stopping.worst.run import worst_stop as worst_stop
+    from mbplugin.stopping.zones.protective import protective_distance as protective_distance
     from mbplugin.stopping.zones.run import stop_zone as stop_zone
+    from mbplugin.stopping.zones.separation import separation_distance as separation_distance
     from mbplugin.view.gui.show import replay as replay
     from mbplugin.view.gui.show import show as show
 

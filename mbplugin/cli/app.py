@@ -13,6 +13,7 @@ from mbplugin.cli import (
     calibrate,
     config,
     crosscheck,
+    distance,
     estop,
     lint,
     matrix,
@@ -54,6 +55,7 @@ app.command("stop-table")(stop_table.stop_table_command)
 app.command("calibrate")(calibrate.calibrate_command)
 app.command("worst-stop")(worst_stop.worst_stop_command)
 app.command("sweep")(sweep.sweep_command)
+app.command("distance")(distance.distance_command)
 app.command("crosscheck")(crosscheck.crosscheck_command)
 app.command("view")(view.view_command)
 

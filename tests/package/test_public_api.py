@@ -45,6 +45,8 @@ NAMES = {
     "stop_zone",
     "stopping_table",
     "worst_stop",
+    "protective_distance",
+    "separation_distance",
 }
 
 

@@ -17,6 +17,7 @@ DocumentName = Literal[
     "calibrate",
     "worst-stop",
     "sweep",
+    "distance",
     "crosscheck",
     "view",
     "config",

@@ -50,7 +50,10 @@ def chord_spans(time: Array, corners_W: Array, velocities_W: Array, tolerance: f
 
 
 def _between_samples(time: Array, x: Array, v: Array) -> Array:
-    """Return the bounds (T − 1,), m, of the distance from the line between neighbouring samples."""
+    """Return the bounds (T − 1,), m, of the distance from the line between neighbouring samples.
+
+    ``time`` (T,), s; places ``x`` (T, 8, 3), m; velocities ``v`` (T, 8, 3), m/s.
+    """
     h = np.diff(time)
     steps = np.diff(x, axis=0)
     with np.errstate(all="ignore"):
@@ -75,7 +78,7 @@ def _cut(x: Array, between: Array, tolerance: float, first: int, last: int) -> I
 
 
 def _off_chord(x: Array) -> float:
-    """Return the largest distance of samples (T, 8, 3) from the chords between the first and the last one, m."""
+    """Return the largest distance of samples x (T, 8, 3) from the chords between the first and the last one, m."""
     if len(x) <= 2:
         return 0.0
     chord, inner = x[-1] - x[0], x[1:-1] - x[0]

@@ -40,7 +40,13 @@ def require_writable(paths: Iterable[Path]) -> None:
 
 
 def save_zone(zone: StopZone, path: Path) -> None:
-    """Write a zone; what it raises is as for :meth:`StopZone.save`."""
+    """Write a zone by the ending of its file.
+
+    Raises
+    ------
+    BadUsage
+        As for :meth:`StopZone.save`.
+    """
     write = _writer(path)
     if path.suffix.lower() == ".stl" and zone.triangles is None:
         raise BadUsage("the zone has no solids", where=str(path), remedy="compute it with solid=True")

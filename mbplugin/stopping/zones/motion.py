@@ -71,9 +71,11 @@ def motion_of_pieces(q: Array, pieces: Array) -> StopMotion:
 
 
 def _counts(h: Array, qd: Array) -> NDArray[np.int64]:
-    """Return into how many parts (T − 1,) spans ``h`` (T − 1,), s, are cut, for rates (T, nv) at their ends."""
+    """Return into how many parts (T − 1,) spans ``h`` (T − 1,), s, are cut, for rates ``qd`` (T, nv)."""
     speeds = np.abs(qd).sum(axis=1)
     turns = h * np.maximum(speeds[1:], speeds[:-1])
-    counts = np.maximum(np.ceil(turns / _TURN), np.where(turns > 1e-9, 2, 1))
+    # where rates change, so much lies between the motion and the one at constant rates, eight times
+    changes = h * np.abs(np.diff(qd, axis=0)).sum(axis=1)
+    counts = np.ceil(np.maximum(turns / _TURN, np.sqrt(changes) / _TURN)).clip(np.where(turns > 1e-9, 2, 1))
     most = max(1, _MOST // max(1, len(h)))
     return np.asarray(np.minimum(counts, most), dtype=np.int64)

@@ -131,7 +131,7 @@ def shape_piece(shape: Shape, request: Request | None) -> ConvexPiece | None:
 
 
 def _corners(low: Array, high: Array) -> Array:
-    """Return the corners (8, 3) of the box from ``low`` to ``high`` (3,), m."""
+    """Return the corners (8, 3) of the box from ``low`` (3,) to ``high`` (3,), m."""
     return np.array(list(product(*np.stack((low, high)).T)))
 
 

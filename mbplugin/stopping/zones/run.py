@@ -17,7 +17,7 @@ from mbplugin.stopping.zones.pieces import BodyPieces, body_pieces
 from mbplugin.stopping.zones.union import ZoneUnion
 from mbplugin.stopping.zones.zone import StopZone
 
-#: Told (stops done, stops in all).
+#: Called with (stops done, stops in all).
 Progress = Callable[[int, int], None]
 #: Bounds of the resolution, m.
 _FINEST, _COARSEST = 1e-5, 1.0
@@ -51,7 +51,7 @@ def stop_zone(
     solid : bool
         Also make the solids of an STL file.
     progress : callable, optional
-        Told (stops done, stops in all).
+        Called with (stops done, stops in all).
 
     Raises
     ------

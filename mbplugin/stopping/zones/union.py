@@ -82,6 +82,7 @@ class ZoneUnion:
         return chord_spans(time, x_W, v_W, tolerance)
 
     def _add_solids(self, time: Array, bodies: BodyMotions, i: int) -> None:
+        """Add the solids of body i at the samples ``time`` (T,), s."""
         if self._simple is None:
             return
         spans = self._spans(time, bodies, i, _SOLID * self._resolution)
@@ -112,5 +113,6 @@ class ZoneUnion:
 
 
 def _signed_area(ring: Array) -> float:
+    """Return the area of a ring (n, 2) of corners, m², positive where it is counter-clockwise."""
     x, y = ring.T
     return 0.5 * float((x * np.roll(y, -1) - np.roll(x, -1) * y).sum())

@@ -1,0 +1,31 @@
+"""A separation distance as text: every term with its value, its unit and its source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from mbplugin.report.text.blocks import sentences_under
+from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
+
+if TYPE_CHECKING:
+    from mbplugin.stopping.zones.distance import Distance
+
+
+def distance_lines(distance: Distance, width: int = PLAIN_WIDTH) -> Iterator[Line]:
+    """Yield the report of one distance."""
+    title = (
+        f"{distance.stop.model}: {distance.symbol} = {distance.value:.4f} m by {distance.standard};"
+        " computed, not measured"
+    )
+    yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
+    yield Line(f"  {distance.formula}")
+    yield Line()
+    for term in distance.terms:
+        head = f"  {term.symbol:<6}{term.value:>9.4f} {term.unit:<5}"
+        yield from (Line(text) for text in wrapped(f"{term.meaning} ({term.source})", width, head, " " * 22))
+    yield from sentences_under("Assumed in the stop", distance.stop.assumed, width)
+    yield from sentences_under("Notes", distance.notes, width)
+    if distance.stop.file:
+        yield Line()
+        yield Line(f"  {distance.stop.file}, SHA-256 {distance.stop.sha256}")

@@ -1,0 +1,174 @@
+"""What distances take from stops: the stopping time, the way of the tool, and its speed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from mbplugin.errors import BadUsage, UnreadableFile
+from mbplugin.files import read_bounded
+
+if TYPE_CHECKING:
+    from mbplugin.stopping.outcome.values import StopReport
+    from mbplugin.stopping.table.values import StoppingTable
+
+#: Of what distances are computed: a stop, a table, the path of the JSON document of one, or its figures.
+StopLike: TypeAlias = "StopReport | StoppingTable | StopFigures | str | Path"
+#: The meaning of the time of a stop, in both standards.
+STOPPING = "stopping time, from the stop signal to rest"
+_EXPECTED = "the JSON document of estop or stop-table"
+_REMEDY = "write one by mbplugin estop FILE --output-format json --output stop.json"
+
+
+@dataclass(frozen=True)
+class StopFigures:
+    """The figures of one stop, or the largest ones of a table.
+
+    Parameters
+    ----------
+    model : str
+    time : float
+        From the signal until all joints rest, s.
+    travel : float
+        Way of the tool along its path, from the signal to rest, m.
+    speed : float or None
+        Of the tool at the signal, m/s; None for a table.
+    slowest, farthest : str
+        Of which stop time and travel are, in words.
+    unrested : tuple of str
+        The stops that do not end at rest, with their outcomes.
+    assumed : tuple of str
+        What the stops assume, one sentence each.
+    file, sha256 : str
+        The document that was read; empty for values.
+    """
+
+    model: str
+    time: float
+    travel: float
+    speed: float | None
+    slowest: str
+    farthest: str
+    unrested: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
+    file: str = ""
+    sha256: str = ""
+
+
+def figures_of(stop: StopLike) -> StopFigures:
+    """Return the figures of a stop, a table, or the JSON document of one.
+
+    Raises
+    ------
+    UnreadableFile, BadUsage
+        No document of stops, or something else.
+    """
+    from mbplugin.stopping.outcome.values import StopReport
+    from mbplugin.stopping.table.values import StoppingTable
+
+    if isinstance(stop, StopFigures):
+        return stop
+    if isinstance(stop, (str, Path)):
+        return figures_of_document(read_bounded(Path(stop)), str(stop))
+    if isinstance(stop, StoppingTable):
+        return _of_rows(stop.model, stop.rows, stop.assumptions)
+    if isinstance(stop, StopReport):
+        scenario = stop.scenario
+        values = (stop.time, stop.tool.distance, stop.tool.speed)
+        return _of_stop(scenario.mech.name, scenario.category, stop.outcome, values, scenario.assumed)
+    raise BadUsage(f"{stop!r} is no stop", expected="a StopReport, a StoppingTable, or a path of their JSON")
+
+
+def figures_of_document(data: bytes, name: str) -> StopFigures:
+    """Return the figures of a JSON document of ``estop`` or ``stop-table``.
+
+    Raises
+    ------
+    UnreadableFile
+    """
+    try:
+        document = json.loads(data)
+        found = _of_document(document)
+    except (ValueError, RecursionError):
+        raise UnreadableFile("this is no JSON", where=name, expected=_EXPECTED, remedy=_REMEDY) from None
+    except (KeyError, TypeError, AttributeError):
+        raise UnreadableFile(
+            "this document has no stopping times", where=name, expected=_EXPECTED, remedy=_REMEDY
+        ) from None
+    return replace(found, file=name, sha256=hashlib.sha256(data).hexdigest())
+
+
+def require_rest(figures: StopFigures) -> StopFigures:
+    """Return figures all stops of which end at rest.
+
+    Raises
+    ------
+    BadUsage
+        Names the stops that do not.
+    """
+    if figures.unrested:
+        more = f" and {len(figures.unrested) - 3} more" if len(figures.unrested) > 3 else ""
+        raise BadUsage(
+            f"there is no distance for a stop that does not end at rest: {', '.join(figures.unrested[:3])}{more}",
+            where=figures.file,
+            expected="the outcome stopped",
+        )
+    return figures
+
+
+def _of_document(document: Any) -> StopFigures:
+    model = str(document["model"]["name"])
+    if "rows" in document:
+        return _of_rows(model, document["rows"], document["assumptions"])
+    tool = document["tool"]
+    values = (document["time"], tool["distance"], tool["speed"])
+    return _of_stop(model, document["category"], document["outcome"], values, document["assumed"])
+
+
+def _of_stop(
+    model: str, category: Any, outcome: Any, values: tuple[Any, Any, Any], assumed: Any
+) -> StopFigures:
+    time, travel, speed = (_number(value) for value in values)
+    name = f"stop of category {int(category)} of {model}"
+    unrested = () if outcome == "stopped" else (f"{name} ({str(outcome).replace('_', ' ')})",)
+    return StopFigures(model, time, travel, speed, name, name, unrested, tuple(map(str, assumed)))
+
+
+def _of_rows(model: str, rows: Any, assumptions: Any) -> StopFigures:
+    if not rows:
+        raise TypeError
+    times = [_number(row["rest_time"]) for row in rows]
+    travels = [_number(row["tool_distance"]) for row in rows]
+    slowest, farthest = (_row_name(rows[v.index(max(v))], model) for v in (times, travels))
+    unrested = tuple(
+        f"{_row_name(row, model)} ({str(row['outcome']).replace('_', ' ')})"
+        for row in rows
+        if row["outcome"] != "stopped"
+    )
+    said = tuple(map(str, assumptions))
+    return StopFigures(model, max(times), max(travels), None, slowest, farthest, unrested, said)
+
+
+def _row_name(row: Mapping[str, Any], model: str) -> str:
+    shares = (f"{row[key]} % {what}" for key, what in _SHARES)
+    return f"stop of category {row['category']} of {model}, {row['joint']}, {', '.join(shares)}"
+
+
+_SHARES = (("speed_percent", "speed"), ("extension_percent", "extension"), ("payload_percent", "payload"))
+
+
+def _number(value: Any) -> float:
+    """Return a finite number that is not negative.
+
+    Raises
+    ------
+    TypeError
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not (isfinite(value) and value >= 0):
+        raise TypeError
+    return float(value)
