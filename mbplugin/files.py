@@ -51,10 +51,18 @@ def require_folder(path: Path | None) -> None:
     Raises
     ------
     BadUsage
-        There is no such folder.
+        There is no such folder, or the name is none that it could hold.
     """
-    if path is not None and not Path(os.path.realpath(path)).parent.is_dir():
-        raise BadUsage("the file cannot be written (no such folder)", where=str(path))
+    if path is None:
+        return
+    try:
+        reason = "" if Path(os.path.realpath(path)).parent.is_dir() else "no such folder"
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            path.lstat()
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+    if reason:
+        raise BadUsage(f"the file cannot be written ({reason})", where=str(path))
 
 
 def is_same_file(first: Path, second: str | Path) -> bool:

@@ -114,7 +114,8 @@ class _Factor:
                 raise BrokenModel(
                     "a body has no mass", remedy="give it one, or use joint coordinates"
                 ) from None
-        return np.asarray(scipy.linalg.cho_solve(self._factor, rhs))
+        # a stage of a step that is too long may overflow; the step is rejected for its error
+        return np.asarray(scipy.linalg.cho_solve(self._factor, rhs, check_finite=False))
 
 
 def rate_rows(mech: Mechanism, made: NewtonEuler) -> Iterator[tuple[slice, Rows]]:

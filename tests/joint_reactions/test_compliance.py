@@ -264,6 +264,8 @@ def test_layouts() -> None:
     layout, _ = lay_out(corner, np.zeros(3))  # type: ignore[misc]
     assert len(layout.nodes) == 4 and sorted(layout.lengths()) == pytest.approx([1, 1, 1])
     assert lay_out(corner[:1].repeat(3, axis=0), np.zeros(3)) is None
+    rounded = np.array([[1.0, -1.5, 0.3], [1.0 + 2e-16, -1.5, 0.3 - 5e-17]])
+    assert lay_out(rounded, np.zeros(3)) is None
     split, node = layout.nearest(np.array([0.3, -0.1, 0]))
     assert split.nodes[node] == pytest.approx([0.3, 0, 0]) and len(split.beams) == 4
 

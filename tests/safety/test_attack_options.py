@@ -210,3 +210,23 @@ def test_a_motion_without_seconds_left_is_not_followed_again() -> None:
     at = np.linspace(0.0, 1e-5, 50)
     assert cut.resample(at).q[:, 0] == pytest.approx(1e-3 * np.cos(1e6 * at), abs=1e-6)
     assert mb.simulate(stiff(), 1e-5, **state).playback is not None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("estop", ARM, "--output"),
+        ("lint", ARM, "--output"),
+        ("lint", ARM, "--write-scene"),
+        ("matrix", ARM, "--save"),
+        ("simulate", ARM, "--duration", "0.01", "--save"),
+        ("stop-table", ARM, "--output"),
+        ("worst-stop", ARM, "--output"),
+        ("rule", "MB101", "--output"),
+    ],
+)
+@pytest.mark.parametrize(("name", "reason"), [("x" * 300 + ".npz", "name too long"), ("a\0b", "null")])
+def test_an_output_that_no_folder_can_hold_is_refused(line: tuple[str, ...], name: str, reason: str) -> None:
+    outcome = call(*line, name)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert reason in outcome.err and "bug" not in outcome.err

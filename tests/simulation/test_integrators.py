@@ -10,6 +10,7 @@ import pytest
 from scipy.integrate import DOP853, RK45
 
 from mbplugin.errors import UnknownName
+from mbplugin.model.mechanism import Freedom
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.integrators import methods
 from mbplugin.simulation.integrators.registry import find_integrator, integrator_choices, integrator_names
@@ -158,3 +159,10 @@ def test_an_unknown_integrator_is_refused_with_the_names(bogacki_shampine: str) 
 def test_the_guide_to_the_motion_has_a_row_for_each_integrator() -> None:
     guide = (ROOT / "docs" / "motion.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `(\w+)`[^|]*\| \d ", guide, re.MULTILINE) == list(integrator_names())
+
+
+def test_a_step_that_overflows_is_rejected_in_absolute_coordinates_too():
+    stiff = arm((1e-4, 1e-4), mass=1e-4, limits=Freedom(damping=10.0))
+    motion = simulate(stiff, duration=0.002, qd0={"j0": 1e3}, coordinates="absolute", max_seconds=1.0)
+    assert motion.outcome in ("step_too_small", "budget_spent", "completed")
+    assert np.isfinite(motion.qd).all()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from mbplugin.cli.shared.options import on_terminal
 from mbplugin.errors import BadUsage
-from mbplugin.files import is_same_file, replacing
+from mbplugin.files import is_same_file, replacing, require_folder
 from mbplugin.report.formats import serialized
 
 if TYPE_CHECKING:
@@ -89,8 +89,11 @@ def refuse_overwriting(
     Raises
     ------
     BadUsage
-        Names both.
+        Names both; or an output that no folder can hold.
     """
+    outputs = tuple(outputs)
+    for output in outputs:
+        require_folder(output)
     existing = [output for output in outputs if output is not None and output.is_file()]
     if not existing:
         return

@@ -16,8 +16,8 @@ import numpy as np
 from mbplugin.errors import BadUsage
 from mbplugin.model.spatial import Array, cross, shift_rows, shift_twists
 
-#: Points nearer than this fraction of the frame's size are one node.
-_SAME = 1e-6
+#: Points nearer than this fraction of the frame's size, or of their coordinates, are one node.
+_SAME, _ROUNDING = 1e-6, 1e-12
 _POISSON = 0.3
 
 
@@ -119,10 +119,11 @@ def lay_out(points: Array, center: Array) -> tuple[Layout, list[int]] | None:
     attachments are at one place: no self-stress can bend such a body.
     """
     size = float(np.ptp(points, axis=0).max(initial=0.0))
+    near_to = max(_SAME * size, _ROUNDING * float(np.abs(points).max(initial=0.0)))
     nodes: list[Array] = []
     at = []
     for p in points:
-        near = [k for k, n in enumerate(nodes) if np.linalg.norm(n - p) <= _SAME * size]
+        near = [k for k, n in enumerate(nodes) if np.linalg.norm(n - p) <= near_to]
         at.append(near[0] if near else len(nodes))
         if not near:
             nodes.append(p)

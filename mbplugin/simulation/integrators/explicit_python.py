@@ -100,15 +100,22 @@ class ExplicitStep:
         return h, last, new, k
 
     def _stages(self, f: Derivative, t: float, h: float, y: Array, first: Array) -> tuple[Array, Array]:
-        """Return the state after a step of h, and the derivatives of its stages, with that at the end."""
+        """Return the state after a step of h, and the derivatives of its stages, with that at the end.
+
+        Both are NaN from where a step that is too long overflows.
+        """
         of, s = self._of, len(self._of.b)
-        k = np.zeros((s + self._tableau.evaluates_end, len(y)))
+        k = np.full((s + self._tableau.evaluates_end, len(y)), np.nan)
         k[0] = first
-        for i in range(1, s):
-            k[i] = f(t + of.c[i] * h, y + h * of.A[i, :i] @ k[:i])
-        new = y + h * of.b @ k[:s]
-        if self._tableau.evaluates_end:
-            k[s] = f(t + h, new)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for i in range(1, s):
+                stage = y + h * of.A[i, :i] @ k[:i]
+                if not np.isfinite(stage).all():
+                    break
+                k[i] = f(t + of.c[i] * h, stage)
+            new = y + h * of.b @ k[:s]
+            if self._tableau.evaluates_end and np.isfinite(new).all():
+                k[s] = f(t + h, new)
         self._stepper.counts[0] += len(k) - 1
         return new, k
 
