@@ -24,6 +24,7 @@ from mbplugin.cli import (
     stop_table,
     sweep,
     view,
+    warmup,
     worst_stop,
 )
 from mbplugin.cli.shared.output import complain, emit
@@ -58,6 +59,7 @@ app.command("sweep")(sweep.sweep_command)
 app.command("distance")(distance.distance_command)
 app.command("crosscheck")(crosscheck.crosscheck_command)
 app.command("view")(view.view_command)
+app.command("warmup")(warmup.warmup_command)
 
 
 def _print_version(interrupted: bool) -> None:

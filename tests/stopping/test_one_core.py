@@ -9,7 +9,9 @@ import pytest
 
 from mbplugin.model.mechanism import Freedom
 from mbplugin.model.scene import Brake
+from mbplugin.simulation.active_set.stick_slip import breaking_address
 from mbplugin.stopping.compiled.batch import CompiledStop
+from mbplugin.stopping.compiled.loop import called_addresses
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.stop import run_stop
 from rod_arms import arm
@@ -51,3 +53,21 @@ def test_brakes_that_are_about_as_strong_as_the_load_hold_or_slip_alike(seed: in
     motion, quick = run_stop(scenario), CompiledStop(scenario, rtol=1e-10, atol=1e-12).stop(q, np.zeros(n))
     assert quick.travels == pytest.approx(motion.q[-1] - q, abs=1e-7)
     assert (quick.outcome == "stopped") == (motion.outcome == "stopped")
+
+
+def test_what_decides_on_breaking_away_is_compiled_where_a_brake_is_too_weak() -> None:
+    """A stop that comes back undecided starts again, with the same end; one whose brakes hold does not ask."""
+    mech = arm((1.0,))
+    q, still = np.array([0.4]), np.zeros(1)
+    strong, weak = (
+        CompiledStop(make_scenario(mech, q, still, brakes=[Brake("j0", torque, viscous=1.0)]))
+        for torque in (99.0, 0.1)
+    )
+    called_addresses()[-1] = 0
+    assert strong.stop(q, still).outcome == "stopped"
+    assert called_addresses()[-1] == 0
+    first = weak.stop(q, still)
+    assert called_addresses()[-1] == breaking_address() != 0
+    again = weak.stop(q, still)
+    assert abs(first.travels[0]) > 0.1
+    assert (first.outcome, first.time, *first.travels) == (again.outcome, again.time, *again.travels)

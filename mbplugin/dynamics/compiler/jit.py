@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,25 +33,48 @@ _CONSTANTS = re.compile(
 
 
 def kernel(function: _F) -> _F:
-    """Compile a function at its first call; the machine code is kept on disk for the next process."""
-    made: _F = compiled(function)
+    """Compile a function at its first call; the machine code is kept on disk for the next process.
+
+    A private one is called by kernels only, never from Python: it has no entry for it, which would take the
+    compiler as long as many a function itself.
+    """
+    private = function.__name__.startswith("_")
+    made: _F = _with_kept_code(function, no_cfunc_wrapper=True, no_cpython_wrapper=private)
     return made
 
 
-def compiled(function: Callable[..., Any], signature: Any = None) -> Any:
-    """Return a function compiled at its first call, or now where the signature is given."""
-    made: Any = numba.njit(error_model="numpy", fastmath=_FASTMATH)(function)
+def compiled(function: Callable[..., Any], signature: Any) -> Any:
+    """Return a function compiled now for a signature, with an address."""
+    made = _with_kept_code(function)
     settings: Any = numba.config
     if settings.DISABLE_JIT:
-        # numba is switched off
         return made
-    folder = cache_folder()
+    with _without_collections():
+        made.compile(signature)
+    made.disable_compile()
+    return made
+
+
+def _with_kept_code(function: Callable[..., Any], **options: bool) -> Any:
+    """Return a function that numba compiles; its machine code is kept where there is a folder for it."""
+    numba_: Any = numba  # the stubs leave out options
+    made = numba_.njit(error_model="numpy", fastmath=_FASTMATH, **options)(function)
+    folder = None if numba_.config.DISABLE_JIT else cache_folder()
     if folder is not None:
         made._cache = CodeCache(function, folder)
-    if signature is not None:
-        made.compile(signature)
-        made.disable_compile()
     return made
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Let the garbage collector rest: what the compiler holds it would look through again and again, to keep it."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @lru_cache(maxsize=1)

@@ -260,12 +260,12 @@ def compiled_stick_slip() -> _Compiled:
 def rates_of(model: TreeModel, qd: Array) -> Array:
     """Return the rate of every resistance (n,) at rates qd (nv,) of the configured state, rad/s and m/s."""
     table = model.table
-    out: Array = _rates(model.composites, table.rows, table.terms, model.resistances, np.array(qd))
+    out: Array = row_rates(model.composites, table.rows, table.terms, model.resistances, np.array(qd))
     return out
 
 
 @kernel
-def _rates(composites: Records, rows: Records, terms: Records, resistances: Records, qd: Array) -> Array:
+def row_rates(composites: Records, rows: Records, terms: Records, resistances: Records, qd: Array) -> Array:
     """Return the rates (n,) of the resistances at qd (nv,), rad/s and m/s."""
     out = np.empty(len(resistances))
     for n in range(len(resistances)):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mbplugin.errors import UnknownName, suggestion
@@ -23,7 +24,13 @@ DEFAULT_INTEGRATOR = "dop853"
 
 def integrator_names() -> tuple[str, ...]:
     """Return the names of all integrators, sorted."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(methods.__path__)))
+    return _names_below(tuple(methods.__path__))
+
+
+@lru_cache(maxsize=8)
+def _names_below(folders: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names in some folders, which every motion asks for several times."""
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(folders)))
 
 
 def integrator_choices() -> str:
