@@ -11,6 +11,7 @@ import mbplugin as mb
 from places import ROOT
 
 FOUR_BAR, ARM = ROOT / "assets" / "four_bar.scene.toml", ROOT / "assets" / "arm_6r.scene.toml"
+PUBLISHED = ROOT / "examples" / "published_stops"
 
 #: How each value is made, and what its line must say.
 VALUES: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
@@ -31,6 +32,14 @@ VALUES: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
     "StopReport": (
         lambda: mb.estop(mb.load(ARM), qd={"j1": 0.5}),
         ("category 0", "stopped", "assumed values"),
+    ),
+    "Calibration": (
+        lambda: mb.calibrate(
+            mb.load(PUBLISHED / "tm5_700.urdf", base="fixed"),
+            PUBLISHED / "tm5_700.csv",
+            hold_out="speed=100%",
+        ),
+        ("tm5-700", "3 fits", "81 rows, 27 of them predicted"),
     ),
     "StoppingTable": (lambda: mb.stopping_table(mb.load(ARM), axes=["j1"], categories=[0]), ("1 row", "j1")),
 }
