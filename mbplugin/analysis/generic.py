@@ -14,7 +14,7 @@ from mbplugin.model.spatial import Array
 #: probability one.
 _ENOUGH = 3
 #: A sampled pose proves a higher rank only by singular values that are clear of the tolerance.
-_CLEAR = 10.0
+CLEAR = 10.0
 
 
 def generic_pose(
@@ -28,7 +28,7 @@ def generic_pose(
     fewest = [b.redundancy for b in redundant]
     best_q, best = view.q, sum(fewest)
     again = [b.block for b in redundant]
-    strict = replace(view, tolerance=_CLEAR * view.tolerance)
+    strict = replace(view, tolerance=CLEAR * view.tolerance)
     taken = nothing_new = 0
     for q in sample_poses(view.mech, view.q, samples, seed=seed):
         there = strict.at(q).ranked(again)

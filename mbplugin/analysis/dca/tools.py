@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 
+from mbplugin.analysis import tools
+from mbplugin.analysis.tools.rank_comparison import gap_threshold, rank_above
 from mbplugin.model.spatial import Array
 
 
@@ -40,11 +41,11 @@ def rank_comparison(
     G: Array, rank: int, groups: Sequence[Columns], zero: float
 ) -> tuple[GroupUniqueness, ...]:
     """Compare the ranks of the tested and the remaining columns with that of G (pekal2024 (27))."""
-    threshold = _threshold(G, rank)
+    threshold = gap_threshold(G, rank, 1.0)
 
     def row_uniqueness(columns: Columns) -> GroupUniqueness:
-        rank_T = _rank(G[:, columns], threshold)
-        rank_R = _rank(np.delete(G, columns, axis=1), threshold)
+        rank_T = rank_above(G[:, columns], threshold)
+        rank_R = rank_above(np.delete(G, columns, axis=1), threshold)
         unique = rank_T + rank_R == rank
         return GroupUniqueness(unique, unique and rank_T == len(columns))
 
@@ -53,14 +54,12 @@ def rank_comparison(
 
 def pivoted_qr(G: Array, rank: int, groups: Sequence[Columns], zero: float) -> tuple[GroupUniqueness, ...]:
     """Take the arbitrary directions from the last columns of Q, Gᵀ E = Q R (pekal2024 (28)–(37))."""
-    Q, _, _ = scipy.linalg.qr(G.T, pivoting=True)
-    return _by_directions(G, rank, Q[:, rank:], groups, zero)
+    return _by_directions(G, rank, tools.qr.left_null_basis(G.T, len(G) - rank), groups, zero)
 
 
 def svd(G: Array, rank: int, groups: Sequence[Columns], zero: float) -> tuple[GroupUniqueness, ...]:
     """Take the arbitrary directions from the last right singular vectors (pekal2024 (38)–(44))."""
-    _, _, Vt = np.linalg.svd(G)
-    return _by_directions(G, rank, Vt[rank:].T, groups, zero)
+    return _by_directions(G, rank, tools.svd.left_null_basis(G.T, len(G) - rank), groups, zero)
 
 
 def null_space(G: Array, rank: int, groups: Sequence[Columns], zero: float) -> tuple[GroupUniqueness, ...]:
@@ -68,12 +67,7 @@ def null_space(G: Array, rank: int, groups: Sequence[Columns], zero: float) -> t
 
     N comes from the columns of G that others can replace, each with the weights that replace it.
     """
-    order = scipy.linalg.qr(G, mode="r", pivoting=True)[1]
-    independent, dependent = order[:rank], order[rank:]
-    N: Array = np.zeros((len(G), len(dependent)))
-    N[dependent] = np.eye(len(dependent))
-    N[independent] = -np.linalg.lstsq(G[:, independent], G[:, dependent], rcond=None)[0]
-    N = np.asarray(np.linalg.qr(N)[0], dtype=float)
+    N: Array = np.linalg.qr(tools.null_space.left_null_basis(G.T, len(G) - rank))[0]
 
     def row_uniqueness(columns: Columns) -> GroupUniqueness:
         unique = _vanishes(G[:, columns] @ N[columns], G, zero)
@@ -95,12 +89,12 @@ def _by_directions(
     G: Array, rank: int, directions: Array, groups: Sequence[Columns], zero: float
 ) -> tuple[GroupUniqueness, ...]:
     """Test B = G_T Q_T on the arbitrary ``directions`` (m, p), then the rank of G_T for the components."""
-    threshold = _threshold(G, rank)
+    threshold = gap_threshold(G, rank, 1.0)
 
     def row_uniqueness(columns: Columns) -> GroupUniqueness:
         G_T = G[:, columns]
         unique = _vanishes(G_T @ directions[columns], G, zero)
-        return GroupUniqueness(unique, unique and _rank(G_T, threshold) == len(columns))
+        return GroupUniqueness(unique, unique and rank_above(G_T, threshold) == len(columns))
 
     return tuple(row_uniqueness(columns) for columns in groups)
 
@@ -108,18 +102,3 @@ def _by_directions(
 def _vanishes(B: Array, G: Array, zero: float) -> bool:
     """Return whether B (m, p) is zero beside G."""
     return float(np.abs(B).max(initial=0.0)) <= zero * float(np.abs(G).max(initial=1.0))
-
-
-def _threshold(G: Array, rank: int) -> float:
-    """Return a bound in the middle of the gap between the singular values that count and the rest."""
-    sigma = np.linalg.svd(G, compute_uv=False)
-    floor = np.finfo(float).eps * float(sigma[0])
-    beyond = max(float(sigma[rank]) if rank < len(sigma) else 0.0, floor)
-    return float(np.sqrt(beyond * max(float(sigma[rank - 1]), floor))) if rank else 2 * beyond
-
-
-def _rank(columns: Array, threshold: float) -> int:
-    """Return the rank of some columns (m, k) of G."""
-    if 0 in columns.shape:
-        return 0
-    return int((np.linalg.svd(columns, compute_uv=False) > threshold).sum())

@@ -10,6 +10,7 @@ from mbplugin.analysis.dca.preconditions import require_decidable, require_pairs
 from mbplugin.analysis.dca.propagation import Decision, propagate
 from mbplugin.analysis.dca.result import DcaResult
 from mbplugin.analysis.dca.verdicts import verdicts
+from mbplugin.analysis.generic import CLEAR
 from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.constraints.sampling import sample_poses
@@ -17,9 +18,6 @@ from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
-
-#: A sampled pose proves a higher rank only by singular values that are clear of the tolerance.
-_CLEAR = 10.0
 
 
 def dca_uniqueness(
@@ -106,7 +104,7 @@ def _require_regular_pose(
     for sample in sample_poses(mech, q, samples, seed=seed):
         for joints, there in dca_model(mech, sample, columns).scaled().items():
             c = redundant.get(joints)
-            rank = there.rank(_CLEAR * tolerance)
+            rank = there.rank(CLEAR * tolerance)
             if c is not None and len(there.size) - rank < c.redundancy:
                 raise singular_pose(joints, c.rank, rank)
 

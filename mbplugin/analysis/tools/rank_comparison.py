@@ -18,10 +18,10 @@ def row_uniqueness(reduced: ReducedBlock, redundancy: int, zero: float) -> RowVe
     """
     C = reduced.dense()
     rank = len(C) - redundancy
-    threshold = _gap(C, rank)
+    threshold = gap_threshold(C, rank, 1e3)
 
     def shared(rows: AnyArray) -> int:
-        return _rank(C[rows], threshold) + _rank(np.delete(C, rows, axis=0), threshold) - rank
+        return rank_above(C[rows], threshold) + rank_above(np.delete(C, rows, axis=0), threshold) - rank
 
     dims: dict[str, int] = {}
     unique = np.ones(len(C), dtype=bool)
@@ -35,14 +35,17 @@ def row_uniqueness(reduced: ReducedBlock, redundancy: int, zero: float) -> RowVe
     return RowVerdict(unique, dims)
 
 
-def _gap(C: Array, rank: int) -> float:
-    """Return a bound in the middle of the gap between the singular values of C (m, n) that count and the rest."""
+def gap_threshold(C: Array, rank: int, rounding: float) -> float:
+    """Return a bound in the middle of the gap between the singular values of C (m, n) that count and the rest.
+
+    ``rounding`` is what the smallest of them may be by rounding, in units of it beside the largest.
+    """
     sigma = np.linalg.svd(C, compute_uv=False)
-    floor = 1e3 * np.finfo(float).eps * float(sigma[0])
+    floor = rounding * np.finfo(float).eps * float(sigma[0])
     beyond = max(float(sigma[rank]) if rank < len(sigma) else 0.0, floor)
-    return float(np.sqrt(beyond * max(float(sigma[rank - 1]), beyond)))
+    return float(np.sqrt(beyond * max(float(sigma[rank - 1]), beyond))) if rank else 2 * beyond
 
 
-def _rank(C: Array, threshold: float) -> int:
+def rank_above(C: Array, threshold: float) -> int:
     """Return how many singular values of C (m, n) exceed a threshold."""
     return int((np.linalg.svd(C, compute_uv=False) > threshold).sum()) if C.size else 0

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbplugin.errors import MbPluginError
 from mbplugin.report.html.chapter import Chapter
+from mbplugin.report.judging import judged, reactions_at_rest
 
 if TYPE_CHECKING:
-    from mbplugin.analysis import Analysis
     from mbplugin.comparison.agreement import Agreement
-    from mbplugin.joint_reactions.values import Reactions
     from mbplugin.linter.run import Report
     from mbplugin.model.scene import Scene
-    from mbplugin.model.spatial import Array
     from mbplugin.simulation.trajectory.trajectory import Trajectory
     from mbplugin.stopping.outcome.values import StopReport
     from mbplugin.stopping.table.values import StoppingTable
-
-#: Bodies from which on reactions are not worth the wait; ``mbplugin reactions`` has them.
-_MOST_BODIES = 300
 
 
 def lint_chapter(report: Report) -> Chapter:
@@ -27,7 +21,7 @@ def lint_chapter(report: Report) -> Chapter:
     analysis = report.analysis
     if report.scene is None or analysis is None:
         return Chapter(title=report.source, model=report.scene, report=report)
-    reactions, note = _reactions(report.scene, analysis)
+    reactions, note = reactions_at_rest(report.scene, analysis)
     return Chapter(
         title=analysis.mechanism.name or report.source,
         model=report.scene,
@@ -35,30 +29,6 @@ def lint_chapter(report: Report) -> Chapter:
         reactions=reactions,
         notes=note,
     )
-
-
-def _reactions(scene: Scene, analysis: Analysis) -> tuple[Reactions | None, tuple[str, ...]]:
-    from mbplugin.joint_reactions.run import reactions
-
-    if len(analysis.mechanism.bodies) > _MOST_BODIES:
-        return None, (f"Joint reactions are left out: there are more than {_MOST_BODIES} bodies.",)
-    try:
-        found = reactions(scene, tolerance=analysis.tolerance, planar=analysis.planar)
-    except MbPluginError as error:
-        return None, (f"Joint reactions are left out: {error.sentence()}",)
-    return found, ()
-
-
-def judged(
-    scene: Scene, q: Array, planar: str | None = None, tolerance: float | None = None
-) -> tuple[Analysis | None, tuple[str, ...]]:
-    """Return the verdicts at a pose q (nq,), or a sentence that says why there are none."""
-    from mbplugin.analysis.run import analyze
-
-    try:
-        return analyze(scene, q, planar=planar, tolerance=tolerance), ()
-    except MbPluginError as error:
-        return None, (f"Bodies and joints are not judged: {error.sentence()}",)
 
 
 def motion_chapter(scene: Scene, motion: Trajectory, pairs: tuple[str, ...] = ()) -> Chapter:
@@ -89,7 +59,7 @@ def table_chapter(table: StoppingTable) -> Chapter:
 
 def agreement_chapter(scene: Scene, agreement: Agreement) -> Chapter:
     """Return the chapter of a comparison with PyBullet; judged at the scene's pose."""
-    analysis, note = judged(scene, scene.state.q)
+    analysis, note = judged(scene, scene.state.q, tolerance=agreement.tolerance)
     return Chapter(
         title=f"{scene.mechanism.name} beside PyBullet",
         model=scene,

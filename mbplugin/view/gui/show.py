@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbplugin.errors import MbPluginError
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import counted
+from mbplugin.report.judging import judged, reactions_at_rest
 from mbplugin.report.picture import Picture
 from mbplugin.report.picture import picture as whole_picture
 from mbplugin.view.gui.process import CLOSED_SENTENCE, ENDED_SENTENCE, Window, in_window
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.trajectory import Trajectory
     from mbplugin.stopping.outcome.values import StopReport
     from mbplugin.view.recording import Replay
-
-#: Bodies from which on reactions are not worth the wait.
-_MOST_BODIES = 300
 
 
 def show(
@@ -194,14 +191,9 @@ def open_or_draw(
 
 def seen_at_rest(mech: Scene | Mechanism, analysis: Analysis, reactions: Reactions | None = None) -> Picture:
     """Return what is to be seen at the closed pose of an analysis, with reactions where they can be had."""
-    if reactions is None and len(analysis.mechanism.bodies) <= _MOST_BODIES:
-        from mbplugin.joint_reactions.run import reactions as resting
-
-        try:
-            reactions = resting(mech, analysis.q, tolerance=analysis.tolerance, planar=analysis.planar)
-        except MbPluginError:
-            # a mechanism that cannot rest under its loads has no arrows
-            reactions = None
+    if reactions is None:
+        # a mechanism that cannot rest under its loads has no arrows
+        reactions, _ = reactions_at_rest(mech, analysis)
     return whole_picture(mech, analysis=analysis, reactions=reactions, q=analysis.q)
 
 
@@ -209,13 +201,7 @@ def seen_in_motion(
     mech: Scene | Mechanism, made: Replay, planar: str | None = None, tolerance: float | None = None
 ) -> Picture:
     """Return what is to be seen where a replay starts, judged there where that can be done."""
-    from mbplugin.analysis.run import analyze
-
-    try:
-        tolerance = made.tolerance if tolerance is None else tolerance
-        analysis = analyze(mech, made.q[0], planar=planar, tolerance=tolerance)
-    except MbPluginError:
-        analysis = None
+    analysis, _ = judged(mech, made.q[0], planar, made.tolerance if tolerance is None else tolerance)
     return whole_picture(mech, analysis=analysis, q=made.q[0])
 
 
