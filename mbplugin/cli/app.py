@@ -29,8 +29,7 @@ from mbplugin.cli import (
 )
 from mbplugin.cli.shared.output import complain, emit
 from mbplugin.errors import MbPluginError
-
-INTERRUPTED = 130
+from mbplugin.processes.supervised import INTERRUPTED
 
 #: The usage errors of typer, whichever click they come from (newer typers carry their own).
 UsageError: Any = typer.BadParameter.__base__

@@ -24,6 +24,7 @@ from mbplugin.cli.shared.progress import time_bar
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.files import require_folder
 from mbplugin.model import enumerations as names
+from mbplugin.processes.supervised import INTERRUPTED
 from mbplugin.report.formats import PageFormat
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR, integrator_choices
@@ -31,9 +32,6 @@ from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR, integra
 if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
     from mbplugin.simulation.trajectory.trajectory import Trajectory
-
-#: Exit code of a motion that was interrupted; what was computed is reported and saved.
-_INTERRUPTED = 130
 
 Duration = Annotated[float, typer.Option(metavar="S", help="Duration, s.")]
 Signal = Annotated[
@@ -147,7 +145,7 @@ def simulate_command(
         motion.plot(plot)
     _report(motion, request, pairs, scene, file, output_format, output)
     if motion.outcome == "interrupted":
-        raise typer.Exit(_INTERRUPTED)
+        raise typer.Exit(INTERRUPTED)
     if motion.outcome == "failed":
         raise typer.Exit(2)
 

@@ -11,7 +11,7 @@ from mbplugin.constraints.reduction.velocity import body_twists
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Load, Payload
-from mbplugin.model.spatial import Array, cross, shift_rows, shift_twists
+from mbplugin.model.spatial import Array, cross, make_read_only, shift_rows, shift_twists
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +86,7 @@ def newton_euler(
     for load in loads:
         i = mech.body_index[load.body]
         F[i] += load_wrench(load, poses, i)
-    for array in (M, F, twists):
-        array.setflags(write=False)
+    make_read_only(M, F, twists)
     return NewtonEuler(mech, q, rates, poses, twists, M, F)
 
 

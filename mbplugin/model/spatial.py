@@ -64,6 +64,12 @@ def rpy_from_rotation(R: Array) -> Array:
     return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
 
 
+def make_read_only(*arrays: AnyArray) -> None:
+    """Let nobody write to ``arrays``, each (...), of any shape."""
+    for array in arrays:
+        array.setflags(write=False)
+
+
 def unit(vector: Array | tuple[float, ...]) -> Array:
     """Return a vector (n,) over its length; the squares of what is written very small would vanish."""
     sized = np.asarray(vector, dtype=float) / np.abs(vector).max()

@@ -19,7 +19,7 @@ from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.scene import Scene, mechanism_of, option_of
-from mbplugin.model.spatial import Array
+from mbplugin.model.spatial import Array, make_read_only
 from mbplugin.model.spring import JointSpring, Spring
 from mbplugin.simulation.active_set.activation import Activation
 from mbplugin.simulation.budget import MAX_SECONDS
@@ -297,8 +297,7 @@ def _trajectory(
     for (name, _), value in zip(model.table.labels[:persistent], largest, strict=True):
         residuals[name] = max(residuals.get(name, 0.0), float(value))
     arrays = (time, q, qd, qdd, kinetic, potential, -work[:, 0], work[:, 1], work[:, 2])
-    for array in arrays:
-        array.setflags(write=False)
+    make_read_only(*arrays)
     return Trajectory(
         model.mech,
         model.actions,

@@ -25,7 +25,7 @@ from mbplugin.model.loads import LoadLike, read_loads
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import Scene
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model.spatial import AnyArray, Array, make_read_only
 
 #: A multiplier has changed when it differs by more than this fraction of the largest one.
 _CHANGED = 1e-7
@@ -220,6 +220,5 @@ def _variant(system: System, equations: Equations, order: AnyArray, rows: tuple[
     accelerations = np.zeros((len(system.mech.bodies), 6))
     accelerations[:, list(system.columns)] = solution.v_dot.reshape(-1, len(system.columns))
     multipliers = solution.multipliers[order]
-    for array in (accelerations, multipliers):
-        array.setflags(write=False)
+    make_read_only(accelerations, multipliers)
     return Variant(tuple(k + 1 for k in rows), accelerations, multipliers)

@@ -23,7 +23,7 @@ from mbplugin.model.applied_forces import rate_values
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model.spatial import AnyArray, Array, make_read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +119,5 @@ def shares(
     uncovered = coverage(system, elements).uncovered
     resolution = resolve(system, found.multipliers, elements, np.zeros(len(system.scale)), uncovered)
     values = np.where(resolution.determined, system.scale * resolution.multipliers, np.nan)
-    for array in (values, resolution.determined):
-        array.setflags(write=False)
+    make_read_only(values, resolution.determined)
     return Shares(system.labels, values, system.unique, resolution.determined)

@@ -8,9 +8,10 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
+from mbplugin.processes.supervised import INTERRUPTED
+
 #: What shells, job queues and closed terminals send.
 _NAMES = ("SIGTERM", "SIGHUP")
-_INTERRUPTED = 130
 #: Signals that were to interrupt the command.
 _received: list[int] = []
 
@@ -45,7 +46,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 def exit_code_of(interrupt: KeyboardInterrupt) -> int:
     """Return the exit code that shells give a command ended so."""
-    return 128 + interrupt.number if isinstance(interrupt, Terminated) else _INTERRUPTED
+    return 128 + interrupt.number if isinstance(interrupt, Terminated) else INTERRUPTED
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from mbplugin.constraints.rows.build import rows_of
 from mbplugin.model.mechanism.coupling import Driver
 from mbplugin.model.mechanism.kinematics import BodyPoses, displace, forward
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model.spatial import AnyArray, Array, make_read_only
 
 #: A loop counts as closed when what rounding leaves open is below this fraction of its size.
 CLOSED = 1e-3
@@ -143,8 +143,7 @@ class System(Equations):
             J, Phi = self._residuals.at(Q)
             J, Phi = J * self._scale[:, None] * self.units, Phi * self._scale
             self._last = (np.array(Q), J, Phi)
-            for array in self._last:
-                array.setflags(write=False)
+            make_read_only(*self._last)
         return self._last[1:]
 
     def stepped(self, Q: Array, step: Array) -> Array:

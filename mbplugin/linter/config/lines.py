@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
+from mbplugin.readers.scene_file.source import TOML_HEADER
+
 _KEY = re.compile(r"^\s*[\"']?([A-Za-z0-9_-]+)[\"']?\s*[.=]")
 
 
@@ -33,7 +34,7 @@ class ConfigLines:
         inside: tuple[str, ...] = ()
         top = tuple(table)
         for number, line in enumerate(text.splitlines(), start=1):
-            if header := _HEADER.match(line):
+            if header := TOML_HEADER.match(line):
                 inside = tuple(part.strip(" \"'") for part in header.group(2).split("."))
                 if len(inside) == len(top) + 1 and inside[:-1] == top and header.group(1) == "[[":
                     tables.setdefault(inside[-1], []).append(number)

@@ -57,7 +57,7 @@ def resolve(name: str, request: Request, where: str) -> str:
         No folder holds it; the message lists how to say where it is.
     """
     for path, _ in _candidates(name, request):
-        if _is_file(path):
+        if is_file(path):
             return str(path)
     raise UnresolvedPath(
         f"{name!r} cannot be found",
@@ -83,7 +83,7 @@ def _place(request: Request) -> tuple[Hashable, ...]:
 
 def _found(name: str, request: Request) -> str | None:
     for path, root in _candidates(name, request):
-        if _is_file(path) and may_read(path, request, root):
+        if is_file(path) and may_read(path, request, root):
             return str(path)
     return None
 
@@ -151,7 +151,8 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def _is_file(path: Path) -> bool:
+def is_file(path: Path) -> bool:
+    """Whether there is a file of this name."""
     try:
         return path.is_file()
     except (OSError, ValueError):

@@ -47,6 +47,13 @@ class Unread:
 
 Use = Read | Idle | Unread
 READ = Read()
+#: Uses that words of several formats have.
+LOOKS = Idle("looks and lights")
+LABEL = Idle("a label that nothing refers to")
+SENSOR = Idle("a sensor measures and moves nothing")
+TOUCH = Unread("bodies do not touch here", note=True)
+PROGRAM = Unread("what a program does to the model is not known", note=True)
+SHAPE = Unread("the shape is left out", note=True)
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,10 @@ import numpy as np
 
 from mbplugin.model.spatial import Array
 from mbplugin.readers.meshes.checks import UnusableMesh
-from mbplugin.readers.meshes.files import mesh_bytes
+from mbplugin.readers.meshes.files import LFS_POINTER, mesh_bytes
 
 #: A larger file is not read for a hint, bytes.
 _LARGEST = 8_000_000
-_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 #: Bytes of a binary STL: the header with the count, and a triangle.
 _HEADER, _TRIANGLE = 84, 50
 
@@ -55,7 +54,7 @@ def mesh_problem(path: str) -> str:
         return f"cannot be read ({(error.strerror or 'no reason given').lower()})"
     if not head.strip():
         return "is empty"
-    if head.startswith(_LFS_POINTER):
+    if head.startswith(LFS_POINTER):
         return "is a Git LFS pointer"
     if Path(path).suffix.lower() == ".stl" and not head.lstrip().startswith(b"solid"):
         if size < _HEADER:

@@ -25,7 +25,7 @@ FORMATS = ("stl", "obj", "ply", "off", "dae", "glb", "gltf")
 #: Packages by which trimesh reads some formats: their module, and what they are.
 _MODULES = {"dae": "collada"}
 _READERS = {"dae": "a reader of COLLADA files: pip install pycollada"}
-_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 def load_mesh(path: str, largest: int = LARGEST_FILE) -> Any:
@@ -46,7 +46,7 @@ def load_mesh(path: str, largest: int = LARGEST_FILE) -> Any:
     if kind not in FORMATS:
         raise UnusableMesh(f"has a format that is not read ({', '.join(FORMATS)} are)")
     data = mesh_bytes(path, largest)
-    if data.startswith(_LFS_POINTER):
+    if data.startswith(LFS_POINTER):
         raise UnusableMesh("is a Git LFS pointer, not the mesh itself: run git lfs pull")
     check_content(kind, data)
     resolver = _BesideMesh(path, LARGEST_CONTENT) if kind == "gltf" else None

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.model.scene import Defect, Request
+from mbplugin.readers.common.paths import is_file
 from mbplugin.readers.common.xml import Element, local_name, origin
 
 #: Edges of the two stand-ins of a mesh, in its own units.
@@ -35,7 +36,7 @@ def missing_assets(roots: Sequence[Element], request: Request) -> list[tuple[Ele
         for attribute in _FILES:
             name = str(element.get(attribute, ""))
             places = (request.folder / name, request.folder / folders[local_name(element)] / name)
-            if name and not any(_is_file(place) for place in places):
+            if name and not any(is_file(place) for place in places):
                 found.append((element, name))
     return found
 
@@ -76,13 +77,6 @@ def _folder(roots: Sequence[Element], key: str) -> str:
     compilers = (compiler for root in roots for compiler in root.iter("compiler"))
     stated = [str(compiler.get(key)) for compiler in compilers if compiler.get(key) is not None]
     return stated[-1] if stated else ""
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
 
 
 def _content(kind: str, size: float) -> bytes | None:

@@ -5,16 +5,25 @@ A word that is not listed here, of a version of MuJoCo to come, is one that is n
 
 from __future__ import annotations
 
-from mbplugin.readers.common.vocabulary import READ, Entry, Idle, Unread, Use, Vocabulary, each, entry
+from mbplugin.readers.common.vocabulary import (
+    LOOKS,
+    PROGRAM,
+    READ,
+    SENSOR,
+    TOUCH,
+    Entry,
+    Idle,
+    Unread,
+    Use,
+    Vocabulary,
+    each,
+    entry,
+)
 
-_LOOKS = Idle("looks and lights")
 _LABEL = Idle("a label that moves nothing")
-_SENSOR = Idle("a sensor measures and moves nothing")
 _STEPS = Idle("steps and solvers of MuJoCo's own integration")
 _BOUND = Idle("MuJoCo's memory")
 _SOFT = Unread("constraints are rigid here", note=True)
-_TOUCH = Unread("bodies do not touch here", note=True)
-_PROGRAM = Unread("what a program does to the model is not known", note=True)
 _STAYS = Unread("it stays enabled here", default="enable")
 _FLUID = Unread("there is no fluid here", default="0")
 _DRIVE = Unread("what it does without a command is left out, state it as [[spring]] in a scene file")
@@ -53,15 +62,15 @@ _ELEMENTS: dict[str, Entry] = {
         "fitscale contype conaffinity",
         {
             **each("name user group", _LABEL),
-            **each("rgba material castshadow", _LOOKS),
+            **each("rgba material castshadow", LOOKS),
             "hfield": Unread("the shape is left out", note=True),
             **dict.fromkeys(
-                ("condim", "friction", "solmix", "solref", "solimp", "margin", "gap", "priority"), _TOUCH
+                ("condim", "friction", "solmix", "solref", "solimp", "margin", "gap", "priority"), TOUCH
             ),
-            **each("adhesion surfacevel", _TOUCH),
+            **each("adhesion surfacevel", TOUCH),
             **dict.fromkeys(("fluidcoef", "fluidshape"), Unread("there is no fluid here", note=True)),
         },
-        {"plugin": _PROGRAM},
+        {"plugin": PROGRAM},
         rest=_UNKNOWN,
     ),
     "mjcf_site": entry(
@@ -84,8 +93,8 @@ _ELEMENTS: dict[str, Entry] = {
             "density": _FLUID,
             "viscosity": _FLUID,
             "wind": Unread("there is no wind here", default="0 0 0"),
-            "magnetic": _SENSOR,
-            **each("o_margin o_solref o_solimp o_friction", _TOUCH),
+            "magnetic": SENSOR,
+            **each("o_margin o_solref o_solimp o_friction", TOUCH),
             "actuatorgroupdisable": Idle("actuators are not modelled"),
             **each(
                 "timestep impratio integrator cone jacobian solver iterations ls_iterations tolerance "
@@ -106,7 +115,7 @@ _ELEMENTS: dict[str, Entry] = {
                 Idle("bodies do not touch here anyway"),
             ),
             **each("actuation clampctrl", Idle("actuators are not modelled")),
-            "sensor": _SENSOR,
+            "sensor": SENSOR,
             **each(
                 "warmstart refsafe eulerdamp autoreset override energy fwdinv invdiscrete island sleep "
                 "diagexact",
@@ -124,9 +133,9 @@ _BODY_CHILDREN: dict[str, Use | str] = {
     "freejoint": "mjcf_freejoint",
     "geom": "mjcf_geom",
     "site": "mjcf_site",
-    "camera": _LOOKS,
-    "light": _LOOKS,
-    "plugin": _PROGRAM,
+    "camera": LOOKS,
+    "light": LOOKS,
+    "plugin": PROGRAM,
     "flexcomp": _SHEET,
     "include": READ,
 }
@@ -138,10 +147,10 @@ _MODEL_CHILDREN: dict[str, Use | str] = {
     "compiler": "mjcf_compiler",
     "option": "mjcf_option",
     "size": _BOUND,
-    "statistic": _LOOKS,
-    "visual": _LOOKS,
+    "statistic": LOOKS,
+    "visual": LOOKS,
     "default": "mjcf_default",
-    "extension": _PROGRAM,
+    "extension": PROGRAM,
     "asset": "mjcf_asset",
     "worldbody": "mjcf_body",
     "deformable": _SHEET,
@@ -149,7 +158,7 @@ _MODEL_CHILDREN: dict[str, Use | str] = {
     "tendon": "mjcf_tendon",
     "equality": "mjcf_equalities",
     "actuator": "mjcf_actuator",
-    "sensor": _SENSOR,
+    "sensor": SENSOR,
     "custom": _LABEL,
     "keyframe": "mjcf_keyframe",
     "include": READ,
@@ -199,8 +208,8 @@ MJCF: Vocabulary = {
             "equality": "mjcf_equality",
             "mesh": READ,
             "tendon": Unread("tendons are not modelled", note=True),
-            "pair": _TOUCH,
-            **each("camera light texture material", _LOOKS),
+            "pair": TOUCH,
+            **each("camera light texture material", LOOKS),
             **dict.fromkeys(_ACTUATORS, Unread("actuators are not modelled", note=True)),
             "include": READ,
         },
@@ -211,14 +220,14 @@ MJCF: Vocabulary = {
         children={
             "mesh": READ,
             "model": Unread("it is compiled, but what is not read of it is not listed", note=True),
-            **each("texture material skin", _LOOKS),
+            **each("texture material skin", LOOKS),
             "hfield": Unread("the shape is left out", note=True),
             "include": READ,
         },
         many=_MANY,
         foreign=_UNKNOWN,
     ),
-    "mjcf_contact": entry(children={"pair": _TOUCH, "exclude": _TOUCH}, many=_MANY, foreign=_TOUCH),
+    "mjcf_contact": entry(children={"pair": TOUCH, "exclude": TOUCH}, many=_MANY, foreign=TOUCH),
     "mjcf_tendon": entry(children={"spatial": _TENDON, "fixed": _TENDON}, many=_MANY, foreign=_TENDON),
     "mjcf_equalities": entry(
         children={

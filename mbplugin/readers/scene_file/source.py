@@ -21,7 +21,8 @@ else:
 
 import numpy as np
 
-_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
+#: The line of a table: one bracket or two, and its name.
+TOML_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"^\s*(?:\"([^\"]*)\"|'([^']*)'|([A-Za-z0-9_-]+))[^=]*=")
 _LINE_OF_ERROR = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)")
 
@@ -120,7 +121,7 @@ def _scan(
     counts: dict[str, int] = {}
     table, index = "", 0
     for number, line in enumerate(lines, start=1):
-        if header := _HEADER.match(line):
+        if header := TOML_HEADER.match(line):
             table = header.group(2).split(".")[0].strip("\"' ")
             if header.group(1) == "[[" and "." not in header.group(2):
                 counts[table] = counts.get(table, -1) + 1

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from mbplugin.readers.common.vocabulary import READ, Entry, Idle, Unread, Use, Vocabulary, entry
+from mbplugin.readers.common.vocabulary import (
+    LABEL,
+    LOOKS,
+    PROGRAM,
+    READ,
+    SENSOR,
+    SHAPE,
+    TOUCH,
+    Entry,
+    Idle,
+    Unread,
+    Use,
+    Vocabulary,
+    entry,
+)
 
-_LOOKS = Idle("looks and lights")
-_LABEL = Idle("a label that nothing refers to")
-_SENSOR = Idle("a sensor measures and moves nothing")
-_TOUCH = Unread("bodies do not touch here", note=True)
 _SOLVER = Unread("a setting of the simulator's solver; constraints are rigid here", note=True)
-_PROGRAM = Unread("what a program does to the model is not known", note=True)
-_SHAPE = Unread("the shape is left out", note=True)
 _MODELS = "model link joint frame include drake:joint drake:ball_constraint plugin"
 
 
@@ -27,10 +35,10 @@ _GEOMETRY: dict[str, Entry] = {
             "capsule": "sdf_cylinder",
             "plane": "sdf_plane",
             "mesh": "sdf_mesh",
-            **dict.fromkeys(("ellipsoid", "cone", "heightmap", "image", "polyline"), _SHAPE),
+            **dict.fromkeys(("ellipsoid", "cone", "heightmap", "image", "polyline"), SHAPE),
             "empty": Idle("no shape"),
-            "drake:capsule": _SHAPE,
-            "drake:ellipsoid": _SHAPE,
+            "drake:capsule": SHAPE,
+            "drake:ellipsoid": SHAPE,
         }
     ),
     "sdf_box": entry(children=_number("size")),
@@ -42,7 +50,7 @@ _GEOMETRY: dict[str, Entry] = {
         {"optimization": Idle("how a mesh is simplified for contact")},
         {
             **_number("uri", "scale"),
-            "submesh": _SHAPE,
+            "submesh": SHAPE,
             "convex_decomposition": Idle("how a mesh is simplified for contact"),
             "drake:declare_convex": Idle("how a mesh is simplified for contact"),
         },
@@ -78,47 +86,47 @@ _LINK: dict[str, Entry] = {
             "kinematic": Unread("forces move every body here", default="false"),
             "enable_wind": Unread("there is no wind here", default="false"),
             "velocity_decay": Unread("bodies are not damped here"),
-            "self_collide": _TOUCH,
+            "self_collide": TOUCH,
             "must_be_base_link": Unread("write the joint to the world, or use --base", default="false"),
-            "sensor": _SENSOR,
+            "sensor": SENSOR,
             "battery": Idle("energy of a battery moves nothing"),
-            "projector": _LOOKS,
-            "light": _LOOKS,
-            "particle_emitter": _LOOKS,
+            "projector": LOOKS,
+            "light": LOOKS,
+            "particle_emitter": LOOKS,
             "audio_sink": Idle("a sound"),
             "audio_source": Idle("a sound"),
-            "plugin": _PROGRAM,
-            "drake:visual": _LOOKS,
+            "plugin": PROGRAM,
+            "drake:visual": LOOKS,
         },
         many="collision visual sensor light plugin particle_emitter",
     ),
     "sdf_collision": entry(
         "",
-        {"name": _LABEL},
+        {"name": LABEL},
         {
             "pose": "pose",
             "geometry": "sdf_geometry",
-            "surface": _TOUCH,
-            "max_contacts": _TOUCH,
-            "laser_retro": _SENSOR,
+            "surface": TOUCH,
+            "max_contacts": TOUCH,
+            "laser_retro": SENSOR,
             "density": Unread("inertias are not computed from shapes", note=True),
             "auto_inertia_params": Unread("inertias are not computed from shapes", note=True),
-            "drake:proximity_properties": _TOUCH,
+            "drake:proximity_properties": TOUCH,
         },
     ),
     "sdf_visual": entry(
         "",
-        {"name": _LABEL},
+        {"name": LABEL},
         {
             "pose": "pose",
             "geometry": "sdf_geometry",
             **dict.fromkeys(
                 ("material", "cast_shadows", "laser_retro", "transparency", "visibility_flags", "meta"),
-                _LOOKS,
+                LOOKS,
             ),
-            "plugin": _LOOKS,
-            "drake:illustration_properties": _LOOKS,
-            "drake:perception_properties": _LOOKS,
+            "plugin": LOOKS,
+            "drake:illustration_properties": LOOKS,
+            "drake:perception_properties": LOOKS,
         },
     ),
 }
@@ -134,7 +142,7 @@ _JOINT_PARTS: dict[str, Use | str] = {
     "gearbox_ratio": "text",
     "gearbox_reference_body": "text",
     "physics": _SOLVER,
-    "sensor": _SENSOR,
+    "sensor": SENSOR,
     "drake:rotor_inertia": "text",
     "drake:gear_ratio": "text",
     "drake:mimic": "sdf_mimic",
@@ -210,12 +218,12 @@ _PARTS: dict[str, Use | str] = {
     "joint": "sdf_joint",
     "frame": "sdf_frame",
     "include": "sdf_include",
-    "plugin": _PROGRAM,
+    "plugin": PROGRAM,
     "drake:joint": "sdf_joint",
     "drake:ball_constraint": "sdf_ball",
     "drake:linear_bushing_rpy": Unread("bushings are not modelled"),
     "drake:distance_constraint": Unread("state it as a [[closure]] of type distance"),
-    "drake:collision_filter_group": _TOUCH,
+    "drake:collision_filter_group": TOUCH,
 }
 
 SDF: Vocabulary = {
@@ -231,7 +239,7 @@ SDF: Vocabulary = {
     "sdf": entry(
         "version",
         {},
-        {"world": "sdf_world", "model": "sdf_model", "light": _LOOKS, "actor": _LOOKS},
+        {"world": "sdf_world", "model": "sdf_model", "light": LOOKS, "actor": LOOKS},
         many="model world",
     ),
     "sdf_model": entry(
@@ -242,7 +250,7 @@ SDF: Vocabulary = {
             "pose": "pose",
             "static": "text",
             "link": "sdf_link",
-            "self_collide": _TOUCH,
+            "self_collide": TOUCH,
             "allow_auto_disable": Idle("lets the simulator skip what rests"),
             "enable_wind": Unread("there is no wind here", default="false"),
             "gripper": Unread("nothing is gripped here", note=True),
@@ -256,7 +264,7 @@ SDF: Vocabulary = {
         {
             **_number("uri", "name", "static", "placement_frame"),
             "pose": "pose",
-            "plugin": _PROGRAM,
+            "plugin": PROGRAM,
             "experimental:params": Unread("the included file is read as it is"),
         },
         many="plugin",
@@ -275,10 +283,10 @@ SDF: Vocabulary = {
             "physics": "sdf_physics",
             "state": READ,
             "population": Unread("write the models out"),
-            "road": _LOOKS,
-            "light": _LOOKS,
-            "scene": _LOOKS,
-            "gui": _LOOKS,
+            "road": LOOKS,
+            "light": LOOKS,
+            "scene": LOOKS,
+            "gui": LOOKS,
             "audio": Idle("a sound"),
             "actor": Unread("its course is not followed", note=True),
             "wind": Unread("there is no wind here", note=True),
@@ -291,9 +299,9 @@ SDF: Vocabulary = {
     "sdf_physics": entry(
         "",
         {
-            "name": _LABEL,
+            "name": LABEL,
             "type": Idle("the simulator's own engine"),
-            "default": _LABEL,
+            "default": LABEL,
         },
         {"gravity": Unread("write <gravity> in <world>")},
         foreign=Idle("steps and solvers of the simulator's own integration"),

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from mbplugin.readers.common.vocabulary import READ, Entry, Idle, Unread, Use, Vocabulary, each, entry
+from mbplugin.readers.common.vocabulary import (
+    LABEL,
+    READ,
+    SENSOR,
+    SHAPE,
+    TOUCH,
+    Entry,
+    Idle,
+    Unread,
+    Use,
+    Vocabulary,
+    each,
+    entry,
+)
 from mbplugin.readers.sdf.vocabulary import JOINT_OF_GAZEBO, SDF
 
 _COLOUR = Idle("colours and textures")
-_LABEL = Idle("a label that nothing refers to")
-_TOUCH = Unread("bodies do not touch here", note=True)
-_SENSOR = Idle("a sensor measures and moves nothing")
 _CONTROL = Unread("drives and their control are not modelled", note=True)
 _PROGRAM = Unread("what a program does to the robot is not known", note=True)
 
@@ -19,9 +29,9 @@ _GEOMETRY: dict[str, Entry] = {
     "geometry": entry(
         children={
             **{kind: kind for kind in ("box", "sphere", "cylinder", "capsule", "mesh", "plane")},
-            "drake:ellipsoid": Unread("the shape is left out", note=True),
-            "drake:capsule": Unread("the shape is left out", note=True),
-            "cdf": Unread("the shape is left out", note=True),
+            "drake:ellipsoid": SHAPE,
+            "drake:capsule": SHAPE,
+            "cdf": SHAPE,
         }
     ),
     "box": entry("size"),
@@ -35,17 +45,17 @@ _GEOMETRY: dict[str, Entry] = {
 _LINK: dict[str, Entry] = {
     "link": entry(
         "name",
-        {"type": _LABEL},
+        {"type": LABEL},
         {
             "inertial": "inertial",
             "visual": "visual",
             "collision": "collision",
-            "contact": _TOUCH,
-            "self_collision_checking": _TOUCH,
-            "collision_checking": _TOUCH,
-            "sensor": _SENSOR,
+            "contact": TOUCH,
+            "self_collision_checking": TOUCH,
+            "collision_checking": TOUCH,
+            "sensor": SENSOR,
             "audio_source": Idle("a sound"),
-            "drake:self_collision_filter": _TOUCH,
+            "drake:self_collision_filter": TOUCH,
         },
         many="visual collision sensor",
     ),
@@ -55,18 +65,18 @@ _LINK: dict[str, Entry] = {
     "value": _VALUE,
     "visual": entry(
         "",
-        {"name": _LABEL, "group": _LABEL},
-        {"origin": "origin", "geometry": "geometry", "material": _COLOUR, "drake:accepting": _LABEL},
+        {"name": LABEL, "group": LABEL},
+        {"origin": "origin", "geometry": "geometry", "material": _COLOUR, "drake:accepting": LABEL},
     ),
     "collision": entry(
         "",
-        {"name": _LABEL, "group": _TOUCH, "concave": _TOUCH},
+        {"name": LABEL, "group": TOUCH, "concave": TOUCH},
         {
             "origin": "origin",
             "geometry": "geometry",
             "material": _COLOUR,
-            "verbose": _LABEL,
-            "drake:proximity_properties": _TOUCH,
+            "verbose": LABEL,
+            "drake:proximity_properties": TOUCH,
         },
     ),
 }
@@ -154,7 +164,7 @@ _GAZEBO = {
             "springStiffness": Unread("state it as [[spring]] in a scene file", default="0"),
             "springReference": Unread("state it as [[spring]] in a scene file", default="0"),
             "dampingFactor": Unread("bodies are not damped here", default="0"),
-            "sensor": _SENSOR,
+            "sensor": SENSOR,
             "material": _COLOUR,
             "visual": _COLOUR,
             "provideFeedback": Idle("Gazebo's measuring of joint forces"),
@@ -174,7 +184,7 @@ _GAZEBO_LINK = {
         {
             **dict.fromkeys(("pose", "inertial", "visual", "collision"), READ),
             "gravity": Unread("gravity acts on every body here", default="true"),
-            "sensor": _SENSOR,
+            "sensor": SENSOR,
         },
         many="visual collision sensor",
         foreign=Unread("an addition for Gazebo alone", note=True),
@@ -200,7 +210,7 @@ URDF: Vocabulary = {
             "drake:ball_constraint": "ball",
             "gazebo": "gazebo",
             "material": _COLOUR,
-            "sensor": _SENSOR,
+            "sensor": SENSOR,
             "transmission": _CONTROL,
             "drake:transmission": _CONTROL,
             "ros2_control": _CONTROL,
@@ -213,8 +223,8 @@ URDF: Vocabulary = {
             "actuator": _CONTROL,
             "mujoco": Unread("MuJoCo alone reads it", note=True),
             "frame": Unread("frames that no joint uses are left out", note=True),
-            "drake:collision_filter_group": _TOUCH,
-            "self_collision_checking": _TOUCH,
+            "drake:collision_filter_group": TOUCH,
+            "self_collision_checking": TOUCH,
             **{
                 f"xacro:{word}": Idle("a definition that xacro leaves behind")
                 for word in ("property", "arg", "macro")

@@ -18,7 +18,7 @@ from xml.dom import minidom
 
 from mbplugin.errors import BrokenModel, MissingDependency
 from mbplugin.model.scene import Request
-from mbplugin.readers.common.paths import read_text
+from mbplugin.readers.common.paths import is_file, read_text
 from mbplugin.readers.common.xml import parse_xml, refuse_entities, where
 from mbplugin.readers.xacro.check import check_text, check_variable, refused
 from mbplugin.readers.xacro.expression import Refused
@@ -216,11 +216,5 @@ class _Gate:
                 found = self.packages.find(package.strip())
                 name = f"{found}{inner}" if found else "$"
             path = self.packages.installed(Path(file).parent / name)
-            if not set("$*?[") & set(name) and self._is_file(path):
+            if not set("$*?[") & set(name) and is_file(path):
                 self.check_known_includes(str(path), where(element), seen)
-
-    def _is_file(self, path: Path) -> bool:
-        try:
-            return path.is_file()
-        except (OSError, ValueError):
-            return False

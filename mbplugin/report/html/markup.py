@@ -133,6 +133,13 @@ def _is_number(cell: Child) -> bool:
     return True
 
 
+def unshown(count: int, shown: int) -> Html | None:
+    """Return how many of a number are not shown, None where all are."""
+    return (
+        element("p", f"and {count - shown} more, all in the JSON", class_="fine") if count > shown else None
+    )
+
+
 def section(title: str, *children: Child, lead: str = "") -> Html:
     """Return a section under a heading, after a sentence that says what it shows."""
     said = element("p", lead, class_="lead") if lead else None

@@ -8,7 +8,7 @@ from math import sqrt
 
 import numpy as np
 
-from mbplugin.model.spatial import AnyArray, Array, Pose
+from mbplugin.model.spatial import AnyArray, Array, Pose, make_read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +27,7 @@ class Mesh:
     faces: AnyArray
 
     def __post_init__(self) -> None:
-        self.vertices.setflags(write=False)
-        self.faces.setflags(write=False)
+        make_read_only(self.vertices, self.faces)
 
 
 def moved(mesh: Mesh, X: Pose) -> Mesh:

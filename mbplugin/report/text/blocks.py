@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mbplugin.report.text.layout import Line, wrapped
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 #: Rows and events that are printed; all are in the JSON.
 MOST = 40
-_TITLE = "bold cyan"
+#: Style of titles.
+TITLE = "bold cyan"
 
 
 def table_lines(
@@ -26,9 +27,14 @@ def table_lines(
     yield Line()
     names = max((len(name) for name, _ in rows), default=0)
     wide = max(len(title), names if widest is None else min(names, widest))
-    yield Line(f"  {title:<{wide}}" + "".join(f"{head:>{column}}" for head in heads), _TITLE)
+    yield Line(row_text(title, heads, wide, column), TITLE)
     for name, cells in rows:
-        yield Line((f"  {name[:wide]:<{wide}}" + "".join(f"{cell:>{column}}" for cell in cells)).rstrip())
+        yield Line(row_text(name[:wide], cells, wide, column).rstrip())
+
+
+def row_text(label: str, cells: Iterable[str], wide: int, column: int) -> str:
+    """Return a row of a table: a label in a first column of ``wide`` characters, then the cells in theirs."""
+    return f"  {label:<{wide}}" + "".join(f"{cell:>{column}}" for cell in cells)
 
 
 def warning_lines(warning: str, width: int) -> Iterator[Line]:
@@ -42,7 +48,7 @@ def sentences_under(title: str, sentences: Sequence[str], width: int) -> Iterato
     """Yield sentences under a title, nothing where there are none."""
     if sentences:
         yield Line()
-        yield Line(title, _TITLE)
+        yield Line(title, TITLE)
     for sentence in sentences:
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
 
@@ -59,7 +65,7 @@ def event_lines(events: Sequence[Event], width: int, digits: int) -> Iterator[Li
     """Yield events, their times with so many digits; nothing where there are none."""
     if events:
         yield Line()
-        yield Line("Events", _TITLE)
+        yield Line("Events", TITLE)
     for event in events[:MOST]:
         said = event.text or f"{event.joint}: {event.kind}"
         yield from (Line(text) for text in wrapped(said, width, f"  {event.time:.{digits}g} s  ", "    "))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from mbplugin.phrases import counted
-from mbplugin.report.text.blocks import note_lines
+from mbplugin.phrases import counted, cut_short
+from mbplugin.report.text.blocks import TITLE, note_lines, row_text
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 
 if TYPE_CHECKING:
@@ -57,10 +57,7 @@ def _steps(found: Agreement) -> str:
 
 
 def _still(rows: Sequence[Row]) -> Iterator[Line]:
-    yield Line(
-        f"  {'without motion':<{_WIDE}}{'compared':>{_COLUMN}}{'deviation':>{_COLUMN}}{'bound':>{_COLUMN}}",
-        "bold cyan",
-    )
+    yield Line(row_text("without motion", ("compared", "deviation", "bound"), _WIDE, _COLUMN), TITLE)
     for quantity, own in _by_quantity(rows):
         worst = _worst(own)
         for row in [row for row in worst if not row.agrees] or worst[:1]:
@@ -71,9 +68,7 @@ def _still(rows: Sequence[Row]) -> Iterator[Line]:
 
 def _moved(found: Agreement, rows: Sequence[Row]) -> Iterator[Line]:
     heads = [f"{1e3 * step:.4g} ms" for step in found.steps]
-    title = "largest deviation"
-    columns = (*heads, "step → 0", "bound")
-    yield Line(f"  {title:<{_NARROW}}" + "".join(f"{head:>{_COLUMN}}" for head in columns), "bold cyan")
+    yield Line(row_text("largest deviation", (*heads, "step → 0", "bound"), _NARROW, _COLUMN), TITLE)
     for quantity, own in _by_quantity(rows):
         worst = _worst(own)
         for row in worst[:_MOST]:
@@ -84,8 +79,7 @@ def _moved(found: Agreement, rows: Sequence[Row]) -> Iterator[Line]:
 
 
 def _checks(checks: Sequence[Check]) -> Iterator[Line]:
-    head = f"{'off by':>{_COLUMN}}{'bound':>{_COLUMN}}"
-    yield Line(f"  {'checks of each motion alone':<{_WIDE}}{head}", "bold cyan")
+    yield Line(row_text("checks of each motion alone", ("off by", "bound"), _WIDE, _COLUMN), TITLE)
     for check in checks:
         unit = f" [{check.unit}]" if check.unit != "1" else ""
         cells = (f"{check.value:.3g}", f"{check.bound:.3g}")
@@ -93,8 +87,7 @@ def _checks(checks: Sequence[Check]) -> Iterator[Line]:
 
 
 def _cells(label: str, cells: Sequence[str], agrees: bool, wide: int) -> Line:
-    short = label if len(label) <= wide else label[: wide - 1] + "…"
-    text = f"  {short:<{wide}}" + "".join(f"{cell:>{_COLUMN}}" for cell in cells)
+    text = row_text(cut_short(label, wide), cells, wide, _COLUMN)
     return Line(text if agrees else text + "  ✗", "" if agrees else "red")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.phrases import listed
-from mbplugin.report.text.blocks import table_lines
+from mbplugin.report.text.blocks import TITLE, table_lines
 from mbplugin.report.text.directions import open_words, vector_words
 from mbplugin.report.text.layout import MOST_NAMES, Line, wrapped
 
@@ -56,7 +56,7 @@ def open_lines(result: Reactions, width: int) -> Iterator[Line]:
         return
     yield Line()
     title = "Undetermined directions in a rigid model, in world axes (moments at the joint's point)"
-    yield from (Line(text, "bold cyan") for text in wrapped(title, width))
+    yield from (Line(text, TITLE) for text in wrapped(title, width))
     for words, names in same.items():
         yield from (
             Line(text) for text in wrapped(f"{listed(names, MOST_NAMES)}: {words}", width, "  ", "      ")
@@ -69,7 +69,7 @@ def frame_lines(result: Reactions) -> Iterator[Line]:
     if not rows:
         return
     yield Line()
-    yield Line("Joint frames in the world: point [m], and the axes x, y, z of the components", "bold cyan")
+    yield Line("Joint frames in the world: point [m], and the axes x, y, z of the components", TITLE)
     wide = max(len(_name(c)) for c, _, _ in rows)
     for c, point, R_WJ in rows:
         axes = "  ".join(f"{axis} {vector_words(R_WJ[:, k].tolist())}" for k, axis in enumerate("xyz"))

@@ -9,7 +9,7 @@ from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.identity import freedom_of
 from mbplugin.model.spatial import COMPONENTS
 from mbplugin.phrases import counted, listed
-from mbplugin.report.text.blocks import MOST, more_lines, note_lines
+from mbplugin.report.text.blocks import MOST, TITLE, more_lines, note_lines
 from mbplugin.report.text.frames import (
     COLUMN,
     MARKS,
@@ -135,7 +135,7 @@ def _families(result: Reactions, width: int) -> Iterator[Line]:
         yield Line()
         free = listed([f"{name} {component}" for name, component, _ in family.parameters], MOST_NAMES)
         title = f"Undetermined in a rigid model: any {free}; the others follow"
-        yield from (Line(text, "bold cyan") for text in wrapped(title, width))
+        yield from (Line(text, TITLE) for text in wrapped(title, width))
         for relation in family.relations[:MOST]:
             yield from (Line(text) for text in wrapped(_equation(relation), width, "  ", "      "))
         yield from more_lines(len(family.relations), MOST)
@@ -160,7 +160,7 @@ def _estimates(result: Reactions, width: int) -> Iterator[Line]:
     if not result.estimated:
         return
     yield Line()
-    yield Line("Estimated beam sections (no stiffness is stated for these bodies)", "bold cyan")
+    yield Line("Estimated beam sections (no stiffness is stated for these bodies)", TITLE)
     for e in result.estimated:
         how = f"{counted(e.stations, 'slice')} of" if e.stations else "the bounding box of"
         s = e.section

@@ -11,6 +11,7 @@ from mbplugin.model.component import units_of
 from mbplugin.model.spatial import COMPONENTS
 from mbplugin.phrases import counted
 from mbplugin.report.text.blocks import MOST, event_lines, more_lines, note_lines, table_lines
+from mbplugin.report.text.frames import OPEN
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 from mbplugin.simulation.trajectory.units import coordinate_units
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 _WIDEST_NAME = 40
-_OPEN = "?"
 #: Energies and works of a motion, and their names.
 ENERGIES = {
     "kinetic": "kinetic",
@@ -91,7 +91,7 @@ def _reactions(motion: Trajectory, pairs: Sequence[str], width: int) -> Iterator
     said = (
         "sizes on the successor, at the origin of its joint frame, in axes of the predecessor's joint frame"
     )
-    if any(_OPEN in cells for _, cells in rows):
+    if any(OPEN in cells for _, cells in rows):
         said += "; ? is not determined by the rigid model (see mbplugin reactions)"
     yield from (Line(text) for text in wrapped(said, width, "  ", "  "))
 
@@ -101,6 +101,6 @@ def _largest(motion: Trajectory, pair: str) -> list[str]:
     unique = np.asarray(motion.uniqueness(pair).all(axis=0)).tolist()
     free = motion.mechanism.pair_by_name[pair].kind.free
     return [
-        _OPEN if not known else "" if name in free and not value else f"{value:.6g}"
+        OPEN if not known else "" if name in free and not value else f"{value:.6g}"
         for name, value, known in zip(COMPONENTS, largest, unique, strict=True)
     ]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from mbplugin.report.text.blocks import warning_lines
+from mbplugin.report.text.blocks import TITLE, row_text, warning_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 from mbplugin.stopping.table.columns import TEXT_CELLS
 from mbplugin.stopping.table.values import slip_words
@@ -37,11 +37,11 @@ def _block(rows: list[dict[str, Any]], width: int, commands: bool) -> Iterator[L
     full = first["speed"] * 100 / first["speed_percent"]
     title = f"Category {first['category']}, axis {first['axis']}: {first['joint']}"
     yield Line()
-    yield Line(f"{title}, {full:.4g} {first['unit']}/s", "bold cyan")
-    yield Line("  " + "".join(f"{cell.head:>{_COLUMN}}" for cell in TEXT_CELLS))
+    yield Line(f"{title}, {full:.4g} {first['unit']}/s", TITLE)
+    yield Line(row_text("", (cell.head for cell in TEXT_CELLS), 0, _COLUMN))
     for row in rows:
         outcome = "" if row["outcome"] == "stopped" else f"  {row['outcome'].replace('_', ' ')}"
-        yield Line("  " + "".join(f"{cell.show(row):>{_COLUMN}}" for cell in TEXT_CELLS) + outcome)
+        yield Line(row_text("", (cell.show(row) for cell in TEXT_CELLS), 0, _COLUMN) + outcome)
         for phrase in slip_words(row):
             yield from (Line(text, "yellow") for text in wrapped(phrase, width, "    ! ", "      "))
         if commands and row["command"]:

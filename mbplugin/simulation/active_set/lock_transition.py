@@ -8,6 +8,7 @@ import numpy as np
 
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.model.mechanism.identity import Holder
+from mbplugin.model.spatial import make_read_only
 from mbplugin.simulation.events.event import Event, EventKind, passing
 from mbplugin.simulation.impact.instant import all_impulses, contradict, grip, gripped, is_singular
 from mbplugin.simulation.projection import jump_rates
@@ -75,8 +76,7 @@ def _jump(
         state.qd[:] = before
         return [_refuse(active, state, "contradictory", f"{name}: no rates satisfy all that is to hold")]
     after = state.qd.copy()
-    before.setflags(write=False)
-    after.setflags(write=False)
+    make_read_only(before, after)
     stepper.evaluate(active.kernel_state, state)
     return [Event(state.t, "lock", name, before, after, given, f"{name}: lock", left_open)]
 

@@ -9,7 +9,7 @@ import numpy as np
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.solution import Solution
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model.spatial import AnyArray, Array, make_read_only
 from mbplugin.simulation.impact.full import full
 from mbplugin.simulation.impact.minimal import minimal
 from mbplugin.simulation.impact.problem import ImpactProblem, Row, find_rows
@@ -25,7 +25,7 @@ FORMS = tuple(_FORMS)
 #: Relative size below which a singular value that should count is none: the pose is singular.
 _LOST = 1e-7
 #: Relative gap that velocities may leave in rows that depend on each other, and rates that are rest.
-_FOLLOWED, _REST = 1e-6, 1e-9
+FOLLOWED, REST = 1e-6, 1e-9
 
 
 def activate(
@@ -101,7 +101,7 @@ def _closes(problem: ImpactProblem, jump: Array) -> bool:
     left = problem.gap - problem.C @ jump
     rates = np.abs(problem.C) @ (np.abs(problem.qd) + np.abs(jump))
     size = max(float(rates.max(initial=0.0)), float(np.abs(problem.gap).max(initial=0.0)))
-    return bool(np.abs(left).max(initial=0.0) <= max(_FOLLOWED * size, _REST))
+    return bool(np.abs(left).max(initial=0.0) <= max(FOLLOWED * size, REST))
 
 
 def impulses(problem: ImpactProblem, found: Solution) -> Array:
@@ -142,8 +142,7 @@ def _transition(problem: ImpactProblem, form: str, outcome: str, jump: Array, im
     M, before = problem.equations.M, problem.qd
     after = before + jump
     unique = determined(problem.equations) if outcome == "regular" else np.zeros(len(impulse), dtype=bool)
-    for array in (before, after, impulse, problem.activated, unique):
-        array.setflags(write=False)
+    make_read_only(before, after, impulse, problem.activated, unique)
     return Transition(
         outcome,
         form,

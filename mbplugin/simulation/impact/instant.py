@@ -16,15 +16,13 @@ from mbplugin.dynamics.tree_model import TreeModel
 from mbplugin.model.mechanism import Constraint, Pair
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.simulation.active_set.choose import rank_of
-from mbplugin.simulation.impact.activate import activate
+from mbplugin.simulation.impact.activate import FOLLOWED, REST, activate
 from mbplugin.simulation.impact.timed import with_constraints
 from mbplugin.simulation.steppers.evaluate import KINEMATICS, evaluate_at
 from mbplugin.simulation.steppers.kernel_state import KernelState
 
 #: Poses at which a rank may prove to be higher.
 _SAMPLES = 4
-#: Rates that rows leave open, relative to the largest and absolute, by which they contradict each other.
-_FOLLOWED, _REST = 1e-6, 1e-9
 
 
 def grip(model: TreeModel, rows: Sequence[int]) -> None:
@@ -93,7 +91,7 @@ def contradict(model: TreeModel, rows: Sequence[int], qd: Array) -> bool:
         * (row_rate(model.composites, table.rows, table.terms, i, qd) + table.rows["bias"][i])
         for i in rows
     ]
-    return bool(np.abs(gaps).max(initial=0.0) > max(_FOLLOWED * float(np.abs(qd).max(initial=0.0)), _REST))
+    return bool(np.abs(gaps).max(initial=0.0) > max(FOLLOWED * float(np.abs(qd).max(initial=0.0)), REST))
 
 
 def all_impulses(

@@ -19,16 +19,9 @@ from mbplugin.dynamics.kernels.resistance import resist
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import SINGULAR, row_in_rates, row_rate
 from mbplugin.model.spatial import Array
+from mbplugin.simulation.integrators.variational_step import ITERATIONS, PATIENCE, SOLVED, STALLED
 from mbplugin.simulation.steppers.evaluate import KINEMATICS, evaluate_at
 from mbplugin.simulation.steppers.kernel_state import KernelState
-
-_ITERATIONS = 60
-#: A correction of an increment after which the next would be none, and one that will do where rounding
-#: lets it become no smaller: relative to the increment, and absolute, rad or m.
-_SOLVED, _STALLED = (1e-14, 1e-17), (1e-11, 1e-14)
-#: Corrections in a row, none of them the smallest so far, after which nothing is gained any more: of
-#: those that will do, and of others.
-_PATIENCE = (2, 8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +98,7 @@ class VariationalStep:
         h = self._h
         x, impulse = h * (self._qd + 0.5 * h * qdd), 0.5 * h * self._kernel_state.multipliers
         best, since = np.inf, 0
-        for n in range(1, _ITERATIONS + 1):
+        for n in range(1, ITERATIONS + 1):
             middle = self._look_ahead(x)
             if middle is None:
                 return None
@@ -114,10 +107,10 @@ class VariationalStep:
             size, change = _largest(x), _largest(correction)
             since = 0 if change < best else since + 1
             best = min(best, change)
-            stalled = since >= _PATIENCE[0] and change <= _STALLED[0] * size + _STALLED[1]
-            if stalled or change <= _SOLVED[0] * size + _SOLVED[1]:
+            stalled = since >= PATIENCE[0] and change <= STALLED[0] * size + STALLED[1]
+            if stalled or change <= SOLVED[0] * size + SOLVED[1]:
                 return self._end(x, impulse, middle, n)
-            if since >= _PATIENCE[1] or not np.isfinite(size):
+            if since >= PATIENCE[1] or not np.isfinite(size):
                 return None
         return None
 

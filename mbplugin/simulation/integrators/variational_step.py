@@ -38,13 +38,13 @@ from mbplugin.simulation.steppers.evaluate import (
 )
 from mbplugin.simulation.steppers.kernel_state import MATRIX, VECTOR, KernelState, load_struct
 
-_ITERATIONS = 60
+ITERATIONS = 60
 #: A correction of an increment after which the next would be none, and one that will do where rounding
 #: lets it become no smaller: relative to the increment, and absolute, rad or m.
-_SOLVED, _STALLED = (1e-14, 1e-17), (1e-11, 1e-14)
+SOLVED, STALLED = (1e-14, 1e-17), (1e-11, 1e-14)
 #: Corrections in a row, none of them the smallest so far, after which nothing is gained any more: of
 #: those that will do, and of others.
-_PATIENCE = (2, 8)
+PATIENCE = (2, 8)
 #: What ``discrete_forces`` does, in this order; the numbers add up.
 MOMENTA, SLOPES, FREE = 1, 2, 4
 
@@ -154,7 +154,7 @@ def variational_step(
         workspace.p[j] = m.rates[j].u
         workspace.x[j] = h * (qd[j] + 0.5 * h * qdd[j])
     best, since = np.inf, 0
-    for n in range(1, _ITERATIONS + 1):
+    for n in range(1, ITERATIONS + 1):
         _look_ahead(evaluate, discrete_forces, place, t, h, q, workspace, n == 1)
         _correct(evaluate, discrete_forces, place, t, h, workspace)
         size, change = 0.0, 0.0
@@ -164,11 +164,11 @@ def variational_step(
             change = max(change, abs(workspace.step[j]))
         since = 0 if change < best else since + 1
         best = min(best, change)
-        stalled = since >= _PATIENCE[0] and change <= _STALLED[0] * size + _STALLED[1]
-        if stalled or change <= _SOLVED[0] * size + _SOLVED[1]:
+        stalled = since >= PATIENCE[0] and change <= STALLED[0] * size + STALLED[1]
+        if stalled or change <= SOLVED[0] * size + SOLVED[1]:
             _end(evaluate, discrete_forces, place, t, h, q, qd, workspace)
             return n
-        if since >= _PATIENCE[1]:
+        if since >= PATIENCE[1]:
             return 0
     return 0
 

@@ -11,7 +11,7 @@ from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.identity import Holder, HolderKind
 from mbplugin.model.mechanism.joint import travel_per_radian
 from mbplugin.model.mechanism.pair import Pair, RowKind
-from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
+from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, make_read_only
 from mbplugin.simulation.active_set.stick_slip import AT_REST
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ def axis_forces(motion: Trajectory, joint: str) -> AxisForces | None:
     brake = _of_brake(motion, joint)
     friction += _of_friction(motion, pair, brake)
     total = _along(pair, motion.transmitted(joint))
-    for array in (total, drive, brake, friction):
-        array.setflags(write=False)
+    make_read_only(total, drive, brake, friction)
     return AxisForces(freedom, units_of(freedom).force, total, drive, brake, friction)
 
 

@@ -15,7 +15,7 @@ from scipy.interpolate import PchipInterpolator
 
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model.spatial import AnyArray, Array, make_read_only
 from mbplugin.simulation.trajectory import so3
 from mbplugin.simulation.trajectory.units import rate_units
 
@@ -76,8 +76,7 @@ def _with(trajectory: Trajectory, at: Array, arrays: dict[str, AnyArray]) -> Tra
     """Return the motion with other arrays, at other times: at (n,), s."""
     kinetic, potential = _energies(trajectory, arrays["q"], arrays["qd"])
     arrays.update(time=at, kinetic=kinetic, potential=potential)
-    for array in arrays.values():
-        array.setflags(write=False)
+    make_read_only(*arrays.values())
     changed: dict[str, Any] = arrays
     return replace(trajectory, **changed)
 

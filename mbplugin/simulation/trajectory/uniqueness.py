@@ -10,7 +10,7 @@ from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.joint_reactions.stiffness.elements import joint_rows
 from mbplugin.joint_reactions.system import System, build_system
 from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.spatial import AnyArray
+from mbplugin.model.spatial import AnyArray, make_read_only
 from mbplugin.simulation.trajectory.segments import Held, held_mechanisms
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ def determined_components(trajectory: Trajectory) -> dict[str, AnyArray]:
         systems = _generic(trajectory, held)
         for name in out.keys() & held.mech.pair_by_name.keys():
             out[name][held.samples] = np.all([_determined(s, name) for s in systems], axis=0)
-    for flags in out.values():
-        flags.setflags(write=False)
+    make_read_only(*out.values())
     return out
 
 

@@ -17,7 +17,7 @@ from mbplugin.model.applied_forces import BrakeForce
 from mbplugin.model.mechanism.identity import freedom_held, lock_label
 from mbplugin.model.mechanism.joint import travel_per_radian
 from mbplugin.model.mechanism.pair import Pair, RowKind
-from mbplugin.model.spatial import COMPONENTS, Array, cross
+from mbplugin.model.spatial import COMPONENTS, Array, cross, make_read_only
 from mbplugin.simulation.active_set.braking import (
     before_jumps,
     brake_force,
@@ -137,8 +137,7 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
                     of_brake[brake.joint][held.samples] = of_rest[label[0]][held.samples, k]
     out = JointWrenches(of_pair, of_rest, of_brake, of_resistance, transmitted)
     for held_by in (of_pair, of_rest, of_brake, of_resistance, transmitted):
-        for array in held_by.values():
-            array.setflags(write=False)
+        make_read_only(*held_by.values())
     return out
 
 

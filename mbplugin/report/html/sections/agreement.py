@@ -9,7 +9,7 @@ import numpy as np
 
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.chart import Chart, Curve, figure
-from mbplugin.report.html.markup import Html, element, joined, section, table
+from mbplugin.report.html.markup import Html, element, joined, section, table, unshown
 
 if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement, Row
@@ -81,9 +81,8 @@ def _settings(found: Agreement) -> Iterator[str]:
 
 
 def _table(rows: Sequence[Row]) -> Html:
-    rest = len(rows) - _MOST
-    more = element("p", f"and {rest} more, all in the JSON", class_="fine") if rest > 0 else None
-    return joined([table(_HEADS, [_row(row) for row in rows[:_MOST]], numbers=(2, 3, 7)), more])
+    shown = table(_HEADS, [_row(row) for row in rows[:_MOST]], numbers=(2, 3, 7))
+    return joined([shown, unshown(len(rows), _MOST)])
 
 
 def _row(row: Row) -> Html:

@@ -9,7 +9,7 @@ import numpy as np
 from mbplugin.model.spatial import COMPONENTS, Array
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.chart import Chart, Curve, figure, most_moving
-from mbplugin.report.html.markup import Html, element, section, table
+from mbplugin.report.html.markup import Html, element, section, table, unshown
 from mbplugin.report.text.simulate import ENERGIES
 from mbplugin.simulation.trajectory.resampling import drawn
 from mbplugin.simulation.trajectory.trajectory import Trajectory
@@ -105,9 +105,5 @@ def _events(motion: Trajectory) -> Html | None:
     if not motion.events:
         return None
     rows = [(f"{e.time:.9g}", e.kind, e.joint, e.text) for e in motion.events[:_MOST]]
-    rest = len(motion.events) - _MOST
-    return element(
-        "div",
-        table(("time [s]", "kind", "joint", "what happened"), rows, caption="Events"),
-        element("p", f"and {rest} more, all in the JSON", class_="fine") if rest > 0 else None,
-    )
+    events = table(("time [s]", "kind", "joint", "what happened"), rows, caption="Events")
+    return element("div", events, unshown(len(motion.events), _MOST))

@@ -11,7 +11,7 @@ from mbplugin.model.mechanism.identity import freedom_of
 from mbplugin.model.spatial import COMPONENTS
 from mbplugin.phrases import counted
 from mbplugin.report.html.chapter import Chapter
-from mbplugin.report.html.markup import Child, Html, choice, element, section, table
+from mbplugin.report.html.markup import Child, Html, choice, element, section, table, unshown
 from mbplugin.report.text.directions import open_words
 from mbplugin.report.text.reactions import undetermined
 
@@ -45,7 +45,7 @@ def uniqueness_section(chapter: Chapter) -> Html | None:
             ),
             [_verdict(one) for one in sorted_ones[:_MOST]],
         ),
-        _rest(len(sorted_ones)),
+        unshown(len(sorted_ones), _MOST),
     )
 
 
@@ -70,7 +70,7 @@ def reactions_section(chapter: Chapter) -> Html | None:
     return section(
         "Joint reactions",
         table(heads, [_row(c) for c in pairs[:_MOST]], numbers=range(2, 8)),
-        _rest(len(pairs)),
+        unshown(len(pairs), _MOST),
         table(("drive, wheel or coupling", "component", "value"), others[:_MOST]) if others else None,
         [element("p", line, class_="fine") for line in _legend(result)],
         [element("p", f"Note: {note}", class_="fine") for note in result.notes],
@@ -116,9 +116,3 @@ def _legend(result: Reactions) -> Iterator[str]:
     if result.estimated:
         bodies = counted(len({e.body for e in result.estimated}), "body", "bodies")
         yield f"Estimated: beam sections of {bodies}, of {result.estimated[0].material}."
-
-
-def _rest(count: int) -> Html | None:
-    return (
-        element("p", f"and {count - _MOST} more, all in the JSON", class_="fine") if count > _MOST else None
-    )
