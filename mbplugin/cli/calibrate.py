@@ -9,7 +9,7 @@ import typer
 
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.braking import ToolOption
-from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
+from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.output import emit, emit_document, emit_lines
 from mbplugin.files import require_folder
 from mbplugin.report.formats import SceneFormat
@@ -34,7 +34,12 @@ Parameters = Annotated[
 ]
 PayloadOption = Annotated[
     float | None,
-    typer.Option("--payload", metavar="KG", help="Rated mass at the tool; default: the scene's payload."),
+    typer.Option(
+        "--payload",
+        metavar="KG",
+        parser=opt.kilograms("--payload"),
+        help="Rated mass at the tool; default: the scene's payload.",
+    ),
 ]
 Speed = Annotated[
     list[str] | None,
@@ -67,6 +72,7 @@ def calibrate_command(
     """
     require_folder(output)
     scene = read_scene(file, (output,), reading, also=(measured,))
+    given = quantities_of(scene, file, reading)
     from mbplugin.stopping.calibration.run import calibrate
 
     found = calibrate(
@@ -75,7 +81,7 @@ def calibrate_command(
         hold_out=hold_out,
         parameters=opt.split(parameters) or None,
         payload=payload,
-        speeds=opt.parse_q(speed, "--speed"),
+        speeds=given.rates(speed, "--speed"),
         tool=tool,
     )
     if output_format == "text":

@@ -13,18 +13,14 @@ from mbplugin.cli.shared.acting import (
     FrictionOption,
     LoadOption,
     TorqueOption,
-    parse_load,
 )
 from mbplugin.cli.shared.braking import (
     BrakeOption,
     LockOption,
     StopPayloadOption,
-    parse_brake,
-    parse_lock,
-    parse_payloads,
 )
-from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
-from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines
+from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
+from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines, warn
 from mbplugin.cli.shared.progress import count_bar
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
@@ -34,12 +30,20 @@ from mbplugin.simulation.budget import MAX_SECONDS
 if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement
     from mbplugin.model.scene import Scene
+    from mbplugin.model.units import Units
 
 Duration = Annotated[
     float | None,
-    typer.Option(metavar="S", help="Duration, s; default 0.5, longer if a lock acts later."),
+    typer.Option(
+        metavar="S",
+        parser=opt.seconds("--duration"),
+        help="Duration, s; default 0.5, longer if a lock acts later.",
+    ),
 ]
-Signal = Annotated[float | None, typer.Option(metavar="S", help="Time of the brake signal, s.")]
+Signal = Annotated[
+    float | None,
+    typer.Option(metavar="S", parser=opt.seconds("--signal"), help="Time of the brake signal, s."),
+]
 Stop = Annotated[
     int | None, typer.Option(metavar="CATEGORY", help="Compare a stop of this category instead: 0, 1 or 2.")
 ]
@@ -47,7 +51,10 @@ Against = Annotated[
     Path | None, typer.Option(metavar="URDF", help="PyBullet's model; default: the scene's own URDF.")
 ]
 Step = Annotated[
-    float | None, typer.Option(metavar="S", help="PyBullet's coarsest step, s; default: automatic.")
+    float | None,
+    typer.Option(
+        metavar="S", parser=opt.seconds("--step"), help="PyBullet's coarsest step, s; default: automatic."
+    ),
 ]
 Iterations = Annotated[int, typer.Option(metavar="N", help="Iterations of PyBullet's solver.")]
 MaxSeconds = Annotated[
@@ -94,9 +101,10 @@ def crosscheck_command(
     if stop is not None and (duration or lock or torque or signal is not None):
         raise BadUsage("--stop was given with --duration, --lock, --torque or --signal", expected="it alone")
     scene = read_scene(file, (output, picture), reading, snap_angles=snap_angles)
-    brakes = [parse_brake(value) for value in brake or ()]
-    loads = [parse_load(value) for value in load or ()]
-    payloads = parse_payloads(payload)
+    given = quantities_of(scene, file, reading)
+    brakes = given.brakes(brake)
+    loads = given.loads(load)
+    payloads = given.tool_payloads(payload)
     from mbplugin.comparison.crosscheck import crosscheck
 
     common: dict[str, Any] = {
@@ -105,7 +113,8 @@ def crosscheck_command(
         "iterations": iterations,
         "max_seconds": max_seconds,
     }
-    state = opt.parse_q(q), opt.parse_q(qd, "--qd")
+    state = given.coordinates(q), given.rates(qd)
+    warn(given.implausible(state[1], payloads))
     with count_bar("motions of PyBullet") as progress:
         if stop is not None:
             from mbplugin.stopping.run import estop
@@ -129,12 +138,12 @@ def crosscheck_command(
                 duration,
                 q=state[0],
                 qd=state[1],
-                locks=[parse_lock(value) for value in lock or ()],
+                locks=given.locks(lock),
                 brakes=brakes or None,
                 signal=signal,
                 loads=loads,
                 payloads=payloads or (),
-                torques=opt.parse_q(torque, "--torque"),
+                torques=given.torques(torque),
                 damping=damping,
                 friction=friction,
                 **common,
@@ -142,7 +151,7 @@ def crosscheck_command(
             )
     if picture is not None:
         found.plot(picture)
-    _report(found, scene, file, output_format, output)
+    _report(found, scene, file, output_format, output, given.units)
     if not found.agrees:
         raise typer.Exit(1)
 
@@ -158,7 +167,12 @@ def _require_files(picture: Path | None, output: Path | None) -> None:
 
 
 def _report(
-    found: Agreement, scene: Scene, file: str, output_format: PageFormat, output: Path | None
+    found: Agreement,
+    scene: Scene,
+    file: str,
+    output_format: PageFormat,
+    output: Path | None,
+    units: Units,
 ) -> None:
     if output_format == "html":
         from mbplugin.report.html.chapters import agreement_chapter
@@ -167,7 +181,7 @@ def _report(
     elif output_format == "text":
         from mbplugin.report.text.crosscheck import crosscheck_lines
 
-        emit_lines(lambda width: crosscheck_lines(found, scene.mechanism.name, width), output)
+        emit_lines(lambda width: crosscheck_lines(found, scene.mechanism.name, width, units), output)
     else:
         from mbplugin.report.documents.crosscheck import crosscheck_document
 

@@ -10,8 +10,10 @@ import typer
 
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.output import emit_document, emit_lines
+from mbplugin.cli.shared.quantities import named
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import is_same_file, read_bounded, require_folder
+from mbplugin.model.units import SI
 
 Standard = Literal["iso13855", "iso15066"]
 
@@ -31,6 +33,14 @@ Terms = Annotated[
         help="K, t1, D_DS, Z of S; v_h, T_r, C, Z_d, Z_r, v_r of S_p (m, s, m/s); none has a default.",
     ),
 ]
+
+
+#: Of the terms, those of both standards.
+_DIMENSIONS = {
+    **dict.fromkeys(("K", "v_h", "v_r"), "speed"),
+    **dict.fromkeys(("t1", "T_r"), "time"),
+    **dict.fromkeys(("D_DS", "Z", "C", "Z_d", "Z_r"), "length"),
+}
 
 
 def distance_command(
@@ -53,7 +63,7 @@ def distance_command(
 
     figures = figures_of_document(*_read(file))
     compute = {"iso13855": separation_of, "iso15066": protective_of}[standard]
-    distance = compute(figures, opt.parse_q(term, "--term"))
+    distance = compute(figures, named(term, "--term", lambda name: _DIMENSIONS.get(name, ""), SI))
     if output_format == "text":
         from mbplugin.report.text.distance import distance_lines
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.acting import LoadOption, parse_load
+from mbplugin.cli.shared.acting import LoadOption
 from mbplugin.cli.shared.braking import (
     BrakeOption,
     DecelerationOption,
@@ -17,11 +17,9 @@ from mbplugin.cli.shared.braking import (
     StopLimitsOption,
     StopPayloadOption,
     ToolOption,
-    parse_brake,
-    parse_payloads,
 )
-from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
-from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines
+from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
+from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines, warn
 from mbplugin.cli.shared.progress import time_bar
 from mbplugin.cli.shared.zones import (
     RESOLUTION,
@@ -35,6 +33,7 @@ from mbplugin.files import require_folder
 from mbplugin.simulation.budget import MAX_SECONDS
 
 if TYPE_CHECKING:
+    from mbplugin.cli.shared.quantities import Quantities
     from mbplugin.stopping.scenario.start import Start
 
 Category = Annotated[
@@ -51,7 +50,10 @@ To = Annotated[
     list[str] | None,
     typer.Option("--to", metavar="NAME=VALUE,…", help="Start during a move from --q to this pose."),
 ]
-At = Annotated[float, typer.Option(metavar="S", help="Time of the stop signal in that motion, s.")]
+At = Annotated[
+    float,
+    typer.Option(metavar="S", parser=opt.seconds("--at"), help="Time of the stop signal in that motion, s."),
+]
 
 
 @reads_model
@@ -87,21 +89,22 @@ def estop_command(
     require_folder(output)
     requested = zone_request(zone, zone_resolution, payload_radius, output)
     scene = read_scene(file, (output, *requested.files), reading, also=(trajectory,))
+    given = quantities_of(scene, file, reading)
     from mbplugin.stopping.run import estop
 
     with time_bar() as progress:
         report = estop(
             scene,
-            opt.parse_q(q),
-            opt.parse_q(qd, "--qd"),
+            given.coordinates(q),
+            given.rates(qd),
             category=category,
-            payload=parse_payloads(payload),
+            payload=given.tool_payloads(payload),
             payload_share=payload_share,
-            brakes=[parse_brake(value) for value in brake or ()],
+            brakes=given.brakes(brake),
             require_brakes=require_brakes,
-            decelerations=opt.parse_q(deceleration, "--deceleration"),
-            loads=[parse_load(value) for value in load or ()],
-            start=_start(trajectory, to, q, at),
+            decelerations=given.accelerations(deceleration, "--deceleration"),
+            loads=given.loads(load),
+            start=_start(trajectory, to, q, at, given),
             tool=tool,
             limits=limits,
             duration=duration,
@@ -109,21 +112,24 @@ def estop_command(
             progress=progress,
         )
     requested.write(scene, report)
+    warn(report.scenario.warnings)
     if output_format == "html":
         from mbplugin.report.html.chapters import stop_chapter
 
-        emit_chapter(stop_chapter(scene, report), output)
+        emit_chapter(stop_chapter(scene, report, given.units), output)
     elif output_format == "text":
         from mbplugin.report.text.estop import estop_lines
 
-        emit_lines(lambda width: estop_lines(report, width), output)
+        emit_lines(lambda width: estop_lines(report, width, given.units), output)
     else:
         from mbplugin.report.documents.stopping.estop import estop_document
 
         emit_document(estop_document(report, file, scene.files), output, output_format)
 
 
-def _start(trajectory: Path | None, to: list[str] | None, q: list[str] | None, at: float) -> Start | None:
+def _start(
+    trajectory: Path | None, to: list[str] | None, q: list[str] | None, at: float, given: Quantities
+) -> Start | None:
     from mbplugin.stopping.scenario.start import Move, Recorded
 
     if trajectory is not None and to is not None:
@@ -131,7 +137,7 @@ def _start(trajectory: Path | None, to: list[str] | None, q: list[str] | None, a
     if trajectory is not None:
         return Recorded(trajectory, at)
     if to is not None:
-        return Move(opt.parse_q(q), opt.parse_q(to, "--to"), at)
+        return Move(given.coordinates(q), given.coordinates(to, "--to"), at)
     if at:
         raise BadUsage("--at says when in a motion, and there is none", remedy="add --trajectory or --to")
     return None

@@ -171,7 +171,7 @@ def lint_command(
         "xacro_args": opt.parse_xacro_args(xacro_arg),
     }
     options: dict[str, Any] = {
-        "q": opt.parse_q(q),
+        "q": _coordinates(q),
         "base": base,
         "planar": planar,
         "tolerance": tolerance,
@@ -213,6 +213,13 @@ def _format(stated: LintFormat | None, output: Path | None) -> LintFormat:
             expected=f"--output-format {meant}, or another ending",
         )
     return stated or meant or "text"
+
+
+def _coordinates(texts: Sequence[str] | None) -> dict[str, float]:
+    """Return the coordinates of ``--q``, rad and m; each FILE has joints of its own."""
+    from mbplugin.cli.shared.quantities import named
+
+    return named(texts, "--q", lambda name: "")
 
 
 def _detail(quiet: bool, verbose: bool) -> Detail:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
+from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.output import emit, emit_document
 from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
@@ -35,7 +35,8 @@ def matrix_command(
     from mbplugin.api import constraint_matrix
 
     scene = read_scene(file, (output, save), reading)
-    matrix = constraint_matrix(scene, opt.parse_q(q), planar=planar)
+    given = quantities_of(scene, file, reading)
+    matrix = constraint_matrix(scene, given.coordinates(q), planar=planar)
     if save is not None:
         _save(matrix, save)
     if output_format == "text":

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.acting import LoadOption, PayloadOption, parse_load, parse_payload
-from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
+from mbplugin.cli.shared.acting import LoadOption, PayloadOption
+from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.output import emit_document, emit_lines
 from mbplugin.model.enumerations import Axes, Material
 
@@ -65,15 +65,16 @@ def reactions_command(
     from mbplugin.joint_reactions.run import reactions
 
     scene = read_scene(file, (output,), reading)
+    given = quantities_of(scene, file, reading)
     result = reactions(
         scene,
-        opt.parse_q(q),
-        opt.parse_q(qd, "--qd") if qd else None,
-        opt.parse_q(qdd, "--qdd") if qdd else None,
-        loads=[parse_load(value) for value in load or ()],
-        payloads=[parse_payload(value) for value in payload or ()],
+        given.coordinates(q),
+        given.rates(qd) if qd else None,
+        given.accelerations(qdd, "--qdd") if qdd else None,
+        loads=given.loads(load),
+        payloads=given.payloads(payload),
         hold=None if hold is None else opt.split(hold),
-        misfit=opt.parse_q(misfit, "--misfit"),
+        misfit=given.misfits(misfit),
         estimate=estimate,
         material=material,
         tolerance=tolerance,

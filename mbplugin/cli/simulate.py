@@ -14,12 +14,10 @@ from mbplugin.cli.shared.acting import (
     LoadOption,
     PayloadOption,
     TorqueOption,
-    parse_load,
-    parse_payload,
 )
-from mbplugin.cli.shared.braking import BrakeOption, LockOption, parse_brake, parse_lock
-from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
-from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines
+from mbplugin.cli.shared.braking import BrakeOption, LockOption
+from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
+from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines, warn
 from mbplugin.cli.shared.progress import time_bar
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.files import require_folder
@@ -31,20 +29,27 @@ from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR, integra
 
 if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
+    from mbplugin.model.units import Units
     from mbplugin.simulation.trajectory.trajectory import Trajectory
 
-Duration = Annotated[float, typer.Option(metavar="S", help="Duration, s.")]
+Duration = Annotated[float, typer.Option(metavar="S", parser=opt.seconds("--duration"), help="Duration, s.")]
 Signal = Annotated[
     float | None,
     typer.Option(
         metavar="S",
+        parser=opt.seconds("--signal"),
         help="Time of the brake signal, s: for the brakes of --brake (default 0), else the scene's.",
     ),
 ]
 Limits = Annotated[str, typer.Option(help=f"At a joint limit: {opt.choices(names.Limits)}.")]
 Integrator = Annotated[str, typer.Option(help=f"{integrator_choices()}.")]
 Step = Annotated[
-    float | None, typer.Option(metavar="S", help="Step, s; for an adaptive integrator the largest step.")
+    float | None,
+    typer.Option(
+        metavar="S",
+        parser=opt.seconds("--step"),
+        help="Step, s; for an adaptive integrator the largest step.",
+    ),
 ]
 Rtol = Annotated[float, typer.Option(help="Relative tolerance of an adaptive integrator.")]
 Atol = Annotated[float, typer.Option(help="Absolute tolerance of an adaptive integrator.")]
@@ -104,6 +109,7 @@ def simulate_command(
     """
     _require_files(save, plot, output)
     scene = read_scene(file, (output, save, plot), reading)
+    given = quantities_of(scene, file, reading)
     pairs = opt.split(reactions)
     _require_pairs(scene, pairs)
     request: dict[str, Any] = {
@@ -121,19 +127,20 @@ def simulate_command(
         "friction": friction,
         "max_seconds": max_seconds,
     }
-    locks = [parse_lock(value) for value in lock or ()]
+    locks, rates, payloads = given.locks(lock), given.rates(qd), given.payloads(payload)
+    warn(given.implausible(rates, payloads))
     from mbplugin.simulation.run import simulate
 
     with time_bar() as progress:
         motion = simulate(
             scene,
-            q0=opt.parse_q(q),
-            qd0=opt.parse_q(qd, "--qd"),
-            loads=[parse_load(value) for value in load or ()],
-            payloads=[parse_payload(value) for value in payload or ()],
-            torques=opt.parse_q(torque, "--torque"),
+            q0=given.coordinates(q),
+            qd0=rates,
+            loads=given.loads(load),
+            payloads=payloads,
+            torques=given.torques(torque),
             locks=locks,
-            brakes=[parse_brake(value) for value in brake] if brake else None,
+            brakes=given.brakes(brake) if brake else None,
             signal=signal,
             planar=planar,
             progress=progress,
@@ -143,7 +150,7 @@ def simulate_command(
         motion.save(save, reactions=pairs)
     if plot is not None:
         motion.plot(plot)
-    _report(motion, request, pairs, scene, file, output_format, output)
+    _report(motion, request, pairs, scene, file, output_format, output, given.units)
     if motion.outcome == "interrupted":
         raise typer.Exit(INTERRUPTED)
     if motion.outcome == "failed":
@@ -158,6 +165,7 @@ def _report(
     file: str,
     output_format: PageFormat,
     output: Path | None,
+    units: Units,
 ) -> None:
     if output_format == "html":
         from mbplugin.report.html.chapters import motion_chapter
@@ -166,7 +174,7 @@ def _report(
     elif output_format == "text":
         from mbplugin.report.text.simulate import simulate_lines
 
-        emit_lines(lambda width: simulate_lines(motion, pairs, width), output)
+        emit_lines(lambda width: simulate_lines(motion, pairs, width, units), output)
     else:
         from mbplugin.report.documents.simulate import simulate_document
 

@@ -12,10 +12,9 @@ from mbplugin.cli.shared.braking import (
     DecelerationOption,
     RequireBrakesOption,
     ToolOption,
-    parse_brake,
 )
-from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
-from mbplugin.cli.shared.output import emit, emit_document, emit_lines
+from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
+from mbplugin.cli.shared.output import emit, emit_chapter, emit_document, emit_lines, warn
 from mbplugin.cli.shared.zones import (
     RESOLUTION,
     PayloadRadiusOption,
@@ -33,12 +32,17 @@ Axes = Annotated[
 ]
 PayloadOption = Annotated[
     float | None,
-    typer.Option("--payload", metavar="KG", help="Rated mass at the tool; default: the scene's payload."),
+    typer.Option(
+        "--payload",
+        metavar="KG",
+        parser=opt.kilograms("--payload"),
+        help="Rated mass at the tool; default: the scene's payload.",
+    ),
 ]
 Speed = Annotated[
     list[str] | None,
     typer.Option(
-        "--speed", metavar="NAME=VALUE,…", help="Full speed (rad/s, m/s); default: the velocity limits."
+        "--speed", metavar="NAME=VALUE,…", help="Full speed, such as 180deg/s; default: the velocity limits."
     ),
 ]
 Category = Annotated[
@@ -76,26 +80,32 @@ def stop_table_command(
     require_folder(output)
     requested = zone_request(zone, zone_resolution, payload_radius, output)
     scene = read_scene(file, (output, *requested.files), reading)
+    given = quantities_of(scene, file, reading)
     from mbplugin.stopping.table.run import stopping_table
 
     table = stopping_table(
         scene,
         axes=opt.split(axes) or None,
         payload=payload,
-        speeds=opt.parse_q(speed, "--speed"),
+        speeds=given.rates(speed, "--speed"),
         categories=_categories(category),
-        brakes=[parse_brake(value) for value in brake or ()],
+        brakes=given.brakes(brake),
         require_brakes=require_brakes,
-        decelerations=opt.parse_q(deceleration, "--deceleration"),
+        decelerations=given.accelerations(deceleration, "--deceleration"),
         tool=tool,
     )
     requested.write(scene, table)
+    warn(given.implausible(given.rates(speed, "--speed"), payload))
     if output_format == "text":
         from mbplugin.report.text.stop_table import stop_table_lines
 
-        emit_lines(lambda width: stop_table_lines(table, width, commands=commands), output)
-    elif output_format in ("csv", "html"):
-        emit(table.text(output_format), output)
+        emit_lines(lambda width: stop_table_lines(table, width, commands=commands, units=given.units), output)
+    elif output_format == "html":
+        from mbplugin.report.html.chapters import table_chapter
+
+        emit_chapter(table_chapter(table, given.units), output)
+    elif output_format == "csv":
+        emit(table.text("csv"), output)
     else:
         from mbplugin.report.documents.stopping.stop_table import stop_table_document
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.acting import LoadOption, parse_load
+from mbplugin.cli.shared.acting import LoadOption
 from mbplugin.cli.shared.braking import (
     BrakeOption,
     RequireBrakesOption,
@@ -17,12 +17,10 @@ from mbplugin.cli.shared.braking import (
     StopLimitsOption,
     StopPayloadOption,
     ToolOption,
-    parse_brake,
-    parse_payloads,
     parse_range,
 )
-from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
-from mbplugin.cli.shared.output import complain, emit_document, emit_lines
+from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
+from mbplugin.cli.shared.output import complain, emit_document, emit_lines, warn
 from mbplugin.cli.shared.progress import count_bar
 from mbplugin.cli.shared.termination import exit_code_of, termination_interrupts
 from mbplugin.cli.shared.zones import (
@@ -39,6 +37,7 @@ from mbplugin.visible import visible
 
 if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
+    from mbplugin.model.units import Units
     from mbplugin.stopping.sweep.plan import SweepPlan
     from mbplugin.stopping.sweep.run import SweepReport
 
@@ -127,20 +126,22 @@ def sweep_command(
     requested = zone_request(zone, zone_resolution, payload_radius, output)
     joblib_with(backend)
     scene = read_scene(file, (output, *requested.files), reading, also=(trajectory,))
+    given = quantities_of(scene, file, reading)
     from mbplugin.stopping.run import make_scenario
     from mbplugin.stopping.sweep.plan import SweepPlan
     from mbplugin.stopping.sweep.run import sweep
 
     scenario = make_scenario(
         scene,
-        opt.parse_q(q),
-        opt.parse_q(qd, "--qd"),
-        payload=parse_payloads(payload),
-        brakes=[parse_brake(value) for value in brake or ()],
+        given.coordinates(q),
+        given.rates(qd),
+        payload=given.tool_payloads(payload),
+        brakes=given.brakes(brake),
         require_brakes=require_brakes,
-        loads=[parse_load(value) for value in load or ()],
+        loads=given.loads(load),
         tool=tool,
     )
+    warn(scenario.warnings)
     states = None
     if trajectory is not None:
         from mbplugin.stopping.scenario.recording import read_recording
@@ -170,7 +171,7 @@ def sweep_command(
         raise typer.Exit(exit_code_of(interrupt)) from None
     _tell_replaced(report)
     requested.write(scene, plan)
-    _report(report, plan, scene, file, out, output_format, output)
+    _report(report, plan, scene, file, out, output_format, output, given.units)
 
 
 def _tell_replaced(report: SweepReport) -> None:
@@ -190,11 +191,12 @@ def _report(
     out: Path,
     output_format: OutputFormat,
     output: Path | None,
+    units: Units,
 ) -> None:
     if output_format == "text":
         from mbplugin.report.text.sweep import sweep_lines
 
-        emit_lines(lambda width: sweep_lines(report, plan, str(out), width), output)
+        emit_lines(lambda width: sweep_lines(report, plan, str(out), width, units), output)
     else:
         from mbplugin.report.documents.stopping.sweep import sweep_document
 

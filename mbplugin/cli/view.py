@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
+from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.output import emit, emit_document
 from mbplugin.cli.shared.progress import count_bar
 from mbplugin.errors import BadUsage
@@ -80,13 +80,14 @@ def view_command(
     require_folder(output)
     pixels, angles = _size(size), _camera(camera)
     scene = read_scene(file, (output,), reading)
-    replayed = _replay(scene, opt.parse_q(q), opt.parse_q(qd, "--qd"), motion, category, speed, stop)
+    given = quantities_of(scene, file, reading)
+    replayed = _replay(scene, given.coordinates(q), given.rates(qd), motion, category, speed, stop)
     from mbplugin.view.gui.show import open_or_draw
 
     with count_bar("pictures") if film is not None else nullcontext() as progress:
         viewed = open_or_draw(
             scene,
-            q=opt.parse_q(q),
+            q=given.coordinates(q),
             tolerance=tolerance,
             planar=planar,
             replay=replayed,

@@ -13,15 +13,15 @@ from mbplugin.cli.shared.braking import (
     StopDurationOption,
     StopLimitsOption,
     ToolOption,
-    parse_brake,
     parse_range,
 )
-from mbplugin.cli.shared.model import AS_WRITTEN, Reading, read_scene, reads_model
-from mbplugin.cli.shared.output import emit_document, emit_lines
+from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
+from mbplugin.cli.shared.output import emit_document, emit_lines, warn
 from mbplugin.cli.shared.progress import total_bar
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 from mbplugin.model.enumerations import FailureKind, Moving
+from mbplugin.model.units import SI
 
 if TYPE_CHECKING:
     from mbplugin.stopping.worst.values import Failure
@@ -39,7 +39,12 @@ MovingOption = Annotated[
 ]
 PayloadOption = Annotated[
     float | None,
-    typer.Option("--payload", metavar="KG", help="Rated mass at the tool; default: the scene's payload."),
+    typer.Option(
+        "--payload",
+        metavar="KG",
+        parser=opt.kilograms("--payload"),
+        help="Rated mass at the tool; default: the scene's payload.",
+    ),
 ]
 PayloadRange = Annotated[
     str,
@@ -48,7 +53,7 @@ PayloadRange = Annotated[
 Speed = Annotated[
     list[str] | None,
     typer.Option(
-        "--speed", metavar="NAME=VALUE,…", help="Full speed (rad/s, m/s); default: the velocity limits."
+        "--speed", metavar="NAME=VALUE,…", help="Full speed, such as 180deg/s; default: the velocity limits."
     ),
 ]
 Torques = Annotated[
@@ -103,6 +108,9 @@ def worst_stop_command(
     """
     require_folder(output)
     scene = read_scene(file, (output,), reading)
+    given = quantities_of(scene, file, reading)
+    speeds = given.rates(speed, "--speed")
+    warn(given.implausible(speeds, payload))
     from mbplugin.stopping.worst.run import worst_stop
 
     with total_bar("stops") as progress:
@@ -112,8 +120,8 @@ def worst_stop_command(
             moving=moving,
             payload=payload,
             payload_range=parse_range("--payload-range", payload_range),
-            speeds=opt.parse_q(speed, "--speed"),
-            brakes=[parse_brake(value) for value in brake or ()],
+            speeds=speeds,
+            brakes=given.brakes(brake),
             torque_tolerance=torque_tolerance,
             delay_tolerance=delay_tolerance,
             failures=[_parse_failure(text) for text in failure or ()],
@@ -150,4 +158,9 @@ def _parse_failure(text: str) -> Failure:
     kind = kinds.get(word.strip())
     if kind is None or bool(equals) == (kind == "dead"):
         raise BadUsage(f"--failure has {text!r}", expected=_FORM)
-    return Failure(kind, opt.number(amount, "--failure has", _FORM, text) if equals else 0.0)
+    return Failure(
+        kind,
+        SI.value(amount, "time" if kind == "late" else "number", f"--failure {text!r} has")
+        if equals
+        else 0.0,
+    )

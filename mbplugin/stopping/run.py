@@ -212,7 +212,7 @@ def make_scenario(
     )
     if require_brakes:
         scenario.of_effort.require_none()
-    return scenario
+    return replace(scenario, notes=(*scenario.warnings, *scenario.notes))
 
 
 def _scaled(payloads: tuple[Payload, ...], share: float) -> tuple[Payload, ...]:

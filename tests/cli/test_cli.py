@@ -16,7 +16,7 @@ from command_line import DOOR_1, DOOR_2, FOUR_BAR, call
 from mbplugin.analysis.analysis import METHODS
 from mbplugin.cli.app import app
 from mbplugin.cli.shared.model import Reading
-from mbplugin.cli.shared.options import parse_q
+from mbplugin.cli.shared.quantities import named
 from mbplugin.errors import BadUsage
 from mbplugin.model.enumerations import Method
 from places import ASSETS
@@ -141,14 +141,14 @@ def test_q_turns_the_joint(arm: str) -> None:
         (None, {}),
     ],
 )
-def test_parse_q(texts: list[str] | None, values: dict[str, float]) -> None:
-    assert parse_q(texts) == values
+def test_values_by_name(texts: list[str] | None, values: dict[str, float]) -> None:
+    assert named(texts, "--q", lambda name: "angle") == values
 
 
 @pytest.mark.parametrize("text", ["a", "=1", "a=", "a=x", "a=nan", "a=inf"])
-def test_parse_q_refuses(text: str) -> None:
+def test_values_by_name_that_are_none(text: str) -> None:
     with pytest.raises(BadUsage, match="--q"):
-        parse_q([text])
+        named([text], "--q", lambda name: "angle")
 
 
 def test_stdin() -> None:

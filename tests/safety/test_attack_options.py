@@ -30,7 +30,7 @@ REFUSED = [
     ((*SHORT, "--q", "j0=1e300"), "magnitudes up to 1e+30"),
     ((*SHORT, "--brake", "j0:torque=1e308"), "magnitudes up to 1e+30"),
     ((*SHORT, "--lock", "j0@1e300"), "magnitudes up to 1e+30"),
-    ((*SHORT, "--lock", "j0@nan"), "JOINT[@S[:UNTIL]]"),
+    ((*SHORT, "--lock", "j0@nan"), "a finite number or a time"),
     ((*SHORT, "--samples", "1000000000"), "at most 1000000"),
     ((*SHORT, "--max-seconds", "0"), "positive"),
     ((*SHORT, "--max-seconds", "nan"), "positive"),

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.output import refuse_overwriting
+from mbplugin.cli.shared.output import complain, refuse_overwriting
+from mbplugin.visible import visible
 
 if TYPE_CHECKING:
+    from mbplugin.cli.shared.quantities import Quantities
     from mbplugin.model.scene import Scene
 
 
@@ -25,12 +27,15 @@ class Reading:
     base : "fixed" or "free", optional
     package_dir, xacro_arg : list of str, optional
     xacro_unsafe : bool
+    units : str, optional
+        Of angles and lengths that are written without one, and in the text that is printed.
     """
 
     base: opt.BaseOption = None
     package_dir: opt.PackageDirOption = None
     xacro_unsafe: opt.XacroUnsafeOption = False
     xacro_arg: opt.XacroArgOption = None
+    units: opt.UnitsOption = None
 
 
 #: No option is given.
@@ -96,3 +101,27 @@ def read_scene(
     )
     refuse_overwriting(outputs, file, scene, also)
     return scene
+
+
+def quantities_of(scene: Scene, file: str, reading: Reading) -> Quantities:
+    """Return what reads the numbers of options; units are those of ``--units``, else of the configuration.
+
+    Raises
+    ------
+    BadUsage
+        Unknown units, or a configuration that cannot be read.
+    """
+    from mbplugin.cli.shared.quantities import Quantities
+    from mbplugin.model.units import read_units
+
+    if reading.units is not None:
+        units = read_units(opt.split([reading.units]), "--units")
+    else:
+        from mbplugin.linter.config.find import settings_for
+
+        settings = settings_for(Path() if file == opt.STDIN else Path(file))
+        units = settings.units
+        if not units.is_si:
+            place = visible(settings.origins.get("units", settings.file))
+            complain(f"mbplugin: numbers without a unit are in {units.angle} and {units.length} ({place}).")
+    return Quantities(units, scene.mechanism)

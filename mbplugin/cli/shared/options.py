@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TextIO, get_args
 
@@ -21,10 +21,12 @@ STDIN = "-"
 FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="A model or scene file; - reads stdin.")]
 QOption = Annotated[
     list[str] | None,
-    typer.Option("--q", metavar="NAME=VALUE,…", help="Joint coordinates (rad, m); others as in the file."),
+    typer.Option(
+        "--q", metavar="NAME=VALUE,…", help="Joint coordinates, such as 90deg or 35mm; others as in the file."
+    ),
 ]
 QdOption = Annotated[
-    list[str] | None, typer.Option("--qd", metavar="NAME=VALUE,…", help="Joint rates (rad/s, m/s).")
+    list[str] | None, typer.Option("--qd", metavar="NAME=VALUE,…", help="Joint rates, such as 200deg/s.")
 ]
 BaseOption = Annotated[
     Base | None, typer.Option("--base", help="Fix or free the root links, whatever the file states.")
@@ -54,11 +56,51 @@ PageFormatOption = Annotated[
     PageFormat,
     typer.Option("--output-format", help="The format of the output; html is a single-file report."),
 ]
-MaxSecondsOption = Annotated[
-    float,
-    typer.Option("--max-seconds", metavar="S", help="Time limit, s; beyond it the outcome is budget_spent."),
+UnitsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--units",
+        metavar="UNIT,…",
+        help="Units of angles and lengths in options and text, such as deg,mm; default rad,m. JSON is in SI.",
+    ),
 ]
 OutputOption = Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write to this file.")]
+
+
+def seconds(option: str) -> Callable[[str | float], float]:
+    """Return the parser of an option that is a time: seconds, or a text such as ``500ms``."""
+    return _parser(option, "time")
+
+
+def kilograms(option: str) -> Callable[[str | float], float]:
+    """Return the parser of an option that is a mass: kilograms, or a text such as ``500g``."""
+    return _parser(option, "mass")
+
+
+def _parser(option: str, dimension: str) -> Callable[[str | float], float]:
+    def parsed(text: str | float) -> float:
+        from mbplugin.model.units import SI
+
+        try:
+            # its bounds are judged where it is used
+            return float(text)
+        except ValueError:
+            return SI.value(str(text), dimension, f"{option} is")
+
+    # what typer calls it in messages
+    parsed.__name__ = dimension
+    return parsed
+
+
+MaxSecondsOption = Annotated[
+    float,
+    typer.Option(
+        "--max-seconds",
+        metavar="S",
+        parser=seconds("--max-seconds"),
+        help="Time limit, s; beyond it the outcome is budget_spent.",
+    ),
+]
 
 
 def number(text: str, what: str, expected: str = "a finite number", shown: str = "") -> float:
@@ -80,23 +122,6 @@ def number(text: str, what: str, expected: str = "a finite number", shown: str =
     if abs(value) > LARGEST:
         raise BadUsage(f"{what} {shown or text!r}", expected=f"magnitudes up to {LARGEST:g}")
     return value
-
-
-def parse_q(texts: Sequence[str] | None, option: str = "--q") -> dict[str, float]:
-    """Return joint coordinates (or what else an option gives) by name from ``NAME=VALUE,…``.
-
-    Raises
-    ------
-    BadUsage
-        No name, no value, or a value that is no finite number.
-    """
-    values: dict[str, float] = {}
-    for part in split(texts):
-        name, equals, text = part.rpartition("=")
-        if not equals or not name.strip():
-            raise BadUsage(f"{option} has {part!r}", expected="NAME=VALUE,…")
-        values[name.strip()] = number(text, f"{option} gives {name.strip()!r} the value")
-    return values
 
 
 def choices(names: Any) -> str:

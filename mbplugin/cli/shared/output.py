@@ -16,6 +16,7 @@ from mbplugin.cli.shared.options import on_terminal
 from mbplugin.errors import BadUsage
 from mbplugin.files import is_same_file, replacing, require_folder
 from mbplugin.report.formats import serialized
+from mbplugin.visible import visible
 
 if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
@@ -119,6 +120,12 @@ def complain(sentence: str) -> None:
         with contextlib.suppress(OSError):
             sys.stderr.write(_encodable(sentence, sys.stderr.encoding) + "\n")
             sys.stderr.flush()
+
+
+def warn(sentences: Iterable[str]) -> None:
+    """Print warnings on stderr, one line each."""
+    for sentence in sentences:
+        complain(f"mbplugin: warning: {visible(sentence)}.")
 
 
 def _to_stdout(text: str) -> None:

@@ -48,6 +48,15 @@ class XacroTable(Table):
     ] = {}
 
 
+class UnitsTable(Table):
+    """``[units]``: of numbers in options that state none, and of texts."""
+
+    angle: Annotated[Literal["rad", "mrad", "deg", "rev"], Field(description="of angles; rates follow")] = (
+        "rad"
+    )
+    length: Annotated[Literal["m", "cm", "mm", "um"], Field(description="of lengths; speeds follow")] = "m"
+
+
 def _kind(value: Any) -> str:
     return "table" if isinstance(value, dict | WaiveTable) else "code"
 
@@ -82,4 +91,5 @@ class ConfigFile(Table):
     package_dirs: Annotated[list[Text], Field(description="where package:// is looked up")] = []
     exclude: Annotated[list[Text], Field(description="patterns passed over in folders")] = []
     xacro: Annotated[XacroTable, Field(description="how xacro files are expanded")] = XacroTable()
+    units: Annotated[UnitsTable, Field(description="units of options and texts")] = UnitsTable()
     scenes: Annotated[dict[str, Text], Field(description="robot = scene that is linted in its place")] = {}

@@ -11,6 +11,7 @@ from mbplugin.linter.config.ignores import Ignore
 from mbplugin.linter.finding import Severity
 from mbplugin.linter.selection import Selection
 from mbplugin.model.enumerations import Simulator
+from mbplugin.model.units import SI, Units
 from mbplugin.readers.common.paths import real_path
 
 DEFAULT = "default"
@@ -43,6 +44,8 @@ class Settings:
         Pattern of absolute paths to the names and values of xacro's arguments in those files.
     xacro_args : mapping of str to str
         Names and values of xacro's arguments in every file.
+    units : Units
+        Of numbers in options that state none, and of texts; not of a lint.
     file : str
         The configuration; empty where there is none.
     origins : mapping of str to str
@@ -62,6 +65,7 @@ class Settings:
     xacro_unsafe: bool = False
     xacro_arguments: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     xacro_args: Mapping[str, str] = field(default_factory=dict)
+    units: Units = SI
     file: str = ""
     origins: Mapping[str, str] = field(default_factory=dict)
 
@@ -73,7 +77,7 @@ class Settings:
     @property
     def values(self) -> dict[str, tuple[Any, str]]:
         """Value and origin of each setting, by the name it has in a configuration."""
-        apart = ("file", "origins", "ignores", "xacro_unsafe", "xacro_arguments", "xacro_args")
+        apart = ("file", "origins", "ignores", "units", "xacro_unsafe", "xacro_arguments", "xacro_args")
         names = [f.name for f in fields(self) if f.name not in apart]
         found: dict[str, tuple[Any, str]] = {
             name.replace("_", "-"): (getattr(self, name), self.origins.get(name, DEFAULT)) for name in names
@@ -81,6 +85,8 @@ class Settings:
         xacro = {"unsafe": self.xacro_unsafe, "arguments": self.xacro_arguments}
         waivers = tuple(f"{waiver.rule} for {waiver.element}: {waiver.reason}" for waiver in self.ignores)
         found["waive"] = (waivers, self.origins.get("waive", DEFAULT))
+        units = {"angle": self.units.angle, "length": self.units.length}
+        found["units"] = (units, self.origins.get("units", DEFAULT))
         return {**found, "xacro": (xacro, self.origins.get("xacro_unsafe", DEFAULT))}
 
     def xacro_args_of(self, file: str) -> dict[str, str]:

@@ -13,8 +13,9 @@ from mbplugin.errors import BadUsage, suggestion
 from mbplugin.linter.config.codes import known_codes, rule_code
 from mbplugin.linter.config.ignores import Ignore
 from mbplugin.linter.config.lines import ConfigLines
-from mbplugin.linter.config.schema import ConfigFile, WaiveTable, XacroTable
+from mbplugin.linter.config.schema import ConfigFile, Table, UnitsTable, WaiveTable, XacroTable
 from mbplugin.linter.config.settings import Settings
+from mbplugin.model.units import Units
 from mbplugin.readers.common.paths import real_path
 
 
@@ -81,6 +82,7 @@ def settings_of(path: Path, data: Mapping[str, Any], lines: ConfigLines, *, name
             pattern(file): {name: _argument(value) for name, value in values.items()}
             for file, values in config.xacro.arguments.items()
         },
+        units=Units(config.units.angle, config.units.length),
         file=str(path),
         origins=_origins(data, where, named),
     )
@@ -146,7 +148,8 @@ def _sentence(where: str, place: tuple[int | str, ...], failure: Mapping[str, An
         f" in [[{owners[0]}]] {owners[1]}" if len(owners) == 2 else f" in {'.'.join(owners)}" * bool(owners)
     )
     if failure["type"] == "extra_forbidden":
-        table = XacroTable if owners[:1] == ["xacro"] else WaiveTable
+        tables: dict[str, type[Table]] = {"xacro": XacroTable, "units": UnitsTable}
+        table = tables.get(owners[0] if owners else "", WaiveTable)
         known = table.model_fields if owners else _keys()
         return BadUsage(f"unknown key {key!r}{inside}", where=where, remedy=suggestion(key, list(known)))
     if failure["type"] == "missing":

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mbplugin.model.units import SI, Units
+
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.comparison.agreement import Agreement
@@ -42,6 +44,8 @@ class Chapter:
         The comparison with PyBullet.
     notes : tuple of str
         What is missing, and why.
+    units : Units
+        Of the angles and lengths of a stop and a table.
     """
 
     title: str
@@ -55,6 +59,7 @@ class Chapter:
     table: StoppingTable | None = None
     agreement: Agreement | None = None
     notes: tuple[str, ...] = ()
+    units: Units = SI
 
     @property
     def verdicts(self) -> Analysis | None:

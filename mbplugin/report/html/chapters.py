@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mbplugin.model.units import SI, Units
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.judging import judged, reactions_at_rest
 
@@ -44,17 +45,22 @@ def motion_chapter(scene: Scene, motion: Trajectory, pairs: tuple[str, ...] = ()
     )
 
 
-def stop_chapter(scene: Scene, stop: StopReport) -> Chapter:
+def stop_chapter(scene: Scene, stop: StopReport, units: Units = SI) -> Chapter:
     """Return the chapter of a stop; judged at the pose of the signal."""
     analysis, note = judged(scene, stop.trajectory.q[0], tolerance=stop.trajectory.tolerance)
     return Chapter(
-        title=f"Stop of {scene.mechanism.name}", model=scene, analysis=analysis, stop=stop, notes=note
+        title=f"Stop of {scene.mechanism.name}",
+        model=scene,
+        analysis=analysis,
+        stop=stop,
+        notes=note,
+        units=units,
     )
 
 
-def table_chapter(table: StoppingTable) -> Chapter:
+def table_chapter(table: StoppingTable, units: Units = SI) -> Chapter:
     """Return the chapter of a stopping table."""
-    return Chapter(title=f"Stopping table of {table.model}", table=table)
+    return Chapter(title=f"Stopping table of {table.model}", table=table, units=units)
 
 
 def agreement_chapter(scene: Scene, agreement: Agreement) -> Chapter:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from mbplugin.model.units import SI, Units
 from mbplugin.phrases import counted, cut_short
 from mbplugin.report.text.blocks import TITLE, note_lines, row_text
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
@@ -20,8 +21,10 @@ _STYLES = {"agrees": "bold green", "disagrees": "bold red"}
 _MOST = 3
 
 
-def crosscheck_lines(found: Agreement, name: str, width: int = PLAIN_WIDTH) -> Iterator[Line]:
-    """Yield the report of one cross-check."""
+def crosscheck_lines(
+    found: Agreement, name: str, width: int = PLAIN_WIDTH, units: Units = SI
+) -> Iterator[Line]:
+    """Yield the report of one cross-check, with angles and lengths in some units."""
     style = _STYLES.get(found.verdict, "bold yellow")
     for text in wrapped(f"{name}: {found.verdict}. {_sentence(found.reason)}", width, "", "  "):
         yield Line(text, style)
@@ -31,10 +34,10 @@ def crosscheck_lines(found: Agreement, name: str, width: int = PLAIN_WIDTH) -> I
     moved = [row for row in found.rows if row.errors]
     if still:
         yield Line()
-        yield from _still(still)
+        yield from _still(still, units)
     if moved:
         yield Line()
-        yield from _moved(found, moved)
+        yield from _moved(found, moved, units)
     if found.checks:
         yield Line()
         yield from _checks(found.checks)
@@ -56,24 +59,26 @@ def _steps(found: Agreement) -> str:
     )
 
 
-def _still(rows: Sequence[Row]) -> Iterator[Line]:
+def _still(rows: Sequence[Row], units: Units) -> Iterator[Line]:
     yield Line(row_text("without motion", ("compared", "deviation", "bound"), _WIDE, _COLUMN), TITLE)
     for quantity, own in _by_quantity(rows):
         worst = _worst(own)
         for row in [row for row in worst if not row.agrees] or worst[:1]:
-            label = f"{quantity} of {row.element} [{row.unit}]" if row.unit != "1" else quantity
-            count = f"{len(own)}"
-            yield _cells(label, (count, f"{row.deviation:.3g}", f"{row.bound:.3g}"), row.agrees, _WIDE)
+            size, unit = units.shown(row.unit)
+            label = f"{quantity} of {row.element} [{unit}]" if unit != "1" else quantity
+            cells = (f"{len(own)}", f"{size * row.deviation:.3g}", f"{size * row.bound:.3g}")
+            yield _cells(label, cells, row.agrees, _WIDE)
 
 
-def _moved(found: Agreement, rows: Sequence[Row]) -> Iterator[Line]:
+def _moved(found: Agreement, rows: Sequence[Row], units: Units) -> Iterator[Line]:
     heads = [f"{1e3 * step:.4g} ms" for step in found.steps]
     yield Line(row_text("largest deviation", (*heads, "step → 0", "bound"), _NARROW, _COLUMN), TITLE)
     for quantity, own in _by_quantity(rows):
         worst = _worst(own)
         for row in worst[:_MOST]:
-            cells = (*(f"{e:.3g}" for e in row.errors), f"{row.deviation:.3g}", f"{row.bound:.3g}")
-            yield _cells(f"{quantity} of {row.element} [{row.unit}]", cells, row.agrees, _NARROW)
+            size, unit = units.shown(row.unit)
+            cells = tuple(f"{size * e:.3g}" for e in (*row.errors, row.deviation, row.bound))
+            yield _cells(f"{quantity} of {row.element} [{unit}]", cells, row.agrees, _NARROW)
         if len(own) > _MOST:
             yield Line(f"    and {counted(len(own) - _MOST, 'row')} of {quantity} that are closer")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mbplugin.model.units import SI, Units
 from mbplugin.report.text.blocks import event_lines, sentences_under, table_lines, warning_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 
@@ -22,12 +23,12 @@ OUTCOME_WORDS = {
 _KINDS = ("stick", "slip", "limit", "lock")
 
 
-def estop_lines(report: StopReport, width: int = PLAIN_WIDTH) -> Iterator[Line]:
-    """Yield the report of one stop."""
+def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI) -> Iterator[Line]:
+    """Yield the report of one stop, with angles and lengths in some units."""
     yield from warning_lines(report.scenario.of_effort.warning, width)
     yield from (Line(text, "bold") for text in wrapped(_headline(report), width, "", "  "))
-    yield from _joints(report)
-    yield from _tool(report, width)
+    yield from _joints(report, units)
+    yield from _tool(report, width, units)
     yield from _peaks(report)
     yield from _energies(report)
     yield from event_lines([event for event in report.events if event.kind in _KINDS], width, 6)
@@ -43,39 +44,52 @@ def _headline(report: StopReport) -> str:
     )
 
 
-def _joints(report: StopReport) -> Iterator[Line]:
-    rows = [(f"{j.name} [{j.unit}]", joint_cells(j)) for j in report.joints]
+def _joints(report: StopReport, units: Units) -> Iterator[Line]:
+    rows = [(f"{j.name} [{units.shown(j.unit)[1]}]", joint_cells(j, units)) for j in report.joints]
     yield from table_lines(
         "joint", ("rate [/s]", "time [s]", "travel", "reaction", "braking", "rests at", "brake [J]"), rows
     )
 
 
-def joint_cells(j: JointStop) -> list[str]:
+def joint_cells(j: JointStop, units: Units = SI) -> list[str]:
     """Return how a joint stops, as cells: rate, time, travels, where it rests, energy of its brake."""
-    travels = (j.travel, j.reaction_travel, j.braking_travel)
-    return [f"{value:.4g}" for value in (j.rate, j.time, *travels, j.end, j.brake_energy)]
+    size, _ = units.shown(j.unit)
+    rate, *travels, end = (size * v for v in (j.rate, j.travel, j.reaction_travel, j.braking_travel, j.end))
+    return [f"{value:.4g}" for value in (rate, j.time, *travels, end, j.brake_energy)]
 
 
-def _tool(report: StopReport, width: int) -> Iterator[Line]:
+def tool_sentences(report: StopReport, units: Units = SI) -> tuple[str, str, str]:
+    """Return how the tool stops, what the arm sweeps, and the usual simplification, without full stops."""
     tool, naive, corridor = report.tool, report.naive, report.corridor
-    box = " × ".join(f"{high - low:.3g}" for low, high in zip(corridor.lower, corridor.upper, strict=True))
-    yield Line()
-    for sentence in (
-        f"tool {tool.body}: {tool.speed:.4g} m/s at the signal, {tool.distance:.4g} m along its path to rest"
-        f" ({tool.reaction_distance:.4g} m before braking, {tool.braking_distance:.4g} m braking),"
-        f" {tool.displacement:.4g} m straight",
-        f"swept corridor: a box of {box} m",
-        f"with rates set to zero: {naive.time:.4g} s, tool error {naive.tool_error:.4g} m,"
+    size, m = units.shown("m")
+    edges = [f"{size * edge:.{3 if units.is_si else 5}g}" for edge in (corridor.upper - corridor.lower)]
+    distances = (tool.speed, tool.distance, tool.reaction_distance, tool.braking_distance, tool.displacement)
+    speed, way, before, braking, straight = (f"{size * value:.4g} {m}" for value in distances)
+    return (
+        f"tool {tool.body}: {speed}/s at the signal, {way} along its path to rest"
+        f" ({before} before braking, {braking} braking), {straight} straight",
+        f"swept corridor: a box of {' × '.join(edges)} {m}",
+        f"with rates set to zero: {naive.time:.4g} s, tool error {size * naive.tool_error:.4g} {m},"
         f" {naive.energy_ignored:.4g} J neglected",
-    ):
+    )
+
+
+def impact_sentence(report: StopReport, units: Units = SI) -> str:
+    """Return how a joint runs into its end stop, without a full stop; empty where none does."""
+    hit = report.impact
+    if hit is None:
+        return ""
+    size, unit = units.shown(report.joint(hit.joint).unit)
+    return (
+        f"{hit.joint} runs into its end stop at {size * hit.rate:.4g} {unit}/s: {hit.impulse:.4g} N·m·s or"
+        f" N·s, {hit.energy:.4g} J"
+    )
+
+
+def _tool(report: StopReport, width: int, units: Units) -> Iterator[Line]:
+    yield Line()
+    for sentence in filter(None, (*tool_sentences(report, units), impact_sentence(report, units))):
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
-    if report.impact is not None:
-        hit = report.impact
-        said = (
-            f"{hit.joint} runs into its end stop at {hit.rate:.4g}/s: {hit.impulse:.4g} N·m·s or N·s,"
-            f" {hit.energy:.4g} J"
-        )
-        yield from (Line(text) for text in wrapped(said, width, "  ", "    "))
 
 
 def _peaks(report: StopReport) -> Iterator[Line]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from mbplugin.model.component import units_of
 from mbplugin.model.spatial import COMPONENTS
+from mbplugin.model.units import SI, Units
 from mbplugin.phrases import counted
 from mbplugin.report.text.blocks import MOST, event_lines, more_lines, note_lines, table_lines
 from mbplugin.report.text.frames import OPEN
@@ -29,10 +30,12 @@ ENERGIES = {
 }
 
 
-def simulate_lines(motion: Trajectory, pairs: Sequence[str] = (), width: int = PLAIN_WIDTH) -> Iterator[Line]:
-    """Yield the report of one motion, with the reactions of some pairs."""
+def simulate_lines(
+    motion: Trajectory, pairs: Sequence[str] = (), width: int = PLAIN_WIDTH, units: Units = SI
+) -> Iterator[Line]:
+    """Yield the report of one motion, with the reactions of some pairs; coordinates in some units."""
     yield from (Line(text, "bold") for text in wrapped(_headline(motion), width, "", "  "))
-    yield from _coordinates(motion)
+    yield from _coordinates(motion, units)
     yield from _energies(motion)
     yield from _residuals(motion)
     yield from event_lines(motion.events, width, 9)
@@ -51,14 +54,14 @@ def _headline(motion: Trajectory) -> str:
     )
 
 
-def _coordinates(motion: Trajectory) -> Iterator[Line]:
-    names, units = motion.mechanism.q_names, coordinate_units(motion.mechanism)
+def _coordinates(motion: Trajectory, units: Units) -> Iterator[Line]:
+    names, shown = motion.mechanism.q_names, map(units.shown, coordinate_units(motion.mechanism))
     rows = [
         (
             f"{name} [{unit}]" if unit != "1" else name,
-            [f"{v:.6g}" for v in (q[0], q[-1], q.min(), q.max())],
+            [f"{size * v:.6g}" for v in (q[0], q[-1], q.min(), q.max())],
         )
-        for name, unit, q in zip(names, units, motion.q.T, strict=True)
+        for name, (size, unit), q in zip(names, shown, motion.q.T, strict=True)
     ]
     if rows:
         heads = ("start", "end", "smallest", "largest")

@@ -6,19 +6,22 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from mbplugin.model.units import SI, Units
 from mbplugin.report.text.blocks import TITLE, row_text, warning_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 from mbplugin.stopping.table.columns import TEXT_CELLS
+from mbplugin.stopping.table.in_units import head_in_units, rows_in_units
 from mbplugin.stopping.table.values import slip_words
 
 if TYPE_CHECKING:
     from mbplugin.stopping.table.values import StoppingTable
 
-_COLUMN = 10
+#: Widths of columns: in SI units, and in smaller ones.
+_COLUMN, _WIDE_COLUMN = 10, 13
 
 
 def stop_table_lines(
-    table: StoppingTable, width: int = PLAIN_WIDTH, *, commands: bool = False
+    table: StoppingTable, width: int = PLAIN_WIDTH, *, commands: bool = False, units: Units = SI
 ) -> Iterator[Line]:
     """Yield the table, by category and axis; optionally with the command that computes each row again."""
     yield from warning_lines(table.of_effort.warning, width)
@@ -26,22 +29,23 @@ def stop_table_lines(
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
     for sentence in table.assumptions[1:]:
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
-    blocks = groupby(table.rows, key=lambda row: (row["category"], row["axis"]))
+    blocks = groupby(rows_in_units(table, units), key=lambda row: (row["category"], row["axis"]))
     for _, rows in blocks:
-        yield from _block(list(rows), width, commands)
+        yield from _block(list(rows), width, commands, units)
 
 
-def _block(rows: list[dict[str, Any]], width: int, commands: bool) -> Iterator[Line]:
+def _block(rows: list[dict[str, Any]], width: int, commands: bool, units: Units) -> Iterator[Line]:
     """Yield the rows of an axis in a category, and the poses at the signal."""
     first = rows[0]
     full = first["speed"] * 100 / first["speed_percent"]
     title = f"Category {first['category']}, axis {first['axis']}: {first['joint']}"
     yield Line()
     yield Line(f"{title}, {full:.4g} {first['unit']}/s", TITLE)
-    yield Line(row_text("", (cell.head for cell in TEXT_CELLS), 0, _COLUMN))
+    column = _COLUMN if units.is_si else _WIDE_COLUMN
+    yield Line(row_text("", (head_in_units(cell, units) for cell in TEXT_CELLS), 0, column))
     for row in rows:
         outcome = "" if row["outcome"] == "stopped" else f"  {row['outcome'].replace('_', ' ')}"
-        yield Line(row_text("", (cell.show(row) for cell in TEXT_CELLS), 0, _COLUMN) + outcome)
+        yield Line(row_text("", (cell.show(row) for cell in TEXT_CELLS), 0, column) + outcome)
         for phrase in slip_words(row):
             yield from (Line(text, "yellow") for text in wrapped(phrase, width, "    ! ", "      "))
         if commands and row["command"]:
@@ -49,5 +53,5 @@ def _block(rows: list[dict[str, Any]], width: int, commands: bool) -> Iterator[L
     for share, row in {row["extension_percent"]: row for row in rows}.items():
         sense = "positive" if row["sense"] > 0 else "negative"
         pose = ", ".join(f"{name} {value:.4g}" for name, value in row["q"].items())
-        said = f"pose of {share} % extension, the axis in its {sense} sense: {pose}"
+        said = f"pose ({units.angle}, {units.length}) of {share} % extension, the axis in its {sense} sense: {pose}"
         yield from (Line(text) for text in wrapped(said, width, "  ", "    "))

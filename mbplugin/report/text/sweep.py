@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mbplugin.model.units import SI, Units
 from mbplugin.phrases import counted
 from mbplugin.report.documents.stopping.sweep import quantity_unit
 from mbplugin.report.text.blocks import sentences_under, table_lines, warning_lines
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def sweep_lines(
-    report: SweepReport, plan: SweepPlan, folder: str, width: int = PLAIN_WIDTH
+    report: SweepReport, plan: SweepPlan, folder: str, width: int = PLAIN_WIDTH, units: Units = SI
 ) -> Iterator[Line]:
-    """Yield the report of one sweep."""
+    """Yield the report of one sweep, with angles and lengths in some units."""
     scenario = plan.scenario
     yield from warning_lines(scenario.of_effort.warning, width)
     stops = counted(report.count, "stop")
@@ -36,11 +37,9 @@ def sweep_lines(
         "of those that stopped",
         ("median", "90 %", "99 %", "largest", "in stop"),
         [
-            (
-                f"{name} [{quantity_unit(plan, name)}]",
-                [*(f"{v:.4g}" for v in own.values()), str(report.worst[name])],
-            )
+            (f"{name} [{unit}]", [*(f"{size * v:.4g}" for v in own.values()), str(report.worst[name])])
             for name, own in report.quantiles.items()
+            for size, unit in [units.shown(quantity_unit(plan, name))]
         ],
     )
     yield Line()

@@ -41,7 +41,7 @@ class Decelerations(NamedTuple):
     values : dict of str to float
         rad/s² or m/s².
     assumed : tuple of str
-        Sentences on those nobody gave.
+        Sentences on those that are not stated.
     of_effort : tuple of str
         The joints whose effort limit stands for one.
     """

@@ -1,4 +1,4 @@
-"""Brakes and decelerations that nobody stated: the effort limits of the joints stand for them."""
+"""Brakes and decelerations that are not stated: the effort limits of the joints stand for them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class EffortLimits(NamedTuple):
         return (
             f"ASSUMED, NOT STATED: {self._what()} (effort limits of the file). With such brakes, the stops that"
             f" the maker of UR5 and UR3 publishes would take {low:g} to {high:g} times less. No number below is"
-            " evidence for safety: state the brakes; --require-brakes refuses assumed ones."
+            " evidence for safety: state the brakes; with --require-brakes assumed ones are an error."
         )
 
     def require_none(self) -> None:

@@ -14,6 +14,7 @@ from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.enumerations import StopCategory, StopLimits
 from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.plausible import implausible
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.events.passing_marks import joint_limits
@@ -103,6 +104,11 @@ class Scenario:
         """The brakes and the decelerations of the stop that are effort limits."""
         brakes = () if self.category == 2 else brakes_of_effort(self.brakes)
         return EffortLimits(brakes, self.ramps_of_effort)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is probably in another unit, one sentence each."""
+        return implausible(self.mech, self.qd, self.actions.payloads)
 
     def rate_of(self, joint: str) -> int:
         """Index of a joint's rate, −1 for a joint that closes a loop."""

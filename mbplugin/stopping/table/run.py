@@ -11,6 +11,7 @@ import numpy as np
 from mbplugin.errors import BadUsage
 from mbplugin.model.brakes import BrakeLike
 from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.plausible import implausible
 from mbplugin.model.scene import Payload, Ramp, Scene
 from mbplugin.model.spatial import Array
 from mbplugin.stopping.compiled.batch import CompiledStop, supports_compiled_stop
@@ -100,11 +101,16 @@ def stopping_table(
         scenario.tool,
         names,
         tuple(rows),
-        (*_assumptions(scenario, rated, maker), *scenario.notes),
+        (
+            *_assumptions(scenario, rated, maker),
+            *_implausible(scenario, rated, maker.speeds),
+            *scenario.notes,
+        ),
         of_effort,
         tuple(motions),
         payload_share(rated, 1.0),
         scenario.tolerance,
+        tuple(brake.joint for brake in scenario.brakes if brake.freedom[0] == "t"),
     )
 
 
@@ -218,6 +224,14 @@ def _stated_ramps(
         reaction = stated[joint].reaction if joint in stated else None
         stated[joint] = Ramp(joint, deceleration=value, reaction=reaction)
     return stated
+
+
+def _implausible(scenario: Scenario, rated: Payload, speeds: Mapping[str, float]) -> tuple[str, ...]:
+    """Return sentences on full speeds and a rated payload that are probably in another unit."""
+    qd = np.zeros(len(scenario.qd))
+    for axis, speed in speeds.items():
+        qd[scenario.rate_of(axis)] = speed
+    return implausible(scenario.mech, qd, (rated,))
 
 
 def _assumptions(scenario: Scenario, rated: Payload, maker: _Maker) -> tuple[str, ...]:

@@ -46,6 +46,8 @@ class StoppingTable:
         What is carried at 100 % payload.
     tolerance : float
         Relative rank tolerance.
+    lengths : tuple of str
+        Coordinates that are lengths; the others are angles.
     """
 
     model: str
@@ -57,6 +59,7 @@ class StoppingTable:
     motions: tuple[StopMotion, ...] = ()
     payloads: tuple[Payload, ...] = ()
     tolerance: float = DEFAULT_TOLERANCE
+    lengths: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return one_line(self, self.model, (counted(len(self.rows), "row"), f"axes {', '.join(self.axes)}"))

@@ -145,7 +145,7 @@ class Output(Document):
     brakes: list[JointBrake]
     decelerations: ByName = key("rad/s², m/s²")
     assumed: list[str]
-    of_effort: EffortLimits = key("brakes and decelerations that nobody stated", optional=True)
+    of_effort: EffortLimits = key("brakes and decelerations that are not stated", optional=True)
     notes: list[str]
 
 

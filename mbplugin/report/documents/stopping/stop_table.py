@@ -64,7 +64,7 @@ class Output(Document):
     tool: str
     axes: list[str]
     assumptions: list[str]
-    of_effort: EffortLimits = key("brakes and decelerations that nobody stated", optional=True)
+    of_effort: EffortLimits = key("brakes and decelerations that are not stated", optional=True)
     rows: list[_TableRow]
 
 

@@ -67,7 +67,7 @@ class Output(Document):
     quantities: list[_Quantity] = key("of the stops that come to rest")
     cases: list[_Case] = key("what the worst stops, and the first that do not rest, start from")
     assumed: list[str]
-    of_effort: EffortLimits = key("brakes that nobody stated", optional=True)
+    of_effort: EffortLimits = key("brakes that are not stated", optional=True)
     notes: list[str]
     replaced: list[_ReplacedFile] = key(
         "files of the folder that were not what they should be, and were made anew"

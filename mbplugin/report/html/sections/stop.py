@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from mbplugin.model.units import Units
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, choice, element, section, table
-from mbplugin.report.text.estop import axis_cells, joint_cells
+from mbplugin.report.text.estop import axis_cells, impact_sentence, joint_cells, tool_sentences
 from mbplugin.stopping.outcome.values import StopReport
 
 
@@ -15,8 +16,8 @@ def stop_section(chapter: Chapter) -> Html | None:
         return None
     return section(
         "Stop",
-        _joints(stop),
-        element("ul", [element("li", sentence) for sentence in _sentences(stop)]),
+        _joints(stop, chapter.units),
+        element("ul", [element("li", sentence) for sentence in _sentences(stop, chapter.units)]),
         _peaks(stop),
         _axes(stop),
         _energies(stop),
@@ -25,12 +26,12 @@ def stop_section(chapter: Chapter) -> Html | None:
     )
 
 
-def _joints(stop: StopReport) -> Html:
+def _joints(stop: StopReport, units: Units) -> Html:
     rows = [
         (
             choice(j.name, "joint"),
-            j.unit,
-            *joint_cells(j),
+            units.shown(j.unit)[1],
+            *joint_cells(j, units),
             "" if j.stopped else "still moves",
         )
         for j in stop.joints
@@ -50,28 +51,15 @@ def _joints(stop: StopReport) -> Html:
     return table(heads, rows)
 
 
-def _sentences(stop: StopReport) -> list[str]:
-    tool, naive, corridor = stop.tool, stop.naive, stop.corridor
-    box = " × ".join(f"{high - low:.3g}" for low, high in zip(corridor.lower, corridor.upper, strict=True))
+def _sentences(stop: StopReport, units: Units) -> list[str]:
+    said = [*tool_sentences(stop, units), impact_sentence(stop, units)]
     labelled = [
         f"Braking starts {stop.reaction_time:.4g} s after the signal.",
-        f"Tool {tool.body}: {tool.speed:.4g} m/s at the signal, {tool.distance:.4g} m along its path to rest"
-        f" ({tool.reaction_distance:.4g} m before braking, {tool.braking_distance:.4g} m braking),"
-        f" {tool.displacement:.4g} m straight.",
-        f"Swept corridor: a box of {box} m.",
-        f"With rates set to zero: {naive.time:.4g} s, tool error {naive.tool_error:.4g} m,"
-        f" {naive.energy_ignored:.4g} J neglected.",
+        *(f"{sentence[0].upper()}{sentence[1:]}." for sentence in said if sentence),
     ]
-    if corridor.left_out:
-        labelled.append(
-            f"For these bodies, only joints and centres of mass are included: {', '.join(corridor.left_out)}."
-        )
-    if stop.impact is not None:
-        hit = stop.impact
-        labelled.append(
-            f"{hit.joint} runs into its end stop at {hit.rate:.4g}/s: {hit.impulse:.4g} N·m·s or N·s,"
-            f" {hit.energy:.4g} J."
-        )
+    if stop.corridor.left_out:
+        listed = ", ".join(stop.corridor.left_out)
+        labelled.append(f"For these bodies, only joints and centres of mass are included: {listed}.")
     return labelled
 
 

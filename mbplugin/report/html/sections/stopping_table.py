@@ -11,9 +11,9 @@ from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.chart import Chart, Curve, figure
 from mbplugin.report.html.markup import Html, element, section, table
 from mbplugin.stopping.table.columns import HTML_CELLS
+from mbplugin.stopping.table.in_units import head_in_units, rows_in_units
 from mbplugin.stopping.table.values import StoppingTable
 
-_HEADS = (*(cell.head for cell in HTML_CELLS), "again")
 #: Columns that hold numbers.
 _NUMBERS = tuple(k for k, cell in enumerate(HTML_CELLS) if cell.number)
 
@@ -23,23 +23,25 @@ def stopping_table_section(chapter: Chapter) -> Html | None:
     made = chapter.table
     if made is None:
         return None
+    rows = rows_in_units(made, chapter.units)
+    heads = (*(head_in_units(cell, chapter.units) for cell in HTML_CELLS), "again")
     return section(
         "Stopping table",
-        element("div", [figure(chart) for chart in _charts(made)], class_="charts"),
-        table(_HEADS, [_row(row) for row in made.rows], numbers=_NUMBERS),
+        element("div", [figure(chart) for chart in _charts(made, rows)], class_="charts"),
+        table(heads, [_row(row) for row in rows], numbers=_NUMBERS),
         lead=f"Tool: {made.tool}. Computed, not measured. Rows in which the arm does not stop, or another"
         " joint slips, are marked.",
     )
 
 
-def _charts(made: StoppingTable) -> Iterator[Chart]:
+def _charts(made: StoppingTable, all_rows: list[dict[str, Any]]) -> Iterator[Chart]:
     """Yield curves over the speed, one line per extension, at the largest payload."""
-    full = max((row["payload_percent"] for row in made.rows), default=0)
+    full = max((row["payload_percent"] for row in all_rows), default=0)
     for k, joint in enumerate(made.axes, 1):
-        for category in sorted({row["category"] for row in made.rows}):
+        for category in sorted({row["category"] for row in all_rows}):
             rows = [
                 r
-                for r in made.rows
+                for r in all_rows
                 if r["axis"] == k and r["category"] == category and r["payload_percent"] == full
             ]
             # of one speed there is no curve

@@ -66,9 +66,10 @@ def _tiles(chapter: Chapter) -> Iterator[tuple[str, str]]:
     if chapter.stop is not None:
         stop = chapter.stop
         yield f"{stop.time:.4g} s", "from the signal to rest"
-        yield f"{stop.tool.distance:.4g} m", f"path of the tool {stop.tool.body}"
-        yield f"{stop.tool.speed:.4g} m/s", "tool at the signal"
-        yield f"{stop.naive.tool_error:.4g} m", "tool error with rates set to zero"
+        size, m = chapter.units.shown("m")
+        yield f"{size * stop.tool.distance:.4g} {m}", f"path of the tool {stop.tool.body}"
+        yield f"{size * stop.tool.speed:.4g} {m}/s", "tool at the signal"
+        yield f"{size * stop.naive.tool_error:.4g} {m}", "tool error with rates set to zero"
     analysis = chapter.verdicts
     if analysis is not None:
         several = sum(c.reaction == "non-unique" for c in analysis.constraints)

@@ -1,0 +1,202 @@
+"""Numbers of options with their units: each is read in the dimension that its joint or key has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from mbplugin.cli.shared.options import split
+from mbplugin.errors import BadUsage
+from mbplugin.model.brake_law import Brake
+from mbplugin.model.units import DIMENSION_OF, SI, Units
+
+if TYPE_CHECKING:
+    from mbplugin.model.mechanism.coupling import Lock
+    from mbplugin.model.mechanism.mechanism import Mechanism
+
+_LOAD, _PAYLOAD = "BODY:FX,FY,FZ[,MX,MY,MZ][@X,Y,Z]", "BODY:MASS[@X,Y,Z]"
+#: Dimensions of what is stated of a brake, by its unit: of a joint that turns, and of one that slides.
+_OF_BRAKE = {
+    "N·m, N": ("torque", "force"),
+    "N·m·s/rad": ("rotary damping", "damping"),
+    "rad/s": ("angular rate", "speed"),
+    "s": ("time", "time"),
+    "": ("number", "number"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Quantities:
+    """Reads the numbers of options.
+
+    Parameters
+    ----------
+    units : Units
+        Of numbers without a unit.
+    mech : Mechanism
+        Says which joints turn and which slide.
+    """
+
+    units: Units
+    mech: Mechanism
+
+    def coordinates(self, texts: Sequence[str] | None, option: str = "--q") -> dict[str, float]:
+        """Return coordinates by name, rad and m."""
+        return named(texts, option, lambda name: self._coordinates.get(name, ""), self.units)
+
+    def rates(self, texts: Sequence[str] | None, option: str = "--qd") -> dict[str, float]:
+        """Return rates by name, rad/s and m/s."""
+        return named(texts, option, lambda name: self._rates.get(name, ""), self.units)
+
+    def accelerations(self, texts: Sequence[str] | None, option: str) -> dict[str, float]:
+        """Return accelerations by name, rad/s² and m/s²."""
+        of_rate = {"angular rate": "angular acceleration", "speed": "acceleration", "": ""}
+        return named(texts, option, lambda name: of_rate[self._rates.get(name, "")], self.units)
+
+    def torques(self, texts: Sequence[str] | None, option: str = "--torque") -> dict[str, float]:
+        """Return torques and forces on rates, by name, N·m and N."""
+        of_rate = {"angular rate": "torque", "speed": "force", "": ""}
+        return named(texts, option, lambda name: of_rate[self._rates.get(name, "")], self.units)
+
+    def misfits(self, texts: Sequence[str] | None) -> dict[str, float]:
+        """Return gaps by ``NAME.COMPONENT``, rad and m."""
+
+        def dimension(name: str) -> str:
+            return {"t": "length", "r": "angle"}.get(name.rpartition(".")[2][:1], "")
+
+        return named(texts, "--misfit", dimension, self.units)
+
+    def brakes(self, texts: Sequence[str] | None) -> list[dict[str, Any]]:
+        """Return the brakes that ``--brake`` describes."""
+        return [self._brake(text) for text in texts or ()]
+
+    def locks(self, texts: Sequence[str] | None) -> list[Lock]:
+        """Return the locks that ``--lock`` describes."""
+        return [self._lock(text) for text in texts or ()]
+
+    def loads(self, texts: Sequence[str] | None) -> list[dict[str, Any]]:
+        """Return the loads that ``--load`` describes, N, N·m and m."""
+        return [self._load(text) for text in texts or ()]
+
+    def payloads(self, texts: Sequence[str] | None) -> list[dict[str, Any]]:
+        """Return the payloads that ``--payload`` describes, kg and m."""
+        return [self._payload(text) for text in texts or ()]
+
+    def tool_payloads(self, texts: Sequence[str] | None) -> float | list[dict[str, Any]] | None:
+        """Return payloads, of which one that is a mass alone is at the tool."""
+        if not texts:
+            return None
+        if len(texts) == 1 and ":" not in texts[0]:
+            return self.units.value(texts[0], "mass", "--payload has")
+        return self.payloads(texts)
+
+    def implausible(
+        self, rates: Mapping[str, float], payload: float | Sequence[Mapping[str, Any]] | None = None
+    ) -> tuple[str, ...]:
+        """Return sentences on rates (rad/s, m/s) and masses (kg) that are probably in another unit."""
+        from mbplugin.model.loads import read_payloads
+        from mbplugin.model.mechanism.kinematics import rate_vector
+        from mbplugin.model.plausible import implausible
+
+        if isinstance(payload, float):
+            payload = [{"body": self.mech.bodies[-1].name, "mass": payload}]
+        qd = rate_vector(
+            self.mech, {name: rate for name, rate in rates.items() if name in self.mech.qd_names}
+        )
+        return implausible(self.mech, qd, read_payloads(self.mech, payload or ()))
+
+    def _brake(self, text: str) -> dict[str, Any]:
+        joint, colon, values = text.rpartition(":")
+        if not colon or not joint.strip():
+            raise BadUsage(f"--brake has {text!r}", expected="JOINT:KEY=VALUE,…")
+        slides = self._rates.get(joint.strip()) == "speed"
+        units = {part.name: str(part.metadata["unit"]) for part in fields(Brake) if part.metadata}
+        dimensions = {key: _OF_BRAKE[unit][slides] for key, unit in units.items()}
+        return {
+            "joint": joint.strip(),
+            **named([values], "--brake", lambda key: dimensions.get(key, ""), self.units),
+        }
+
+    def _lock(self, text: str) -> Lock:
+        from mbplugin.model.mechanism.coupling import Lock
+
+        joint, at, times = text.rpartition("@")
+        if not at:
+            return Lock(text)
+        begin, *end = (self.units.value(t, "time", f"--lock {text!r} has") for t in times.split(":", 1))
+        return Lock(joint, begin, until=end[0] if end else None)
+
+    def _load(self, text: str) -> dict[str, Any]:
+        body, values, point = self._parts("--load", text, _LOAD)
+        if len(values) not in (3, 6):
+            raise BadUsage(f"--load {text!r} has {len(values)} numbers", expected="three of a force, or six")
+        force = self._numbers("--load", text, values[:3], "force")
+        torque = self._numbers("--load", text, values[3:], "torque")
+        return {"body": body, "force": force, "torque": torque or [0.0] * 3, "point": point}
+
+    def _payload(self, text: str) -> dict[str, Any]:
+        body, values, point = self._parts("--payload", text, _PAYLOAD)
+        if len(values) != 1:
+            raise BadUsage(f"--payload {text!r} has {len(values)} numbers", expected="one mass")
+        (mass,) = self._numbers("--payload", text, values, "mass")
+        return {"body": body, "mass": mass, "com": point}
+
+    def _parts(self, option: str, text: str, expected: str) -> tuple[str, list[str], list[float]]:
+        """Return body, numbers and point (default the link's origin) of ``BODY:…[@…]``."""
+        body, colon, rest = text.rpartition(":")
+        values, at, place = rest.partition("@")
+        if not colon or not body.strip():
+            raise BadUsage(f"{option} has {text!r}", expected=expected)
+        point = self._numbers(option, text, place.split(","), "length") if at else [0.0] * 3
+        if len(point) != 3:
+            raise BadUsage(f"{option} {text!r} has a point of {len(point)} numbers", expected="three")
+        return body.strip(), values.split(","), point
+
+    def _numbers(self, option: str, text: str, parts: list[str], dimension: str) -> list[float]:
+        return [self.units.value(part, dimension, f"{option} {text!r} has") for part in parts]
+
+    @cached_property
+    def _coordinates(self) -> dict[str, str]:
+        from mbplugin.simulation.trajectory.units import coordinate_units
+
+        units = (DIMENSION_OF[unit] for unit in coordinate_units(self.mech))
+        return dict(zip(self.mech.q_names, units, strict=True))
+
+    @cached_property
+    def _rates(self) -> dict[str, str]:
+        from mbplugin.simulation.trajectory.units import rate_units
+
+        found = {
+            pair.name: "speed" if pair.kind.free[0][0] == "t" else "angular rate"
+            for pair in self.mech.pairs
+            if len(pair.kind.free) == 1
+        }
+        units = (DIMENSION_OF[unit] for unit in rate_units(self.mech))
+        return {**found, **dict(zip(self.mech.qd_names, units, strict=True))}
+
+
+def named(
+    texts: Sequence[str] | None, option: str, dimension: Callable[[str], str], units: Units = SI
+) -> dict[str, float]:
+    """Return values by name from ``NAME=VALUE,…``, in SI units.
+
+    Parameters
+    ----------
+    dimension : callable
+        Returns the dimension of a name; empty where any unit is accepted.
+
+    Raises
+    ------
+    BadUsage
+        No name, no value, or a value that is no finite number of the dimension.
+    """
+    values: dict[str, float] = {}
+    for part in split(texts):
+        name, equals, text = part.rpartition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise BadUsage(f"{option} has {part!r}", expected="NAME=VALUE,…")
+        values[name] = units.value(text, dimension(name), f"{option} gives {name!r} the value")
+    return values
