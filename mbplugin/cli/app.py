@@ -9,25 +9,9 @@ from typing import Annotated, Any
 import typer
 
 import mbplugin
-from mbplugin.cli import (
-    calibrate,
-    config,
-    crosscheck,
-    distance,
-    estop,
-    lint,
-    matrix,
-    reactions,
-    rule,
-    schema,
-    simulate,
-    stop_table,
-    sweep,
-    view,
-    warmup,
-    worst_stop,
-)
+from mbplugin.cli import config, crosscheck, lint, matrix, reactions, rule, schema, simulate, view, warmup
 from mbplugin.cli.shared.output import complain, emit
+from mbplugin.cli.stopping import calibrate, distance, estop, stop_table, sweep, worst_stop
 from mbplugin.errors import MbPluginError
 from mbplugin.processes.supervised import INTERRUPTED
 

@@ -164,7 +164,7 @@ def test_loop_that_cannot_close(tmp_path: Path) -> None:
         (("--group", "jj"), ("'jj'",)),
         (("--select", "MB777"), ("--select", "MB777")),
         (("--no-such-option",), ("--no-such-option", "--help")),
-        (("--output", "no/such/folder/report.txt"), ("no/such/folder/report.txt", "no such file")),
+        (("--output", "no/such/folder/report.txt"), ("no/such/folder/report.txt", "no such folder")),
         (("--output", "."), ("directory",)),
     ],
     ids=" ".join,

@@ -15,7 +15,7 @@ from mbplugin.report.documents import DocumentName
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 #: Documents whose modules are in a folder beside this one; the others are beside it.
-_STOPPING = ("estop", "stop-table", "calibrate", "worst-stop", "sweep")
+_STOPPING = ("estop", "stop-table", "calibrate", "worst-stop", "sweep", "distance")
 #: The models of what a user writes; a document NAME is ``Output`` of the module NAME.
 _INPUTS = {
     "scene": ("mbplugin.readers.scene_file.schema", "SceneFile"),

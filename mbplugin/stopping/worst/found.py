@@ -36,7 +36,13 @@ class ValuesOf:
         self.grid = {(row["joint"], measure): abs(row[key]) for row in grid for measure, key in keys}
 
     def of(self, objective: Objective, space: StopSpace, start: StopStart) -> WorstStop:
-        """Return the value of a found stop."""
+        """Return the value of a found stop.
+
+        Raises
+        ------
+        BadNumber
+            Its numbers grow beyond all limits.
+        """
         scenario, n = self.computer.compiled.scenario, self.computer.index_of(objective)
         stop = self.computer.stop(space, start)
         value = objective.value(stop, n)

@@ -69,7 +69,7 @@ def distance_command(
 
         emit_lines(lambda width: distance_lines(distance, width), output)
     else:
-        from mbplugin.report.documents.distance import distance_document
+        from mbplugin.report.documents.stopping.distance import distance_document
 
         emit_document(distance_document(distance), output, output_format)
 
