@@ -21,5 +21,5 @@ def compile_everything() -> None:
     ring = Pair("ring", "revolute", "world", "rod", Pose.identity(), Pose.identity())
     simulate(Mechanism("rod", (rod,), (hinge, ring)), 0.01, qd0={"hinge": 1.0}).reactions("hinge")
     estop(mech, qd={"hinge": 1.0}, brakes=[Brake("hinge", 20.0)])
-    stopping_table(mech, speeds={"hinge": 1.0}, brakes=[Brake("hinge", 20.0)])
+    stopping_table(mech, speeds={"hinge": 1.0}, decelerations={"hinge": 2.0}, brakes=[Brake("hinge", 20.0)])
     breaking_address()

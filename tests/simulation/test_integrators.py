@@ -12,7 +12,7 @@ from scipy.integrate import DOP853, RK45
 from mbplugin.errors import UnknownName
 from mbplugin.model.mechanism import Freedom
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.integrators import methods
+from mbplugin.simulation.integrators import dop853_coefficients, methods
 from mbplugin.simulation.integrators.registry import find_integrator, integrator_choices, integrator_names
 from mbplugin.simulation.integrators.tableau import Tableau
 from mbplugin.simulation.options import UserEvent
@@ -126,6 +126,20 @@ def test_dense_output_is_that_of_scipy(integrator: str, method: type[DOP853] | t
     for fraction in (0.0, 0.1, 0.37, 0.5, 0.93, 1.0):
         ours = solver.y_old + h * (fraction ** np.arange(dense.shape[1])) @ dense.T @ k
         assert ours == pytest.approx(output(solver.t_old + fraction * h), abs=1e-12)
+
+
+def test_coefficients_are_those_of_scipy() -> None:
+    """Number by number: they were typed in, as the import of scipy's takes longer than a short motion."""
+    names = ("A", "A_EXTRA", "B", "C", "C_EXTRA", "E3", "E5", "D")
+    for name in names:
+        theirs, ours = getattr(DOP853, name), getattr(dop853_coefficients, name)
+        if theirs.ndim == 2:
+            width = theirs.shape[1]
+            ours = [[*row, *([0.0] * (width - len(row)))] for row in ours]
+        assert np.array_equal(theirs, np.array(ours)), name
+    A, b, c, errors, dense, _ = find_integrator("dopri5").tableau.coefficients  # type: ignore[attr-defined]
+    assert np.array_equal(A[:6, :5], RK45.A) and np.array_equal(b, RK45.B) and np.array_equal(c[:6], RK45.C)
+    assert np.array_equal(errors[0], RK45.E) and np.array_equal(dense[:, 1:], RK45.P)
 
 
 MIDPOINT: dict[str, object] = {"A": [[], [0.5]], "b": [0, 1], "c": [0, 0.5]}

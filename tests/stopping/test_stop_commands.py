@@ -112,3 +112,9 @@ def test_bad_input_is_one_sentence(options: tuple[str, ...], words: str) -> None
     outcome = call(*STOP, *options)
     assert outcome.code == 2 and outcome.out == ""
     assert words in outcome.err and outcome.err.count("\n") == 1
+
+
+def test_warmup_compiles_and_says_how_long_that_took() -> None:
+    outcome = call("warmup")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith("machine code is compiled in ") and " s and kept in " in outcome.out

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import numpy as np
-from scipy.optimize import brentq
 
 from mbplugin.model.spatial import Array
 
@@ -48,11 +47,36 @@ def _zeros(g: Callable[[float], float], start: float) -> Iterator[float]:
         if b == 0.0:
             zero = high
         elif a * b < 0:
-            zero = float(brentq(g, low, high, xtol=1e-14))
+            zero = float(bracketed_zero(g, low, high))
         else:
             continue
         if zero > start:
             yield zero
+
+
+def bracketed_zero(g: Callable[[float], float], low: float, high: float, near: float = 1e-14) -> float:
+    """Return where g is zero between two arguments with values of unlike sign, to within ``near``.
+
+    By the method of Chandrupatla (1997), as the compiled search in ``locate.py``; to import scipy's takes longer than
+    a short motion.
+    """
+    b, a, part = low, high, 0.5
+    fb, fa = g(b), g(a)
+    c, fc = b, fb
+    for _ in range(200):
+        least = near / abs(b - a)
+        if least > 0.5 or fa == 0.0 or fb == 0.0:
+            break
+        x = a + min(max(part, least), 1.0 - least) * (b - a)
+        fx = g(x)
+        c, fc, b, fb = (a, fa, b, fb) if (fx > 0.0) == (fa > 0.0) else (b, fb, a, fa)
+        a, fa = x, fx
+        if fa == 0.0 or x == b:
+            break
+        xi, phi, part = (a - b) / (c - b), (fa - fb) / (fc - fb), 0.5
+        if phi * phi < xi and (1.0 - phi) ** 2 < 1.0 - xi:
+            part = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
+    return a if abs(fa) < abs(fb) else b
 
 
 def early_zero(g: Callable[[float], float], sense: float) -> float:
@@ -61,6 +85,6 @@ def early_zero(g: Callable[[float], float], sense: float) -> float:
     while high > START:
         low = 0.25 * high
         if g(low) * sense > 0.0:
-            return float(brentq(g, low, high, xtol=1e-14))
+            return float(bracketed_zero(g, low, high))
         high = low
     return high

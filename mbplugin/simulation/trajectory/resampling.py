@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.interpolate import PchipInterpolator
 
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.mechanism.mechanism import Mechanism
@@ -262,5 +261,8 @@ def _work(time: Array, work: Array, at: Array, first: AnyArray) -> Array:
         if stop - start == 1:
             out[mine] = work[start]
         elif mine.any():
+            # few motions need it, and its import takes as long as one of them
+            from scipy.interpolate import PchipInterpolator
+
             out[mine] = PchipInterpolator(time[start:stop], work[start:stop])(at[mine])
     return out

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
 
 from mbplugin.model.spatial import Array
+from mbplugin.simulation.events.search import bracketed_zero
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 #: Instants looked at besides the samples of the motion: about so many, and in each interval at most.
@@ -50,7 +50,8 @@ def _passing_times(dense: Trajectory, column: int, rate: float) -> Array:
 
     past = np.abs(dense.qd[:, column]) > rate
     starts = np.flatnonzero((past[:-1] != past[1:]) & (np.diff(dense.time) > 0))
-    times = [dense.time[k : k + 2].tolist() for k in starts.tolist()]
-    return np.array(
-        [brentq(beyond, *ends) if beyond(ends[0]) * beyond(ends[1]) < 0 else ends[0] for ends in times]
-    )
+    found = []
+    for low, high in (dense.time[k : k + 2].tolist() for k in starts.tolist()):
+        passed = beyond(low) * beyond(high) < 0
+        found.append(bracketed_zero(beyond, low, high, near=2e-12) if passed else low)
+    return np.array(found)

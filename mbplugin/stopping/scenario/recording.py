@@ -10,7 +10,6 @@ from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline, CubicSpline
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, UnreadableFile, suggestion
 from mbplugin.files import LONGEST, read_bounded
@@ -45,6 +44,8 @@ class Recording:
         BadUsage
             A time outside the recording.
         """
+        from scipy.interpolate import CubicHermiteSpline, CubicSpline
+
         time = self.time
         if not time[0] <= at <= time[-1]:
             raise BadUsage(
@@ -70,6 +71,8 @@ class Recording:
         q : (nq,) array
             The pose of what is not recorded; its rates are zero.
         """
+        from scipy.interpolate import CubicSpline
+
         out = np.zeros((len(self.time), 2, len(q)))
         out[:, 0] = q
         for name, values in self.q.items():

@@ -1,15 +1,14 @@
 """The Dormand–Prince method of order 8(5,3) with step control, and dense output of order 7.
 
-The coefficients are those of Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, as
-scipy publishes them.
+The coefficients are in ``integrators/dop853_coefficients.py``.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.integrate import DOP853
 
 from mbplugin.model.spatial import Array
+from mbplugin.simulation.integrators import dop853_coefficients as dop853
 from mbplugin.simulation.integrators.explicit import ExplicitIntegrator
 from mbplugin.simulation.integrators.tableau import Tableau
 
@@ -20,10 +19,10 @@ def _dense_output() -> Array:
     Hairer's form is F₀θ + F₁θ(1−θ) + F₂θ²(1−θ) + F₃θ²(1−θ)² + … with F₀ = Δy, F₁ = hk₁ − Δy,
     F₂ = 2Δy − h(k₁ + k₁₃) and F₃ … F₆ from D.
     """
-    stages = DOP853.D.shape[1]
+    stages = len(dop853.D[0])
     rise, first, last = np.zeros(stages), np.eye(stages)[0], np.eye(stages)[12]
-    rise[:12] = DOP853.B
-    F = np.vstack((rise, first - rise, 2.0 * rise - (first + last), DOP853.D))
+    rise[:12] = dop853.B
+    F = np.vstack((rise, first - rise, 2.0 * rise - (first + last), dop853.D))
     weights, factor = np.zeros((stages, 8)), np.polynomial.Polynomial([0.0, 1.0])
     for n, values in enumerate(F):
         weights[:, : len(factor.coef)] += np.outer(values, factor.coef)
@@ -33,13 +32,13 @@ def _dense_output() -> Array:
 
 INTEGRATOR = ExplicitIntegrator(
     Tableau(
-        A=DOP853.A,
-        b=DOP853.B,
-        c=DOP853.C,
-        errors=(DOP853.E5, DOP853.E3),
+        A=dop853.A,
+        b=dop853.B,
+        c=dop853.C,
+        errors=(dop853.E5, dop853.E3),
         error_order=7,
         dense=_dense_output(),
-        A_dense=DOP853.A_EXTRA,
-        c_dense=DOP853.C_EXTRA,
+        A_dense=dop853.A_EXTRA,
+        c_dense=dop853.C_EXTRA,
     )
 )
