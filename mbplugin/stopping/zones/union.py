@@ -95,17 +95,28 @@ class ZoneUnion:
             )
 
     def polygons(self) -> tuple[Array, ...]:
-        """Return the outlines (n, 2) on the floor, m, grown and simplified by the resolution, holes filled.
-
-        The simplified outline is nowhere farther from the grown one than that was grown.
-        """
+        """Return the outlines (n, 2) on the floor, m, grown and simplified by the resolution, holes filled."""
         whole = shapely().union_all(self._polygons)
         parts = [shapely().Polygon(part.exterior) for part in shapely().get_parts(whole)]
-        outline = shapely().union_all([grown(part, self._resolution) for part in parts])
-        outline = shapely().simplify(outline, 0.99 * self._resolution, preserve_topology=True)
+        outline = self._simplified(shapely().union_all(parts))
         rings = [part.exterior.coords for part in shapely().get_parts(outline)]
         found = [np.array(ring)[:-1, :2] for ring in rings]
         return tuple(ring if _signed_area(ring) > 0 else ring[::-1].copy() for ring in found)
+
+    def _simplified(self, whole: Any) -> Any:
+        """Return a simple polygon around another.
+
+        Simplification may go beyond its tolerance where it also drops the first corner of a ring, so what
+        comes out is tried.
+        """
+        around = grown(whole, self._resolution)
+        # what is on the outline, or is rounded in a file, is inside
+        kept = grown(whole, 0.01 * self._resolution)
+        for tolerance in (0.9, 0.6, 0.3, 0.1):
+            outline = shapely().simplify(around, tolerance * self._resolution, preserve_topology=True)
+            if shapely().covers(outline, kept):
+                return outline
+        return around
 
     def triangles(self) -> Array | None:
         """Return the triangles (m, 3, 3) of the solids, m; None where none were kept."""
