@@ -47,7 +47,6 @@ def analyze_mechanism(
 
     Parameters
     ----------
-    mech : Mechanism
     q : mapping or vector, optional
         Joint coordinates to start from.
     given : sequence of str

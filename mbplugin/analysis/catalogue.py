@@ -32,12 +32,10 @@ class Replacement:
 
     Parameters
     ----------
-    pair, type : str
     axis : (3,) array or None
         New joint axis (for a universal joint the second cross axis) in axes of P.
     released : (c, k) array
         Combinations of the pair's k rows that are no longer constrained.
-    cost : float
     """
 
     pair: str
@@ -52,7 +50,6 @@ def replacements(pair: Pair, turn: float) -> Iterator[Replacement]:
 
     Parameters
     ----------
-    pair : Pair
     turn : float
         Present angle about its z, rad; a universal joint's second axis has turned with it.
     """

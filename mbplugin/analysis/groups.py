@@ -23,7 +23,6 @@ class GroupVerdict:
 
     Parameters
     ----------
-    members : tuple of str
     reaction : str
         Body by body: ``unique`` iff C_Xᵀ Z_X = 0.
     components_unique : bool

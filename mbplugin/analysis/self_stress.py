@@ -46,7 +46,6 @@ class SelfStress:
     ----------
     constraints : tuple of str
         Who carries it.
-    components : tuple of StressComponent
     text : str
         In words.
     loop : str

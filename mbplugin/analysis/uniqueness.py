@@ -40,7 +40,6 @@ class ConstraintVerdict:
         ``unique``, ``non-unique`` or ``undecided``.
     indeterminate_dim : int or None
         Dimension of the family of possible reactions; None where the method does not tell.
-    components : tuple of ComponentVerdict
     open_force, open_moment : tuple of (x, y, z) or None
         Orthonormal directions, world axes, that span the open forces, and the open moments at the
         joint's point (the origin of S); none where the reaction is unique. They do not depend on how
@@ -75,7 +74,6 @@ class StressedBlock:
 
     Parameters
     ----------
-    ranked : RankedBlock
     Z : (m, p) array
         Orthonormal basis, rows as in ``ranked.reduced.labels``; of a large block some random
         self-stresses instead, of largest entry one.

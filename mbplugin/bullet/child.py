@@ -23,12 +23,7 @@ _PURPOSE = Purpose(
 
 @dataclass
 class Allowance:
-    """Seconds that several calls share; the clock runs from its making.
-
-    Parameters
-    ----------
-    seconds : float
-    """
+    """Seconds that several calls share; the clock runs from its making."""
 
     seconds: float = MAX_SECONDS
     begun: float = field(default_factory=monotonic)

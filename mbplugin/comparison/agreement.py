@@ -27,7 +27,6 @@ class Row:
         What is compared: ``mass``, ``joint axis``, ``mass matrix``, ``coordinate``, ``rate``, ``jump`` …
     element : str
         The body, joint or coordinate.
-    unit : str
     deviation : float
         Between PyBullet and us; of what depends on the step, PyBullet extrapolated to step zero.
     bound : float
@@ -67,7 +66,6 @@ class Check:
         What is checked.
     value, bound : float
         By how much it is off, and may be.
-    unit : str
     """
 
     program: Program

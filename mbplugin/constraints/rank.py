@@ -30,10 +30,8 @@ class RankedBlock:
 
     Parameters
     ----------
-    reduced : ReducedBlock
     spectrum : Spectrum
         Singular values; of a large block the sizes of the pivots, which decide its rank locally.
-    redundancy : int
     tolerance : float
         At which it was decided.
     elimination : Elimination or None

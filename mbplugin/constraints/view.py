@@ -21,7 +21,6 @@ class View:
 
     Parameters
     ----------
-    mech : Mechanism
     q : (nq,) array
     columns : tuple of int
         Components of a twist that count: all six, or the three of a plane.

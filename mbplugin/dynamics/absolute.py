@@ -40,7 +40,6 @@ def absolute_equations(
 
     Parameters
     ----------
-    mech : Mechanism
     q, qd : (nq,), (nv,) array
         A state that satisfies the constraints.
     actions : AppliedForces

@@ -72,7 +72,6 @@ def equations_of(
 
     Parameters
     ----------
-    model : TreeModel
     q, qd : (nq,), (nv,) array
     time : float
         For the controller and the drivers, s.

@@ -20,10 +20,8 @@ class NewtonEuler:
 
     Parameters
     ----------
-    mechanism : Mechanism
     q, qd : (nq,), (nv,) array
         The state.
-    poses : BodyPoses
     twists : (N, 6) array
         [v; ω], m/s and rad/s.
     M : (N, 6, 6) array
@@ -64,7 +62,6 @@ def newton_euler(
 
     Parameters
     ----------
-    mech : Mechanism
     q, qd : (nq,), (nv,) array
         The pose is taken as it is; no rates mean rest.
     loads : sequence of Load

@@ -19,9 +19,6 @@ def spring_forces(
 
     Parameters
     ----------
-    mech : Mechanism
-    spring : Spring
-    poses : BodyPoses
     twists : (N, 6) array
         Of the bodies at their centres of mass, world axes.
     """

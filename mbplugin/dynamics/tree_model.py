@@ -37,14 +37,10 @@ class TreeModel:
 
     Parameters
     ----------
-    mech : Mechanism
-    actions : AppliedForces
-    planar : str or None
     composites_of : Solids
         Which composite body each body belongs to.
     length : float
         Characteristic length that makes rows dimensionless, m.
-    table : RowTable
     composites, rates, loads, springs, resistances : record arrays
     brakes : tuple of (index, BrakeForce)
         Brakes with the resistance that each adds to when it closes.

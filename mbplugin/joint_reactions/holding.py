@@ -28,7 +28,6 @@ def held_joints(
 
     Parameters
     ----------
-    motion : JointMotion
     hold : iterable of str, or None
         Pairs, or ``pair.freedom``. None takes the actuated joints; where the mechanism has no
         driver, lock or actuator, the joints with a finite effort limit. Of these only as many as are

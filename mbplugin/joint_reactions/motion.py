@@ -31,10 +31,8 @@ class JointMotion:
 
     Parameters
     ----------
-    mech : Mechanism
     q : (nq,) array
         A closed pose.
-    poses : BodyPoses
     columns : tuple of int
         Twist components that count, all six or those of a plane.
     """

@@ -34,7 +34,6 @@ class System:
     ----------
     mech : Mechanism
         With the held joints among its locks.
-    poses : BodyPoses
     rows : tuple of Rows
         In the view of ``columns``, constraint by constraint.
     columns : tuple of int
@@ -47,7 +46,6 @@ class System:
         Scaled self-stresses, orthonormal within each block.
     zero : (m,) array
         Size below which an entry of Z is zero.
-    verdicts : tuple of ConstraintVerdict
     """
 
     mech: Mechanism

@@ -97,7 +97,6 @@ class ConstraintReaction:
     wrench : (6,) array or None
         [f; m] on the successor at the origin of S, axes of P, N and N·m; NaN where not determined.
         Forces of drives and locks are constraints of their own. What the joint leaves free is 0.
-    components : tuple of ComponentReaction
     directions : tuple of NullDirection
         Along which the rigid model leaves the reaction open.
     shared_with : tuple of str
@@ -169,18 +168,15 @@ class Reactions:
 
     Parameters
     ----------
-    mechanism : Mechanism
     q, qd, qdd : (nq,), (nv,), (nv,) array
         The closed pose, and the motion that agrees with the constraints.
     mode : "statics" or "inverse dynamics"
-    planar : str or None
     tolerance : float
         Relative rank tolerance.
     degree_of_redundancy : int
         With the held joints.
     held : tuple of str
         Joints held for the balance, besides drivers and locks.
-    constraints : tuple of ConstraintReaction
     families : tuple of Family
         The possible values of what the rigid model leaves open.
     unresolved : tuple of (constraint, component)
@@ -189,7 +185,6 @@ class Reactions:
         Names of pairs and bodies whose stiffness was used, and the estimates that were.
     missing : MissingStiffness
         Bodies (and pairs) that need a stiffness before the unresolved components have values.
-    notes : tuple of str
     """
 
     mechanism: Mechanism

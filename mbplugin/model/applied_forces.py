@@ -27,8 +27,6 @@ class BrakeForce:
 
     Parameters
     ----------
-    joint, freedom : str
-    law : BrakeLaw
     closes : float
         s.
     """
@@ -49,8 +47,6 @@ class AppliedForces:
         Constant wrenches on bodies.
     payloads : tuple of Payload
         Masses that move with a body.
-    springs : tuple of Spring
-    joint_springs : tuple of JointSpring
     torques : mapping
         Constant force of a joint rate, N·m or N, by its name.
     armature : mapping
@@ -61,7 +57,6 @@ class AppliedForces:
         Whether the dry friction that the file states for its joints counts.
     controller : callable, optional
         Generalised forces at (t, q, qd).
-    brakes : tuple of BrakeForce
     """
 
     loads: tuple[Load, ...] = ()

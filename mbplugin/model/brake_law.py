@@ -29,7 +29,6 @@ class Brake:
 
     Parameters
     ----------
-    joint : str
     torque, static_torque : float, optional
         Dry part while it slides, and the most it holds at rest, N·m or N.
     viscous : float

@@ -30,7 +30,6 @@ class JointBrake:
 
     Parameters
     ----------
-    joint, freedom : str
     law : BrakeLaw
         Wear included.
     delay : float

@@ -18,10 +18,8 @@ class Written(NamedTuple):
     ----------
     tag : str
         With its prefix, as in ``drake:joint``.
-    attributes : mapping of str to str
     text : str
         In one line.
-    origin : Origin
     parent : int
         Position of the element that contains it; -1 for the root.
     """

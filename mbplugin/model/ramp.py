@@ -13,7 +13,6 @@ class Ramp:
 
     Parameters
     ----------
-    joint : str
     time : float, optional
         Of the ramp, whatever the rate at which it begins, s.
     deceleration : float, optional

@@ -23,7 +23,6 @@ class Budget:
 
     Parameters
     ----------
-    max_seconds : float
     sample_numbers : int
         How many numbers a sample with its step holds.
     out_of_time : bool

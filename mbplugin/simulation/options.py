@@ -36,7 +36,6 @@ class UserEvent:
     Parameters
     ----------
     function : callable
-    name : str
     terminal : bool
         Whether the motion ends there.
     direction : float
@@ -62,7 +61,6 @@ class Options:
     ----------
     duration : float
         s.
-    integrator, formulation, redundancy, coordinates, stabilization, limits : str
     dropped : tuple of (constraint, component)
         Rows to eliminate.
     step : float, optional
@@ -71,8 +69,6 @@ class Options:
         Of an adaptive integrator.
     tolerance : float
         Of rank decisions.
-    planar : str or None
-    events : tuple of UserEvent
     samples : int, optional
         Number of equal intervals at which the trajectory is given; by default every step.
     profiles : mapping

@@ -32,7 +32,6 @@ class Problem:
 
     Parameters
     ----------
-    model : TreeModel
     kernel_state : KernelState
         With the mechanism's own independent rows chosen.
     q, qd : (nq,), (nv,) array
@@ -47,7 +46,6 @@ class Problem:
         Those that act from the start and may be released.
     held : tuple of Constraint
         What else holds for a while.
-    notes : tuple of str
     """
 
     model: TreeModel

@@ -58,10 +58,8 @@ class Variants:
     ----------
     labels : tuple of (constraint, component)
         Of the rows.
-    degree_of_redundancy : int
     non_unique : tuple of str
         Constraints whose reaction the rigid model leaves open.
-    variants : tuple of Variant
     """
 
     labels: tuple[RowLabel, ...]

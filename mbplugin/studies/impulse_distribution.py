@@ -94,7 +94,6 @@ def shares(
         Impulsive input U on the joint rates, N·s and N·m·s.
     stiffness : iterable of Stiffness or mapping
         As for ``reactions``.
-    payloads : sequence of Payload
     armature : mapping
         Inertia of drives by joint rate, kg·m² or kg.
     planar : "xy", "yz" or "zx", optional

@@ -44,7 +44,6 @@ def rank_cuts(mech: Mechanism, q: Array) -> tuple[Cut, ...]:
 
     Parameters
     ----------
-    mech : Mechanism
     q : (nq,) array
         A closed pose.
     """

@@ -22,7 +22,6 @@ class VisualScene:
     ----------
     bullet : module
         pybullet.
-    client : int
     mech : Mechanism
         Whose poses are set.
     """

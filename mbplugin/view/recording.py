@@ -34,7 +34,6 @@ class Replay:
 
     Parameters
     ----------
-    title : str
     time : (T,) array
         s, equally spaced.
     q : (T, nq) array

@@ -41,7 +41,6 @@ class GroundConnection:
         A multiplier in N or N·m is ``unit`` times its value in A, up to a common factor.
     relative : (m,) array
         Singular values of A over the first.
-    rank : int
     """
 
     assembly: str

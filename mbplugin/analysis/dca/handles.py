@@ -24,7 +24,6 @@ class Joint:
 
     Parameters
     ----------
-    name : str
     body_a, body_b : int
         Predecessor and successor; −1 is the ground, bodies welded to it included.
     support : int

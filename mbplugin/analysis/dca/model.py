@@ -26,8 +26,6 @@ class DcaModel:
 
     Parameters
     ----------
-    mechanism : Mechanism
-    poses : BodyPoses
     columns : tuple of int
         Twist columns of the view, space or plane.
     length : float
@@ -40,7 +38,6 @@ class DcaModel:
         Pairs that alone tie a group of bodies to the world.
     handles : tuple of tuples of str
         The nonempty handles of every body, those at welds included.
-    tree : AssemblyTree
     """
 
     mechanism: Mechanism

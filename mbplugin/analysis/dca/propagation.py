@@ -18,8 +18,6 @@ class Decision:
         How often step 6 has run, from 1; 0 in the other steps.
     body : str
         The body whose balance tells, or the label of an assembly.
-    joint : str
-    unique : bool
     """
 
     step: int
@@ -35,7 +33,6 @@ class Propagation:
 
     Parameters
     ----------
-    decisions : tuple of Decision
     unique : dict of joint to bool
         What is decided.
     stalled : tuple of str

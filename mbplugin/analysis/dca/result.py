@@ -25,7 +25,6 @@ class DcaVerdict:
 
     Parameters
     ----------
-    name : str
     reaction : str
         ``unique``, ``non-unique`` or ``undecided``.
     components : tuple of (str, bool or None)
@@ -49,11 +48,8 @@ class DcaResult:
 
     Parameters
     ----------
-    mechanism : Mechanism
     q : (nq,) array
         The closed pose.
-    planar : str or None
-    tolerance : float
     samples : int
         Poses sampled to tell a singular pose.
     extended : bool

@@ -26,7 +26,6 @@ class Node:
         The joint between them, eliminated here.
     handles : tuple of str
         The joints at the nonempty handles that are left.
-    bodies : tuple of int
     """
 
     label: str

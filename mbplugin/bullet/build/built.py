@@ -40,8 +40,6 @@ class Motor:
 
     Parameters
     ----------
-    id, link : int
-    step : Step
     R_JC : (3, 3) array
         Orientation of the inertial frame of its link in the joint frame that turns with it.
     """
@@ -60,7 +58,6 @@ class Built:
     ----------
     bullet : module
         pybullet.
-    client : int
     mechanism : Mechanism
         Whose coordinates the state is in.
     cut : Mechanism

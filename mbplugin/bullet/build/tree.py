@@ -53,7 +53,6 @@ class TreeText:
 
     Parameters
     ----------
-    text : str
     root : str
         The body at its base; ``world`` for everything that stands on the ground.
     links : mapping of body to the name of its link

@@ -37,7 +37,6 @@ class Task:
     duration : float
         s.
     payloads, loads, torques, springs, joint_springs : as in Actions
-    damping, friction : bool
     brakes : tuple of BrakeForce
         With the times at which they grip.
     locks : tuple of Lock

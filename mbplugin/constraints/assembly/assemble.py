@@ -26,7 +26,6 @@ def assemble(mech: Mechanism, q: Array, given: Collection[str] = (), *, seed: in
 
     Parameters
     ----------
-    mech : Mechanism
     q : (nq,) array
         The pose of the file.
     given : collection of str

@@ -27,7 +27,6 @@ class Closure:
 
     Parameters
     ----------
-    mech : Mechanism
     q : (nq,) array
         A pose, for the characteristic length and the ``initial`` residuals.
 
@@ -112,7 +111,6 @@ class System(Equations):
 
     Parameters
     ----------
-    residuals : Residuals
     length : float
         Characteristic length, m.
     units : (nv,) array

@@ -54,7 +54,6 @@ class GroupSearch:
 
     Parameters
     ----------
-    closure : Closure
     movable : (nv,) bool array
     rng : Generator
     rounds : int

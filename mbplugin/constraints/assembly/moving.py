@@ -53,7 +53,6 @@ class MovingTree:
 
     Parameters
     ----------
-    mech : Mechanism
     joints : sequence of int
         Positions among ``mech.tree.joints`` of those that move.
     poses : BodyPoses

@@ -51,8 +51,6 @@ class Residuals:
 
     Parameters
     ----------
-    mech : Mechanism
-    constraints : sequence of Constraint
     rows : sequence of Rows
         Theirs, for the labels.
     joints : sequence of int

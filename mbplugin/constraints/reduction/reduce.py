@@ -49,8 +49,6 @@ class ReducedBlock:
 
     Parameters
     ----------
-    block : Block
-    frame : BlockFrame
     shape : (k, f)
         Of J: rows of closures, couplings, drivers, locks and Pfaffian constraints, in joint rates.
     entries : tuple of Entry

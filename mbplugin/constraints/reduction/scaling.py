@@ -60,7 +60,6 @@ class BlockFrame:
 
         Parameters
         ----------
-        rows : Rows
         entry : (k, 6) array
             On the body's twist at its centre of mass.
         p_WC, at : (3,) array

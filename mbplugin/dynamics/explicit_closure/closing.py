@@ -32,7 +32,6 @@ class Closing:
 
     Parameters
     ----------
-    layout : Layout
     steps : tuple
         One per dyad, coupling or set of loops without a closed form, in the order in which they are
         solved; each has ``kind``, ``joints``, ``branch`` and ``reason``.
@@ -169,7 +168,6 @@ class ClosedPose:
 
     Parameters
     ----------
-    closing : Closing
     y : array
         Coordinates of the tree, and of the cut pairs behind them.
     A_all : (rates, k) array
@@ -211,7 +209,6 @@ def closing_conditions(mech: Mechanism, q: Array, independent: Sequence[str] | N
 
     Parameters
     ----------
-    mech : Mechanism
     q : (nq,) array
         A closed pose; it tells the branches.
     independent : sequence of str, optional

@@ -37,7 +37,6 @@ class DyadStep:
 
     Parameters
     ----------
-    ring : Ring
     unknown : tuple of int
         Their places in the ring, rotated to the order of ``solved_as``.
     solved_as : str

@@ -22,7 +22,6 @@ class Layout:
 
     Parameters
     ----------
-    mech : Mechanism
     places : dict of pair name to (int, int)
         First coordinate and first rate of each pair; only pairs whose coordinates are the integrals
         of their rates, and cut pairs.

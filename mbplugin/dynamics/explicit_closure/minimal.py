@@ -18,7 +18,6 @@ def minimal_accelerations(equations: Equations, closing: Closing, q: Array) -> A
     ----------
     equations : Equations
         In joint coordinates, at the state (q, q̇).
-    closing : Closing
     q : (nq,) array
         A closed pose.
 

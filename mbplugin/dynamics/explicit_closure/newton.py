@@ -29,7 +29,6 @@ class NewtonStep:
 
     Parameters
     ----------
-    layout : Layout
     rows : ClosingRows
         Of their closures and couplings.
     dependent, known : tuple of int

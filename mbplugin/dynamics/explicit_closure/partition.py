@@ -80,7 +80,6 @@ def partition(
 
     Parameters
     ----------
-    layout : Layout
     y : (nq + c,) array
         Coordinates; they tell the branches.
     closings : sequence of Pair or Coupling

@@ -28,7 +28,6 @@ class ClosingRows:
 
     Parameters
     ----------
-    mech : Mechanism
     closings : sequence of Pair or Coupling
     length : float
         Multiplies rows in rad, m.

@@ -22,7 +22,6 @@ class SubstituteBodies:
 
     Parameters
     ----------
-    layout : Layout
     known : set of int
         Rates of the tree, and of the cut pairs behind them.
     """

@@ -22,7 +22,6 @@ def eliminate(equations: Equations, dropped: Sequence[Row] = ()) -> Independent:
 
     Parameters
     ----------
-    equations : Equations
     dropped : sequence of int or (constraint, component)
         The p rows to drop; none leaves the choice to a pivoted factorisation.
 

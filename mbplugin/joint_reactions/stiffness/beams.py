@@ -166,8 +166,6 @@ def deflections(
 
     Parameters
     ----------
-    layout : Layout
-    sections : sequence of Section
     R_WL : (3, 3) array
         Of the body.
     line_load : (3,) array

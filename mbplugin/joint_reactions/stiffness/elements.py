@@ -34,7 +34,6 @@ class Element:
 
     Parameters
     ----------
-    name : str
     rows : (k,) int array
         The rows of the system that it gives way in.
     A : (k, k) array
@@ -59,7 +58,6 @@ class Applied:
 
     Parameters
     ----------
-    equations : NewtonEuler
     accelerations : (N, 6) array
         v̇, zero in statics.
     loads, payloads : tuple

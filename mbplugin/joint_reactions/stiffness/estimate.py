@@ -34,12 +34,10 @@ class Estimate:
 
     Parameters
     ----------
-    body : str
     beam : int
         Which beam of the body's frame.
     section : Section
         Harmonic means over the slices; J is Saint-Venant's A⁴/(4π² I_p) of a solid section.
-    material : str
     shapes : tuple of str
         The shapes that were sliced, with their role.
     length : float

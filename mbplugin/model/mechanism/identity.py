@@ -39,12 +39,7 @@ class Holder(NamedTuple):
 
 
 class RowLabel(NamedTuple):
-    """The identity of a row: its constraint and its component in that constraint.
-
-    Parameters
-    ----------
-    constraint, component : str
-    """
+    """The identity of a row: its constraint and its component in that constraint."""
 
     constraint: str
     component: str

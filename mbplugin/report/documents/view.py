@@ -26,9 +26,7 @@ def view_document(viewed: Viewed, source: str, scene: Scene) -> dict[str, Any]:
 
     Parameters
     ----------
-    viewed : Viewed
     source : str
         The FILE as it was given.
-    scene : Scene
     """
     return Output.of(viewed, source=source, model=(scene.mechanism.name, scene.files))

@@ -33,13 +33,10 @@ class Chapter:
         A lint.
     analysis : Analysis, optional
         The verdicts; a report brings its own.
-    reactions : Reactions, optional
     motion : Trajectory, optional
         Curves and a film; a stop brings its own.
     pairs : tuple of str
         Whose reactions are drawn along the motion.
-    stop : StopReport, optional
-    table : StoppingTable, optional
     agreement : Agreement, optional
         The comparison with PyBullet.
     notes : tuple of str

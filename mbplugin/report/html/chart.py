@@ -40,7 +40,6 @@ class Chart:
     ----------
     title, x_label, y_label : str
         Labels with their units.
-    curves : tuple of Curve
     marks : tuple of (float, str)
         Lines across at some abscissae, and what happened there.
     steps : bool

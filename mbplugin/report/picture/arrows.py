@@ -26,7 +26,6 @@ class ReactionArrow:
 
     Parameters
     ----------
-    constraint : str
     quantity : "force" or "moment"
     point_W : (3,) array
         Where it acts, m.

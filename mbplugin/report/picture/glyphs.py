@@ -28,7 +28,6 @@ class JointGlyph:
     ----------
     name, kind, type : str
         As in the analysis: kind is ``pair``, ``closure`` or ``pfaffian``.
-    body_a, body_b : str
     verdict : str
         ``unique``, ``non-unique``, ``undecided`` or ``unjudged``: a key of the palette.
     body : str

@@ -35,12 +35,8 @@ class Picture:
 
     Parameters
     ----------
-    mechanism : Mechanism
-    poses : BodyPoses
     bodies : tuple of BodyDrawing
         The ground first, then in the order of the mechanism.
-    joints : tuple of JointGlyph
-    arrows : tuple of ReactionArrow
     center_W : (3,) array
     radius : float
         A ball about ``center_W`` holds all that moves, m.

@@ -24,11 +24,6 @@ class ExplicitStep:
     """Steps of an explicit method; y (n,) stacks increment, rates and works, k (s, n) are derivatives of stages.
 
     ``first`` (n,) is the derivative at the start.
-
-    Parameters
-    ----------
-    tableau : Tableau
-    stepper : PythonStepper
     """
 
     def __init__(self, tableau: Tableau, stepper: PythonStepper) -> None:

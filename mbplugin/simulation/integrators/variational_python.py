@@ -36,7 +36,6 @@ class Moved:
         The end, with rates from the momenta there, not yet projected.
     power : (3,) array
         At the midpoint; that of drivers is not filled.
-    corrections : int
     """
 
     x: Array
@@ -64,7 +63,6 @@ class VariationalStep:
 
     Parameters
     ----------
-    kernel_state : KernelState
     prescribe : callable
         Sets the prescribed motions that are callables at a time.
     control : callable

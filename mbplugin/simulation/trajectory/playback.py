@@ -95,9 +95,6 @@ class Playback:
 
     Parameters
     ----------
-    phases : Phases
-    stepper : Stepper
-    options : Options
     record : Record
         All steps of the run.
     """

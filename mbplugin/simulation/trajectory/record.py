@@ -26,8 +26,6 @@ class Record:
         Each with a leading axis over its samples.
     segments : list of (index, samples)
         Which set of constraints held.
-    steps : list of Step
-    events : list of Event
     count : int
         How many samples were added.
     """

@@ -55,7 +55,6 @@ class StopSummary:
 
     Parameters
     ----------
-    outcome : StopOutcome
     time : float
         To rest, s.
     times, travels, reaction_travels, back : (n,) array
@@ -64,7 +63,6 @@ class StopSummary:
         Length of the tool's path from the signal to rest, m.
     tool_displacement : float
         Straight, between the tool's places at the signal and at rest, m.
-    evaluations : int
     """
 
     outcome: StopOutcome

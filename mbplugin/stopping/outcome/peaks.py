@@ -39,7 +39,6 @@ class AxisPeaks:
         All that passes from one body to the next.
     drive : PeakLoad
         While the drive leads the joint; with what accelerates the drive's own inertia.
-    brake : PeakLoad
     friction : PeakLoad
         Dry and viscous.
     """
@@ -58,7 +57,6 @@ class PeakWrench:
 
     Parameters
     ----------
-    pair : str
     role : "base", "flange" or "joint"
     force, moment : float
         Largest sizes of all that passes through it, N and N·m: structure, drive, brake and friction.

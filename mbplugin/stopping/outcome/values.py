@@ -25,7 +25,6 @@ class JointStop:
 
     Parameters
     ----------
-    name, unit : str
     start, end : float
         Coordinate at the signal and at the end.
     rate : float
@@ -38,7 +37,6 @@ class JointStop:
         How far it has come back from where it turned, not negative.
     brake_energy : float
         Taken up by its brake, J.
-    stopped : bool
     """
 
     name: str
@@ -71,7 +69,6 @@ class ToolStop:
 
     Parameters
     ----------
-    body : str
     path : (n, 3) array
         Along the motion.
     speed : float
@@ -189,7 +186,6 @@ class Impact:
 
     Parameters
     ----------
-    joint : str
     rate : float
         Before, rad/s or m/s.
     impulse : float

@@ -21,9 +21,6 @@ def run_part(plan: SweepPlan, part: int, folder: str, parent: int | None = None)
 
     Parameters
     ----------
-    plan : SweepPlan
-    part : int
-    folder : str
     parent : int, optional
         Id of the process that started this one, without which it is not to live on.
     """

@@ -36,7 +36,6 @@ class SweepPlan:
         Of category 0; its state is the middle of the states, unless ``states`` is given.
     count : int
         Number of stops.
-    seed : int
     states : (n, 2, nv) array, optional
         Coordinates and rates along a motion, of which each stop takes one.
     q_spread : float

@@ -31,8 +31,6 @@ class SweepReport:
 
     Parameters
     ----------
-    count : int
-    outcomes : dict of str to int
     quantiles : dict of str to dict of float to float
         Of the stops that come to rest: time (s), tool_distance along its path and
         tool_displacement, straight (m), and of every joint the time and the
@@ -68,7 +66,6 @@ def sweep(
 
     Parameters
     ----------
-    plan : SweepPlan
     folder : str or Path
         For the part files; a folder of the same plan is gone on with. Files in it that are not what
         they should be are made anew.
@@ -131,8 +128,6 @@ def report_of(plan: SweepPlan, folder: Path, replaced: Mapping[str, str]) -> Swe
 
     Parameters
     ----------
-    plan : SweepPlan
-    folder : Path
     replaced : mapping of str to str
         As in the report.
 

@@ -40,8 +40,6 @@ class Window:
 
     Parameters
     ----------
-    seen : Picture
-    title : tuple of str
     analysis : Analysis, optional
         Makes sliders that move the robot.
     replay : Replay, optional

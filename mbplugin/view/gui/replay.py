@@ -50,12 +50,7 @@ def play(shown: DebugWindow, replay: Replay, loop: bool) -> None:
 
 
 class Clock:
-    """Where in a replay we are.
-
-    Parameters
-    ----------
-    replay : Replay
-    """
+    """Where in a replay we are."""
 
     def __init__(self, replay: Replay) -> None:
         self._time = replay.time

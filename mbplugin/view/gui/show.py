@@ -126,7 +126,6 @@ class Viewed:
     ----------
     outcome : "closed", "ended" or "written"
         The window was closed, a replay has reached its end, or files were written instead.
-    files : tuple of str
     notes : tuple of str
         What is not shown as it is.
     """

@@ -33,7 +33,6 @@ class Slider:
 
     Parameters
     ----------
-    name : str
     rate : int
         Its place in qd.
     start, lower, upper : float
@@ -95,7 +94,6 @@ class Manifold:
 
         Parameters
         ----------
-        slider : Slider
         q : (nq,) array
             A closed pose.
         way : float

@@ -33,8 +33,6 @@ class TextOverlay:
     ----------
     bullet : module
         pybullet.
-    client : int
-    seen : Picture
     bodies : mapping of int to int
         Ids of what is drawn, by index of the body that they move with.
     """

@@ -81,8 +81,6 @@ class DebugWindow:
     ----------
     bullet : module
         pybullet.
-    client : int
-    window : Window
     """
 
     def __init__(self, bullet: ModuleType, client: int, window: Window) -> None:

@@ -75,7 +75,6 @@ def camera_for(
 
     Parameters
     ----------
-    seen : Picture
     size : tuple of int
         Width and height of the picture.
     angles : tuple of float

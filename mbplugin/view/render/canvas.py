@@ -47,7 +47,6 @@ class Canvas:
     ----------
     image : PIL.Image
         Is changed.
-    seen : Picture
     camera : Camera
         From which it was taken.
     """

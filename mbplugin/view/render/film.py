@@ -60,14 +60,12 @@ def write_picture(
     ----------
     path : Path
         ``.png`` or ``.jpg``.
-    seen : Picture
     said : sequence of str
         Lines above it.
     size : tuple of int
         Pixels.
     angles : tuple of float
         Of the camera: yaw and pitch (degrees) and distance (m), as far as they are given.
-    replay : Replay, optional
     labels : bool
         Whether joints are named.
     """

@@ -70,7 +70,6 @@ class Renderer:
 
     Parameters
     ----------
-    seen : Picture
     size : tuple of int
         Width and height, pixels.
     angles : tuple of float

@@ -69,12 +69,7 @@ class VariationalIntegrator(Integrator):
 
 
 class _StepInParts:
-    """Steps in Python, in parts where the equations of a whole one are not solved.
-
-    Parameters
-    ----------
-    stepper : PythonStepper
-    """
+    """Steps in Python, in parts where the equations of a whole one are not solved."""
 
     def __init__(self, stepper: PythonStepper) -> None:
         self._stepper = stepper
