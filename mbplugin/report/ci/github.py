@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mbplugin.report.ci.places import in_repository
 from mbplugin.report.ci.wording import annotation
-from mbplugin.report.text.summary import runs_summary
+from mbplugin.report.summary import runs_summary
 from mbplugin.visible import visible
 
 if TYPE_CHECKING:

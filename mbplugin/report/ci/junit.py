@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mbplugin.report.summary import findings_summary
 from mbplugin.report.text.lint import finding_text
-from mbplugin.report.text.summary import findings_summary
 from mbplugin.visible import visible
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from mbplugin.report.html.sections.stresses import remedies_section, stresses_se
 from mbplugin.report.html.sections.verdict import grade, sentence, verdict_section
 from mbplugin.report.html.sections.view import view_section
 from mbplugin.report.picture import picture
-from mbplugin.report.text.summary import runs_summary
+from mbplugin.report.summary import runs_summary
 from mbplugin.version import __version__
 
 _SECTIONS: tuple[Callable[[Chapter], Html | None], ...] = (

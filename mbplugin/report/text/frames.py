@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.phrases import listed
+from mbplugin.report.directions import open_words, vector_words
 from mbplugin.report.text.blocks import TITLE, table_lines
-from mbplugin.report.text.directions import open_words, vector_words
 from mbplugin.report.text.layout import MOST_NAMES, Line, wrapped
 
 if TYPE_CHECKING:

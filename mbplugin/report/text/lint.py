@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 from mbplugin.analysis.remedies import no_remedy
 from mbplugin.phrases import counted, listed
+from mbplugin.report.summary import findings_summary, ignored_lines, runs_summary
 from mbplugin.report.text.layout import MOST_NAMES, PLAIN_WIDTH, Line, plain_text, wrapped
-from mbplugin.report.text.summary import findings_summary, ignored_lines, runs_summary
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from mbplugin.linter.finding import SEVERITIES, Finding
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, choice, element, section, table
-from mbplugin.report.text.summary import ignored_lines
+from mbplugin.report.summary import ignored_lines
 
 
 def findings_section(chapter: Chapter) -> Html | None:

@@ -10,9 +10,9 @@ from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.identity import freedom_of
 from mbplugin.model.spatial import COMPONENTS
 from mbplugin.phrases import counted
+from mbplugin.report.directions import open_words
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Child, Html, choice, element, section, table, unshown
-from mbplugin.report.text.directions import open_words
 from mbplugin.report.text.reactions import undetermined
 
 #: Rows that somebody reads; all are in the JSON.

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, element, joined
+from mbplugin.report.summary import findings_summary
 from mbplugin.report.text.lint import analysis_verdict, verdict
-from mbplugin.report.text.summary import findings_summary
 
 
 def verdict_section(chapter: Chapter) -> Html:
