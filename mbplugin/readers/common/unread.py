@@ -10,6 +10,7 @@ from lxml import etree
 
 from mbplugin.errors import suggestion
 from mbplugin.model.scene import Defect
+from mbplugin.phrases import listed
 from mbplugin.readers.common.parents import Parents
 from mbplugin.readers.common.vocabulary import TEXT, Entry, Idle, Unread, Use, Vocabulary
 from mbplugin.readers.common.xml import Element, local_name, origin
@@ -182,11 +183,9 @@ def content(element: Element) -> str:
 def _defect(group: list[_Seen]) -> Defect:
     first = group[0]
     owners = list(dict.fromkeys(seen.owner for seen in group if seen.owner))
-    shown = ", ".join(repr(name) for name in owners[:_NAMED])
-    more = f" and {len(owners) - _NAMED} more" if len(owners) > _NAMED else ""
     value = first.value if len(first.value) <= _SHOWN else first.value[: _SHOWN - 3] + "..."
     said = f" ({value})" if value else ""
-    whose = f" of {shown}{more}" if owners else ""
+    whose = f" of {listed(list(map(repr, owners)), _NAMED)}" if owners else ""
     why = f": {first.use.why}" if first.use.why else ""
     end = f" is not read{why}"
     if first.instead:

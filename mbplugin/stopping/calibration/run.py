@@ -12,6 +12,7 @@ import numpy as np
 
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.files import read_bounded
+from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.ramp import Ramp
 from mbplugin.model.scene import Brake, Scene, mechanism_of
@@ -154,7 +155,7 @@ class _Group:
         if "reaction" in choice.fit.values and "reaction" not in every:
             every, undetermined, note = _without_reaction(every)
             notes = (*notes, note)
-        unit = "m" if freedom[0] == "t" else "rad"
+        unit = units_of(freedom).coordinate
         self.rows = tuple(
             self._row(row, (float(pair[0]), float(pair[1])), held, unit, choice)
             for row, pair, held in zip(of.all, predicted, of.out, strict=True)
@@ -163,7 +164,7 @@ class _Group:
         self.joint = FittedJoint(
             of.joint,
             of.category,
-            unit,  # type: ignore[arg-type]
+            unit,
             choice.law,
             every,
             self._stated(choice.fit.values),

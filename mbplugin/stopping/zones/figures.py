@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import read_bounded
+from mbplugin.phrases import listed
 
 if TYPE_CHECKING:
     from mbplugin.stopping.outcome.values import StopReport
@@ -112,9 +113,8 @@ def require_rest(figures: StopFigures) -> StopFigures:
         Names the stops that do not.
     """
     if figures.unrested:
-        more = f" and {len(figures.unrested) - 3} more" if len(figures.unrested) > 3 else ""
         raise BadUsage(
-            f"there is no distance for a stop that does not end at rest: {', '.join(figures.unrested[:3])}{more}",
+            f"there is no distance for a stop that does not end at rest: {listed(figures.unrested, 3)}",
             where=figures.file,
             expected="the outcome stopped",
         )
