@@ -28,7 +28,7 @@ def implausible(mech: Mechanism, qd: Array, payloads: Sequence[Payload] = ()) ->
 
 
 def _rates(mech: Mechanism, qd: Array) -> Iterator[str]:
-    """Yield a sentence on each rate of qd (nv,) that is far beyond its limit."""
+    """Yield a sentence on every rate of qd (nv,), rad/s and m/s, above its velocity limit."""
     for pair in mech.pairs:
         joint = mech.tree.joint_of_pair.get(pair.name)
         if joint is None or len(pair.freedoms) != 1:
