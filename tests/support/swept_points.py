@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -68,10 +68,10 @@ def mesh_corners(scene: Scene) -> dict[str, Array]:
     return found
 
 
-def stops_of(plan: SweepPlan) -> Iterator[tuple[Array, Array]]:
-    """Yield coordinates at the signal and pieces of each stop."""
+def stops_of(plan: SweepPlan, numbers: Iterable[int] | None = None) -> Iterator[tuple[Array, Array]]:
+    """Yield coordinates at the signal and pieces of each stop, or of some."""
     compiled = CompiledStop(plan.scenario)
-    for k in range(plan.count):
+    for k in range(plan.count) if numbers is None else numbers:
         q, qd, brakes, payloads = plan.draw(k)
         compiled.set_brakes(brakes)
         compiled.set_payloads(payloads)
