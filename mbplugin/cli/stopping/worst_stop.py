@@ -158,9 +158,8 @@ def _parse_failure(text: str) -> Failure:
     kind = kinds.get(word.strip())
     if kind is None or bool(equals) == (kind == "dead"):
         raise BadUsage(f"--failure has {text!r}", expected=_FORM)
-    return Failure(
-        kind,
-        SI.value(amount, "time" if kind == "late" else "number", f"--failure {text!r} has")
-        if equals
-        else 0.0,
-    )
+    try:
+        size = SI.value(amount, "time" if kind == "late" else "number", "--failure has") if equals else 0.0
+    except BadUsage:
+        raise BadUsage(f"--failure has {text!r}", expected=_FORM) from None
+    return Failure(kind, size)
