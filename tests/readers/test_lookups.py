@@ -18,7 +18,7 @@ ROBOT = "<robot name='r'><link name='a'>{}</link></robot>"
 def test_a_file_is_looked_up_once_in_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.stl").write_text("solid")
     request, asked = Request(str(tmp_path / "r.urdf")), []
-    monkeypatch.setattr(paths, "_is_file", lambda path: asked.append(path) or path.is_file())
+    monkeypatch.setattr(paths, "is_file", lambda path: asked.append(path) or path.is_file())
     with lookups_kept():
         found = [paths.find("a.stl", request) for _ in range(3)]
         assert paths.find("a.stl", Request(str(tmp_path / "other" / "r.urdf"))) is None

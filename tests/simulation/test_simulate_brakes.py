@@ -110,7 +110,7 @@ def test_a_lock_in_the_past_is_refused(tmp_path: Path, times: str, words: str) -
         (("--signal", "1"), "there is a signal to brake, and no brake"),
         (("--brake", "axle:torque=1", "--signal", "-1"), "the brake signal is at -1 s"),
         (("--lock", "axle@3:2"), "closes at 3 s and opens at 2 s"),
-        (("--lock", "axle@3:x"), "--lock has 'axle@3:x'; expected JOINT[@S[:UNTIL]]"),
+        (("--lock", "axle@3:x"), "--lock 'axle@3:x' has 'x'; expected a finite number or a time"),
         (("--lock", "axle@-1"), "the lock of 'axle' closes at -1 s; expected a time from 0"),
     ],
 )

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
+import shutil
 import stat
 import sys
+import time
 from pathlib import Path
+
+#: The name of a folder of machine code: the version of the compiler, and the state of the sources.
+_OF_A_STATE = re.compile(r"\d+(\.\w+)+-[0-9a-f]{16}")
+#: Seconds after which a folder that no process has used is removed.
+_UNUSED = 30 * 24 * 3600.0
 
 
 def cache_root() -> Path | None:
@@ -40,6 +49,21 @@ def private_folder(folder: Path) -> bool:
     if reason:
         say(f"machine code is not kept: {folder} {reason}; remove it, or set XDG_CACHE_HOME")
     return not reason
+
+
+def remove_unused(folder: Path) -> None:
+    """Note that a folder of machine code is in use, and remove those beside it that have not been for long.
+
+    Each release, and each compiler, has a folder of its own. What cannot be removed stays.
+    """
+    now = time.time()
+    with contextlib.suppress(OSError):
+        os.utime(folder)
+        for other in folder.parent.iterdir():
+            status = other.lstat()
+            unused = now - status.st_mtime > _UNUSED and other != folder
+            if unused and _OF_A_STATE.fullmatch(other.name) and not _objection(status):
+                shutil.rmtree(other, ignore_errors=True)
 
 
 def say(sentence: str) -> None:

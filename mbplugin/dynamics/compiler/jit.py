@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numba
 
 from mbplugin.dynamics.compiler.code_cache import CodeCache
-from mbplugin.dynamics.compiler.code_folder import cache_root, private_folder
+from mbplugin.dynamics.compiler.code_folder import cache_root, private_folder, remove_unused
 
 #: A record of composite bodies, rates or rows, or an array of them; fields are read and written as attributes.
 Records = Any
@@ -89,7 +89,10 @@ def cache_folder() -> Path | None:
     folder = (
         root / "mbplugin" / f"{numba.__version__}-{state_of_sources(Path(__file__).resolve().parents[2])}"
     )
-    return folder if private_folder(folder) else None
+    if not private_folder(folder):
+        return None
+    remove_unused(folder)
+    return folder
 
 
 def state_of_sources(package: Path) -> str:

@@ -47,6 +47,51 @@ def motion_npz(mechanism: Sketch, dice: Dice) -> bytes:
     return data[: dice.randrange(len(data))] if dice.odd() else data
 
 
+def measured_csv(mechanism: Sketch, dice: Dice) -> bytes:
+    """Return measured stops as text."""
+    unit = dice.any(("", "", " [rad/s]", " [deg/s]", " [%]", " [m/s]", " [kg]"))
+    columns = ["joint", "category", f"speed{unit}", "time", "distance", "payload", "repeats", "sense"]
+    columns = columns[: dice.any((5, 5, 6, 7, 8, 4, 1))]
+    rows = [",".join(columns)]
+    joint = dice.name(mechanism.coordinates)
+    for k in range(dice.any((2, 6, 9, 12, 1, 0))):
+        speed = 0.5 + 0.25 * k
+        stop = [joint, dice.any(("0", "0", "0", "1")), dice.number(speed), dice.number(0.1 + 0.05 * speed)]
+        more = [
+            dice.number(0.05 * speed + 0.03 * speed**2),
+            dice.number(0.0),
+            "2",
+            dice.any(("1", "-1", "0")),
+        ]
+        rows.append(",".join((stop + more)[: len(columns)]).replace("\n", " "))
+    if dice.odd():
+        rows.append(dice.any((rows[-1], "", "1,2", ",,,", "x" * 1000, "# note")))
+    return "\n".join(rows).encode()
+
+
+def stop_json(dice: Dice) -> bytes:
+    """Return the document of a stop, or of a table, with what a distance takes from it."""
+    row = {"joint": "j1", "time": 0.2, "rest_time": 0.3, "tool_distance": 0.1, "outcome": "stopped"}
+    row |= {"category": 0, "speed_percent": 100, "extension_percent": 100, "payload_percent": 100}
+    document: dict[str, Any] = {
+        "schema_version": 1,
+        "model": {"name": "m", "files": []},
+        "category": 0,
+        "outcome": dice.any(("stopped", "stopped", "limit_hit", "x")),
+        "time": dice.any((0.3, 0.0, -1.0, "x", None)),
+        "tool": {"name": "b1", "distance": 0.2, "speed": 1.0},
+        "assumed": ["a"],
+        "assumptions": ["a"],
+        "notes": [],
+    }
+    if dice.odd(5):
+        document["rows"] = [row, {**row, "rest_time": dice.any((1e308, 0.1, "x"))}]
+    if dice.odd():
+        document.pop(dice.any(tuple(document)))
+    text = json.dumps(document)
+    return text[: dice.randrange(len(text))].encode() if dice.odd() else text.encode()
+
+
 def configuration(dice: Dice) -> bytes:
     """Return an ``mbplugin.toml``."""
     root: dict[str, Any] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from .beside import baseline, configuration, motion_csv, motion_npz
+from .beside import baseline, configuration, measured_csv, motion_csv, motion_npz, stop_json
 from .commands import command_line
 from .dice import Dice
 from .extended import extension
@@ -69,6 +69,10 @@ def case(seed: int, number: int) -> Case:
         files["mbplugin.toml"] = configuration(dice)
     if dice.chance(0.1):
         files["known.json"] = baseline(dice)
+    if dice.chance(0.1):
+        files["measured.csv"] = measured_csv(mechanism, dice)
+    if dice.chance(0.1):
+        files["stop.json"] = stop_json(dice)
     return Case(tuple(command_line(mechanism, main, sorted(files), dice)), files)
 
 

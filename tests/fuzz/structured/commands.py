@@ -232,6 +232,31 @@ COMMANDS: dict[str, Command] = {
         },
         {"--picture": one_of("p.png", "p.jpg"), "--size": one_of("64x48", "1x1")},
     ),
+    "calibrate": Command(
+        3,
+        {
+            **COMMON,
+            "--hold-out": one_of("speed=100%", "payload>3", "speed>1"),
+            "--parameters": one_of("delay,torque", "torque", "viscous", "ramp_time"),
+            "--payload": any_of(1.0, 2.0),
+            "--speed": lambda a: a.values(1.0, 2.0),
+            "--output": one_of("out.txt"),
+        },
+        {},
+        ("text", "json", "toml"),
+    ),
+    "distance": Command(
+        2,
+        {
+            "--standard": one_of("iso13855", "iso15066"),
+            "--term": one_of(
+                "K=1.6,t1=0.1,D_DS=0.85,Z=0.1", "K=1.6", "v_h=1.6,T_r=0.1,C=0.2,Z_d=0.1,Z_r=0.1,v_r=1"
+            ),
+            "--output": one_of("out.txt"),
+        },
+        {},
+    ),
+    "warmup": Command(1, {"--output": one_of("out.txt")}, {}),
     "config": Command(2, {"--output": one_of("out.txt")}, {}),
     "rule": Command(1, {"--output": one_of("out.txt")}, {}),
     "schema": Command(1, {"--output": one_of("out.txt")}, {}),
@@ -246,6 +271,8 @@ _DOCUMENTS = (
     "simulate",
     "estop",
     "calibrate",
+    "worst-stop",
+    "distance",
     "sweep",
     "crosscheck",
     "config",
@@ -287,10 +314,20 @@ def _about(name: str, main: list[str], files: list[str], dice: Dice) -> list[str
         return [dice.name(_CODES)] if dice.chance(0.7) else []
     if name == "schema":
         return [dice.name(_DOCUMENTS)]
+    if name == "warmup":
+        return []
+    if name == "distance":
+        return [_beside("stop.json", files, dice)]
     found = [dice.name([*files, ".", "-", "*.urdf"])] if dice.chance(0.02) or dice.odd() else [main[0]]
+    if name == "calibrate":
+        found.append(_beside("measured.csv", files, dice))
     if name == "lint" and dice.chance(0.03):
         found.append(dice.any(files))
     return found
+
+
+def _beside(usual: str, files: list[str], dice: Dice) -> str:
+    return usual if usual in files and not dice.odd() else dice.name([*files, usual])
 
 
 def _written(option: str, maker: Maker, asked: Asked) -> list[str]:
