@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,15 @@ def test_a_loop_with_some_stated_stiffness_stays_open_unless_asked(tmp_path: Pat
     asked = mb.reactions(scene, stiffness=stated, estimate=True)
     assert asked.unresolved == () and asked["j0"]["tz"].source == "estimated"
     assert not asked.missing
+
+
+def test_shapes_of_absurd_width_give_no_estimate_and_a_note(tmp_path: Path) -> None:
+    for name in ("four_bar.urdf", "four_bar.scene.toml"):
+        text = (ASSETS / name).read_text(encoding="utf-8")
+        wide = re.sub(r'<box size="[^"]*"/>', '<sphere radius="1e13"/>', text)
+        (tmp_path / name).write_text(wide, encoding="utf-8")
+    outcome = call("reactions", str(tmp_path / "four_bar.scene.toml"), *SIDE)
+    assert outcome.code == 0 and "10000 times as wide as the beam is long" in " ".join(outcome.out.split())
 
 
 def test_an_estimated_box_is_that_box() -> None:

@@ -24,6 +24,8 @@ STATIONS = (0.1, 0.3, 0.5, 0.7, 0.9)
 _GRAZED = 1e-6
 #: Shapes thinner across a beam than this part of the beam's length are surfaces, not solids.
 _FLAT = 1e-6
+#: Beyond this many times its length a beam is so wide that its stiffnesses have no common scale.
+WIDEST = 1e4
 #: A mesh larger than this is left out: reading it would cost more time than an estimate is worth.
 _LARGEST_FILE = 20_000_000
 

@@ -10,7 +10,7 @@ import scipy.sparse.csgraph
 
 from mbplugin.joint_reactions.stiffness.compliance import Resolution
 from mbplugin.joint_reactions.stiffness.elements import Applied, Element, attachments, body_element, frame_of
-from mbplugin.joint_reactions.stiffness.estimate import Estimate, estimated_sections, left_out
+from mbplugin.joint_reactions.stiffness.estimate import WIDEST, Estimate, estimated_sections, left_out
 from mbplugin.joint_reactions.system import System
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import AnyArray
@@ -54,6 +54,12 @@ def estimated_elements(
         if note := left_out(model_body.name, shapes, scene.request):
             notes.append(note)
         if made is None:
+            continue
+        if any(one.section.A > (WIDEST * one.length) ** 2 for one in made):
+            notes.append(
+                f"no beam section of {model_body.name!r} is estimated: its shapes are more than {WIDEST:g} times"
+                " as wide as the beam is long"
+            )
             continue
         element = body_element(system, body, [e.section for e in made], applied, "estimated")
         if element is not None:
