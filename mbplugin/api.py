@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mbplugin.constraints.matrix import ConstraintMatrix
     from mbplugin.model.enumerations import Base
-    from mbplugin.model.mechanism.mechanism import Mechanism
     from mbplugin.model.scene import Scene
     from mbplugin.model.spatial import Array
+    from mbplugin.readers.source import FileOrClient, ModelSource
 
-    Model = Scene | Mechanism
     Values = Mapping[str, float] | Array | None
 
 
@@ -52,7 +50,7 @@ PUBLIC = {
 
 
 def load(
-    source: str | os.PathLike[str] | int,
+    source: FileOrClient,
     *,
     package_dirs: Sequence[str] = (),
     base: Base | None = None,
@@ -63,8 +61,8 @@ def load(
 
     Parameters
     ----------
-    source : path or int
-        A URDF, Xacro, SDF, MJCF or ``.scene.toml`` file, or a PyBullet client id.
+    source : path, int or client
+        A URDF, Xacro, SDF, MJCF or ``.scene.toml`` file, or a PyBullet client: its id, or a ``BulletClient``.
     package_dirs : sequence of str
         Folders in which ``package://`` and relative names are searched.
     base : "fixed" or "free", optional
@@ -79,32 +77,30 @@ def load(
     MbPluginError
         Unusable input; the message is one sentence.
     """
-    if isinstance(source, int):
-        from mbplugin.bullet.reader.client import read_client
+    from mbplugin.readers.source import loaded
 
-        return read_client(source, base=base)
-    from mbplugin.readers import load as load_file
-
-    return load_file(
+    return loaded(
         source,
-        package_dirs=tuple(package_dirs),
         base=base,
+        package_dirs=tuple(package_dirs),
         xacro_unsafe=xacro_unsafe,
         xacro_args=xacro_args,
     )
 
 
 def constraint_matrix(
-    mech: Model, q: Values = None, qd: Values = None, *, planar: str | None = None
+    mech: ModelSource, q: Values = None, qd: Values = None, *, planar: str | None = None
 ) -> ConstraintMatrix:
-    """Return the labelled constraint matrix of a scene or mechanism at a pose (m, rad, s).
+    """Return the labelled constraint matrix of a model at a pose (m, rad, s).
 
     Loops are not closed first; what q does not name keeps the scene's value.
     """
     from mbplugin.constraints.matrix import constraint_matrix as build
     from mbplugin.model.mechanism.kinematics import joint_vector, rate_vector
     from mbplugin.model.scene import option_of, state_of
+    from mbplugin.readers.source import model_of
 
+    mech = model_of(mech)
     mechanism, base_q, base_qd = state_of(mech)
     return build(
         mechanism,

@@ -10,14 +10,14 @@ from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, rank_tolerance
 from mbplugin.errors import BadUsage
 from mbplugin.model.duties import duties
 from mbplugin.model.mechanism.kinematics import joint_vector
-from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene, option_of, state_of
 from mbplugin.model.spatial import Array
 from mbplugin.readers import reload
+from mbplugin.readers.source import ModelSource, model_of
 
 
 def analyze(
-    mech: Scene | Mechanism,
+    mech: ModelSource,
     q: Mapping[str, float] | Array | None = None,
     *,
     tolerance: float | None = None,
@@ -31,7 +31,7 @@ def analyze(
 
     Parameters
     ----------
-    mech : Scene or Mechanism
+    mech : path, PyBullet client, Scene or Mechanism
     q : mapping or vector, optional
         Joint coordinates, rad and m; what is not named keeps the scene's value. Named ones are held
         while the loops are closed, where that is possible.
@@ -55,6 +55,7 @@ def analyze(
     CannotClose
         The loops cannot be closed.
     """
+    mech = model_of(mech)
     if snap_angles:
         if not isinstance(mech, Scene):
             raise BadUsage("snap_angles needs the angles as they were written", remedy="pass a scene")

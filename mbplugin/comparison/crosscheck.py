@@ -15,14 +15,14 @@ from mbplugin.model.brakes import BrakeLike
 from mbplugin.model.loads import LoadLike, PayloadLike
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import JointValues
-from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene
+from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.stopping.outcome.values import StopReport
 
 
 def crosscheck(
-    mech: Scene | Mechanism | StopReport,
+    mech: ModelSource | StopReport,
     duration: float | None = None,
     *,
     q: JointValues = None,
@@ -48,7 +48,7 @@ def crosscheck(
 
     Parameters
     ----------
-    mech : Scene, Mechanism or StopReport
+    mech : path, PyBullet client, Scene, Mechanism or StopReport
         A stop is compared from its signal to rest; then only ``against``, ``step`` and ``iterations``
         apply.
     duration : float, optional
@@ -86,10 +86,12 @@ def crosscheck(
     if iterations < 1:
         raise BadUsage(f"{iterations} iterations were requested", expected="at least one")
     if isinstance(mech, StopReport):
-        setup = of_stop(mech, max_seconds)
+        scene, setup = None, of_stop(mech, max_seconds)
     else:
+        model = model_of(mech)
+        scene = model if isinstance(model, Scene) else None
         setup = of_motion(
-            mech,
+            model,
             duration,
             brakes,
             signal,
@@ -103,6 +105,5 @@ def crosscheck(
             friction=friction,
             max_seconds=max_seconds,
         )
-    scene = mech if isinstance(mech, Scene) else None
     compared = models(scene, setup.task.mech, against)
     return check(setup, compared, Solver(iterations), step, progress, allowance=Allowance(max_seconds))

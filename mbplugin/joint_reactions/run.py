@@ -27,10 +27,11 @@ from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_misfit,
 from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import Load, Payload, Scene
 from mbplugin.model.spatial import Array
+from mbplugin.readers.source import ModelSource, model_of
 
 
 def reactions(
-    model: Model,
+    model: ModelSource,
     q: JointValues = None,
     qd: JointValues = None,
     qdd: JointValues = None,
@@ -94,6 +95,7 @@ def reactions(
     CannotClose
         A loop that cannot be closed.
     """
+    model = model_of(model)
     if material not in MATERIALS:
         raise BadUsage(f"the material is {material!r}", expected=f"one of {', '.join(MATERIALS)}")
     state = closed_state(model, q, qd, qdd, tolerance, planar)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from mbplugin.analysis import Analysis
 from mbplugin.analysis.run import analyze
@@ -19,6 +19,7 @@ from mbplugin.model.enumerations import SIMULATORS, Base, Simulator
 from mbplugin.model.scene import Origin, Scene, with_coordinates
 from mbplugin.phrases import counted, one_line
 from mbplugin.readers.common.lookups import lookups_kept
+from mbplugin.readers.source import FileOrClient, client_id, loaded
 
 #: In the evidence of an error: the file is no model by itself.
 FRAGMENT = "fragment"
@@ -71,7 +72,7 @@ class Report:
 
 @lookups_kept()
 def lint(
-    source: str | os.PathLike[str] | int | Scene,
+    source: FileOrClient | Scene,
     *,
     q: Mapping[str, float] | None = None,
     base: Base | None = None,
@@ -92,7 +93,7 @@ def lint(
 
     Parameters
     ----------
-    source : path, int or Scene
+    source : path, PyBullet client or Scene
     q : mapping of joint coordinate to value, optional
         rad and m.
     base, package_dirs
@@ -171,7 +172,7 @@ def _with_targets(scene: Scene, targets: Sequence[Simulator]) -> Scene:
 
 
 def _load(
-    source: str | os.PathLike[str] | int | Scene,
+    source: FileOrClient | Scene,
     base: Base | None,
     package_dirs: Sequence[str],
     snap_angles: bool,
@@ -183,12 +184,10 @@ def _load(
 
     if isinstance(source, Scene):
         return readers.reload(source, snap_angles=True) if snap_angles else source
-    if isinstance(source, int):
-        from mbplugin.bullet.reader.client import read_client
-
-        scene = read_client(source, base=base)
+    if client_id(source) is not None:
+        scene = loaded(source, base=base)
         return readers.reload(scene, snap_angles=True) if snap_angles else scene
-    return readers.load(
+    return loaded(
         source,
         text=text,
         package_dirs=tuple(package_dirs),
@@ -199,10 +198,11 @@ def _load(
     )
 
 
-def _name(source: str | os.PathLike[str] | int | Scene) -> str:
+def _name(source: FileOrClient | Scene) -> str:
     if isinstance(source, Scene):
         return source.files[0] if source.files else source.mechanism.name
-    return f"<client {source}>" if isinstance(source, int) else os.fspath(source)
+    client = client_id(source)
+    return os.fspath(cast("str", source)) if client is None else f"<client {client}>"
 
 
 def _as_finding(error: MbPluginError, source: str, scene: Scene | None) -> Finding:

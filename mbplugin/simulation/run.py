@@ -21,6 +21,7 @@ from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.scene import Scene, mechanism_of, option_of
 from mbplugin.model.spatial import Array, make_read_only
 from mbplugin.model.spring import JointSpring, Spring
+from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.simulation.active_set.activation import Activation
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.callables import checked_callbacks
@@ -43,7 +44,7 @@ Model = Scene | Mechanism
 
 
 def simulate(
-    mech: Model,
+    mech: ModelSource,
     duration: float,
     *,
     q0: JointValues = None,
@@ -87,7 +88,7 @@ def simulate(
 
     Parameters
     ----------
-    mech : Scene or Mechanism
+    mech : path, PyBullet client, Scene or Mechanism
     duration : float
         s.
     q0, qd0 : mapping or vector, optional
@@ -162,6 +163,7 @@ def simulate(
     BrokenModel
         A joint that moves no mass.
     """
+    mech = model_of(mech)
     scene = mech if isinstance(mech, Scene) else None
     mechanism = mechanism_of(mech)
     holds = tuple(holds)

@@ -24,6 +24,7 @@ from mbplugin.model.mechanism.kinematics import JointValues, joint_vector, rate_
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Scene, mechanism_of
 from mbplugin.model.spatial import Array
+from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.runner import Progress
 from mbplugin.stopping.outcome.evaluate import evaluate
@@ -40,7 +41,7 @@ PayloadValue = float | PayloadLike | Iterable[PayloadLike] | None
 
 
 def estop(
-    mech: Scene | Mechanism,
+    mech: ModelSource,
     q: JointValues = None,
     qd: JointValues = None,
     *,
@@ -73,7 +74,7 @@ def estop(
 
     Parameters
     ----------
-    mech : Scene or Mechanism
+    mech : path, PyBullet client, Scene or Mechanism
     q, qd : mapping or vector, optional
         State at the signal; what is not named keeps the scene's value.
     category : 0, 1 or 2
@@ -113,6 +114,7 @@ def estop(
     BadUsage, UnknownName, BadNumber
         Something in the request that cannot be.
     """
+    mech = model_of(mech)
     scene = mech if isinstance(mech, Scene) else None
     scenario = make_scenario(
         mech,
@@ -141,7 +143,7 @@ def estop(
 
 
 def make_scenario(
-    mech: Scene | Mechanism,
+    mech: ModelSource,
     q: JointValues = None,
     qd: JointValues = None,
     *,
@@ -161,6 +163,7 @@ def make_scenario(
     require_brakes: bool = False,
 ) -> Scenario:
     """Return the scenario of a stop; arguments as for :func:`estop`."""
+    mech = model_of(mech)
     scene = mech if isinstance(mech, Scene) else None
     mechanism = mechanism_of(mech)
     notes = ["the drivers of the model are left out"] if mechanism.drivers else []

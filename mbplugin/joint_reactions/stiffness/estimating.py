@@ -55,7 +55,7 @@ def estimated_elements(
             notes.append(note)
         if made is None:
             continue
-        if any(one.section.A > (WIDEST * one.length) ** 2 for one in made):
+        if any((WIDEST * one.length) ** 2 < one.section.A for one in made):
             notes.append(
                 f"no beam section of {model_body.name!r} is estimated: its shapes are more than {WIDEST:g} times"
                 " as wide as the beam is long"

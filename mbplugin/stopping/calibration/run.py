@@ -17,6 +17,7 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.ramp import Ramp
 from mbplugin.model.scene import Brake, Scene, mechanism_of
 from mbplugin.model.spatial import Array
+from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.stopping.calibration.bench import Bench
 from mbplugin.stopping.calibration.choice import Choice, choose_brake, choose_ramp, requested
 from mbplugin.stopping.calibration.explain import shape_notes, unexplained
@@ -36,7 +37,7 @@ _GRAVITY = 1e-3
 
 
 def calibrate(
-    mech: Scene | Mechanism,
+    mech: ModelSource,
     measured: str | Path,
     *,
     hold_out: str | None = None,
@@ -54,7 +55,7 @@ def calibrate(
 
     Parameters
     ----------
-    mech : Scene or Mechanism
+    mech : path, PyBullet client, Scene or Mechanism
         The brakes of a scene state what is not fitted.
     measured : path
         A CSV file with the columns joint, category, speed (rad/s, m/s, %), time (s) and distance (rad, m),
@@ -79,6 +80,7 @@ def calibrate(
         A file that cannot be read, names and units that do not fit the robot, repeats that contradict each
         other, or fewer numbers than parameters; one sentence with the line.
     """
+    mech = model_of(mech)
     mechanism = mechanism_of(mech)
     file = read_measured(Path(measured))
     rows = measurements_of(file, mechanism, speeds)

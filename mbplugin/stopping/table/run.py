@@ -10,10 +10,10 @@ import numpy as np
 
 from mbplugin.errors import BadUsage
 from mbplugin.model.brakes import BrakeLike
-from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.plausible import implausible
 from mbplugin.model.scene import Payload, Ramp, Scene
 from mbplugin.model.spatial import Array
+from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.stopping.compiled.batch import CompiledStop, supports_compiled_stop
 from mbplugin.stopping.run import assumed_brakes, make_scenario
 from mbplugin.stopping.scenario.decelerations import assumed_deceleration, has_ramp
@@ -34,7 +34,7 @@ SHARES = (33, 66, 100)
 
 
 def stopping_table(
-    mech: Scene | Mechanism,
+    mech: ModelSource,
     *,
     axes: Sequence[str] | None = None,
     payload: float | None = None,
@@ -52,7 +52,7 @@ def stopping_table(
 
     Parameters
     ----------
-    mech : Scene or Mechanism
+    mech : path, PyBullet client, Scene or Mechanism
         A tree of joints with one freedom each.
     axes : sequence of str, optional
         Joints, by default the first three that are not roll axes along the arm.
@@ -70,6 +70,7 @@ def stopping_table(
     BadUsage
         A mechanism with loops, an axis of unknown speed, or an axis without a brake and a deceleration.
     """
+    mech = model_of(mech)
     scene, brakes = mech if isinstance(mech, Scene) else None, tuple(brakes or ())
     scenario = make_scenario(mech, brakes=brakes, tool=tool, require_brakes=require_brakes)
     rated = rated_payload(scenario, payload)

@@ -11,9 +11,9 @@ import numpy as np
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.brakes import BrakeLike
 from mbplugin.model.enumerations import FailureKind, Moving
-from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
+from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.stopping.compiled.batch import CompiledStop, supports_compiled_stop
 from mbplugin.stopping.run import assumed_brakes, make_scenario
 from mbplugin.stopping.scenario.scenario import Scenario
@@ -32,7 +32,7 @@ _MARGIN = 1e-4
 
 
 def worst_stop(
-    mech: Scene | Mechanism,
+    mech: ModelSource,
     *,
     axes: Sequence[str] | None = None,
     moving: Moving = "one",
@@ -59,7 +59,7 @@ def worst_stop(
 
     Parameters
     ----------
-    mech : Scene or Mechanism
+    mech : path, PyBullet client, Scene or Mechanism
         A tree of joints with one freedom each.
     axes : sequence of str, optional
         Joints that move; by default all between the ground and the tool that have a velocity limit.
@@ -93,6 +93,7 @@ def worst_stop(
     BadNumber
         A number that cannot be.
     """
+    mech = model_of(mech)
     brakes, failures = tuple(brakes or ()), tuple(failures)
     scenario = make_scenario(mech, brakes=brakes, tool=tool, require_brakes=require_brakes)
     scenario = replace(scenario, limits=limits, duration=duration)

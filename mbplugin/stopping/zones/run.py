@@ -7,6 +7,7 @@ from math import isfinite
 
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.scene import Payload, Scene
+from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.stopping.compiled.batch import CompiledStop
 from mbplugin.stopping.outcome.values import StopReport
 from mbplugin.stopping.sweep.plan import SweepPlan
@@ -24,7 +25,7 @@ _FINEST, _COARSEST = 1e-5, 1.0
 
 
 def stop_zone(
-    scene: Scene,
+    scene: ModelSource,
     stops: StopReport | StoppingTable | SweepPlan,
     *,
     resolution: float = 0.002,
@@ -39,7 +40,7 @@ def stop_zone(
 
     Parameters
     ----------
-    scene : Scene
+    scene : path, PyBullet client or Scene
         Of the robot, with its shapes: collision shapes, else visual ones.
     stops : StopReport, StoppingTable or SweepPlan
         Of this robot.
@@ -63,6 +64,7 @@ def stop_zone(
         shapely is not installed.
     """
     shapely()
+    scene = model_of(scene)
     if not isinstance(scene, Scene):
         raise BadUsage(f"{scene!r} has no shapes", expected="a Scene, which mbplugin.load returns")
     if not _FINEST <= resolution <= _COARSEST:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import counted
+from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.report.judging import judged, reactions_at_rest
 from mbplugin.report.picture import Picture
 from mbplugin.report.picture import picture as whole_picture
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def show(
-    mech: Scene | Mechanism,
+    mech: ModelSource,
     result: Analysis | None = None,
     *,
     reactions: Reactions | None = None,
@@ -39,7 +40,7 @@ def show(
 
     Parameters
     ----------
-    mech : Scene or Mechanism
+    mech : path, PyBullet client, Scene or Mechanism
     result : Analysis, optional
         Its verdicts and its pose (rad, m); by default the scene is analyzed.
     reactions : Reactions, optional
@@ -62,12 +63,12 @@ def show(
         A window that cannot be opened, a picture that cannot be written, or a crash of PyBullet.
     """
     return open_or_draw(
-        mech, result=result, reactions=reactions, picture=picture, size=size, camera=camera
+        model_of(mech), result=result, reactions=reactions, picture=picture, size=size, camera=camera
     ).sentence
 
 
 def replay(
-    mech: Scene | Mechanism,
+    mech: ModelSource,
     motion: Trajectory | StopReport | str | Path,
     *,
     speed: float | None = None,
@@ -84,7 +85,7 @@ def replay(
 
     Parameters
     ----------
-    mech : Scene or Mechanism
+    mech : path, PyBullet client, Scene or Mechanism
     motion : Trajectory, StopReport or path
         Or a motion that was saved as ``.npz`` or ``.csv``.
     speed : float, optional
@@ -112,6 +113,7 @@ def replay(
     """
     from mbplugin.view.recording import replay_of
 
+    mech = model_of(mech)
     made = replay_of(mech, motion, speed)
     return open_or_draw(
         mech, replay=made, loop=loop, picture=picture, film=film, size=size, camera=camera
