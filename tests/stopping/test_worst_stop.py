@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import shlex
 from pathlib import Path
@@ -177,3 +178,13 @@ def test_the_search_finds_what_a_hundred_thousand_stops_find(robot: str) -> None
             objective = Objective(axis, measure)  # type: ignore[arg-type]
             brute = max(objective.value(stop, computer.index_of(objective)) for stop in stops)
             assert of(space_of, measure, axis).value >= brute * (1 - 1e-6), (axis, measure, brute)
+
+
+@pytest.mark.robots
+def test_the_worst_start_of_a_ur5_is_worse_than_the_row_of_its_table() -> None:
+    """A dense search of the start angle of axis 2 alone, done by hand, has 0.922 rad and, elsewhere, 570 ms."""
+    files = importlib.metadata.files("example-robot-data") or []
+    urdf = next(file for file in files if file.name == "ur5_robot.urdf").locate()
+    worst = worst_stop(mb.load(str(urdf), base="fixed"), axes=["shoulder_lift_joint"], payload=5.0)
+    assert of(worst, "travel", "shoulder_lift_joint").value >= 0.922
+    assert of(worst, "time", "shoulder_lift_joint").value >= 0.570
