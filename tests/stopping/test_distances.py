@@ -132,6 +132,23 @@ def test_the_command_shows_every_term(documents: Path) -> None:
     assert "ISO 13855:2024" in done.out and "SHA-256" in done.out
 
 
+@pytest.mark.parametrize("name", ["stop.json", "table.json"])
+def test_a_distance_from_assumed_brakes_says_so_before_its_value(documents: Path, name: str) -> None:
+    terms = ("--term", "K=1.6,t1=0.1,D_DS=0.85,Z=0")
+    done = call("distance", str(documents / name), *terms)
+    assert done.out.startswith("! ASSUMED, NOT STATED: the brakes of j1, j2, j3, j4, j5, j6 ")
+    assert done.out.index("--require-brakes") < done.out.index("arm_6r: S = ")
+    document = json.loads(call("distance", str(documents / name), *terms, "--output-format", "json").out)
+    assert document["stop"]["of_effort"]["brakes"] == [f"j{k}" for k in range(1, 7)]
+    assert figures_of(documents / name).of_effort.brakes == tuple(document["stop"]["of_effort"]["brakes"])
+
+
+def test_a_distance_from_stated_brakes_has_no_warning() -> None:
+    brakes = [{"joint": f"j{k}", "torque": 900, "delay": 0.01} for k in range(1, 7)]
+    stop = mb.estop(mb.load(ARM), qd={"j1": 1.0}, brakes=brakes)
+    assert mb.separation_distance(stop, **S).stop.of_effort.warning == ""
+
+
 def test_the_document_of_the_command_follows_its_schema(documents: Path) -> None:
     import jsonschema
 

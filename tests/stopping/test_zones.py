@@ -113,7 +113,9 @@ def test_collision_shapes_count_and_visual_ones_stand_in_for_them(tmp_path: Path
     zone = mb.stop_zone(scene, stop(scene))
     assert zone.area > 12 and zone.without_shape == ()
     scene = bar(tmp_path, mesh)
-    assert mb.stop_zone(scene, stop(scene)).without_shape == ("bar",)
+    zone = mb.stop_zone(scene, stop(scene))
+    assert zone.without_shape == ("bar",)
+    assert any(said.startswith("TOO SMALL") and "--package-dir" in said for said in zone.assumptions)
 
 
 def test_a_payload_is_a_ball_whose_radius_has_to_be_stated(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mbplugin.report.text.blocks import sentences_under
+from mbplugin.report.text.blocks import sentences_under, warning_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 def distance_lines(distance: Distance, width: int = PLAIN_WIDTH) -> Iterator[Line]:
     """Yield the report of one distance."""
+    yield from warning_lines(distance.stop.of_effort.warning, width)
     title = (
         f"{distance.stop.model}: {distance.symbol} = {distance.value:.4f} m by {distance.standard};"
         " computed, not measured"

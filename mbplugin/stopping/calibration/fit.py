@@ -195,16 +195,18 @@ class Problem:
 
     def solve(self, x: Array, weights: Array) -> Any:
         """Return the result of SciPy's least squares from x (p,), with weights (n, 2)."""
-        return least_squares(
-            lambda y: self.residuals(y, weights),
-            np.clip(x, self.lower + 1e-9, self.upper),
-            lambda y: self.jacobian(y, weights),
-            bounds=(self.lower, self.upper),
-            xtol=1e-10,
-            ftol=1e-10,
-            gtol=1e-12,
-            max_nfev=100,
-        )
+        # SciPy's trust region divides by damping that may be tiny; it recovers, and the user can do nothing
+        with np.errstate(over="ignore"):
+            return least_squares(
+                lambda y: self.residuals(y, weights),
+                np.clip(x, self.lower + 1e-9, self.upper),
+                lambda y: self.jacobian(y, weights),
+                bounds=(self.lower, self.upper),
+                xtol=1e-10,
+                ftol=1e-10,
+                gtol=1e-12,
+                max_nfev=100,
+            )
 
 
 def _stated(rows: Sequence[Measurement], used: AnyArray) -> tuple[Array | None, bool]:

@@ -32,8 +32,8 @@ class EffortLimits(NamedTuple):
             return ""
         low, high = PUBLISHED_OVER_DEFAULT
         return (
-            f"ASSUMED, NOT STATED: {self._what()} (effort limits of the file). With such brakes, the stops that"
-            f" the maker of UR5 and UR3 publishes would take {low:g} to {high:g} times less. No number below is"
+            f"ASSUMED, NOT STATED: {self._what()} (effort limits of the file). The stops that the maker of"
+            f" UR5 and UR3 publishes take {low:g} to {high:g} times as long as with such brakes. No number below is"
             " evidence for safety: state the brakes; with --require-brakes assumed ones are an error."
         )
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import read_bounded
 from mbplugin.phrases import listed
+from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits
 
 if TYPE_CHECKING:
     from mbplugin.stopping.outcome.values import StopReport
@@ -45,6 +46,8 @@ class StopFigures:
         The stops that do not end at rest, with their outcomes.
     assumed : tuple of str
         What the stops assume, one sentence each.
+    of_effort : EffortLimits
+        The joints whose brake or deceleration is not stated.
     file, sha256 : str
         The document that was read; empty for values.
     """
@@ -57,6 +60,7 @@ class StopFigures:
     farthest: str
     unrested: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
+    of_effort: EffortLimits = NO_EFFORT_LIMITS
     file: str = ""
     sha256: str = ""
 
@@ -77,11 +81,12 @@ def figures_of(stop: StopLike) -> StopFigures:
     if isinstance(stop, (str, Path)):
         return figures_of_document(read_bounded(Path(stop)), str(stop))
     if isinstance(stop, StoppingTable):
-        return _of_rows(stop.model, stop.rows, stop.assumptions)
+        return _of_rows(stop.model, stop.rows, stop.assumptions, stop.of_effort)
     if isinstance(stop, StopReport):
         scenario = stop.scenario
         values = (stop.time, stop.tool.distance, stop.tool.speed)
-        return _of_stop(scenario.mech.name, scenario.category, stop.outcome, values, scenario.assumed)
+        name = scenario.mech.name
+        return _of_stop(name, scenario.category, stop.outcome, values, scenario.assumed, scenario.of_effort)
     raise BadUsage(f"{stop!r} is no stop", expected="a StopReport, a StoppingTable, or a path of their JSON")
 
 
@@ -123,23 +128,34 @@ def require_rest(figures: StopFigures) -> StopFigures:
 
 def _of_document(document: Any) -> StopFigures:
     model = str(document["model"]["name"])
+    of_effort = _of_effort(document.get("of_effort", {}))
     if "rows" in document:
-        return _of_rows(model, document["rows"], document["assumptions"])
+        return _of_rows(model, document["rows"], document["assumptions"], of_effort)
     tool = document["tool"]
     values = (document["time"], tool["distance"], tool["speed"])
-    return _of_stop(model, document["category"], document["outcome"], values, document["assumed"])
+    return _of_stop(model, document["category"], document["outcome"], values, document["assumed"], of_effort)
+
+
+def _of_effort(document: Any) -> EffortLimits:
+    brakes, ramps = (tuple(map(str, document.get(key, ()))) for key in EffortLimits._fields)
+    return EffortLimits(brakes, ramps)
 
 
 def _of_stop(
-    model: str, category: Any, outcome: Any, values: tuple[Any, Any, Any], assumed: Any
+    model: str,
+    category: Any,
+    outcome: Any,
+    values: tuple[Any, Any, Any],
+    assumed: Any,
+    of_effort: EffortLimits,
 ) -> StopFigures:
     time, travel, speed = (_number(value) for value in values)
     name = f"stop of category {int(category)} of {model}"
     unrested = () if outcome == "stopped" else (f"{name} ({str(outcome).replace('_', ' ')})",)
-    return StopFigures(model, time, travel, speed, name, name, unrested, tuple(map(str, assumed)))
+    return StopFigures(model, time, travel, speed, name, name, unrested, tuple(map(str, assumed)), of_effort)
 
 
-def _of_rows(model: str, rows: Any, assumptions: Any) -> StopFigures:
+def _of_rows(model: str, rows: Any, assumptions: Any, of_effort: EffortLimits) -> StopFigures:
     if not rows:
         raise TypeError
     times = [_number(row["rest_time"]) for row in rows]
@@ -151,7 +167,7 @@ def _of_rows(model: str, rows: Any, assumptions: Any) -> StopFigures:
         if row["outcome"] != "stopped"
     )
     said = tuple(map(str, assumptions))
-    return StopFigures(model, max(times), max(travels), None, slowest, farthest, unrested, said)
+    return StopFigures(model, max(times), max(travels), None, slowest, farthest, unrested, said, of_effort)
 
 
 def _row_name(row: Mapping[str, Any], model: str) -> str:

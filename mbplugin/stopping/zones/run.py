@@ -158,5 +158,8 @@ def _assumptions(
         said.append(f"each payload is a ball of {radius:g} m around its centre of mass")
     if robot.without_shape:
         names = ", ".join(robot.without_shape)
-        said.append(f"without a readable shape, only joints and centre of mass: {names}")
+        said.append(
+            "TOO SMALL: the zone contains only joints and centre of mass of the links without a readable shape,"
+            f" {names}; where these shapes are meshes, state their folder with --package-dir"
+        )
     return tuple(said)

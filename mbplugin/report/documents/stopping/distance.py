@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from mbplugin.report.documents.part import Document, Part, Size, key
+from mbplugin.report.documents.stopping.stops import EffortLimits
 from mbplugin.stopping.zones.term import TermOrigin, TermUnit
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class _Stop(Part):
     slowest: str
     farthest: str
     assumed: list[str]
+    of_effort: EffortLimits = key("brakes and decelerations that are not stated", optional=True)
     file: str
     sha256: str = key("of the file")
 
