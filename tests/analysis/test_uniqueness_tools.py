@@ -1,6 +1,7 @@
 """All uniqueness tools give one answer; so does the elimination that large mechanisms are judged by."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -64,7 +65,12 @@ def test_a_mechanism_judged_as_if_it_were_large_gets_the_same_verdict(case):
         large = analyzed(mech, q)
     assert all(b.elimination for b in large.blocks)
     assert verdicts(large) == verdicts(reference)
-    assert large.constraints == reference.constraints
+    for own, other in zip(large.constraints, reference.constraints, strict=True):
+        assert replace(own, open_force=None, open_moment=None) == replace(
+            other, open_force=None, open_moment=None
+        )
+        for direction in ("open_force", "open_moment"):
+            assert np.allclose(getattr(own, direction), getattr(other, direction), atol=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -68,7 +68,7 @@ def test_no_command_of_the_program_is_left_out() -> None:
 def test_many_cases_are_what_their_author_meant(tmp_path: Path) -> None:
     """A campaign whose cases are all refused at the first word would show nothing."""
     ends = []
-    for number in range(60):
+    for number in range(120):
         made = case(2, number)
         if made.arguments[0] not in ("lint", "matrix"):
             continue

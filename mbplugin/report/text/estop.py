@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mbplugin.model.component import units_of
 from mbplugin.model.units import SI, Units
 from mbplugin.report.text.blocks import event_lines, sentences_under, table_lines, warning_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
@@ -79,7 +80,9 @@ def impact_sentence(report: StopReport, units: Units = SI) -> str:
     hit = report.impact
     if hit is None:
         return ""
-    size, unit = units.shown(report.joint(hit.joint).unit)
+    # the joint may have no brake, and then is none of the report's
+    freedom = report.scenario.mech.pair_by_name[hit.joint].kind.free[0]
+    size, unit = units.shown(units_of(freedom).coordinate)
     return (
         f"{hit.joint} runs into its end stop at {size * hit.rate:.4g} {unit}/s: {hit.impulse:.4g} N·m·s or"
         f" N·s, {hit.energy:.4g} J"
