@@ -18,6 +18,7 @@ from mbplugin.linter.finding import Severity
 from mbplugin.model.enumerations import SIMULATORS, Method, Simulator
 from mbplugin.processes.supervised import RULE_SECONDS, set_rule_seconds
 from mbplugin.report.ci.formats import ENDINGS, LintFormat, rendered
+from mbplugin.visible import visible
 
 if TYPE_CHECKING:
     from mbplugin.linter.files.targets import Target
@@ -323,5 +324,8 @@ def _write(
     for report in reports:
         for finding in report.findings:
             if finding.code.startswith("MB9") and finding.severity == "error":
-                known = report.source in finding.message or (finding.file and finding.file in finding.message)
-                complain(f"mbplugin lint: {'' if known else f'{report.source}: '}{finding.message}")
+                known = visible(report.source) in finding.message or (
+                    finding.file and finding.file in finding.message
+                )
+                source = "" if known else f"{visible(report.source)}: "
+                complain(f"mbplugin lint: {source}{finding.message}")

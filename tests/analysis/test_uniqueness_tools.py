@@ -70,7 +70,8 @@ def test_a_mechanism_judged_as_if_it_were_large_gets_the_same_verdict(case):
             other, open_force=None, open_moment=None
         )
         for direction in ("open_force", "open_moment"):
-            assert np.allclose(getattr(own, direction), getattr(other, direction), atol=1e-10)
+            first, second = getattr(own, direction), getattr(other, direction)
+            assert np.shape(first) == np.shape(second) and np.allclose(first, second, atol=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -176,10 +176,10 @@ def _work(subject: Subject, seed, numbers, seconds, progress, send, folders) -> 
     at, since = progress
     subject.prepare()
     end, known, me = time.monotonic() + seconds, set(), os.getpid()
-    resource.setrlimit(resource.RLIMIT_AS, (addresses() + MEMORY, resource.RLIM_INFINITY))
     for number in range(*numbers):
         before = family(me)
         forget_peaks(before)
+        resource.setrlimit(resource.RLIMIT_AS, (addresses() + MEMORY, resource.RLIM_INFINITY))
         begun = (time.monotonic(), processor_time(before), float(memory(before)))
         at.value, since[:] = number, begun
         if time.monotonic() > end:

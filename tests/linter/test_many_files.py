@@ -80,6 +80,12 @@ def test_names_that_no_file_can_have_are_told(name: str, folder: Path) -> None:
     assert "2 runs: 0 passed, 0 failed, 2 unusable" in outcome.out
 
 
+def test_a_name_with_a_line_break_writes_no_second_line(folder: Path) -> None:
+    outcome = call("lint", "b: a\n::error b", "a.urdf", "--output", "out.txt")
+    assert outcome.code == 2
+    assert all(line.startswith("mbplugin lint: ") for line in outcome.err.splitlines()) and outcome.err
+
+
 def test_a_file_with_a_pattern_s_name_is_itself(folder: Path) -> None:
     (folder / "[ab].urdf").touch()
     assert named("[ab].urdf") == ["[ab].urdf"]

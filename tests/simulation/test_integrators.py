@@ -175,6 +175,7 @@ def test_the_guide_to_the_motion_has_a_row_for_each_integrator() -> None:
     assert re.findall(r"^\| `(\w+)`[^|]*\| \d ", guide, re.MULTILINE) == list(integrator_names())
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_step_that_overflows_is_rejected_in_absolute_coordinates_too():
     stiff = arm((1e-4, 1e-4), mass=1e-4, limits=Freedom(damping=10.0))
     motion = simulate(stiff, duration=0.002, qd0={"j0": 1e3}, coordinates="absolute", max_seconds=1.0)

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import mbplugin as mb
 from closed_mechanisms import paper_four_bar
 from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism import Driver, Freedom, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import home
+from mbplugin.model.scene import Brake
 from mbplugin.model.spatial import Array
 from mbplugin.model.spring import JointSpring
 from mbplugin.simulation.events.schedule import TimedDrive
@@ -19,6 +21,7 @@ from mbplugin.simulation.options import Options
 from mbplugin.simulation.run import move
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from models import four_bar
+from rod_arms import arm
 from variational_cases import exact, floating_chain, momentum, pendulum, run, sled
 
 BALLS = [1.0, 0.5, -1.0, 0.3, 2.0, 1.0]
@@ -64,6 +67,25 @@ def cases() -> dict[str, tuple[Mechanism, dict[str, Any]]]:
 def test_readable_steps_give_the_compiled_motion(name: str) -> None:
     mech, asked = cases()[name]
     assert_same(run(mech, 0.25, 0.0125, **asked), run(mech, 0.25, 0.0125, readable=True, **asked))
+
+
+@pytest.mark.parametrize("readable", [False, True])
+@pytest.mark.parametrize(
+    ("damping", "mass", "length", "torque"), [(10, 1e-4, 1e-4, 0), (0.1, 0.01, 1e-3, 10)]
+)
+def test_steps_beyond_all_numbers_are_not_taken(readable, damping, mass, length, torque) -> None:
+    stiff = arm((length, length), mass=mass, limits=Freedom(damping=float(damping)))
+    brakes = [Brake("j1", float(torque))] if torque else None
+    motion = mb.simulate(
+        stiff,
+        duration=1e-4,
+        qd0={"j0": 1e3, "j1": 1.0},
+        integrator="variational",
+        brakes=brakes,
+        readable=readable,
+    )
+    assert motion.outcome in ("completed", "step_too_small")
+    assert np.isfinite(motion.q).all() and np.isfinite(motion.qd).all()
 
 
 def test_readable_steps_that_are_too_long_are_taken_in_the_same_parts() -> None:

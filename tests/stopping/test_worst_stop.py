@@ -19,6 +19,7 @@ from mbplugin.model.mechanism import Freedom
 from mbplugin.model.scene import Brake
 from mbplugin.stopping.compiled.batch import CompiledStop
 from mbplugin.stopping.run import make_scenario
+from mbplugin.stopping.worst import search
 from mbplugin.stopping.worst.run import worst_stop
 from mbplugin.stopping.worst.search import Objective, StopComputer
 from mbplugin.stopping.worst.space import StopSpace
@@ -78,6 +79,14 @@ def test_a_stop_at_a_joint_limit_does_not_compete_and_is_counted() -> None:
     assert "limit_hit" not in free.outcomes
 
 
+def test_the_row_of_the_table_is_where_a_search_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_GENERATIONS", 0)
+    monkeypatch.setattr(search, "_STEPS", ())
+    worst = worst_stop(mb.load(ARM), axes=["j1"], payload=5.0, samples=0)
+    for found in worst.found:
+        assert found.grid is not None and found.value >= found.grid * (1 - 1e-6)
+
+
 @pytest.mark.long
 def test_all_axes_at_once_are_at_least_as_bad_as_one() -> None:
     scene = mb.load(ARM)
@@ -109,6 +118,7 @@ def test_failing_brakes_are_tried_one_by_one() -> None:
     assert dead.outcome in ("not_stopped", "limit_hit") and dead.time == 0.0
     assert (worn.joint, worn.failure.amount) == ("j0", 0.5)
     nominal = max(w.time for w in worst.found)
+    assert worn.outcome == "stopped" and worn.time > 1.5 * nominal
     assert late.outcome == "limit_hit" or late.time > nominal + 0.09
 
 
@@ -151,10 +161,13 @@ def test_what_cannot_be_is_refused(options: dict[str, object], words: str) -> No
         worst_stop(ROD, brakes=[BRAKE], **options)  # type: ignore[arg-type]
 
 
-def test_options_of_another_form_are_refused_in_one_sentence() -> None:
+def test_options_of_another_form_are_refused_in_one_sentence(tmp_path: Path) -> None:
     for option in ("broken", "dead=1", "worn", "late=x"):
         outcome = call("worst-stop", ARM, "--failure", option)
         assert outcome.code == 2 and "dead, worn=SHARE or late=SECONDS" in outcome.err
+    (tmp_path / "none.urdf").write_text('<robot name="r"><link name="world"/></robot>', encoding="utf-8")
+    empty = call("worst-stop", str(tmp_path / "none.urdf"), "--payload", "1")
+    assert empty.code == 2 and "no body" in empty.err
     loops = call("worst-stop", str(ASSETS / "four_bar.urdf"))
     assert loops.code == 2
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mbplugin.cli.shared.options import choices, number, seconds
+from mbplugin.cli.shared.options import choices, kilograms, number, seconds
 from mbplugin.model.brake_law import stated_keys
 from mbplugin.model.enumerations import StopLimits
 
@@ -44,6 +44,29 @@ StopPayloadOption = Annotated[
     typer.Option(
         "--payload", metavar="MASS|BODY:MASS[@X,Y,Z]", help="kg, at the tool or a point; repeatable."
     ),
+]
+RatedPayloadOption = Annotated[
+    float | None,
+    typer.Option(
+        "--payload",
+        metavar="KG",
+        parser=kilograms("--payload"),
+        help="Rated mass at the tool; default: the scene's payload.",
+    ),
+]
+FullSpeedOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--speed", metavar="NAME=VALUE,…", help="Full speed, such as 180deg/s; default: the velocity limits."
+    ),
+]
+TorqueToleranceOption = Annotated[
+    float,
+    typer.Option("--torque-tolerance", metavar="T", help="Relative tolerance of brake torques, per joint."),
+]
+DelayToleranceOption = Annotated[
+    float,
+    typer.Option("--delay-tolerance", metavar="T", help="Relative tolerance of brake delays, per joint."),
 ]
 ToolOption = Annotated[
     str | None, typer.Option(metavar="BODY", help="The tool; default: the outermost body, without a gripper.")

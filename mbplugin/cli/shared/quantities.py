@@ -101,7 +101,7 @@ class Quantities:
         from mbplugin.model.plausible import implausible
 
         if isinstance(payload, float):
-            payload = [{"body": self.mech.bodies[-1].name, "mass": payload}]
+            payload = [{"body": body.name, "mass": payload} for body in self.mech.bodies[-1:]]
         qd = rate_vector(
             self.mech, {name: rate for name, rate in rates.items() if name in self.mech.qd_names}
         )

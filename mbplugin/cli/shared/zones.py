@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mbplugin.cli.shared.options import metres
 from mbplugin.cli.shared.output import complain
 from mbplugin.cli.shared.progress import count_bar
 from mbplugin.errors import BadUsage
@@ -33,11 +34,22 @@ ZoneOption = Annotated[
     ),
 ]
 ZoneResolutionOption = Annotated[
-    float, typer.Option("--zone-resolution", metavar="M", help="Largest sagitta and growth of the zone, m.")
+    float,
+    typer.Option(
+        "--zone-resolution",
+        metavar="M",
+        parser=metres("--zone-resolution"),
+        help="Largest sagitta and growth of the zone, m.",
+    ),
 ]
 PayloadRadiusOption = Annotated[
     float | None,
-    typer.Option("--payload-radius", metavar="M", help="Of a ball around the payload, for the zone, m."),
+    typer.Option(
+        "--payload-radius",
+        metavar="M",
+        parser=metres("--payload-radius"),
+        help="Of a ball around the payload, for the zone, m.",
+    ),
 ]
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.braking import ToolOption
+from mbplugin.cli.shared.braking import FullSpeedOption, RatedPayloadOption, ToolOption
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.output import emit, emit_document, emit_lines
 from mbplugin.files import require_folder
@@ -32,21 +32,6 @@ Parameters = Annotated[
         help="delay, torque, viscous, short_circuit, short_circuit_rate; reaction, time, deceleration.",
     ),
 ]
-PayloadOption = Annotated[
-    float | None,
-    typer.Option(
-        "--payload",
-        metavar="KG",
-        parser=opt.kilograms("--payload"),
-        help="Rated mass at the tool; default: the scene's payload.",
-    ),
-]
-Speed = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--speed", metavar="NAME=VALUE,…", help="Full speed (rad/s, m/s); default: the velocity limits."
-    ),
-]
 FormatOption = Annotated[
     SceneFormat,
     typer.Option("--output-format", help="The format of the output; toml: the tables of a scene."),
@@ -59,8 +44,8 @@ def calibrate_command(
     measured: Measured,
     hold_out: HoldOut = None,
     parameters: Parameters = None,
-    payload: PayloadOption = None,
-    speed: Speed = None,
+    payload: RatedPayloadOption = None,
+    speed: FullSpeedOption = None,
     tool: ToolOption = None,
     output_format: FormatOption = "text",
     output: opt.OutputOption = None,

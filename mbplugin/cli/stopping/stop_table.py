@@ -10,6 +10,8 @@ from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.braking import (
     BrakeOption,
     DecelerationOption,
+    FullSpeedOption,
+    RatedPayloadOption,
     RequireBrakesOption,
     ToolOption,
 )
@@ -30,21 +32,6 @@ Axes = Annotated[
     list[str] | None,
     typer.Option("--axes", metavar="NAME,…", help="Joints; default: the first three that are not roll axes."),
 ]
-PayloadOption = Annotated[
-    float | None,
-    typer.Option(
-        "--payload",
-        metavar="KG",
-        parser=opt.kilograms("--payload"),
-        help="Rated mass at the tool; default: the scene's payload.",
-    ),
-]
-Speed = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--speed", metavar="NAME=VALUE,…", help="Full speed, such as 180deg/s; default: the velocity limits."
-    ),
-]
 Category = Annotated[
     list[str] | None, typer.Option("--category", metavar="0,1", help="Stop categories; default: both.")
 ]
@@ -58,8 +45,8 @@ FormatOption = Annotated[TableFormat, typer.Option("--output-format", help="The 
 def stop_table_command(
     file: opt.FileArgument,
     axes: Axes = None,
-    payload: PayloadOption = None,
-    speed: Speed = None,
+    payload: RatedPayloadOption = None,
+    speed: FullSpeedOption = None,
     category: Category = None,
     brake: BrakeOption = None,
     require_brakes: RequireBrakesOption = False,

@@ -12,11 +12,13 @@ from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.acting import LoadOption
 from mbplugin.cli.shared.braking import (
     BrakeOption,
+    DelayToleranceOption,
     RequireBrakesOption,
     StopDurationOption,
     StopLimitsOption,
     StopPayloadOption,
     ToolOption,
+    TorqueToleranceOption,
     parse_range,
 )
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
@@ -61,14 +63,6 @@ Spread = Annotated[
 Speeds = Annotated[
     str, typer.Option("--speed-range", metavar="LOW,HIGH", help="Range of the factor on all rates.")
 ]
-Torques = Annotated[
-    float,
-    typer.Option("--torque-tolerance", metavar="T", help="Relative tolerance of brake torques, per joint."),
-]
-Delays = Annotated[
-    float,
-    typer.Option("--delay-tolerance", metavar="T", help="Relative tolerance of brake delays, per joint."),
-]
 Payloads = Annotated[
     str,
     typer.Option("--payload-range", metavar="LOW,HIGH", help="Range of the factor on the payload's mass."),
@@ -96,8 +90,8 @@ def sweep_command(
     speed_range: Speeds = "1,1",
     brake: BrakeOption = None,
     require_brakes: RequireBrakesOption = False,
-    torque_tolerance: Torques = 0.0,
-    delay_tolerance: Delays = 0.0,
+    torque_tolerance: TorqueToleranceOption = 0.0,
+    delay_tolerance: DelayToleranceOption = 0.0,
     payload: StopPayloadOption = None,
     payload_range: Payloads = "1,1",
     load: LoadOption = None,

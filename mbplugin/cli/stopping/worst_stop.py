@@ -9,10 +9,14 @@ import typer
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.braking import (
     BrakeOption,
+    DelayToleranceOption,
+    FullSpeedOption,
+    RatedPayloadOption,
     RequireBrakesOption,
     StopDurationOption,
     StopLimitsOption,
     ToolOption,
+    TorqueToleranceOption,
     parse_range,
 )
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
@@ -37,32 +41,9 @@ Axes = Annotated[
 MovingOption = Annotated[
     Moving, typer.Option("--moving", help="one: one axis at a time at full speed; all: all at once.")
 ]
-PayloadOption = Annotated[
-    float | None,
-    typer.Option(
-        "--payload",
-        metavar="KG",
-        parser=opt.kilograms("--payload"),
-        help="Rated mass at the tool; default: the scene's payload.",
-    ),
-]
 PayloadRange = Annotated[
     str,
     typer.Option("--payload-range", metavar="LOW,HIGH", help="Shares of the rated payload that are carried."),
-]
-Speed = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--speed", metavar="NAME=VALUE,…", help="Full speed, such as 180deg/s; default: the velocity limits."
-    ),
-]
-Torques = Annotated[
-    float,
-    typer.Option("--torque-tolerance", metavar="T", help="Relative tolerance of brake torques, per joint."),
-]
-Delays = Annotated[
-    float,
-    typer.Option("--delay-tolerance", metavar="T", help="Relative tolerance of brake delays, per joint."),
 ]
 FailureOption = Annotated[
     list[str] | None,
@@ -84,12 +65,12 @@ def worst_stop_command(
     file: opt.FileArgument,
     axes: Axes = None,
     moving: MovingOption = "one",
-    payload: PayloadOption = None,
+    payload: RatedPayloadOption = None,
     payload_range: PayloadRange = "0,1",
-    speed: Speed = None,
+    speed: FullSpeedOption = None,
     brake: BrakeOption = None,
-    torque_tolerance: Torques = 0.0,
-    delay_tolerance: Delays = 0.0,
+    torque_tolerance: TorqueToleranceOption = 0.0,
+    delay_tolerance: DelayToleranceOption = 0.0,
     failure: FailureOption = None,
     require_brakes: RequireBrakesOption = False,
     tool: ToolOption = None,

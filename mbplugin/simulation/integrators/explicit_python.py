@@ -116,7 +116,8 @@ class ExplicitStep:
 
     def _error(self, h: float, k: Array, scale: Array) -> float:
         """Return the error of a step relative to the tolerance ``scale`` (n,) of each state."""
-        first, second = (float((((weights @ k) / scale) ** 2).sum()) for weights in self._of.errors)
+        with np.errstate(over="ignore", invalid="ignore"):
+            first, second = (float((((weights @ k) / scale) ** 2).sum()) for weights in self._of.errors)
         if first == second == 0.0:
             return 0.0
         return abs(h) * first / sqrt((first + 0.01 * second) * len(scale))

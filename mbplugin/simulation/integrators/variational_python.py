@@ -19,7 +19,7 @@ from mbplugin.dynamics.kernels.resistance import resist
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import SINGULAR, row_in_rates, row_rate
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.integrators.variational_step import ITERATIONS, PATIENCE, SOLVED, STALLED
+from mbplugin.simulation.integrators.variational_step import BEYOND, ITERATIONS, PATIENCE, SOLVED, STALLED
 from mbplugin.simulation.steppers.evaluate import KINEMATICS, evaluate_at
 from mbplugin.simulation.steppers.kernel_state import KernelState
 
@@ -103,12 +103,14 @@ class VariationalStep:
             correction, more = self._correct(x, impulse, middle)
             x, impulse = x + correction, impulse + more
             size, change = _largest(x), _largest(correction)
+            if not size < BEYOND:
+                return None
             since = 0 if change < best else since + 1
             best = min(best, change)
             stalled = since >= PATIENCE[0] and change <= STALLED[0] * size + STALLED[1]
             if stalled or change <= SOLVED[0] * size + SOLVED[1]:
                 return self._end(x, impulse, middle, n)
-            if since >= PATIENCE[1] or not np.isfinite(size):
+            if since >= PATIENCE[1]:
                 return None
         return None
 
@@ -154,13 +156,13 @@ class VariationalStep:
         y = reach @ (-unit * (at.gap + at.C @ free))
         return np.asarray(free + np.linalg.solve(L.T, y), dtype=float), unit * (reach.T @ y) / h
 
-    def _end(self, x: Array, impulse: Array, at: _Middle, corrections: int) -> Moved:
-        """Return the end, with the rates that follow from p₊ = p + Cᵀλ + Δ × P + h g."""
+    def _end(self, x: Array, impulse: Array, at: _Middle, corrections: int) -> Moved | None:
+        """Return the end, with the rates that follow from p₊ = p + Cᵀλ + Δ × P + h g; None beyond all numbers."""
         q, power = self._moved(x), self._kernel_state.power.copy()
         self._configure(self._t + self._h, q, x / self._h)
         p = self._p + self._J.T @ impulse + self._cross(x, at.P) + self._h * at.g
         rates = np.asarray(np.linalg.solve(self._mass(), p), dtype=float)
-        return Moved(x, q, rates, power, corrections)
+        return Moved(x, q, rates, power, corrections) if _largest(rates) < BEYOND else None
 
     def _configure(self, t: float, q: Array, qd: Array) -> bool:
         """Fill poses, inertias and rows; return whether M is regular."""

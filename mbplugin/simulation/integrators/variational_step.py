@@ -45,6 +45,8 @@ SOLVED, STALLED = (1e-14, 1e-17), (1e-11, 1e-14)
 #: Corrections in a row, none of them the smallest so far, after which nothing is gained any more: of
 #: those that will do, and of others.
 PATIENCE = (2, 8)
+#: Increments and rates, rad, m and s, from which on a step is too long: products of three would overflow.
+BEYOND = 1e100
 #: What ``discrete_forces`` does, in this order; the numbers add up.
 MOMENTA, SLOPES, FREE = 1, 2, 4
 
@@ -160,14 +162,16 @@ def variational_step(
         size, change = 0.0, 0.0
         for j in range(len(qd)):
             workspace.x[j] += workspace.step[j]
+            # NaN is not smaller either
+            if not abs(workspace.x[j]) < BEYOND:
+                return 0
             size = max(size, abs(workspace.x[j]))
             change = max(change, abs(workspace.step[j]))
         since = 0 if change < best else since + 1
         best = min(best, change)
         stalled = since >= PATIENCE[0] and change <= STALLED[0] * size + STALLED[1]
         if stalled or change <= SOLVED[0] * size + SOLVED[1]:
-            _end(evaluate, discrete_forces, place, t, h, q, qd, workspace)
-            return n
+            return n if _end(evaluate, discrete_forces, place, t, h, q, qd, workspace) else 0
         if since >= PATIENCE[1]:
             return 0
     return 0
@@ -255,19 +259,26 @@ def _end(
     q: Array,
     qd: Array,
     workspace: Workspace,
-) -> None:
-    """Put q (nq,) to the end, and qd (nv,) to the rates that follow from the momenta there."""
+) -> bool:
+    """Put q (nq,) to the end, and qd (nv,) to the rates that follow from the momenta there.
+
+    False, and nothing is put anywhere, where these are beyond all numbers.
+    """
     m = load_struct(place)
     displace(m.composites, q, workspace.x, workspace.at)
-    for i in range(len(q)):
-        q[i] = workspace.at[i]
-    evaluate(place, KINEMATICS, t + h, t, q, workspace.v)
+    evaluate(place, KINEMATICS, t + h, t, workspace.at, workspace.v)
     for j in range(len(qd)):
         m.rates[j].tau = workspace.p[j] + h * workspace.g[j] + _pulled(workspace, j)
     _add_cross(m, workspace.x, workspace.P, False, 1.0)
-    discrete_forces(place, FREE, t, t, q, qd)
+    discrete_forces(place, FREE, t, t, workspace.at, qd)
+    for j in range(len(qd)):
+        if not abs(m.rates[j].qdd) < BEYOND:
+            return False
+    for i in range(len(q)):
+        q[i] = workspace.at[i]
     for j in range(len(qd)):
         qd[j] = m.rates[j].qdd
+    return True
 
 
 @kernel

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from math import pi
 from typing import NamedTuple
 
 from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.model.units import UNITS, symbol
 
-_ANGLE = {"rad": 1.0, "deg": pi / 180, "°": pi / 180}
-_LENGTH = {"m": 1.0, "mm": 1e-3}
-_TIME = {"s": 1.0, "ms": 1e-3}
-_SHARE = {"%": 0.01}
-_MASS = {"kg": 1.0, "g": 1e-3}
-_COORDINATE = {"angle": _ANGLE, "length": _LENGTH}
-_RATE = {kind: {f"{name}/s": size for name, size in units.items()} for kind, units in _COORDINATE.items()}
+_TIME, _MASS, _SHARE = UNITS["time"], UNITS["mass"], {"%": 0.01}
+_COORDINATE = {"angle": UNITS["angle"], "length": UNITS["length"]}
+_RATE = {"angle": UNITS["angular rate"], "length": UNITS["speed"]}
 
 #: Of each column of numbers: its units by kind, and what a header without a unit stands for.
 COLUMNS: dict[str, dict[str, dict[str, float]]] = {
@@ -22,7 +18,7 @@ COLUMNS: dict[str, dict[str, dict[str, float]]] = {
     "speed": {**_RATE, "share": _SHARE},
     "sense": {},
     "payload": {"mass": _MASS, "share": _SHARE},
-    "extension": {"length": _LENGTH, "share": _SHARE},
+    "extension": {"length": UNITS["length"], "share": _SHARE},
     "time": {"time": _TIME},
     "distance": _COORDINATE,
     "repeats": {},
@@ -78,8 +74,8 @@ def read_head(text: str, where: str) -> Head:
         kinds = [kind for kind in units if kind != "share"]
         return Head(known, "", 1.0, kinds[0] if len(kinds) == 1 else "")
     for kind, sizes in units.items():
-        if unit in sizes:
-            return Head(known, unit, sizes[unit], kind)
+        if symbol(unit) in sizes:
+            return Head(known, unit, sizes[symbol(unit)], kind)
     expected = ", ".join(name for sizes in units.values() for name in sizes) or "no unit"
     raise BadUsage(f"column {name!r} has the unit {unit!r}", where=where, expected=expected)
 
@@ -104,7 +100,9 @@ def require_one_unit(heads: tuple[Head, ...], where: str) -> None:
 
 
 def _like(scaled: Head, silent: Head) -> str:
-    unit = scaled.unit.removesuffix("/s")
+    unit = symbol(scaled.unit).removesuffix("/s")
+    # of revolutions per minute
+    unit = unit if unit in _COORDINATE[scaled.kind] else "rev"
     return f"{unit}/s" if silent.name == "speed" else unit
 
 
@@ -119,12 +117,13 @@ def read_quantity(text: str, column: str) -> tuple[float, str, float]:
     match = re.fullmatch(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(\S*)\s*", text)
     units = _COORDINATE if column.startswith("q ") else COLUMNS[column]
     sizes = {name: size for kind in units.values() for name, size in kind.items()}
+    unit = symbol(match[2]) if match else ""
     try:
-        assert match is not None
-        value, unit = float(match[1]), match[2]
-        return value, unit, sizes[unit] if unit else 1.0
-    except (AssertionError, ValueError, KeyError):
-        names = ", ".join(sizes) or "none"
-        raise BadUsage(
-            f"{text.strip()!r} is no value of {column!r}", expected=f"a number, with a unit of {names}"
-        ) from None
+        if match and (not unit or unit in sizes):
+            return float(match[1]), match[2], sizes.get(unit, 1.0)
+    except ValueError:
+        pass
+    names = ", ".join(sizes) or "none"
+    raise BadUsage(
+        f"{text.strip()!r} is no value of {column!r}", expected=f"a number, with a unit of {names}"
+    )

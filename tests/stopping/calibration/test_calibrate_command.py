@@ -114,7 +114,10 @@ BAD = {
     "time twice": (f"{HEAD},time [ms]\n{ROW},5\n", ("csv:1", "'time' is there twice")),
     "no such column": (f"{HEAD},temperatur\n{ROW},5\n", ("csv:1", "no column 'temperatur'")),
     "missing column": ("joint,category,speed,time\nj0,0,2,0.5\n", ("csv:1", "no column 'distance'")),
-    "unknown unit": ("joint,category,speed [rpm],time,distance\nj0,0,2,1,1\n", ("csv:1", "'rpm'", "deg/s")),
+    "unknown unit": (
+        "joint,category,speed [knots],time,distance\nj0,0,2,1,1\n",
+        ("csv:1", "'knots'", "deg/s"),
+    ),
     "category 2": (f"{HEAD}\nj0,2,2.0,0.5,0.6\n", ("csv:2", "category is 2", "0 or 1")),
     "speed 0": (f"{HEAD}\nj0,0,0,0.5,0.6\n", ("csv:2", "speed is 0")),
     "no time and distance": (f"{HEAD}\nj0,0,2,,\n", ("csv:2", "time and distance are empty")),
