@@ -164,7 +164,7 @@ def test_the_document_of_the_command_follows_its_schema(documents: Path) -> None
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        ("not json", (), "this is no JSON; expected the JSON document of estop or stop-table"),
+        ("not json", (), "this is no JSON; expected the JSON document of estop, stop-table or worst-stop"),
         ("{}", (), "this document has no stopping times"),
         (
             '{"model": {"name": "a"}, "rows": [], "assumptions": []}',

@@ -17,13 +17,16 @@ from command_line import ASSETS, call
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.mechanism import Freedom
 from mbplugin.model.scene import Brake
+from mbplugin.model.units import Units
 from mbplugin.stopping.compiled.batch import CompiledStop
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.worst import search
+from mbplugin.stopping.worst.in_units import worst_in_units
 from mbplugin.stopping.worst.run import worst_stop
 from mbplugin.stopping.worst.search import Objective, StopComputer
 from mbplugin.stopping.worst.space import StopSpace
 from mbplugin.stopping.worst.values import Failure, WorstStop, WorstStops
+from mbplugin.stopping.zones.figures import figures_of_document
 from rod_arms import arm
 
 ARM = str(ASSETS / "arm_6r.scene.toml")
@@ -129,6 +132,48 @@ def test_the_same_seed_gives_the_same_stops() -> None:
 
 
 @pytest.mark.long
+def test_a_table_has_the_worst_stops_of_its_axes_in_every_format() -> None:
+    run = ("stop-table", ARM, "--axes", "j4", "--category", "0", "--payload", "5", "--worst")
+    document = json.loads(call(*run, "--output-format", "json").out)
+    jsonschema.validate(document, json.loads(call("schema", "stop-table").out))
+    alone = worst_stop(mb.load(ARM), axes=["j4"], payload=5.0)
+    found = {one["measure"]: one for one in document["worst"]["found"]}
+    assert {measure: one["value"] for measure, one in found.items()} == {
+        w.measure: w.value for w in alone.found
+    }
+    assert found["travel"]["grid"] == pytest.approx(abs(document["rows"][0]["distance"]))
+    way = found["tool_distance"]
+    csv = call(*run, "--output-format", "csv").out
+    assert f"# worst of a search, j4: longest tool path: {way['value']:.6g} m" in csv
+    text = call(*run, "--units", "deg,mm").out
+    assert (
+        f"{1e3 * way['value']:.4g} mm" in text and f"{np.rad2deg(found['travel']['value']):.4g} deg" in text
+    )
+    page = call(*run, "--output-format", "html").out
+    assert "Worst stops" in page and f"{way['value']:.4g} m" in page and "ASSUMED" in page
+    distance = mb.separation_distance(
+        figures_of_document(json.dumps(document).encode(), "t"), K=1.0, t1=0, D_DS=0, Z=0
+    )
+    assert distance.term("t2").value == max(one["time"] for one in found.values())
+    assert mb.separation_distance(alone, K=1.0, t1=0, D_DS=0, Z=0).value == distance.value
+    assert distance.term("t2").source.startswith("worst stop of category 0 of")
+
+
+def test_worst_stops_are_shown_in_the_units_of_the_user() -> None:
+    worst = worst_stop(ROD, brakes=[BRAKE], samples=5)
+    shown = worst_in_units(worst, Units("deg", "mm"))
+    for own, other in zip(worst.found, shown.found, strict=True):
+        size = {"time": 1.0, "travel": 180 / np.pi, "tool_distance": 1e3}[own.measure]
+        assert other.value == pytest.approx(size * own.value)
+        assert own.grid is None or other.grid == pytest.approx(size * own.grid)
+        assert other.unit == {"time": "s", "travel": "deg", "tool_distance": "mm"}[own.measure]
+        assert other.q["j0"] == pytest.approx(np.rad2deg(own.q["j0"])) and other.factor == pytest.approx(
+            own.factor
+        )
+        assert other.qd["j0"] == pytest.approx(np.rad2deg(own.qd["j0"]))
+
+
+@pytest.mark.long
 def test_the_document_follows_its_schema_and_the_text_begins_with_what_is_assumed() -> None:
     run = ("worst-stop", ARM, "--axes", "j4", "--samples", "30", "--payload", "2", "--failure", "worn=0.5")
     document = json.loads(call(*run, "--output-format", "json").out)
@@ -140,6 +185,8 @@ def test_the_document_follows_its_schema_and_the_text_begins_with_what_is_assume
     text = call(*run, "--commands").out
     assert text.splitlines()[0].startswith("! ASSUMED, NOT STATED")
     assert "j4: longest travel" in text and "mbplugin estop" in text and "brake of j4 at 50 %" in text
+    page = call(*run, "--output-format", "html").out
+    assert "ASSUMED" in page and "brake of j4 at 50 %" in page and "j4: longest travel" in page
     refused = call(*run, "--require-brakes")
     assert refused.code == 2 and "stated brakes are required" in refused.err
 

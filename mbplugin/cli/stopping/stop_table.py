@@ -17,6 +17,7 @@ from mbplugin.cli.shared.braking import (
 )
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.output import emit, emit_chapter, emit_document, emit_lines, warn
+from mbplugin.cli.shared.progress import total_bar
 from mbplugin.cli.shared.zones import (
     RESOLUTION,
     PayloadRadiusOption,
@@ -38,6 +39,9 @@ Category = Annotated[
 Commands = Annotated[
     bool, typer.Option("--commands", help="In text output, print the estop command of each row.")
 ]
+WorstOption = Annotated[
+    bool, typer.Option("--worst", help="Search the worst stops of category 0 of the axes, too.")
+]
 FormatOption = Annotated[TableFormat, typer.Option("--output-format", help="The format of the output.")]
 
 
@@ -52,6 +56,7 @@ def stop_table_command(
     require_brakes: RequireBrakesOption = False,
     deceleration: DecelerationOption = None,
     tool: ToolOption = None,
+    worst: WorstOption = False,
     commands: Commands = False,
     zone: ZoneOption = None,
     zone_resolution: ZoneResolutionOption = RESOLUTION,
@@ -70,19 +75,27 @@ def stop_table_command(
     given = quantities_of(scene, file, reading)
     from mbplugin.stopping.table.run import stopping_table
 
+    speeds, brakes = given.rates(speed, "--speed"), given.brakes(brake)
     table = stopping_table(
         scene,
         axes=opt.split(axes) or None,
         payload=payload,
-        speeds=given.rates(speed, "--speed"),
+        speeds=speeds,
         categories=_categories(category),
-        brakes=given.brakes(brake),
+        brakes=brakes,
         require_brakes=require_brakes,
         decelerations=given.accelerations(deceleration, "--deceleration"),
         tool=tool,
     )
     requested.write(scene, table)
-    warn(given.implausible(given.rates(speed, "--speed"), payload))
+    warn(given.implausible(speeds, payload))
+    if worst:
+        from mbplugin.stopping.worst.of_table import with_worst_stops
+
+        with total_bar("stops") as progress:
+            table = with_worst_stops(
+                table, scene, payload=payload, speeds=speeds, brakes=brakes, progress=progress
+            )
     if output_format == "text":
         from mbplugin.report.text.stop_table import stop_table_lines
 

@@ -20,7 +20,7 @@ from mbplugin.cli.shared.braking import (
     parse_range,
 )
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
-from mbplugin.cli.shared.output import emit_document, emit_lines, warn
+from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines, warn
 from mbplugin.cli.shared.progress import total_bar
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
@@ -79,7 +79,7 @@ def worst_stop_command(
     samples: Samples = 2000,
     seed: Seed = 0,
     commands: Commands = False,
-    output_format: opt.FormatOption = "text",
+    output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
     reading: Reading = AS_WRITTEN,
 ) -> None:
@@ -117,7 +117,11 @@ def worst_stop_command(
     if output_format == "text":
         from mbplugin.report.text.worst_stop import worst_stop_lines
 
-        emit_lines(lambda width: worst_stop_lines(worst, width, commands=commands), output)
+        emit_lines(lambda width: worst_stop_lines(worst, width, commands=commands, units=given.units), output)
+    elif output_format == "html":
+        from mbplugin.report.html.chapters import worst_chapter
+
+        emit_chapter(worst_chapter(worst, given.units), output)
     else:
         from mbplugin.report.documents.stopping.worst_stop import worst_stop_document
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.trajectory import Trajectory
     from mbplugin.stopping.outcome.values import StopReport
     from mbplugin.stopping.table.values import StoppingTable
+    from mbplugin.stopping.worst.values import WorstStops
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,6 +55,7 @@ class Chapter:
     pairs: tuple[str, ...] = ()
     stop: StopReport | None = None
     table: StoppingTable | None = None
+    worst: WorstStops | None = None
     agreement: Agreement | None = None
     notes: tuple[str, ...] = ()
     units: Units = SI
@@ -65,10 +67,11 @@ class Chapter:
 
     @property
     def warning(self) -> str:
-        """What stands above the numbers in red: the brakes of a stop or a table that are assumed."""
+        """What stands above the numbers in red: the brakes of stops that are assumed."""
         if self.stop is not None:
             return self.stop.scenario.of_effort.warning
-        return "" if self.table is None else self.table.of_effort.warning
+        of_several = self.table or self.worst
+        return "" if of_several is None else of_several.of_effort.warning
 
     @property
     def moving(self) -> Trajectory | None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.trajectory import Trajectory
     from mbplugin.stopping.outcome.values import StopReport
     from mbplugin.stopping.table.values import StoppingTable
+    from mbplugin.stopping.worst.values import WorstStops
 
 
 def lint_chapter(report: Report) -> Chapter:
@@ -60,7 +61,12 @@ def stop_chapter(scene: Scene, stop: StopReport, units: Units = SI) -> Chapter:
 
 def table_chapter(table: StoppingTable, units: Units = SI) -> Chapter:
     """Return the chapter of a stopping table."""
-    return Chapter(title=f"Stopping table of {table.model}", table=table, units=units)
+    return Chapter(title=f"Stopping table of {table.model}", table=table, worst=table.worst, units=units)
+
+
+def worst_chapter(worst: WorstStops, units: Units = SI) -> Chapter:
+    """Return the chapter of the worst stops of a search."""
+    return Chapter(title=f"Worst stops of {worst.model}", worst=worst, units=units)
 
 
 def agreement_chapter(scene: Scene, agreement: Agreement) -> Chapter:

@@ -24,6 +24,7 @@ from mbplugin.report.html.sections.stopping_table import stopping_table_section
 from mbplugin.report.html.sections.stresses import remedies_section, stresses_section
 from mbplugin.report.html.sections.verdict import grade, sentence, verdict_section
 from mbplugin.report.html.sections.view import view_section
+from mbplugin.report.html.sections.worst_stops import worst_stops_section
 from mbplugin.report.picture import picture
 from mbplugin.report.summary import runs_summary
 from mbplugin.version import __version__
@@ -32,6 +33,7 @@ _SECTIONS: tuple[Callable[[Chapter], Html | None], ...] = (
     findings_section,
     stop_section,
     stopping_table_section,
+    worst_stops_section,
     agreement_section,
     motion_section,
     remedies_section,

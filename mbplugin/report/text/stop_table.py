@@ -7,8 +7,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from mbplugin.model.units import SI, Units
+from mbplugin.phrases import counted
 from mbplugin.report.text.blocks import TITLE, row_text, warning_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
+from mbplugin.report.text.worst_stop import found_lines
 from mbplugin.stopping.table.columns import TEXT_CELLS
 from mbplugin.stopping.table.in_units import head_in_units, rows_in_units
 from mbplugin.stopping.table.values import slip_words
@@ -32,6 +34,13 @@ def stop_table_lines(
     blocks = groupby(rows_in_units(table, units), key=lambda row: (row["category"], row["axis"]))
     for _, rows in blocks:
         yield from _block(list(rows), width, commands, units)
+    if table.worst is not None:
+        title = f"Worst of {counted(table.worst.count, 'stop')} of category 0, seed {table.worst.seed}"
+        yield Line()
+        yield Line(title, TITLE)
+        for sentence in table.worst.only_here(table.assumptions):
+            yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+        yield from found_lines(table.worst, width, commands=commands, units=units)
 
 
 def _block(rows: list[dict[str, Any]], width: int, commands: bool, units: Units) -> Iterator[Line]:

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mbplugin.model.units import SI, Units
 from mbplugin.phrases import counted
 from mbplugin.report.text.blocks import table_lines, warning_lines
 from mbplugin.report.text.estop import OUTCOME_WORDS
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
+from mbplugin.stopping.worst.in_units import worst_in_units
 
 if TYPE_CHECKING:
     from mbplugin.stopping.worst.values import FailedBrake, WorstStop, WorstStops
 
-_MEASURES = {"time": "longest time", "travel": "longest travel", "tool_distance": "longest tool path"}
-_HEADS = ("value", "table row", "factor", "time", "tool path", "payload")
+WORST_HEADS = ("value", "table row", "factor", "time", "tool path", "payload")
+FAILURE_HEADS = ("worst outcome", "time", "tool path")
 
 
 def worst_stop_lines(
-    worst: WorstStops, width: int = PLAIN_WIDTH, *, commands: bool = False
+    worst: WorstStops, width: int = PLAIN_WIDTH, *, commands: bool = False, units: Units = SI
 ) -> Iterator[Line]:
     """Yield the worst stops; optionally with the command that computes each again."""
     yield from warning_lines(worst.of_effort.warning, width)
@@ -30,26 +32,33 @@ def worst_stop_lines(
     for sentence in worst.assumptions[1:]:
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
     yield Line()
+    yield from found_lines(worst, width, commands=commands, units=units)
+
+
+def found_lines(worst: WorstStops, width: int, *, commands: bool, units: Units) -> Iterator[Line]:
+    """Yield what was searched and found, without the assumptions."""
+    worst = worst_in_units(worst, units)
     for outcome, count in worst.outcomes.items():
         yield Line(f"  {OUTCOME_WORDS[outcome]}: {count}")
-    yield from table_lines("worst stop", _HEADS, [(_name(w), _cells(w)) for w in worst.found], 12)
+    cells = [(one.name, worst_cells(one, units.length)) for one in worst.found]
+    yield from table_lines("worst stop", WORST_HEADS, cells, 12)
     for one in worst.found:
         if one.outcome != "stopped":
-            said = f"{_name(one)}: {OUTCOME_WORDS[one.outcome]}"
+            said = f"{one.name}: {OUTCOME_WORDS[one.outcome]}"
             yield from (Line(text, "yellow") for text in wrapped(said, width, "  ! ", "    "))
     yield Line()
     for one in worst.found:
-        yield from _start(one, width, commands)
+        said = f"{one.name}: from {worst_start(one)}"
+        yield from (Line(text) for text in wrapped(said, width, "  ", "    "))
+        if commands and one.command:
+            yield Line(f"    {one.command}")
     if worst.failed:
-        rows = [(_failure(f), [OUTCOME_WORDS[f.outcome], *_rest(f)]) for f in worst.failed]
-        yield from table_lines("these stops again", ("worst outcome", "time", "tool path"), rows, 26)
+        rows = [(failure_name(one), failure_cells(one, units.length)) for one in worst.failed]
+        yield from table_lines("these stops again", FAILURE_HEADS, rows, 26)
 
 
-def _name(worst: WorstStop) -> str:
-    return f"{worst.axis or 'robot'}: {_MEASURES[worst.measure]}"
-
-
-def _cells(worst: WorstStop) -> list[str]:
+def worst_cells(worst: WorstStop, length: str) -> list[str]:
+    """Return the cells under the heads, with the unit of lengths."""
     grid = "–" if worst.grid is None else f"{worst.grid:.4g} {worst.unit}"
     factor = "–" if worst.factor is None else f"{worst.factor:.3g}"
     own = f"{worst.value:.4g} {worst.unit}"
@@ -58,30 +67,29 @@ def _cells(worst: WorstStop) -> list[str]:
         grid,
         factor,
         f"{worst.time:.4g} s",
-        f"{worst.tool_distance:.4g} m",
+        f"{worst.tool_distance:.4g} {length}",
         f"{worst.payload:.4g} kg",
     ]
 
 
-def _start(worst: WorstStop, width: int, commands: bool) -> Iterator[Line]:
-    """Yield what a stop starts from."""
+def worst_start(worst: WorstStop) -> str:
+    """Return what a stop starts from."""
     rates = {name: rate for name, rate in worst.qd.items() if rate}
     parts = [f"{name} {value:.4g}" for name, value in worst.q.items()]
     parts.append("rates " + ", ".join(f"{name} {rate:.4g}" for name, rate in rates.items()))
     for what, factors in (("torque", worst.torque_factors), ("delay", worst.delay_factors)):
         parts += [f"{what} of {name} × {factor:.4g}" for name, factor in factors.items()]
-    said = f"{_name(worst)}: from {', '.join(parts)}"
-    yield from (Line(text) for text in wrapped(said, width, "  ", "    "))
-    if commands and worst.command:
-        yield Line(f"    {worst.command}")
+    return ", ".join(parts)
 
 
-def _failure(failed: FailedBrake) -> str:
+def failure_name(failed: FailedBrake) -> str:
+    """Return which brake fails, and how."""
     kind, amount = failed.failure.kind, failed.failure.amount
     words = {"dead": "dead", "worn": f"at {100 * amount:g} %", "late": f"{1e3 * amount:g} ms late"}
     return f"brake of {failed.joint} {words[kind]}"
 
 
-def _rest(failed: FailedBrake) -> list[str]:
-    rested = failed.time > 0
-    return [f"{failed.time:.4g} s", f"{failed.tool_distance:.4g} m"] if rested else ["–", "–"]
+def failure_cells(failed: FailedBrake, length: str) -> list[str]:
+    """Return the cells under the heads, with the unit of lengths."""
+    rest = [f"{failed.time:.4g} s", f"{failed.tool_distance:.4g} {length}"] if failed.time > 0 else ["–", "–"]
+    return [OUTCOME_WORDS[failed.outcome], *rest]

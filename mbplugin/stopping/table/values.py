@@ -18,6 +18,7 @@ from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLim
 
 if TYPE_CHECKING:
     from mbplugin.model.scene import Payload
+    from mbplugin.stopping.worst.values import WorstStops
     from mbplugin.stopping.zones.motion import StopMotion
 
 ENDINGS = (".csv", ".json", ".html")
@@ -48,6 +49,8 @@ class StoppingTable:
         Relative rank tolerance.
     lengths : tuple of str
         Coordinates that are lengths; the others are angles.
+    worst : WorstStops, optional
+        The worst stops of category 0 of the same axes, where they were searched.
     """
 
     model: str
@@ -60,6 +63,7 @@ class StoppingTable:
     payloads: tuple[Payload, ...] = ()
     tolerance: float = DEFAULT_TOLERANCE
     lengths: tuple[str, ...] = ()
+    worst: WorstStops | None = None
 
     def __repr__(self) -> str:
         return one_line(self, self.model, (counted(len(self.rows), "row"), f"axes {', '.join(self.axes)}"))
@@ -93,7 +97,9 @@ class StoppingTable:
         out = io.StringIO()
         warning = filter(None, (self.of_effort.warning,))
         title = f"stopping table of {self.model}, tool {self.tool}"
-        for sentence in (*warning, title, *self.assumptions):
+        found = self.worst.found if self.worst is not None else ()
+        searched = [f"worst of a search, {one.name}: {one.value:.6g} {one.unit}" for one in found]
+        for sentence in (*warning, title, *self.assumptions, *searched):
             out.write(f"# {' '.join(sentence.split())}\n")
         rows = [_flat(row) for row in self.rows]
         writer = csv.DictWriter(out, list(rows[0]) if rows else [])

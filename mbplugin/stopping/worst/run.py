@@ -133,6 +133,7 @@ def worst_stop(
         tuple(failed_brakes(exact, [(space, start) for _, space, start in searched], failures)),
         tuple(_assumptions(nominal, moving)),
         scenario.of_effort,
+        tuple(brake.joint for brake in scenario.brakes if brake.freedom[0] == "t"),
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from mbplugin.model.enumerations import StopMeasure
 from mbplugin.model.spatial import Array
 from mbplugin.stopping.compiled.batch import CompiledStop, StopSummary
+from mbplugin.stopping.outcome.outcome import StopOutcome
 from mbplugin.stopping.worst.space import StopSpace, StopStart
 
 #: Stops of a generation, generations, and weights and share of the mutations (Storn and Price 1997).
@@ -60,7 +61,7 @@ class StopComputer:
     compiled: CompiledStop
     count: Count
     margin: float = 0.0
-    outcomes: dict[str, int] = field(default_factory=dict)
+    outcomes: dict[StopOutcome, int] = field(default_factory=dict)
 
     def stop(self, space: StopSpace, start: StopStart) -> StopSummary:
         """Return how a stop comes out."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from mbplugin.model.enumerations import FailureKind, Moving, StopMeasure
 from mbplugin.phrases import counted, one_line
 from mbplugin.stopping.outcome.outcome import StopOutcome
 from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits
+
+_MEASURES = {"time": "longest time", "travel": "longest travel", "tool_distance": "longest tool path"}
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,11 @@ class WorstStop:
     command: str | None
 
     @property
+    def name(self) -> str:
+        """What it is the worst of."""
+        return f"{self.axis or 'robot'}: {_MEASURES[self.measure]}"
+
+    @property
     def factor(self) -> float | None:
         """The value against that of the stopping table."""
         return self.value / self.grid if self.grid else None
@@ -105,7 +112,7 @@ class WorstStops:
     moving : "one" or "all"
     axes : tuple of str
     seed : int
-    outcomes : mapping of str to int
+    outcomes : mapping of StopOutcome to int
         How many of the computed stops ended in each way.
     found : tuple of WorstStop
     failed : tuple of FailedBrake
@@ -113,6 +120,8 @@ class WorstStops:
         One sentence each.
     of_effort : EffortLimits
         Brakes that are effort limits.
+    lengths : tuple of str
+        Coordinates that are lengths; the others are angles.
     """
 
     model: str
@@ -120,16 +129,26 @@ class WorstStops:
     moving: Moving
     axes: tuple[str, ...]
     seed: int
-    outcomes: Mapping[str, int]
+    outcomes: Mapping[StopOutcome, int]
     found: tuple[WorstStop, ...]
     failed: tuple[FailedBrake, ...]
     assumptions: tuple[str, ...]
     of_effort: EffortLimits = NO_EFFORT_LIMITS
+    lengths: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
         """Number of stops that were computed."""
         return sum(self.outcomes.values())
+
+    @property
+    def outcome_counts(self) -> list[tuple[StopOutcome, int]]:
+        """How many of the computed stops ended in each way, as pairs."""
+        return list(self.outcomes.items())
+
+    def only_here(self, assumptions: Collection[str]) -> tuple[str, ...]:
+        """Return the assumptions that are not among some others, such as those of a table."""
+        return tuple(sentence for sentence in self.assumptions if sentence not in assumptions)
 
     def __repr__(self) -> str:
         what = (f"axes {', '.join(self.axes)}", f"of {counted(self.count, 'stop')}")

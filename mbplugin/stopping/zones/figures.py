@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import read_bounded
@@ -18,18 +18,19 @@ from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLim
 if TYPE_CHECKING:
     from mbplugin.stopping.outcome.values import StopReport
     from mbplugin.stopping.table.values import StoppingTable
+    from mbplugin.stopping.worst.values import WorstStops
 
-#: Of what distances are computed: a stop, a table, the path of the JSON document of one, or its figures.
-StopLike: TypeAlias = "StopReport | StoppingTable | StopFigures | str | Path"
+#: Of what distances are computed: a stop, a table, worst stops, the path of the JSON of one, or its figures.
+StopLike: TypeAlias = "StopReport | StoppingTable | WorstStops | StopFigures | str | Path"
 #: The meaning of the time of a stop, in both standards.
 STOPPING = "stopping time, from the stop signal to rest"
-_EXPECTED = "the JSON document of estop or stop-table"
+_EXPECTED = "the JSON document of estop, stop-table or worst-stop"
 _REMEDY = "write one by mbplugin estop FILE --output-format json --output stop.json"
 
 
 @dataclass(frozen=True)
 class StopFigures:
-    """The figures of one stop, or the largest ones of a table.
+    """The figures of one stop, or the largest ones of several.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class StopFigures:
     travel : float
         Way of the tool along its path, from the signal to rest, m.
     speed : float or None
-        Of the tool at the signal, m/s; None for a table.
+        Of the tool at the signal, m/s; None for several stops.
     slowest, farthest : str
         Of which stop time and travel are, in words.
     unrested : tuple of str
@@ -66,7 +67,7 @@ class StopFigures:
 
 
 def figures_of(stop: StopLike) -> StopFigures:
-    """Return the figures of a stop, a table, or the JSON document of one.
+    """Return the figures of a stop, a table, worst stops, or the JSON document of one.
 
     Raises
     ------
@@ -75,23 +76,31 @@ def figures_of(stop: StopLike) -> StopFigures:
     """
     from mbplugin.stopping.outcome.values import StopReport
     from mbplugin.stopping.table.values import StoppingTable
+    from mbplugin.stopping.worst.values import WorstStops
 
     if isinstance(stop, StopFigures):
         return stop
     if isinstance(stop, (str, Path)):
         return figures_of_document(read_bounded(Path(stop)), str(stop))
+    if isinstance(stop, WorstStops):
+        found = [_of_worst(vars(one), stop.model) for one in stop.found]
+        return _of_several(stop.model, found, stop.assumptions, stop.of_effort)
     if isinstance(stop, StoppingTable):
-        return _of_rows(stop.model, stop.rows, stop.assumptions, stop.of_effort)
+        rows = [_of_row(row, stop.model) for row in stop.rows]
+        rows += [_of_worst(vars(one), stop.model) for one in (stop.worst.found if stop.worst else ())]
+        return _of_several(stop.model, rows, stop.assumptions, stop.of_effort)
     if isinstance(stop, StopReport):
         scenario = stop.scenario
         values = (stop.time, stop.tool.distance, stop.tool.speed)
         name = scenario.mech.name
         return _of_stop(name, scenario.category, stop.outcome, values, scenario.assumed, scenario.of_effort)
-    raise BadUsage(f"{stop!r} is no stop", expected="a StopReport, a StoppingTable, or a path of their JSON")
+    raise BadUsage(
+        f"{stop!r} is no stop", expected="a StopReport, a StoppingTable, WorstStops, or a path of their JSON"
+    )
 
 
 def figures_of_document(data: bytes, name: str) -> StopFigures:
-    """Return the figures of a JSON document of ``estop`` or ``stop-table``.
+    """Return the figures of a JSON document of ``estop``, ``stop-table`` or ``worst-stop``.
 
     Raises
     ------
@@ -129,8 +138,11 @@ def require_rest(figures: StopFigures) -> StopFigures:
 def _of_document(document: Any) -> StopFigures:
     model = str(document["model"]["name"])
     of_effort = _of_effort(document.get("of_effort", {}))
-    if "rows" in document:
-        return _of_rows(model, document["rows"], document["assumptions"], of_effort)
+    if "rows" in document or "found" in document:
+        searched = document if "found" in document else document.get("worst") or {}
+        stops = [_of_row(row, model) for row in document.get("rows", ())]
+        stops += [_of_worst(found, model) for found in searched.get("found", ())]
+        return _of_several(model, stops, document["assumptions"], of_effort)
     tool = document["tool"]
     values = (document["time"], tool["distance"], tool["speed"])
     return _of_stop(model, document["category"], document["outcome"], values, document["assumed"], of_effort)
@@ -155,24 +167,41 @@ def _of_stop(
     return StopFigures(model, time, travel, speed, name, name, unrested, tuple(map(str, assumed)), of_effort)
 
 
-def _of_rows(model: str, rows: Any, assumptions: Any, of_effort: EffortLimits) -> StopFigures:
-    if not rows:
+class _Figure(NamedTuple):
+    """One of several stops."""
+
+    name: str
+    time: float
+    travel: float
+    outcome: str
+
+
+def _of_several(
+    model: str, stops: Sequence[_Figure], assumptions: Any, of_effort: EffortLimits
+) -> StopFigures:
+    """Return the largest figures of several stops."""
+    if not stops:
         raise TypeError
-    times = [_number(row["rest_time"]) for row in rows]
-    travels = [_number(row["tool_distance"]) for row in rows]
-    slowest, farthest = (_row_name(rows[v.index(max(v))], model) for v in (times, travels))
+    slowest, farthest = max(stops, key=lambda stop: stop.time), max(stops, key=lambda stop: stop.travel)
     unrested = tuple(
-        f"{_row_name(row, model)} ({str(row['outcome']).replace('_', ' ')})"
-        for row in rows
-        if row["outcome"] != "stopped"
+        f"{stop.name} ({stop.outcome.replace('_', ' ')})" for stop in stops if stop.outcome != "stopped"
     )
     said = tuple(map(str, assumptions))
-    return StopFigures(model, max(times), max(travels), None, slowest, farthest, unrested, said, of_effort)
+    return StopFigures(
+        model, slowest.time, farthest.travel, None, slowest.name, farthest.name, unrested, said, of_effort
+    )
 
 
-def _row_name(row: Mapping[str, Any], model: str) -> str:
+def _of_row(row: Mapping[str, Any], model: str) -> _Figure:
     shares = (f"{row[key]} % {what}" for key, what in _SHARES)
-    return f"stop of category {row['category']} of {model}, {row['joint']}, {', '.join(shares)}"
+    name = f"stop of category {row['category']} of {model}, {row['joint']}, {', '.join(shares)}"
+    return _Figure(name, _number(row["rest_time"]), _number(row["tool_distance"]), str(row["outcome"]))
+
+
+def _of_worst(found: Mapping[str, Any], model: str) -> _Figure:
+    measure = str(found["measure"]).replace("_", " ")
+    name = f"worst stop of category 0 of {model}, {found['axis'] or 'all axes'}, by its {measure}"
+    return _Figure(name, _number(found["time"]), _number(found["tool_distance"]), str(found["outcome"]))
 
 
 _SHARES = (("speed_percent", "speed"), ("extension_percent", "extension"), ("payload_percent", "payload"))

@@ -9,6 +9,7 @@ from pydantic import create_model
 from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.report.documents.part import ByName, Count, Document, Part, Size, key
 from mbplugin.report.documents.stopping.stops import EffortLimits
+from mbplugin.report.documents.stopping.worst_stop import WorstOfTable
 from mbplugin.stopping.outcome.outcome import StopOutcome
 from mbplugin.stopping.table.columns import COLUMNS
 
@@ -66,6 +67,7 @@ class Output(Document):
     assumptions: list[str]
     of_effort: EffortLimits = key("brakes and decelerations that are not stated", optional=True)
     rows: list[_TableRow]
+    worst: WorstOfTable | None = key("the worst stops, where they were searched", optional=True)
 
 
 def stop_table_document(table: StoppingTable) -> dict[str, Any]:

@@ -52,6 +52,16 @@ class _OutcomeCount(Part):
     stops: Count
 
 
+class WorstOfTable(Part):
+    """The worst stops of category 0 of the axes of a table, one at a time."""
+
+    seed: Count
+    stops: Count = key("that were computed", read="count")
+    outcomes: list[_OutcomeCount] = key(read="outcome_counts")
+    found: list[_Worst]
+    assumptions: list[str]
+
+
 class Output(Document):
     """The worst stops of category 0 that a search found."""
 
@@ -64,7 +74,7 @@ class Output(Document):
     axes: list[str]
     seed: Count
     stops: Count = key("that were computed", read="count")
-    outcomes: list[_OutcomeCount]
+    outcomes: list[_OutcomeCount] = key(read="outcome_counts")
     found: list[_Worst]
     failed: list[_FailedBrake] = key("the worst stops again, with one brake that fails")
     assumptions: list[str]
@@ -73,4 +83,4 @@ class Output(Document):
 
 def worst_stop_document(worst: WorstStops, source: str, files: Sequence[str]) -> dict[str, Any]:
     """Return the document of one search."""
-    return Output.of(worst, source=source, model=(worst.model, files), outcomes=list(worst.outcomes.items()))
+    return Output.of(worst, source=source, model=(worst.model, files))

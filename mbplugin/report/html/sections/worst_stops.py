@@ -1,0 +1,57 @@
+"""The worst stops that a search found, and the same with a brake that fails."""
+
+from __future__ import annotations
+
+from mbplugin.phrases import counted
+from mbplugin.report.html.chapter import Chapter
+from mbplugin.report.html.markup import Html, element, section, table
+from mbplugin.report.text.estop import OUTCOME_WORDS
+from mbplugin.report.text.worst_stop import (
+    FAILURE_HEADS,
+    WORST_HEADS,
+    failure_cells,
+    failure_name,
+    worst_cells,
+    worst_start,
+)
+from mbplugin.stopping.worst.in_units import worst_in_units
+from mbplugin.stopping.worst.values import WorstStop
+
+
+def worst_stops_section(chapter: Chapter) -> Html | None:
+    """Return the assumptions of the search and its finds."""
+    if chapter.worst is None:
+        return None
+    worst, length = worst_in_units(chapter.worst, chapter.units), chapter.units.length
+    outcomes = ", ".join(f"{OUTCOME_WORDS[outcome]} {count}" for outcome, count in worst.outcomes.items())
+    assumed = worst.only_here(chapter.table.assumptions if chapter.table is not None else ())
+    return section(
+        "Worst stops",
+        element("ul", [element("li", sentence) for sentence in assumed]),
+        table(("worst stop", *WORST_HEADS, "again"), [_row(one, length) for one in worst.found]),
+        table(
+            ("these stops again", *FAILURE_HEADS),
+            [(failure_name(one), *failure_cells(one, length)) for one in worst.failed],
+        )
+        if worst.failed
+        else None,
+        lead=f"The worst of {counted(worst.count, 'stop')} of category 0 that a search computed, seed"
+        f" {worst.seed}, tool {worst.tool}: {outcomes}. Computed, not measured.",
+    )
+
+
+def _row(one: WorstStop, length: str) -> Html:
+    again = element(
+        "details",
+        element("summary", "pose, command"),
+        element("p", f"from {worst_start(one)}"),
+        element("code", one.command) if one.command else None,
+    )
+    said = OUTCOME_WORDS[one.outcome]
+    name = one.name if one.outcome == "stopped" else f"{one.name}: {said}"
+    cells = (name, *worst_cells(one, length), again)
+    return element(
+        "tr",
+        [element("td", cell) for cell in cells],
+        class_=None if one.outcome == "stopped" else "warn",
+    )
