@@ -32,6 +32,12 @@ Parameters = Annotated[
         help="delay, torque, viscous, short_circuit, short_circuit_rate; reaction, time, deceleration.",
     ),
 ]
+CoverOption = Annotated[
+    bool,
+    typer.Option(
+        "--cover", help="Lengthen delays until no fitted row took longer or went farther than computed."
+    ),
+]
 FormatOption = Annotated[
     SceneFormat,
     typer.Option("--output-format", help="The format of the output; toml: the tables of a scene."),
@@ -43,6 +49,7 @@ def calibrate_command(
     file: opt.FileArgument,
     measured: Measured,
     hold_out: HoldOut = None,
+    cover: CoverOption = False,
     parameters: Parameters = None,
     payload: RatedPayloadOption = None,
     speed: FullSpeedOption = None,
@@ -64,6 +71,7 @@ def calibrate_command(
         scene,
         measured,
         hold_out=hold_out,
+        cover=cover,
         parameters=opt.split(parameters) or None,
         payload=payload,
         speeds=given.rates(speed, "--speed"),

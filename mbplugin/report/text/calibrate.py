@@ -56,8 +56,27 @@ def _joint(joint: FittedJoint, rows: list[CalibratedRow], width: int) -> Iterato
         if value is not None
     ]
     notes = [f"scatter about the computed stops: {', '.join(scatter)}"] if scatter else []
-    yield from note_lines([*notes, *joint.notes], width)
+    yield from note_lines([*notes, *_margin(joint, rows), *joint.notes], width)
     yield from note_lines([*_missed(rows, "time"), *_missed(rows, "distance")], width)
+
+
+def _margin(joint: FittedJoint, rows: list[CalibratedRow]) -> Iterator[str]:
+    """Yield what covers the rows, and whether it covers those that were predicted; nothing without a request."""
+    if joint.margin is None:
+        return
+    late = "reaction" if joint.category == 1 else "delay"
+    if joint.margin.time:
+        yield (
+            f"the {late} below is {joint.margin.time:.3g} s longer than the fitted one: so no fitted row took longer or"
+            f" went farther than computed (line {joint.margin.line} needs it)"
+        )
+    else:
+        yield f"the fitted {late} covers all fitted rows: none took longer or went farther than computed"
+    predicted = [row for row in rows if row.held_out]
+    if predicted:
+        covered = sum(row.covered for row in predicted)
+        rows_of = counted(len(predicted), "predicted row")
+        yield f"of {rows_of}, {covered} took no longer and went no farther than computed"
 
 
 def _missed(rows: list[CalibratedRow], name: str) -> Iterator[str]:

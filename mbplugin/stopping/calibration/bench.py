@@ -14,7 +14,7 @@ from mbplugin.model.mechanism.kinematics import joint_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Brake, Payload, Scene, mechanism_of
 from mbplugin.model.spatial import Array
-from mbplugin.stopping.calibration.measurement import Measurement
+from mbplugin.stopping.calibration.measured.measurement import Measurement
 from mbplugin.stopping.compiled.batch import CompiledStop, supports_compiled_stop
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.table.axes import moving_chain, table_axes

@@ -23,7 +23,7 @@ from mbplugin.stopping.calibration.laws import (
     RampModel,
     RowModel,
 )
-from mbplugin.stopping.calibration.measurement import Measurement
+from mbplugin.stopping.calibration.measured.measurement import Measurement
 from mbplugin.stopping.calibration.values import LawName
 
 #: By so much Akaike's criterion of a law with more parameters must be lower.

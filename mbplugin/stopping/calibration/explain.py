@@ -1,13 +1,15 @@
-"""What a law does not explain: rows that it misses, and shapes of stops that no parameters give."""
+"""What a law does not explain, and what rows do not determine: sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from mbplugin.phrases import counted
-from mbplugin.stopping.calibration.measurement import Measurement
+from mbplugin.stopping.calibration.intervals import Parameter
+from mbplugin.stopping.calibration.measured.measurement import Measurement
 from mbplugin.stopping.calibration.values import TOLERANCE
 
 #: Shape indices below it are below 1 by more than rounding.
@@ -76,3 +78,33 @@ def shape_notes(rows: Sequence[Measurement], category: int, gravity: bool) -> tu
         f"{what}: without gravity no delay with dry friction gives that. The torque grows with the rate (viscous,"
         " or a short-circuited motor), or the times have a slow tail",
     )
+
+
+def undetermined_note(group: Sequence[str], rows: Sequence[Measurement]) -> str:
+    """Return what data do not determine, and which rows would."""
+    names = f"{', '.join(group[:-1])} and {group[-1]} are" if len(group) > 1 else f"{group[0]} is"
+    how = " only in combination" if len(group) > 1 else ""
+    speeds = {row.speed for row in rows}
+    if len(speeds) == 1:
+        remedy = f"all rows are at one speed ({speeds.pop():.4g}); rows at other speeds separate them"
+    else:
+        remedy = "more speeds, or repeats with less scatter, separate them"
+    return f"{names} determined{how if len(group) > 1 else ' not at all'}: {remedy}"
+
+
+def without_reaction(
+    fitted: Mapping[str, Parameter],
+) -> tuple[dict[str, Parameter], tuple[tuple[str, ...], ...], str]:
+    """Return parameters with a reaction that was set to 0, what is undetermined, and a sentence on it."""
+    ((name, ramp),) = fitted.items()
+    reaction = Parameter("reaction", "s", 0.0, None, None, False)
+    interval = "" if ramp.low is None else f" ({ramp.low:.4g} to {ramp.high:.4g})"
+    if name == "time":
+        half = (
+            "" if ramp.low is None or ramp.high is None else f" ({ramp.low / 2:.4g} to {ramp.high / 2:.4g})"
+        )
+        what = f"distances alone determine reaction + time/2 = {ramp.value / 2:.4g} s{half}"
+    else:
+        what = f"with another reaction than 0 the deceleration is not {ramp.value:.4g} {ramp.unit}{interval}"
+    every = {"reaction": reaction, name: replace(ramp, identifiable=False)}
+    return every, ((name, "reaction"),), f"{what}; the reaction is set to 0, which gives the longest ramp"

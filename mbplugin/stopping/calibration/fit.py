@@ -11,7 +11,7 @@ from scipy.optimize import least_squares
 
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.stopping.calibration.laws import RowModel
-from mbplugin.stopping.calibration.measurement import Measurement
+from mbplugin.stopping.calibration.measured.measurement import Measurement
 
 #: Of the size of a parameter: a step of the difference quotient, and the smallest positive value.
 _STEP, _SMALLEST = 1e-4, 1e-3

@@ -13,7 +13,7 @@ from mbplugin.model.brakes import JointBrake
 from mbplugin.model.ramp import Ramp
 from mbplugin.model.spatial import Array
 from mbplugin.stopping.calibration.bench import Bench, distinct
-from mbplugin.stopping.calibration.measurement import Measurement
+from mbplugin.stopping.calibration.measured.measurement import Measurement
 from mbplugin.stopping.scenario.ramps import Ramps
 
 #: Fitted of a brake, and of a ramp; the names are those of the tables of a scene.

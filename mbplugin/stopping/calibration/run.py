@@ -20,15 +20,21 @@ from mbplugin.model.spatial import Array
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.stopping.calibration.bench import Bench
 from mbplugin.stopping.calibration.choice import Choice, choose_brake, choose_ramp, requested
-from mbplugin.stopping.calibration.explain import shape_notes, unexplained
+from mbplugin.stopping.calibration.cover import Margin, covering_margin
+from mbplugin.stopping.calibration.explain import (
+    shape_notes,
+    undetermined_note,
+    unexplained,
+    without_reaction,
+)
 from mbplugin.stopping.calibration.fit import Fit
-from mbplugin.stopping.calibration.hold_out import held_out
-from mbplugin.stopping.calibration.intervals import Determination, Parameter, determination, parameters_of
-from mbplugin.stopping.calibration.laws import BrakeModel, RampModel, brake_with, ramp_with, unit_of
-from mbplugin.stopping.calibration.measurement import Measurement
-from mbplugin.stopping.calibration.measurements import measurements_of
-from mbplugin.stopping.calibration.repeats import require_consistent
-from mbplugin.stopping.calibration.table import MeasuredFile, read_measured
+from mbplugin.stopping.calibration.intervals import Determination, determination, parameters_of
+from mbplugin.stopping.calibration.laws import BrakeModel, RampModel, RowModel, brake_with, ramp_with, unit_of
+from mbplugin.stopping.calibration.measured.hold_out import held_out
+from mbplugin.stopping.calibration.measured.measurement import Measurement
+from mbplugin.stopping.calibration.measured.measurements import measurements_of
+from mbplugin.stopping.calibration.measured.repeats import require_consistent
+from mbplugin.stopping.calibration.measured.table import MeasuredFile, read_measured
 from mbplugin.stopping.calibration.toml import toml_of
 from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint, Source
 
@@ -41,6 +47,7 @@ def calibrate(
     measured: str | Path,
     *,
     hold_out: str | None = None,
+    cover: bool = False,
     parameters: Sequence[str] | None = None,
     payload: float | None = None,
     speeds: Mapping[str, float] | None = None,
@@ -63,6 +70,8 @@ def calibrate(
         and distance_spread; other units stand in the header, such as ``speed [deg/s]``.
     hold_out : str, optional
         Rows that are predicted and not fitted, such as ``speed=100%`` or ``payload>3``.
+    cover : bool
+        Lengthen delays and reactions after the fit until no fitted row took longer or went farther than computed.
     parameters : sequence of str, optional
         What is fitted: delay (s), torque, viscous, short_circuit and short_circuit_rate of brakes, reaction (s),
         time (s) or deceleration of ramps; by default the law that the rows support.
@@ -90,7 +99,7 @@ def calibrate(
         requested(parameters, category)
     bench = Bench(mech, payload, tool) if any(row.category == 0 for row in rows) else None
     groups = _groups(rows, out, file)
-    fitted = [_Group(group, mech, bench, requested(parameters, group.category)) for group in groups]
+    fitted = [_Group(group, mech, bench, requested(parameters, group.category), cover) for group in groups]
     joints, found = (
         [one.joint for one in fitted],
         sorted((row for one in fitted for row in one.rows), key=lambda row: row.line),
@@ -144,18 +153,18 @@ class _Group:
     """The fit of one joint in one category, and its rows."""
 
     def __init__(
-        self, of: _Rows, mech: Scene | Mechanism, bench: Bench | None, names: tuple[str, ...]
+        self, of: _Rows, mech: Scene | Mechanism, bench: Bench | None, names: tuple[str, ...], cover: bool
     ) -> None:
         mechanism = mechanism_of(mech)
         self._of, freedom = of, mechanism.pair_by_name[of.joint].kind.free[0]
         self._fixed = _fixed(mech, of.joint, names)
-        choice, predicted, self._gravity = self._fitted(bench, names)
+        choice, margin, predicted, self._gravity = self._fitted(bench, names, cover)
         known = determination(choice.fit)
         units = [unit_of(name, freedom) for name in choice.fit.names]
         every = {p.name: p for p in parameters_of(choice.fit, known, units)}
         undetermined, notes = known.undetermined, self._notes(choice, known)
         if "reaction" in choice.fit.values and "reaction" not in every:
-            every, undetermined, note = _without_reaction(every)
+            every, undetermined, note = without_reaction(every)
             notes = (*notes, note)
         unit = units_of(freedom).coordinate
         self.rows = tuple(
@@ -169,7 +178,7 @@ class _Group:
             unit,
             choice.law,
             every,
-            self._stated(choice.fit.values),
+            self._stated(self._later(choice.fit.values, margin)),
             len(of.fitted),
             sum(of.out),
             max(known.freedom, 0),
@@ -177,19 +186,39 @@ class _Group:
             scatter[1],
             undetermined,
             notes,
+            margin,
         )
 
-    def _fitted(self, bench: Bench | None, names: tuple[str, ...]) -> tuple[Choice, Array, bool]:
-        """Return the fit, times and distances (n, 2) of all rows, and whether gravity acts."""
+    def _fitted(
+        self, bench: Bench | None, names: tuple[str, ...], cover: bool
+    ) -> tuple[Choice, Margin | None, Array, bool]:
+        """Return the fit, what covers it, times and distances (n, 2) of all rows, and whether gravity acts."""
         of = self._of
+        model: RowModel
+        every: RowModel
         if of.category == 1:
-            choice = choose_ramp(RampModel(of.fitted), names, of.where)
-            return choice, RampModel(of.all).predict(choice.fit.values), False
-        assert bench is not None
-        model = BrakeModel(bench, of.joint, of.fitted, self._fixed)
-        choice = choose_brake(model, names, of.where)
-        every = BrakeModel(bench, of.joint, of.all, self._fixed)
-        return choice, every.predict(choice.fit.values), model.gravity > _GRAVITY
+            ramp = RampModel(of.fitted)
+            choice, gravity = choose_ramp(ramp, names, of.where), False
+            model, every = ramp, RampModel(of.all)
+        else:
+            assert bench is not None
+            brake = BrakeModel(bench, of.joint, of.fitted, self._fixed)
+            choice, gravity = choose_brake(brake, names, of.where), brake.gravity > _GRAVITY
+            model, every = brake, BrakeModel(bench, of.joint, of.all, self._fixed)
+        values = choice.fit.values
+        margin = covering_margin(model, values, self._late, self._fixed.delay) if cover else None
+        return choice, margin, every.predict(self._later(values, margin)), gravity
+
+    @property
+    def _late(self) -> str:
+        """What grows to cover rows."""
+        return "reaction" if self._of.category == 1 else "delay"
+
+    def _later(self, values: Mapping[str, float], margin: Margin | None) -> Mapping[str, float]:
+        """Return fitted values with the margin."""
+        if not margin or not margin.time:
+            return values
+        return {**values, self._late: values.get(self._late, self._fixed.delay) + margin.time}
 
     def _stated(self, values: Mapping[str, float]) -> Brake | Ramp:
         if self._of.category == 1:
@@ -203,7 +232,7 @@ class _Group:
                 "the fit has as many parameters as numbers: that it is exact proves nothing, and there are no intervals"
             )
         for group in known.undetermined:
-            notes.append(_undetermined(group, of.fitted))
+            notes.append(undetermined_note(group, of.fitted))
         for name in choice.fit.names:
             if choice.fit.values[name] == 0.0:
                 notes.append(f"the best {name} is its bound, 0")
@@ -254,36 +283,6 @@ def _fixed(mech: Scene | Mechanism, joint: str, names: Sequence[str]) -> Brake:
     torque = stated[0].torque if stated[0].torque is not None else (effort if np.isfinite(effort) else 0.0)
     # measured torques contain the wear
     return replace(stated[0], torque=stated[0].wear * torque, static_torque=None, wear=1.0)
-
-
-def _undetermined(group: Sequence[str], rows: Sequence[Measurement]) -> str:
-    """Return what data do not determine, and which rows would."""
-    names = f"{', '.join(group[:-1])} and {group[-1]} are" if len(group) > 1 else f"{group[0]} is"
-    how = " only in combination" if len(group) > 1 else ""
-    speeds = {row.speed for row in rows}
-    if len(speeds) == 1:
-        remedy = f"all rows are at one speed ({speeds.pop():.4g}); rows at other speeds separate them"
-    else:
-        remedy = "more speeds, or repeats with less scatter, separate them"
-    return f"{names} determined{how if len(group) > 1 else ' not at all'}: {remedy}"
-
-
-def _without_reaction(
-    fitted: Mapping[str, Parameter],
-) -> tuple[dict[str, Parameter], tuple[tuple[str, ...], ...], str]:
-    """Return parameters with a reaction that was set to 0, what is undetermined, and a sentence on it."""
-    ((name, ramp),) = fitted.items()
-    reaction = Parameter("reaction", "s", 0.0, None, None, False)
-    interval = "" if ramp.low is None else f" ({ramp.low:.4g} to {ramp.high:.4g})"
-    if name == "time":
-        half = (
-            "" if ramp.low is None or ramp.high is None else f" ({ramp.low / 2:.4g} to {ramp.high / 2:.4g})"
-        )
-        what = f"distances alone determine reaction + time/2 = {ramp.value / 2:.4g} s{half}"
-    else:
-        what = f"with another reaction than 0 the deceleration is not {ramp.value:.4g} {ramp.unit}{interval}"
-    every = {"reaction": reaction, name: replace(ramp, identifiable=False)}
-    return every, ((name, "reaction"),), f"{what}; the reaction is set to 0, which gives the longest ramp"
 
 
 def _sources(mech: Scene | Mechanism) -> tuple[Source, ...]:

@@ -63,6 +63,12 @@ def _table(joint: FittedJoint, rows: Sequence[CalibratedRow]) -> Iterator[str]:
 
 
 def _comment(joint: FittedJoint, name: str) -> str:
+    if joint.margin and joint.margin.time and name in ("delay", "reaction"):
+        return f"{_fitted(joint, name)}; and {joint.margin.time:.3g} s to cover line {joint.margin.line}"
+    return _fitted(joint, name)
+
+
+def _fitted(joint: FittedJoint, name: str) -> str:
     if name not in joint.parameters:
         return "  # stated"
     parameter = joint.parameters[name]

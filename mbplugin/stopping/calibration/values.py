@@ -12,6 +12,7 @@ from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.model.ramp import Ramp
 from mbplugin.model.scene import Brake
 from mbplugin.phrases import counted, one_line
+from mbplugin.stopping.calibration.cover import ROUNDING, Margin
 from mbplugin.stopping.calibration.intervals import Parameter
 
 #: A computed value explains a measured one up to this share of it.
@@ -45,6 +46,8 @@ class FittedJoint:
         Parameters of which the data determine only a combination.
     notes : tuple of str
         One sentence each.
+    margin : Margin or None
+        What was added to delay or reaction to cover the fitted rows; None where that was not requested.
     """
 
     joint: str
@@ -60,6 +63,7 @@ class FittedJoint:
     distance_scatter: float | None
     undetermined: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
+    margin: Margin | None = None
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,11 @@ class CalibratedRow:
     def distance_deviation(self) -> float | None:
         """Computed over measured distance, minus 1."""
         return _deviation(self.distance_computed, self.distance_measured)
+
+    @property
+    def covered(self) -> bool:
+        """Whether it took no longer and went no farther than computed."""
+        return all(gap is None or gap >= -ROUNDING for gap in (self.time_deviation, self.distance_deviation))
 
     def unexplained_deviation(self, name: str) -> float | None:
         """Return the deviation of ``time`` or ``distance`` where the law does not explain it, else None."""

@@ -238,6 +238,7 @@ COMMANDS: dict[str, Command] = {
             **COMMON,
             "--hold-out": one_of("speed=100%", "payload>3", "speed>1"),
             "--parameters": one_of("delay,torque", "torque", "viscous", "ramp_time"),
+            "--cover": None,
             "--payload": any_of(1.0, 2.0),
             "--speed": lambda a: a.values(1.0, 2.0),
             "--output": one_of("out.txt"),

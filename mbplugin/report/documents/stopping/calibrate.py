@@ -27,6 +27,11 @@ class _Parameter(Part):
     unit: str
 
 
+class _Margin(Part):
+    time: Size = key("s; 0 where the fit covers them itself")
+    line: Count | None = key("the row that needs it")
+
+
 class _Joint(Part):
     joint: str
     category: Literal[0, 1]
@@ -40,6 +45,10 @@ class _Joint(Part):
     distance_scatter: Size | None = key("unit")
     undetermined: list[list[str]] = key("parameters of which only a combination is determined")
     notes: list[str]
+    margin: _Margin | None = key(
+        "what was added to delay or reaction so that no fitted row took longer or went farther than computed",
+        optional=True,
+    )
 
 
 class _Row(Part):

@@ -7,8 +7,8 @@ from math import isfinite, nan
 
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.stopping.calibration.measurement import Measurement
-from mbplugin.stopping.calibration.table import MeasuredFile, Record
+from mbplugin.stopping.calibration.measured.measurement import Measurement
+from mbplugin.stopping.calibration.measured.table import MeasuredFile, Record
 
 #: A stop within which a joint goes farther than this many times its way at undiminished speed, or less than
 #: this share of it, was written in mixed units.

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Sequence
 
 from mbplugin.errors import BadUsage
-from mbplugin.stopping.calibration.measurement import Measurement
-from mbplugin.stopping.calibration.table import MeasuredFile
-from mbplugin.stopping.calibration.units import read_quantity
+from mbplugin.stopping.calibration.measured.measurement import Measurement
+from mbplugin.stopping.calibration.measured.table import MeasuredFile
+from mbplugin.stopping.calibration.measured.units import read_quantity
 
 _FORM = "COLUMN=VALUE, with = != < <= > or >=; several, all of which hold, with commas"
 #: Numbers that differ by less than this share are equal.

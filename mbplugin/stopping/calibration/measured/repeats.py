@@ -11,8 +11,8 @@ from scipy.stats import chi2, f
 from mbplugin.errors import BadUsage
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed
-from mbplugin.stopping.calibration.measurement import Measurement
-from mbplugin.stopping.calibration.table import MeasuredFile
+from mbplugin.stopping.calibration.measured.measurement import Measurement
+from mbplugin.stopping.calibration.measured.table import MeasuredFile
 
 #: Repeats scatter as much as they do by chance in one file of so many.
 _CHANCE = 1e-6

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mbplugin.stopping.calibration.units import Quantity
+from mbplugin.stopping.calibration.measured.units import Quantity
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from mbplugin.errors import BadNumber, BadUsage, UnreadableFile
 from mbplugin.files import read_bounded
 from mbplugin.model.bounds import LARGEST
-from mbplugin.stopping.calibration.units import REQUIRED, Head, Quantity, read_head, require_one_unit
+from mbplugin.stopping.calibration.measured.units import REQUIRED, Head, Quantity, read_head, require_one_unit
 
 #: Bytes of a table.
 _LONGEST = 20_000_000
