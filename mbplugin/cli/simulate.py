@@ -17,7 +17,7 @@ from mbplugin.cli.shared.acting import (
 )
 from mbplugin.cli.shared.braking import BrakeOption, LockOption
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
-from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines, warn
+from mbplugin.cli.shared.output import complain, emit_chapter, emit_document, emit_lines, warn
 from mbplugin.cli.shared.progress import time_bar
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.files import require_folder
@@ -26,6 +26,7 @@ from mbplugin.processes.supervised import INTERRUPTED
 from mbplugin.report.formats import PageFormat
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR, integrator_choices
+from mbplugin.visible import visible
 
 if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
@@ -154,6 +155,8 @@ def simulate_command(
     if motion.outcome == "interrupted":
         raise typer.Exit(INTERRUPTED)
     if motion.outcome == "failed":
+        if output is not None or output_format != "text":
+            complain(f"mbplugin simulate: {visible(file)}: {motion.notes[-1]}")
         raise typer.Exit(2)
 
 

@@ -148,7 +148,8 @@ class Runner:
             active.reselect_below,
             0 if active.reselect_below > 0 else _CAUTIOUS,
         )
-        outcome = self._take(before, chunk, kept, status)
+        # what is not finite is no sample
+        outcome = self._take(before, chunk, kept - (status == NOT_FINITE), status)
         self._follow()
         return outcome or self._answer(status, end)
 

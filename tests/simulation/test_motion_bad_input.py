@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 
+from command_line import call
 from mbplugin.errors import BadUsage, MbPluginError
-from mbplugin.model.mechanism import Driver, Mechanism
+from mbplugin.model.mechanism import Driver, Freedom, Mechanism
 from mbplugin.model.spatial import Array
+from mbplugin.report.documents.schema import schema_of
 from mbplugin.simulation.options import UserEvent
 from mbplugin.simulation.run import simulate
 from models import chain, four_bar
@@ -134,3 +139,54 @@ def test_ctrl_c_keeps_what_was_computed(arm: Mechanism) -> None:
     assert motion.time[-1] == pytest.approx(0.51)
     sampled = simulate(arm, 1.0, progress=stop, integrator="rk4", step=0.01, readable=True, samples=5)
     assert sampled.time == pytest.approx([0.0, 0.2, 0.4, 0.51])
+
+
+@pytest.mark.no_invariants("a step that is far too long has no right energy")
+@pytest.mark.parametrize("readable", [False, True])
+def test_a_motion_ends_at_its_last_finite_sample(arm: Mechanism, readable: bool) -> None:
+    """Damping that the step is far too long for: each step is the largest so far, a hundredfold and more."""
+    hinge, other = arm.pairs
+    stiff = replace(arm, pairs=(replace(hinge, freedoms=(Freedom(damping=1e6),)), other))
+    with np.errstate(over="raise", invalid="raise"):
+        motion = simulate(stiff, 1.0, qd0={"j0": 1.0}, integrator="rk4", step=0.01, readable=readable)
+    assert motion.outcome == "failed" and "the motion is no longer finite at t = " in motion.notes[-1]
+    assert 1 < len(motion.time) < 50 and np.abs(motion.qd[-1]).max() > 1e6
+    for values in (motion.q, motion.qd, motion.qdd, motion.kinetic, motion.dissipated):
+        assert np.isfinite(values).all()
+
+
+@pytest.mark.no_invariants("a step that is far too long has no right energy")
+@pytest.mark.parametrize("format_", ["json", "html", "text"])
+def test_a_report_in_a_file_leaves_the_reason_on_stderr(tmp_path: Path, format_: str) -> None:
+    robot, report = tmp_path / "robot.urdf", tmp_path / "report"
+    robot.write_text(
+        """<robot name="robot"><link name="base"/><link name="rod"><inertial><mass value="1"/>
+        <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+        <joint name="j0" type="continuous"><parent link="base"/><child link="rod"/><dynamics damping="1e6"/>
+        </joint></robot>""",
+        encoding="utf-8",
+    )
+    done = call(
+        *(
+            "simulate",
+            str(robot),
+            "--base",
+            "fixed",
+            "--qd",
+            "j0=1",
+            "--integrator",
+            "rk4",
+            "--step",
+            "0.01",
+            "--duration",
+            "1",
+        ),
+        *("--output-format", format_, "--output", str(report)),
+    )
+    assert done.code == 2 and report.exists() and done.out == ""
+    sentence = f"mbplugin simulate: {robot}: the motion is no longer finite at t = "
+    assert done.err.startswith(sentence) and done.err.count("\n") == 1
+    if format_ == "json":
+        found = json.loads(report.read_text(encoding="utf-8"))
+        jsonschema.validate(found, schema_of("simulate"))
+        assert found["outcome"] == "failed"

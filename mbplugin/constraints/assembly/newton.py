@@ -14,6 +14,8 @@ _ITERATIONS = 60
 _PATIENCE, _PROGRESS = 6, 0.98
 #: What is smaller than this fraction of the largest entry of J is rounding.
 _NOTHING = 1e-14
+#: What is smaller than this has no effect that could close a gap: a step over it would overflow, m/rad and m/m.
+_NO_SLOPE = 1e-100
 #: Columns from which on it pays to look for parts.
 _WORTH_PARTING = 60
 #: Of one iteration: rad, and travels against the mechanism's length.
@@ -165,5 +167,5 @@ def _solution_of_part(J: Array, rhs: Array) -> Array:
     """Return the smallest x (n,) with J x ≈ rhs, J (m, n) and rhs (m,), without what rounding decides."""
     U, sigma, Vt = np.linalg.svd(J, full_matrices=False)
     # what only smaller ones could close is a misfit by rounding: chasing it would fling the mechanism about
-    kept = sigma > DEFAULT_TOLERANCE * sigma[0]
+    kept = sigma > max(DEFAULT_TOLERANCE * sigma[0], _NO_SLOPE)
     return np.asarray(Vt[kept].T @ ((U[:, kept].T @ rhs) / sigma[kept]))

@@ -9,7 +9,7 @@ from mbplugin.dynamics.kernels.group import displace, increment_rate
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.projection import project
 from mbplugin.simulation.steppers.evaluate import ACCELERATE, FORWARD_DYNAMICS, Evaluate
-from mbplugin.simulation.steppers.kernel_state import DONE, MASSLESS, NOT_FINITE, load_struct
+from mbplugin.simulation.steppers.kernel_state import BEYOND, DONE, MASSLESS, NOT_FINITE, load_struct
 
 
 @kernel
@@ -66,13 +66,14 @@ def take_accelerations(place: int, regular: bool, qd: Array, qdd: Array) -> int:
 
     ``regular``: every rate moves mass.
     """
-    m, total = load_struct(place), 0.0
+    m = load_struct(place)
     if not regular:
         return MASSLESS
     for j in range(len(qd)):
         qdd[j] = m.rates[j].qdd
-        total += qdd[j] + qd[j]
-    return DONE if isfinite(total) else NOT_FINITE
+        if not (abs(qd[j]) < BEYOND and isfinite(qdd[j])):
+            return NOT_FINITE
+    return DONE
 
 
 @kernel

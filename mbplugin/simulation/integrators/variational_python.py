@@ -19,9 +19,9 @@ from mbplugin.dynamics.kernels.resistance import resist
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import SINGULAR, row_in_rates, row_rate
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.integrators.variational_step import BEYOND, ITERATIONS, PATIENCE, SOLVED, STALLED
+from mbplugin.simulation.integrators.variational_step import ITERATIONS, PATIENCE, SOLVED, STALLED
 from mbplugin.simulation.steppers.evaluate import KINEMATICS, evaluate_at
-from mbplugin.simulation.steppers.kernel_state import KernelState
+from mbplugin.simulation.steppers.kernel_state import BEYOND, KernelState
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,7 +36,7 @@ from mbplugin.simulation.steppers.evaluate import (
     SIGNATURE,
     Evaluate,
 )
-from mbplugin.simulation.steppers.kernel_state import MATRIX, VECTOR, KernelState, load_struct
+from mbplugin.simulation.steppers.kernel_state import BEYOND, MATRIX, VECTOR, KernelState, load_struct
 
 ITERATIONS = 60
 #: A correction of an increment after which the next would be none, and one that will do where rounding
@@ -45,8 +45,6 @@ SOLVED, STALLED = (1e-14, 1e-17), (1e-11, 1e-14)
 #: Corrections in a row, none of them the smallest so far, after which nothing is gained any more: of
 #: those that will do, and of others.
 PATIENCE = (2, 8)
-#: Increments and rates, rad, m and s, from which on a step is too long: products of three would overflow.
-BEYOND = 1e100
 #: What ``discrete_forces`` does, in this order; the numbers add up.
 MOMENTA, SLOPES, FREE = 1, 2, 4
 

@@ -28,6 +28,9 @@ MOTION_SEGMENT = np.dtype([("drive", np.int64), ("start", np.float64), ("c", np.
 
 #: Why a loop came back.
 DONE, LOOK, MASSLESS, RESELECT, TOO_SMALL, NOT_FINITE, WEAK = range(7)
+#: Increments and rates, rad, m and s, from which on nothing is a motion any more: products of three would
+#: overflow.
+BEYOND = 1e100
 #: The independence of rows that have not been decomposed yet.
 UNKNOWN_INDEPENDENCE = (1.0, 0.0, 0.0)
 

@@ -27,6 +27,7 @@ from mbplugin.simulation.problem import Problem
 from mbplugin.simulation.projection import project_state
 from mbplugin.simulation.steppers.compiled import State, control_of
 from mbplugin.simulation.steppers.kernel_state import (
+    BEYOND,
     DONE,
     LOOK,
     NOT_FINITE,
@@ -143,7 +144,7 @@ class PythonStepper:
             chunk.time[kept], chunk.q[kept], chunk.qd[kept] = state.t, state.q, state.qd
             chunk.qdd[kept], chunk.work[kept] = state.qdd, state.work
             kept += 1
-            if not np.isfinite(state.qdd).all():
+            if not (np.isfinite(state.qdd) & (np.abs(state.qd) < BEYOND)).all():
                 return NOT_FINITE, chunk, kept
             if sign_changes(kernel_state, event_functions, taken, state.q, state.qd):
                 return LOOK, chunk, kept

@@ -28,6 +28,9 @@ def narrow(found: Fit, half_widths: Array) -> tuple[str, ...]:
         Of the intervals, over the sizes of the parameters.
     """
     _, s, Vt = np.linalg.svd(found.jacobian, full_matrices=False)
+    if not s[0] > 0.0:
+        # no parameter has any effect: there are no intervals
+        return ()
     known = s > ZERO * s[0]
     determined = ((Vt[known] / s[known, None]) ** 2).sum(axis=0)
     # along a direction without any slope the step is long

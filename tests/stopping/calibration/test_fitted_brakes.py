@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
+import numpy as np
 import pytest
 
 import mbplugin as mb
 from mbplugin.errors import BadUsage, UnknownName
+from mbplugin.stopping.calibration.fit import Fit, Problem
+from mbplugin.stopping.calibration.intervals import determination
+from mbplugin.stopping.calibration.laws import RowModel
 from measured_stops import boom, friction, ramp, short_circuit, table, written
 
 BRAKE = {"delay": 0.03, "torque": 5.0, "viscous": 1.0}
@@ -198,3 +203,24 @@ def test_parameters_that_cannot_be_fitted(
     file = written(tmp_path, table(friction(*BRAKE.values()), [2.0]))
     with pytest.raises(error, match=sentence):
         mb.calibrate(boom(), file, parameters=parameters)
+
+
+class Deaf:
+    """A law whose numbers have no effect."""
+
+    sizes = {"torque": 1.0, "viscous": 1.0}  # noqa: RUF012
+    highest: dict[str, float] = {}  # noqa: RUF012
+
+    def predict(self, values: dict[str, float]) -> np.ndarray:
+        return np.zeros((2, 2))
+
+
+def test_numbers_without_effect_are_not_determined() -> None:
+    model, names, measured = cast("RowModel", Deaf()), ("torque", "viscous"), np.ones((2, 2))
+    problem = Problem(model, names, {}, measured, np.ones((2, 2), dtype=bool))
+    found = problem.solve(np.ones(2), np.ones((2, 2)))
+    with np.errstate(all="raise"):
+        known = determination(
+            Fit(problem, problem.values(found.x), found.x, np.ones((2, 2)), False, found.fun, found.jac)
+        )
+    assert sorted(name for group in known.undetermined for name in group) == ["torque", "viscous"]
