@@ -13,9 +13,11 @@ from scipy.integrate import solve_ivp
 
 import mbplugin as mb
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName
-from mbplugin.model.mechanism import Freedom
+from mbplugin.model.mechanism import PAIR_TYPES, Freedom
 from mbplugin.model.scene import Brake, Scene
 from mbplugin.model.spatial import Array
+from mbplugin.report.text.estop import estop_lines
+from mbplugin.report.text.layout import plain_text
 from mbplugin.stopping.run import estop
 from mbplugin.stopping.scenario.start import Move, Recorded
 from places import ORACLES
@@ -89,6 +91,23 @@ def test_an_end_stop_takes_the_impulse() -> None:
     jump = np.array([-qd[0], M[1, 0] * qd[0] / M[1, 1]])
     assert report.impact.impulse == pytest.approx(abs((M @ jump)[0]), rel=1e-8)
     assert report.impact.energy == pytest.approx(0.5 * jump @ M @ jump, rel=1e-8)
+
+
+@pytest.mark.parametrize(("freedom", "unit", "per"), [("ry", "rad", "N·m·s"), ("tz", "m", "N·s")])
+def test_an_end_stop_of_a_joint_with_two_freedoms(freedom: str, unit: str, per: str) -> None:
+    """One freedom of a joint without a brake meets its limit."""
+    kind = {"ry": "universal", "tz": "cylindrical"}[freedom]
+    mech = arm((1.0, 1.0), gravity=0.0)
+    limits = tuple(Freedom(upper=0.3 if own == freedom else 9.0) for own in PAIR_TYPES[kind].free)
+    shoulder = replace(mech.pairs[0], type=kind, freedoms=limits)
+    mech = replace(mech, pairs=(shoulder, mech.pairs[1]))
+    at = f"j0.{freedom}"
+    report = estop(mech, q={at: 0.28}, qd={at: 2.0}, brakes=[Brake("j1", 1e-3)])
+    assert report.outcome == "limit_hit"
+    assert report.impact is not None and (report.impact.joint, report.impact.freedom) == (at, freedom)
+    text = plain_text(estop_lines(report))
+    words = f"{at} runs into its end stop at {report.impact.rate:.4g} {unit}/s: {report.impact.impulse:.4g} {per},"
+    assert words in " ".join(text.split())
 
 
 def test_a_delay_goes_on_and_an_engagement_falls() -> None:

@@ -80,12 +80,11 @@ def impact_sentence(report: StopReport, units: Units = SI) -> str:
     hit = report.impact
     if hit is None:
         return ""
-    # the joint may have no brake, and then is none of the report's
-    freedom = report.scenario.mech.pair_by_name[hit.joint].kind.free[0]
-    size, unit = units.shown(units_of(freedom).coordinate)
+    own = units_of(hit.freedom)
+    size, unit = units.shown(own.coordinate)
     return (
-        f"{hit.joint} runs into its end stop at {size * hit.rate:.4g} {unit}/s: {hit.impulse:.4g} N·m·s or"
-        f" N·s, {hit.energy:.4g} J"
+        f"{hit.joint} runs into its end stop at {size * hit.rate:.4g} {unit}/s: {hit.impulse:.4g} {own.force}·s,"
+        f" {hit.energy:.4g} J"
     )
 
 

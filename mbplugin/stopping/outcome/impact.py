@@ -30,4 +30,4 @@ def impact_at_end(motion: Trajectory, actions: AppliedForces) -> Impact | None:
     equations = joint_equations(held, q, qd, actions, tolerance=motion.tolerance)
     change = activate(equations, qd, [lock.name])
     impulse = change.impulse[lock.name, lock_component(freedom)]
-    return Impact(hit.joint, float(qd[k]), abs(impulse), change.loss)
+    return Impact(hit.joint, freedom, float(qd[k]), abs(impulse), change.loss)

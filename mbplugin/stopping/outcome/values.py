@@ -186,6 +186,10 @@ class Impact:
 
     Parameters
     ----------
+    joint : str
+        The rate: that of a joint with more than one freedom has the name of the freedom too.
+    freedom : str
+        rx to tz.
     rate : float
         Before, rad/s or m/s.
     impulse : float
@@ -195,6 +199,7 @@ class Impact:
     """
 
     joint: str
+    freedom: str
     rate: float
     impulse: float
     energy: float

@@ -86,6 +86,7 @@ class _InstantStop(Part):
 
 class _Impact(Part):
     joint: str
+    freedom: str = key("of the joint, rx to tz")
     rate: float
     impulse: Size = key("N·m·s, N·s")
     energy: float
