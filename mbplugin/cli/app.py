@@ -65,7 +65,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = app(list(arguments), prog_name="mbplugin", standalone_mode=False)
     except UsageError as error:
-        complain(_usage(error))
+        complain(_usage(error, arguments))
         return 2
     except MbPluginError as error:
         complain(f"mbplugin: {error}")
@@ -89,10 +89,29 @@ def _interrupted(error: BaseException | None) -> bool:
     return error is not None
 
 
-def _usage(error: Any) -> str:
+def _usage(error: Any, arguments: Sequence[str]) -> str:
     # what the library puts before its reason says nothing to a user
     message = " ".join(error.format_message().split()).rstrip(".").replace(": Value error, ", ": ", 1)
     command = error.ctx.command_path if error.ctx else "mbplugin"
     if not message:  # no command at all: typer's help is the answer
         return str(error.ctx.get_help() if error.ctx else "")
-    return f"{command}: {message[:1].lower()}{message[1:]}; see '{command} --help'."
+    remedy = _joined_value(message, arguments) or f"see '{command} --help'"
+    return f"{command}: {message[:1].lower()}{message[1:]}; {remedy}."
+
+
+def _joined_value(message: str, arguments: Sequence[str]) -> str:
+    """Return how to write a value that belongs to the option before it: ``--qd j0 1.5``, ``--qd j0=1 j1=2``."""
+    if "unexpected extra argument" not in message:
+        return ""
+    for option, first, extra in zip(arguments, arguments[1:], arguments[2:], strict=False):
+        if not option.startswith("--") or f"({extra}" not in message or first.startswith("--"):
+            continue
+        if "=" in extra:
+            return f"write {option} {first} {option} {extra}"
+        if "=" not in first and _is_number(extra):
+            return f"write {option} {first}={extra}"
+    return ""
+
+
+def _is_number(text: str) -> bool:
+    return text[:1].isdigit() or (text[:1] in "+-." and text[1:2].isdigit())

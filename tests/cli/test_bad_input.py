@@ -183,6 +183,8 @@ def test_option(option: tuple[str, ...], parts: tuple[str, ...]) -> None:
         (("matrix", "no.urdf"), ("no.urdf", "no such file")),
         (("matrix", DOOR_1, "--save", "C.txt"), ("C.txt", ".npz")),
         (("matrix", DOOR_1, "--q", "jj=1"), ("'jj'",)),
+        (("estop", DOOR_1, "--qd", "j0", "1.5"), ("(1.5); write --qd j0=1.5.",)),
+        (("estop", DOOR_1, "--qd", "j0=1", "j1=2"), ("(j1=2); write --qd j0=1 --qd j1=2.",)),
     ],
     ids=lambda value: " ".join(map(str, value)),
 )

@@ -11,6 +11,7 @@ from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.braking import FullSpeedOption, RatedPayloadOption, ToolOption
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.output import emit, emit_document, emit_lines
+from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 from mbplugin.report.formats import SceneFormat
 
@@ -63,6 +64,7 @@ def calibrate_command(
     Exit code: 0, or 2 for unusable input or wrong usage.
     """
     require_folder(output)
+    _require_order(file, measured)
     scene = read_scene(file, (output,), reading, also=(measured,))
     given = quantities_of(scene, file, reading)
     from mbplugin.stopping.calibration.run import calibrate
@@ -80,10 +82,20 @@ def calibrate_command(
     if output_format == "text":
         from mbplugin.report.text.calibrate import calibrate_lines
 
-        emit_lines(lambda width: calibrate_lines(found, width), output)
+        emit_lines(lambda width: calibrate_lines(found, width, given.units), output)
     elif output_format == "toml":
         emit(found.toml, output)
     else:
         from mbplugin.report.documents.stopping.calibrate import calibrate_document
 
         emit_document(calibrate_document(found), output, output_format)
+
+
+def _require_order(file: str, measured: Path) -> None:
+    """Require the robot before the table."""
+    if file.lower().endswith(".csv") and measured.suffix.lower() != ".csv":
+        raise BadUsage(
+            f"the robot is {file!r}, a table",
+            expected="the robot first, then the measured stops",
+            remedy=f"write mbplugin calibrate {measured} {file}",
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mbplugin.model.units import SI, Units
 from mbplugin.phrases import counted, listed
 from mbplugin.report.text.blocks import note_lines, table_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
@@ -22,8 +23,11 @@ _LAWS = {
 }
 
 
-def calibrate_lines(calibration: Calibration, width: int = PLAIN_WIDTH) -> Iterator[Line]:
-    """Yield a calibration: assumptions, joints, rows, what is not explained, and the tables of a scene."""
+def calibrate_lines(calibration: Calibration, width: int = PLAIN_WIDTH, units: Units = SI) -> Iterator[Line]:
+    """Yield a calibration: assumptions, joints, rows, what is not explained, and the tables of a scene.
+
+    Angles and lengths are in the given units, except in the tables of a scene, which are in rad and m.
+    """
     title = f"{calibration.model}: brakes and ramps from measured stops, {calibration.date}"
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
     facts = [f"measured: {calibration.measured.path}, SHA-256 {calibration.measured.sha256}"]
@@ -34,24 +38,26 @@ def calibrate_lines(calibration: Calibration, width: int = PLAIN_WIDTH) -> Itera
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
     for joint in calibration.joints:
         own = (joint.joint, joint.category)
-        yield from _joint(joint, [row for row in calibration.rows if (row.joint, row.category) == own], width)
+        rows = [row for row in calibration.rows if (row.joint, row.category) == own]
+        yield from _joint(joint, rows, width, units)
     yield Line()
-    yield Line("Tables of a scene", "bold cyan")
+    yield Line(f"Tables of a scene{'' if units.is_si else ', in rad and m'}", "bold cyan")
     yield from (Line(f"  {line}".rstrip()) for line in calibration.toml.splitlines())
 
 
-def _joint(joint: FittedJoint, rows: list[CalibratedRow], width: int) -> Iterator[Line]:
+def _joint(joint: FittedJoint, rows: list[CalibratedRow], width: int, units: Units) -> Iterator[Line]:
     yield Line()
     title = f"{joint.joint}, category {joint.category}: {_LAWS[joint.law]}, from {counted(joint.rows, 'row')}"
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
-    parameters = [(name, _cells(parameter)) for name, parameter in joint.parameters.items()]
+    parameters = [(name, _cells(parameter, units)) for name, parameter in joint.parameters.items()]
     yield from table_lines("parameter", ("value", "unit", "95 % from", "to"), parameters)
-    yield from table_lines("line", _ROWS, [(_name(row), _row(row)) for row in rows], column=14)
+    yield from table_lines("line", _ROWS, [(_name(row), _row(row, units)) for row in rows], column=14)
+    size, unit = units.shown(joint.unit)
     scatter = [
-        f"{text} {value:.3g} {unit}"
-        for text, value, unit in (
-            ("time", joint.time_scatter, "s"),
-            ("distance", joint.distance_scatter, joint.unit),
+        f"{text} {factor * value:.3g} {of}"
+        for text, value, factor, of in (
+            ("time", joint.time_scatter, 1.0, "s"),
+            ("distance", joint.distance_scatter, size, unit),
         )
         if value is not None
     ]
@@ -91,27 +97,29 @@ def _missed(rows: list[CalibratedRow], name: str) -> Iterator[str]:
     yield f"not explained: the computed {name} differs by {size} in line{'s' * (len(missed) > 1)} {lines}"
 
 
-def _cells(parameter: Parameter) -> tuple[str, ...]:
-    value = f"{parameter.value:.4g}"
+def _cells(parameter: Parameter, units: Units) -> tuple[str, ...]:
+    size, unit = units.shown(parameter.unit)
+    value = f"{size * parameter.value:.4g}"
     if not parameter.identifiable:
-        return value, parameter.unit, "undetermined", ""
+        return value, unit, "undetermined", ""
     if parameter.low is None or parameter.high is None:
-        return value, parameter.unit, "unknown", ""
-    return value, parameter.unit, f"{parameter.low:.4g}", f"{parameter.high:.4g}"
+        return value, unit, "unknown", ""
+    return value, unit, f"{size * parameter.low:.4g}", f"{size * parameter.high:.4g}"
 
 
 def _name(row: CalibratedRow) -> str:
     return f"{row.line}{' *' if row.held_out else ''}"
 
 
-def _row(row: CalibratedRow) -> tuple[str, ...]:
-    deviation = row.distance_deviation
+def _row(row: CalibratedRow, units: Units) -> tuple[str, ...]:
+    deviation, (size, unit) = row.distance_deviation, units.shown(row.unit)
+    digits = 4 if units.is_si else 2
     return (
-        f"{row.speed:.4g} {row.unit}/s",
+        f"{size * row.speed:.4g} {unit}/s",
         "" if row.shape_index is None else f"{row.shape_index:.2f}",
         "" if row.time_measured is None else f"{1e3 * row.time_measured:.1f}",
         f"{1e3 * row.time_computed:.1f}",
-        "" if row.distance_measured is None else f"{row.distance_measured:.4f} {row.unit}",
-        f"{row.distance_computed:.4f} {row.unit}",
+        "" if row.distance_measured is None else f"{size * row.distance_measured:.{digits}f} {unit}",
+        f"{size * row.distance_computed:.{digits}f} {unit}",
         "" if deviation is None else f"{100 * deviation:+.1f} %",
     )

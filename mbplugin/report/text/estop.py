@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from mbplugin.model.component import units_of
 from mbplugin.model.units import SI, Units
+from mbplugin.report.rounding import largest_of, shown
 from mbplugin.report.text.blocks import event_lines, sentences_under, table_lines, warning_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 
@@ -46,17 +47,28 @@ def _headline(report: StopReport) -> str:
 
 
 def _joints(report: StopReport, units: Units) -> Iterator[Line]:
-    rows = [(f"{j.name} [{units.shown(j.unit)[1]}]", joint_cells(j, units)) for j in report.joints]
+    energy = energy_scale(report)
+    rows = [(f"{j.name} [{units.shown(j.unit)[1]}]", joint_cells(j, energy, units)) for j in report.joints]
     yield from table_lines(
         "joint", ("rate [/s]", "time [s]", "travel", "reaction", "braking", "rests at", "brake [J]"), rows
     )
 
 
-def joint_cells(j: JointStop, units: Units = SI) -> list[str]:
-    """Return how a joint stops, as cells: rate, time, travels, where it rests, energy of its brake."""
+def energy_scale(report: StopReport) -> float:
+    """Return the largest energy of a stop, J: others may be rounding beside it."""
+    return largest_of(value for _, value in report.energies.labelled)
+
+
+def joint_cells(j: JointStop, energy: float, units: Units = SI) -> list[str]:
+    """Return how a joint stops, as cells: rate, time, travels, where it rests, energy of its brake.
+
+    ``energy`` is the largest one of the stop, J.
+    """
     size, _ = units.shown(j.unit)
-    rate, *travels, end = (size * v for v in (j.rate, j.travel, j.reaction_travel, j.braking_travel, j.end))
-    return [f"{value:.4g}" for value in (rate, j.time, *travels, end, j.brake_energy)]
+    rate, *ways = (
+        shown(v, size=size) for v in (j.rate, j.travel, j.reaction_travel, j.braking_travel, j.end)
+    )
+    return [rate, shown(j.time), *ways, shown(j.brake_energy, energy)]
 
 
 def tool_sentences(report: StopReport, units: Units = SI) -> tuple[str, str, str]:
@@ -65,13 +77,13 @@ def tool_sentences(report: StopReport, units: Units = SI) -> tuple[str, str, str
     size, m = units.shown("m")
     edges = [f"{size * edge:.{3 if units.is_si else 5}g}" for edge in (corridor.upper - corridor.lower)]
     distances = (tool.speed, tool.distance, tool.reaction_distance, tool.braking_distance, tool.displacement)
-    speed, way, before, braking, straight = (f"{size * value:.4g} {m}" for value in distances)
+    speed, way, before, braking, straight = (f"{shown(value, size=size)} {m}" for value in distances)
     return (
         f"tool {tool.body}: {speed}/s at the signal, {way} along its path to rest"
         f" ({before} before braking, {braking} braking), {straight} straight",
         f"swept corridor: a box of {' × '.join(edges)} {m}",
-        f"with rates set to zero: {naive.time:.4g} s, tool error {size * naive.tool_error:.4g} {m},"
-        f" {naive.energy_ignored:.4g} J neglected",
+        f"with rates set to zero: {naive.time:.4g} s, tool error {shown(naive.tool_error, size=size)} {m},"
+        f" {shown(naive.energy_ignored, energy_scale(report))} J neglected",
     )
 
 
@@ -95,31 +107,48 @@ def _tool(report: StopReport, width: int, units: Units) -> Iterator[Line]:
 
 
 def _peaks(report: StopReport) -> Iterator[Line]:
+    scales = load_scales(report)
     rows = [
-        (
-            f"{p.pair} ({p.role})",
-            [f"{value:.4g}" for value in (p.force, p.force_time, p.moment, p.moment_time)]
-            + ([] if p.unique else ["not unique"]),
-        )
+        (f"{p.pair} ({p.role})", peak_cells(p, scales) + ([] if p.unique else ["not unique"]))
         for p in report.peaks
     ]
     yield from table_lines("largest loads", ("force [N]", "at [s]", "moment [N·m]", "at [s]"), rows)
-    rows = [(p.pair, axis_cells(p)) for p in report.peaks if p.axis is not None]
+    rows = [(p.pair, axis_cells(p, scales)) for p in report.peaks if p.axis is not None]
     if rows:
         heads = ("force [N]", "moment [N·m]", "along axis", "drive", "brake", "friction")
         yield from table_lines("bearing and axis", heads, rows)
 
 
-def axis_cells(peak: PeakWrench) -> list[str]:
+def load_scales(report: StopReport) -> Mapping[str, float]:
+    """Return the largest force and moment of a stop, by unit: others may be rounding beside them."""
+    return {
+        "N": largest_of(peak.force for peak in report.peaks),
+        "N·m": largest_of(peak.moment for peak in report.peaks),
+    }
+
+
+def peak_cells(peak: PeakWrench, scales: Mapping[str, float]) -> list[str]:
+    """Return the largest force and moment of a joint with their times, as cells."""
+    force, moment = shown(peak.force, scales["N"]), shown(peak.moment, scales["N·m"])
+    return [force, shown(peak.force_time), moment, shown(peak.moment_time)]
+
+
+def axis_cells(peak: PeakWrench, scales: Mapping[str, float]) -> list[str]:
     """Return what the bearing of a joint carries at most, and what acts along its axis, as cells."""
-    cells = [f"{peak.structural_force:.4g}", f"{peak.structural_moment:.4g}"]
+    cells = [shown(peak.structural_force, scales["N"]), shown(peak.structural_moment, scales["N·m"])]
     if peak.axis is not None:
-        axis = peak.axis
-        cells.append(f"{axis.total.value:.4g} {axis.unit}")
-        cells += [f"{one.value:.4g}" for one in (axis.drive, axis.brake, axis.friction)]
+        axis, largest = peak.axis, scales[peak.axis.unit]
+        cells.append(f"{shown(axis.total.value, largest)} {axis.unit}")
+        cells += [shown(one.value, largest) for one in (axis.drive, axis.brake, axis.friction)]
     return cells
 
 
+def energy_rows(report: StopReport) -> list[tuple[str, str]]:
+    """Return the energies of a stop, J, as words and cells."""
+    largest = energy_scale(report)
+    return [(words, shown(value, largest)) for words, value in report.energies.labelled]
+
+
 def _energies(report: StopReport) -> Iterator[Line]:
-    rows = [(words, [f"{value:.4g}"]) for words, value in report.energies.labelled]
+    rows = [(words, [cell]) for words, cell in energy_rows(report)]
     yield from table_lines("energy", ("[J]",), rows)

@@ -9,6 +9,7 @@ import numpy as np
 
 from mbplugin.phrases import listed
 from mbplugin.report.directions import open_words, vector_words
+from mbplugin.report.rounding import shown
 from mbplugin.report.text.blocks import TITLE, table_lines
 from mbplugin.report.text.layout import MOST_NAMES, Line, wrapped
 
@@ -20,8 +21,6 @@ MARKS = {"rigid": " ", "stated": "*", "estimated": "~", None: " "}
 OPEN = "?"
 COLUMN = 11
 _WORLD = ("fx N", "fy N", "fz N", "mx N·m", "my N·m", "mz N·m")
-#: Beside the largest of its kind, what is smaller is rounding.
-_ZERO = 1e-12
 
 
 def world_table(result: Reactions) -> Iterator[Line]:
@@ -43,7 +42,7 @@ def _cells(world: WorldWrench, largest: list[float]) -> Iterator[str]:
         if source is None:
             yield OPEN + " "
         else:
-            yield f"{value if abs(value) > _ZERO * largest[k // 3] else 0.0:.6g}{MARKS[source]}"
+            yield shown(value, largest[k // 3], digits=6) + MARKS[source]
 
 
 def open_lines(result: Reactions, width: int) -> Iterator[Line]:

@@ -11,6 +11,7 @@ from mbplugin.model.component import units_of
 from mbplugin.model.spatial import COMPONENTS
 from mbplugin.model.units import SI, Units
 from mbplugin.phrases import counted
+from mbplugin.report.rounding import largest_of, shown
 from mbplugin.report.text.blocks import MOST, event_lines, more_lines, note_lines, table_lines
 from mbplugin.report.text.frames import OPEN
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
@@ -55,13 +56,13 @@ def _headline(motion: Trajectory) -> str:
 
 
 def _coordinates(motion: Trajectory, units: Units) -> Iterator[Line]:
-    names, shown = motion.mechanism.q_names, map(units.shown, coordinate_units(motion.mechanism))
+    names, sizes = motion.mechanism.q_names, map(units.shown, coordinate_units(motion.mechanism))
     rows = [
         (
             f"{name} [{unit}]" if unit != "1" else name,
-            [f"{size * v:.6g}" for v in (q[0], q[-1], q.min(), q.max())],
+            [shown(v, size=size, digits=6) for v in (q[0], q[-1], q.min(), q.max())],
         )
-        for name, (size, unit), q in zip(names, shown, motion.q.T, strict=True)
+        for name, (size, unit), q in zip(names, sizes, motion.q.T, strict=True)
     ]
     if rows:
         heads = ("start", "end", "smallest", "largest")
@@ -70,10 +71,12 @@ def _coordinates(motion: Trajectory, units: Units) -> Iterator[Line]:
 
 
 def _energies(motion: Trajectory) -> Iterator[Line]:
+    found = {text: getattr(motion, name) for name, text in ENERGIES.items()}
+    largest = largest_of(np.abs(values).max(initial=0.0) for values in found.values())
     rows = [
-        (text, [f"{values[0]:.6g}", f"{values[-1]:.6g}"])
-        for name, text in ENERGIES.items()
-        if (values := getattr(motion, name)).any()
+        (text, [shown(values[0], largest, digits=6), shown(values[-1], largest, digits=6)])
+        for text, values in found.items()
+        if values.any()
     ]
     if rows:
         yield from table_lines("energy and work [J]", ("start", "end"), rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import degrees
 from pathlib import Path
 
 import jsonschema
@@ -74,8 +75,6 @@ def test_the_origin_is_in_the_comments(robot: str, tmp_path: Path) -> None:
 
 
 def test_units_in_the_header_give_the_same(robot: str, tmp_path: Path) -> None:
-    from math import degrees
-
     lines = ["joint,category,speed [deg/s],time [ms],distance [deg]"]
     for line in GOOD.splitlines()[1:]:
         joint, category, speed, time, way = line.split(",")
@@ -85,6 +84,25 @@ def test_units_in_the_header_give_the_same(robot: str, tmp_path: Path) -> None:
     found = [mb.calibrate(mb.load(robot), written(tmp_path, text)) for text in (GOOD, "\n".join(lines))]
     values = [{n: p.value for n, p in one.joints[0].parameters.items()} for one in found]
     assert values[0] == pytest.approx(values[1], rel=1e-6)
+
+
+def test_the_text_is_in_the_units_of_the_user(robot: str, tmp_path: Path) -> None:
+    measured = str(written(tmp_path, GOOD))
+    si, own = (call("calibrate", robot, measured, *more).out for more in ((), ("--units", "deg,mm")))
+    row = next(line for line in own.splitlines() if line.split()[:1] == ["3"])
+    assert "114.6 deg/s" in row
+    found = json.loads(call("calibrate", robot, measured, "--output-format", "json").out)["rows"][1]
+    assert f"{degrees(found['distance_measured']):.2f} deg" in row
+    assert f"{degrees(found['distance_computed']):.2f} deg" in row
+    # what a scene takes is in SI units
+    tables = [text[text.index("Tables of a scene") :].partition("\n") for text in (si, own)]
+    assert tables[0][2] == tables[1][2] and tables[1][0] == "Tables of a scene, in rad and m"
+
+
+def test_the_files_in_the_other_order(robot: str, tmp_path: Path) -> None:
+    measured = str(written(tmp_path, GOOD))
+    done = call("calibrate", measured, robot)
+    assert done.code == 2 and done.err.endswith(f"write mbplugin calibrate {robot} {measured}.\n")
 
 
 @pytest.mark.parametrize("expression", ["speed>=2", "speed!=1", "speed>114deg/s", "joint=j0,speed>1.5rad/s"])
@@ -100,7 +118,18 @@ BAD = {
         "joint,category,speed [deg/s],time,distance\nj0,0,100,0.5,0.6\n",
         ("csv:1", "mixes units", "'distance' has no unit", "distance [deg]"),
     ),
-    "a unit in a cell": (f"{HEAD}\nj0,0,2.0,0.5,30deg\n", ("csv:2", "distance is '30deg'", "header")),
+    "a unit in a cell": (
+        f"{HEAD}\nj0,0,2.0,0.5,30deg\n",
+        ("csv:2", "distance is '30deg'", "; write the number alone, and its unit in the header."),
+    ),
+    "decimal commas": (
+        HEAD.replace(",", ";") + "\nj0;0;2,0;0,5;0,6\n",
+        ("csv:2", "speed is '2,0'", "; write decimal points, not commas."),
+    ),
+    "a category in words": (
+        f"{HEAD}\nj0,STOP 0,2.0,0.5,0.6\n",
+        ("csv:2", "category is 'STOP 0'; expected 0 or 1; write the number alone."),
+    ),
     "degrees read as radians": (f"{HEAD}\nj0,0,2.0,0.5,34\n", ("csv:2", "times its way", "speed [deg/s]")),
     "radians read as degrees": (
         "joint,category,speed [rad/s],time,distance [deg]\nj0,0,2.0,0.5,0.6\n",

@@ -5,7 +5,16 @@ from __future__ import annotations
 from mbplugin.model.units import Units
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, choice, element, section, table
-from mbplugin.report.text.estop import axis_cells, impact_sentence, joint_cells, tool_sentences
+from mbplugin.report.text.estop import (
+    axis_cells,
+    energy_rows,
+    energy_scale,
+    impact_sentence,
+    joint_cells,
+    load_scales,
+    peak_cells,
+    tool_sentences,
+)
 from mbplugin.stopping.outcome.values import StopReport
 
 
@@ -27,11 +36,12 @@ def stop_section(chapter: Chapter) -> Html | None:
 
 
 def _joints(stop: StopReport, units: Units) -> Html:
+    energy = energy_scale(stop)
     rows = [
         (
             choice(j.name, "joint"),
             units.shown(j.unit)[1],
-            *joint_cells(j, units),
+            *joint_cells(j, energy, units),
             "" if j.stopped else "still moves",
         )
         for j in stop.joints
@@ -64,11 +74,12 @@ def _sentences(stop: StopReport, units: Units) -> list[str]:
 
 
 def _peaks(stop: StopReport) -> Html:
+    scales = load_scales(stop)
     rows = [
         (
             choice(p.pair, "joint"),
             p.role,
-            *(f"{value:.4g}" for value in (p.force, p.force_time, p.moment, p.moment_time)),
+            *peak_cells(p, scales),
             "" if p.unique else element("span", "not unique", class_="open"),
         )
         for p in stop.peaks
@@ -78,11 +89,15 @@ def _peaks(stop: StopReport) -> Html:
 
 
 def _axes(stop: StopReport) -> Html:
-    rows = [(choice(p.pair, "joint"), p.axis.unit, *axis_cells(p)) for p in stop.peaks if p.axis is not None]
+    scales = load_scales(stop)
+    rows = [
+        (choice(p.pair, "joint"), p.axis.unit, *axis_cells(p, scales))
+        for p in stop.peaks
+        if p.axis is not None
+    ]
     heads = ("joint", "axis in", "bearing [N]", "bearing [N·m]", "along axis", "drive", "brake", "friction")
     return table(heads, rows, caption="Largest loads of bearings, and along their axes")
 
 
 def _energies(stop: StopReport) -> Html:
-    rows = [(words, f"{value:.4g}") for words, value in stop.energies.labelled]
-    return table(("energy", "[J]"), rows, caption="Energies")
+    return table(("energy", "[J]"), energy_rows(stop), caption="Energies")

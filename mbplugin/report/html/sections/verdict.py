@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, element, joined
+from mbplugin.report.rounding import shown
 from mbplugin.report.summary import findings_summary
 from mbplugin.report.text.lint import analysis_verdict, verdict
 
@@ -67,9 +68,9 @@ def _tiles(chapter: Chapter) -> Iterator[tuple[str, str]]:
         stop = chapter.stop
         yield f"{stop.time:.4g} s", "from the signal to rest"
         size, m = chapter.units.shown("m")
-        yield f"{size * stop.tool.distance:.4g} {m}", f"path of the tool {stop.tool.body}"
-        yield f"{size * stop.tool.speed:.4g} {m}/s", "tool at the signal"
-        yield f"{size * stop.naive.tool_error:.4g} {m}", "tool error with rates set to zero"
+        yield f"{shown(stop.tool.distance, size=size)} {m}", f"path of the tool {stop.tool.body}"
+        yield f"{shown(stop.tool.speed, size=size)} {m}/s", "tool at the signal"
+        yield f"{shown(stop.naive.tool_error, size=size)} {m}", "tool error with rates set to zero"
     analysis = chapter.verdicts
     if analysis is not None:
         several = sum(c.reaction == "non-unique" for c in analysis.constraints)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isfinite, nan
@@ -15,6 +16,12 @@ from mbplugin.files import read_bounded
 from mbplugin.model.bounds import LARGEST
 from mbplugin.stopping.calibration.measured.units import REQUIRED, Head, Quantity, read_head, require_one_unit
 
+#: Cells that are no numbers to a program, and what to do about them.
+_REMEDIES = (
+    (re.compile(r"[-+]?\d+,\d+(e[-+]?\d+)?", re.IGNORECASE), "write decimal points, not commas"),
+    (re.compile(r"(stop|cat(egory)?\.?) ?\d", re.IGNORECASE), "write the number alone"),
+    (re.compile(r"[-+]?[\d.]+ ?[^\d\s.,]+"), "write the number alone, and its unit in the header"),
+)
 #: Bytes of a table.
 _LONGEST = 20_000_000
 
@@ -120,9 +127,9 @@ def _number(cell: str, head: Head, where: str) -> float:
     except ValueError:
         value = nan
     if not isfinite(value) or abs(value) > LARGEST:
-        raise BadNumber(
-            f"{head.name} is {cell!r}", where=where, expected="a number; its unit stands in the header"
-        )
+        remedy = next((word for pattern, word in _REMEDIES if pattern.fullmatch(cell)), "")
+        expected = "0 or 1" if head.name == "category" else "a number; its unit stands in the header"
+        raise BadNumber(f"{head.name} is {cell!r}", where=where, expected=expected, remedy=remedy)
     return value
 
 
