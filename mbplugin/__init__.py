@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.trajectory import Trajectory as Trajectory
     from mbplugin.stopping.calibration.run import calibrate as calibrate
     from mbplugin.stopping.calibration.values import Calibration as Calibration
+    from mbplugin.stopping.order_statistics import tolerance_bound as tolerance_bound
     from mbplugin.stopping.outcome.values import StopReport as StopReport
     from mbplugin.stopping.run import estop as estop
     from mbplugin.stopping.table.run import stopping_table as stopping_table

@@ -45,6 +45,7 @@ PUBLIC = {
     "simulate": "mbplugin.simulation.run",
     "stop_zone": "mbplugin.stopping.zones.run",
     "stopping_table": "mbplugin.stopping.table.run",
+    "tolerance_bound": "mbplugin.stopping.order_statistics",
     "worst_stop": "mbplugin.stopping.worst.run",
 }
 

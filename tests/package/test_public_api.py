@@ -44,6 +44,7 @@ NAMES = {
     "simulate",
     "stop_zone",
     "stopping_table",
+    "tolerance_bound",
     "worst_stop",
     "protective_distance",
     "separation_distance",

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from mbplugin.cli.shared.options import choices, kilograms, number, seconds
+from mbplugin.errors import BadUsage
 from mbplugin.model.brake_law import stated_keys
 from mbplugin.model.enumerations import StopLimits
 
@@ -71,6 +72,38 @@ DelayToleranceOption = Annotated[
 ToolOption = Annotated[
     str | None, typer.Option(metavar="BODY", help="The tool; default: the outermost body, without a gripper.")
 ]
+
+
+_PROBABILITIES = "SHARE or SHARE,CONFIDENCE, such as 0.95,0.9: numbers between 0 and 1"
+BoundOption = Annotated[
+    str | None,
+    typer.Option(
+        "--bound",
+        metavar="SHARE[,CONFIDENCE]",
+        help="Print upper bounds of at least this share of all stops; default of the confidence: 0.95.",
+    ),
+]
+
+
+def parse_bound(text: str) -> tuple[float, float]:
+    """Return the share and the confidence of ``--bound SHARE[,CONFIDENCE]``.
+
+    Raises
+    ------
+    BadUsage
+        Not one or two numbers between 0 and 1.
+    """
+    from mbplugin.stopping.order_statistics import CONFIDENCE
+
+    share, comma, confidence = text.partition(",")
+    return _probability(share, text), _probability(confidence, text) if comma else CONFIDENCE
+
+
+def _probability(part: str, text: str) -> float:
+    value = number(part, "--bound has", _PROBABILITIES, text)
+    if not 0 < value < 1:
+        raise BadUsage(f"--bound has {text!r}", expected=_PROBABILITIES)
+    return value
 
 
 def parse_range(option: str, text: str) -> tuple[float, float]:

@@ -11,6 +11,7 @@ import typer
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.acting import LoadOption
 from mbplugin.cli.shared.braking import (
+    BoundOption,
     BrakeOption,
     DelayToleranceOption,
     RequireBrakesOption,
@@ -19,6 +20,7 @@ from mbplugin.cli.shared.braking import (
     StopPayloadOption,
     ToolOption,
     TorqueToleranceOption,
+    parse_bound,
     parse_range,
 )
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
@@ -40,6 +42,7 @@ from mbplugin.visible import visible
 if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
     from mbplugin.model.units import Units
+    from mbplugin.stopping.order_statistics import ToleranceBound
     from mbplugin.stopping.sweep.plan import SweepPlan
     from mbplugin.stopping.sweep.run import SweepReport
 
@@ -95,6 +98,7 @@ def sweep_command(
     payload: StopPayloadOption = None,
     payload_range: Payloads = "1,1",
     load: LoadOption = None,
+    bound: BoundOption = None,
     tool: ToolOption = None,
     limits: StopLimitsOption = "stop",
     duration: StopDurationOption = 10.0,
@@ -117,6 +121,7 @@ def sweep_command(
     from mbplugin.stopping.sweep.backend import connected, joblib_with
 
     require_folder(output)
+    share = None if bound is None else parse_bound(bound)
     requested = zone_request(zone, zone_resolution, payload_radius, output)
     joblib_with(backend)
     scene = read_scene(file, (output, *requested.files), reading, also=(trajectory,))
@@ -165,7 +170,8 @@ def sweep_command(
         raise typer.Exit(exit_code_of(interrupt)) from None
     _tell_replaced(report)
     requested.write(scene, plan)
-    _report(report, plan, scene, file, out, output_format, output, given.units)
+    bounds = None if share is None else report.bounds(*share)
+    _report(report, bounds, plan, scene, file, out, output_format, output, given.units)
 
 
 def _tell_replaced(report: SweepReport) -> None:
@@ -179,6 +185,7 @@ def _tell_replaced(report: SweepReport) -> None:
 
 def _report(
     report: SweepReport,
+    bounds: dict[str, ToleranceBound] | None,
     plan: SweepPlan,
     scene: Scene,
     file: str,
@@ -190,8 +197,9 @@ def _report(
     if output_format == "text":
         from mbplugin.report.text.sweep import sweep_lines
 
-        emit_lines(lambda width: sweep_lines(report, plan, str(out), width, units), output)
+        emit_lines(lambda width: sweep_lines(report, plan, str(out), width, units, bounds), output)
     else:
         from mbplugin.report.documents.stopping.sweep import sweep_document
 
-        emit_document(sweep_document(report, plan, file, scene.files, str(out)), output, output_format)
+        document = sweep_document(report, plan, file, scene.files, str(out), bounds)
+        emit_document(document, output, output_format)

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import BadUsage, MbPluginError
+from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.processes.number import require_possible
+from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, ToleranceBound, tolerance_bound
 from mbplugin.stopping.sweep.backend import finished, joblib_with, working
 from mbplugin.stopping.sweep.folder import UnfitPart, arrow, claim, part_file, read_part
 from mbplugin.stopping.sweep.part import run_part
@@ -52,6 +54,20 @@ class SweepReport:
     first: dict[str, int]
     table: Any
     replaced: dict[str, str] = field(default_factory=dict)
+
+    def bounds(self, share: float = SHARE, confidence: float = CONFIDENCE) -> dict[str, ToleranceBound]:
+        """Return an upper bound of every quantity by itself, s, m and rad: see :func:`mbplugin.tolerance_bound`.
+
+        A stop that does not come to rest, or meets a limit, counts as infinite. The bounds are about the
+        stops that the plan draws, not about what it does not vary.
+        """
+        rested = _rested(self.table)
+        return {
+            name: tolerance_bound(
+                np.where(rested, _sizes(self.table, name), np.inf), share=share, confidence=confidence
+            )
+            for name in quantities_in(self.table)
+        }
 
 
 def sweep(
@@ -147,18 +163,33 @@ def report_of(plan: SweepPlan, folder: Path, replaced: Mapping[str, str]) -> Swe
             ) from None
     table = arrow().concat_tables(tables)
     outcomes = table.column("outcome").to_pylist()
-    rested = np.array([outcome == "stopped" for outcome in outcomes])
+    rested = _rested(table)
     quantiles, worst = {}, {}
-    names = [brake.joint for brake in plan.scenario.brakes]
-    joints = (f"{w} {name}" for name in names for w in ("time", "travel"))
-    for key in ("time", "tool_distance", "tool_displacement", *joints):
-        values = np.abs(table.column(key).to_numpy())
+    for key in quantities_in(table):
+        values = _sizes(table, key)
         if rested.any():
             quantiles[key] = {p: float(np.quantile(values[rested], p)) for p in QUANTILES}
             worst[key] = int(np.flatnonzero(rested)[values[rested].argmax()])
     counted = {outcome: outcomes.count(outcome) for outcome in sorted(set(outcomes))}
     first = {outcome: outcomes.index(outcome) for outcome in counted}
     return SweepReport(len(outcomes), counted, quantiles, worst, first, table, dict(replaced))
+
+
+def quantities_in(table: Any) -> list[str]:
+    """Return the columns of a sweep's table that are reported: times, travels and the tool's ways."""
+    first = ("time", "tool_distance", "tool_displacement")
+    joints = (name for name in table.column_names if name.startswith(("time ", "travel ")))
+    return [*first, *joints]
+
+
+def _rested(table: Any) -> AnyArray:
+    """Return which stops (n,) come to rest as they should."""
+    return np.array([outcome == "stopped" for outcome in table.column("outcome").to_pylist()])
+
+
+def _sizes(table: Any, name: str) -> Array:
+    """Return the sizes (n,) of a quantity, s, rad or m."""
+    return np.asarray(np.abs(table.column(name).to_numpy()))
 
 
 def _unfit_parts(plan: SweepPlan, folder: Path) -> dict[int, str]:

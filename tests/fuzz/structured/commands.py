@@ -187,6 +187,7 @@ COMMANDS: dict[str, Command] = {
             "--speed-range": Asked.range,
             "--torque-tolerance": any_of(0.1, 0.3),
             "--delay-tolerance": any_of(0.1),
+            "--bound": one_of("0.9", "0.5,0.5", "1"),
             "--payload-range": Asked.range,
             "--tool": Asked.body,
             "--limits": one_of("stop", "ignore"),

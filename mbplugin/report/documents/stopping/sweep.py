@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from mbplugin.model.component import units_of
 from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.report.documents.part import ByName, Count, Document, Model, Part, Size, by_name, key
+from mbplugin.report.documents.stopping.bounds import Bound, bound_entries
 from mbplugin.report.documents.stopping.stops import EffortLimits, JointBrake, Payload
 from mbplugin.stopping.outcome.outcome import StopOutcome
 
 if TYPE_CHECKING:
+    from mbplugin.stopping.order_statistics import ToleranceBound
     from mbplugin.stopping.sweep.plan import SweepPlan
     from mbplugin.stopping.sweep.run import SweepReport
 
@@ -37,6 +39,11 @@ class _Quantity(Part):
     unit: Literal["s", CoordinateUnit]
     quantiles: list[_Quantile]
     worst: _WorstStop
+
+
+class _Bound(Bound):
+    name: str = key("a column of the part files")
+    unit: Literal["s", CoordinateUnit]
 
 
 class _Case(Part):
@@ -65,6 +72,7 @@ class Output(Document):
     stops: Count = key(read="count")
     outcomes: list[_OutcomeCount]
     quantities: list[_Quantity] = key("of the stops that come to rest")
+    bounds: list[_Bound] = key("of each quantity by itself", optional=True)
     cases: list[_Case] = key("what the worst stops, and the first that do not rest, start from")
     assumed: list[str]
     of_effort: EffortLimits = key("brakes that are not stated", optional=True)
@@ -75,9 +83,14 @@ class Output(Document):
 
 
 def sweep_document(
-    report: SweepReport, plan: SweepPlan, source: str, files: Sequence[str], folder: str
+    report: SweepReport,
+    plan: SweepPlan,
+    source: str,
+    files: Sequence[str],
+    folder: str,
+    bounds: Mapping[str, ToleranceBound] | None = None,
 ) -> dict[str, Any]:
-    """Return the document of one sweep."""
+    """Return the document of one sweep; ``bounds`` are those of its quantities, if they were requested."""
     scenario = plan.scenario
     return Output.of(
         report,
@@ -90,6 +103,12 @@ def sweep_document(
         quantities=[
             (name, quantity_unit(plan, name), list(own.items()), (report.worst[name], own[1.0]))
             for name, own in report.quantiles.items()
+        ],
+        bounds=None
+        if bounds is None
+        else [
+            {"name": name, "unit": quantity_unit(plan, name), **bound_entries(bound)}
+            for name, bound in bounds.items()
         ],
         cases=[_case(plan, k) for k in told_cases(report)],
         assumed=scenario.assumed,

@@ -1,0 +1,108 @@
+"""``tolerance_bound``: the value below which at least a share of stops lies, from stops in random order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil, log, log1p
+
+import numpy as np
+from scipy.stats import binom
+
+from mbplugin.errors import BadNumber, BadUsage
+
+#: Confidence of a bound where none is given.
+CONFIDENCE = 0.95
+#: Share of stops below a bound where none is given.
+SHARE = 0.95
+
+
+@dataclass(frozen=True)
+class ToleranceBound:
+    """An upper tolerance bound from order statistics.
+
+    Parameters
+    ----------
+    share, confidence : float
+        With this confidence at least this share of all stops has no larger value.
+    value : float or None
+        In the unit of the values; infinite where the value of that rank is. None where there are too few.
+    rank : int
+        Of the bound among the values, 1 for the largest; 0 where there are too few.
+    count, infinite : int
+        Number of values, and of those that are infinite.
+    required : int
+        The fewest values whose largest one is such a bound.
+    largest : float or None
+        The largest value, in their unit; None where there is none.
+    share_of_largest : float
+        The share of which the largest value is a bound with this confidence.
+    """
+
+    share: float
+    confidence: float
+    value: float | None
+    rank: int
+    count: int
+    infinite: int
+    required: int
+    largest: float | None
+    share_of_largest: float
+
+
+def tolerance_bound(
+    values: Iterable[float], *, share: float = SHARE, confidence: float = CONFIDENCE
+) -> ToleranceBound:
+    """Return an upper bound of a share of all stops from the values of some, whatever their distribution.
+
+    The k-th largest of n independent values is such a bound if P(B ≤ n − k) ≥ confidence, where B has the
+    binomial distribution of n trials with the probability ``share`` (S. S. Wilks, Determination of sample sizes
+    for setting tolerance limits, Annals of Mathematical Statistics 12, 1941, 91–96). The largest such k is taken.
+
+    Parameters
+    ----------
+    values : (n,) iterable of float
+        Of stops that are independent of each other and drawn alike, such as times in s, travels in rad or m;
+        infinite for a stop that did not end at rest.
+    share, confidence : float
+        Between 0 and 1, both excluded.
+
+    Raises
+    ------
+    BadNumber
+        A share or a confidence that is not between 0 and 1.
+    BadUsage
+        A value that is not a number.
+    """
+    for name, number in (("share", share), ("confidence", confidence)):
+        if not 0 < number < 1:
+            raise BadNumber(f"the {name} of a bound is {number:g}", expected="between 0 and 1")
+    ordered = np.sort(np.array(list(values), dtype=float))
+    if np.isnan(ordered).any():
+        raise BadUsage("a value is not a number", expected="numbers, or inf for a stop that did not end")
+    n = len(ordered)
+    rank = rank_of(n, share, confidence)
+    return ToleranceBound(
+        share,
+        confidence,
+        float(ordered[n - rank]) if rank else None,
+        rank,
+        n,
+        int(np.isposinf(ordered).sum()),
+        required_number(share, confidence),
+        float(ordered[-1]) if n else None,
+        float((1.0 - confidence) ** (1.0 / n)) if n else 0.0,
+    )
+
+
+def rank_of(count: int, share: float, confidence: float) -> int:
+    """Return which of so many values, from the largest, is the smallest bound; 0 where none is."""
+    return count - int(binom.ppf(confidence, count, share)) if count else 0
+
+
+def required_number(share: float, confidence: float) -> int:
+    """Return the fewest values whose largest one is a bound: 1 − shareⁿ ≥ confidence."""
+    number = max(ceil(log1p(-confidence) / log(share)) - 1, 1)
+    while not rank_of(number, share, confidence):
+        number += 1
+    return number
