@@ -29,10 +29,11 @@ from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.runner import Progress
 from mbplugin.stopping.outcome.evaluate import evaluate
 from mbplugin.stopping.outcome.values import StopReport
-from mbplugin.stopping.scenario.decelerations import Decelerations, decelerations_at
+from mbplugin.stopping.scenario.decelerations import Decelerations
+from mbplugin.stopping.scenario.ramp_source import RampSource
 from mbplugin.stopping.scenario.scenario import Scenario, vector_of
 from mbplugin.stopping.scenario.start import Start
-from mbplugin.stopping.scenario.stated_ramps import ramp_decelerations, rates_at_ramps, with_reactions
+from mbplugin.stopping.scenario.stated_ramps import with_reactions
 from mbplugin.stopping.stop import run_stop
 from mbplugin.stopping.table.default_tool import default_tool
 
@@ -189,14 +190,12 @@ def make_scenario(
     qdd0: Array = np.zeros(len(qd0))
     if start is not None:
         q0, qd0, qdd0 = start.state(mechanism, q0)
-    ramps = Decelerations({})
+    ramps, source = Decelerations({}), RampSource(given=dict(decelerations or {}))
     if category in (1, 2):
-        stated = scene.ramps if scene else ()
-        fitted = with_reactions(fitted, stated)
-        rates = rates_at_ramps(mechanism, fitted, qd0, qdd0)
-        given = {**ramp_decelerations(stated, rates), **(decelerations or {})}
-        joints, actuators = [b.joint for b in fitted], scene.actuators if scene else ()
-        ramps = decelerations_at(mechanism, actions, q0, joints, actuators, given)
+        if scene:
+            source = replace(source, stated=scene.ramps, actuators=scene.actuators)
+        fitted = with_reactions(fitted, source.stated)
+        ramps = source.decelerations(mechanism, actions, (q0, qd0, qdd0), fitted)
     scenario = Scenario(
         mechanism,
         actions,
@@ -212,6 +211,7 @@ def make_scenario(
         notes=tuple(notes),
         tolerance=rank_tolerance(scene, tolerance),
         ramps_of_effort=ramps.of_effort,
+        ramp_source=source,
     )
     if require_brakes:
         scenario.of_effort.require_none()

@@ -46,11 +46,18 @@ VARIED = ("--q-spread", "0.3", "--speed-range", "0.2,1", "--torque-tolerance", "
 VARIED = (*VARIED, "--delay-tolerance", "0.3", "--payload-range", "0,1.5", "--seed", "7")
 
 
+RAMPS = ("--deceleration", "j0=8,j1=9")
+
+
 @pytest.fixture(name="scene")
 def scene_file(tmp_path: Path) -> str:
     path = tmp_path / "arm.scene.toml"
     path.write_text(SCENE, encoding="utf-8")
     return str(path)
+
+
+def listed(values: dict[str, float]) -> str:
+    return ",".join(f"{name}={value!r}" for name, value in values.items())
 
 
 def table_in(folder: Path) -> dict[str, list[float]]:
@@ -84,13 +91,19 @@ def test_the_report_is_that_of_the_part_files(scene: str, tmp_path: Path) -> Non
     assert {file: file.stat().st_mtime_ns for file in out.iterdir()} == kept
 
 
-def test_a_case_is_the_stop_that_estop_computes(scene: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("category", [(), ("--category", "1", *RAMPS), ("--category", "2", *RAMPS)])
+def test_a_case_is_the_stop_that_estop_computes(
+    scene: str, tmp_path: Path, category: tuple[str, ...]
+) -> None:
     """The worst stop, computed by itself from what the report says that it starts from."""
-    command = ("sweep", scene, "--out", str(tmp_path / "stops"), "--number", "40", *STATE, *VARIED)
+    command = ("sweep", scene, "--out", str(tmp_path / "stops"), "--number", "40", *STATE, *VARIED, *category)
+    text = call(*command).out
+    assert f"40 stops of category {category[1] if category else 0}, seed 7" in text
     found = json.loads(call(*command, "--output-format", "json").out)
     worst = next(q["worst"] for q in found["quantities"] if q["name"] == "travel j0")
     case = next(case for case in found["cases"] if case["stop"] == worst["stop"])
-    named = {key: ",".join(f"{k}={v!r}" for k, v in case[key].items()) for key in ("q", "qd")}
+    named = {key: listed(case[key]) for key in ("q", "qd")}
+    assert case.get("decelerations") == ({"j0": 8.0, "j1": 9.0} if category else None)
     (payload,) = case["payloads"]
     keys = {"torque": "torque", "static_torque": "static", "viscous": "viscous", "delay": "delay"}
     brakes = [
@@ -101,7 +114,8 @@ def test_a_case_is_the_stop_that_estop_computes(scene: str, tmp_path: Path) -> N
     alone = call(
         *("estop", scene, "--q", named["q"], "--qd", named["qd"], "--payload", repr(payload["mass"])),
         *(part for brake in brakes for part in ("--brake", brake)),
-        *("--output-format", "json"),
+        *("--output-format", "json", *category[:2]),
+        *(("--deceleration", listed(case["decelerations"])) if category else ()),
     )
     joint = json.loads(alone.out)["joints"][0]
     assert abs(joint["travel"]) == pytest.approx(worst["value"], rel=1e-4)
@@ -290,8 +304,9 @@ def test_a_missing_backend_is_named(
     assert not (tmp_path / "s").exists()
 
 
-def test_loops_are_for_single_stops(tmp_path: Path) -> None:
+def test_a_sweep_of_a_loop(tmp_path: Path) -> None:
     scene = str(ROOT / "assets" / "four_bar.scene.toml")
-    outcome = call("sweep", scene, "--out", str(tmp_path / "s"), "--number", "3", "--brake", "j0:torque=5")
-    assert outcome.code == 2 and "remedy" not in outcome.err
-    assert "use estop for single stops" in outcome.err
+    command = ("sweep", scene, "--out", str(tmp_path / "s"), "--number", "3", "--brake", "j0:torque=30")
+    outcome = call(*command, "--q-spread", "0.2", "--output-format", "json")
+    document = json.loads(outcome.out)
+    assert outcome.code == 0 and document["stops"] == 3

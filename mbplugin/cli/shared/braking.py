@@ -23,6 +23,9 @@ RequireBrakesOption = Annotated[
     bool,
     typer.Option("--require-brakes", help="Exit with 2 where a brake or a deceleration is not stated."),
 ]
+CategoryOption = Annotated[
+    int, typer.Option(help="0: power-off; 1: controlled stop, then power-off; 2: controlled stop.")
+]
 DecelerationOption = Annotated[
     list[str] | None,
     typer.Option("--deceleration", metavar="NAME=VALUE,…", help="Decelerations of category 1 and 2."),

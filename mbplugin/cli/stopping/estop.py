@@ -11,6 +11,7 @@ from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.acting import LoadOption
 from mbplugin.cli.shared.braking import (
     BrakeOption,
+    CategoryOption,
     DecelerationOption,
     RequireBrakesOption,
     StopDurationOption,
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     from mbplugin.cli.shared.quantities import Quantities
     from mbplugin.stopping.scenario.start import Start
 
-Category = Annotated[
-    int, typer.Option(help="0: power-off; 1: controlled stop, then power-off; 2: controlled stop.")
-]
 PayloadShare = Annotated[
     float, typer.Option("--payload-share", metavar="S", help="Factor of the scene's payloads; 0: none.")
 ]
@@ -61,7 +59,7 @@ def estop_command(
     file: opt.FileArgument,
     q: opt.QOption = None,
     qd: opt.QdOption = None,
-    category: Category = 0,
+    category: CategoryOption = 0,
     payload: StopPayloadOption = None,
     payload_share: PayloadShare = 1.0,
     brake: BrakeOption = None,

@@ -13,6 +13,8 @@ from mbplugin.cli.shared.acting import LoadOption
 from mbplugin.cli.shared.braking import (
     BoundOption,
     BrakeOption,
+    CategoryOption,
+    DecelerationOption,
     DelayToleranceOption,
     RequireBrakesOption,
     StopDurationOption,
@@ -91,8 +93,10 @@ def sweep_command(
     trajectory: Trajectory = None,
     q_spread: Spread = 0.0,
     speed_range: Speeds = "1,1",
+    category: CategoryOption = 0,
     brake: BrakeOption = None,
     require_brakes: RequireBrakesOption = False,
+    deceleration: DecelerationOption = None,
     torque_tolerance: TorqueToleranceOption = 0.0,
     delay_tolerance: DelayToleranceOption = 0.0,
     payload: StopPayloadOption = None,
@@ -112,7 +116,7 @@ def sweep_command(
     output: opt.OutputOption = None,
     reading: Reading = AS_WRITTEN,
 ) -> None:
-    """Print quantiles and worst cases of many stops of category 0: computed, not measured.
+    """Print quantiles and worst cases of many stops: computed, not measured.
 
     Every stop depends only on the seed and its number, not on the backend. Exit code: 0 for all outcomes, 130
     if interrupted and 143 if terminated (the same command resumes the sweep), 2 for unusable input or wrong
@@ -134,9 +138,11 @@ def sweep_command(
         scene,
         given.coordinates(q),
         given.rates(qd),
+        category=category,
         payload=given.tool_payloads(payload),
         brakes=given.brakes(brake),
         require_brakes=require_brakes,
+        decelerations=given.accelerations(deceleration, "--deceleration"),
         loads=given.loads(load),
         tool=tool,
     )

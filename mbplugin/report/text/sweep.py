@@ -32,7 +32,7 @@ def sweep_lines(
     yield from warning_lines(scenario.of_effort.warning, width)
     stops = counted(report.count, "stop")
     title = (
-        f"{scenario.mech.name}: {stops} of category 0, seed {plan.seed}, tool {scenario.tool};"
+        f"{scenario.mech.name}: {stops} of category {scenario.category}, seed {plan.seed}, tool {scenario.tool};"
         " computed, not measured"
     )
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))

@@ -77,7 +77,7 @@ class StopSummary:
 
 
 class CompiledStop:
-    """A robot that is stopped many times in category 0.
+    """A robot that is stopped many times.
 
     Parameters
     ----------
@@ -137,9 +137,14 @@ class CompiledStop:
         return self._stopped(ended, (start, q), own["rest"].copy(), reaction, back, self._pieces)
 
     def controlled_stop(
-        self, q: Array, qd: Array, decelerations: Array, reactions: Array | None = None
+        self,
+        q: Array,
+        qd: Array,
+        decelerations: Array,
+        reactions: Array | None = None,
+        braked: bool = True,
     ) -> StopSummary:
-        """Return how a stop of category 1 comes out: ramps in closed form, then the brakes alone.
+        """Return how a stop of category 1 or 2 comes out: ramps in closed form, then the brakes alone.
 
         Parameters
         ----------
@@ -149,6 +154,8 @@ class CompiledStop:
             Of the joints with brakes, rad/s² or m/s², positive.
         reactions : (n,) array, optional
             From the signal until each ramp begins, s; by default the delays of the brakes.
+        braked : bool
+            Whether brakes replace the drives at rest (category 1), or the drives hold the robot.
         """
         start, rates, own = np.array(q, dtype=float), self._rates, self._s[self._own]
         v = np.asarray(qd, dtype=float)[rates]
@@ -165,6 +172,8 @@ class CompiledStop:
         if end < rest:
             ended = (LIMIT if end == limit else MOVING, end, 0)
             return self._stopped(ended, (start, q), times, reaction, np.zeros(len(v)), controlled)
+        if not braked:
+            return self._stopped((STOPPED, end, 0), (start, q), times, reaction, np.zeros(len(v)), controlled)
         status, time, count = self._braked(q, self.scenario.duration - end)
         slipped = self._s[self._own]["rest"]
         times = np.where(slipped > 0.0, end + slipped, times)
@@ -270,7 +279,7 @@ def supports_compiled_stop(scenario: Scenario) -> bool:
     controlled = {brake.joint for brake in scenario.brakes}
     free = {j.pair.name for j in joints if j.pair is not None and j.pair.kind.free}
     plain = scenario.actions.controller is None and not scenario.qdd.any()
-    return scenario.category == 0 and single and not bound and free <= controlled and plain
+    return single and not bound and free <= controlled and plain
 
 
 def _stopping(model: TreeModel, scenario: Scenario) -> AnyArray:

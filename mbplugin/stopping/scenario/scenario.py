@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import get_args
 
 import numpy as np
@@ -15,11 +15,13 @@ from mbplugin.model.brakes import JointBrake
 from mbplugin.model.enumerations import StopCategory, StopLimits
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.plausible import implausible
+from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.events.passing_marks import joint_limits
 from mbplugin.simulation.options import LONGEST, Options
 from mbplugin.stopping.scenario.effort_limits import EffortLimits, brakes_of_effort
+from mbplugin.stopping.scenario.ramp_source import RampSource
 
 #: IEC 60204-1: without power at once; led to rest, then without power; led to rest, power kept.
 CATEGORIES: tuple[StopCategory, ...] = get_args(StopCategory)
@@ -57,6 +59,8 @@ class Scenario:
         Relative rank tolerance.
     max_seconds : float
         Of computing.
+    ramp_source : RampSource
+        What the decelerations come from, for stops from other states.
     """
 
     mech: Mechanism
@@ -78,6 +82,7 @@ class Scenario:
     tolerance: float = DEFAULT_TOLERANCE
     max_seconds: float = MAX_SECONDS
     ramps_of_effort: tuple[str, ...] = ()
+    ramp_source: RampSource = field(default_factory=RampSource)
 
     def __post_init__(self) -> None:
         if self.category not in CATEGORIES:
@@ -109,6 +114,27 @@ class Scenario:
     def warnings(self) -> tuple[str, ...]:
         """What is probably in another unit, one sentence each."""
         return implausible(self.mech, self.qd, self.actions.payloads)
+
+    def from_state(
+        self, q: Array, qd: Array, brakes: tuple[JointBrake, ...], payloads: tuple[Payload, ...]
+    ) -> Scenario:
+        """Return the stop of the same robot from another state.
+
+        Parameters
+        ----------
+        q, qd : (nq,), (nv,) array
+            At the signal, rad and m, per second.
+        brakes : tuple of JointBrake
+            On the same joints.
+        payloads : tuple of Payload
+            What is carried instead.
+        """
+        actions = replace(self.actions, payloads=payloads)
+        decelerations = self.decelerations
+        if self.category != 0:
+            state = (q, qd, self.qdd)
+            decelerations = self.ramp_source.decelerations(self.mech, actions, state, brakes).values
+        return replace(self, actions=actions, q=q, qd=qd, brakes=brakes, decelerations=decelerations)
 
     def rate_of(self, joint: str) -> int:
         """Index of a joint's rate, −1 for a joint that closes a loop."""

@@ -7,13 +7,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from mbplugin.simulation.interrupt import ctrl_c_waits
-from mbplugin.stopping.compiled.batch import CompiledStop
+import numpy as np
+
 from mbplugin.stopping.sweep.folder import arrow, part_file, part_schema, signed_table
 from mbplugin.stopping.sweep.orphans import end_with
 from mbplugin.stopping.sweep.plan import SweepPlan
+from mbplugin.stopping.sweep.stops import Stopper, stopper_of
 
-_MACHINES: dict[str, CompiledStop] = {}
+_STOPPERS: dict[str, Stopper] = {}
 
 
 def run_part(plan: SweepPlan, part: int, folder: str, parent: int | None = None) -> int:
@@ -41,7 +42,7 @@ def run_part(plan: SweepPlan, part: int, folder: str, parent: int | None = None)
 
 def part_columns(plan: SweepPlan, part: int) -> dict[str, Any]:
     """Return the stops of a part, column by column: s, rad or m, kg."""
-    compiled = _machine(plan)
+    stopper = _stopper(plan)
     names = [brake.joint for brake in plan.scenario.brakes]
     own = range(part * plan.part, min((part + 1) * plan.part, plan.count))
     columns: dict[str, list[Any]] = {name: [] for name in part_schema(plan).names}
@@ -49,10 +50,7 @@ def part_columns(plan: SweepPlan, part: int) -> dict[str, Any]:
     rates = [plan.scenario.rate_of(name) for name in names]
     for k in own:
         q, qd, brakes, payloads = plan.draw(k)
-        compiled.set_brakes(brakes)
-        compiled.set_payloads(payloads)
-        with ctrl_c_waits():
-            stop = compiled.stop(q, qd)
+        stop = stopper.stop(q, qd, brakes, payloads)
         columns["outcome"].append(stop.outcome)
         columns["time"].append(stop.time)
         columns["tool_distance"].append(stop.tool_distance)
@@ -61,13 +59,13 @@ def part_columns(plan: SweepPlan, part: int) -> dict[str, Any]:
         for n, name in enumerate(names):
             columns[f"time {name}"].append(float(stop.times[n]))
             columns[f"travel {name}"].append(float(stop.travels[n]))
-            columns[f"rate {name}"].append(float(qd[rates[n]]))
+            columns[f"rate {name}"].append(float(qd[rates[n]]) if rates[n] >= 0 else np.nan)
     return columns
 
 
-def _machine(plan: SweepPlan) -> CompiledStop:
-    """Return the machine of a plan, built once per process."""
-    if plan.fingerprint not in _MACHINES:
-        _MACHINES.clear()
-        _MACHINES[plan.fingerprint] = CompiledStop(plan.scenario)
-    return _MACHINES[plan.fingerprint]
+def _stopper(plan: SweepPlan) -> Stopper:
+    """Return what computes the stops of a plan, built once per process."""
+    if plan.fingerprint not in _STOPPERS:
+        _STOPPERS.clear()
+        _STOPPERS[plan.fingerprint] = stopper_of(plan.scenario)
+    return _STOPPERS[plan.fingerprint]

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
-import pickle
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import isfinite
 
 import numpy as np
 
-from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.constraints.assembly.assemble import assemble
+from mbplugin.errors import BadNumber, BadUsage, CannotClose
 from mbplugin.model.bounds import LARGEST
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.scene import Payload
-from mbplugin.model.spatial import Array
-from mbplugin.model.spring import JointSpring, Spring
-from mbplugin.stopping.compiled.batch import supports_compiled_stop
+from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.stopping.scenario.scenario import Scenario
+from mbplugin.stopping.sweep.fingerprint import fingerprint_of
 
 #: Changes whenever the part files get other columns, or a column another meaning: such a folder is another
 #: sweep's.
 _COLUMNS = 2
 #: More stops than anybody waits for.
 MOST_STOPS = 10_000_000
+#: Of a variation of the coordinates, tried one after the other until the loops close.
+_SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +33,15 @@ class SweepPlan:
     Parameters
     ----------
     scenario : Scenario
-        Of category 0; its state is the middle of the states, unless ``states`` is given.
+        Its state is the middle of the states, unless ``states`` is given.
     count : int
         Number of stops.
     states : (n, 2, nv) array, optional
         Coordinates and rates along a motion, of which each stop takes one.
     q_spread : float
-        Coordinates vary by up to this much either way, rad and m; limits cut it off.
+        Coordinates vary by up to this much either way, rad and m; limits cut it off. Those of a free base
+        and of joints with quaternions do not vary. Where joints are in loops or coupled, the variation is
+        halved until the loops close within the limits.
     speed_range : (float, float)
         Rates are multiplied by a number between these.
     torque_tolerance, delay_tolerance : float
@@ -85,10 +87,10 @@ class SweepPlan:
                 )
         if self.payload_range != (1.0, 1.0) and not self.scenario.actions.payloads:
             raise BadUsage("a payload is to vary, and there is none", remedy="state a payload")
-        if not supports_compiled_stop(self.scenario):
+        if not self.scenario.brakes:
             raise BadUsage(
-                f"{self.scenario.mech.name!r} is no arm of joints with one freedom, each with a brake",
-                remedy="use estop for single stops",
+                f"no joint of {self.scenario.mech.name!r} has a brake or an effort limit",
+                remedy="state its [[brake]]",
             )
 
     @property
@@ -103,27 +105,10 @@ class SweepPlan:
     @cached_property
     def fingerprint(self) -> str:
         """What tells this plan from others."""
-        s = self.scenario
-        content = (
-            _COLUMNS,
-            s.mech.name,
-            [(b.name, b.mass, b.p_LC.tolist(), b.I_C.tolist()) for b in s.mech.bodies],
-            [(p.name, p.type, p.X_AP.p.tolist(), p.X_AP.R.tolist(), repr(p.freedoms)) for p in s.mech.pairs],
-            [(p.body, p.mass, p.com.tolist(), p.inertia.tolist()) for p in s.actions.payloads],
-            [
-                (x.body, x.force.tolist(), x.torque.tolist(), x.point.tolist(), x.frame)
-                for x in s.actions.loads
-            ],
-            [_told(spring) for spring in s.actions.springs],
-            [_told(spring) for spring in s.actions.joint_springs],
-            sorted(s.actions.armature.items()),
-            (s.actions.damping, s.actions.friction, s.q.tolist(), s.qd.tolist(), repr(s.brakes)),
-            (s.tool, s.tool_point.tolist(), s.limits, s.duration),
-            None if self.states is None else self.states.tolist(),
-            (self.count, self.seed, self.q_spread, self.speed_range, self.torque_tolerance),
-            (self.delay_tolerance, self.payload_range, self.part),
-        )
-        return hashlib.sha256(pickle.dumps(content, protocol=4)).hexdigest()[:16]
+        # what is said of a stop does not change it
+        scenario = replace(self.scenario, assumed=(), notes=())
+        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "scenario"}
+        return fingerprint_of(_COLUMNS, scenario, own)
 
     def draw(self, k: int) -> tuple[Array, Array, tuple[JointBrake, ...], tuple[Payload, ...]]:
         """Return coordinates, rates, brakes and payloads of stop k."""
@@ -132,33 +117,57 @@ class SweepPlan:
         q, qd = s.q, s.qd
         if self.states is not None:
             q, qd = self.states[rng.integers(len(self.states))]
-        q = self._within(q + rng.uniform(-self.q_spread, self.q_spread, len(q)))
+        q = self._closed(q, np.where(self._varied, rng.uniform(-self.q_spread, self.q_spread, len(q)), 0.0))
         qd = qd * rng.uniform(*self.speed_range)
         torques = 1 + rng.uniform(-self.torque_tolerance, self.torque_tolerance, len(s.brakes))
         delays = 1 + rng.uniform(-self.delay_tolerance, self.delay_tolerance, len(s.brakes))
         factors = zip(s.brakes, torques.tolist(), delays.tolist(), strict=True)
-        brakes = tuple(_varied(brake, torque, delay) for brake, torque, delay in factors)
+        brakes = tuple(_scaled(brake, torque, delay) for brake, torque, delay in factors)
         share = float(rng.uniform(*self.payload_range))
         payloads = tuple(
             replace(p, mass=share * p.mass, inertia=share * p.inertia) for p in s.actions.payloads
         )
         return q, qd, brakes, payloads
 
+    @cached_property
+    def _varied(self) -> AnyArray:
+        """Which coordinates (nq,) vary: those of joints that have one for each freedom."""
+        varied = np.zeros(len(self.scenario.q), dtype=bool)
+        for joint in self.scenario.mech.tree.joints:
+            if joint.pair is not None:
+                varied[joint.q] = joint.q.stop - joint.q.start == len(joint.pair.kind.free)
+        return varied
+
+    def _closed(self, q: Array, change: Array) -> Array:
+        """Return q (nq,) with as much of a change (nq,) as limits and loops allow; rad and m."""
+        scenario = self.scenario
+        if not (scenario.mech.tree.cut or scenario.mech.couplings):
+            return self._within(q + change)
+        if not change.any():
+            return q
+        for share in _SHARES:
+            try:
+                closed = assemble(scenario.mech, self._within(q + share * change))
+            except CannotClose:
+                continue
+            if scenario.limits == "ignore" or not closed.beyond_limits:
+                return np.array(closed.q)
+        return q
+
     def _within(self, q: Array) -> Array:
         """Return coordinates q (nq,), rad and m, put within the limits in place."""
-        for joint in self.scenario.mech.tree.joints:
-            if joint.pair is not None and joint.pair.kind.free and self.scenario.limits == "stop":
-                freedom = joint.pair.freedoms[0]
-                if freedom.lower < freedom.upper:
-                    q[joint.q] = np.clip(q[joint.q], freedom.lower, freedom.upper)
+        if self.scenario.limits == "stop":
+            for joint in self.scenario.mech.tree.joints:
+                if joint.pair is not None and self._varied[joint.q].all():
+                    for k, freedom in zip(
+                        range(joint.q.start, joint.q.stop), joint.pair.freedoms, strict=True
+                    ):
+                        if freedom.lower < freedom.upper:
+                            q[k] = np.clip(q[k], freedom.lower, freedom.upper)
         return q
 
 
-def _told(spring: Spring | JointSpring) -> list[object]:
-    return [v.tolist() if isinstance(v, np.ndarray) else v for v in vars(spring).values()]
-
-
-def _varied(brake: JointBrake, torque: float, delay: float) -> JointBrake:
+def _scaled(brake: JointBrake, torque: float, delay: float) -> JointBrake:
     """Return a brake with its torques and its delays multiplied."""
     return replace(
         brake,

@@ -8,12 +8,12 @@ from math import isfinite
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.scene import Payload, Scene
 from mbplugin.readers.source import ModelSource, model_of
-from mbplugin.stopping.compiled.batch import CompiledStop
 from mbplugin.stopping.outcome.values import StopReport
 from mbplugin.stopping.sweep.plan import SweepPlan
+from mbplugin.stopping.sweep.stops import stopper_of
 from mbplugin.stopping.table.values import StoppingTable
 from mbplugin.stopping.zones.libraries import shapely
-from mbplugin.stopping.zones.motion import StopMotion, motion_of_pieces, motion_of_trajectory
+from mbplugin.stopping.zones.motion import StopMotion, motion_of_trajectory
 from mbplugin.stopping.zones.pieces import BodyPieces, body_pieces
 from mbplugin.stopping.zones.union import ZoneUnion
 from mbplugin.stopping.zones.zone import StopZone
@@ -117,13 +117,10 @@ def _require_same(scene: Scene, name: str, q_names: tuple[str, ...] | None = Non
 
 def _sweep_motions(plan: SweepPlan) -> Iterator[StopMotion]:
     """Yield the motions of a sweep, stop by stop: each is computed again from its number."""
-    compiled = CompiledStop(plan.scenario)
+    stopper = stopper_of(plan.scenario)
     for k in range(plan.count):
-        q, qd, brakes, payloads = plan.draw(k)
-        compiled.set_brakes(brakes)
-        compiled.set_payloads(payloads)
-        compiled.stop(q, qd)
-        yield motion_of_pieces(q, compiled.pieces)
+        stopper.stop(*plan.draw(k))
+        yield stopper.motion()
 
 
 def _robot(scene: Scene, payloads: tuple[Payload, ...], radius: float | None) -> BodyPieces:

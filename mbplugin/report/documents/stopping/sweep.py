@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from mbplugin.model.component import units_of
-from mbplugin.model.enumerations import CoordinateUnit
+from mbplugin.model.enumerations import CoordinateUnit, StopCategory
 from mbplugin.report.documents.part import ByName, Count, Document, Model, Part, Size, by_name, key
 from mbplugin.report.documents.stopping.bounds import Bound, bound_entries
 from mbplugin.report.documents.stopping.stops import EffortLimits, JointBrake, Payload
@@ -52,6 +52,7 @@ class _Case(Part):
     qd: ByName = key("rad/s, m/s")
     brakes: list[JointBrake]
     payloads: list[Payload]
+    decelerations: ByName = key("of categories 1 and 2, rad/s², m/s²", optional=True)
 
 
 class _ReplacedFile(Part):
@@ -60,12 +61,12 @@ class _ReplacedFile(Part):
 
 
 class Output(Document):
-    """Many stops of category 0."""
+    """Many stops of one category."""
 
     source: str = key("the FILE as it was given")
     model: Model
     computed_not_measured: Literal[True]
-    category: Literal[0]
+    category: StopCategory
     tolerance: Size = key("relative rank tolerance", optional=True)
     folder: str = key("of the part files")
     seed: Count
@@ -96,6 +97,7 @@ def sweep_document(
         report,
         source=source,
         model=(scenario.mech.name, files),
+        category=scenario.category,
         folder=folder,
         tolerance=scenario.tolerance,
         seed=plan.seed,
@@ -135,6 +137,8 @@ def told_cases(report: SweepReport) -> list[int]:
 
 def _case(plan: SweepPlan, k: int) -> tuple[Any, ...]:
     """Return what stop k starts from."""
-    mech = plan.scenario.mech
+    scenario = plan.scenario
     q, qd, brakes, payloads = plan.draw(k)
-    return k, by_name(mech.q_names, q), by_name(mech.qd_names, qd), brakes, payloads
+    start = by_name(scenario.mech.q_names, q), by_name(scenario.mech.qd_names, qd)
+    ramps = scenario.from_state(q, qd, brakes, payloads).decelerations if scenario.category else None
+    return k, *start, brakes, payloads, ramps
