@@ -7,12 +7,18 @@ computes something for which an invariant cannot hold says so, with the physical
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
 import pytest
+
+# a shell starts what runs in the background with interrupts ignored, and the programs that tests start
+# would inherit that
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _suspended: list[str] = []
 _broken: list[AssertionError] = []

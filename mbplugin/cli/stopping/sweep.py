@@ -39,6 +39,7 @@ from mbplugin.cli.shared.zones import (
 from mbplugin.files import require_folder
 from mbplugin.model.enumerations import Backend
 from mbplugin.report.formats import OutputFormat
+from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.visible import visible
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def sweep_command(
     tool: ToolOption = None,
     limits: StopLimitsOption = "stop",
     duration: StopDurationOption = 10.0,
+    max_seconds: opt.MaxSecondsOption = MAX_SECONDS,
     backend: BackendOption = "loky",
     jobs: Jobs = -1,
     address: Address = None,
@@ -154,7 +156,7 @@ def sweep_command(
         mech = scenario.mech
         states = read_recording(trajectory, mech.q_names).states(mech, scenario.q)
     plan = SweepPlan(
-        replace(scenario, limits=limits, duration=duration),
+        replace(scenario, limits=limits, duration=duration, max_seconds=max_seconds),
         number,
         seed,
         states,

@@ -181,6 +181,8 @@ COMMANDS: dict[str, Command] = {
             **RATES,
             **STOP_LOADS,
             **BRAKES,
+            "--category": one_of("0", "1", "2"),
+            "--deceleration": lambda a: a.values(5.0, 1.0),
             "--seed": one_of("1", "2", "-1"),
             "--trajectory": lambda a: a.file(".csv", ".npz"),
             "--q-spread": any_of(0.1, 0.0),
@@ -197,6 +199,7 @@ COMMANDS: dict[str, Command] = {
             "--number": any_of(2, 1),
             "--jobs": one_of("1"),
             "--duration": any_of(0.1, 0.02),
+            "--max-seconds": _BUDGET,
         },
     ),
     "crosscheck": Command(
