@@ -98,7 +98,13 @@ def four_bar() -> tuple[Scene, dict[str, object]]:
     return scene, {"q": None, "qd": {"j0": 1.0}, "brakes": [Brake("j0", 30.0), Brake("j1", 5.0, delay=0.02)]}
 
 
-@pytest.mark.parametrize("robot", [husky, swinging, four_bar])
+def closing() -> tuple[Scene, dict[str, object]]:
+    """The brake of the joint that closes the loop: it has no coordinate and no columns."""
+    scene, options = four_bar()
+    return scene, options | {"brakes": [Brake("j3", 8.0), Brake("j0", 30.0)]}
+
+
+@pytest.mark.parametrize("robot", [husky, swinging, four_bar, closing])
 @pytest.mark.parametrize("category", [0, 1])
 def test_the_rows_of_other_robots_are_single_stops(
     robot: Callable[[], tuple[Mechanism | Scene, dict[str, object]]], category: int

@@ -169,7 +169,7 @@ def _range(plan: SweepPlan, part: int) -> str:
 def part_schema(plan: SweepPlan) -> Any:
     """Return the columns of a part: s, rad or m, rad/s or m/s, kg."""
     pyarrow = arrow()
-    names = [f"{what} {b.joint}" for b in plan.scenario.brakes for what in ("time", "travel", "rate")]
+    names = [f"{what} {joint}" for joint in plan.joints for what in ("time", "travel", "rate")]
     names = ["time", "tool_distance", "tool_displacement", "payload", *names]
     numbers = [(name, pyarrow.float64()) for name in names]
     return pyarrow.schema([("stop", pyarrow.int64()), ("outcome", pyarrow.string()), *numbers])

@@ -7,8 +7,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from mbplugin.stopping.sweep.folder import arrow, part_file, part_schema, signed_table
 from mbplugin.stopping.sweep.orphans import end_with
 from mbplugin.stopping.sweep.plan import SweepPlan
@@ -43,7 +41,7 @@ def run_part(plan: SweepPlan, part: int, folder: str, parent: int | None = None)
 def part_columns(plan: SweepPlan, part: int) -> dict[str, Any]:
     """Return the stops of a part, column by column: s, rad or m, kg."""
     stopper = _stopper(plan)
-    names = [brake.joint for brake in plan.scenario.brakes]
+    names = plan.joints
     own = range(part * plan.part, min((part + 1) * plan.part, plan.count))
     columns: dict[str, list[Any]] = {name: [] for name in part_schema(plan).names}
     columns["stop"].extend(own)
@@ -59,7 +57,7 @@ def part_columns(plan: SweepPlan, part: int) -> dict[str, Any]:
         for n, name in enumerate(names):
             columns[f"time {name}"].append(float(stop.times[n]))
             columns[f"travel {name}"].append(float(stop.travels[n]))
-            columns[f"rate {name}"].append(float(qd[rates[n]]) if rates[n] >= 0 else np.nan)
+            columns[f"rate {name}"].append(float(qd[rates[n]]))
     return columns
 
 

@@ -94,6 +94,12 @@ class SweepPlan:
             )
 
     @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints that a sweep reports: those with a brake and a coordinate."""
+        names = [brake.joint for brake in self.scenario.brakes]
+        return tuple(name for name in names if self.scenario.rate_of(name) >= 0)
+
+    @property
     def parts(self) -> int:
         """Number of files."""
         return -(-self.count // self.part)

@@ -75,12 +75,9 @@ class _General:
         scenario = self.scenario.from_state(q, qd, brakes, payloads)
         self._last = run_stop(scenario)
         report = evaluate(scenario, self._last)
-        joints = {joint.name: joint for joint in report.joints}
-        # a joint that closes a loop has no coordinate
-        found = [joints.get(brake.joint) for brake in brakes]
         keys = ("time", "travel", "reaction_travel", "back")
         times, travels, reactions, back = (
-            np.array([np.nan if joint is None else getattr(joint, key) for joint in found]) for key in keys
+            np.array([getattr(joint, key) for joint in report.joints]) for key in keys
         )
         return StopSummary(
             report.outcome,
