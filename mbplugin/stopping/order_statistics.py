@@ -74,9 +74,7 @@ def tolerance_bound(
     BadUsage
         A value that is not a number.
     """
-    for name, number in (("share", share), ("confidence", confidence)):
-        if not 0 < number < 1:
-            raise BadNumber(f"the {name} of a bound is {number:g}", expected="between 0 and 1")
+    require_bound(share, confidence)
     ordered = np.sort(np.array(list(values), dtype=float))
     if np.isnan(ordered).any():
         raise BadUsage("a value is not a number", expected="numbers, or inf for a stop that did not end")
@@ -93,6 +91,19 @@ def tolerance_bound(
         float(ordered[-1]) if n else None,
         float((1.0 - confidence) ** (1.0 / n)) if n else 0.0,
     )
+
+
+def require_bound(share: float, confidence: float) -> None:
+    """Require the share and the confidence of a bound.
+
+    Raises
+    ------
+    BadNumber
+        One that is not between 0 and 1.
+    """
+    for name, number in (("share", share), ("confidence", confidence)):
+        if not 0 < number < 1:
+            raise BadNumber(f"the {name} of a bound is {number:g}", expected="between 0 and 1")
 
 
 def rank_of(count: int, share: float, confidence: float) -> int:

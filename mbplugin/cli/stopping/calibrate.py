@@ -8,7 +8,13 @@ from typing import Annotated
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.braking import FullSpeedOption, RatedPayloadOption, ToolOption
+from mbplugin.cli.shared.braking import (
+    BoundOption,
+    FullSpeedOption,
+    RatedPayloadOption,
+    ToolOption,
+    parse_bound,
+)
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.output import emit, emit_document, emit_lines
 from mbplugin.errors import BadUsage
@@ -54,6 +60,7 @@ def calibrate_command(
     parameters: Parameters = None,
     payload: RatedPayloadOption = None,
     speed: FullSpeedOption = None,
+    bound: BoundOption = None,
     tool: ToolOption = None,
     output_format: FormatOption = "text",
     output: opt.OutputOption = None,
@@ -63,7 +70,10 @@ def calibrate_command(
 
     Exit code: 0, or 2 for unusable input or wrong usage.
     """
+    from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE
+
     require_folder(output)
+    share, confidence = (SHARE, CONFIDENCE) if bound is None else parse_bound(bound)
     _require_order(file, measured)
     scene = read_scene(file, (output,), reading, also=(measured,))
     given = quantities_of(scene, file, reading)
@@ -78,6 +88,8 @@ def calibrate_command(
         payload=payload,
         speeds=given.rates(speed, "--speed"),
         tool=tool,
+        share=share,
+        confidence=confidence,
     )
     if output_format == "text":
         from mbplugin.report.text.calibrate import calibrate_lines

@@ -26,6 +26,27 @@ def rounded_up(value: float) -> str:
     return f"{ceil(value / step - 1e-9) * step:.4g}"
 
 
+def bounded(bound: ToleranceBound, size: float, unit: str) -> str:
+    """Return a bound of measured values as a clause, or of which share the largest one is a bound.
+
+    Parameters
+    ----------
+    size : float
+        Of the unit in which it is told.
+    """
+    assert bound.largest is not None
+    share, value = percent(bound.share), bound.value
+    if value is None:
+        share, value = lower_percent(bound.share_of_largest), bound.largest
+    sure = percent(bound.confidence)
+    clause = (
+        f"no more than {rounded_up(size * value)} {unit} in {share} of such stops, with {sure} confidence"
+    )
+    if bound.rank:
+        return clause
+    return f"{clause} ({percent(bound.share)} takes {bound.required} repeats, and there are {bound.count})"
+
+
 def missing_sentence(bound: ToleranceBound, what: str = "stop") -> str:
     """Return why there is no finite bound, and what would give one; empty where there is one."""
     goal = f"a bound of {percent(bound.share)} with {percent(bound.confidence)} confidence"

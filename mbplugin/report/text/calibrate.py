@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from mbplugin.model.units import SI, Units
 from mbplugin.phrases import counted, listed
 from mbplugin.report.text.blocks import note_lines, table_lines
+from mbplugin.report.text.bounds import bounded
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 
 if TYPE_CHECKING:
     from mbplugin.stopping.calibration.intervals import Parameter
-    from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint
+    from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint, RepeatedStop
 
 _ROWS = ("speed", "sigma", "measured [ms]", "computed [ms]", "measured", "computed", "deviation")
 _LAWS = {
@@ -40,6 +41,8 @@ def calibrate_lines(calibration: Calibration, width: int = PLAIN_WIDTH, units: U
         own = (joint.joint, joint.category)
         rows = [row for row in calibration.rows if (row.joint, row.category) == own]
         yield from _joint(joint, rows, width, units)
+        repeated = [one for one in calibration.repeated if (one.row.joint, one.row.category) == own]
+        yield from note_lines([_repeats(one, units) for one in repeated], width)
     yield Line()
     yield Line(f"Tables of a scene{'' if units.is_si else ', in rad and m'}", "bold cyan")
     yield from (Line(f"  {line}".rstrip()) for line in calibration.toml.splitlines())
@@ -64,6 +67,25 @@ def _joint(joint: FittedJoint, rows: list[CalibratedRow], width: int, units: Uni
     notes = [f"scatter about the computed stops: {', '.join(scatter)}"] if scatter else []
     yield from note_lines([*notes, *_margin(joint, rows), *joint.notes], width)
     yield from note_lines([*_missed(rows, "time"), *_missed(rows, "distance")], width)
+
+
+def _repeats(stop: RepeatedStop, units: Units) -> str:
+    """Return what the repeats of one stop bound, and what is computed of it."""
+    row, (size, unit) = stop.row, units.shown(stop.row.unit)
+    found = [
+        (name, of, factor, bound, factor * computed)
+        for name, of, factor, bound, computed in (
+            ("time", "ms", 1e3, stop.time, row.time_computed),
+            ("distance", unit, size, stop.distance, row.distance_computed),
+        )
+        if bound is not None
+    ]
+    said = [
+        f"{name} {bounded(bound, factor, of)} (computed: {computed:.4g})"
+        for name, of, factor, bound, computed in found
+    ]
+    lines = listed([str(line) for line in stop.lines], most=len(stop.lines))
+    return f"repeats at {size * row.speed:.4g} {unit}/s in lines {lines}: {'; '.join(said)}"
 
 
 def _margin(joint: FittedJoint, rows: list[CalibratedRow]) -> Iterator[str]:

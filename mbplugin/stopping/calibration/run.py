@@ -35,8 +35,10 @@ from mbplugin.stopping.calibration.measured.measurement import Measurement
 from mbplugin.stopping.calibration.measured.measurements import measurements_of
 from mbplugin.stopping.calibration.measured.repeats import require_consistent
 from mbplugin.stopping.calibration.measured.table import MeasuredFile, read_measured
+from mbplugin.stopping.calibration.repeated import repeated_stops
 from mbplugin.stopping.calibration.toml import toml_of
 from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint, Source
+from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
 
 #: Gravity acts in the stops of a joint from this share of the torque that brakes it on.
 _GRAVITY = 1e-3
@@ -53,6 +55,8 @@ def calibrate(
     speeds: Mapping[str, float] | None = None,
     tool: str | None = None,
     date: str | None = None,
+    share: float = SHARE,
+    confidence: float = CONFIDENCE,
 ) -> Calibration:
     """Fit brakes and ramps of a robot to measured stops of its joints.
 
@@ -82,6 +86,8 @@ def calibrate(
     tool : str, optional
     date : str, optional
         Day of the calibration, YYYY-MM-DD; by default today.
+    share, confidence : float
+        Of the tolerance bounds of stops that were measured ten times or more.
 
     Raises
     ------
@@ -94,6 +100,7 @@ def calibrate(
     file = read_measured(Path(measured))
     rows = measurements_of(file, mechanism, speeds)
     require_consistent(file, rows)
+    require_bound(share, confidence)
     out = held_out(hold_out, file, rows)
     for category in (0, 1):
         requested(parameters, category)
@@ -116,6 +123,7 @@ def calibrate(
         tuple(found),
         _assumptions(bench),
         toml_of(joints, found, source, robot, date, hold_out),
+        repeated_stops(rows, found, share, confidence),
     )
 
 

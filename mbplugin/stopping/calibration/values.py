@@ -14,6 +14,7 @@ from mbplugin.model.scene import Brake
 from mbplugin.phrases import counted, one_line
 from mbplugin.stopping.calibration.cover import ROUNDING, Margin
 from mbplugin.stopping.calibration.intervals import Parameter
+from mbplugin.stopping.order_statistics import ToleranceBound
 
 #: A computed value explains a measured one up to this share of it.
 TOLERANCE = 0.10
@@ -126,6 +127,26 @@ class CalibratedRow:
 
 
 @dataclass(frozen=True)
+class RepeatedStop:
+    """A stop that was measured ten times or more.
+
+    Parameters
+    ----------
+    row : CalibratedRow
+        Its first row; joint, category, speed and what is computed are those of all.
+    lines : tuple of int
+        Its rows in the file.
+    time, distance : ToleranceBound or None
+        What at least a share of such stops does not exceed, s; rad or m. None where fewer were measured.
+    """
+
+    row: CalibratedRow
+    lines: tuple[int, ...]
+    time: ToleranceBound | None
+    distance: ToleranceBound | None
+
+
+@dataclass(frozen=True)
 class Source:
     """A file that was read, and its SHA-256."""
 
@@ -152,6 +173,8 @@ class Calibration:
         One sentence each.
     toml : str
         The ``[[brake]]`` and ``[[ramp]]`` tables of a scene, their origin in comments.
+    repeated : tuple of RepeatedStop
+        Of the measured stops alone, whatever was fitted.
     """
 
     model: str
@@ -163,6 +186,7 @@ class Calibration:
     rows: tuple[CalibratedRow, ...]
     assumptions: tuple[str, ...]
     toml: str
+    repeated: tuple[RepeatedStop, ...] = ()
 
     def __repr__(self) -> str:
         out = sum(row.held_out for row in self.rows)

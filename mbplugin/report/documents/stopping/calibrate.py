@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.report.documents.part import Count, Document, Part, Size, key
+from mbplugin.report.documents.stopping.bounds import Bound, bound_entries
 from mbplugin.stopping.calibration.values import LawName
 
 if TYPE_CHECKING:
-    from mbplugin.stopping.calibration.values import Calibration
+    from mbplugin.stopping.calibration.values import Calibration, RepeatedStop
 
 
 class _Source(Part):
@@ -67,6 +68,18 @@ class _Row(Part):
     unexplained: list[str]
 
 
+class _RepeatedStop(Part):
+    joint: str
+    category: Literal[0, 1]
+    unit: CoordinateUnit
+    speed: Size = key("unit/s")
+    lines: list[Count]
+    time: Bound | None = key("of the measured times, s; null where fewer than ten were measured")
+    distance: Bound | None = key("of the measured distances, unit")
+    time_computed: Size = key("s")
+    distance_computed: Size = key("unit")
+
+
 class _Model(Part):
     name: str
     files: list[_Source]
@@ -82,9 +95,26 @@ class Output(Document):
     assumptions: list[str]
     joints: list[_Joint]
     rows: list[_Row]
+    repeated: list[_RepeatedStop] = key("stops that were measured ten times or more", optional=True)
     toml: str = key("tables of a scene")
 
 
 def calibrate_document(calibration: Calibration) -> dict[str, Any]:
     """Return the document of one calibration."""
-    return Output.of(calibration, model=(calibration.model, calibration.robot))
+    return Output.of(
+        calibration,
+        model=(calibration.model, calibration.robot),
+        repeated=[_repeated(stop) for stop in calibration.repeated] or None,
+    )
+
+
+def _repeated(stop: RepeatedStop) -> dict[str, object]:
+    row = stop.row
+    return {
+        **{name: getattr(row, name) for name in ("joint", "category", "unit", "speed")},
+        "lines": stop.lines,
+        "time": stop.time and bound_entries(stop.time),
+        "distance": stop.distance and bound_entries(stop.distance),
+        "time_computed": row.time_computed,
+        "distance_computed": row.distance_computed,
+    }
