@@ -13,8 +13,8 @@ import pytest
 
 from command_line import call
 from mbplugin.errors import BadUsage, MbPluginError
-from mbplugin.model.mechanism import Driver, Freedom, Mechanism
-from mbplugin.model.spatial import Array
+from mbplugin.model.mechanism import Body, Driver, Freedom, Mechanism, Pair
+from mbplugin.model.spatial import Array, Pose
 from mbplugin.report.documents.schema import schema_of
 from mbplugin.simulation.options import UserEvent
 from mbplugin.simulation.run import simulate
@@ -152,6 +152,20 @@ def test_a_motion_ends_at_its_last_finite_sample(arm: Mechanism, readable: bool)
     assert motion.outcome == "failed" and "the motion is no longer finite at t = " in motion.notes[-1]
     assert 1 < len(motion.time) < 50 and np.abs(motion.qd[-1]).max() > 1e6
     for values in (motion.q, motion.qd, motion.qdd, motion.kinetic, motion.dissipated):
+        assert np.isfinite(values).all()
+
+
+@pytest.mark.no_invariants("a step that is far too long has no right energy")
+@pytest.mark.parametrize("readable", [False, True])
+def test_a_turn_beyond_all_numbers_is_no_sample(readable: bool) -> None:
+    """One step turns a ball joint by 1e150 rad: its quaternion, and the masses at it, are no numbers any more."""
+    damped = tuple(Freedom(damping=1e40) for _ in range(3))
+    body = Body("b", 1.0, np.array([0.1, 0.0, 0.0]), 0.1 * np.eye(3))
+    joint = Pair("j", "spherical", "world", "b", Pose.identity(), Pose.identity(), freedoms=damped)
+    mech = Mechanism("ball", (body,), (joint,))
+    motion = simulate(mech, 1.0, qd0={"j.wx": 1.0, "j.wy": 0.5}, integrator="rk4", step=0.01, readable=readable)
+    assert motion.outcome == "failed" and "the motion is no longer finite at t = " in motion.notes[-1]
+    for values in (motion.q, motion.qd, motion.qdd, motion.kinetic):
         assert np.isfinite(values).all()
 
 

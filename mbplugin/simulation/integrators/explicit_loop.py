@@ -152,7 +152,7 @@ def advance_explicit(
         taken += 1
         t = end if last else now + step
         if evaluated_end and not (projected and len(m.independent_rows)):
-            status = take_accelerations(place, regular, qd, qdd)
+            status = take_accelerations(place, regular, q, qd, qdd)
         else:
             status = settle(evaluate, place, t, now, projected, q, qd, qdd)
             counts[0] += 1

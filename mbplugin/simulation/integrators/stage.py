@@ -46,6 +46,18 @@ def stage(
 
 
 @kernel
+def is_motion(q: Array, qd: Array) -> bool:
+    """Whether all coordinates q (nq,) and rates qd (nv,) are within what numbers can compute with."""
+    for i in range(len(q)):
+        if not abs(q[i]) < BEYOND:
+            return False
+    for j in range(len(qd)):
+        if not abs(qd[j]) < BEYOND:
+            return False
+    return True
+
+
+@kernel
 def settle(
     evaluate: Evaluate, place: int, t: float, begun: float, projected: bool, q: Array, qd: Array, qdd: Array
 ) -> int:
@@ -53,25 +65,27 @@ def settle(
     regular = True
     if projected and len(load_struct(place).independent_rows):
         if not project(evaluate, place, t, begun, q, qd):
-            return MASSLESS
+            return MASSLESS if is_motion(q, qd) else NOT_FINITE
         evaluate(place, ACCELERATE, t, begun, q, qd)
     else:
         regular = evaluate(place, FORWARD_DYNAMICS, t, begun, q, qd)
-    return take_accelerations(place, regular, qd, qdd)
+    return take_accelerations(place, regular, q, qd, qdd)
 
 
 @kernel
-def take_accelerations(place: int, regular: bool, qd: Array, qdd: Array) -> int:
-    """End a step at rates qd (nv,); fill qdd (nv,) with the accelerations of the kernel state.
+def take_accelerations(place: int, regular: bool, q: Array, qd: Array, qdd: Array) -> int:
+    """End a step at q (nq,) and qd (nv,); fill qdd (nv,) with the accelerations of the kernel state.
 
     ``regular``: every rate moves mass.
     """
     m = load_struct(place)
+    if not is_motion(q, qd):
+        return NOT_FINITE
     if not regular:
         return MASSLESS
     for j in range(len(qd)):
         qdd[j] = m.rates[j].qdd
-        if not (abs(qd[j]) < BEYOND and isfinite(qdd[j])):
+        if not isfinite(qdd[j]):
             return NOT_FINITE
     return DONE
 

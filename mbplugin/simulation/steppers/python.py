@@ -22,12 +22,12 @@ from mbplugin.simulation.events.watch import (
 )
 from mbplugin.simulation.integrators.contract import Chunk, Derivative, Step, make_chunk
 from mbplugin.simulation.integrators.registry import find_integrator, integrator_names
+from mbplugin.simulation.integrators.stage import is_motion
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import Problem
 from mbplugin.simulation.projection import project_state
 from mbplugin.simulation.steppers.compiled import State, control_of
 from mbplugin.simulation.steppers.kernel_state import (
-    BEYOND,
     DONE,
     LOOK,
     NOT_FINITE,
@@ -144,7 +144,7 @@ class PythonStepper:
             chunk.time[kept], chunk.q[kept], chunk.qd[kept] = state.t, state.q, state.qd
             chunk.qdd[kept], chunk.work[kept] = state.qdd, state.work
             kept += 1
-            if not (np.isfinite(state.qdd) & (np.abs(state.qd) < BEYOND)).all():
+            if not (is_motion(state.q, state.qd) and np.isfinite(state.qdd).all()):
                 return NOT_FINITE, chunk, kept
             if sign_changes(kernel_state, event_functions, taken, state.q, state.qd):
                 return LOOK, chunk, kept
