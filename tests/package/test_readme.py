@@ -41,6 +41,7 @@ LONG = (
     "locking.md",
     "motion.md",
     "report.md",
+    "stop-guides.md",
     "tutorial.md",
     "view.md",
 )

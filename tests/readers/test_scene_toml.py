@@ -4,9 +4,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import mbplugin as mb
 from mbplugin.constraints.matrix import constraint_matrix
 from mbplugin.errors import BadScene, BrokenModel, MbPluginError, UnknownName
-from mbplugin.model.mechanism import KnifeEdge, Rolling
+from mbplugin.model.mechanism import Freedom, KnifeEdge, Rolling
 from mbplugin.model.mechanism.kinematics import forward, relative_pose
 from mbplugin.model.scene import Request, Scene
 from mbplugin.readers import load
@@ -339,6 +340,26 @@ def test_a_distance_is_measured_where_it_is_not_stated():
     assert read(text + "length = 1.5\n").mechanism.pair_by_name["j"].length == 1.5
 
 
+def test_a_pair_states_its_limits_its_drive_and_what_resists_it():
+    numbers = "lower = -0.5\nupper = 1.5\nvelocity = 2\neffort = 30\ndamping = 4\nfriction = 0.5\n"
+    stated = Freedom(-0.5, 1.5, 30.0, 2.0, 4.0, 0.5)
+    assert read(TWO + HINGE + numbers).mechanism.pair_by_name["j"].freedoms == (stated,)
+    retyped = f'[[pair]]\nname = "j1"\ntype = "revolute"\n{numbers}'
+    assert read(FOUR_BAR + retyped).mechanism.pair_by_name["j1"].freedoms == (stated,)
+
+
+def test_a_limit_of_a_pair_is_an_end_stop():
+    """A carriage that slides down 0.5 m takes √(2 · 0.5 / 9.81) s to its end stop."""
+    track = (
+        '[[body]]\nname = "carriage"\nmass = 2\ninertia = [1, 1, 1]\n[[pair]]\nname = "track"\ntype = "prismatic"\n'
+        'body_a = "world"\nbody_b = "carriage"\nxyz_a = [0, 0, 0]\naxis = [0, 0, 1]\nlower = -0.5\nupper = 1\n'
+    )
+    motion = mb.simulate(read(track), 1.0, limits="stop")
+    assert motion.outcome == "limit_hit" and motion.time[-1] == pytest.approx(
+        (2 * 0.5 / 9.81) ** 0.5, abs=1e-9
+    )
+
+
 @pytest.mark.parametrize(("text", "line", "words"), [
     ("[[closure]\n", 1, "TOML is broken"),
     ("a = 1\na = 2\n", 2, "TOML is broken"),
@@ -374,6 +395,10 @@ def test_a_distance_is_measured_where_it_is_not_stated():
     (TWO + '[[body]]\nname = "a"\n', 7, "another body is called 'a'"),
     (TWO + '[[body]]\nname = "world"\n', 7, "the ground is called 'world'"),
     (TWO + '[[body]]\nname = "c"\ninertia = [1, 2, 3, 4]\n', 8, "ixx iyy izz"),
+    (TWO + HINGE + "lower = 1\nupper = -1\n", 12, "has limits from 1 to -1"),
+    (TWO + HINGE.replace("revolute", "spherical") + "damping = 1\n", 12, "is spherical and states its damping"),
+    (TWO + HINGE + "effort = -1\n", 12, "at least 0"),
+    (FOUR_BAR + '[[pair]]\nname = "j1"\ntype = "revolute"\npassive = true\nupper = 1\n', 8, "passive and states"),
     ('[[model]]\nfile = "nope.urdf"\n', 2, "cannot be found"),
     ('[[model]]\nfile = "x.scene.toml"\n', 2, "is a scene"),
     (TWO + "[lint]\nsamples = 1.5\n", 7, "expected a whole number"),

@@ -163,7 +163,9 @@ def test_a_turn_beyond_all_numbers_is_no_sample(readable: bool) -> None:
     body = Body("b", 1.0, np.array([0.1, 0.0, 0.0]), 0.1 * np.eye(3))
     joint = Pair("j", "spherical", "world", "b", Pose.identity(), Pose.identity(), freedoms=damped)
     mech = Mechanism("ball", (body,), (joint,))
-    motion = simulate(mech, 1.0, qd0={"j.wx": 1.0, "j.wy": 0.5}, integrator="rk4", step=0.01, readable=readable)
+    motion = simulate(
+        mech, 1.0, qd0={"j.wx": 1.0, "j.wy": 0.5}, integrator="rk4", step=0.01, readable=readable
+    )
     assert motion.outcome == "failed" and "the motion is no longer finite at t = " in motion.notes[-1]
     for values in (motion.q, motion.qd, motion.qdd, motion.kinetic):
         assert np.isfinite(values).all()

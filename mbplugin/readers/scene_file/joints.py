@@ -10,6 +10,7 @@ import numpy as np
 from mbplugin.errors import BadScene, UnknownName, suggestion
 from mbplugin.model.mechanism import PAIR_TYPES, Pair
 from mbplugin.model.spatial import Pose, align_z
+from mbplugin.readers.scene_file.freedom import with_freedom
 from mbplugin.readers.scene_file.schema import ClosureTable, JointTable, PairTable
 from mbplugin.readers.scene_file.source import SceneSource
 
@@ -88,7 +89,8 @@ def retyped(source: SceneSource, index: int, table: PairTable, pair: Pair) -> Pa
     lead = table.lead if table.lead is not None else pair.lead
     length = table.length if table.length is not None else pair.length
     _check_measures(source, "pair", index, table, lead, length)
-    return replace(pair.retyped(table.type, axis), lead=lead, length=length)
+    pair = replace(pair.retyped(table.type, axis), lead=lead, length=length)
+    return with_freedom(source, index, table, pair)
 
 
 def declared(
@@ -130,7 +132,7 @@ def declared(
         length = float(np.linalg.norm((poses[body_b] @ X_BS).p - (poses[body_a] @ X_AP).p))
     lead = table.lead or 0.0
     _check_measures(source, kind, index, table, lead, length)
-    return Pair(
+    pair = Pair(
         table.name,
         table.type,
         body_a,
@@ -141,6 +143,7 @@ def declared(
         lead=lead,
         length=length,
     )
+    return with_freedom(source, index, table, pair) if isinstance(table, PairTable) else pair
 
 
 def states_both_sides(table: JointTable) -> bool:

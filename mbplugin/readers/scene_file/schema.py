@@ -71,12 +71,20 @@ class JointTable(Table):
 class PairTable(JointTable):
     """``[[pair]]``: with bodies a new pair; with name, type and axis the new type of a pair.
 
-    ``passive``: whatever the file says, this joint has no drive, brake or end stop.
+    ``passive``: whatever the file says, this joint has no drive, brake or end stop. A pair of one freedom may
+    state its limits (rad, m), the velocity and effort of its drive (rad/s, m/s; N·m, N), damping
+    (N·m·s/rad, N·s/m) and dry friction (N·m, N), as a URDF does.
     """
 
     name: Name
     type: PairTypeName
     passive: bool = False
+    lower: Number | None = None
+    upper: Number | None = None
+    velocity: Positive | None = None
+    effort: NonNegative | None = None
+    damping: NonNegative | None = None
+    friction: NonNegative | None = None
 
 
 class ClosureTable(JointTable):
