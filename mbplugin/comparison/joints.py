@@ -39,6 +39,10 @@ def pair_rows(ours: Pair, theirs: Pair) -> Iterator[Row]:
 
 def _frame_rows(ours: Pair, theirs: Pair) -> Iterator[Row]:
     """Yield how far axis, place and orientation are off."""
+    if not all(np.isfinite(X.p).all() and np.isfinite(X.R).all() for X in (theirs.X_AP, theirs.X_SB)):
+        # PyBullet divides the axis 0 0 0 by its length
+        yield Row(f"{_PRESENCE}joint frame", ours.name, "1", 1.0, 0.0)
+        return
     if ours.kind.free:
         a, b = ours.X_AP.R[:, 2], theirs.X_AP.R[:, 2]
         angle = float(np.arctan2(np.linalg.norm(cross(a, b)), a @ b))

@@ -75,6 +75,13 @@ def test_a_limit_that_only_one_has_is_a_difference_of_its_own(tmp_path: Path) ->
     assert off == {("presence of a lower limit", "turn"), ("presence of a upper limit", "turn")}
 
 
+def test_an_axis_without_a_direction_is_a_difference_without_a_number(tmp_path: Path) -> None:
+    """PyBullet divides 0 0 0 by its length and goes on with no numbers."""
+    path = written(tmp_path, "axis.urdf", '<axis xyz="1 0 0"/>', '<axis xyz="0 0 0"/>')
+    outcome = call("crosscheck", str(path), "--base", "fixed", "--duration", "0.01")
+    assert "presence of a joint frame of 'slide'" in outcome.out and "nan" not in outcome.out
+
+
 def test_a_client_whose_joint_rubs_more_differs(tmp_path: Path) -> None:
     """PyBullet tells what was loaded; what ``changeDynamics`` makes of it later it does not."""
     scene = mb.load(written(tmp_path, "ours.urdf"), base="fixed")

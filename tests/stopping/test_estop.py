@@ -12,13 +12,17 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import mbplugin as mb
+from mbplugin.dynamics.equations import Equations
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName
 from mbplugin.model.mechanism import PAIR_TYPES, Freedom
 from mbplugin.model.scene import Brake, Scene
 from mbplugin.model.spatial import Array
 from mbplugin.report.text.estop import estop_lines
 from mbplugin.report.text.layout import plain_text
+from mbplugin.simulation.impact import Transition
+from mbplugin.stopping.outcome import impact
 from mbplugin.stopping.run import estop
+from mbplugin.stopping.scenario.decelerations import assumed_deceleration
 from mbplugin.stopping.scenario.start import Move, Recorded
 from places import ORACLES
 from rod_arms import G, arm, two_rods
@@ -91,6 +95,31 @@ def test_an_end_stop_takes_the_impulse() -> None:
     jump = np.array([-qd[0], M[1, 0] * qd[0] / M[1, 1]])
     assert report.impact.impulse == pytest.approx(abs((M @ jump)[0]), rel=1e-8)
     assert report.impact.energy == pytest.approx(0.5 * jump @ M @ jump, rel=1e-8)
+
+
+def test_an_end_stop_at_a_singular_pose_says_that_no_impulse_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = impact.activate
+
+    def lost(equations: Equations, *args: object) -> Transition:
+        """The same instant, with rows of which none is left."""
+        C = np.zeros_like(equations.C)
+        return real(replace(equations, C=C, degree_of_redundancy=0), *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(impact, "activate", lost)
+    limits = Freedom(lower=-1.0, upper=0.3, effort=5.0)
+    report = estop(arm((1.0,), gravity=0.0, limits=limits), q={"j0": 0.28}, qd={"j0": 2.0})
+    assert report.outcome == "limit_hit" and report.impact is None
+    text = " ".join(plain_text(estop_lines(report)).split())
+    assert "j0 runs into its end stop at a singular pose" in text and "nan" not in text
+
+
+@pytest.mark.parametrize("inertia", [0.0, 1e-320])
+def test_a_joint_that_moves_no_mass_has_no_assumed_ramp(inertia: float) -> None:
+    mech = arm((1.0, 1.0), limits=Freedom(effort=5.0))
+    with pytest.raises(
+        BadUsage, match="no ramp for joint 'j1': it states no deceleration, and moves an inertia of"
+    ):
+        assumed_deceleration(mech, "j1", lambda: np.array([1.0, inertia]))
 
 
 @pytest.mark.parametrize(("freedom", "unit", "per"), [("ry", "rad", "N·m·s"), ("tz", "m", "N·s")])

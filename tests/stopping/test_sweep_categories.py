@@ -16,6 +16,7 @@ from mbplugin.model.ramp import Ramp
 from mbplugin.model.scene import Brake, Scene, state_at_home
 from mbplugin.stopping.compiled.batch import supports_compiled_stop
 from mbplugin.stopping.run import estop, make_scenario
+from mbplugin.stopping.scenario.recording import Recording
 from mbplugin.stopping.sweep.part import part_columns
 from mbplugin.stopping.sweep.plan import SweepPlan
 from places import ASSETS
@@ -166,3 +167,19 @@ def test_in_category_2_the_drives_hold_what_the_brakes_could_not() -> None:
         outcomes[category] = set(part_columns(plan, 0)["outcome"])
     assert outcomes[2] == {"stopped"}
     assert "stopped" not in outcomes[1], "0.01 N·m hold no arm against gravity"
+
+
+def test_a_motion_of_a_vehicle_gives_its_states() -> None:
+    """A free base has seven coordinates and six rates: what is not recorded keeps its place and rests."""
+    scene, options = husky()
+    wheel, time = "front_left_wheel", np.linspace(0.0, 1.0, 5)
+    recording = Recording("motion.csv", time, {wheel: 2.0 * time}, {})
+    mech = scene.mechanism
+    plan = plan_of(scene, 0, 6, **options)
+    plan = replace(plan, states=recording.states(mech, plan.scenario.q), q_spread=0.0, speed_range=(1.0, 1.0))
+    for k in range(plan.count):
+        q, qd = plan.draw(k)[:2]
+        assert q[:7].tolist() == plan.scenario.q[:7].tolist() and len(qd) == len(mech.qd_names)
+        assert q[mech.q_names.index(wheel)] in (2.0 * time).tolist()
+        assert qd[mech.qd_names.index(wheel)] == pytest.approx(2.0) and np.count_nonzero(qd) == 1
+    assert set(part_columns(plan, 0)["outcome"]) == {"stopped"}

@@ -21,6 +21,8 @@ _SPREAD: dict[str, Callable[[Equations], Independent]] = {
     # started from zero, its multipliers stay the smallest ones
     "augmented": minimum_norm,
 }
+#: Rows whose singular values are at least this share of the largest are independent without a closer look.
+_CLEARLY = 1e-3
 
 
 class Handling:
@@ -47,10 +49,20 @@ class Handling:
 
     def carrying(self, equations: Equations, forces: Array) -> Array:
         """Return λ (m,) with Cᵀλ = forces (n,), N and N·m."""
+        size = equations.column_scale
+        if self._dropped and len(self._dropped) == equations.degree_of_redundancy:
+            # that the rows kept so far are independent here as well, their singular values tell
+            kept = np.delete(np.arange(len(equations.C)), self._dropped)
+            scale = equations.row_scale[kept]
+            scaled = (scale[:, None] * equations.C[kept] * size).T
+            mu, _, _, sizes = np.linalg.lstsq(scaled, size * forces, rcond=None)
+            if len(sizes) == len(kept) and sizes.min(initial=np.inf) > _CLEARLY * sizes.max(initial=0.0):
+                out = np.zeros(len(equations.C))
+                out[kept] = scale * mu
+                return out
         constraints = self._independent(equations)
         if not len(constraints.C):
             return np.zeros(len(equations.C))
-        size = equations.column_scale
         return np.asarray(
             constraints.spread @ np.linalg.lstsq((constraints.C * size).T, size * forces, rcond=None)[0]
         )

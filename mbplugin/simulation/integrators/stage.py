@@ -51,7 +51,8 @@ def is_motion(q: Array, qd: Array) -> bool:
     for i in range(len(q)):
         if not abs(q[i]) < BEYOND:
             return False
-    for j in range(len(qd)):
+    # a generator in all() is not compiled
+    for j in range(len(qd)):  # noqa: SIM110
         if not abs(qd[j]) < BEYOND:
             return False
     return True

@@ -11,7 +11,7 @@ from mbplugin.model.scene import Request, Shape
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.trajectory.body_motions import BodyMotions, body_motions
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.stopping.outcome.impact import impact_at_end
+from mbplugin.stopping.outcome.impact import impact_at_end, undetermined_impact
 from mbplugin.stopping.outcome.joints import course_of, joint_stops, reaction_time, sample_at
 from mbplugin.stopping.outcome.outcome import StopOutcome, slipped_back
 from mbplugin.stopping.outcome.swept_box import swept_box
@@ -50,7 +50,12 @@ def evaluate(
         _energies(motion, joints),
         _naive(scenario, motion, tool),
         impact,
-        (*scenario.notes, *motion.notes, *_why_not_stopped(outcome, scenario, joints)),
+        (
+            *scenario.notes,
+            *motion.notes,
+            *undetermined_impact(motion, impact),
+            *_why_not_stopped(outcome, scenario, joints),
+        ),
     )
 
 

@@ -111,6 +111,11 @@ def assumed_deceleration(mech: Mechanism, joint: str, inertias: Callable[[], Arr
             remedy="state its [[ramp]], or stop in category 0",
         )
     inertia = float(inertias()[mech.tree.joint_of_pair[joint].qd.start])
+    if not (inertia > 0.0 and _is_stated(freedom.effort / inertia)):
+        raise BadUsage(
+            f"there is no ramp for joint {joint!r}: it states no deceleration, and moves an inertia of {inertia:g}",
+            remedy="state its [[ramp]], or stop in category 0",
+        )
     return Assumed(freedom.effort / inertia, freedom.effort)
 
 

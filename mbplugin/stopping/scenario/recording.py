@@ -64,7 +64,7 @@ class Recording:
         return out, qd, qdd
 
     def states(self, mech: Mechanism, q: Array) -> Array:
-        """Return all samples (T, 2, nq) of a robot whose joints have one freedom each.
+        """Return all samples (T, nq + nv): coordinates and rates.
 
         Parameters
         ----------
@@ -73,13 +73,14 @@ class Recording:
         """
         from scipy.interpolate import CubicSpline
 
-        out = np.zeros((len(self.time), 2, len(q)))
-        out[:, 0] = q
+        out = np.zeros((len(self.time), len(q) + len(mech.qd_names)))
+        out[:, : len(q)] = q
         for name, values in self.q.items():
-            rates = self.qd.get(name)
-            k = mech.q_names.index(name)
-            out[:, 0, k] = values
-            out[:, 1, k] = CubicSpline(self.time, values)(self.time, 1) if rates is None else rates
+            out[:, mech.q_names.index(name)] = values
+            if name in mech.qd_names:
+                rates = self.qd.get(name)
+                k = len(q) + mech.qd_names.index(name)
+                out[:, k] = CubicSpline(self.time, values)(self.time, 1) if rates is None else rates
         return out
 
 

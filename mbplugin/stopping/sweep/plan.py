@@ -36,7 +36,7 @@ class SweepPlan:
         Its state is the middle of the states, unless ``states`` is given.
     count : int
         Number of stops.
-    states : (n, 2, nv) array, optional
+    states : (n, nq + nv) array, optional
         Coordinates and rates along a motion, of which each stop takes one.
     q_spread : float
         Coordinates vary by up to this much either way, rad and m; limits cut it off. Those of a free base
@@ -122,7 +122,7 @@ class SweepPlan:
         s = self.scenario
         q, qd = s.q, s.qd
         if self.states is not None:
-            q, qd = self.states[rng.integers(len(self.states))]
+            q, qd = np.split(self.states[rng.integers(len(self.states))], [len(q)])
         q = self._closed(q, np.where(self._varied, rng.uniform(-self.q_spread, self.q_spread, len(q)), 0.0))
         qd = qd * rng.uniform(*self.speed_range)
         torques = 1 + rng.uniform(-self.torque_tolerance, self.torque_tolerance, len(s.brakes))

@@ -23,7 +23,8 @@ CODES, FINDING = (0, 2), ("lint", "crosscheck")
 #: What lint reports where a rule of ours or a whole run failed.
 _BUGS = ("MB911", "MB912")
 #: A number that is none, and not a quoted text of a file.
-_NO_NUMBER = re.compile(r"(?<![\w'\"./=-])nan(?![\w'\"./])")
+# a joint may be called nan: names stand in quotes, or before their type in parentheses
+_NO_NUMBER = re.compile(r"(?<![\w'\"=./-])nan(?![\w'\"./]| \()")
 
 
 @dataclass(frozen=True)
