@@ -22,8 +22,7 @@ from .case import Case
 CODES, FINDING = (0, 2), ("lint", "crosscheck")
 #: What lint reports where a rule of ours or a whole run failed.
 _BUGS = ("MB911", "MB912")
-#: A number that is none, and not a quoted text of a file.
-# a joint may be called nan: names stand in quotes, or before their type in parentheses
+#: A number that is none, and neither a quoted text of a file nor a name before its type in parentheses.
 _NO_NUMBER = re.compile(r"(?<![\w'\"=./-])nan(?![\w'\"./]| \()")
 
 
