@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from mbplugin.comparison.crosscheck import crosscheck as crosscheck
     from mbplugin.constraints.matrix import ConstraintMatrix as ConstraintMatrix
     from mbplugin.errors import MbPluginError as MbPluginError
+    from mbplugin.joint_reactions.mask import ReactionMask as ReactionMask
+    from mbplugin.joint_reactions.mask import reaction_mask as reaction_mask
     from mbplugin.joint_reactions.run import reactions as reactions
     from mbplugin.linter.run import Report as Report
     from mbplugin.linter.run import lint as lint
