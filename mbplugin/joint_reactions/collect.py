@@ -13,10 +13,10 @@ from mbplugin.joint_reactions.frames import joint_axes, open_in, world_wrench
 from mbplugin.joint_reactions.state import ClosedState
 from mbplugin.joint_reactions.statics import Balance
 from mbplugin.joint_reactions.stiffness.compliance import Resolution
-from mbplugin.joint_reactions.stiffness.coverage import MissingStiffness
-from mbplugin.joint_reactions.stiffness.elements import Element, joint_point, joint_rows
-from mbplugin.joint_reactions.stiffness.estimate import Estimate
+from mbplugin.joint_reactions.stiffness.coverage import missing_stiffness
+from mbplugin.joint_reactions.stiffness.elements import joint_point, joint_rows
 from mbplugin.joint_reactions.stiffness.estimating import estimated_rows
+from mbplugin.joint_reactions.stiffness.flexible import Flexible
 from mbplugin.joint_reactions.system import System
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions
 from mbplugin.model.enumerations import ReactionSource
@@ -32,14 +32,11 @@ def collect(
     system: System,
     held: Sequence[Lock],
     found: Balance,
-    resolution: Resolution,
-    missing: MissingStiffness,
-    stated: Sequence[Element],
-    added: Sequence[Element],
-    estimates: tuple[Estimate, ...],
+    flexible: Flexible,
 ) -> Reactions:
     """Return the reactions of all constraints, with where each value comes from."""
-    from_estimate = estimated_rows(system, added)
+    resolution = flexible.resolution
+    from_estimate = estimated_rows(system, flexible.added)
     source: list[ReactionSource | None] = [
         "rigid" if unique else None if not known else "estimated" if guessed else "stated"
         for unique, known, guessed in zip(system.unique, resolution.determined, from_estimate, strict=True)
@@ -67,10 +64,10 @@ def collect(
         constraints=made,
         families=families(system, found.multipliers),
         unresolved=tuple(label for label, s in zip(system.labels, source, strict=True) if s is None),
-        stated=tuple(e.name for e in stated),
-        estimated=estimates,
-        missing=missing,
-        notes=tuple(notes),
+        stated=tuple(e.name for e in flexible.stated),
+        estimated=flexible.estimates,
+        missing=missing_stiffness(system, flexible.covered, resolution.determined),
+        notes=(*notes, *flexible.notes),
     )
 
 

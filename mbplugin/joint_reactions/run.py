@@ -8,25 +8,20 @@ from dataclasses import replace
 import numpy as np
 
 from mbplugin.dynamics.newton_euler import newton_euler
-from mbplugin.errors import BadUsage
 from mbplugin.joint_reactions.collect import collect
 from mbplugin.joint_reactions.holding import held_joints, with_held
 from mbplugin.joint_reactions.springs import spring_loads
 from mbplugin.joint_reactions.state import ClosedState, Model, closed_state
 from mbplugin.joint_reactions.statics import balance, require_balance
-from mbplugin.joint_reactions.stiffness.beams import Section
-from mbplugin.joint_reactions.stiffness.compliance import Resolution, resolve
-from mbplugin.joint_reactions.stiffness.coverage import coverage, missing_stiffness
-from mbplugin.joint_reactions.stiffness.elements import Applied, Element, stated_elements
-from mbplugin.joint_reactions.stiffness.estimate import MATERIALS, Estimate
-from mbplugin.joint_reactions.stiffness.estimating import estimated_elements
-from mbplugin.joint_reactions.stiffness.pair_stiffness import StiffnessLike, read_stiffness
+from mbplugin.joint_reactions.stiffness.compliance import Resolution
+from mbplugin.joint_reactions.stiffness.elements import Applied
+from mbplugin.joint_reactions.stiffness.flexible import StiffnessRequest, flexible_model
+from mbplugin.joint_reactions.stiffness.pair_stiffness import StiffnessLike
 from mbplugin.joint_reactions.system import build_system
 from mbplugin.joint_reactions.values import Reactions
 from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_misfit, read_payloads
 from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import Load, Payload, Scene
-from mbplugin.model.spatial import Array
 from mbplugin.readers.source import ModelSource, model_of
 
 
@@ -96,8 +91,7 @@ def reactions(
         A loop that cannot be closed.
     """
     model = model_of(model)
-    if material not in MATERIALS:
-        raise BadUsage(f"the material is {material!r}", expected=f"one of {', '.join(MATERIALS)}")
+    asked = StiffnessRequest(stiffness, estimate, material)
     state = closed_state(model, q, qd, qdd, tolerance, planar)
     applied = applied_to(state, model, loads, payloads)
     held = held_joints(state.motion, hold, _actuated(model), state.tolerance)
@@ -106,24 +100,9 @@ def reactions(
     )
     found = balance(system, applied.equations.missing(applied.accelerations))
     require_balance(system, found, state.tolerance, state.at_rest)
-    pairs, sections = _stated(model, stiffness)
     gaps = system.scale * read_misfit(system.labels, misfit or {})
-    elements = stated_elements(system, pairs, sections, applied)
-    covered = coverage(system, elements)
-    resolution = resolve(system, found.multipliers, elements, gaps, covered.uncovered)
-    added: list[Element] = []
-    estimates: tuple[Estimate, ...] = ()
-    notes: tuple[str, ...] = ()
-    if isinstance(model, Scene) and estimate is not False and not resolution.determined.all():
-        added, estimates, notes = estimated_elements(
-            system, model, sections, elements, resolution, applied, material, everywhere=bool(estimate)
-        )
-        if added:
-            covered = coverage(system, [*elements, *added])
-            resolution = resolve(system, found.multipliers, [*elements, *added], gaps, covered.uncovered)
-    missing = missing_stiffness(system, covered, resolution.determined)
-    made = collect(state, system, held, found, _clean(resolution), missing, elements, added, estimates)
-    return replace(made, notes=(*made.notes, *notes))
+    flexible = flexible_model(system, model, found.multipliers, applied, gaps, asked)
+    return collect(state, system, held, found, replace(flexible, resolution=_clean(flexible.resolution)))
 
 
 def applied_to(
@@ -142,14 +121,6 @@ def applied_to(
 
 def _actuated(model: Model) -> tuple[str, ...]:
     return tuple(a.joint for a in model.actuators) if isinstance(model, Scene) else ()
-
-
-def _stated(model: Model, stiffness: StiffnessLike) -> tuple[dict[str, Array], dict[str, Section]]:
-    """Return flexibility by pair and sections by body; what the call states replaces the scene's."""
-    mech = model.mechanism if isinstance(model, Scene) else model
-    own = read_stiffness(mech, model.stiffness if isinstance(model, Scene) else ())
-    given = read_stiffness(mech, stiffness)
-    return {**own[0], **given[0]}, {**own[1], **given[1]}
 
 
 def _clean(resolution: Resolution) -> Resolution:

@@ -34,11 +34,15 @@ class Resolution:
         Whether compliance, or the rigid model, determines each.
     open : (m, k) array
         Orthonormal changes of the multipliers, scaled, that neither determines.
+    response : (m, k) array
+        W with B = W Wᵀ: stated gaps δ change the multipliers by −B δ, scaled; B = Z (ZᵀAZ)⁻¹ Zᵀ on the
+        self-stresses that compliance determines. Beside ``open`` ones B has no finite value.
     """
 
     multipliers: Array
     determined: AnyArray
     open: Array
+    response: Array
 
 
 def resolve(
@@ -67,7 +71,7 @@ def resolve(
     unseen, basis = _split(seen @ avoiding, _SEEN)
     unseen, basis = avoiding @ unseen, avoiding @ basis
     if not basis.shape[1]:
-        return _resolution(system, multipliers, np.hstack((unseen, loading)), limit)
+        return _resolution(system, multipliers, np.hstack((unseen, loading)), limit, basis)
     gaps = misfit.copy()
     for e in elements:
         gaps[e.rows] += e.d
@@ -80,13 +84,22 @@ def resolve(
         for c in loading.T
     ]
     following = loading - np.array(followed).reshape(-1, len(Z.T)).T
-    return _resolution(system, multipliers - Z @ y, np.hstack((unseen, following)), limit)
+    free = np.hstack((unseen, following))
+    return _resolution(system, multipliers - Z @ y, free, limit, basis @ _inverse_factor(bent))
 
 
-def _resolution(system: System, multipliers: Array, free: Array, limit: Array) -> Resolution:
-    """Return what is determined beside the self-stresses ``free`` (p, k); ``multipliers`` (m,), ``limit`` (m,)."""
+def _resolution(
+    system: System, multipliers: Array, free: Array, limit: Array, responding: Array
+) -> Resolution:
+    """Return what is determined beside the self-stresses ``free`` (p, k), with what responds to gaps (p, r).
+
+    ``multipliers`` and ``limit`` have the shape (m,).
+    """
     changes = system.Z @ np.linalg.qr(free)[0]
-    return Resolution(multipliers, system.unique | (np.linalg.norm(changes, axis=1) <= limit), changes)
+    determined = system.unique | (np.linalg.norm(changes, axis=1) <= limit)
+    # what the rigid model determines has rounding there
+    response = np.where(system.unique[:, None], 0.0, system.Z @ responding)
+    return Resolution(multipliers, determined, changes, response)
 
 
 def _split(rows: Array, limit: float) -> tuple[Array, Array]:
@@ -128,3 +141,13 @@ def _least_energy(bent: Array, loaded: Array, gaps: Array) -> Array:
     y = np.zeros(len(pivots))
     y[pivots] = scipy.linalg.solve_triangular(R, u)
     return y
+
+
+def _inverse_factor(bent: Array) -> Array:
+    """Return G (p, p) with G Gᵀ = (bentᵀ bent)⁻¹, for bent (k, p); in the order of ``_least_energy``."""
+    order = np.argsort(-np.linalg.norm(bent, axis=1), kind="stable")
+    R, pivots = scipy.linalg.qr(bent[order], mode="r", pivoting=True)
+    size = len(pivots)
+    G = np.zeros((size, size))
+    G[pivots] = scipy.linalg.solve_triangular(R[:size], np.eye(size))
+    return G

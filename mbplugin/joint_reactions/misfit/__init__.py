@@ -1,0 +1,1 @@
+"""What a misfit of an overconstrained mechanism costs, in newtons."""
