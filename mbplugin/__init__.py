@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mbplugin.errors import MbPluginError as MbPluginError
     from mbplugin.joint_reactions.mask import ReactionMask as ReactionMask
     from mbplugin.joint_reactions.mask import reaction_mask as reaction_mask
+    from mbplugin.joint_reactions.misfit.response import MisfitResponse as MisfitResponse
+    from mbplugin.joint_reactions.misfit.run import misfit_response as misfit_response
     from mbplugin.joint_reactions.run import reactions as reactions
     from mbplugin.linter.run import Report as Report
     from mbplugin.linter.run import lint as lint

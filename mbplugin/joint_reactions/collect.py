@@ -15,8 +15,7 @@ from mbplugin.joint_reactions.statics import Balance
 from mbplugin.joint_reactions.stiffness.compliance import Resolution
 from mbplugin.joint_reactions.stiffness.coverage import missing_stiffness
 from mbplugin.joint_reactions.stiffness.elements import joint_point, joint_rows
-from mbplugin.joint_reactions.stiffness.estimating import estimated_rows
-from mbplugin.joint_reactions.stiffness.flexible import Flexible
+from mbplugin.joint_reactions.stiffness.flexible import Flexible, row_sources
 from mbplugin.joint_reactions.system import System
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions
 from mbplugin.model.enumerations import ReactionSource
@@ -36,11 +35,7 @@ def collect(
 ) -> Reactions:
     """Return the reactions of all constraints, with where each value comes from."""
     resolution = flexible.resolution
-    from_estimate = estimated_rows(system, flexible.added)
-    source: list[ReactionSource | None] = [
-        "rigid" if unique else None if not known else "estimated" if guessed else "stated"
-        for unique, known, guessed in zip(system.unique, resolution.determined, from_estimate, strict=True)
-    ]
+    source = row_sources(system, flexible)
     labels = {lock.name: _label(lock) for lock in held}
     made = tuple(
         _constraint(system, verdict, rows, resolution, source, verdict.name in labels)

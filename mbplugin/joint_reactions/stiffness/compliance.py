@@ -91,9 +91,9 @@ def resolve(
 def _resolution(
     system: System, multipliers: Array, free: Array, limit: Array, responding: Array
 ) -> Resolution:
-    """Return what is determined beside the self-stresses ``free`` (p, k), with what responds to gaps (p, r).
+    """Return what is determined beside the self-stresses ``free`` (p, k), and what responds to gaps.
 
-    ``multipliers`` and ``limit`` have the shape (m,).
+    ``multipliers`` (m,), ``limit`` (m,) and ``responding`` (p, r).
     """
     changes = system.Z @ np.linalg.qr(free)[0]
     determined = system.unique | (np.linalg.norm(changes, axis=1) <= limit)

@@ -12,9 +12,10 @@ from mbplugin.joint_reactions.stiffness.compliance import Resolution, resolve
 from mbplugin.joint_reactions.stiffness.coverage import Coverage, coverage
 from mbplugin.joint_reactions.stiffness.elements import Applied, Element, stated_elements
 from mbplugin.joint_reactions.stiffness.estimate import MATERIALS, Estimate
-from mbplugin.joint_reactions.stiffness.estimating import estimated_elements
+from mbplugin.joint_reactions.stiffness.estimating import estimated_elements, estimated_rows
 from mbplugin.joint_reactions.stiffness.pair_stiffness import StiffnessLike, read_stiffness
 from mbplugin.joint_reactions.system import System
+from mbplugin.model.enumerations import ReactionSource
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
 
@@ -100,3 +101,14 @@ def _stated(model: Model, stiffness: StiffnessLike) -> tuple[dict[str, Array], d
     own = read_stiffness(mech, model.stiffness if isinstance(model, Scene) else ())
     given = read_stiffness(mech, stiffness)
     return {**own[0], **given[0]}, {**own[1], **given[1]}
+
+
+def row_sources(system: System, flexible: Flexible) -> tuple[ReactionSource | None, ...]:
+    """Return what determines each row: the rigid model, a stated or an estimated stiffness, or nothing."""
+    guessed = estimated_rows(system, flexible.added)
+    return tuple(
+        "rigid" if unique else None if not known else "estimated" if estimate else "stated"
+        for unique, known, estimate in zip(
+            system.unique, flexible.resolution.determined, guessed, strict=True
+        )
+    )

@@ -1,0 +1,177 @@
+"""The loads that misfits cause: B = S (Sᵀ F S)⁻¹ Sᵀ, with the flexibility F of all rows and the self-stresses S."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mbplugin.errors import UnknownName, suggestion
+from mbplugin.joint_reactions.misfit.values import MisfitEffect, MisfitLoad, MisfitStep
+from mbplugin.joint_reactions.stiffness.coverage import MissingStiffness
+from mbplugin.joint_reactions.stiffness.estimate import Estimate
+from mbplugin.model.enumerations import ReactionSource, ReactionUnit
+from mbplugin.model.mechanism.identity import RowLabel
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.phrases import counted, one_line
+
+#: The misfits to which loads are given: 0.1 mm and 1 mrad.
+STEPS: dict[ReactionUnit, MisfitStep] = {"N": MisfitStep(1e-4, "m"), "N·m": MisfitStep(1e-3, "rad")}
+#: Part of the largest load of a misfit below which a load is rounding.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class MisfitResponse:
+    """What a misfit of each constraint component costs, without any load.
+
+    A misfit δ offsets the successor along a row before the joint is closed (m, rad); it changes the reactions
+    on the successors by −B δ (N, N·m). B is symmetric and positive semidefinite, and every column is a
+    self-stress. Without redundant constraints B is zero.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    q : (nq,) array
+        The closed pose, rad and m.
+    planar : str or None
+        The plane, where forces are computed in one.
+    tolerance : float
+        Relative rank tolerance.
+    degree_of_redundancy : int
+    labels : tuple of RowLabel
+        (constraint, component) of the m rows.
+    units : tuple of "N" or "N·m"
+        Of the load of each row; a misfit of it is in m or rad.
+    factor : (m, k) array
+        W of the finite part W Wᵀ of B, in N/m, N/rad, N·m/m and N·m/rad.
+    infinite_group : (m,) int array
+        Rows with the same number, from 0, stress each other without any compliance; −1 elsewhere.
+    missing : tuple of MissingStiffness
+        For each of these groups what needs a stiffness before its loads have values.
+    adjustable : (m,) bool array
+        Whether a row can misfit: rows of velocities, such as rolling, cannot.
+    sources : tuple of "rigid", "stated", "estimated" or None
+        What determines the load of each row: the rigid model (then it is zero), a stiffness, or nothing.
+    length : float
+        Characteristic length by which forces and moments are compared, m.
+    stated, estimated : tuple
+        Names of pairs and bodies whose stiffness was used, and the estimates that were.
+    """
+
+    mechanism: Mechanism
+    q: Array
+    planar: str | None
+    tolerance: float
+    degree_of_redundancy: int
+    labels: tuple[RowLabel, ...]
+    units: tuple[ReactionUnit, ...]
+    factor: Array
+    infinite_group: AnyArray
+    missing: tuple[MissingStiffness, ...]
+    adjustable: AnyArray
+    sources: tuple[ReactionSource | None, ...]
+    length: float
+    stated: tuple[str, ...] = ()
+    estimated: tuple[Estimate, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        redundant = counted(self.degree_of_redundancy, "redundant constraint")
+        stressing = counted(len(self.stressing), "component")
+        facts = (redundant, f"{stressing} whose misfit costs something", f"tolerance {self.tolerance:g}")
+        return one_line(self, self.mechanism.name, facts)
+
+    @cached_property
+    def B(self) -> Array:
+        """The response (m, m), N/m, N/rad, N·m/m and N·m/rad; ``inf`` where no compliance limits it."""
+        size = len(self.labels)
+        return np.array([self.column(k) for k in range(size)]).reshape(size, size)
+
+    def column(self, row: int) -> Array:
+        """Return column ``row`` of B, (m,)."""
+        found = self.factor @ self.factor[row]
+        if self.infinite_group[row] >= 0:
+            found[self.infinite_group == self.infinite_group[row]] = np.inf
+        return np.asarray(found)
+
+    @cached_property
+    def stressing(self) -> tuple[int, ...]:
+        """Rows whose misfit loads something, the most expensive first (0.1 mm against 1 mrad)."""
+        cost = [self._cost(k) if self.adjustable[k] else 0.0 for k in range(len(self.labels))]
+        order = sorted(range(len(cost)), key=lambda k: -cost[k])
+        return tuple(k for k in order if cost[k] > _ROUNDING * self._scale)
+
+    @cached_property
+    def _scale(self) -> float:
+        """Largest finite load of a step, N."""
+        size = np.linalg.norm(self.factor * self._in_newtons[:, None], axis=1)
+        return float((size.max(initial=0.0) * size * self._steps).max(initial=0.0))
+
+    def _cost(self, row: int) -> float:
+        """Return the largest load that a step of a row causes, N."""
+        if self.infinite_group[row] >= 0:
+            return np.inf
+        return float(self._steps[row] * np.abs(self._in_newtons * self.column(row)).max(initial=0.0))
+
+    @cached_property
+    def _steps(self) -> Array:
+        """Sizes of the misfits to which loads are given, (m,), m and rad."""
+        return np.array([STEPS[unit].size for unit in self.units])
+
+    @cached_property
+    def _in_newtons(self) -> Array:
+        """Factors by which loads are compared, (m,)."""
+        return np.array([1.0 if unit == "N" else 1.0 / self.length for unit in self.units])
+
+    @cached_property
+    def effects(self) -> tuple[MisfitEffect, ...]:
+        """What a misfit of 0.1 mm or 1 mrad of each component costs, the most expensive first."""
+        return tuple(self._effect(row) for row in self.stressing)
+
+    def __getitem__(self, name: str) -> MisfitEffect:
+        """Return what a misfit of ``CONSTRAINT.COMPONENT`` costs."""
+        return self._effect(self.row(name))
+
+    def row(self, name: str) -> int:
+        """Return the number of a row ``CONSTRAINT.COMPONENT``.
+
+        Raises
+        ------
+        UnknownName
+            No row has that name.
+        """
+        index = {label.dotted: k for k, label in enumerate(self.labels)}
+        if name not in index:
+            raise UnknownName(
+                f"{name!r} is no row of a constraint",
+                expected="CONSTRAINT.COMPONENT",
+                remedy=suggestion(name, list(index)),
+            )
+        return index[name]
+
+    def value(self, misfit: str, load: str) -> float:
+        """Return the load −B (N or N·m) of one ``CONSTRAINT.COMPONENT`` per m or rad of misfit of another.
+
+        It is ``inf``, whatever its sign, where no compliance limits it.
+        """
+        found = float(self.column(self.row(misfit))[self.row(load)])
+        return found if np.isinf(found) else 0.0 - found
+
+    def _effect(self, row: int) -> MisfitEffect:
+        step = STEPS[self.units[row]]
+        column = self.column(row)
+        loads = np.where(np.isinf(column), np.inf, 0.0 - column * step.size)
+        size = np.abs(loads) * self._in_newtons
+        finite = size[np.isfinite(size)].max(initial=0.0)
+        order = np.argsort(-size, kind="stable")
+        kept = [int(k) for k in order if size[k] > max(_ROUNDING * finite, _ROUNDING**2 * self._scale)]
+        group = int(self.infinite_group[row])
+        return MisfitEffect(
+            *self.labels[row],
+            step,
+            tuple(MisfitLoad(*self.labels[k], self.units[k], float(loads[k]), self.sources[k]) for k in kept),
+            self.missing[group] if group >= 0 else MissingStiffness(),
+        )
