@@ -25,7 +25,7 @@ from mbplugin.readers.source import ModelSource, model_of
 
 @dataclass(frozen=True, eq=False)
 class ReactionMask:
-    """Which components of the joint forces mean anything: ``np.asarray(mask)`` is the array.
+    """Which components of the joint forces the rigid model determines: ``np.asarray(mask)`` is the array.
 
     Parameters
     ----------

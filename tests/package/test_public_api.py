@@ -48,6 +48,8 @@ NAMES = {
     "stopping_table",
     "tolerance_bound",
     "worst_stop",
+    "ReactionMask",
+    "reaction_mask",
     "protective_distance",
     "separation_distance",
 }
