@@ -40,10 +40,9 @@ def random_stops(scene: Scene, count: int, seed: int = 3) -> SweepPlan:
     scenario = make_scenario(scene, qd=dict.fromkeys(names, 2.0), brakes=brakes)
     rng = np.random.default_rng(seed)
     ranges = np.array([freedom(scene, name) for name in names])
-    states = np.empty((count, 2, len(names)))
-    states[:, 0] = rng.uniform(ranges[:, 0], ranges[:, 1], (count, len(names)))
-    states[:, 1] = rng.uniform(-2, 2, (count, len(names)))
-    return SweepPlan(scenario, count, seed, states, speed_range=(0.1, 1.0))
+    q = rng.uniform(ranges[:, 0], ranges[:, 1], (count, len(names)))
+    qd = rng.uniform(-2, 2, (count, len(names)))
+    return SweepPlan(scenario, count, seed, np.hstack((q, qd)), speed_range=(0.1, 1.0))
 
 
 def freedom(scene: Scene, name: str) -> tuple[float, float]:

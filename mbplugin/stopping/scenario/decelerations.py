@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbplugin.dynamics.joint import joint_equations
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.component import units_of
@@ -74,7 +73,7 @@ def decelerations_at(
     found = {a.joint: a.deceleration for a in actuators if a.deceleration is not None}
     found.update(_checked(joints, given or {}))
     sentences, of_effort = [], []
-    inertias = cache(lambda: np.diag(joint_equations(mech, q, np.zeros(len(mech.qd_names)), actions).M))
+    inertias = cache(lambda: _inertias(mech, q, actions))
     for joint in joints:
         if joint in found:
             continue
@@ -124,6 +123,14 @@ def has_ramp(mech: Mechanism, joint: str) -> bool:
     freedom = mech.pair_by_name[joint].freedoms[0]
     by_effort = _is_stated(freedom.effort) and joint in mech.tree.joint_of_pair
     return by_effort or _is_stated(freedom.deceleration)
+
+
+def _inertias(mech: Mechanism, q: Array, actions: AppliedForces) -> Array:
+    """Return the diagonal (nv,) of the mass matrix at coordinates q (nq,); kg·m² and kg."""
+    # compiled code is loaded only when an inertia is needed: pages hold scenarios, and show many without one
+    from mbplugin.dynamics.joint import joint_equations
+
+    return np.diag(joint_equations(mech, q, np.zeros(len(mech.qd_names)), actions).M)
 
 
 def _is_stated(value: float) -> bool:
