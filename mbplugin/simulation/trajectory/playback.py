@@ -8,6 +8,7 @@ across a jump of rates or accelerations.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,12 +58,15 @@ class Phases:
     def __init__(self, activation: Activation) -> None:
         self.activation = activation
         self._phases: list[Phase] = []
+        self._starts: list[float] = []
+        self._in_force: Phase | None = None
         #: Steps across singular poses, by the time at which they begin, s.
         self.crossings: dict[float, Step] = {}
 
     def note(self, time: float) -> None:
         """Remember what is in force from an instant on, where that is something new."""
         active, model = self.activation, self.activation.model
+        self._in_force = None
         if self._phases:
             last = self._phases[-1]
             same = (
@@ -73,6 +77,7 @@ class Phases:
             )
             if same:
                 return
+        self._starts.append(time)
         kept = (model.table.rows.copy(), model.table.joint_frames.copy(), model.resistances.copy())
         self._phases.append(
             Phase(time, active.kernel_state, active.sticking, active.carrying, active.locked, *kept)
@@ -80,8 +85,10 @@ class Phases:
 
     def take_up(self, time: float) -> KernelState:
         """Put into force what held from a time on, s; return its kernel state."""
-        starts = [phase.start for phase in self._phases]
-        one = self._phases[max(0, int(np.searchsorted(starts, time, side="right")) - 1)]
+        one = self._phases[max(0, bisect_right(self._starts, time) - 1)]
+        if one is self._in_force:
+            return one.kernel_state
+        self._in_force = one
         active, model = self.activation, self.activation.model
         active.kernel_state, active.locked = one.kernel_state, one.locked
         active.sticking, active.carrying = one.sticking, one.carrying
@@ -103,6 +110,7 @@ class Playback:
         self._phases = phases
         self._stepper = CompiledStepper(options, False) if isinstance(stepper, CompiledStepper) else stepper
         self._samples = record.arrays()
+        self._times: list[float] = self._samples[0].tolist()
         self._segment = record.segment()
 
     @property
@@ -118,9 +126,8 @@ class Playback:
         BadUsage
             The equations cannot be solved again there: a user's function does not return what it did.
         """
-        times = self._samples[0]
-        k = int(np.clip(np.searchsorted(times, time, side="right") - 1, 0, len(times) - 1))
-        state = State(float(times[k]), *(values[k].copy() for values in self._samples[1:]))
+        k = max(0, bisect_right(self._times, time) - 1)
+        state = State(self._times[k], *(values[k].copy() for values in self._samples[1:]))
         segment = int(self._segment[k])
         if is_same(state.t, time):
             return state, segment
