@@ -24,6 +24,17 @@ Misfit = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME.COMPONENT=VALUE,…", help="Gaps before assembly (m, rad)."),
 ]
+MisfitSigma = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME.COMPONENT=VALUE,…", help="Standard deviations of gaps (m, rad)."),
+]
+Limit = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="JOINT=N,…",
+        help="Largest force of a joint, or load of JOINT.COMPONENT (N, N·m); prints the misfits that it allows.",
+    ),
+]
 EstimateOption = Annotated[
     bool | None,
     typer.Option(
@@ -46,6 +57,8 @@ def reactions_command(
     payload: PayloadOption = None,
     hold: Hold = None,
     misfit: Misfit = None,
+    misfit_sigma: MisfitSigma = None,
+    limit: Limit = None,
     estimate: EstimateOption = None,
     material: MaterialOption = "steel",
     axes: AxesOption = "joint",
@@ -75,6 +88,8 @@ def reactions_command(
         payloads=given.payloads(payload),
         hold=None if hold is None else opt.split(hold),
         misfit=given.misfits(misfit),
+        misfit_sigma=given.misfits(misfit_sigma, "--misfit-sigma"),
+        limits=given.limits(limit),
         estimate=estimate,
         material=material,
         tolerance=tolerance,

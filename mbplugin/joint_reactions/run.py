@@ -10,6 +10,8 @@ import numpy as np
 from mbplugin.dynamics.newton_euler import newton_euler
 from mbplugin.joint_reactions.collect import collect
 from mbplugin.joint_reactions.holding import held_joints, with_held
+from mbplugin.joint_reactions.misfit.build import response_of
+from mbplugin.joint_reactions.misfit.stated import stated_tolerances, with_tolerances
 from mbplugin.joint_reactions.springs import spring_loads
 from mbplugin.joint_reactions.state import ClosedState, Model, closed_state
 from mbplugin.joint_reactions.statics import balance, require_balance
@@ -36,6 +38,8 @@ def reactions(
     payloads: Iterable[PayloadLike] = (),
     hold: Iterable[str] | None = None,
     misfit: Mapping[str, float] | None = None,
+    misfit_sigma: Mapping[str, float] | None = None,
+    limits: Mapping[str, float] | None = None,
     estimate: bool | None = None,
     material: str = "steel",
     tolerance: float | None = None,
@@ -64,6 +68,11 @@ def reactions(
         actuator, else those with a finite effort limit; of these, as many as are independent.
     misfit : mapping, optional
         "constraint.component" to the gap, m or rad, by which the successor is offset before assembly.
+    misfit_sigma : mapping, optional
+        "constraint.component" to the standard deviation of its misfit, m or rad; misfits are independent.
+    limits : mapping, optional
+        "joint" to the largest force, N, or "joint.component" to the largest force or moment, N or N·m,
+        that a misfit may cause there.
     estimate : bool, optional
         Whether to estimate beam sections from the links' shapes. Default: only in loops for which no
         stiffness is stated.
@@ -86,7 +95,7 @@ def reactions(
         A load that moves the mechanism (the message names the motion), a stiffness that is not symmetric
         positive semidefinite.
     UnknownName
-        A load, payload, stiffness or held joint that does not exist.
+        A load, payload, stiffness, held joint, misfit or limit of what does not exist.
     CannotClose
         A loop that cannot be closed.
     """
@@ -100,9 +109,12 @@ def reactions(
     )
     found = balance(system, applied.equations.missing(applied.accelerations))
     require_balance(system, found, state.tolerance, state.at_rest)
-    gaps = system.scale * read_misfit(system.labels, misfit or {})
+    tolerances = stated_tolerances(model, misfit, misfit_sigma, limits)
+    gaps = system.scale * read_misfit(system.labels, tolerances.misfit)
+    sigma = read_misfit(system.labels, tolerances.sigma, "standard deviation of the misfit")
     flexible = flexible_model(system, model, found.multipliers, applied, gaps, asked)
-    return collect(state, system, held, found, replace(flexible, resolution=_clean(flexible.resolution)))
+    made = collect(state, system, held, found, replace(flexible, resolution=_clean(flexible.resolution)))
+    return with_tolerances(made, response_of(state, system, flexible), tolerances, sigma)
 
 
 def applied_to(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from mbplugin.analysis.directions import Directions
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.joint_reactions.family import Family, NullDirection
+from mbplugin.joint_reactions.misfit.response import MisfitResponse
+from mbplugin.joint_reactions.misfit.tolerances import MisfitBudget
 from mbplugin.joint_reactions.stiffness.coverage import NOTHING_MISSING, MissingStiffness
 from mbplugin.joint_reactions.stiffness.estimate import Estimate
 from mbplugin.model.enumerations import Axes, ConstraintKind, ReactionSource, ReactionUnit, Uniqueness
@@ -49,6 +52,9 @@ class ComponentReaction:
         None where nothing determines it.
     source : "rigid", "stated", "estimated" or None
         What determines the value: the rigid model, the stated stiffness, or an estimated one.
+    sigma : float or None
+        Its standard deviation for the stated tolerances, N or N·m; None where none is stated, or where
+        nothing determines it.
     """
 
     name: str
@@ -56,6 +62,7 @@ class ComponentReaction:
     unique: bool
     value: float | None
     source: ReactionSource | None
+    sigma: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +192,12 @@ class Reactions:
         Names of pairs and bodies whose stiffness was used, and the estimates that were.
     missing : MissingStiffness
         Bodies (and pairs) that need a stiffness before the unresolved components have values.
+    misfit_sigma, limits : mapping
+        The stated standard deviations (m, rad) and limits (N, N·m).
+    budget : tuple of MisfitBudget
+        The largest misfit of each component within the limits, the smallest first.
+    response : MisfitResponse or None
+        What a misfit of each component costs.
     """
 
     mechanism: Mechanism
@@ -203,6 +216,10 @@ class Reactions:
     estimated: tuple[Estimate, ...] = ()
     missing: MissingStiffness = NOTHING_MISSING
     notes: tuple[str, ...] = ()
+    misfit_sigma: Mapping[str, float] = field(default_factory=dict)
+    limits: Mapping[str, float] = field(default_factory=dict)
+    budget: tuple[MisfitBudget, ...] = ()
+    response: MisfitResponse | None = None
 
     def __repr__(self) -> str:
         redundant = counted(self.degree_of_redundancy, "redundant constraint")
@@ -215,6 +232,11 @@ class Reactions:
                 return constraint
         names = [c.name for c in self.constraints]
         raise UnknownName(f"there is no constraint {name!r}", remedy=suggestion(name, names))
+
+    def sigma(self, name: str, component: str) -> float:
+        """Return a standard deviation in N or N·m, NaN where no tolerance is stated or nothing determines it."""
+        value = self[name][component].sigma
+        return float(np.nan if value is None else value)
 
     def value(self, name: str, component: str) -> float:
         """Return one value in N or N·m, NaN where nothing determines it."""

@@ -85,7 +85,7 @@ def _payload(mech: Mechanism, payload: PayloadLike) -> Payload:
     return Payload(payload.body, float(payload.mass), com, np.asarray(payload.inertia, dtype=float))
 
 
-def read_misfit(labels: tuple[RowLabel, ...], misfit: Mapping[str, float]) -> Array:
+def read_misfit(labels: tuple[RowLabel, ...], misfit: Mapping[str, float], what: str = "misfit") -> Array:
     """Return the stated misfit of each row (m,), from values by "constraint.component".
 
     A misfit is how far the successor stands off along a row (m or rad) before the joint is closed.
@@ -100,11 +100,11 @@ def read_misfit(labels: tuple[RowLabel, ...], misfit: Mapping[str, float]) -> Ar
     for name, value in misfit.items():
         if name not in index:
             raise UnknownName(
-                f"the misfit names {name!r}, which is no row of a constraint",
+                f"the {what} names {name!r}, which is no row of a constraint",
                 expected="CONSTRAINT.COMPONENT",
                 remedy=suggestion(name, list(index)),
             )
-        gaps[index[name]] = _finite(f"the misfit {name!r}", value)
+        gaps[index[name]] = _finite(f"the {what} {name!r}", value)
     return gaps
 
 

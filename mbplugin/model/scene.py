@@ -15,6 +15,7 @@ from mbplugin.model.brake_law import Brake as Brake
 from mbplugin.model.enumerations import Base, Simulator
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.misfits import Limit, Misfit
 from mbplugin.model.ramp import Ramp as Ramp
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.model.spring import JointSpring, Spring
@@ -204,7 +205,7 @@ class Scene:
         Every file that was read.
     defects : tuple of Defect
     shapes : mapping of body name to tuple of Shape
-    loads, stiffness, brakes, payloads, actuators, locks, springs, ramps : tuple
+    loads, stiffness, brakes, payloads, actuators, locks, springs, ramps, misfits, limits : tuple
         ``locks`` contains locks with times; permanent locks are in the mechanism.
     options : LintOptions
     request : Request or None
@@ -233,6 +234,8 @@ class Scene:
     actuated: tuple[str, ...] = ()
     documents: tuple[Document, ...] = ()
     ramps: tuple[Ramp, ...] = ()
+    misfits: tuple[Misfit, ...] = ()
+    limits: tuple[Limit, ...] = ()
 
     def __repr__(self) -> str:
         facts = (

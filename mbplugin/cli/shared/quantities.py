@@ -60,13 +60,24 @@ class Quantities:
         of_rate = {"angular rate": "torque", "speed": "force", "": ""}
         return named(texts, option, lambda name: of_rate[self._rates.get(name, "")], self.units)
 
-    def misfits(self, texts: Sequence[str] | None) -> dict[str, float]:
+    def misfits(self, texts: Sequence[str] | None, option: str = "--misfit") -> dict[str, float]:
         """Return gaps by ``NAME.COMPONENT``, rad and m."""
 
         def dimension(name: str) -> str:
             return {"t": "length", "r": "angle"}.get(name.rpartition(".")[2][:1], "")
 
-        return named(texts, "--misfit", dimension, self.units)
+        return named(texts, option, dimension, self.units)
+
+    def limits(self, texts: Sequence[str] | None) -> dict[str, float]:
+        """Return the largest loads by ``JOINT`` or ``JOINT.COMPONENT``, N and N·m."""
+        joints = {constraint.name for constraint in self.mech.constraints()}
+
+        def dimension(name: str) -> str:
+            if name in joints:
+                return "force"
+            return {"t": "force", "r": "torque"}.get(name.rpartition(".")[2][:1], "")
+
+        return named(texts, "--limit", dimension, self.units)
 
     def brakes(self, texts: Sequence[str] | None) -> list[dict[str, Any]]:
         """Return the brakes that ``--brake`` describes."""

@@ -21,6 +21,8 @@ from mbplugin.phrases import counted, one_line
 STEPS: dict[ReactionUnit, MisfitStep] = {"N": MisfitStep(1e-4, "m"), "N·m": MisfitStep(1e-3, "rad")}
 #: Part of the largest load of a misfit below which a load is rounding.
 _ROUNDING = 1e-9
+#: Rows of B that are made at once: a large model has thousands.
+_AT_ONCE = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +102,9 @@ class MisfitResponse:
     @cached_property
     def stressing(self) -> tuple[int, ...]:
         """Rows whose misfit loads something, the most expensive first (0.1 mm against 1 mrad)."""
-        cost = [self._cost(k) if self.adjustable[k] else 0.0 for k in range(len(self.labels))]
-        order = sorted(range(len(cost)), key=lambda k: -cost[k])
+        cost = np.where(self.adjustable, self._costs, 0.0).tolist()
+        # equal ones stay in the order of the file, whatever their rounding
+        order = sorted(range(len(cost)), key=lambda k: -float(f"{cost[k]:.9g}"))
         return tuple(k for k in order if cost[k] > _ROUNDING * self._scale)
 
     @cached_property
@@ -110,11 +113,15 @@ class MisfitResponse:
         size = np.linalg.norm(self.factor * self._in_newtons[:, None], axis=1)
         return float((size.max(initial=0.0) * size * self._steps).max(initial=0.0))
 
-    def _cost(self, row: int) -> float:
-        """Return the largest load that a step of a row causes, N."""
-        if self.infinite_group[row] >= 0:
-            return np.inf
-        return float(self._steps[row] * np.abs(self._in_newtons * self.column(row)).max(initial=0.0))
+    @cached_property
+    def _costs(self) -> Array:
+        """Largest load that a step of each row causes, (m,), N."""
+        weighed = (self.factor * self._in_newtons[:, None]).T
+        cost = np.zeros(len(self.labels))
+        for start in range(0, len(cost), _AT_ONCE):
+            rows = slice(start, start + _AT_ONCE)
+            cost[rows] = self._steps[rows] * np.abs(self.factor[rows] @ weighed).max(axis=1, initial=0.0)
+        return np.where(self.infinite_group >= 0, np.inf, cost)
 
     @cached_property
     def _steps(self) -> Array:
@@ -143,7 +150,7 @@ class MisfitResponse:
         UnknownName
             No row has that name.
         """
-        index = {label.dotted: k for k, label in enumerate(self.labels)}
+        index = self._index
         if name not in index:
             raise UnknownName(
                 f"{name!r} is no row of a constraint",
@@ -151,6 +158,10 @@ class MisfitResponse:
                 remedy=suggestion(name, list(index)),
             )
         return index[name]
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {label.dotted: k for k, label in enumerate(self.labels)}
 
     def value(self, misfit: str, load: str) -> float:
         """Return the load −B (N or N·m) of one ``CONSTRAINT.COMPONENT`` per m or rad of misfit of another.
@@ -166,8 +177,8 @@ class MisfitResponse:
         loads = np.where(np.isinf(column), np.inf, 0.0 - column * step.size)
         size = np.abs(loads) * self._in_newtons
         finite = size[np.isfinite(size)].max(initial=0.0)
-        order = np.argsort(-size, kind="stable")
-        kept = [int(k) for k in order if size[k] > max(_ROUNDING * finite, _ROUNDING**2 * self._scale)]
+        order = sorted(range(len(size)), key=lambda k: -float(f"{size[k]:.9g}"))
+        kept = [k for k in order if size[k] > max(_ROUNDING * finite, _ROUNDING**2 * self._scale)]
         group = int(self.infinite_group[row])
         return MisfitEffect(
             *self.labels[row],

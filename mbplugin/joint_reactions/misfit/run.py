@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse
-import scipy.sparse.csgraph
 
-from mbplugin.joint_reactions.family import units
+from mbplugin.joint_reactions.misfit.build import response_of
 from mbplugin.joint_reactions.misfit.response import MisfitResponse
 from mbplugin.joint_reactions.run import applied_to
-from mbplugin.joint_reactions.state import ClosedState, closed_state
-from mbplugin.joint_reactions.stiffness.coverage import MissingStiffness, missing_stiffness
-from mbplugin.joint_reactions.stiffness.flexible import (
-    Flexible,
-    StiffnessRequest,
-    flexible_model,
-    row_sources,
-)
+from mbplugin.joint_reactions.state import closed_state
+from mbplugin.joint_reactions.stiffness.flexible import StiffnessRequest, flexible_model
 from mbplugin.joint_reactions.stiffness.pair_stiffness import StiffnessLike
-from mbplugin.joint_reactions.system import System, build_system
+from mbplugin.joint_reactions.system import build_system
 from mbplugin.model.mechanism.kinematics import JointValues
-from mbplugin.model.spatial import AnyArray
 from mbplugin.readers.source import ModelSource, model_of
 
 
@@ -73,75 +64,3 @@ def misfit_response(
     applied = applied_to(state, model, (), ())
     flexible = flexible_model(system, model, nothing, applied, nothing, request)
     return response_of(state, system, flexible)
-
-
-def response_of(state: ClosedState, system: System, flexible: Flexible) -> MisfitResponse:
-    """Return the misfit response of a mechanism whose stiffness is known."""
-    resolution = flexible.resolution
-    group = infinite_groups(resolution.open, resolution.determined)
-    missing = tuple(
-        _missing(system, flexible, group == number) for number in range(group.max(initial=-1) + 1)
-    )
-    return MisfitResponse(
-        mechanism=system.mech,
-        q=state.q,
-        planar=state.planar,
-        tolerance=state.tolerance,
-        degree_of_redundancy=system.Z.shape[1],
-        labels=system.labels,
-        units=tuple(units(system)),
-        factor=system.scale[:, None] * resolution.response,
-        infinite_group=group,
-        missing=missing,
-        adjustable=_adjustable(system),
-        sources=row_sources(system, flexible),
-        length=system.length,
-        stated=tuple(e.name for e in flexible.stated),
-        estimated=flexible.estimates,
-        notes=(*state.notes, *flexible.notes),
-    )
-
-
-def infinite_groups(free: AnyArray, determined: AnyArray) -> AnyArray:
-    """Return for each row, (m,), the number of the group that stresses it without compliance, −1 if none does.
-
-    Parameters
-    ----------
-    free : (m, k) array
-        Orthonormal self-stresses that nothing determines.
-    determined : (m,) bool array
-    """
-    group = np.full(len(determined), -1)
-    rows = np.flatnonzero(~determined)
-    if rows.size:
-        # the projector on the free self-stresses does not depend on their basis
-        inside = free[rows] / np.linalg.norm(free[rows], axis=1, keepdims=True)
-        together = np.abs(inside @ inside.T) > 1e-8
-        group[rows] = scipy.sparse.csgraph.connected_components(
-            scipy.sparse.csr_array(together), directed=False
-        )[1]
-    return group
-
-
-def _missing(system: System, flexible: Flexible, inside: AnyArray) -> MissingStiffness:
-    """Return what lacks stiffness for the rows ``inside`` (m,), or who carries them where no table helps."""
-    found = missing_stiffness(system, flexible.covered, ~inside)
-    if found:
-        return found
-    carrying = {
-        body
-        for verdict in system.verdicts
-        if inside[system.slices[verdict.name]].any()
-        for body in (verdict.body_a, verdict.body_b)
-    }
-    return MissingStiffness(tuple(b.name for b in system.mech.bodies if b.name in carrying))
-
-
-def _adjustable(system: System) -> AnyArray:
-    """Return which rows, (m,) bool, close a gap: rows of velocities close none."""
-    kinds = [
-        verdict.kind
-        for verdict, rows in zip(system.verdicts, system.rows, strict=True)
-        for _ in rows.components
-    ]
-    return np.array([kind != "pfaffian" for kind in kinds], dtype=bool)

@@ -15,6 +15,7 @@ from mbplugin.model.mechanism.kinematics import joint_vector, rate_vector
 from mbplugin.model.scene import Defect, LintOptions, Origin, OriginKey, Request, Scene
 from mbplugin.readers.scene_file import actions
 from mbplugin.readers.scene_file.errors import validate
+from mbplugin.readers.scene_file.misfits import limits, misfits
 from mbplugin.readers.scene_file.models import read_models
 from mbplugin.readers.scene_file.pose import PoseSettlement, add_pairs, held_names, place_bodies, retype_pairs
 from mbplugin.readers.scene_file.retyped import check_acting, settle_duties
@@ -118,7 +119,7 @@ def _with_constraints(mech: Mechanism, source: SceneSource, tables: SceneFile) -
 
 
 def _with_actions(scene: Scene, source: SceneSource, tables: SceneFile) -> Scene:
-    """Add the loads, stiffness, brakes, ramps, payloads, actuators, springs and later locks."""
+    """Add the loads, stiffness, misfits, brakes, ramps, payloads, actuators, springs and later locks."""
     pairs, bodies = scene.mechanism.pair_by_name, dict.fromkeys(scene.mechanism.body_index)
     bodies.pop("world")
     with_brakes = (*scene.brakes, *actions.brakes(source, tables, pairs))
@@ -135,6 +136,8 @@ def _with_actions(scene: Scene, source: SceneSource, tables: SceneFile) -> Scene
         payloads=(*scene.payloads, *actions.payloads(source, tables, bodies)),
         actuators=with_actuators,
         locks=(*scene.locks, *later),
+        misfits=misfits(source, tables, scene.mechanism),
+        limits=limits(source, tables, scene.mechanism),
         springs=(*scene.springs, *springs(source, tables, scene.mechanism)),
     )
 

@@ -186,6 +186,23 @@ class StiffnessTable(Table):
     section: SectionTable | None = None
 
 
+class MisfitTable(Table):
+    """``[[misfit]]``: of a component of a joint, before it is closed (m, rad): its value, its deviation, or both."""
+
+    joint: Name
+    component: Name
+    value: Number | None = None
+    sigma: NonNegative | None = None
+
+
+class LimitTable(Table):
+    """``[[limit]]``: of what misfits may load a joint with: its force (N), or one component (N, N·m)."""
+
+    joint: Name
+    value: Positive
+    component: Name | None = None
+
+
 class SpringTable(Table):
     """``[[spring]]``: between points of two bodies (N/m, m, N·s/m), or on a joint (N·m/rad or N/m)."""
 
@@ -269,6 +286,8 @@ class SceneFile(Table):
     lock: list[LockTable] = []
     load: list[LoadTable] = []
     stiffness: list[StiffnessTable] = []
+    misfit: list[MisfitTable] = []
+    limit: list[LimitTable] = []
     spring: list[SpringTable] = []
     brake: list[BrakeTable] = []
     ramp: list[RampTable] = []

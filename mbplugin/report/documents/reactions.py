@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from mbplugin.joint_reactions.values import Mode
-from mbplugin.model.enumerations import ConstraintKind, ReactionSource, ReactionUnit, Uniqueness
+from mbplugin.model.enumerations import (
+    ConstraintKind,
+    CoordinateUnit,
+    ReactionSource,
+    ReactionUnit,
+    Uniqueness,
+)
 from mbplugin.report.documents.part import (
     ByName,
     Count,
@@ -37,6 +43,9 @@ class _ComponentReaction(Part):
     unique: bool = key("whether the rigid model determines it")
     value: float | None = key("on the successor; null where nothing determines it")
     source: ReactionSource | None = key("what determines the value: model or stiffness")
+    sigma: Size | None = key(
+        "standard deviation for the stated tolerances; null where none is stated or nothing determines it"
+    )
 
 
 class _WorldWrench(Part):
@@ -124,6 +133,14 @@ class _MissingStiffness(Part):
     pairs: list[str]
 
 
+class _MisfitBudget(Part):
+    constraint: str
+    component: str
+    largest: Size = key("m or rad; 0 where no compliance limits the load")
+    unit: CoordinateUnit
+    decided_by: str = key("the limit that is met first, JOINT or JOINT.COMPONENT")
+
+
 class Output(Document):
     """Joint reactions at a state."""
 
@@ -145,6 +162,11 @@ class Output(Document):
     stiffness_missing: _MissingStiffness = key(
         "what needs a stiffness before the unresolved components have values; never the ground",
         read="missing",
+    )
+    misfit_sigma: dict[str, Size] = key("stated standard deviations by CONSTRAINT.COMPONENT, m and rad")
+    limits: dict[str, Size] = key("stated limits of loads by JOINT or JOINT.COMPONENT, N and N·m")
+    budget: list[_MisfitBudget] = key(
+        "largest misfit of each component that keeps every joint below its limit, the smallest first"
     )
     notes: list[str]
 

@@ -9,7 +9,8 @@ from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.identity import freedom_of
 from mbplugin.model.spatial import COMPONENTS
 from mbplugin.phrases import counted, listed
-from mbplugin.report.text.blocks import MOST, TITLE, more_lines, note_lines
+from mbplugin.report.misfits import budget_words, deviation_rows
+from mbplugin.report.text.blocks import MOST, TITLE, more_lines, note_lines, sentences_under
 from mbplugin.report.text.frames import (
     COLUMN,
     MARKS,
@@ -50,6 +51,8 @@ def reactions_lines(
     if frames:
         yield from frame_lines(result)
     yield from _families(result, width)
+    yield from _deviations(result)
+    yield from _budget(result, width)
     yield from _estimates(result, width)
     yield from note_lines(result.notes, width)
 
@@ -139,6 +142,31 @@ def _families(result: Reactions, width: int) -> Iterator[Line]:
         for relation in family.relations[:MOST]:
             yield from (Line(text) for text in wrapped(_equation(relation), width, "  ", "      "))
         yield from more_lines(len(family.relations), MOST)
+
+
+def _deviations(result: Reactions) -> Iterator[Line]:
+    if not result.misfit_sigma:
+        return
+    yield Line()
+    yield Line("Standard deviations for the stated tolerances (? where nothing gives way)", TITLE)
+    rows = deviation_rows(result)
+    wide = max((len(name) for name, _ in rows), default=0)
+    for name, value in rows[:MOST]:
+        yield Line(f"  {name:<{wide}}  {value}")
+    if not rows:
+        yield Line("  none of these misfits loads anything")
+    yield from more_lines(len(rows), MOST)
+
+
+def _budget(result: Reactions, width: int) -> Iterator[Line]:
+    if not result.limits:
+        return
+    sentences = [budget_words(one) for one in result.budget[:MOST]]
+    none = ["no misfit loads a limited joint"]
+    yield from sentences_under(
+        "Largest misfit within the limits, without other loads", sentences or none, width
+    )
+    yield from more_lines(len(result.budget), MOST)
 
 
 def _equation(relation: Relation) -> str:

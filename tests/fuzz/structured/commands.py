@@ -85,6 +85,8 @@ COMMANDS: dict[str, Command] = {
             "--qdd": lambda a: a.values(1.0, 0.0),
             "--hold": Asked.names,
             "--misfit": Asked.misfit,
+            "--misfit-sigma": Asked.misfit,
+            "--limit": Asked.limit,
             "--estimate": None,
             "--no-estimate": None,
             "--material": one_of("steel", "aluminium"),

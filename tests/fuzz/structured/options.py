@@ -87,6 +87,11 @@ class Asked:
         component = self.dice.name(("tx", "ty", "tz", "rx", "ry", "rz"))
         return f"{self.dice.name(self.mechanism.constraints)}.{component}={self.number(1e-3, 1e-5)}"
 
+    def limit(self) -> str:
+        """Return limits of loads."""
+        component = self.dice.any(("", ".tx", ".rz", ".d"))
+        return f"{self.dice.name(self.mechanism.constraints)}{component}={self.number(100, 1)}"
+
     def names(self) -> str:
         """Return names of constraints."""
         names = self.dice.some(self.mechanism.constraints, 3)
