@@ -11,6 +11,7 @@ import typer
 import mbplugin
 from mbplugin.cli import config, crosscheck, lint, matrix, reactions, rule, schema, simulate, view, warmup
 from mbplugin.cli.shared.output import complain, emit
+from mbplugin.cli.shared.output_format import with_format
 from mbplugin.cli.stopping import calibrate, distance, estop, stop_table, sweep, worst_stop
 from mbplugin.errors import MbPluginError
 from mbplugin.processes.supervised import INTERRUPTED
@@ -27,22 +28,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("lint")(lint.lint_command)
-app.command("config")(config.config_command)
-app.command("rule")(rule.rule_command)
-app.command("schema")(schema.schema_command)
-app.command("matrix")(matrix.matrix_command)
-app.command("reactions")(reactions.reactions_command)
-app.command("simulate")(simulate.simulate_command)
-app.command("estop")(estop.estop_command)
-app.command("stop-table")(stop_table.stop_table_command)
-app.command("calibrate")(calibrate.calibrate_command)
-app.command("worst-stop")(worst_stop.worst_stop_command)
-app.command("sweep")(sweep.sweep_command)
-app.command("distance")(distance.distance_command)
-app.command("crosscheck")(crosscheck.crosscheck_command)
-app.command("view")(view.view_command)
-app.command("warmup")(warmup.warmup_command)
+app.command("lint")(with_format(lint.lint_command))
+app.command("config")(with_format(config.config_command))
+app.command("rule")(with_format(rule.rule_command))
+app.command("schema")(with_format(schema.schema_command))
+app.command("matrix")(with_format(matrix.matrix_command))
+app.command("reactions")(with_format(reactions.reactions_command))
+app.command("simulate")(with_format(simulate.simulate_command))
+app.command("estop")(with_format(estop.estop_command))
+app.command("stop-table")(with_format(stop_table.stop_table_command))
+app.command("calibrate")(with_format(calibrate.calibrate_command))
+app.command("worst-stop")(with_format(worst_stop.worst_stop_command))
+app.command("sweep")(with_format(sweep.sweep_command))
+app.command("distance")(with_format(distance.distance_command))
+app.command("crosscheck")(with_format(crosscheck.crosscheck_command))
+app.command("view")(with_format(view.view_command))
+app.command("warmup")(with_format(warmup.warmup_command))
 
 
 def _print_version(interrupted: bool) -> None:

@@ -17,7 +17,7 @@ from mbplugin.constraints.tolerance import DEFAULT_SAMPLES
 from mbplugin.linter.finding import Severity
 from mbplugin.model.enumerations import SIMULATORS, Method, Simulator
 from mbplugin.processes.supervised import RULE_SECONDS, set_rule_seconds
-from mbplugin.report.ci.formats import ENDINGS, LintFormat, rendered
+from mbplugin.report.ci.formats import LintFormat, rendered
 from mbplugin.visible import visible
 
 if TYPE_CHECKING:
@@ -81,10 +81,8 @@ Baseline = Annotated[
 ]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Number of processes; default one per core.")]
 FormatOption = Annotated[
-    LintFormat | None,
-    typer.Option(
-        "--output-format", help="The format of the output; default by the ending of --output, or text."
-    ),
+    LintFormat,
+    typer.Option("--output-format", help="The format of the output."),
 ]
 Config = Annotated[
     Path | None,
@@ -130,7 +128,7 @@ def lint_command(
     extend_select: ExtendSelect = None,
     target: Targets = None,
     collisions: Collisions = False,
-    output_format: FormatOption = None,
+    output_format: FormatOption = "text",
     output: opt.OutputOption = None,
     report: Reports = None,
     fail_on: FailOn = None,
@@ -154,7 +152,7 @@ def lint_command(
     from mbplugin.linter.config.codes import known_codes
 
     _limit_rules(rule_seconds)
-    chosen, detail = _format(output_format, output), _detail(quiet, verbose)
+    detail = _detail(quiet, verbose)
     if no_mesh_cache:
         os.environ[NO_MESH_CACHE] = "1"
     also = [_format_and_file(text) for text in report or ()]
@@ -191,29 +189,8 @@ def lint_command(
         emit(rendered(kind, reports, explain_dca, detail), file)
     if write_scene is not None:
         _write_scene(reports, write_scene)
-    _write(reports, chosen, output, explain_dca, detail)
+    _write(reports, output_format, output, explain_dca, detail)
     return max(one.exit_code for one in reports)
-
-
-def _format(stated: LintFormat | None, output: Path | None) -> LintFormat:
-    """Return the format that is stated, else that of the ending of the output.
-
-    Raises
-    ------
-    BadUsage
-        The ending is that of another format than the stated one.
-    """
-    from mbplugin.errors import BadUsage
-
-    ending = "" if output is None else output.suffix.lower()
-    meant = ENDINGS.get(ending)
-    # the ending .txt and .xml may hold anything that is text or XML
-    if stated is not None and meant not in (None, stated) and ending in (".html", ".htm", ".json", ".sarif"):
-        raise BadUsage(
-            f"--output is {str(output)!r}, but --output-format is {stated}",
-            expected=f"--output-format {meant}, or another ending",
-        )
-    return stated or meant or "text"
 
 
 def _coordinates(texts: Sequence[str] | None) -> dict[str, float]:

@@ -28,7 +28,7 @@ def almost_full_disk() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("lint", FOUR_BAR, "--output-format", "json", "--output"), ("matrix", FOUR_BAR, "--save")],
+    [("lint", FOUR_BAR, "--report", "json={}"), ("matrix", FOUR_BAR, "--save", "{}")],
     ids=["lint", "matrix"],
 )
 @pytest.mark.parametrize("before", [None, "what was there before"])
@@ -39,7 +39,7 @@ def test_a_full_disk_leaves_what_was_there(
     if before is not None:
         target.write_text(before)
     done = subprocess.run(
-        command(*arguments, target),
+        command(*(str(argument).format(target) for argument in arguments)),
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -131,7 +131,7 @@ def test_the_ending_of_the_output_selects_the_format(repository: Path) -> None:
     for name, start in starts.items():
         call("lint", BAR, "--output", name)
         assert (repository / name).read_text().lower().startswith(start.lower()), name
-    call("lint", BAR, "--output", "v.log")
+    call("lint", BAR, "--output-format", "text", "--output", "v.log")
     assert (repository / "v.log").read_text().startswith("four_bar: ")
     refused = call("lint", BAR, "--output", "w.html", "--output-format", "json")
     assert (refused.code, (repository / "w.html").exists()) == (2, False)

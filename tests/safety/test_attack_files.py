@@ -80,7 +80,9 @@ def test_an_output_never_overwrites_an_input(command: str, option: str, victim: 
     before = target.read_bytes()
     more = ("--duration", "0.1") if command == "simulate" else ()
     done = call(command, str(scene), option.format(target), *more)
-    refused(done, "would overwrite a file that is read")
+    # no output has the ending of a model: such a name is refused before the model is read
+    by_ending = option.startswith("--output") and target.suffix
+    refused(done, "--output is" if by_ending else "would overwrite a file that is read")
     assert target.read_bytes() == before
 
 
@@ -91,7 +93,10 @@ def test_an_output_never_overwrites_a_mesh(tmp_path: Path) -> None:
         '<robot name="r"><link name="a"><visual><geometry><mesh filename="part.obj"/></geometry></visual>'
         "</link></robot>"
     )
-    refused(call("lint", str(model), "--output", str(tmp_path / "part.obj")), "would overwrite")
+    refused(
+        call("lint", str(model), "--output-format", "json", "--output", str(tmp_path / "part.obj")),
+        "would overwrite",
+    )
 
 
 @pytest.mark.parametrize("nested", ["nested_keys", "nested_lists"])

@@ -16,16 +16,6 @@ if TYPE_CHECKING:
 ProgramFormat = Literal["sarif", "github", "gitlab", "junit"]
 LintFormat = Literal["text", DocumentFormat, ProgramFormat, "html"]
 
-#: Endings of files that say their format.
-ENDINGS: dict[str, LintFormat] = {
-    ".html": "html",
-    ".htm": "html",
-    ".json": "json",
-    ".sarif": "sarif",
-    ".xml": "junit",
-    ".txt": "text",
-}
-
 
 def rendered(
     name: LintFormat, reports: Sequence[Report], explain_dca: bool = False, detail: Detail = "normal"

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
-from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
+from mbplugin.output_formats import format_of
 from mbplugin.phrases import counted, one_line
 from mbplugin.rendering import rendered
 from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from mbplugin.stopping.worst.values import WorstStops
     from mbplugin.stopping.zones.motion import StopMotion
 
-ENDINGS = (".csv", ".json", ".html")
+#: What a table is saved as.
+FORMATS = ("csv", "json", "html")
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,14 +78,9 @@ class StoppingTable:
             Another ending, or a file that cannot be written.
         """
         path = Path(path)
-        if path.suffix not in ENDINGS:
-            raise BadUsage(
-                f"a stopping table cannot be written as {path.suffix or 'a file without ending'}",
-                where=str(path),
-                expected=" or ".join(ENDINGS),
-            )
+        kind = format_of(path, FORMATS, "the file of a stopping table")
         with replacing(path) as temporary:
-            temporary.write_text(self.text(path.suffix[1:]), encoding="utf-8")
+            temporary.write_text(self.text(kind), encoding="utf-8")
 
     def text(self, kind: str) -> str:
         """Return the table as ``csv``, ``json`` or ``html``."""
