@@ -310,3 +310,23 @@ def test_a_sweep_of_a_loop(tmp_path: Path) -> None:
     outcome = call(*command, "--q-spread", "0.2", "--output-format", "json")
     document = json.loads(outcome.out)
     assert outcome.code == 0 and document["stops"] == 3
+
+
+def test_what_is_only_rounding_is_0(tmp_path: Path) -> None:
+    # joints that rest travel by the rounding of their coordinates
+    options = (
+        "--number",
+        "60",
+        "--out",
+        str(tmp_path / "s"),
+        "--q-spread",
+        "0.1",
+        "--jobs",
+        "1",
+        "--bound",
+        "0.95",
+    )
+    rates = ",".join(f"j{k}={int(k == 1)}" for k in range(1, 7))
+    text = call("sweep", str(ROOT / "assets/arm_6r.scene.toml"), "--qd", rates, *options).out
+    lines = [line.split() for line in text.splitlines() if line.startswith("  travel j4")]
+    assert [line[3:-1] for line in lines] == [["0"] * 4, ["0", "1"]]

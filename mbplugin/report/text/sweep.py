@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mbplugin.model.units import SI, Units
 from mbplugin.phrases import counted
 from mbplugin.report.documents.stopping.sweep import quantity_unit
+from mbplugin.report.rounding import ROUNDING, shown
 from mbplugin.report.text.blocks import sentences_under, table_lines, warning_lines
 from mbplugin.report.text.bounds import missing_sentence, percent, rounded_up
 from mbplugin.report.text.estop import OUTCOME_WORDS
@@ -44,7 +45,7 @@ def sweep_lines(
         "of those that stopped",
         ("median", "90 %", "99 %", "largest", "in stop"),
         [
-            (f"{name} [{unit}]", [*(f"{size * v:.4g}" for v in own.values()), str(report.worst[name])])
+            (f"{name} [{unit}]", [*(shown(v, size=size) for v in own.values()), str(report.worst[name])])
             for name, own in report.quantiles.items()
             for size, unit in [units.shown(quantity_unit(plan, name))]
         ],
@@ -69,7 +70,7 @@ def _bounds(
             "tolerance bounds",
             ("no more than", "rank", "of stops"),
             [
-                (f"{name} [{unit}]", (rounded_up(size * bound.value), str(bound.rank), str(bound.count)))
+                (f"{name} [{unit}]", (_bound(bound.value, size), str(bound.rank), str(bound.count)))
                 for name, bound in bounds.items()
                 for size, unit in [units.shown(quantity_unit(plan, name))]
                 if bound.value is not None
@@ -83,3 +84,8 @@ def _bounds(
     yield Line()
     for sentence in (missing, *([infinite] if one.infinite else [])):
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+
+
+def _bound(value: float, size: float) -> str:
+    """Return a bound, times the size of its unit, rounded up; rounding is 0."""
+    return rounded_up(size * value) if value > ROUNDING else shown(value, size=size)
