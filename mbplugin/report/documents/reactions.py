@@ -44,7 +44,8 @@ class _ComponentReaction(Part):
     value: float | None = key("on the successor; null where nothing determines it")
     source: ReactionSource | None = key("what determines the value: model or stiffness")
     sigma: Size | None = key(
-        "standard deviation for the stated tolerances; null where none is stated or nothing determines it"
+        "standard deviation for the stated tolerances; left out where none is stated or nothing determines it",
+        optional=True,
     )
 
 
@@ -163,10 +164,15 @@ class Output(Document):
         "what needs a stiffness before the unresolved components have values; never the ground",
         read="missing",
     )
-    misfit_sigma: dict[str, Size] = key("stated standard deviations by CONSTRAINT.COMPONENT, m and rad")
-    limits: dict[str, Size] = key("stated limits of loads by JOINT or JOINT.COMPONENT, N and N·m")
+    misfit_sigma: dict[str, Size] = key(
+        "stated standard deviations by CONSTRAINT.COMPONENT, m and rad", optional=True
+    )
+    limits: dict[str, Size] = key(
+        "stated limits of loads by JOINT or JOINT.COMPONENT, N and N·m", optional=True
+    )
     budget: list[_MisfitBudget] = key(
-        "largest misfit of each component that keeps every joint below its limit, the smallest first"
+        "largest misfit of each component that keeps every joint below its limit, the smallest first",
+        optional=True,
     )
     notes: list[str]
 
