@@ -97,7 +97,8 @@ WriteScene = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Text: only files with findings at or above --fail-on.")]
 Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Text: also files without findings, and all details.")
+    bool,
+    typer.Option("--verbose", "-v", help="Text: also clean files, all details. JSON too: what misfits cost."),
 ]
 NoMeshCache = Annotated[
     bool, typer.Option("--no-mesh-cache", help="Read every mesh again, and store nothing about it.")

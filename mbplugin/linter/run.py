@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
 from mbplugin.analysis import Analysis
 from mbplugin.analysis.run import analyze
@@ -20,6 +21,9 @@ from mbplugin.model.scene import Origin, Scene, with_coordinates
 from mbplugin.phrases import counted, one_line
 from mbplugin.readers.common.lookups import lookups_kept
 from mbplugin.readers.source import FileOrClient, client_id, loaded
+
+if TYPE_CHECKING:
+    from mbplugin.joint_reactions.misfit.loops import LoopMisfits
 
 #: In the evidence of an error: the file is no model by itself.
 FRAGMENT = "fragment"
@@ -64,6 +68,15 @@ class Report:
         if any(f.code.startswith("MB9") and f.severity == "error" for f in self.findings):
             return 2
         return int(any(self.fails(finding) for finding in self.findings))
+
+    @cached_property
+    def misfits(self) -> tuple[LoopMisfits, ...]:
+        """What misfits of closing constraints cost, loop by loop; computed when it is asked for."""
+        from mbplugin.joint_reactions.misfit.loops import loop_misfits
+
+        if self.scene is None or self.analysis is None:
+            return ()
+        return loop_misfits(self.scene, self.analysis)
 
     def fails(self, finding: Finding) -> bool:
         """Return whether a finding is at or above ``fail_on``."""

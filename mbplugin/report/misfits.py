@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from mbplugin.model.enumerations import CoordinateUnit
+from mbplugin.phrases import listed
 
 if TYPE_CHECKING:
+    from mbplugin.joint_reactions.misfit.loops import LoopMisfits
     from mbplugin.joint_reactions.misfit.tolerances import MisfitBudget
+    from mbplugin.joint_reactions.misfit.values import MisfitEffect
     from mbplugin.joint_reactions.values import Reactions
 
+#: Loads of one misfit that a sentence lists, and misfits of one loop; the JSON has all.
+_LOADS = 6
+_MISFITS = 12
 _SMALL: Mapping[CoordinateUnit, str] = {"m": "mm", "rad": "mrad"}
 
 
@@ -35,3 +41,39 @@ def deviation_rows(result: Reactions) -> list[tuple[str, str]]:
         for one in c.components
         if one.sigma is None or one.sigma > 0
     ]
+
+
+def effect_words(effect: MisfitEffect) -> str:
+    """Return what a misfit of one component costs, the largest load first."""
+    misfit = f"{effect.step} at {effect.constraint} {effect.component}"
+    if effect.infinite:
+        endless = dict.fromkeys(load.constraint for load in effect.loads if load.source is None)
+        return (
+            f"{misfit}: no compliance limits the load of {listed(tuple(endless), _LOADS)}; "
+            f"it needs a stiffness of {lacking_words(effect)}"
+        )
+    return f"{misfit}: {load_words(effect)} ({source_words(effect)} stiffness)"
+
+
+def load_words(effect: MisfitEffect) -> str:
+    """Return the loads of a misfit, the largest first."""
+    loads = [f"{load.constraint} {load.component} {load.value:.4g} {load.unit}" for load in effect.loads]
+    return listed(loads, _LOADS)
+
+
+def lacking_words(effect: MisfitEffect) -> str:
+    """Return the bodies and joints that need a stiffness before every load has a value."""
+    return listed((*effect.missing.bodies, *effect.missing.pairs), _LOADS)
+
+
+def source_words(effect: MisfitEffect) -> str:
+    """Return whether the stiffness that determines the loads is stated or estimated."""
+    sources = {load.source for load in effect.loads}
+    return " and ".join(source for source in ("stated", "estimated") if source in sources)
+
+
+def loop_words(loop: LoopMisfits) -> Iterator[str]:
+    """Yield what misfits of one loop cost, the most expensive first."""
+    yield from (effect_words(effect) for effect in loop.effects[:_MISFITS])
+    if len(loop.effects) > _MISFITS:
+        yield f"and {len(loop.effects) - _MISFITS} more: the JSON has all"

@@ -14,6 +14,9 @@ from mbplugin.joint_reactions.stiffness.flexible import Flexible, row_sources
 from mbplugin.joint_reactions.system import System
 from mbplugin.model.spatial import AnyArray
 
+#: Part of the largest row of the factor below which a row is rounding: of the stiffness it is the square.
+_NOTHING = 1e-13
+
 
 def response_of(state: ClosedState, system: System, flexible: Flexible) -> MisfitResponse:
     """Return the misfit response of a mechanism whose stiffness is known."""
@@ -30,7 +33,7 @@ def response_of(state: ClosedState, system: System, flexible: Flexible) -> Misfi
         degree_of_redundancy=system.Z.shape[1],
         labels=system.labels,
         units=tuple(units(system)),
-        factor=system.scale[:, None] * resolution.response,
+        factor=system.scale[:, None] * _without_rounding(resolution.response),
         infinite_group=group,
         missing=missing,
         adjustable=_adjustable(system),
@@ -40,6 +43,12 @@ def response_of(state: ClosedState, system: System, flexible: Flexible) -> Misfi
         estimated=flexible.estimates,
         notes=(*state.notes, *flexible.notes),
     )
+
+
+def _without_rounding(factor: AnyArray) -> AnyArray:
+    """Return a factor (m, k) of the response whose rows are zero where they are rounding of the others."""
+    size = np.linalg.norm(factor, axis=1)
+    return np.where((size > _NOTHING * size.max(initial=0.0))[:, None], factor, 0.0)
 
 
 def infinite_groups(free: AnyArray, determined: AnyArray) -> AnyArray:

@@ -136,11 +136,11 @@ class MisfitResponse:
     @cached_property
     def effects(self) -> tuple[MisfitEffect, ...]:
         """What a misfit of 0.1 mm or 1 mrad of each component costs, the most expensive first."""
-        return tuple(self._effect(row) for row in self.stressing)
+        return tuple(self.effect(row) for row in self.stressing)
 
     def __getitem__(self, name: str) -> MisfitEffect:
         """Return what a misfit of ``CONSTRAINT.COMPONENT`` costs."""
-        return self._effect(self.row(name))
+        return self.effect(self.row(name))
 
     def row(self, name: str) -> int:
         """Return the number of a row ``CONSTRAINT.COMPONENT``.
@@ -171,7 +171,8 @@ class MisfitResponse:
         found = float(self.column(self.row(misfit))[self.row(load)])
         return found if np.isinf(found) else 0.0 - found
 
-    def _effect(self, row: int) -> MisfitEffect:
+    def effect(self, row: int) -> MisfitEffect:
+        """Return what a misfit of 0.1 mm or 1 mrad of row ``row`` costs."""
         step = STEPS[self.units[row]]
         column = self.column(row)
         loads = np.where(np.isinf(column), np.inf, 0.0 - column * step.size)

@@ -20,7 +20,7 @@ LintFormat = Literal["text", DocumentFormat, ProgramFormat, "html"]
 def rendered(
     name: LintFormat, reports: Sequence[Report], explain_dca: bool = False, detail: Detail = "normal"
 ) -> str:
-    """Return reports in a format; ``explain_dca`` and ``detail`` are of the text."""
+    """Return reports in a format; ``explain_dca`` is of the text, ``detail`` of text and JSON."""
     if name == "text":
         from mbplugin.report.text.lint import lint_text
 
@@ -34,4 +34,4 @@ def rendered(
         return str(getattr(import_module(f"{__package__}.{name}"), f"{name}_text")(reports))
     from mbplugin.report.documents.lint import lint_document
 
-    return serialized(lint_document(reports), name)
+    return serialized(lint_document(reports, detail == "verbose"), name)

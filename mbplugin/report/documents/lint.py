@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mbplugin.analysis.directions import joint_place
 from mbplugin.linter.finding import Severity
-from mbplugin.model.enumerations import ConstraintKind, Uniqueness
+from mbplugin.model.enumerations import (
+    ConstraintKind,
+    CoordinateUnit,
+    ReactionSource,
+    ReactionUnit,
+    Uniqueness,
+)
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.report.documents.part import (
     Code,
@@ -122,6 +128,31 @@ class _SelfStress(Part):
     closed_by: str = key("the constraint that restrains it once more", optional=True)
 
 
+class _MisfitLoad(Part):
+    constraint: str
+    component: str
+    unit: ReactionUnit
+    value: float | None = key("on the successor; null where no compliance limits it")
+    source: ReactionSource | None = key("what determines it; null where no compliance limits it")
+
+
+class _MisfitEffect(Part):
+    constraint: str
+    component: str
+    misfit: Size = key("m or rad", read="step.size")
+    misfit_unit: CoordinateUnit = key(read="step.unit")
+    loads: list[_MisfitLoad] = key("the largest first")
+    missing_bodies: list[str] = key(
+        "that need a stiffness before every load has a value", read="missing.bodies"
+    )
+    missing_pairs: list[str] = key("likewise", read="missing.pairs")
+
+
+class _LoopMisfits(Part):
+    constraints: list[str] = key("that a misfit loads")
+    effects: list[_MisfitEffect] = key("of each component of the closing constraints, the dearest first")
+
+
 class _Change(Part):
     constraint: str
     from_: str = key(read="old", name="from")
@@ -190,21 +221,30 @@ class _Run(Document):
     )
     findings: list[_Finding]
     suppressed: list[_SuppressedFinding] = key("findings that the configuration ignores")
+    misfits: list[_LoopMisfits] = key(
+        "with --verbose: the loads that 0.1 mm or 1 mrad of each closing component causes, loop by loop",
+        optional=True,
+    )
     dca: _Dca = key("the divide-and-conquer test, where it was the method", optional=True)
 
     @classmethod
     def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
         """Return one run; what was not analyzed has no model, no mobility and empty lists."""
+        if isinstance(value, dict):
+            return value
         analysis = value.analysis
+        misfits = value.misfits if stated.get("verbose") else None
         if analysis is None:
             lists = ("constraints", "groups", "bodies", "self_stresses", "remedies", "obstacles")
-            return super().of(value, model=None, mobility=None, dca=None, **dict.fromkeys(lists, ()))
+            nothing = dict.fromkeys(("model", "mobility", "dca", "misfits"))
+            return super().of(value, **nothing, **dict.fromkeys(lists, ()))
         names = ("groups", "bodies", "self_stresses", "remedies", "obstacles", "dca")
         return super().of(
             value,
             model=_model(value, analysis),
             mobility=analysis,
             constraints=_constraints(analysis),
+            misfits=misfits,
             **{name: getattr(analysis, name) for name in names},
         )
 
@@ -216,9 +256,10 @@ class _Runs(Document):
 Output = _Run | _Runs
 
 
-def lint_document(reports: Sequence[Report]) -> dict[str, Any]:
-    """Return the run of one report, or all runs of several."""
-    return _Run.of(reports[0]) if len(reports) == 1 else _Runs.of(runs=reports)
+def lint_document(reports: Sequence[Report], verbose: bool = False) -> dict[str, Any]:
+    """Return the run of one report, or all runs of several; with ``verbose`` they have what misfits cost."""
+    runs = [_Run.of(report, verbose=verbose) for report in reports]
+    return runs[0] if len(runs) == 1 else _Runs.of(runs=runs)
 
 
 def _model(report: Report, analysis: Analysis) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from mbplugin.report.html.sections.assumptions import assumptions_section
 from mbplugin.report.html.sections.decided import decided_section
 from mbplugin.report.html.sections.findings import findings_section
 from mbplugin.report.html.sections.groups import dca_section, groups_section
+from mbplugin.report.html.sections.misfits import misfits_section
 from mbplugin.report.html.sections.motion import motion_section
 from mbplugin.report.html.sections.reactions import reactions_section, uniqueness_section
 from mbplugin.report.html.sections.stop import stop_section
@@ -38,6 +39,7 @@ _SECTIONS: tuple[Callable[[Chapter], Html | None], ...] = (
     motion_section,
     remedies_section,
     stresses_section,
+    misfits_section,
     uniqueness_section,
     groups_section,
     reactions_section,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from mbplugin.analysis.remedies import no_remedy
 from mbplugin.phrases import counted, listed
+from mbplugin.report.misfits import loop_words
 from mbplugin.report.summary import findings_summary, ignored_lines, runs_summary
 from mbplugin.report.text.layout import MOST_NAMES, PLAIN_WIDTH, Line, plain_text, wrapped
 
@@ -97,6 +98,8 @@ def _run(report: Report, width: int, detail: Detail) -> Iterator[Line]:
     yield from _findings(report.findings, width)
     if report.analysis is not None:
         yield from _sections(report.analysis, width, verbose=detail == "verbose")
+    if detail == "verbose":
+        yield from _misfits(report, width)
     yield Line()
     for sentence in (*ignored_lines(report), findings_summary([report])):
         yield from (Line(text) for text in wrapped(sentence, width, "", "  "))
@@ -263,6 +266,15 @@ def _remedies(analysis: Analysis, width: int) -> Iterator[Line]:
         yield from (
             Line(line) for line in wrapped(f"{text} (its TOML is in the JSON)", width, "  or ", "     ")
         )
+
+
+def _misfits(report: Report, width: int) -> Iterator[Line]:
+    """Yield the loads that a misfit of each closing component causes."""
+    if report.misfits:
+        yield from _section("What a misfit of 0.1 mm or 1 mrad costs, without other loads", width)
+    for loop in report.misfits:
+        for sentence in loop_words(loop):
+            yield from (Line(line) for line in wrapped(sentence, width, "  ", "      "))
 
 
 def _rank(analysis: Analysis, width: int) -> Iterator[Line]:

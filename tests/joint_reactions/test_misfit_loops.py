@@ -1,0 +1,97 @@
+"""What misfits cost in ``lint --verbose``, in JSON and on the page, loop by loop."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import mbplugin as mb
+from command_line import call
+from mbplugin.joint_reactions.misfit import loops
+from mbplugin.linter.run import lint
+from mbplugin.report.documents.schema import schema_of
+from mbplugin.report.html import html_page
+from mbplugin.report.html.chapters import lint_chapter
+
+TITLE = "What a misfit"
+STIFF = '[[stiffness]]\npair = "{}"\nk = [1e6, 1e6, 1e6, 0, 0, 0]\n'
+
+
+def door_text(name: str, y: float = 0.0) -> str:
+    """Three hinges in line that carry forces only, 0.75 m apart."""
+    body = f'[[body]]\nname = "{name}"\nmass = 20\nxyz = [0.4, {y}, 0]\n'
+    pair = '[[pair]]\nname = "{0}{1}"\ntype = "spherical"\nbody_a = "world"\nbody_b = "{0}"\n'
+    at = "xyz_a = [0, {0}, {1}]\nxyz_b = [-0.4, 0, {1}]\n"
+    return body + "".join((pair.format(name, k) + at.format(y, 0.75 * (k - 1))) for k in range(3))
+
+
+def scene(tmp_path: Path, text: str) -> str:
+    file = tmp_path / "door.scene.toml"
+    file.write_text(text)
+    return str(file)
+
+
+def stated(name: str) -> str:
+    return "".join(STIFF.format(f"{name}{k}") for k in range(3))
+
+
+def test_text_has_the_door_by_hand(tmp_path: Path) -> None:
+    file = scene(tmp_path, door_text("a") + stated("a"))
+    text = call("lint", file, "--verbose").out
+    line = "0.1 mm at a1 tx: a1 tx -66.67 N, a0 tx 33.33 N, a2 tx 33.33 N (stated stiffness)"
+    assert line in text
+    assert TITLE not in call("lint", file).out
+
+
+def test_json_has_the_door_by_hand(tmp_path: Path) -> None:
+    file = scene(tmp_path, door_text("a") + stated("a"))
+    document = json.loads(call("lint", file, "--verbose", "--output-format", "json").out)
+    jsonschema.validate(document, schema_of("lint"))
+    (loop,) = document["misfits"]
+    assert loop["constraints"] == ["a0", "a1", "a2"]
+    first = loop["effects"][0]
+    assert (first["misfit"], first["misfit_unit"]) == (1e-4, "m")
+    assert first["loads"][0]["value"] == pytest.approx(-200 / 3)
+    assert first["loads"][0]["source"] == "stated"
+    assert "misfits" not in json.loads(call("lint", file, "--output-format", "json").out)
+
+
+def test_loops_are_apart_and_an_infinite_one_names_its_body(tmp_path: Path) -> None:
+    text = door_text("a") + door_text("b", 2.0) + stated("a")
+    report = lint(scene(tmp_path, text))
+    by_name = {loop.constraints[0]: loop for loop in report.misfits}
+    assert {name: loop.constraints for name, loop in by_name.items()} == {
+        "a0": ("a0", "a1", "a2"),
+        "b0": ("b0", "b1", "b2"),
+    }
+    assert not any(effect.infinite for effect in by_name["a0"].effects)
+    assert all(effect.infinite and effect.missing.bodies == ("b",) for effect in by_name["b0"].effects)
+    page = html_page(lint_chapter(report))
+    assert page.count(TITLE) == 1
+    assert "no compliance limits them" in page
+    document = json.loads(call("lint", scene(tmp_path, text), "--verbose", "--output-format", "json").out)
+    jsonschema.validate(document, schema_of("lint"))
+
+
+def test_estimated_stiffness_is_marked() -> None:
+    report = lint("tests/cases/err/mb301.scene.toml")
+    sources = {load.source for loop in report.misfits for effect in loop.effects for load in effect.loads}
+    assert sources <= {"estimated", "stated", "rigid", None}
+    response = mb.misfit_response(report.scene, report.analysis.q)  # type: ignore[arg-type, union-attr]
+    dearest = [effect for loop in report.misfits for effect in loop.effects]
+    for effect in dearest:
+        assert effect == response[f"{effect.constraint}.{effect.component}"]
+
+
+def test_nothing_is_computed_without_redundancy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """p = 0: no section, and no stiffness is looked for."""
+    monkeypatch.setattr(loops, "misfit_response", None)
+    text = door_text("a").rpartition("[[pair]]")[0].rpartition("[[pair]]")[0]
+    report = lint(scene(tmp_path, text + STIFF.format("a0")))
+    assert report.analysis is not None
+    assert report.analysis.degree_of_redundancy == 0
+    assert report.misfits == ()
+    assert TITLE not in html_page(lint_chapter(report))
