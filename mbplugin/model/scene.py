@@ -186,6 +186,7 @@ class LintOptions:
     planar: str | None = None
     samples: int | None = None
     degree_of_redundancy: int | None = None
+    misfit_limit: float | None = None
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
     targets: tuple[Simulator, ...] = ()

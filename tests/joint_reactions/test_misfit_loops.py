@@ -95,3 +95,22 @@ def test_nothing_is_computed_without_redundancy(tmp_path: Path, monkeypatch: pyt
     assert report.analysis.degree_of_redundancy == 0
     assert report.misfits == ()
     assert TITLE not in html_page(lint_chapter(report))
+
+
+def test_the_rule_has_the_force_by_hand_and_says_nothing_without_a_limit(tmp_path: Path) -> None:
+    door = door_text("a") + stated("a")
+    codes = {}
+    for limit in ("", "misfit_limit = 66.6\n", "misfit_limit = 66.7\n"):
+        found = lint(scene(tmp_path, f"[lint]\n{limit}{door}"), select=["MB206"]).findings
+        codes[limit] = [finding.evidence["force_N"] for finding in found]
+    assert codes["misfit_limit = 66.6\n"] == [pytest.approx(200 / 3)]
+    assert codes[""] == codes["misfit_limit = 66.7\n"] == []
+
+
+def test_the_rule_names_the_body_of_an_infinite_load(tmp_path: Path) -> None:
+    (found,) = lint(
+        scene(tmp_path, "[lint]\nmisfit_limit = 1e6\n" + door_text("a")), select=["MB206"]
+    ).findings
+    assert found.message.startswith("no compliance limits the load of a")
+    assert found.help == "state a stiffness of a"
+    assert found.evidence["force_N"] is None

@@ -145,9 +145,9 @@ def _with_actions(scene: Scene, source: SceneSource, tables: SceneFile) -> Scene
 def _origins(model: str, source: SceneSource, tables: SceneFile) -> dict[OriginKey, Origin]:
     """Return where the scene's own elements were written, and their angle literals."""
     origin: dict[OriginKey, Origin] = {}
-    if ("lint", 0, "degree_of_redundancy") in source.keys:
-        declared = source.origin("lint", 0, "degree_of_redundancy")
-        origin["model", model, "degree_of_redundancy"] = declared
+    for declared in ("degree_of_redundancy", "misfit_limit"):
+        if ("lint", 0, declared) in source.keys:
+            origin["model", model, declared] = source.origin("lint", 0, declared)
     for i, body in enumerate(tables.body):
         origin["body", body.name, ""] = source.origin("body", i)
         for key in ("mass", "inertia", "rpy"):

@@ -266,6 +266,9 @@ class LintTable(Table):
     planar: NamedPlane | None = None
     samples: Annotated[int, Field(ge=1)] | None = None
     degree_of_redundancy: Annotated[int, Field(ge=0)] | None = None
+    misfit_limit: (
+        Annotated[Positive, Field(description="largest joint force by a misfit of 0.1 mm, N")] | None
+    ) = None
     ignore: list[str] = []
     extend_select: list[str] = []
     targets: list[Simulator] = []
