@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 import mbplugin as mb
-from command_line import call
+from command_line import FOUR_BAR, call
 from mbplugin.joint_reactions.misfit import loops
 from mbplugin.linter.run import lint
 from mbplugin.report.documents.schema import schema_of
@@ -114,3 +114,20 @@ def test_the_rule_names_the_body_of_an_infinite_load(tmp_path: Path) -> None:
     assert found.message.startswith("no compliance limits the load of a")
     assert found.help == "state a stiffness of a"
     assert found.evidence["force_N"] is None
+
+
+def test_a_remedy_without_redundancy_makes_the_cost_vanish(tmp_path: Path) -> None:
+    file = tmp_path / "four_bar.scene.toml"
+    section = "section = { E = 70e9, A = 1e-3, Iy = 1e-7, Iz = 2e-7, J = 1e-7, nu = 0.3 }\n"
+    beams = "".join(f'[[stiffness]]\nbody = "{name}"\n{section}' for name in ("crank", "coupler", "rocker"))
+    stated = f'[[model]]\nfile = "{FOUR_BAR}"\n{beams}'
+    file.write_text(stated)
+    report = lint(file)
+    assert any(load.source == "stated" for loop in report.misfits for load in loop.effects[0].loads)
+    assert report.analysis is not None
+    (remedy, *_) = [one for one in report.analysis.remedies if one.degree_of_redundancy == 0]
+    file.write_text(f"{stated}\n{remedy.toml}\n")
+    mended = lint(file)
+    assert mended.analysis is not None
+    assert mended.analysis.dof == report.analysis.dof
+    assert mended.misfits == ()
