@@ -52,7 +52,7 @@ def test_a_table_and_a_sweep_write_the_zone_of_all_stops(tmp_path: Path) -> None
         (("--zone", "zone"), "a zone cannot be written as a file without ending"),
         (("--zone", "none/zone.csv"), "no such folder"),
         (("--zone", "zone.csv", "--zone", "zone.csv"), "two outputs are one file"),
-        (("--zone", "zone.csv", "--output", "zone.csv"), "two outputs are one file"),
+        (("--zone", "a.svg", "--output", "a.svg", "--output-format", "text"), "two outputs are one file"),
         (("--zone", "zone.csv", "--zone-resolution", "0"), "the resolution is 0 m"),
         (("--zone", "zone.csv", "--payload", "5"), "the size of the payload at 'flange' is not stated"),
         (("--payload-radius", "0.1"), "--payload-radius is for a zone, and none is asked for"),
