@@ -19,6 +19,7 @@ from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Brake
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.stopping.outcome import peak_instants
 from mbplugin.stopping.outcome.peaks import PeakWrench
 from rod_arms import G, arm
 
@@ -316,3 +317,31 @@ def test_reports_tell_bearing_drive_and_brake() -> None:
     assert axis is not None and axis.drive.value > 100
     assert f"{axis.total.value:.4g} N·m" in line and f"{axis.drive.value:.4g}" in line.split()
     assert f"{peak_of(report, 'j2').structural_moment:.4g}" in line.split()
+
+
+def test_a_motion_of_many_events_says_how_many_of_its_samples_were_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stop() -> mb.StopReport:
+        return mb.estop(mb.load(ARM, base="fixed"), qd={"j1": 1.0, "j2": 1.0, "j3": -1.0})
+
+    whole = stop()
+    assert not any("among" in note for note in whole.notes)
+    time = whole.trajectory.time
+    monkeypatch.setattr(peak_instants, "_ALL", 10)
+    part = stop()
+    (note,) = (note for note in part.notes if "among" in note)
+    assert f"among {len(time)} samples" in note
+    for all_of_it, some in zip(whole.peaks, part.peaks, strict=True):
+        assert 0.9 * all_of_it.moment <= some.moment <= all_of_it.moment * (1 + 1e-9)
+
+
+def test_of_many_samples_those_at_events_are_looked_at() -> None:
+    time = np.sort(np.append(np.linspace(0.0, 1.0, 100_001), [0.123456, 0.5, 0.654321]))
+    jumps = np.sort(np.append(time, [0.123456, 0.654321]))
+    chosen = jumps[peak_instants._looked_at(jumps)]
+    assert 4000 <= len(chosen) <= 4008 and chosen[[0, -1]].tolist() == [0.0, 1.0]
+    assert all(np.count_nonzero(chosen == at) == 2 for at in (0.123456, 0.5, 0.654321))
+    assert np.diff(chosen).max() < 1.05 / 4000
+    everywhere = np.repeat(np.linspace(0.0, 1.0, 20_000), 2)
+    assert len(peak_instants._looked_at(everywhere)) == 4000

@@ -14,6 +14,7 @@ from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome.impact import impact_at_end, undetermined_impact
 from mbplugin.stopping.outcome.joints import course_of, joint_stops, reaction_time, sample_at
 from mbplugin.stopping.outcome.outcome import StopOutcome, slipped_back
+from mbplugin.stopping.outcome.peak_instants import passed_over
 from mbplugin.stopping.outcome.swept_box import swept_box
 from mbplugin.stopping.outcome.values import Energies, InstantStop, JointStop, StopReport, ToolStop
 from mbplugin.stopping.scenario.scenario import Scenario
@@ -54,6 +55,7 @@ def evaluate(
             *scenario.notes,
             *motion.notes,
             *undetermined_impact(motion, impact),
+            *passed_over(motion),
             *_why_not_stopped(outcome, scenario, joints),
         ),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbplugin.model.spatial import Array
+from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.events.search import bracketed_zero
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
@@ -12,11 +12,16 @@ from mbplugin.simulation.trajectory.trajectory import Trajectory
 _BETWEEN, _MOST = 240, 24
 #: From so many intervals on the samples alone are looked at.
 _ENOUGH = 2000
+#: Of so many samples some are passed over: what the joints carry takes about half a millisecond per instant.
+_ALL = 4000
 
 
 def peak_instants(motion: Trajectory) -> Array:
-    """Return all samples' times, some between, and those at which a brake's law is strongest, (k,), s."""
-    time = _with_between(motion.time)
+    """Return the samples' times, some between, and those at which a brake's law is strongest, (k,), s.
+
+    Of more than 4000 samples that is every n-th, with those at events where these are no more than that.
+    """
+    time = _with_between(motion.time[_looked_at(motion.time)])
     found = [time]
     peaks = {
         (place.qd.start, rate)
@@ -28,6 +33,28 @@ def peak_instants(motion: Trajectory) -> Array:
         dense = motion.resample(time)
         found += [_passing_times(dense, column, rate) for column, rate in sorted(peaks)]
     return np.asarray(np.sort(np.concatenate(found)))
+
+
+def passed_over(motion: Trajectory) -> tuple[str, ...]:
+    """Return the sentence about samples at which no loads are looked at, where there are some."""
+    chosen, count = _looked_at(motion.time), len(motion.time)
+    if len(chosen) == count:
+        return ()
+    return (
+        f"the largest loads are those of {len(chosen)} among {count} samples of a motion with many events;"
+        " between them there may be larger ones",
+    )
+
+
+def _looked_at(time: Array) -> AnyArray:
+    """Return which samples (k,) of a motion are looked at; ``time`` (T,) are theirs, s."""
+    count = len(time)
+    if count <= _ALL:
+        return np.arange(count)
+    twice = np.diff(time) == 0
+    events = np.flatnonzero(np.append(twice, False) | np.insert(twice, 0, False))
+    even = np.unique(np.linspace(0, count - 1, _ALL).round().astype(int))
+    return np.union1d(even, events) if len(events) <= _ALL else even
 
 
 def _with_between(time: Array) -> Array:
