@@ -87,14 +87,15 @@ class Limits:
         """
         if not self._limits or not kept:
             return kept
-        near = self._near(np.vstack((q, chunk.q[: kept - 1])), chunk.dense[:kept]).any(axis=1)
-        return int(near.argmax()) if near.any() else kept
+        near = self._near(np.concatenate((q[None], chunk.q[: kept - 1])), chunk.dense[:kept])
+        first = int(near.any(axis=1).argmax())
+        return first if near[first].any() else kept
 
     def _near(self, q: Array, dense: Array) -> AnyArray:
         """Return (k, n) whether k steps, from q (k, nq) along dense (k, d, 2, nv), may reach n bounds."""
-        x = dense[:, :, 0, self._rates]
-        gap = x[:, 0] + q[:, self._coordinates] - self._bounds
-        return np.asarray(np.abs(gap) <= np.abs(x[:, 1:]).sum(axis=1))
+        reach = np.abs(dense[:, 1:, 0]).sum(axis=1).take(self._rates, axis=1)
+        gap = dense[:, 0, 0].take(self._rates, axis=1) + q.take(self._coordinates, axis=1) - self._bounds
+        return np.asarray(np.abs(gap) <= reach)
 
 
 def passings(step: Step, limits: Limits, options: Options, displace: Displace) -> list[Passing]:

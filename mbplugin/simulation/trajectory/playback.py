@@ -78,7 +78,7 @@ class Phases:
             if same:
                 return
         self._starts.append(time)
-        kept = (model.table.rows.copy(), model.table.joint_frames.copy(), model.resistances.copy())
+        kept = map(_copied, (model.table.rows, model.table.joint_frames, model.resistances))
         self._phases.append(
             Phase(time, active.kernel_state, active.sticking, active.carrying, active.locked, *kept)
         )
@@ -95,6 +95,11 @@ class Phases:
         model.table.rows[:], model.table.joint_frames[:] = one.rows, one.joint_frames
         model.resistances[:] = one.resistances
         return one.kernel_state
+
+
+def _copied(records: AnyArray) -> AnyArray:
+    """Return records (n,) as they are now; numpy would copy them field by field, which takes five times as long."""
+    return np.asarray(records.view(f"V{records.dtype.itemsize}").copy().view(records.dtype))
 
 
 class Playback:
