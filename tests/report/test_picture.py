@@ -11,6 +11,7 @@ import pytest
 
 import mbplugin as mb
 from command_line import ASSETS, DOOR_1, DOOR_2, ORACLES
+from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.pair import PAIR_TYPES
 from mbplugin.model.scene import Shape
@@ -18,7 +19,7 @@ from mbplugin.model.spatial import Array, Pose, rotation_from_rpy
 from mbplugin.report.picture import Mesh, Picture, picture
 from mbplugin.report.picture import solids as made
 from mbplugin.report.picture.arrows import _fan
-from mbplugin.report.picture.glyphs import glyph_mesh
+from mbplugin.report.picture.glyphs import glyph_mesh, glyphs
 from mbplugin.report.picture.mesh import limited, merged, moved
 from mbplugin.report.picture.palette import LEGEND, PALETTE
 
@@ -50,6 +51,21 @@ def test_solids_enclose_their_volume(mesh: Mesh, exact: float, half: tuple[float
     assert 0.9 * exact < volume(mesh) <= exact * (1 + 1e-9)
     size = mesh.vertices.max(axis=0) - mesh.vertices.min(axis=0)
     assert size == pytest.approx(2 * np.array(half), rel=0.03)
+
+
+@pytest.mark.parametrize("apart", [0.0, 1.0])
+def test_a_distance_pair_is_drawn_where_its_points_coincide_too(apart: float) -> None:
+    bodies = (Body("a", 1.0, np.zeros(3), np.eye(3)),)
+    at = Pose(np.eye(3), np.array([0.0, 0.0, apart]))
+    rod = Pair("rod", "distance", WORLD, "a", Pose.identity(), at, closure=True, length=1.0)
+    mech = Mechanism(
+        "one ball", bodies, (Pair("ball", "spherical", WORLD, "a", Pose.identity(), Pose.identity()), rod)
+    )
+    drawn = {
+        glyph.name: glyph.mesh
+        for glyph in glyphs(mech, forward(mech, np.array([0.0, 0.0, 0.0, 1.0])), {}, 0.1)
+    }
+    assert drawn["rod"].vertices[:, 2].max() == pytest.approx(max(apart, 0.05), abs=0.06)
 
 
 def test_an_arrow_ends_where_its_vector_does() -> None:

@@ -76,8 +76,10 @@ def _of_pair(mech: Mechanism, pair: Pair, poses: BodyPoses, verdict: str, size: 
     kind = "closure" if pair.closure else "pair"
     apart = pair.type == "distance"
     mesh = glyph_mesh(pair.type, size)
-    if apart:
-        mesh = merged([mesh, solids.bar(np.zeros(3), X_WP.inverse().apply(p_WS_W), 0.2 * size)])
+    p_PS_P = X_WP.inverse().apply(p_WS_W)
+    # in a loop that does not close the points may coincide
+    if apart and p_PS_P.any():
+        mesh = merged([mesh, solids.bar(np.zeros(3), p_PS_P, 0.2 * size)])
     return JointGlyph(
         pair.name,
         kind,

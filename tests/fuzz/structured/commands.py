@@ -21,6 +21,7 @@ from .options import (
     Maker,
     Options,
     any_of,
+    budget,
     one_of,
 )
 from .sketch import Sketch
@@ -45,8 +46,6 @@ class Command:
 
 
 _DURATION = any_of(0.01, 0.02, 0.002)
-#: Of computing; a campaign has many cases.
-_BUDGET = any_of(1.0, 1.0, 0.5)
 _PAGE = ("text", "json", "html")
 
 COMMANDS: dict[str, Command] = {
@@ -119,7 +118,7 @@ COMMANDS: dict[str, Command] = {
             "--reactions": Asked.names,
             "--save": one_of("t.npz", "t.csv"),
         },
-        {"--duration": _DURATION, "--max-seconds": _BUDGET},
+        {"--duration": _DURATION, "--max-seconds": budget},
         _PAGE,
     ),
     "estop": Command(
@@ -139,7 +138,7 @@ COMMANDS: dict[str, Command] = {
             "--tool": Asked.body,
             "--limits": one_of("stop", "ignore"),
         },
-        {"--duration": any_of(0.05, 0.5, 2.0), "--max-seconds": _BUDGET},
+        {"--duration": any_of(0.05, 0.5, 2.0), "--max-seconds": budget},
         _PAGE,
     ),
     "stop-table": Command(
@@ -201,7 +200,7 @@ COMMANDS: dict[str, Command] = {
             "--number": any_of(2, 1),
             "--jobs": one_of("1"),
             "--duration": any_of(0.1, 0.02),
-            "--max-seconds": _BUDGET,
+            "--max-seconds": budget,
         },
     ),
     "crosscheck": Command(
@@ -221,7 +220,7 @@ COMMANDS: dict[str, Command] = {
             "--iterations": any_of(50, 100),
             "--snap-angles": None,
         },
-        {"--duration": any_of(0.01, 0.02), "--max-seconds": _BUDGET},
+        {"--duration": any_of(0.01, 0.02), "--max-seconds": budget},
         _PAGE,
     ),
     "view": Command(

@@ -126,7 +126,8 @@ def _bad_document(case: Case, found: Outcome, folder: Path) -> Iterator[str]:
         # a name may be longer than any folder takes
         with contextlib.suppress(OSError, ValueError):
             file = folder / arguments[arguments.index("--output") + 1]
-            text = file.read_text(errors="replace") if file.name not in case.files else ""
+            own = file.is_file() and file.name not in case.files
+            text = file.read_text(errors="replace") if own else ""
     if not text or command == "schema":
         return
     if kind in ("json", "sarif"):

@@ -123,6 +123,15 @@ def any_of(*values: float) -> Maker:
     return lambda asked: asked.number(*values)
 
 
+def budget(asked: Asked) -> str:
+    """Return how long a motion may be computed, s; not so long that a campaign takes it for a hang."""
+    text = asked.number(1.0, 1.0, 0.5)
+    try:
+        return "1" if 3.0 < float(text) < 1e9 else text
+    except ValueError:
+        return text
+
+
 STATE: Options = {"--q": lambda a: a.values(0.1, -0.5, 0.0), "--base": one_of("fixed", "fixed", "free")}
 RATES: Options = {"--qd": lambda a: a.values(0.5, -1.0, 5.0)}
 LOADS: Options = {"--load": Asked.load, "--payload": Asked.payload}
