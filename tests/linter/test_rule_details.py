@@ -298,6 +298,13 @@ def test_nothing_is_denser_than_metal(mass: float, density: float, found: bool) 
     assert [f.element for f in findings] == ["tool"] * found
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_mass_too_small_for_numbers_has_a_radius_of_gyration() -> None:
+    text = re.sub(r'mass value="[^"]*"', 'mass value="5e-324"', ball(1.0, 1e3))
+    (finding,) = mb.lint("ball.urdf", text=text, base="fixed", select=["MB141"]).findings
+    assert "inf" not in finding.message and "e+16" in finding.message
+
+
 def test_twins_with_placeholders_may_differ_in_mass() -> None:
     text = (ERR / "mb145.urdf").read_text()
     ones = re.sub(r"<inertia [^/]*/>", '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>', text)

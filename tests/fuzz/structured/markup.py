@@ -112,7 +112,7 @@ def _exchange_texts(root: Tag, dice: Dice) -> None:
     if owners:
         one = dice.any(owners)
         alike = [other for other in owners if other.name == one.name]
-        one.children = list(dice.any(alike).children)
+        one.children = deepcopy(dice.any(alike).children)
 
 
 def _drop(root: Tag, dice: Dice) -> None:

@@ -28,7 +28,8 @@ def implausible_radii(scene: Scene) -> Mapping[str, str]:
     for body in scene.mechanism.bodies:
         if around.whole == 0 or not possible(body) or placeholder(body) or body.name in repeated:
             continue
-        radius = float(np.sqrt(principal_moments(body)[-1] / body.mass))
+        # the smallest masses that numbers have would make the square of it infinite
+        radius = float(np.sqrt(principal_moments(body)[-1]) / np.sqrt(body.mass))
         against = _contradiction(body, radius, around)
         if against and solid_of(scene.shapes.get(body.name, ()), scene.request) is None:
             found[body.name] = f"{radius:.3g} m, {against}"
