@@ -7,6 +7,7 @@ computes something for which an invariant cannot hold says so, with the physical
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +16,8 @@ from typing import Any
 
 import pytest
 
+# the record of a report has a date, and texts of equal commands are compared
+os.environ.setdefault("SOURCE_DATE_EPOCH", "1700000000")
 # a shell starts what runs in the background with interrupts ignored, and the programs that tests start
 # would inherit that
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

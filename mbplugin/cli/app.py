@@ -10,6 +10,7 @@ import typer
 
 import mbplugin
 from mbplugin.cli import config, crosscheck, lint, matrix, reactions, rule, schema, simulate, view, warmup
+from mbplugin.cli.shared.command_line import keep_arguments
 from mbplugin.cli.shared.output import complain, emit
 from mbplugin.cli.shared.output_format import with_format
 from mbplugin.cli.stopping import calibrate, distance, estop, stop_table, sweep, worst_stop
@@ -63,6 +64,7 @@ def _options(
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; every error is one sentence on stderr."""
+    keep_arguments(arguments)
     try:
         code = app(list(arguments), prog_name="mbplugin", standalone_mode=False)
     except UsageError as error:

@@ -19,6 +19,7 @@ from mbplugin.cli.shared.braking import (
     LockOption,
     StopPayloadOption,
 )
+from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines, warn
 from mbplugin.cli.shared.progress import count_bar
@@ -185,4 +186,6 @@ def _report(
     else:
         from mbplugin.report.documents.crosscheck import crosscheck_document
 
-        emit_document(crosscheck_document(found, file, scene.files), output, output_format)
+        emit_document(
+            crosscheck_document(found, file, scene.files), output, output_format, record_of_scene(scene)
+        )

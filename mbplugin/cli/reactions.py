@@ -8,6 +8,7 @@ import typer
 
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.acting import LoadOption, PayloadOption
+from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.output import emit_document, emit_lines
 from mbplugin.model.enumerations import Axes, Material
@@ -102,4 +103,6 @@ def reactions_command(
     else:
         from mbplugin.report.documents.reactions import reactions_document
 
-        emit_document(reactions_document(result, file, scene.files), output, output_format)
+        emit_document(
+            reactions_document(result, file, scene.files), output, output_format, record_of_scene(scene)
+        )

@@ -16,6 +16,7 @@ from mbplugin.cli.shared.acting import (
     TorqueOption,
 )
 from mbplugin.cli.shared.braking import BrakeOption, LockOption
+from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.output import complain, emit_chapter, emit_document, emit_lines, warn
 from mbplugin.cli.shared.progress import time_bar
@@ -181,7 +182,8 @@ def _report(
     else:
         from mbplugin.report.documents.simulate import simulate_document
 
-        emit_document(simulate_document(motion, request, pairs, file, scene.files), output, output_format)
+        document = simulate_document(motion, request, pairs, file, scene.files)
+        emit_document(document, output, output_format, record_of_scene(scene))
 
 
 def _require_files(save: Path | None, plot: Path | None, output: Path | None) -> None:

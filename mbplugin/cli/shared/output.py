@@ -21,6 +21,7 @@ from mbplugin.visible import visible
 if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
     from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.record import Record
     from mbplugin.report.text.layout import Line
 
 
@@ -61,8 +62,14 @@ def emit_lines(lines: Callable[[int], Iterable[Line]], output: Path | None = Non
         emit(plain_text(lines(PLAIN_WIDTH)), output)
 
 
-def emit_document(document: object, output: Path | None = None, output_format: str = "json") -> None:
-    """Write a document in one of its formats; what it raises is as for :func:`emit`."""
+def emit_document(
+    document: object, output: Path | None = None, output_format: str = "json", record: Record | None = None
+) -> None:
+    """Write a document in one of its formats, with a record; what it raises is as for :func:`emit`."""
+    if record is not None:
+        from mbplugin.report.documents.recorded import with_record
+
+        document = with_record(document, record)
     emit(serialized(document, output_format), output)
 
 

@@ -15,6 +15,7 @@ from mbplugin.cli.shared.braking import (
     ToolOption,
     parse_bound,
 )
+from mbplugin.cli.shared.command_line import command_line
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.output import emit, emit_document, emit_lines
 from mbplugin.errors import BadUsage
@@ -99,8 +100,10 @@ def calibrate_command(
         emit(found.toml, output)
     else:
         from mbplugin.report.documents.stopping.calibrate import calibrate_document
+        from mbplugin.report.record import record_of
 
-        emit_document(calibrate_document(found), output, output_format)
+        record = record_of(command_line(), found.model, (*found.robot, found.measured))
+        emit_document(calibrate_document(found), output, output_format, record)
 
 
 def _require_order(file: str, measured: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from mbplugin.cli.shared import options as opt
+from mbplugin.cli.shared.command_line import command_line
 from mbplugin.cli.shared.output import emit_document, emit_lines
 from mbplugin.cli.shared.quantities import named
 from mbplugin.errors import BadUsage, UnreadableFile
@@ -69,9 +70,13 @@ def distance_command(
 
         emit_lines(lambda width: distance_lines(distance, width), output)
     else:
+        from mbplugin.readers.hashed import Source
         from mbplugin.report.documents.stopping.distance import distance_document
+        from mbplugin.report.record import record_of
 
-        emit_document(distance_document(distance), output, output_format)
+        read = (Source(distance.stop.file, distance.stop.sha256),)
+        record = record_of(command_line(), distance.stop.model, read, distance.standard)
+        emit_document(distance_document(distance), output, output_format, record)
 
 
 def _read(file: str) -> tuple[bytes, str]:

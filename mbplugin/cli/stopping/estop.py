@@ -19,6 +19,7 @@ from mbplugin.cli.shared.braking import (
     StopPayloadOption,
     ToolOption,
 )
+from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines, warn
 from mbplugin.cli.shared.progress import time_bar
@@ -122,7 +123,8 @@ def estop_command(
     else:
         from mbplugin.report.documents.stopping.estop import estop_document
 
-        emit_document(estop_document(report, file, scene.files), output, output_format)
+        document = estop_document(report, file, scene.files)
+        emit_document(document, output, output_format, record_of_scene(scene, (trajectory,)))
 
 
 def _start(

@@ -15,6 +15,7 @@ from mbplugin.cli.shared.braking import (
     RequireBrakesOption,
     ToolOption,
 )
+from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.output import emit, emit_chapter, emit_document, emit_lines, warn
 from mbplugin.cli.shared.progress import total_bar
@@ -108,8 +109,11 @@ def stop_table_command(
         emit(table.text("csv"), output)
     else:
         from mbplugin.report.documents.stopping.stop_table import stop_table_document
+        from mbplugin.report.record import ANNEX_B
 
-        emit_document(stop_table_document(table), output, output_format)
+        emit_document(
+            stop_table_document(table), output, output_format, record_of_scene(scene, standard=ANNEX_B)
+        )
 
 
 def _categories(texts: list[str] | None) -> tuple[int, ...]:

@@ -25,6 +25,7 @@ from mbplugin.cli.shared.braking import (
     parse_bound,
     parse_range,
 )
+from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.output import complain, emit_document, emit_lines, warn
 from mbplugin.cli.shared.progress import count_bar
@@ -179,7 +180,7 @@ def sweep_command(
     _tell_replaced(report)
     requested.write(scene, plan)
     bounds = None if share is None else report.bounds(*share)
-    _report(report, bounds, plan, scene, file, out, output_format, output, given.units)
+    _report(report, bounds, plan, scene, file, out, output_format, output, given.units, trajectory)
 
 
 def _tell_replaced(report: SweepReport) -> None:
@@ -201,6 +202,7 @@ def _report(
     output_format: OutputFormat,
     output: Path | None,
     units: Units,
+    trajectory: Path | None,
 ) -> None:
     if output_format == "text":
         from mbplugin.report.text.sweep import sweep_lines
@@ -210,4 +212,4 @@ def _report(
         from mbplugin.report.documents.stopping.sweep import sweep_document
 
         document = sweep_document(report, plan, file, scene.files, str(out), bounds)
-        emit_document(document, output, output_format)
+        emit_document(document, output, output_format, record_of_scene(scene, (trajectory,)))

@@ -19,6 +19,7 @@ from mbplugin.cli.shared.braking import (
     TorqueToleranceOption,
     parse_range,
 )
+from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines, warn
 from mbplugin.cli.shared.progress import total_bar
@@ -125,7 +126,9 @@ def worst_stop_command(
     else:
         from mbplugin.report.documents.stopping.worst_stop import worst_stop_document
 
-        emit_document(worst_stop_document(worst, file, scene.files), output, output_format)
+        emit_document(
+            worst_stop_document(worst, file, scene.files), output, output_format, record_of_scene(scene)
+        )
 
 
 def _parse_failure(text: str) -> Failure:

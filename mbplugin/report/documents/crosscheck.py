@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mbplugin.comparison.agreement import Program, Verdict
-from mbplugin.report.documents.part import Document, Part, Series, Size, by_name, key
+from mbplugin.report.documents.part import Part, Recorded, Series, Size, by_name, key
 
 if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement
@@ -53,7 +53,7 @@ class _Curves(Part):
         return super().of(value, ours=ours, pybullet=bullet)
 
 
-class Output(Document):
+class Output(Recorded):
     """Whether PyBullet's motion converges to that of mbplugin."""
 
     source: str = key("the FILE as it was given")

@@ -126,6 +126,35 @@ class Document(Part):
     schema_version: Literal[1]
 
 
+class Source(Part):
+    """A file that was read."""
+
+    path: str
+    sha256: str
+
+
+class Record(Part):
+    """How a report was made."""
+
+    date: str = key("UTC, ISO 8601")
+    version: str = key("of mbplugin")
+    command: str = key("as typed, quoted for a shell")
+    robot: str
+    files: list[Source]
+    standard: str | None = key("the edition whose form the report follows", optional=True)
+
+
+class Recorded(Document):
+    """What a command prints with its record; a document that no command prints has none."""
+
+    record: Record | None = key("how the report was made", optional=True)
+
+    @classmethod
+    def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
+        """Return the object of a value; without a stated record it has none."""
+        return super().of(value, **{"record": None, **stated})
+
+
 class Model(Part):
     """The model that was read."""
 

@@ -18,12 +18,12 @@ from mbplugin.model.enumerations import (
 from mbplugin.report.documents.part import (
     ByName,
     Count,
-    Document,
     Matrix,
     OpenForce,
     OpenMoment,
     Part,
     PlanarModel,
+    Recorded,
     Size,
     Three,
     Weight,
@@ -142,7 +142,7 @@ class _MisfitBudget(Part):
     decided_by: str = key("the limit that is met first, JOINT or JOINT.COMPONENT")
 
 
-class Output(Document):
+class Output(Recorded):
     """Joint reactions at a state."""
 
     source: str = key("the FILE as it was given")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from mbplugin.model.enumerations import Coordinates, Formulation, Limits, Redundancy
-from mbplugin.report.documents.part import Count, Document, Part, PlanarModel, Series, Size, by_name, key
+from mbplugin.report.documents.part import Count, Part, PlanarModel, Recorded, Series, Size, by_name, key
 from mbplugin.simulation.events.event import EventKind
 from mbplugin.simulation.outcome import Outcome
 
@@ -74,7 +74,7 @@ class _PairReaction(Part):
     )
 
 
-class Output(Document):
+class Output(Recorded):
     """A motion."""
 
     source: str = key("the FILE as it was given")

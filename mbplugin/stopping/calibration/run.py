@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date as calendar
@@ -10,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from mbplugin.errors import BadUsage, MbPluginError
-from mbplugin.files import read_bounded
+from mbplugin.errors import BadUsage
 from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.ramp import Ramp
 from mbplugin.model.scene import Brake, Scene, mechanism_of
 from mbplugin.model.spatial import Array
+from mbplugin.readers.hashed import Source, sources_of
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.stopping.calibration.bench import Bench
 from mbplugin.stopping.calibration.choice import Choice, choose_brake, choose_ramp, requested
@@ -37,7 +36,7 @@ from mbplugin.stopping.calibration.measured.repeats import require_consistent
 from mbplugin.stopping.calibration.measured.table import MeasuredFile, read_measured
 from mbplugin.stopping.calibration.repeated import repeated_stops
 from mbplugin.stopping.calibration.toml import toml_of
-from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint, Source
+from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint
 from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
 
 #: Gravity acts in the stops of a joint from this share of the torque that brakes it on.
@@ -111,7 +110,7 @@ def calibrate(
         [one.joint for one in fitted],
         sorted((row for one in fitted for row in one.rows), key=lambda row: row.line),
     )
-    source, robot = Source(file.path, file.sha256), _sources(mech)
+    source, robot = Source(file.path, file.sha256), sources_of(mech) if isinstance(mech, Scene) else ()
     date = date or calendar.today().isoformat()
     return Calibration(
         mechanism.name,
@@ -291,21 +290,6 @@ def _fixed(mech: Scene | Mechanism, joint: str, names: Sequence[str]) -> Brake:
     torque = stated[0].torque if stated[0].torque is not None else (effort if np.isfinite(effort) else 0.0)
     # measured torques contain the wear
     return replace(stated[0], torque=stated[0].wear * torque, static_torque=None, wear=1.0)
-
-
-def _sources(mech: Scene | Mechanism) -> tuple[Source, ...]:
-    """Return the files of a robot with their hashes; those that are gone are left out."""
-    if not isinstance(mech, Scene):
-        return ()
-    found = []
-    for path in mech.files:
-        text = mech.request.text if mech.request and path == mech.request.path else None
-        try:
-            data = read_bounded(Path(path)) if text is None else text.encode()
-        except MbPluginError:
-            continue
-        found.append(Source(path, hashlib.sha256(data).hexdigest()))
-    return tuple(found)
 
 
 def _assumptions(bench: Bench | None) -> tuple[str, ...]:

@@ -8,7 +8,8 @@ from dataclasses import fields
 
 from mbplugin.model.ramp import Ramp
 from mbplugin.phrases import counted, listed
-from mbplugin.stopping.calibration.values import CalibratedRow, FittedJoint, Source
+from mbplugin.readers.hashed import Source
+from mbplugin.stopping.calibration.values import CalibratedRow, FittedJoint
 from mbplugin.version import __version__
 from mbplugin.visible import visible
 

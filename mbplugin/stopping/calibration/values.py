@@ -12,6 +12,7 @@ from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.model.ramp import Ramp
 from mbplugin.model.scene import Brake
 from mbplugin.phrases import counted, one_line
+from mbplugin.readers.hashed import Source
 from mbplugin.stopping.calibration.cover import ROUNDING, Margin
 from mbplugin.stopping.calibration.intervals import Parameter
 from mbplugin.stopping.order_statistics import ToleranceBound
@@ -144,14 +145,6 @@ class RepeatedStop:
     lines: tuple[int, ...]
     time: ToleranceBound | None
     distance: ToleranceBound | None
-
-
-@dataclass(frozen=True)
-class Source:
-    """A file that was read, and its SHA-256."""
-
-    path: str
-    sha256: str
 
 
 @dataclass(frozen=True, eq=False)

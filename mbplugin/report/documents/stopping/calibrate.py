@@ -5,17 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from mbplugin.model.enumerations import CoordinateUnit
-from mbplugin.report.documents.part import Count, Document, Part, Size, key
+from mbplugin.report.documents.part import Count, Part, Recorded, Size, Source, key
 from mbplugin.report.documents.stopping.bounds import Bound, bound_entries
 from mbplugin.stopping.calibration.values import LawName
 
 if TYPE_CHECKING:
     from mbplugin.stopping.calibration.values import Calibration, RepeatedStop
-
-
-class _Source(Part):
-    path: str
-    sha256: str
 
 
 class _Parameter(Part):
@@ -82,15 +77,15 @@ class _RepeatedStop(Part):
 
 class _Model(Part):
     name: str
-    files: list[_Source]
+    files: list[Source]
 
 
-class Output(Document):
+class Output(Recorded):
     """Brakes and ramps from measured stops."""
 
     model: _Model
     date: str
-    measured: _Source
+    measured: Source
     hold_out: str | None
     assumptions: list[str]
     joints: list[_Joint]

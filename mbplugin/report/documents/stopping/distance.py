@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from mbplugin.report.documents.part import Document, Part, Size, key
+from mbplugin.report.documents.part import Part, Recorded, Size, key
 from mbplugin.report.documents.stopping.stops import EffortLimits
 from mbplugin.stopping.zones.term import TermOrigin, TermUnit
 
@@ -34,7 +34,7 @@ class _Stop(Part):
     sha256: str = key("of the file")
 
 
-class Output(Document):
+class Output(Recorded):
     """A separation distance."""
 
     computed_not_measured: Literal[True]

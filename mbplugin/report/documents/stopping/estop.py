@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from mbplugin.model.enumerations import CoordinateUnit, PairRole, ReactionUnit, StopCategory
 from mbplugin.report.documents.part import (
     ByName,
-    Document,
     Model,
     Part,
+    Recorded,
     Six,
     Size,
     Three,
@@ -122,7 +122,7 @@ class _PeakWrench(Part):
     unique: bool
 
 
-class Output(Document):
+class Output(Recorded):
     """A stop of a moving robot."""
 
     source: str = key("the FILE as it was given")

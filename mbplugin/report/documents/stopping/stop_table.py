@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import create_model
 
 from mbplugin.model.enumerations import CoordinateUnit
-from mbplugin.report.documents.part import ByName, Count, Document, Part, Size, key
+from mbplugin.report.documents.part import ByName, Count, Part, Recorded, Size, key
 from mbplugin.report.documents.stopping.stops import EffortLimits
 from mbplugin.report.documents.stopping.worst_stop import WorstOfTable
 from mbplugin.stopping.outcome.outcome import StopOutcome
@@ -56,7 +56,7 @@ class _TableModel(Part):
     name: str
 
 
-class Output(Document):
+class Output(Recorded):
     """A stopping table."""
 
     model: _TableModel

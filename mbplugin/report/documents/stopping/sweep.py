@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mbplugin.model.component import units_of
 from mbplugin.model.enumerations import CoordinateUnit, StopCategory
-from mbplugin.report.documents.part import ByName, Count, Document, Model, Part, Size, by_name, key
+from mbplugin.report.documents.part import ByName, Count, Model, Part, Recorded, Size, by_name, key
 from mbplugin.report.documents.stopping.bounds import Bound, bound_entries
 from mbplugin.report.documents.stopping.stops import EffortLimits, JointBrake, Payload
 from mbplugin.stopping.outcome.outcome import StopOutcome
@@ -60,7 +60,7 @@ class _ReplacedFile(Part):
     reason: str
 
 
-class Output(Document):
+class Output(Recorded):
     """Many stops of one category."""
 
     source: str = key("the FILE as it was given")

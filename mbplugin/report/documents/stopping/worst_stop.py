@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from mbplugin.model.enumerations import FailureKind, Moving, StopMeasure
-from mbplugin.report.documents.part import ByName, Count, Document, Model, Part, Size, key
+from mbplugin.report.documents.part import ByName, Count, Model, Part, Recorded, Size, key
 from mbplugin.report.documents.stopping.stops import EffortLimits
 from mbplugin.stopping.outcome.outcome import StopOutcome
 
@@ -62,7 +62,7 @@ class WorstOfTable(Part):
     assumptions: list[str]
 
 
-class Output(Document):
+class Output(Recorded):
     """The worst stops of category 0 that a search found."""
 
     source: str = key("the FILE as it was given")

@@ -1,0 +1,32 @@
+"""The files of a model with their hashes, for what must say from which files it comes."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from mbplugin.errors import MbPluginError
+from mbplugin.files import read_bounded
+from mbplugin.model.scene import Scene
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that was read, and its SHA-256."""
+
+    path: str
+    sha256: str
+
+
+def sources_of(scene: Scene, also: tuple[str, ...] = ()) -> tuple[Source, ...]:
+    """Return the files of a scene and others with their hashes; those that are gone are left out."""
+    found = []
+    for path in (*scene.files, *also):
+        text = scene.request.text if scene.request and path == scene.request.path else None
+        try:
+            data = read_bounded(Path(path)) if text is None else text.encode(errors="surrogateescape")
+        except MbPluginError:
+            continue
+        found.append(Source(path, hashlib.sha256(data).hexdigest()))
+    return tuple(found)

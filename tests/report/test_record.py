@@ -1,0 +1,69 @@
+"""The record of a report says when, by which version and command, and from which files it was made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+import subprocess
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+import mbplugin
+from command_line import FOUR_BAR, ROOT, call
+
+ARM = str(ROOT / "assets" / "arm_6r.scene.toml")
+
+
+def record(*arguments: str) -> dict[str, object]:
+    outcome = call(*arguments, "--output-format", "json")
+    assert outcome.code == 0, outcome.err
+    return json.loads(outcome.out)["record"]  # type: ignore[no-any-return]
+
+
+def test_the_hashes_are_those_of_a_second_program() -> None:
+    files = record("reactions", ARM)["files"]
+    assert isinstance(files, list)
+    assert {Path(one["path"]).name for one in files} == {"arm_6r.scene.toml", "arm_6r.urdf"}
+    program = which("sha256sum")
+    for one in files:
+        data = Path(one["path"]).read_bytes()
+        assert one["sha256"] == hashlib.sha256(data).hexdigest()
+        if program:
+            said = subprocess.run([program, one["path"]], capture_output=True, check=True, text=True).stdout
+            assert said.split()[0] == one["sha256"]
+
+
+def test_the_command_can_be_typed_again() -> None:
+    arguments = ("simulate", FOUR_BAR, "--duration", "0.01", "--output-format", "json")
+    kept = json.loads(call(*arguments).out)["record"]
+    assert shlex.split(str(kept["command"])) == ["mbplugin", *arguments]
+    assert kept["version"] == mbplugin.__version__
+
+
+def test_a_file_with_a_blank_is_quoted(tmp_path: Path) -> None:
+    file = tmp_path / "four bar.sdf"
+    file.write_bytes(Path(FOUR_BAR).read_bytes())
+    assert shlex.split(str(record("reactions", str(file))["command"]))[2] == str(file)
+
+
+def test_the_date_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "951782400")
+    assert record("reactions", FOUR_BAR)["date"] == "2000-02-29T00:00:00Z"
+
+
+@pytest.mark.parametrize("stated", ["yesterday", "1.5", "9" * 30])
+def test_what_is_no_time_is_refused(monkeypatch: pytest.MonkeyPatch, stated: str) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", stated)
+    outcome = call("reactions", FOUR_BAR, "--output-format", "json")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "SOURCE_DATE_EPOCH" in outcome.err
+
+
+def test_a_model_from_stdin_has_the_hash_of_what_came() -> None:
+    data = Path(FOUR_BAR).read_bytes()
+    outcome = call("reactions", "-", "--output-format", "json", stdin=data)
+    (one,) = json.loads(outcome.out)["record"]["files"]
+    assert one["sha256"] == hashlib.sha256(data).hexdigest()
