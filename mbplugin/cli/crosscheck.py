@@ -178,7 +178,7 @@ def _report(
     if output_format == "html":
         from mbplugin.report.html.chapters import agreement_chapter
 
-        emit_chapter(agreement_chapter(scene, found), output)
+        emit_chapter(agreement_chapter(scene, found), output, record_of_scene(scene))
     elif output_format == "text":
         from mbplugin.report.text.crosscheck import crosscheck_lines
 

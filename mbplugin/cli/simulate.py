@@ -174,7 +174,7 @@ def _report(
     if output_format == "html":
         from mbplugin.report.html.chapters import motion_chapter
 
-        emit_chapter(motion_chapter(scene, motion, pairs), output)
+        emit_chapter(motion_chapter(scene, motion, pairs), output, record_of_scene(scene))
     elif output_format == "text":
         from mbplugin.report.text.simulate import simulate_lines
 

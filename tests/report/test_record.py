@@ -67,3 +67,13 @@ def test_a_model_from_stdin_has_the_hash_of_what_came() -> None:
     outcome = call("reactions", "-", "--output-format", "json", stdin=data)
     (one,) = json.loads(outcome.out)["record"]["files"]
     assert one["sha256"] == hashlib.sha256(data).hexdigest()
+
+
+def test_a_page_has_the_record_of_its_document(tmp_path: Path) -> None:
+    file = tmp_path / "motion.html"
+    outcome = call("simulate", FOUR_BAR, "--duration", "0.01", "--output", str(file))
+    assert outcome.code == 0, outcome.err
+    page = file.read_text(encoding="utf-8")
+    assert hashlib.sha256(Path(FOUR_BAR).read_bytes()).hexdigest() in page
+    assert "date: 2023-11-14T22:13:20Z" in page
+    assert f"mbplugin simulate {FOUR_BAR} --duration 0.01" in page

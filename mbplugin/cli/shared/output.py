@@ -9,6 +9,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -73,11 +74,11 @@ def emit_document(
     emit(serialized(document, output_format), output)
 
 
-def emit_chapter(chapter: Chapter, output: Path | None = None) -> None:
-    """Write an HTML page of one chapter; what it raises is as for :func:`emit`."""
+def emit_chapter(chapter: Chapter, output: Path | None = None, record: Record | None = None) -> None:
+    """Write an HTML page of one chapter with its record; what it raises is as for :func:`emit`."""
     from mbplugin.report.html import html_page
 
-    emit(html_page(chapter), output)
+    emit(html_page(chapter if record is None else replace(chapter, record=record)), output)
 
 
 def refuse_overwriting(

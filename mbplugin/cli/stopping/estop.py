@@ -115,7 +115,7 @@ def estop_command(
     if output_format == "html":
         from mbplugin.report.html.chapters import stop_chapter
 
-        emit_chapter(stop_chapter(scene, report, given.units), output)
+        emit_chapter(stop_chapter(scene, report, given.units), output, record_of_scene(scene, (trajectory,)))
     elif output_format == "text":
         from mbplugin.report.text.estop import estop_lines
 

@@ -103,8 +103,9 @@ def stop_table_command(
         emit_lines(lambda width: stop_table_lines(table, width, commands=commands, units=given.units), output)
     elif output_format == "html":
         from mbplugin.report.html.chapters import table_chapter
+        from mbplugin.report.record import ANNEX_B
 
-        emit_chapter(table_chapter(table, given.units), output)
+        emit_chapter(table_chapter(table, given.units), output, record_of_scene(scene, standard=ANNEX_B))
     elif output_format == "csv":
         emit(table.text("csv"), output)
     else:

@@ -122,7 +122,7 @@ def worst_stop_command(
     elif output_format == "html":
         from mbplugin.report.html.chapters import worst_chapter
 
-        emit_chapter(worst_chapter(worst, given.units), output)
+        emit_chapter(worst_chapter(worst, given.units), output, record_of_scene(scene))
     else:
         from mbplugin.report.documents.stopping.worst_stop import worst_stop_document
 

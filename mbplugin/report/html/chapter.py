@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mbplugin.linter.run import Report
     from mbplugin.model.mechanism.mechanism import Mechanism
     from mbplugin.model.scene import Scene
+    from mbplugin.report.record import Record
     from mbplugin.simulation.trajectory.trajectory import Trajectory
     from mbplugin.stopping.outcome.values import StopReport
     from mbplugin.stopping.table.values import StoppingTable
@@ -42,6 +43,8 @@ class Chapter:
         The comparison with PyBullet.
     notes : tuple of str
         What is missing, and why.
+    record : Record, optional
+        How the report was made.
     units : Units
         Of the angles and lengths of a stop and a table.
     """
@@ -58,6 +61,7 @@ class Chapter:
     worst: WorstStops | None = None
     agreement: Agreement | None = None
     notes: tuple[str, ...] = ()
+    record: Record | None = None
     units: Units = SI
 
     @property

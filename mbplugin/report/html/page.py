@@ -20,6 +20,7 @@ from mbplugin.report.html.sections.groups import dca_section, groups_section
 from mbplugin.report.html.sections.misfits import misfits_section
 from mbplugin.report.html.sections.motion import motion_section
 from mbplugin.report.html.sections.reactions import reactions_section, uniqueness_section
+from mbplugin.report.html.sections.record import record_section
 from mbplugin.report.html.sections.stop import stop_section
 from mbplugin.report.html.sections.stopping_table import stopping_table_section
 from mbplugin.report.html.sections.stresses import remedies_section, stresses_section
@@ -46,6 +47,7 @@ _SECTIONS: tuple[Callable[[Chapter], Html | None], ...] = (
     decided_section,
     dca_section,
     assumptions_section,
+    record_section,
 )
 
 
