@@ -11,7 +11,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.readers.hashed import Source
 from mbplugin.version import __version__
 
-#: The form of stopping tables, as these say themselves.
+#: The edition whose form stopping tables follow.
 ANNEX_B = "ISO 10218-1:2011, Annex B"
 
 
