@@ -153,7 +153,9 @@ def test_texts_are_in_the_units_that_are_asked_for(slider: str) -> None:
 
 def test_documents_stay_in_si(slider: str) -> None:
     state = ("--qd", "turn=60deg/s")
-    assert document("estop", slider, *state) == document("estop", slider, *state, "--units", "deg,mm")
+    si, stated = (document("estop", slider, *state, *units) for units in ((), ("--units", "deg,mm")))
+    commands = [one.pop("record")["command"] for one in (si, stated)]
+    assert si == stated and ["--units" in command for command in commands] == [False, True]
 
 
 def test_the_units_of_a_repository(slider: str, tmp_path: Path) -> None:
