@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -175,17 +176,16 @@ def _report(
     output: Path | None,
     units: Units,
 ) -> None:
+    record = partial(record_of_scene, scene)
     if output_format == "html":
         from mbplugin.report.html.chapters import agreement_chapter
 
-        emit_chapter(agreement_chapter(scene, found), output, record_of_scene(scene))
+        emit_chapter(agreement_chapter(scene, found), output, record)
     elif output_format == "text":
         from mbplugin.report.text.crosscheck import crosscheck_lines
 
-        emit_lines(lambda width: crosscheck_lines(found, scene.mechanism.name, width, units), output)
+        emit_lines(lambda width: crosscheck_lines(found, scene.mechanism.name, width, units), output, record)
     else:
         from mbplugin.report.documents.crosscheck import crosscheck_document
 
-        emit_document(
-            crosscheck_document(found, file, scene.files), output, output_format, record_of_scene(scene)
-        )
+        emit_document(crosscheck_document(found, file, scene.files), output, output_format, record)

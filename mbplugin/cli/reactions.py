@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -96,13 +97,12 @@ def reactions_command(
         tolerance=tolerance,
         planar=planar,
     )
+    record = partial(record_of_scene, scene)
     if output_format == "text":
         from mbplugin.report.text.reactions import reactions_lines
 
-        emit_lines(lambda width: reactions_lines(result, width, axes, frames), output)
+        emit_lines(lambda width: reactions_lines(result, width, axes, frames), output, record)
     else:
         from mbplugin.report.documents.reactions import reactions_document
 
-        emit_document(
-            reactions_document(result, file, scene.files), output, output_format, record_of_scene(scene)
-        )
+        emit_document(reactions_document(result, file, scene.files), output, output_format, record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -171,19 +172,20 @@ def _report(
     output: Path | None,
     units: Units,
 ) -> None:
+    record = partial(record_of_scene, scene)
     if output_format == "html":
         from mbplugin.report.html.chapters import motion_chapter
 
-        emit_chapter(motion_chapter(scene, motion, pairs), output, record_of_scene(scene))
+        emit_chapter(motion_chapter(scene, motion, pairs), output, record)
     elif output_format == "text":
         from mbplugin.report.text.simulate import simulate_lines
 
-        emit_lines(lambda width: simulate_lines(motion, pairs, width, units), output)
+        emit_lines(lambda width: simulate_lines(motion, pairs, width, units), output, record)
     else:
         from mbplugin.report.documents.simulate import simulate_document
 
         document = simulate_document(motion, request, pairs, file, scene.files)
-        emit_document(document, output, output_format, record_of_scene(scene))
+        emit_document(document, output, output_format, record)
 
 
 def _require_files(save: Path | None, plot: Path | None, output: Path | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
@@ -52,6 +52,17 @@ def record_of(command: str, robot: str, files: Iterable[Source], standard: str |
         ``SOURCE_DATE_EPOCH`` is set, and is no time.
     """
     return Record(_now(), __version__, command, robot, tuple(dict.fromkeys(files)), standard)
+
+
+def record_facts(record: Record) -> Iterator[str]:
+    """Yield what a record says, a line each."""
+    yield f"date: {record.date}"
+    yield f"mbplugin: {record.version}"
+    yield f"command: {record.command}"
+    yield f"robot: {record.robot}"
+    yield from (f"file: {one.path}, SHA-256 {one.sha256}" for one in record.files)
+    if record.standard is not None:
+        yield f"form: {record.standard}"
 
 
 def _now() -> str:

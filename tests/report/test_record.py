@@ -77,3 +77,29 @@ def test_a_page_has_the_record_of_its_document(tmp_path: Path) -> None:
     assert hashlib.sha256(Path(FOUR_BAR).read_bytes()).hexdigest() in page
     assert "date: 2023-11-14T22:13:20Z" in page
     assert f"mbplugin simulate {FOUR_BAR} --duration 0.01" in page
+
+
+COMMANDS = (
+    ("reactions", FOUR_BAR),
+    ("simulate", FOUR_BAR, "--duration", "0.01"),
+    ("estop", ARM, "--qd", "j1=0.5"),
+    ("stop-table", ARM, "--axes", "j1"),
+)
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=[words[0] for words in COMMANDS])
+def test_a_text_in_a_file_ends_with_its_record(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    file = tmp_path / "report.txt"
+    assert call(*arguments, "--output", str(file)).code == 0
+    text, shown = file.read_text(encoding="utf-8"), call(*arguments).out
+    assert text.startswith(shown) and "SHA-256" not in shown
+    kept = json.loads(call(*arguments, "--output-format", "json").out)["record"]
+    lines = text[len(shown) :].split("\n")
+    assert lines[:2] == ["", "Record"] and lines[2:5] == [
+        f"  date: {kept['date']}",
+        f"  mbplugin: {kept['version']}",
+        f"  command: mbplugin {shlex.join((*arguments, '--output', str(file)))}",
+    ]
+    assert [f"  file: {one['path']}, SHA-256 {one['sha256']}" for one in kept["files"]] == [
+        line for line in lines if "SHA-256" in line
+    ]

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from mbplugin.report.record import Record
     from mbplugin.report.text.layout import Line
 
+    #: Makes the record of a report where one is to be written: files are hashed for it.
+    Recording = Callable[[], Record]
+
 
 def emit(text: str, output: Path | None = None) -> None:
     """Write a text to a file, or to stdout where none is given.
@@ -41,7 +44,11 @@ def emit(text: str, output: Path | None = None) -> None:
         temporary.write_text(text, encoding="utf-8", errors="surrogateescape")
 
 
-def emit_lines(lines: Callable[[int], Iterable[Line]], output: Path | None = None) -> None:
+def emit_lines(
+    lines: Callable[[int], Iterable[Line]],
+    output: Path | None = None,
+    record: Recording | None = None,
+) -> None:
     """Write styled lines: in colour and as wide as the terminal where stdout is one, else plain.
 
     Parameters
@@ -49,6 +56,8 @@ def emit_lines(lines: Callable[[int], Iterable[Line]], output: Path | None = Non
     lines : callable
         Returns the lines for a width in characters.
     output : path, optional
+    record : callable, optional
+        Returns the record that ends a text in a file, which somebody keeps.
 
     Raises
     ------
@@ -60,25 +69,32 @@ def emit_lines(lines: Callable[[int], Iterable[Line]], output: Path | None = Non
     if output is None and on_terminal(sys.stdout):
         print_lines(lines(terminal_width()))
     else:
-        emit(plain_text(lines(PLAIN_WIDTH)), output)
+        kept = _record_text(record()) if record is not None and output is not None else ""
+        emit(plain_text(lines(PLAIN_WIDTH)) + kept, output)
+
+
+def _record_text(record: Record) -> str:
+    from mbplugin.report.record import record_facts
+
+    return "\nRecord\n" + "".join(f"  {visible(fact)}\n" for fact in record_facts(record))
 
 
 def emit_document(
-    document: object, output: Path | None = None, output_format: str = "json", record: Record | None = None
+    document: object, output: Path | None = None, output_format: str = "json", record: Recording | None = None
 ) -> None:
     """Write a document in one of its formats, with a record; what it raises is as for :func:`emit`."""
     if record is not None:
         from mbplugin.report.documents.recorded import with_record
 
-        document = with_record(document, record)
+        document = with_record(document, record())
     emit(serialized(document, output_format), output)
 
 
-def emit_chapter(chapter: Chapter, output: Path | None = None, record: Record | None = None) -> None:
+def emit_chapter(chapter: Chapter, output: Path | None = None, record: Recording | None = None) -> None:
     """Write an HTML page of one chapter with its record; what it raises is as for :func:`emit`."""
     from mbplugin.report.html import html_page
 
-    emit(html_page(chapter if record is None else replace(chapter, record=record)), output)
+    emit(html_page(chapter if record is None else replace(chapter, record=record())), output)
 
 
 def refuse_overwriting(

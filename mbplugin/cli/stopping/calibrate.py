@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +22,10 @@ from mbplugin.cli.shared.output import emit, emit_document, emit_lines
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 from mbplugin.report.formats import SceneFormat
+
+if TYPE_CHECKING:
+    from mbplugin.report.record import Record
+    from mbplugin.stopping.calibration.values import Calibration
 
 Measured = Annotated[
     Path,
@@ -92,18 +97,23 @@ def calibrate_command(
         share=share,
         confidence=confidence,
     )
+    record = partial(_record, found)
     if output_format == "text":
         from mbplugin.report.text.calibrate import calibrate_lines
 
-        emit_lines(lambda width: calibrate_lines(found, width, given.units), output)
+        emit_lines(lambda width: calibrate_lines(found, width, given.units), output, record)
     elif output_format == "toml":
         emit(found.toml, output)
     else:
         from mbplugin.report.documents.stopping.calibrate import calibrate_document
-        from mbplugin.report.record import record_of
 
-        record = record_of(command_line(), found.model, (*found.robot, found.measured))
         emit_document(calibrate_document(found), output, output_format, record)
+
+
+def _record(found: Calibration) -> Record:
+    from mbplugin.report.record import record_of
+
+    return record_of(command_line(), found.model, (*found.robot, found.measured))
 
 
 def _require_order(file: str, measured: Path) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -15,6 +16,10 @@ from mbplugin.cli.shared.quantities import named
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import is_same_file, read_bounded, require_folder
 from mbplugin.model.units import SI
+
+if TYPE_CHECKING:
+    from mbplugin.report.record import Record
+    from mbplugin.stopping.zones.distance import Distance
 
 Standard = Literal["iso13855", "iso15066"]
 
@@ -65,18 +70,23 @@ def distance_command(
     figures = figures_of_document(*_read(file))
     compute = {"iso13855": separation_of, "iso15066": protective_of}[standard]
     distance = compute(figures, named(term, "--term", lambda name: _DIMENSIONS.get(name, ""), SI))
+    record = partial(_record, distance)
     if output_format == "text":
         from mbplugin.report.text.distance import distance_lines
 
-        emit_lines(lambda width: distance_lines(distance, width), output)
+        emit_lines(lambda width: distance_lines(distance, width), output, record)
     else:
-        from mbplugin.readers.hashed import Source
         from mbplugin.report.documents.stopping.distance import distance_document
-        from mbplugin.report.record import record_of
 
-        read = (Source(distance.stop.file, distance.stop.sha256),)
-        record = record_of(command_line(), distance.stop.model, read, distance.standard)
         emit_document(distance_document(distance), output, output_format, record)
+
+
+def _record(distance: Distance) -> Record:
+    from mbplugin.readers.hashed import Source
+    from mbplugin.report.record import record_of
+
+    read = (Source(distance.stop.file, distance.stop.sha256),)
+    return record_of(command_line(), distance.stop.model, read, distance.standard)
 
 
 def _read(file: str) -> tuple[bytes, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -112,19 +113,20 @@ def estop_command(
         )
     requested.write(scene, report)
     warn(report.scenario.warnings)
+    record = partial(record_of_scene, scene, (trajectory,))
     if output_format == "html":
         from mbplugin.report.html.chapters import stop_chapter
 
-        emit_chapter(stop_chapter(scene, report, given.units), output, record_of_scene(scene, (trajectory,)))
+        emit_chapter(stop_chapter(scene, report, given.units), output, record)
     elif output_format == "text":
         from mbplugin.report.text.estop import estop_lines
 
-        emit_lines(lambda width: estop_lines(report, width, given.units), output)
+        emit_lines(lambda width: estop_lines(report, width, given.units), output, record)
     else:
         from mbplugin.report.documents.stopping.estop import estop_document
 
         document = estop_document(report, file, scene.files)
-        emit_document(document, output, output_format, record_of_scene(scene, (trajectory,)))
+        emit_document(document, output, output_format, record)
 
 
 def _start(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -29,6 +30,10 @@ from mbplugin.cli.shared.zones import (
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 from mbplugin.report.formats import TableFormat
+
+if TYPE_CHECKING:
+    from mbplugin.model.scene import Scene
+    from mbplugin.report.record import Record
 
 Axes = Annotated[
     list[str] | None,
@@ -97,24 +102,29 @@ def stop_table_command(
             table = with_worst_stops(
                 table, scene, payload=payload, speeds=speeds, brakes=brakes, progress=progress
             )
+    record = partial(_record, scene)
     if output_format == "text":
         from mbplugin.report.text.stop_table import stop_table_lines
 
-        emit_lines(lambda width: stop_table_lines(table, width, commands=commands, units=given.units), output)
+        emit_lines(
+            lambda width: stop_table_lines(table, width, commands=commands, units=given.units), output, record
+        )
     elif output_format == "html":
         from mbplugin.report.html.chapters import table_chapter
-        from mbplugin.report.record import ANNEX_B
 
-        emit_chapter(table_chapter(table, given.units), output, record_of_scene(scene, standard=ANNEX_B))
+        emit_chapter(table_chapter(table, given.units), output, record)
     elif output_format == "csv":
         emit(table.text("csv"), output)
     else:
         from mbplugin.report.documents.stopping.stop_table import stop_table_document
-        from mbplugin.report.record import ANNEX_B
 
-        emit_document(
-            stop_table_document(table), output, output_format, record_of_scene(scene, standard=ANNEX_B)
-        )
+        emit_document(stop_table_document(table), output, output_format, record)
+
+
+def _record(scene: Scene) -> Record:
+    from mbplugin.report.record import ANNEX_B
+
+    return record_of_scene(scene, standard=ANNEX_B)
 
 
 def _categories(texts: list[str] | None) -> tuple[int, ...]:

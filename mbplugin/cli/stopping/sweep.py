@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -204,12 +205,13 @@ def _report(
     units: Units,
     trajectory: Path | None,
 ) -> None:
+    record = partial(record_of_scene, scene, (trajectory,))
     if output_format == "text":
         from mbplugin.report.text.sweep import sweep_lines
 
-        emit_lines(lambda width: sweep_lines(report, plan, str(out), width, units, bounds), output)
+        emit_lines(lambda width: sweep_lines(report, plan, str(out), width, units, bounds), output, record)
     else:
         from mbplugin.report.documents.stopping.sweep import sweep_document
 
         document = sweep_document(report, plan, file, scene.files, str(out), bounds)
-        emit_document(document, output, output_format, record_of_scene(scene, (trajectory,)))
+        emit_document(document, output, output_format, record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -115,20 +116,21 @@ def worst_stop_command(
             seed=seed,
             progress=progress,
         )
+    record = partial(record_of_scene, scene)
     if output_format == "text":
         from mbplugin.report.text.worst_stop import worst_stop_lines
 
-        emit_lines(lambda width: worst_stop_lines(worst, width, commands=commands, units=given.units), output)
+        emit_lines(
+            lambda width: worst_stop_lines(worst, width, commands=commands, units=given.units), output, record
+        )
     elif output_format == "html":
         from mbplugin.report.html.chapters import worst_chapter
 
-        emit_chapter(worst_chapter(worst, given.units), output, record_of_scene(scene))
+        emit_chapter(worst_chapter(worst, given.units), output, record)
     else:
         from mbplugin.report.documents.stopping.worst_stop import worst_stop_document
 
-        emit_document(
-            worst_stop_document(worst, file, scene.files), output, output_format, record_of_scene(scene)
-        )
+        emit_document(worst_stop_document(worst, file, scene.files), output, output_format, record)
 
 
 def _parse_failure(text: str) -> Failure:
