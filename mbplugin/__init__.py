@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from mbplugin.api import load as load
     from mbplugin.comparison.agreement import Agreement as Agreement
     from mbplugin.comparison.crosscheck import crosscheck as crosscheck
+    from mbplugin.comparison.side_by_side.run import engines as engines
+    from mbplugin.comparison.side_by_side.values import SideBySide as SideBySide
     from mbplugin.constraints.matrix import ConstraintMatrix as ConstraintMatrix
     from mbplugin.errors import MbPluginError as MbPluginError
     from mbplugin.joint_reactions.mask import ReactionMask as ReactionMask

@@ -15,6 +15,7 @@ from mbplugin.constraints.rows.build import rows_of
 from mbplugin.constraints.rows.planar import planar_rows
 from mbplugin.joint_reactions.stiffness.elements import rows_at_joint
 from mbplugin.joint_reactions.system import System
+from mbplugin.joint_reactions.values import Reactions
 from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
 from mbplugin.model.mechanism.mechanism import Constraint
 from mbplugin.model.mechanism.pair import Pair
@@ -22,6 +23,8 @@ from mbplugin.model.spatial import AnyArray, Array
 
 #: Beside what counts as zero in one self-stress, for sums of several.
 _SUMS = 10.0
+#: A row has no part along an axis below this.
+_ACTS = 1e-12
 
 
 def acting_rows(system: System, pair: Pair) -> Iterator[tuple[slice, Array]]:
@@ -66,3 +69,19 @@ def _freedom_row(system: System, pair: Pair, freedom: str) -> Array:
     """Return the row (1, 6) of one freedom of a pair at its joint, axes of P."""
     (rows,) = rows_of(system.mech, (Driver("", pair.name, (freedom,)),), system.poses)
     return rows_at_joint(system.mech, system.poses, pair, planar_rows(rows, system.columns))
+
+
+def coupled_wrench(system: System, result: Reactions, pair: Pair) -> Array:
+    """Return what passes through a joint (6,), axes of P at the origin of S, N and N·m.
+
+    NaN in what nothing determines; ``result`` is of the mechanism of the system, without drives and locks.
+    """
+    wrench = result[pair.name].wrench
+    out = np.zeros(6) if wrench is None else np.array(wrench)
+    for coupling in system.mech.couplings:
+        for term in coupling.terms:
+            if term.joint == pair.name:
+                row = term.coefficient * _freedom_row(system, pair, term.freedom)[0]
+                acts = np.abs(row) > _ACTS
+                out[acts] += row[acts] * result.value(coupling.name, "c")
+    return out

@@ -30,7 +30,7 @@ def add_constraints(built: Built) -> tuple[Mapping[str, tuple[int, ...]], tuple[
     left_out = []
     for pair in mech.tree.cut:
         if pair.type in _CLOSURES:
-            ties[pair.name] = tuple(_create(built, pair, *part) for part in _parts(mech, pair))
+            ties[pair.name] = tuple(_create(built, pair, *part) for part in constraint_parts(mech, pair))
         else:
             left_out.append(
                 f"PyBullet has no constraint for {pair.name!r}, a {pair.type} pair that closes a loop"
@@ -79,7 +79,7 @@ def drive(built: Built, motor: Motor, rate: float, force: float) -> None:
 _CLOSURES = ("spherical", "fixed", "prismatic", "revolute", "continuous")
 
 
-def _parts(mech: Mechanism, pair: Pair) -> list[tuple[str, Array]]:
+def constraint_parts(mech: Mechanism, pair: Pair) -> list[tuple[str, Array]]:
     """Return PyBullet's kind of constraint and its place along the joint axis, m.
 
     A hinge is two points of its axis: one row more than it needs, and the same motion.

@@ -1,0 +1,1 @@
+"""Joint wrenches of several engines at one instant, beside what a rigid model determines."""

@@ -1,0 +1,119 @@
+"""PyBullet's joint wrenches: its sensors in the joints of a tree, its constraint forces in closures."""
+
+from __future__ import annotations
+
+import importlib.metadata
+
+import numpy as np
+
+from mbplugin.bullet.build.build import build
+from mbplugin.bullet.build.built import Built
+from mbplugin.bullet.build.ties import constraint_parts
+from mbplugin.bullet.motion.forces import apply_forces
+from mbplugin.bullet.motion.task import Task
+from mbplugin.bullet.session import quiet, session
+from mbplugin.comparison.side_by_side.answer import Answer
+from mbplugin.comparison.side_by_side.instant import Instant
+from mbplugin.model.mechanism import WORLD, Pair
+from mbplugin.model.mechanism.kinematics import BodyPoses, forward
+from mbplugin.model.spatial import Array, cross
+
+ENGINE = "PyBullet"
+#: So short that nothing moves, and long enough for its rounding, s.
+_STEP = 1e-5
+#: Steps until its constraints know of the rates: its first one does not see how a loop turns.
+_STEPS = 4
+_ITERATIONS = 2000
+
+
+def bullet_wrenches(instant: Instant) -> Answer:
+    """Return what PyBullet computes at an instant; to be called in a process of its own."""
+    task = Task(
+        instant.mech, instant.q, instant.qd, _STEP, instant.payloads, instant.loads, damping=False, friction=False
+    )
+    with session() as (bullet, client):
+        version = importlib.metadata.version("pybullet")
+        built = build(task.scene, client)
+        if reason := _missing(instant, built):
+            return Answer(ENGINE, version, reason=reason)
+        where = {"physicsClientId": client}
+        bullet.setGravity(*instant.mech.gravity.tolist(), **where)
+        bullet.setTimeStep(_STEP, **where)
+        bullet.setPhysicsEngineParameter(
+            numSolverIterations=_ITERATIONS, solverResidualThreshold=0, erp=0.2, numSubSteps=0, **where
+        )
+        with quiet():
+            for place in built.places.values():
+                if place.link >= 0:
+                    bullet.enableJointForceTorqueSensor(place.id, place.link, True, **where)
+            for _ in range(1 if instant.at_rest else _STEPS):
+                apply_forces(task, built, {})
+                bullet.stepSimulation(**where)
+        return Answer(ENGINE, version, _wrenches(instant, built))
+
+
+def _missing(instant: Instant, built: Built) -> str:
+    """Return what PyBullet cannot hold, or measure."""
+    mech = instant.mech
+    if built.left_out:
+        return built.left_out[0]
+    if mech.pfaffians:
+        return f"PyBullet has no constraint for {mech.pfaffians[0].name!r} ({mech.pfaffians[0].type})"
+    if mech.couplings:
+        return f"PyBullet does not tell what {mech.couplings[0].name!r} does in a joint"
+    screws = [pair.name for pair in mech.pairs if pair.type == "screw"]
+    return f"PyBullet has no screw such as {screws[0]!r}" if screws else ""
+
+
+def _wrenches(instant: Instant, built: Built) -> dict[str, Array]:
+    mech, cut = instant.mech, built.cut
+    poses = forward(mech, instant.q)
+    found = {}
+    of_pair = cut.tree.joint_of_pair
+    for pair in mech.pairs:
+        p_WS = poses.of(mech.body_index[pair.body_b]).apply(pair.X_BS.p)
+        if pair.name in of_pair:
+            joint = of_pair[pair.name]
+            sign = -1.0 if joint.reversed else 1.0
+            found[pair.name] = sign * _sensed(built, joint.outer, p_WS)
+        else:
+            found[pair.name] = _closing(built, poses, pair, p_WS)
+    return found
+
+
+def _sensed(built: Built, body: str, point: Array) -> Array:
+    """Return the wrench (6,) that a body gets through its tree joint, at a ``point`` (3,), world axes."""
+    place = built.places[body]
+    state = built.bullet.getJointStateMultiDof(place.id, place.link, physicsClientId=built.client)
+    X_WC = built.pose(body) @ place.X_LC
+    force, moment = X_WC.R @ np.array(state[2][:3]), X_WC.R @ np.array(state[2][3:])
+    return np.concatenate((force, moment + cross(X_WC.p - point, force)))
+
+
+def _closing(built: Built, poses: BodyPoses, pair: Pair, point: Array) -> Array:
+    """Return the wrench (6,) of a closure on its successor, at the origin of S, a ``point`` (3,), world axes."""
+    total = np.zeros(6)
+    # PyBullet's first body is the predecessor, but for closures with the ground
+    swapped = pair.body_a == WORLD
+    body, X = (pair.body_b, pair.X_BS) if swapped else (pair.body_a, pair.X_AP)
+    X_WA = poses.of(built.mechanism.body_index[body]) @ X
+    parts = constraint_parts(built.cut, pair)
+    for constraint, (kind, shift) in zip(built.ties[pair.name], parts, strict=True):
+        values = built.bullet.getConstraintState(constraint, physicsClientId=built.client)
+        force, moment = _on_first(kind, np.array(values, dtype=float), X_WA.R)
+        arm = X_WA.apply(shift) - point
+        total += np.concatenate((force, moment + cross(arm, force)))
+    return total if swapped else -total
+
+
+def _on_first(kind: str, values: Array, R_WA: Array) -> tuple[Array, Array]:
+    """Return force (3,) and moment (3,), world axes, on the first body of a constraint, from its rows (k,).
+
+    ``R_WA`` (3, 3) are the axes of its frame in the first body.
+    """
+    if kind == "prismatic":
+        x, y, _ = R_WA.T
+        # Bullet's first axis is across the slide and x of the frame
+        return -(values[0] * -y + values[1] * x), -(R_WA @ values[2:5])
+    moment = -(R_WA @ values[3:6]) if kind == "fixed" else np.zeros(3)
+    return -values[:3], moment
