@@ -29,7 +29,14 @@ _ITERATIONS = 2000
 def bullet_wrenches(instant: Instant) -> Answer:
     """Return what PyBullet computes at an instant; to be called in a process of its own."""
     task = Task(
-        instant.mech, instant.q, instant.qd, _STEP, instant.payloads, instant.loads, damping=False, friction=False
+        instant.mech,
+        instant.q,
+        instant.qd,
+        _STEP,
+        instant.payloads,
+        instant.loads,
+        damping=False,
+        friction=False,
     )
     with session() as (bullet, client):
         version = importlib.metadata.version("pybullet")

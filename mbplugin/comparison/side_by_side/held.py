@@ -9,8 +9,8 @@ import numpy as np
 
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import Mechanism, Pair
-from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
 from mbplugin.model.mechanism.coupling import Driver, Lock
+from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
 from mbplugin.model.spatial import Pose
 
 
@@ -48,6 +48,4 @@ def with_fixed(mech: Mechanism, poses: BodyPoses, holders: Collection[Driver | L
 def _fixed(mech: Mechanism, poses: BodyPoses, pair: Pair) -> Pair:
     X_PS = relative_pose(mech, pair, poses)
     travel, turn = Pose(np.eye(3), X_PS.p), Pose(X_PS.R.T, np.zeros(3))
-    return replace(
-        pair, type="fixed", freedoms=(), X_AP=pair.X_AP @ travel, X_BS=pair.X_BS @ turn, lead=0.0
-    )
+    return replace(pair, type="fixed", freedoms=(), X_AP=pair.X_AP @ travel, X_BS=pair.X_BS @ turn, lead=0.0)

@@ -43,6 +43,7 @@ class _Engine(NamedTuple):
 #: The other engines, by the names that choose them.
 ENGINES: Mapping[str, _Engine] = {
     "pybullet": _Engine("PyBullet", "bullet.bullet_wrenches", "pybullet", "pip install 'pybullet>=3.2.7'"),
+    "mujoco": _Engine("MuJoCo", "mujoco.mujoco_wrenches", "mujoco", "pip install 'mbplugin[mjcf]'"),
 }
 _LIMITS = Limits(
     seconds=60.0,
@@ -81,7 +82,7 @@ def engines(
     hold : iterable of str, optional
         Joints that are held as a whole; their drive's force is in their wrench.
     only : iterable of str, optional
-        Engines to ask, of ``pybullet``, ``mujoco``, ``pinocchio``; default: those that are installed.
+        Engines to ask, ``pybullet`` and ``mujoco``; default: all.
     tolerance : float, optional
         Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
 
@@ -175,11 +176,11 @@ def _joints(
             a.engine: a.wrenches[pair.name] if a.engine == OURS else turn @ a.wrenches[pair.name]
             for a in with_answer
         }
-    size = sizes(of_joint)
+    size = sizes(of_joint, instant.mech.largest_arm)
     found = []
     for pair in instant.mech.pairs:
         values = np.array(list(of_joint[pair.name].values()))
-        spread = np.nanmax(values, axis=0) - np.nanmin(values, axis=0)
+        spread = np.fmax.reduce(values) - np.fmin.reduce(values)
         point, R_WJ = places[pair.name]
         found.append(
             JointWrench(
@@ -192,7 +193,7 @@ def _joints(
                 R_WJ=R_WJ,
                 unique=joint_mask(system, pair),
                 wrenches=of_joint[pair.name],
-                spread=spread,
+                spread=np.nan_to_num(spread),
                 size=size[pair.name],
             )
         )

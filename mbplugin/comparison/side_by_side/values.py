@@ -21,6 +21,8 @@ OURS = "mbplugin"
 AGREES = 0.01
 #: The largest force or moment of a joint counts as at least this fraction of the model's largest.
 _FLOOR = 0.01
+#: Beside forces, moments count as at least this fraction of the largest force times the model's length.
+_SMALL_MOMENT = 0.001
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,11 +141,15 @@ class SideBySide:
         return max((float(j.difference[~j.unique].max(initial=0.0)) for j in self.joints), default=0.0)
 
 
-def sizes(wrenches: Mapping[str, Mapping[str, Array]]) -> dict[str, Array]:
-    """Return the largest force and moment (6,) of each joint, from the wrenches (6,) by joint and engine."""
+def sizes(wrenches: Mapping[str, Mapping[str, Array]], length: float) -> dict[str, Array]:
+    """Return the largest force and moment (6,) of each joint, from the wrenches (6,) by joint and engine.
+
+    ``length`` is that of the model, m.
+    """
     largest = {
-        name: np.array([np.nanmax(np.abs(list(of.values()))[:, part]) for part in (slice(0, 3), slice(3, 6))])
+        name: np.nan_to_num(np.fmax.reduce(np.abs(list(of.values())))).reshape(2, 3).max(axis=1)
         for name, of in wrenches.items()
     }
     floor = _FLOOR * np.array(list(largest.values())).max(axis=0, initial=0.0) if largest else np.zeros(2)
+    floor[1] = max(floor[1], _SMALL_MOMENT / _FLOOR * floor[0] * length)
     return {name: np.repeat(np.maximum(two, floor), 3) for name, two in largest.items()}

@@ -1,0 +1,110 @@
+"""Engines agree in what a rigid model determines, and differ in the rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbplugin as mb
+from mbplugin.errors import BadUsage
+
+ROOT = Path(__file__).parents[3]
+FOUR_BAR = ROOT / "assets/four_bar.scene.toml"
+ORACLES = ROOT / "tests/oracles"
+pytest.importorskip("pybullet")
+pytest.importorskip("mujoco")
+
+REDUNDANT = {
+    "four_bar": (FOUR_BAR, None),
+    "crank_rocker": (ROOT / "assets/crank_rocker.scene.toml", ["O1"]),
+    "bennett_4R": (ORACLES / "bennett_4R.sdf", ["r0"]),
+    "bricard_A04": (ORACLES / "bricard_A04.sdf", ["r0"]),
+    "sarrus_6R": (ORACLES / "sarrus_6R.sdf", ["b0"]),
+    "four_bar_RSRR": (ORACLES / "four_bar_RSRR.sdf", None),
+}
+DETERMINATE = {
+    "arm_6r": (ROOT / "assets/arm_6r.scene.toml", None, {}),
+    "door_1_hinge": (ORACLES / "door_1_hinge.sdf", None, {}),
+    "stewart_6UPS": (ORACLES / "stewart_6UPS.sdf", [f"p{i}" for i in range(6)], {}),
+    "parallelogram_3SS": (ORACLES / "parallelogram_3SS.sdf", None, {}),
+    "bricard with a universal joint": (ORACLES / "bricard_A04.sdf", ["r0"], {"r3": "universal"}),
+    "sarrus with a universal joint": (ORACLES / "sarrus_6R.sdf", ["b0"], {"e0": "universal"}),
+}
+
+
+def retyped(path: Path, types: dict[str, str]) -> mb.Scene | mb.Mechanism:
+    """Return the scene, or its mechanism with some joints of other types."""
+    scene = mb.load(path)
+    if not types:
+        return scene
+    pairs = tuple(p.retyped(types[p.name]) if p.name in types else p for p in scene.mechanism.pairs)
+    return replace(scene.mechanism, pairs=pairs)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", REDUNDANT)
+def test_redundant_robots_differ_where_nothing_determines_the_force_and_nowhere_else(name: str) -> None:
+    path, hold = REDUNDANT[name]
+    found = mb.engines(path, hold=hold)
+    assert [a.engine for a in found.answers] == ["mbplugin", "PyBullet", "MuJoCo"]
+    assert found.degree_of_redundancy > 0
+    assert found.agrees and found.largest_unique_difference < 0.01
+    assert found.largest_open_difference > 0.1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", DETERMINATE)
+def test_robots_without_redundancy_have_one_answer(name: str) -> None:
+    path, hold, types = DETERMINATE[name]
+    scene = retyped(path, types)
+    rest = {} if types else dict.fromkeys(scene.mechanism.qd_names, 0.0)
+    found = mb.engines(scene, qd=rest, hold=hold)
+    assert [a.engine for a in found.answers] == ["mbplugin", "PyBullet", "MuJoCo"]
+    assert found.degree_of_redundancy == 0
+    assert all(joint.unique.all() for joint in found.joints)
+    assert found.largest_unique_difference < 0.01
+
+
+def test_a_door_hinge_carries_the_weight_by_hand() -> None:
+    found = mb.engines(ORACLES / "door_1_hinge.sdf")
+    mass = sum(body.mass for body in found.mechanism.bodies)
+    (joint,) = found.joints
+    for wrench in joint.wrenches.values():
+        np.testing.assert_allclose(joint.R_WJ @ wrench[:3], [0, 0, 9.81 * mass], rtol=1e-2, atol=1e-6)
+
+
+def test_mujoco_has_our_wrenches_in_motion() -> None:
+    """The arm's own rates: accelerations, centrifugal and gyroscopic parts."""
+    found = mb.engines(ROOT / "assets/arm_6r.scene.toml", only=["mujoco"])
+    assert found.mode == "inverse dynamics"
+    assert found.largest_unique_difference < 1e-4
+
+
+def test_mujoco_has_our_wrenches_in_a_loop_that_moves() -> None:
+    found = mb.engines(FOUR_BAR, qd={"j1": 2.0}, only=["mujoco"])
+    assert found.mode == "inverse dynamics"
+    assert found.largest_unique_difference < 0.01
+
+
+def test_engines_without_an_answer_say_why() -> None:
+    found = mb.engines(ROOT / "assets/husky.scene.toml")
+    assert [(a.engine, bool(a.reason)) for a in found.engines] == [
+        ("mbplugin", False), ("PyBullet", True), ("MuJoCo", True),
+    ]  # fmt: skip
+    assert "rolling" in found.engines[2].reason
+
+
+def test_an_engine_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mbplugin.comparison.side_by_side.run.find_spec", lambda name: None)
+    found = mb.engines(ORACLES / "door_1_hinge.sdf")
+    assert [a.reason.split(" (")[0] for a in found.engines[1:]] == [
+        "PyBullet is not installed", "MuJoCo is not installed",
+    ]  # fmt: skip
+
+
+def test_an_unknown_engine_is_refused() -> None:
+    with pytest.raises(BadUsage, match="ode"):
+        mb.engines(FOUR_BAR, only=["ode"])
