@@ -9,7 +9,19 @@ from typing import Annotated, Any
 import typer
 
 import mbplugin
-from mbplugin.cli import config, crosscheck, lint, matrix, reactions, rule, schema, simulate, view, warmup
+from mbplugin.cli import (
+    config,
+    crosscheck,
+    engines,
+    lint,
+    matrix,
+    reactions,
+    rule,
+    schema,
+    simulate,
+    view,
+    warmup,
+)
 from mbplugin.cli.shared.command_line import keep_arguments
 from mbplugin.cli.shared.output import complain, emit
 from mbplugin.cli.shared.output_format import with_format
@@ -43,6 +55,7 @@ app.command("worst-stop")(with_format(worst_stop.worst_stop_command))
 app.command("sweep")(with_format(sweep.sweep_command))
 app.command("distance")(with_format(distance.distance_command))
 app.command("crosscheck")(with_format(crosscheck.crosscheck_command))
+app.command("engines")(with_format(engines.engines_command))
 app.command("view")(with_format(view.view_command))
 app.command("warmup")(with_format(warmup.warmup_command))
 

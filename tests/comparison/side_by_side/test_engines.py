@@ -31,7 +31,7 @@ DETERMINATE = {
     "stewart_6UPS": (ORACLES / "stewart_6UPS.sdf", [f"p{i}" for i in range(6)], {}),
     "parallelogram_3SS": (ORACLES / "parallelogram_3SS.sdf", None, {}),
     "bricard with a universal joint": (ORACLES / "bricard_A04.sdf", ["r0"], {"r3": "universal"}),
-    "sarrus with a universal joint": (ORACLES / "sarrus_6R.sdf", ["b0"], {"e0": "universal"}),
+    "sarrus with a universal joint": (ORACLES / "sarrus_6R.sdf", ["b0"], {"e1": "universal"}),
 }
 
 

@@ -223,6 +223,19 @@ COMMANDS: dict[str, Command] = {
         {"--duration": any_of(0.01, 0.02), "--max-seconds": budget},
         _PAGE,
     ),
+    "engines": Command(
+        2,
+        {
+            **STATE,
+            **RATES,
+            **LOADS,
+            **TOLERANCE,
+            **COMMON,
+            "--hold": Asked.names,
+            "--engine": one_of("pybullet", "mujoco", "mujoco,pybullet", "ode"),
+        },
+        {},
+    ),
     "view": Command(
         2,
         {
@@ -281,6 +294,7 @@ _DOCUMENTS = (
     "distance",
     "sweep",
     "crosscheck",
+    "engines",
     "config",
 )
 

@@ -1,0 +1,71 @@
+"""Joint forces of several engines as text: one row per component, marked where nothing determines it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbplugin.phrases import counted
+from mbplugin.report.text.blocks import TITLE, note_lines, row_text
+from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
+
+if TYPE_CHECKING:
+    from mbplugin.comparison.side_by_side.values import JointWrench, SideBySide
+
+_LABEL, _COLUMN = 18, 12
+_NAMES = ("fx N", "fy N", "fz N", "mx N·m", "my N·m", "mz N·m")
+#: Beside the largest in its joint, this is printed as zero.
+_NOISE = 1e-4
+
+
+def engines_lines(found: SideBySide, width: int = PLAIN_WIDTH) -> Iterator[Line]:
+    """Yield the table, and what it says in a sentence above."""
+    style = "bold green" if found.agrees else "bold red"
+    for text in wrapped(f"{found.mechanism.name}: {_verdict(found)}", width, "", "  "):
+        yield Line(text, style)
+    for engine in found.engines:
+        if engine.reason:
+            yield from (Line(t, "bold yellow") for t in wrapped(_absent(engine.engine, engine.reason), width))
+    names = [answer.engine for answer in found.answers]
+    for joint in found.joints:
+        yield Line()
+        held = ", held" if joint.held else ""
+        title = f"{joint.name} ({joint.type}{held}): on {joint.body_b}"
+        yield Line(title, TITLE)
+        yield Line(row_text("", names, _LABEL, _COLUMN))
+        yield from _rows(joint, names)
+    yield from note_lines(found.notes, width)
+
+
+def _verdict(found: SideBySide) -> str:
+    redundant = counted(found.degree_of_redundancy, "redundant constraint")
+    unique = f"what is determined differs by {found.largest_unique_difference:.2g} of the joint's largest"
+    if all(joint.unique.all() for joint in found.joints):
+        return f"{found.mode}, {redundant}; every force is determined; {unique}."
+    return (
+        f"{found.mode}, {redundant}; {unique}, the rest (marked *) by {found.largest_open_difference:.2g}: "
+        "no engine can know it from a rigid model."
+    )
+
+
+def _absent(name: str, reason: str) -> str:
+    return f"no answer of {name}: {reason}"
+
+
+def _rows(joint: JointWrench, names: list[str]) -> Iterator[Line]:
+    for k, component in enumerate(_NAMES):
+        cells = [_cell(joint.wrenches[name][k], joint.size[k]) for name in names]
+        unique, agrees = bool(joint.unique[k]), bool(joint.agrees[k])
+        mark = "" if unique else "  *"
+        mark += "" if unique or agrees else " differ"
+        mark += "  DIFFER" if unique and not agrees else ""
+        style = "yellow" if not unique else "green" if agrees else "bold red"
+        yield Line(row_text(f"  {component}", cells, _LABEL, _COLUMN) + mark, style)
+
+
+def _cell(value: float, size: float) -> str:
+    if np.isnan(value):
+        return "open"
+    return "0" if abs(value) <= _NOISE * size else f"{value:.4g}"
