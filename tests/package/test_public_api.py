@@ -36,6 +36,8 @@ NAMES = {
     "calibrate",
     "constraint_matrix",
     "crosscheck",
+    "engines",
+    "SideBySide",
     "estop",
     "lint",
     "load",

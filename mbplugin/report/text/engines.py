@@ -45,8 +45,8 @@ def _verdict(found: SideBySide) -> str:
     if all(joint.unique.all() for joint in found.joints):
         return f"{found.mode}, {redundant}; every force is determined; {unique}."
     return (
-        f"{found.mode}, {redundant}; {unique}, the rest (marked *) by {found.largest_open_difference:.2g}: "
-        "no engine can know it from a rigid model."
+        f"{found.mode}, {redundant}; {unique}, what a rigid model leaves open (marked *) by "
+        f"{found.largest_open_difference:.2g}."
     )
 
 

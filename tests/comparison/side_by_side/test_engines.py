@@ -68,6 +68,7 @@ def test_robots_without_redundancy_have_one_answer(name: str) -> None:
     assert found.largest_unique_difference < 0.01
 
 
+@pytest.mark.long
 def test_a_door_hinge_carries_the_weight_by_hand() -> None:
     found = mb.engines(ORACLES / "door_1_hinge.sdf")
     mass = sum(body.mass for body in found.mechanism.bodies)
@@ -76,6 +77,7 @@ def test_a_door_hinge_carries_the_weight_by_hand() -> None:
         np.testing.assert_allclose(joint.R_WJ @ wrench[:3], [0, 0, 9.81 * mass], rtol=1e-2, atol=1e-6)
 
 
+@pytest.mark.long
 def test_mujoco_has_our_wrenches_in_motion() -> None:
     """The arm's own rates: accelerations, centrifugal and gyroscopic parts."""
     found = mb.engines(ROOT / "assets/arm_6r.scene.toml", only=["mujoco"])
@@ -83,6 +85,7 @@ def test_mujoco_has_our_wrenches_in_motion() -> None:
     assert found.largest_unique_difference < 1e-4
 
 
+@pytest.mark.long
 def test_mujoco_has_our_wrenches_in_a_loop_that_moves() -> None:
     found = mb.engines(FOUR_BAR, qd={"j1": 2.0}, only=["mujoco"])
     assert found.mode == "inverse dynamics"
