@@ -11,13 +11,13 @@ from mbplugin.cli.shared.acting import LoadOption, PayloadOption
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.output import emit_document, emit_lines
 
-Hold = Annotated[
+HoldOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME,…", help="Joints to hold; default: at rest the actuated joints, as many as needed."
     ),
 ]
-Only = Annotated[
+EngineOption = Annotated[
     list[str] | None,
     typer.Option("--engine", metavar="NAME,…", help="Engines beside ours: pybullet, mujoco; default: both."),
 ]
@@ -30,8 +30,8 @@ def engines_command(
     qd: opt.QdOption = None,
     load: LoadOption = None,
     payload: PayloadOption = None,
-    hold: Hold = None,
-    engine: Only = None,
+    hold: HoldOption = None,
+    engine: EngineOption = None,
     tolerance: opt.ToleranceOption = None,
     output_format: opt.FormatOption = "text",
     output: opt.OutputOption = None,

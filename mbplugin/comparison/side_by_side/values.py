@@ -80,7 +80,8 @@ class SideBySide:
     Parameters
     ----------
     q, qd, qdd : (nq,), (nv,), (nv,) array
-        The closed pose and the motion in the coordinates of ``mechanism``, whose held joints are fixed pairs.
+        The closed pose and the motion, rad, m and s, in the coordinates of ``mechanism``, whose held joints are
+        fixed pairs.
     mode : "statics" or "inverse dynamics"
         The second at an instant of motion.
     held : tuple of str
