@@ -17,8 +17,8 @@ from mbplugin.errors import BadUsage, MbPluginError, UnknownName
 from mbplugin.model.mechanism import PAIR_TYPES, Freedom
 from mbplugin.model.scene import Brake, Scene
 from mbplugin.model.spatial import Array
-from mbplugin.report.text.estop import estop_lines
 from mbplugin.report.text.layout import plain_text
+from mbplugin.report.text.stopping.estop import estop_lines
 from mbplugin.simulation.impact import Transition
 from mbplugin.stopping.outcome import impact
 from mbplugin.stopping.run import estop

@@ -99,7 +99,7 @@ def calibrate_command(
     )
     record = partial(_record, found)
     if output_format == "text":
-        from mbplugin.report.text.calibrate import calibrate_lines
+        from mbplugin.report.text.stopping.calibrate import calibrate_lines
 
         emit_lines(lambda width: calibrate_lines(found, width, given.units), output, record)
     elif output_format == "toml":

@@ -72,7 +72,7 @@ def distance_command(
     distance = compute(figures, named(term, "--term", lambda name: _DIMENSIONS.get(name, ""), SI))
     record = partial(_record, distance)
     if output_format == "text":
-        from mbplugin.report.text.distance import distance_lines
+        from mbplugin.report.text.stopping.distance import distance_lines
 
         emit_lines(lambda width: distance_lines(distance, width), output, record)
     else:

@@ -119,7 +119,7 @@ def estop_command(
 
         emit_chapter(stop_chapter(scene, report, given.units), output, record)
     elif output_format == "text":
-        from mbplugin.report.text.estop import estop_lines
+        from mbplugin.report.text.stopping.estop import estop_lines
 
         emit_lines(lambda width: estop_lines(report, width, given.units), output, record)
     else:

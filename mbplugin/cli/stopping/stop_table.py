@@ -104,7 +104,7 @@ def stop_table_command(
             )
     record = partial(_record, scene)
     if output_format == "text":
-        from mbplugin.report.text.stop_table import stop_table_lines
+        from mbplugin.report.text.stopping.stop_table import stop_table_lines
 
         emit_lines(
             lambda width: stop_table_lines(table, width, commands=commands, units=given.units), output, record

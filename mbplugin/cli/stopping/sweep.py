@@ -207,7 +207,7 @@ def _report(
 ) -> None:
     record = partial(record_of_scene, scene, (trajectory,))
     if output_format == "text":
-        from mbplugin.report.text.sweep import sweep_lines
+        from mbplugin.report.text.stopping.sweep import sweep_lines
 
         emit_lines(lambda width: sweep_lines(report, plan, str(out), width, units, bounds), output, record)
     else:

@@ -118,7 +118,7 @@ def worst_stop_command(
         )
     record = partial(record_of_scene, scene)
     if output_format == "text":
-        from mbplugin.report.text.worst_stop import worst_stop_lines
+        from mbplugin.report.text.stopping.worst_stop import worst_stop_lines
 
         emit_lines(
             lambda width: worst_stop_lines(worst, width, commands=commands, units=given.units), output, record

@@ -114,9 +114,9 @@ def _closing(built: Built, poses: BodyPoses, pair: Pair, point: Array) -> Array:
 
 
 def _on_first(kind: str, values: Array, R_WA: Array) -> tuple[Array, Array]:
-    """Return force (3,) and moment (3,), world axes, on the first body of a constraint, from its rows (k,).
+    """Return force (3,), N, and moment (3,), N·m, world axes, on the first body of a constraint.
 
-    ``R_WA`` (3, 3) are the axes of its frame in the first body.
+    ``values`` (k,) are those of its rows, N and N·m; ``R_WA`` (3, 3) the axes of its frame in the first body.
     """
     if kind == "prismatic":
         x, y, _ = R_WA.T

@@ -66,6 +66,7 @@ def parts_of(instant: Instant) -> list[Part]:
 def _part(
     mech: Mechanism, poses: BodyPoses, twists: Array, name: str, body: str, inner: str, pair: Pair | None
 ) -> Part:
+    """Return a part whose body moves with ``twists`` (n, 6), world axes, m/s and rad/s."""
     index = mech.body_index[body]
     free: tuple[str, ...]
     if pair is None:
@@ -86,7 +87,10 @@ def _part(
 def _motions(
     free: tuple[str, ...], S: Array, rates: Array, turned: bool
 ) -> tuple[list[tuple[str, Array]], list[float]]:
-    """Return what moves and how fast, from the inner part outwards."""
+    """Return what moves and how fast, from the inner part outwards.
+
+    ``S`` (6, k) has a column per freedom, world axes; ``rates`` (k,) are theirs, rad/s and m/s.
+    """
     ball = {"rx", "ry", "rz"} <= set(free)
     steps: list[tuple[str, Array, list[float]]] = []
     for column, freedom in enumerate(free):
@@ -104,7 +108,7 @@ def _motions(
 
 
 def _twist_at(mech: Mechanism, poses: BodyPoses, twists: Array, body: str, point: Array) -> Array:
-    """Return the twist (6,) of a body at a point (3,), world axes."""
+    """Return the twist (6,) of a body at a ``point`` (3,), world axes, from ``twists`` (n, 6) at mass centres."""
     if body == WORLD:
         return np.zeros(6)
     index = mech.body_index[body]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mbplugin.model.units import Units
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, choice, element, section, table
-from mbplugin.report.text.estop import (
+from mbplugin.report.text.stopping.estop import (
     axis_cells,
     energy_rows,
     energy_scale,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from mbplugin.phrases import counted
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, element, section, table
-from mbplugin.report.text.estop import OUTCOME_WORDS
-from mbplugin.report.text.worst_stop import (
+from mbplugin.report.text.stopping.estop import OUTCOME_WORDS
+from mbplugin.report.text.stopping.worst_stop import (
     FAILURE_HEADS,
     WORST_HEADS,
     failure_cells,

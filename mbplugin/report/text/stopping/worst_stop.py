@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from mbplugin.model.units import SI, Units
 from mbplugin.phrases import counted
 from mbplugin.report.text.blocks import table_lines, warning_lines
-from mbplugin.report.text.estop import OUTCOME_WORDS
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
+from mbplugin.report.text.stopping.estop import OUTCOME_WORDS
 from mbplugin.stopping.worst.in_units import worst_in_units
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from mbplugin.model.units import SI, Units
 from mbplugin.phrases import counted
 from mbplugin.report.text.blocks import TITLE, row_text, warning_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
-from mbplugin.report.text.worst_stop import found_lines
+from mbplugin.report.text.stopping.worst_stop import found_lines
 from mbplugin.stopping.table.columns import TEXT_CELLS
 from mbplugin.stopping.table.in_units import head_in_units, rows_in_units
 from mbplugin.stopping.table.values import slip_words

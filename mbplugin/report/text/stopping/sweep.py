@@ -11,8 +11,8 @@ from mbplugin.report.documents.stopping.sweep import quantity_unit
 from mbplugin.report.rounding import ROUNDING, shown
 from mbplugin.report.text.blocks import sentences_under, table_lines, warning_lines
 from mbplugin.report.text.bounds import missing_sentence, percent, rounded_up
-from mbplugin.report.text.estop import OUTCOME_WORDS
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
+from mbplugin.report.text.stopping.estop import OUTCOME_WORDS
 
 if TYPE_CHECKING:
     from mbplugin.stopping.order_statistics import ToleranceBound
