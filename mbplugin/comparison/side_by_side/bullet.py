@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,8 +15,11 @@ from mbplugin.bullet.motion.task import Task
 from mbplugin.bullet.session import quiet, session
 from mbplugin.comparison.side_by_side.answer import Answer
 from mbplugin.comparison.side_by_side.instant import Instant
+from mbplugin.constraints.reduction.velocity import body_twists
+from mbplugin.dynamics.newton_euler import newton_euler
 from mbplugin.model.mechanism import WORLD, Pair
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
+from mbplugin.model.scene import Load
 from mbplugin.model.spatial import Array, cross
 
 ENGINE = "PyBullet"
@@ -24,11 +28,40 @@ _STEP = 1e-5
 #: Steps until its constraints know of the rates: its first one does not see how a loop turns.
 _STEPS = 4
 _ITERATIONS = 2000
+_NOTE = (
+    "PyBullet's sensors are wrong in motion; its forces are read at rest, with the inertia forces "
+    "of the accelerations that it took"
+)
 
 
 def bullet_wrenches(instant: Instant) -> Answer:
-    """Return what PyBullet computes at an instant; to be called in a process of its own."""
-    task = Task(
+    """Return what PyBullet computes at an instant; to be called in a process of its own.
+
+    Its sensors are wrong where bodies turn, though its accelerations are right. In a motion it takes some
+    steps, and its forces are read at rest, with the inertia forces of the accelerations that it took as loads.
+    """
+    version = importlib.metadata.version("pybullet")
+    with session() as (_, client):
+        task = _task(instant)
+        built = build(task.scene, client)
+        if reason := _missing(instant, built):
+            return Answer(ENGINE, version, reason=reason)
+        if instant.at_rest:
+            _step(task, built)
+            return Answer(ENGINE, version, _wrenches(instant, built))
+        inertia = _inertia_forces(instant, task, built)
+    still = replace(
+        instant,
+        qd=np.zeros_like(instant.qd),
+        qdd=np.zeros_like(instant.qdd),
+        loads=(*instant.loads, *inertia),
+        at_rest=True,
+    )
+    return replace(bullet_wrenches(still), notes=(_NOTE,))
+
+
+def _task(instant: Instant) -> Task:
+    return Task(
         instant.mech,
         instant.q,
         instant.qd,
@@ -38,25 +71,39 @@ def bullet_wrenches(instant: Instant) -> Answer:
         damping=False,
         friction=False,
     )
-    with session() as (bullet, client):
-        version = importlib.metadata.version("pybullet")
-        built = build(task.scene, client)
-        if reason := _missing(instant, built):
-            return Answer(ENGINE, version, reason=reason)
-        where = {"physicsClientId": client}
-        bullet.setGravity(*instant.mech.gravity.tolist(), **where)
-        bullet.setTimeStep(_STEP, **where)
-        bullet.setPhysicsEngineParameter(
-            numSolverIterations=_ITERATIONS, solverResidualThreshold=0, erp=0.2, numSubSteps=0, **where
-        )
-        with quiet():
-            for place in built.places.values():
-                if place.link >= 0:
-                    bullet.enableJointForceTorqueSensor(place.id, place.link, True, **where)
-            for _ in range(1 if instant.at_rest else _STEPS):
-                apply_forces(task, built, {})
-                bullet.stepSimulation(**where)
-        return Answer(ENGINE, version, _wrenches(instant, built))
+
+
+def _step(task: Task, built: Built) -> None:
+    """Take one step with sensors in all joints."""
+    bullet, where = built.bullet, {"physicsClientId": built.client}
+    bullet.setGravity(*task.mech.gravity.tolist(), **where)
+    bullet.setTimeStep(_STEP, **where)
+    bullet.setPhysicsEngineParameter(
+        numSolverIterations=_ITERATIONS, solverResidualThreshold=0, erp=0.2, numSubSteps=0, **where
+    )
+    with quiet():
+        for place in built.places.values():
+            if place.link >= 0:
+                bullet.enableJointForceTorqueSensor(place.id, place.link, True, **where)
+        apply_forces(task, built, {})
+        bullet.stepSimulation(**where)
+
+
+def _inertia_forces(instant: Instant, task: Task, built: Built) -> tuple[Load, ...]:
+    """Return the inertia and gyroscopic forces of all bodies by the accelerations of PyBullet's last step."""
+    mech = replace(instant.mech, gravity=np.zeros(3))
+    for _ in range(_STEPS - 1):
+        _step(task, built)
+    q, before = built.state()
+    _step(task, built)
+    after_q, after = built.state()
+    twists = [body_twists(mech, forward(mech, at), qd) for at, qd in ((q, before), (after_q, after))]
+    made = newton_euler(mech, q, before, payloads=instant.payloads)
+    wrenches = -made.missing((twists[1] - twists[0]) / _STEP)
+    return tuple(
+        Load(body.name, wrench[:3], wrench[3:], body.p_LC)
+        for body, wrench in zip(mech.bodies, wrenches, strict=True)
+    )
 
 
 def _missing(instant: Instant, built: Built) -> str:
