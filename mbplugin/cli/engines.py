@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.acting import LoadOption, PayloadOption
+from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.output import emit_document, emit_lines
 
@@ -58,13 +60,14 @@ def engines_command(
         only=None if engine is None else opt.split(engine),
         tolerance=tolerance,
     )
+    record = partial(record_of_scene, scene)
     if output_format == "text":
         from mbplugin.report.text.engines import engines_lines
 
-        emit_lines(lambda width: engines_lines(found, width), output)
+        emit_lines(lambda width: engines_lines(found, width), output, record)
     else:
         from mbplugin.report.documents.engines import engines_document
 
-        emit_document(engines_document(found, file, scene.files), output, output_format)
+        emit_document(engines_document(found, file, scene.files), output, output_format, record)
     if not found.agrees:
         raise typer.Exit(1)

@@ -84,6 +84,7 @@ COMMANDS = (
     ("simulate", FOUR_BAR, "--duration", "0.01"),
     ("estop", ARM, "--qd", "j1=0.5"),
     ("stop-table", ARM, "--axes", "j1"),
+    ("engines", FOUR_BAR, "--engine", "mujoco"),
 )
 
 

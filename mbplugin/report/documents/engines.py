@@ -11,9 +11,9 @@ from pydantic import Field
 from mbplugin.joint_reactions.values import Mode
 from mbplugin.report.documents.part import (
     Count,
-    Document,
     Matrix,
     Part,
+    Recorded,
     Six,
     Size,
     Three,
@@ -62,7 +62,7 @@ class _Joint(Part):
         return super().of(value, wrenches=wrenches, **stated)
 
 
-class Output(Document):
+class Output(Recorded):
     """Joint wrenches of several engines at one instant."""
 
     source: str = key("the FILE as it was given")
