@@ -151,8 +151,8 @@ def test_example(script: Path, tmp_path: Path) -> None:
             assert np.abs(colours[0] - colours[1]).mean() < 0.01
 
 
-def test_the_readme_shows_two_pictures() -> None:
-    assert len(SHOWN) == 2
+def test_every_picture_of_the_readme_has_its_example() -> None:
+    assert len(SHOWN) == 3
     for name in SHOWN:
         assert sum(f'"{name}"' in script.read_text(encoding="utf-8") for script in EXAMPLES) == 1
 
