@@ -60,7 +60,7 @@ def record_facts(record: Record) -> Iterator[str]:
     yield f"mbplugin: {record.version}"
     yield f"command: {record.command}"
     yield f"robot: {record.robot}"
-    yield from (f"file: {one.path}, SHA-256 {one.sha256}" for one in record.files)
+    yield from (f"file: {one}" for one in record.files)
     if record.standard is not None:
         yield f"form: {record.standard}"
 

@@ -13,6 +13,8 @@ import pytest
 
 import mbplugin
 from command_line import FOUR_BAR, ROOT, call
+from mbplugin.readers.hashed import sources_of
+from mbplugin.report.record import record_facts, record_of
 
 ARM = str(ROOT / "assets" / "arm_6r.scene.toml")
 
@@ -104,3 +106,10 @@ def test_a_text_in_a_file_ends_with_its_record(tmp_path: Path, arguments: tuple[
     assert [f"  file: {one['path']}, SHA-256 {one['sha256']}" for one in kept["files"]] == [
         line for line in lines if "SHA-256" in line
     ]
+
+
+def test_a_file_that_is_gone_is_named_without_a_hash() -> None:
+    known, gone = sources_of(mbplugin.load(FOUR_BAR), ("no/such/file.csv",))
+    assert known.sha256 and (gone.path, gone.sha256) == ("no/such/file.csv", None)
+    facts = list(record_facts(record_of("mbplugin", "four bar", (known, gone))))
+    assert facts[-1] == "file: no/such/file.csv, which could not be read again"

@@ -130,7 +130,7 @@ class Source(Part):
     """A file that was read."""
 
     path: str
-    sha256: str
+    sha256: str | None = key("null where the file could not be read once more")
 
 
 class Record(Part):

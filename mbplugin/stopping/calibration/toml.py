@@ -25,8 +25,8 @@ def toml_of(
     """Return the ``[[brake]]`` and ``[[ramp]]`` tables of a scene."""
     lines = [
         f"# fitted to measured stops by mbplugin calibrate {__version__} on {date}",
-        f"# measured: {measured.path}, SHA-256 {measured.sha256}",
-        *(f"# robot: {source.path}, SHA-256 {source.sha256}" for source in robot),
+        f"# measured: {measured}",
+        *(f"# robot: {source}" for source in robot),
         *([f"# not fitted but predicted: rows with {hold_out}"] if hold_out else []),
     ]
     for joint in joints:

@@ -31,8 +31,8 @@ def calibrate_lines(calibration: Calibration, width: int = PLAIN_WIDTH, units: U
     """
     title = f"{calibration.model}: brakes and ramps from measured stops, {calibration.date}"
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
-    facts = [f"measured: {calibration.measured.path}, SHA-256 {calibration.measured.sha256}"]
-    facts += [f"robot: {source.path}, SHA-256 {source.sha256}" for source in calibration.robot]
+    facts = [f"measured: {calibration.measured}"]
+    facts += [f"robot: {source}" for source in calibration.robot]
     if calibration.hold_out:
         facts.append(f"predicted, not fitted (marked *): rows with {calibration.hold_out}")
     for sentence in (*facts, *calibration.assumptions):
