@@ -26,7 +26,7 @@ for answer in found.engines:
     print(f"{answer.engine} {answer.version}" + (f": no answer, {answer.reason}" if answer.reason else ""))
 print(f"{found.degree_of_redundancy} redundant constraints")
 print(f"  what is determined differs by {found.largest_unique_difference:.0e} of the joint's largest")
-print(f"  what is not, by {found.largest_open_difference:.0%}")
+print(f"  what is not, by {found.largest_undetermined_difference:.0%}")
 for name in JOINTS:
     for k in np.flatnonzero(~found[name].unique):
         values = ", ".join(f"{wrench[k] + 0.0:8.3f}" for wrench in found[name].wrenches.values())

@@ -137,7 +137,7 @@ class SideBySide:
         return max((float(j.difference[j.unique].max(initial=0.0)) for j in self.joints), default=0.0)
 
     @cached_property
-    def largest_open_difference(self) -> float:
+    def largest_undetermined_difference(self) -> float:
         """The largest difference in a non-unique component, as a fraction of what acts in its joint."""
         return max((float(j.difference[~j.unique].max(initial=0.0)) for j in self.joints), default=0.0)
 

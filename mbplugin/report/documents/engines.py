@@ -75,7 +75,7 @@ class Output(Recorded):
     degree_of_redundancy: Count = key("with the held joints")
     agrees: bool = key("whether all engines have the same value of every component that is unique")
     largest_unique_difference: Size = key("as a fraction of size")
-    largest_open_difference: Size = key("as a fraction of size, of what is not unique")
+    largest_undetermined_difference: Size = key("as a fraction of size, of what is not unique")
     engines: list[_Engine]
     joints: list[_Joint]
     notes: list[str]

@@ -46,7 +46,7 @@ def _verdict(found: SideBySide) -> str:
         return f"{found.mode}, {redundant}; every force is determined; {unique}."
     return (
         f"{found.mode}, {redundant}; {unique}, what a rigid model leaves open (marked *) by "
-        f"{found.largest_open_difference:.2g}."
+        f"{found.largest_undetermined_difference:.2g}."
     )
 
 

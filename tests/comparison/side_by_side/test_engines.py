@@ -52,7 +52,7 @@ def test_redundant_robots_differ_where_nothing_determines_the_force_and_nowhere_
     assert [a.engine for a in found.answers] == ["mbplugin", "PyBullet", "MuJoCo"]
     assert found.degree_of_redundancy > 0
     assert found.agrees and found.largest_unique_difference < 0.01
-    assert found.largest_open_difference > 0.1
+    assert found.largest_undetermined_difference > 0.1
 
 
 @pytest.mark.long
