@@ -13,11 +13,15 @@ ENDINGS: dict[str, str] = {
     ".json": "json",
     ".html": "html",
     ".htm": "html",
+    ".pdf": "pdf",
+    ".xlsx": "xlsx",
     ".csv": "csv",
     ".toml": "toml",
     ".sarif": "sarif",
     ".xml": "junit",
 }
+#: Formats that are no text, so that they go to files only.
+BINARY = ("pdf", "xlsx")
 #: Endings of files that hold any text, or any XML, so that another stated format may go there.
 _OPEN = (".txt", ".xml")
 

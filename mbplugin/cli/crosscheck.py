@@ -22,17 +22,21 @@ from mbplugin.cli.shared.braking import (
 )
 from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
-from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines, warn
+from mbplugin.cli.shared.output import warn
 from mbplugin.cli.shared.progress import count_bar
+from mbplugin.cli.shared.report import CommandReport, emit_report
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
-from mbplugin.report.formats import PageFormat
 from mbplugin.simulation.budget import MAX_SECONDS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mbplugin.comparison.agreement import Agreement
     from mbplugin.model.scene import Scene
     from mbplugin.model.units import Units
+    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.text.layout import Line
 
 Duration = Annotated[
     float | None,
@@ -153,7 +157,7 @@ def crosscheck_command(
             )
     if picture is not None:
         found.plot(picture)
-    _report(found, scene, file, output_format, output, given.units)
+    emit_report(_report(found, scene, file, given.units), output_format, output)
     if not found.agrees:
         raise typer.Exit(1)
 
@@ -168,24 +172,20 @@ def _require_files(picture: Path | None, output: Path | None) -> None:
         require_picture(picture)
 
 
-def _report(
-    found: Agreement,
-    scene: Scene,
-    file: str,
-    output_format: PageFormat,
-    output: Path | None,
-    units: Units,
-) -> None:
-    record = partial(record_of_scene, scene)
-    if output_format == "html":
-        from mbplugin.report.html.chapters import agreement_chapter
-
-        emit_chapter(agreement_chapter(scene, found), output, record)
-    elif output_format == "text":
+def _report(found: Agreement, scene: Scene, file: str, units: Units) -> CommandReport:
+    def lines(width: int) -> Iterable[Line]:
         from mbplugin.report.text.crosscheck import crosscheck_lines
 
-        emit_lines(lambda width: crosscheck_lines(found, scene.mechanism.name, width, units), output, record)
-    else:
+        return crosscheck_lines(found, scene.mechanism.name, width, units)
+
+    def chapter() -> Chapter:
+        from mbplugin.report.html.chapters import agreement_chapter
+
+        return agreement_chapter(scene, found)
+
+    def document() -> dict[str, Any]:
         from mbplugin.report.documents.crosscheck import crosscheck_document
 
-        emit_document(crosscheck_document(found, file, scene.files), output, output_format, record)
+        return crosscheck_document(found, file, scene.files)
+
+    return CommandReport(lines, document, partial(record_of_scene, scene), chapter)

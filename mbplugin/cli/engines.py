@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,7 +11,14 @@ from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.acting import LoadOption, PayloadOption
 from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
-from mbplugin.cli.shared.output import emit_document, emit_lines
+from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mbplugin.comparison.side_by_side.values import SideBySide
+    from mbplugin.model.scene import Scene
+    from mbplugin.report.text.layout import Line
 
 HoldOption = Annotated[
     list[str] | None,
@@ -37,6 +44,7 @@ def engines_command(
     tolerance: opt.ToleranceOption = None,
     output_format: opt.FormatOption = "text",
     output: opt.OutputOption = None,
+    against: opt.AgainstOption = None,
     reading: Reading = AS_WRITTEN,
 ) -> None:
     """Print the joint forces of mbplugin, PyBullet and MuJoCo, and which of them a rigid model determines.
@@ -48,7 +56,8 @@ def engines_command(
     """
     from mbplugin.comparison.side_by_side.run import engines
 
-    scene = read_scene(file, (output,), reading)
+    earlier = earlier_report(against, "engines")
+    scene = read_scene(file, (output,), reading, also=(against,))
     given = quantities_of(scene, file, reading)
     found = engines(
         scene,
@@ -60,14 +69,20 @@ def engines_command(
         only=None if engine is None else opt.split(engine),
         tolerance=tolerance,
     )
-    record = partial(record_of_scene, scene)
-    if output_format == "text":
-        from mbplugin.report.text.engines import engines_lines
-
-        emit_lines(lambda width: engines_lines(found, width), output, record)
-    else:
-        from mbplugin.report.documents.engines import engines_document
-
-        emit_document(engines_document(found, file, scene.files), output, output_format, record)
+    emit_report(_report(found, scene, file), output_format, output, earlier)
     if not found.agrees:
         raise typer.Exit(1)
+
+
+def _report(found: SideBySide, scene: Scene, file: str) -> CommandReport:
+    def lines(width: int) -> Iterable[Line]:
+        from mbplugin.report.text.engines import engines_lines
+
+        return engines_lines(found, width)
+
+    def document() -> dict[str, Any]:
+        from mbplugin.report.documents.engines import engines_document
+
+        return engines_document(found, file, scene.files)
+
+    return CommandReport(lines, document, partial(record_of_scene, scene))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,8 +11,16 @@ from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.acting import LoadOption, PayloadOption
 from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
-from mbplugin.cli.shared.output import emit_document, emit_lines
+from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
 from mbplugin.model.enumerations import Axes, Material
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mbplugin.joint_reactions.values import Reactions
+    from mbplugin.model.scene import Scene
+    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.text.layout import Line
 
 Qdd = Annotated[
     list[str] | None,
@@ -67,8 +75,9 @@ def reactions_command(
     frames: FramesOption = False,
     planar: opt.PlanarOption = None,
     tolerance: opt.ToleranceOption = None,
-    output_format: opt.FormatOption = "text",
+    output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
+    against: opt.AgainstOption = None,
     reading: Reading = AS_WRITTEN,
 ) -> None:
     """Print the force and moment that every joint carries, and what determines it.
@@ -79,7 +88,8 @@ def reactions_command(
     """
     from mbplugin.joint_reactions.run import reactions
 
-    scene = read_scene(file, (output,), reading)
+    earlier = earlier_report(against, "reactions")
+    scene = read_scene(file, (output,), reading, also=(against,))
     given = quantities_of(scene, file, reading)
     result = reactions(
         scene,
@@ -97,12 +107,23 @@ def reactions_command(
         tolerance=tolerance,
         planar=planar,
     )
-    record = partial(record_of_scene, scene)
-    if output_format == "text":
+    emit_report(_report(result, scene, file, axes, frames), output_format, output, earlier)
+
+
+def _report(result: Reactions, scene: Scene, file: str, axes: Axes, frames: bool) -> CommandReport:
+    def lines(width: int) -> Iterable[Line]:
         from mbplugin.report.text.reactions import reactions_lines
 
-        emit_lines(lambda width: reactions_lines(result, width, axes, frames), output, record)
-    else:
+        return reactions_lines(result, width, axes, frames)
+
+    def chapter() -> Chapter:
+        from mbplugin.report.html.chapters import reactions_chapter
+
+        return reactions_chapter(scene, result)
+
+    def document() -> dict[str, Any]:
         from mbplugin.report.documents.reactions import reactions_document
 
-        emit_document(reactions_document(result, file, scene.files), output, output_format, record)
+        return reactions_document(result, file, scene.files)
+
+    return CommandReport(lines, document, partial(record_of_scene, scene), chapter)

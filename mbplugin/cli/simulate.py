@@ -19,20 +19,24 @@ from mbplugin.cli.shared.acting import (
 from mbplugin.cli.shared.braking import BrakeOption, LockOption
 from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
-from mbplugin.cli.shared.output import complain, emit_chapter, emit_document, emit_lines, warn
+from mbplugin.cli.shared.output import complain, warn
 from mbplugin.cli.shared.progress import time_bar
+from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.files import require_folder
 from mbplugin.model import enumerations as names
 from mbplugin.processes.supervised import INTERRUPTED
-from mbplugin.report.formats import PageFormat
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR, integrator_choices
 from mbplugin.visible import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mbplugin.model.scene import Scene
     from mbplugin.model.units import Units
+    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.text.layout import Line
     from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 Duration = Annotated[float, typer.Option(metavar="S", parser=opt.seconds("--duration"), help="Duration, s.")]
@@ -102,6 +106,7 @@ def simulate_command(
     plot: Plot = None,
     output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
+    against: opt.AgainstOption = None,
     reading: Reading = AS_WRITTEN,
 ) -> None:
     """Compute the motion from a state; print its range, energies, events and reactions.
@@ -111,7 +116,8 @@ def simulate_command(
     unusable input or wrong usage.
     """
     _require_files(save, plot, output)
-    scene = read_scene(file, (output, save, plot), reading)
+    earlier = earlier_report(against, "simulate")
+    scene = read_scene(file, (output, save, plot), reading, also=(against,))
     given = quantities_of(scene, file, reading)
     pairs = opt.split(reactions)
     _require_pairs(scene, pairs)
@@ -153,7 +159,8 @@ def simulate_command(
         motion.save(save, reactions=pairs)
     if plot is not None:
         motion.plot(plot)
-    _report(motion, request, pairs, scene, file, output_format, output, given.units)
+    written = _report(motion, request, pairs, scene, file, given.units)
+    emit_report(written, output_format, output, earlier)
     if motion.outcome == "interrupted":
         raise typer.Exit(INTERRUPTED)
     if motion.outcome == "failed":
@@ -168,24 +175,24 @@ def _report(
     pairs: tuple[str, ...],
     scene: Scene,
     file: str,
-    output_format: PageFormat,
-    output: Path | None,
     units: Units,
-) -> None:
-    record = partial(record_of_scene, scene)
-    if output_format == "html":
-        from mbplugin.report.html.chapters import motion_chapter
-
-        emit_chapter(motion_chapter(scene, motion, pairs), output, record)
-    elif output_format == "text":
+) -> CommandReport:
+    def lines(width: int) -> Iterable[Line]:
         from mbplugin.report.text.simulate import simulate_lines
 
-        emit_lines(lambda width: simulate_lines(motion, pairs, width, units), output, record)
-    else:
+        return simulate_lines(motion, pairs, width, units)
+
+    def chapter() -> Chapter:
+        from mbplugin.report.html.chapters import motion_chapter
+
+        return motion_chapter(scene, motion, pairs)
+
+    def document() -> dict[str, Any]:
         from mbplugin.report.documents.simulate import simulate_document
 
-        document = simulate_document(motion, request, pairs, file, scene.files)
-        emit_document(document, output, output_format, record)
+        return simulate_document(motion, request, pairs, file, scene.files)
+
+    return CommandReport(lines, document, partial(record_of_scene, scene), chapter)
 
 
 def _require_files(save: Path | None, plot: Path | None, output: Path | None) -> None:

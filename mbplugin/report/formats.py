@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Literal
+from typing import Literal
 
 #: Serializations of the document of a command.
-DocumentFormat = Literal["json"]
+DocumentFormat = Literal["json", "xlsx"]
 #: What every command writes, and what commands with an HTML report and the stopping table write.
 OutputFormat = Literal["text", DocumentFormat]
-PageFormat = Literal[OutputFormat, "html"]
-TableFormat = Literal[OutputFormat, "csv", "html"]
+PageFormat = Literal[OutputFormat, "html", "pdf"]
+TableFormat = Literal[PageFormat, "csv"]
 #: What a command writes that makes tables of a scene.
-SceneFormat = Literal[OutputFormat, "toml"]
+SceneFormat = Literal[PageFormat, "toml"]
 
 #: Where each serialization is; imported when it is used.
-_SERIALIZERS: dict[str, tuple[str, str]] = {"json": ("mbplugin.report.documents.json", "dumps")}
+_SERIALIZERS: dict[str, tuple[str, str]] = {
+    "json": ("mbplugin.report.documents.json", "dumps"),
+    "xlsx": ("mbplugin.report.documents.xlsx", "workbook"),
+}
 
 
-def serialized(document: object, output_format: str) -> str:
-    """Return the text of a document."""
+def serialized(document: object, output_format: str) -> str | bytes:
+    """Return the text of a document, or the bytes where the format is no text.
+
+    Raises
+    ------
+    MissingDependency
+        The format needs a package that is absent.
+    """
     module, function = _SERIALIZERS[output_format]
-    write: Any = getattr(import_module(module), function)
-    return str(write(document))
+    written: str | bytes = getattr(import_module(module), function)(document)
+    return written

@@ -64,6 +64,10 @@ UnitsOption = Annotated[
         help="Units of angles and lengths in options and text, such as deg,mm; default rad,m. JSON is in SI.",
     ),
 ]
+AgainstOption = Annotated[
+    Path | None,
+    typer.Option("--against", metavar="OLD.json", help="Add what differs from this earlier report."),
+]
 OutputOption = Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write to this file.")]
 
 

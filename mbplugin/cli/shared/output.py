@@ -9,7 +9,6 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -21,7 +20,6 @@ from mbplugin.visible import visible
 
 if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
-    from mbplugin.report.html.chapter import Chapter
     from mbplugin.report.record import Record
     from mbplugin.report.text.layout import Line
 
@@ -29,8 +27,8 @@ if TYPE_CHECKING:
     Recording = Callable[[], Record]
 
 
-def emit(text: str, output: Path | None = None) -> None:
-    """Write a text to a file, or to stdout where none is given.
+def emit(content: str | bytes, output: Path | None = None) -> None:
+    """Write a text to a file, or to stdout where none is given; bytes only to a file.
 
     Raises
     ------
@@ -38,10 +36,12 @@ def emit(text: str, output: Path | None = None) -> None:
         The text cannot be written there.
     """
     if output is None:
-        _to_stdout(text)
+        assert isinstance(content, str)
+        _to_stdout(content)
         return
+    data = content if isinstance(content, bytes) else content.encode("utf-8", errors="surrogateescape")
     with replacing(output) as temporary:
-        temporary.write_text(text, encoding="utf-8", errors="surrogateescape")
+        temporary.write_bytes(data)
 
 
 def emit_lines(
@@ -79,22 +79,9 @@ def _record_text(record: Record) -> str:
     return "\nRecord\n" + "".join(f"  {visible(fact)}\n" for fact in record_facts(record))
 
 
-def emit_document(
-    document: object, output: Path | None = None, output_format: str = "json", record: Recording | None = None
-) -> None:
-    """Write a document in one of its formats, with a record; what it raises is as for :func:`emit`."""
-    if record is not None:
-        from mbplugin.report.documents.recorded import with_record
-
-        document = with_record(document, record())
+def emit_document(document: object, output: Path | None = None, output_format: str = "json") -> None:
+    """Write a document in one of its formats; what it raises is as for :func:`emit`."""
     emit(serialized(document, output_format), output)
-
-
-def emit_chapter(chapter: Chapter, output: Path | None = None, record: Recording | None = None) -> None:
-    """Write an HTML page of one chapter with its record; what it raises is as for :func:`emit`."""
-    from mbplugin.report.html import html_page
-
-    emit(html_page(chapter if record is None else replace(chapter, record=record())), output)
 
 
 def refuse_overwriting(

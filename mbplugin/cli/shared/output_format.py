@@ -9,7 +9,8 @@ from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from mbplugin.output_formats import format_of, require_agreement
+from mbplugin.errors import BadUsage
+from mbplugin.output_formats import BINARY, format_of, require_agreement
 
 
 def with_format(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -44,8 +45,14 @@ def chosen_format(stated: str | None, output: Path | None, offered: list[str], d
     Raises
     ------
     BadUsage
-        The ending means another format than the stated one; without one, it means none that is offered.
+        The ending means another format than the stated one; without one, it means none that is offered. Or a
+        format that is no text, without a file.
     """
+    if output is None and stated in BINARY:
+        raise BadUsage(
+            f"--output-format is {stated}, which is no text for stdout",
+            remedy=f"add --output report.{stated}",
+        )
     if output is None or not output.suffix:
         return stated or default
     if stated is None:

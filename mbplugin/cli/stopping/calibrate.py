@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,13 +18,18 @@ from mbplugin.cli.shared.braking import (
 )
 from mbplugin.cli.shared.command_line import command_line
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
-from mbplugin.cli.shared.output import emit, emit_document, emit_lines
+from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 from mbplugin.report.formats import SceneFormat
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mbplugin.model.units import Units
+    from mbplugin.report.html.chapter import Chapter
     from mbplugin.report.record import Record
+    from mbplugin.report.text.layout import Line
     from mbplugin.stopping.calibration.values import Calibration
 
 Measured = Annotated[
@@ -70,6 +75,7 @@ def calibrate_command(
     tool: ToolOption = None,
     output_format: FormatOption = "text",
     output: opt.OutputOption = None,
+    against: opt.AgainstOption = None,
     reading: Reading = AS_WRITTEN,
 ) -> None:
     """Fit the brakes and ramps of a robot to measured stops.
@@ -79,9 +85,10 @@ def calibrate_command(
     from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE
 
     require_folder(output)
+    earlier = earlier_report(against, "calibrate")
     share, confidence = (SHARE, CONFIDENCE) if bound is None else parse_bound(bound)
     _require_order(file, measured)
-    scene = read_scene(file, (output,), reading, also=(measured,))
+    scene = read_scene(file, (output,), reading, also=(measured, against))
     given = quantities_of(scene, file, reading)
     from mbplugin.stopping.calibration.run import calibrate
 
@@ -97,17 +104,26 @@ def calibrate_command(
         share=share,
         confidence=confidence,
     )
-    record = partial(_record, found)
-    if output_format == "text":
+    emit_report(_report(found, given.units), output_format, output, earlier)
+
+
+def _report(found: Calibration, units: Units) -> CommandReport:
+    def lines(width: int) -> Iterable[Line]:
         from mbplugin.report.text.stopping.calibrate import calibrate_lines
 
-        emit_lines(lambda width: calibrate_lines(found, width, given.units), output, record)
-    elif output_format == "toml":
-        emit(found.toml, output)
-    else:
+        return calibrate_lines(found, width, units)
+
+    def chapter() -> Chapter:
+        from mbplugin.report.html.chapters import calibration_chapter
+
+        return calibration_chapter(found, units)
+
+    def document() -> dict[str, Any]:
         from mbplugin.report.documents.stopping.calibrate import calibrate_document
 
-        emit_document(calibrate_document(found), output, output_format, record)
+        return calibrate_document(found)
+
+    return CommandReport(lines, document, partial(_record, found), chapter, {"toml": lambda: found.toml})
 
 
 def _record(found: Calibration) -> Record:

@@ -5,20 +5,24 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.command_line import command_line
-from mbplugin.cli.shared.output import emit_document, emit_lines
 from mbplugin.cli.shared.quantities import named
+from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import is_same_file, read_bounded, require_folder
 from mbplugin.model.units import SI
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mbplugin.report.html.chapter import Chapter
     from mbplugin.report.record import Record
+    from mbplugin.report.text.layout import Line
     from mbplugin.stopping.zones.distance import Distance
 
 Standard = Literal["iso13855", "iso15066"]
@@ -53,16 +57,18 @@ def distance_command(
     file: File,
     standard: StandardOption = "iso13855",
     term: Terms = None,
-    output_format: opt.FormatOption = "text",
+    output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
+    against: opt.AgainstOption = None,
 ) -> None:
     """Print a separation distance with all its terms; stopping time and way are those of computed stops.
 
     Exit code: 0, or 2 for unusable input, wrong usage, or a stop that does not end at rest.
     """
     require_folder(output)
-    if output is not None and is_same_file(output, file):
-        raise BadUsage("the output is the file that is read", where=str(output), expected="another file")
+    if output is not None and any(is_same_file(output, one) for one in (file, against) if one is not None):
+        raise BadUsage("the output is a file that is read", where=str(output), expected="another file")
+    earlier = earlier_report(against, "distance")
     from mbplugin.stopping.zones.figures import figures_of_document
     from mbplugin.stopping.zones.protective import protective_of
     from mbplugin.stopping.zones.separation import separation_of
@@ -70,15 +76,26 @@ def distance_command(
     figures = figures_of_document(*_read(file))
     compute = {"iso13855": separation_of, "iso15066": protective_of}[standard]
     distance = compute(figures, named(term, "--term", lambda name: _DIMENSIONS.get(name, ""), SI))
-    record = partial(_record, distance)
-    if output_format == "text":
+    emit_report(_report(distance), output_format, output, earlier)
+
+
+def _report(distance: Distance) -> CommandReport:
+    def lines(width: int) -> Iterable[Line]:
         from mbplugin.report.text.stopping.distance import distance_lines
 
-        emit_lines(lambda width: distance_lines(distance, width), output, record)
-    else:
+        return distance_lines(distance, width)
+
+    def chapter() -> Chapter:
+        from mbplugin.report.html.chapters import distance_chapter
+
+        return distance_chapter(distance)
+
+    def document() -> dict[str, Any]:
         from mbplugin.report.documents.stopping.distance import distance_document
 
-        emit_document(distance_document(distance), output, output_format, record)
+        return distance_document(distance)
+
+    return CommandReport(lines, document, partial(_record, distance), chapter)
 
 
 def _record(distance: Distance) -> Record:

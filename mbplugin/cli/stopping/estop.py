@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,8 +22,9 @@ from mbplugin.cli.shared.braking import (
 )
 from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
-from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines, warn
+from mbplugin.cli.shared.output import warn
 from mbplugin.cli.shared.progress import time_bar
+from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
 from mbplugin.cli.shared.zones import (
     RESOLUTION,
     PayloadRadiusOption,
@@ -36,7 +37,14 @@ from mbplugin.files import require_folder
 from mbplugin.simulation.budget import MAX_SECONDS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mbplugin.cli.shared.quantities import Quantities
+    from mbplugin.model.scene import Scene
+    from mbplugin.model.units import Units
+    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.text.layout import Line
+    from mbplugin.stopping.outcome.values import StopReport
     from mbplugin.stopping.scenario.start import Start
 
 PayloadShare = Annotated[
@@ -80,6 +88,7 @@ def estop_command(
     payload_radius: PayloadRadiusOption = None,
     output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
+    against: opt.AgainstOption = None,
     reading: Reading = AS_WRITTEN,
 ) -> None:
     """Print how a moving robot stops: times, distances, loads and energies, computed, not measured.
@@ -87,8 +96,9 @@ def estop_command(
     Exit code: 0 for every outcome, 2 for unusable input or wrong usage.
     """
     require_folder(output)
+    earlier = earlier_report(against, "estop")
     requested = zone_request(zone, zone_resolution, payload_radius, output)
-    scene = read_scene(file, (output, *requested.files), reading, also=(trajectory,))
+    scene = read_scene(file, (output, *requested.files), reading, also=(trajectory, against))
     given = quantities_of(scene, file, reading)
     from mbplugin.stopping.run import estop
 
@@ -113,20 +123,29 @@ def estop_command(
         )
     requested.write(scene, report)
     warn(report.scenario.warnings)
-    record = partial(record_of_scene, scene, (trajectory,))
-    if output_format == "html":
-        from mbplugin.report.html.chapters import stop_chapter
+    written = _report(report, scene, file, given.units, trajectory)
+    emit_report(written, output_format, output, earlier)
 
-        emit_chapter(stop_chapter(scene, report, given.units), output, record)
-    elif output_format == "text":
+
+def _report(
+    stop: StopReport, scene: Scene, file: str, units: Units, trajectory: Path | None
+) -> CommandReport:
+    def lines(width: int) -> Iterable[Line]:
         from mbplugin.report.text.stopping.estop import estop_lines
 
-        emit_lines(lambda width: estop_lines(report, width, given.units), output, record)
-    else:
+        return estop_lines(stop, width, units)
+
+    def chapter() -> Chapter:
+        from mbplugin.report.html.chapters import stop_chapter
+
+        return stop_chapter(scene, stop, units)
+
+    def document() -> dict[str, Any]:
         from mbplugin.report.documents.stopping.estop import estop_document
 
-        document = estop_document(report, file, scene.files)
-        emit_document(document, output, output_format, record)
+        return estop_document(stop, file, scene.files)
+
+    return CommandReport(lines, document, partial(record_of_scene, scene, (trajectory,)), chapter)
 
 
 def _start(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,8 +18,9 @@ from mbplugin.cli.shared.braking import (
 )
 from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
-from mbplugin.cli.shared.output import emit, emit_chapter, emit_document, emit_lines, warn
+from mbplugin.cli.shared.output import warn
 from mbplugin.cli.shared.progress import total_bar
+from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
 from mbplugin.cli.shared.zones import (
     RESOLUTION,
     PayloadRadiusOption,
@@ -32,8 +33,14 @@ from mbplugin.files import require_folder
 from mbplugin.report.formats import TableFormat
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mbplugin.model.scene import Scene
+    from mbplugin.model.units import Units
+    from mbplugin.report.html.chapter import Chapter
     from mbplugin.report.record import Record
+    from mbplugin.report.text.layout import Line
+    from mbplugin.stopping.table.values import StoppingTable
 
 Axes = Annotated[
     list[str] | None,
@@ -69,6 +76,7 @@ def stop_table_command(
     payload_radius: PayloadRadiusOption = None,
     output_format: FormatOption = "text",
     output: opt.OutputOption = None,
+    against: opt.AgainstOption = None,
     reading: Reading = AS_WRITTEN,
 ) -> None:
     """Print a stopping table and its assumptions: computed, not measured.
@@ -76,8 +84,9 @@ def stop_table_command(
     Exit code: 0, or 2 for unusable input or wrong usage.
     """
     require_folder(output)
+    earlier = earlier_report(against, "stop-table")
     requested = zone_request(zone, zone_resolution, payload_radius, output)
-    scene = read_scene(file, (output, *requested.files), reading)
+    scene = read_scene(file, (output, *requested.files), reading, also=(against,))
     given = quantities_of(scene, file, reading)
     from mbplugin.stopping.table.run import stopping_table
 
@@ -102,23 +111,28 @@ def stop_table_command(
             table = with_worst_stops(
                 table, scene, payload=payload, speeds=speeds, brakes=brakes, progress=progress
             )
-    record = partial(_record, scene)
-    if output_format == "text":
+    emit_report(_report(table, scene, given.units, commands), output_format, output, earlier)
+
+
+def _report(table: StoppingTable, scene: Scene, units: Units, commands: bool) -> CommandReport:
+    def lines(width: int) -> Iterable[Line]:
         from mbplugin.report.text.stopping.stop_table import stop_table_lines
 
-        emit_lines(
-            lambda width: stop_table_lines(table, width, commands=commands, units=given.units), output, record
-        )
-    elif output_format == "html":
+        return stop_table_lines(table, width, commands=commands, units=units)
+
+    def chapter() -> Chapter:
         from mbplugin.report.html.chapters import table_chapter
 
-        emit_chapter(table_chapter(table, given.units), output, record)
-    elif output_format == "csv":
-        emit(table.text("csv"), output)
-    else:
+        return table_chapter(table, units)
+
+    def document() -> dict[str, Any]:
         from mbplugin.report.documents.stopping.stop_table import stop_table_document
 
-        emit_document(stop_table_document(table), output, output_format, record)
+        return stop_table_document(table)
+
+    return CommandReport(
+        lines, document, partial(_record, scene), chapter, {"csv": partial(table.text, "csv")}
+    )
 
 
 def _record(scene: Scene) -> Record:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,8 +28,9 @@ from mbplugin.cli.shared.braking import (
 )
 from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
-from mbplugin.cli.shared.output import complain, emit_document, emit_lines, warn
+from mbplugin.cli.shared.output import complain, warn
 from mbplugin.cli.shared.progress import count_bar
+from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
 from mbplugin.cli.shared.termination import exit_code_of, termination_interrupts
 from mbplugin.cli.shared.zones import (
     RESOLUTION,
@@ -40,16 +41,18 @@ from mbplugin.cli.shared.zones import (
 )
 from mbplugin.files import require_folder
 from mbplugin.model.enumerations import Backend
-from mbplugin.report.formats import OutputFormat
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.visible import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mbplugin.model.scene import Scene
     from mbplugin.model.units import Units
-    from mbplugin.stopping.order_statistics import ToleranceBound
-    from mbplugin.stopping.sweep.plan import SweepPlan
+    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.text.layout import Line
     from mbplugin.stopping.sweep.run import SweepReport
+    from mbplugin.stopping.sweep.swept import Swept
 
 #: Files that are named one by one.
 _LINES = 10
@@ -116,8 +119,9 @@ def sweep_command(
     zone: ZoneOption = None,
     zone_resolution: ZoneResolutionOption = RESOLUTION,
     payload_radius: PayloadRadiusOption = None,
-    output_format: opt.FormatOption = "text",
+    output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
+    against: opt.AgainstOption = None,
     reading: Reading = AS_WRITTEN,
 ) -> None:
     """Print quantiles and worst cases of many stops: computed, not measured.
@@ -129,14 +133,16 @@ def sweep_command(
     from mbplugin.stopping.sweep.backend import connected, joblib_with
 
     require_folder(output)
+    earlier = earlier_report(against, "sweep")
     share = None if bound is None else parse_bound(bound)
     requested = zone_request(zone, zone_resolution, payload_radius, output)
     joblib_with(backend)
-    scene = read_scene(file, (output, *requested.files), reading, also=(trajectory,))
+    scene = read_scene(file, (output, *requested.files), reading, also=(trajectory, against))
     given = quantities_of(scene, file, reading)
     from mbplugin.stopping.run import make_scenario
     from mbplugin.stopping.sweep.plan import SweepPlan
     from mbplugin.stopping.sweep.run import sweep
+    from mbplugin.stopping.sweep.swept import Swept
 
     scenario = make_scenario(
         scene,
@@ -180,8 +186,8 @@ def sweep_command(
         raise typer.Exit(exit_code_of(interrupt)) from None
     _tell_replaced(report)
     requested.write(scene, plan)
-    bounds = None if share is None else report.bounds(*share)
-    _report(report, bounds, plan, scene, file, out, output_format, output, given.units, trajectory)
+    swept = Swept(report, plan, str(out), {} if share is None else report.bounds(*share))
+    emit_report(_report(swept, scene, file, given.units, trajectory), output_format, output, earlier)
 
 
 def _tell_replaced(report: SweepReport) -> None:
@@ -193,25 +199,20 @@ def _tell_replaced(report: SweepReport) -> None:
         complain(f"mbplugin: {len(lines) - _LINES} more files were made anew.")
 
 
-def _report(
-    report: SweepReport,
-    bounds: dict[str, ToleranceBound] | None,
-    plan: SweepPlan,
-    scene: Scene,
-    file: str,
-    out: Path,
-    output_format: OutputFormat,
-    output: Path | None,
-    units: Units,
-    trajectory: Path | None,
-) -> None:
-    record = partial(record_of_scene, scene, (trajectory,))
-    if output_format == "text":
+def _report(swept: Swept, scene: Scene, file: str, units: Units, trajectory: Path | None) -> CommandReport:
+    def lines(width: int) -> Iterable[Line]:
         from mbplugin.report.text.stopping.sweep import sweep_lines
 
-        emit_lines(lambda width: sweep_lines(report, plan, str(out), width, units, bounds), output, record)
-    else:
+        return sweep_lines(swept, width, units)
+
+    def chapter() -> Chapter:
+        from mbplugin.report.html.chapters import sweep_chapter
+
+        return sweep_chapter(swept, units)
+
+    def document() -> dict[str, Any]:
         from mbplugin.report.documents.stopping.sweep import sweep_document
 
-        document = sweep_document(report, plan, file, scene.files, str(out), bounds)
-        emit_document(document, output, output_format, record)
+        return sweep_document(swept, file, scene.files)
+
+    return CommandReport(lines, document, partial(record_of_scene, scene, (trajectory,)), chapter)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,15 +22,22 @@ from mbplugin.cli.shared.braking import (
 )
 from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
-from mbplugin.cli.shared.output import emit_chapter, emit_document, emit_lines, warn
+from mbplugin.cli.shared.output import warn
 from mbplugin.cli.shared.progress import total_bar
+from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 from mbplugin.model.enumerations import FailureKind, Moving
 from mbplugin.model.units import SI
 
 if TYPE_CHECKING:
-    from mbplugin.stopping.worst.values import Failure
+    from collections.abc import Iterable
+
+    from mbplugin.model.scene import Scene
+    from mbplugin.model.units import Units
+    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.text.layout import Line
+    from mbplugin.stopping.worst.values import Failure, WorstStops
 
 _FORM = "dead, worn=SHARE or late=SECONDS"
 
@@ -83,6 +90,7 @@ def worst_stop_command(
     commands: Commands = False,
     output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
+    against: opt.AgainstOption = None,
     reading: Reading = AS_WRITTEN,
 ) -> None:
     """Search the worst stops of category 0 over poses, directions, payloads and brakes: a lower bound.
@@ -90,7 +98,8 @@ def worst_stop_command(
     Exit code: 0 for all outcomes, 2 for unusable input or wrong usage.
     """
     require_folder(output)
-    scene = read_scene(file, (output,), reading)
+    earlier = earlier_report(against, "worst-stop")
+    scene = read_scene(file, (output,), reading, also=(against,))
     given = quantities_of(scene, file, reading)
     speeds = given.rates(speed, "--speed")
     warn(given.implausible(speeds, payload))
@@ -116,21 +125,26 @@ def worst_stop_command(
             seed=seed,
             progress=progress,
         )
-    record = partial(record_of_scene, scene)
-    if output_format == "text":
+    emit_report(_report(worst, scene, file, given.units, commands), output_format, output, earlier)
+
+
+def _report(worst: WorstStops, scene: Scene, file: str, units: Units, commands: bool) -> CommandReport:
+    def lines(width: int) -> Iterable[Line]:
         from mbplugin.report.text.stopping.worst_stop import worst_stop_lines
 
-        emit_lines(
-            lambda width: worst_stop_lines(worst, width, commands=commands, units=given.units), output, record
-        )
-    elif output_format == "html":
+        return worst_stop_lines(worst, width, commands=commands, units=units)
+
+    def chapter() -> Chapter:
         from mbplugin.report.html.chapters import worst_chapter
 
-        emit_chapter(worst_chapter(worst, given.units), output, record)
-    else:
+        return worst_chapter(worst, units)
+
+    def document() -> dict[str, Any]:
         from mbplugin.report.documents.stopping.worst_stop import worst_stop_document
 
-        emit_document(worst_stop_document(worst, file, scene.files), output, output_format, record)
+        return worst_stop_document(worst, file, scene.files)
+
+    return CommandReport(lines, document, partial(record_of_scene, scene), chapter)
 
 
 def _parse_failure(text: str) -> Failure:

@@ -19,7 +19,7 @@ LintFormat = Literal["text", DocumentFormat, ProgramFormat, "html"]
 
 def rendered(
     name: LintFormat, reports: Sequence[Report], explain_dca: bool = False, detail: Detail = "normal"
-) -> str:
+) -> str | bytes:
     """Return reports in a format; ``explain_dca`` is of the text, ``detail`` of text and JSON."""
     if name == "text":
         from mbplugin.report.text.lint import lint_text

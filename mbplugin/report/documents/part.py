@@ -58,7 +58,9 @@ def key(
 
 
 class _Object(dict[str, Any]):
-    """An object that a part has made."""
+    """An object that a part has made, and the part: it knows what the keys mean."""
+
+    part: type[Part]
 
 
 class _Entry(NamedTuple):
@@ -105,6 +107,7 @@ class Part(BaseModel):
             value = dict(zip(cls.model_fields, value, strict=True))
         mapping = isinstance(value, Mapping)
         found = _Object()
+        found.part = cls
         for entry in _entries(cls):
             if entry.constant:
                 item = entry.constant[0]
@@ -144,15 +147,50 @@ class Record(Part):
     standard: str | None = key("the edition whose form the report follows", optional=True)
 
 
+class InputChange(Part):
+    """Something that went into two reports and is not the same: a file, the command, the version."""
+
+    name: str
+    old: str
+    new: str
+
+
+_Scalar = float | bool | str | None
+
+
+class KeyChange(Part):
+    """What changed under a key."""
+
+    path: str = key("path of the key, [] for the entries of lists", read="key", name="key")
+    changed: Count = key("values that differ by more than a millionth of the largest under the key")
+    count: Count = key("values under the key")
+    where: str = key("the entry of the largest difference; empty where the key is there once")
+    old: _Scalar = key("there; null where the earlier report has none")
+    new: _Scalar = key("there; null where this report has none")
+    relative: float | None = key("(new − old)/|old|; null for what is no number, and for an old zero")
+
+
+class Against(Part):
+    """What differs from an earlier report."""
+
+    path: str
+    sha256: str
+    date: str = key("of the earlier report; empty where it does not say")
+    inputs: list[InputChange]
+    changes: list[KeyChange]
+    count: Count = key("values that were compared")
+
+
 class Recorded(Document):
     """What a command prints with its record; a document that no command prints has none."""
 
     record: Record | None = key("how the report was made", optional=True)
+    against: Against | None = key("what differs from an earlier report, with --against", optional=True)
 
     @classmethod
     def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
-        """Return the object of a value; without a stated record it has none."""
-        return super().of(value, **{"record": None, **stated})
+        """Return the object of a value; without a stated record and comparison it has none."""
+        return super().of(value, **{"record": None, "against": None, **stated})
 
 
 class Model(Part):
@@ -179,6 +217,35 @@ class Weight(Part):
 def by_name(names: Iterable[str], values: Iterable[Any]) -> dict[str, Any]:
     """Return values by name."""
     return dict(zip(names, values, strict=True))
+
+
+def with_keys(document: dict[str, Any], after: str, **added: Any) -> dict[str, Any]:
+    """Return an object with more keys after one of its own."""
+    found = _Object()
+    for name, value in document.items():
+        found[name] = value
+        if name == after:
+            found.update(added)
+    if isinstance(document, _Object):
+        found.part = document.part
+    return found
+
+
+def required_keys(part: type[Part]) -> list[str]:
+    """Return the keys that every object of a part has."""
+    return [entry.key for entry in _entries(part) if not entry.optional]
+
+
+def meaning_of(found: Any, name: str) -> str:
+    """Return what a key of an object means, with its unit; empty for objects that no part has made."""
+    part = getattr(found, "part", None)
+    return _meanings(part).get(name, "") if part is not None else ""
+
+
+@cache
+def _meanings(part: type[Part]) -> dict[str, str]:
+    fields = part.model_fields.items()
+    return {field.serialization_alias or name: field.description or "" for name, field in fields}
 
 
 @cache

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from mbplugin.report.documents import DocumentName
+from mbplugin.report.documents.part import Document
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 #: Documents whose modules are in a folder beside this one; the others are beside it.
@@ -28,10 +29,15 @@ def schema_of(document: DocumentName) -> dict[str, Any]:
     if document in _INPUTS:
         module, name = _INPUTS[document]
         return {"$schema": _DRAFT, **getattr(import_module(module), name).model_json_schema()}
-    folder = f"{__package__}.stopping" if document in _STOPPING else __package__
-    output = import_module(f"{folder}.{document.replace('-', '_')}").Output
-    schema = TypeAdapter(output).json_schema(mode="serialization", schema_generator=_Untitled)
+    schema = TypeAdapter(output_of(document)).json_schema(mode="serialization", schema_generator=_Untitled)
     return {"$schema": _DRAFT, "title": f"mbplugin {document}", **schema}
+
+
+def output_of(document: DocumentName) -> type[Document]:
+    """Return the definition of the output of a command."""
+    folder = f"{__package__}.stopping" if document in _STOPPING else __package__
+    output: type[Document] = import_module(f"{folder}.{document.replace('-', '_')}").Output
+    return output
 
 
 class _Untitled(GenerateJsonSchema):

@@ -14,11 +14,15 @@ if TYPE_CHECKING:
     from mbplugin.linter.run import Report
     from mbplugin.model.mechanism.mechanism import Mechanism
     from mbplugin.model.scene import Scene
+    from mbplugin.report.against.values import Comparison
     from mbplugin.report.record import Record
     from mbplugin.simulation.trajectory.trajectory import Trajectory
+    from mbplugin.stopping.calibration.values import Calibration
     from mbplugin.stopping.outcome.values import StopReport
+    from mbplugin.stopping.sweep.swept import Swept
     from mbplugin.stopping.table.values import StoppingTable
     from mbplugin.stopping.worst.values import WorstStops
+    from mbplugin.stopping.zones.distance import Distance
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,6 +49,8 @@ class Chapter:
         What is missing, and why.
     record : Record, optional
         How the report was made.
+    comparison : Comparison, optional
+        What differs from an earlier report.
     units : Units
         Of the angles and lengths of a stop and a table.
     """
@@ -59,9 +65,13 @@ class Chapter:
     stop: StopReport | None = None
     table: StoppingTable | None = None
     worst: WorstStops | None = None
+    calibration: Calibration | None = None
+    sweep: Swept | None = None
+    distance: Distance | None = None
     agreement: Agreement | None = None
     notes: tuple[str, ...] = ()
     record: Record | None = None
+    comparison: Comparison | None = None
     units: Units = SI
 
     @property
@@ -74,6 +84,10 @@ class Chapter:
         """What stands above the numbers in red: the brakes of stops that are assumed."""
         if self.stop is not None:
             return self.stop.scenario.of_effort.warning
+        if self.sweep is not None:
+            return self.sweep.plan.scenario.of_effort.warning
+        if self.distance is not None:
+            return self.distance.stop.of_effort.warning
         of_several = self.table or self.worst
         return "" if of_several is None else of_several.of_effort.warning
 

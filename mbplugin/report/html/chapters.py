@@ -10,12 +10,16 @@ from mbplugin.report.judging import judged, reactions_at_rest
 
 if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement
+    from mbplugin.joint_reactions.values import Reactions
     from mbplugin.linter.run import Report
     from mbplugin.model.scene import Scene
     from mbplugin.simulation.trajectory.trajectory import Trajectory
+    from mbplugin.stopping.calibration.values import Calibration
     from mbplugin.stopping.outcome.values import StopReport
+    from mbplugin.stopping.sweep.swept import Swept
     from mbplugin.stopping.table.values import StoppingTable
     from mbplugin.stopping.worst.values import WorstStops
+    from mbplugin.stopping.zones.distance import Distance
 
 
 def lint_chapter(report: Report) -> Chapter:
@@ -67,6 +71,33 @@ def table_chapter(table: StoppingTable, units: Units = SI) -> Chapter:
 def worst_chapter(worst: WorstStops, units: Units = SI) -> Chapter:
     """Return the chapter of the worst stops of a search."""
     return Chapter(title=f"Worst stops of {worst.model}", worst=worst, units=units)
+
+
+def calibration_chapter(calibration: Calibration, units: Units = SI) -> Chapter:
+    """Return the chapter of a calibration."""
+    return Chapter(title=f"Calibration of {calibration.model}", calibration=calibration, units=units)
+
+
+def sweep_chapter(swept: Swept, units: Units = SI) -> Chapter:
+    """Return the chapter of a sweep."""
+    return Chapter(title=f"Sweep of stops of {swept.plan.scenario.mech.name}", sweep=swept, units=units)
+
+
+def distance_chapter(distance: Distance) -> Chapter:
+    """Return the chapter of a separation distance."""
+    return Chapter(title=f"Separation distance of {distance.stop.model}", distance=distance)
+
+
+def reactions_chapter(scene: Scene, reactions: Reactions) -> Chapter:
+    """Return the chapter of joint reactions at the scene's pose."""
+    analysis, note = judged(scene, reactions.q, reactions.planar, reactions.tolerance)
+    return Chapter(
+        title=f"Joint reactions of {scene.mechanism.name}",
+        model=scene,
+        analysis=analysis,
+        reactions=reactions,
+        notes=note,
+    )
 
 
 def agreement_chapter(scene: Scene, agreement: Agreement) -> Chapter:

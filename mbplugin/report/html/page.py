@@ -12,6 +12,7 @@ from typing import Any
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.drawing import drawing_data, film_data, ghost_data, path_bytes, stress_data
 from mbplugin.report.html.markup import Html, element, joined, json_script
+from mbplugin.report.html.sections.against import against_section
 from mbplugin.report.html.sections.agreement import agreement_section
 from mbplugin.report.html.sections.assumptions import assumptions_section
 from mbplugin.report.html.sections.decided import decided_section
@@ -21,21 +22,28 @@ from mbplugin.report.html.sections.misfits import misfits_section
 from mbplugin.report.html.sections.motion import motion_section
 from mbplugin.report.html.sections.reactions import reactions_section, uniqueness_section
 from mbplugin.report.html.sections.record import record_section
-from mbplugin.report.html.sections.stop import stop_section
-from mbplugin.report.html.sections.stopping_table import stopping_table_section
+from mbplugin.report.html.sections.stopping.calibration import calibration_section
+from mbplugin.report.html.sections.stopping.distance import distance_section
+from mbplugin.report.html.sections.stopping.stop import stop_section
+from mbplugin.report.html.sections.stopping.stopping_table import stopping_table_section
+from mbplugin.report.html.sections.stopping.sweep import sweep_section
+from mbplugin.report.html.sections.stopping.worst_stops import worst_stops_section
 from mbplugin.report.html.sections.stresses import remedies_section, stresses_section
 from mbplugin.report.html.sections.verdict import grade, sentence, verdict_section
 from mbplugin.report.html.sections.view import view_section
-from mbplugin.report.html.sections.worst_stops import worst_stops_section
 from mbplugin.report.picture import picture
 from mbplugin.report.summary import runs_summary
 from mbplugin.version import __version__
 
 _SECTIONS: tuple[Callable[[Chapter], Html | None], ...] = (
     findings_section,
+    assumptions_section,
     stop_section,
     stopping_table_section,
     worst_stops_section,
+    sweep_section,
+    calibration_section,
+    distance_section,
     agreement_section,
     motion_section,
     remedies_section,
@@ -46,7 +54,7 @@ _SECTIONS: tuple[Callable[[Chapter], Html | None], ...] = (
     reactions_section,
     decided_section,
     dca_section,
-    assumptions_section,
+    against_section,
     record_section,
 )
 

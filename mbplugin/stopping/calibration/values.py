@@ -203,6 +203,11 @@ class Calibration:
                 return joint
         raise KeyError(name)
 
+    def rows_of(self, joint: FittedJoint) -> list[CalibratedRow]:
+        """Return the rows of the stops to which a joint was fitted."""
+        own = (joint.joint, joint.category)
+        return [row for row in self.rows if (row.joint, row.category) == own]
+
     def save(self, path: str | Path) -> None:
         """Write the tables of a scene as TOML.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from mbplugin.model.component import units_of
@@ -13,9 +13,9 @@ from mbplugin.report.documents.stopping.stops import EffortLimits, JointBrake, P
 from mbplugin.stopping.outcome.outcome import StopOutcome
 
 if TYPE_CHECKING:
-    from mbplugin.stopping.order_statistics import ToleranceBound
     from mbplugin.stopping.sweep.plan import SweepPlan
     from mbplugin.stopping.sweep.run import SweepReport
+    from mbplugin.stopping.sweep.swept import Swept
 
 
 class _OutcomeCount(Part):
@@ -83,22 +83,16 @@ class Output(Recorded):
     )
 
 
-def sweep_document(
-    report: SweepReport,
-    plan: SweepPlan,
-    source: str,
-    files: Sequence[str],
-    folder: str,
-    bounds: Mapping[str, ToleranceBound] | None = None,
-) -> dict[str, Any]:
-    """Return the document of one sweep; ``bounds`` are those of its quantities, if they were requested."""
+def sweep_document(swept: Swept, source: str, files: Sequence[str]) -> dict[str, Any]:
+    """Return the document of one sweep."""
+    report, plan = swept.report, swept.plan
     scenario = plan.scenario
     return Output.of(
         report,
         source=source,
         model=(scenario.mech.name, files),
         category=scenario.category,
-        folder=folder,
+        folder=swept.folder,
         tolerance=scenario.tolerance,
         seed=plan.seed,
         outcomes=[(outcome, count, report.first[outcome]) for outcome, count in report.outcomes.items()],
@@ -106,12 +100,11 @@ def sweep_document(
             (name, quantity_unit(plan, name), list(own.items()), (report.worst[name], own[1.0]))
             for name, own in report.quantiles.items()
         ],
-        bounds=None
-        if bounds is None
-        else [
+        bounds=[
             {"name": name, "unit": quantity_unit(plan, name), **bound_entries(bound)}
-            for name, bound in bounds.items()
-        ],
+            for name, bound in swept.bounds.items()
+        ]
+        or None,
         cases=[_case(plan, k) for k in told_cases(report)],
         assumed=scenario.assumed,
         of_effort=scenario.of_effort,

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from mbplugin.stopping.calibration.intervals import Parameter
     from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint, RepeatedStop
 
-_ROWS = ("speed", "sigma", "measured [ms]", "computed [ms]", "measured", "computed", "deviation")
-_LAWS = {
+#: Heads of the tables of parameters and of rows.
+PARAMETER_HEADS = ("value", "unit", "95 % from", "to")
+ROW_HEADS = ("speed", "sigma", "measured [ms]", "computed [ms]", "measured", "computed", "deviation")
+#: What was fitted, in words.
+LAWS = {
     "friction": "delay, dry and viscous friction",
     "short_circuit": "delay, dry friction and a short-circuited motor",
     "ramp_time": "reaction and a ramp of constant time",
@@ -31,31 +34,44 @@ def calibrate_lines(calibration: Calibration, width: int = PLAIN_WIDTH, units: U
     """
     title = f"{calibration.model}: brakes and ramps from measured stops, {calibration.date}"
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
-    facts = [f"measured: {calibration.measured}"]
-    facts += [f"robot: {source}" for source in calibration.robot]
-    if calibration.hold_out:
-        facts.append(f"predicted, not fitted (marked *): rows with {calibration.hold_out}")
-    for sentence in (*facts, *calibration.assumptions):
+    for sentence in calibration_facts(calibration):
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
     for joint in calibration.joints:
-        own = (joint.joint, joint.category)
-        rows = [row for row in calibration.rows if (row.joint, row.category) == own]
-        yield from _joint(joint, rows, width, units)
-        repeated = [one for one in calibration.repeated if (one.row.joint, one.row.category) == own]
-        yield from note_lines([_repeats(one, units) for one in repeated], width)
+        yield from _joint(joint, calibration, width, units)
     yield Line()
     yield Line(f"Tables of a scene{'' if units.is_si else ', in rad and m'}", "bold cyan")
     yield from (Line(f"  {line}".rstrip()) for line in calibration.toml.splitlines())
 
 
-def _joint(joint: FittedJoint, rows: list[CalibratedRow], width: int, units: Units) -> Iterator[Line]:
+def calibration_facts(calibration: Calibration) -> Iterator[str]:
+    """Yield what was read, what was predicted and what is assumed, a sentence each."""
+    yield f"measured: {calibration.measured}"
+    yield from (f"robot: {source}" for source in calibration.robot)
+    if calibration.hold_out:
+        yield f"predicted, not fitted (marked *): rows with {calibration.hold_out}"
+    yield from calibration.assumptions
+
+
+def joint_title(joint: FittedJoint) -> str:
+    """Return what was fitted to a joint, and from how many rows."""
+    return f"{joint.joint}, category {joint.category}: {LAWS[joint.law]}, from {counted(joint.rows, 'row')}"
+
+
+def _joint(joint: FittedJoint, calibration: Calibration, width: int, units: Units) -> Iterator[Line]:
     yield Line()
-    title = f"{joint.joint}, category {joint.category}: {_LAWS[joint.law]}, from {counted(joint.rows, 'row')}"
-    yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
-    parameters = [(name, _cells(parameter, units)) for name, parameter in joint.parameters.items()]
-    yield from table_lines("parameter", ("value", "unit", "95 % from", "to"), parameters)
-    yield from table_lines("line", _ROWS, [(_name(row), _row(row, units)) for row in rows], column=14)
-    size, unit = units.shown(joint.unit)
+    rows = calibration.rows_of(joint)
+    yield from (Line(text, "bold") for text in wrapped(joint_title(joint), width, "", "  "))
+    parameters = [(name, parameter_cells(parameter, units)) for name, parameter in joint.parameters.items()]
+    yield from table_lines("parameter", PARAMETER_HEADS, parameters)
+    yield from table_lines(
+        "line", ROW_HEADS, [(row_name(row), row_cells(row, units)) for row in rows], column=14
+    )
+    yield from note_lines(list(joint_notes(joint, calibration, units)), width)
+
+
+def joint_notes(joint: FittedJoint, calibration: Calibration, units: Units) -> Iterator[str]:
+    """Yield scatter, margin, notes, what is not explained of a joint, and what its repeats bound."""
+    rows, (size, unit) = calibration.rows_of(joint), units.shown(joint.unit)
     scatter = [
         f"{text} {factor * value:.3g} {of}"
         for text, value, factor, of in (
@@ -64,9 +80,14 @@ def _joint(joint: FittedJoint, rows: list[CalibratedRow], width: int, units: Uni
         )
         if value is not None
     ]
-    notes = [f"scatter about the computed stops: {', '.join(scatter)}"] if scatter else []
-    yield from note_lines([*notes, *_margin(joint, rows), *joint.notes], width)
-    yield from note_lines([*_missed(rows, "time"), *_missed(rows, "distance")], width)
+    if scatter:
+        yield f"scatter about the computed stops: {', '.join(scatter)}"
+    yield from (*_margin(joint, rows), *joint.notes)
+    yield from (*_missed(rows, "time"), *_missed(rows, "distance"))
+    own = (joint.joint, joint.category)
+    for one in calibration.repeated:
+        if (one.row.joint, one.row.category) == own:
+            yield _repeats(one, units)
 
 
 def _repeats(stop: RepeatedStop, units: Units) -> str:
@@ -119,7 +140,8 @@ def _missed(rows: list[CalibratedRow], name: str) -> Iterator[str]:
     yield f"not explained: the computed {name} differs by {size} in line{'s' * (len(missed) > 1)} {lines}"
 
 
-def _cells(parameter: Parameter, units: Units) -> tuple[str, ...]:
+def parameter_cells(parameter: Parameter, units: Units) -> tuple[str, ...]:
+    """Return value, unit and interval of a parameter."""
     size, unit = units.shown(parameter.unit)
     value = f"{size * parameter.value:.4g}"
     if not parameter.identifiable:
@@ -129,11 +151,13 @@ def _cells(parameter: Parameter, units: Units) -> tuple[str, ...]:
     return value, unit, f"{size * parameter.low:.4g}", f"{size * parameter.high:.4g}"
 
 
-def _name(row: CalibratedRow) -> str:
+def row_name(row: CalibratedRow) -> str:
+    """Return the line of a row, marked where it was predicted."""
     return f"{row.line}{' *' if row.held_out else ''}"
 
 
-def _row(row: CalibratedRow, units: Units) -> tuple[str, ...]:
+def row_cells(row: CalibratedRow, units: Units) -> tuple[str, ...]:
+    """Return a measured stop beside the computed one."""
     deviation, (size, unit) = row.distance_deviation, units.shown(row.unit)
     digits = 4 if units.is_si else 2
     return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mbplugin.model.units import SI, Units
@@ -15,75 +15,81 @@ from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 from mbplugin.report.text.stopping.estop import OUTCOME_WORDS
 
 if TYPE_CHECKING:
-    from mbplugin.stopping.order_statistics import ToleranceBound
-    from mbplugin.stopping.sweep.plan import SweepPlan
     from mbplugin.stopping.sweep.run import SweepReport
+    from mbplugin.stopping.sweep.swept import Swept
 
 
-def sweep_lines(
-    report: SweepReport,
-    plan: SweepPlan,
-    folder: str,
-    width: int = PLAIN_WIDTH,
-    units: Units = SI,
-    bounds: Mapping[str, ToleranceBound] | None = None,
-) -> Iterator[Line]:
-    """Yield the report of one sweep, with angles and lengths in some units, and bounds where they are given."""
-    scenario = plan.scenario
+#: Heads of the tables of quantiles and of bounds.
+QUANTILE_HEADS = ("median", "90 %", "99 %", "largest", "in stop")
+BOUND_HEADS = ("no more than", "rank", "of stops")
+
+
+def sweep_lines(swept: Swept, width: int = PLAIN_WIDTH, units: Units = SI) -> Iterator[Line]:
+    """Yield the report of one sweep, with angles and lengths in some units."""
+    scenario = swept.plan.scenario
     yield from warning_lines(scenario.of_effort.warning, width)
-    stops = counted(report.count, "stop")
+    stops = counted(swept.report.count, "stop")
     title = (
-        f"{scenario.mech.name}: {stops} of category {scenario.category}, seed {plan.seed}, tool {scenario.tool};"
-        " computed, not measured"
+        f"{scenario.mech.name}: {stops} of category {scenario.category}, seed {swept.plan.seed}, tool"
+        f" {scenario.tool}; computed, not measured"
     )
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
     yield Line()
-    for outcome, count in report.outcomes.items():
-        first = "" if outcome == "stopped" else f", first stop {report.first[outcome]}"
-        yield Line(f"  {OUTCOME_WORDS[outcome]}: {count} ({100 * count / report.count:.4g} %){first}")
-    yield from table_lines(
-        "of those that stopped",
-        ("median", "90 %", "99 %", "largest", "in stop"),
-        [
-            (f"{name} [{unit}]", [*(shown(v, size=size) for v in own.values()), str(report.worst[name])])
-            for name, own in report.quantiles.items()
-            for size, unit in [units.shown(quantity_unit(plan, name))]
-        ],
-    )
+    yield from (Line(f"  {sentence}") for sentence in outcome_sentences(swept.report))
+    yield from table_lines("of those that stopped", QUANTILE_HEADS, quantile_rows(swept, units))
+    bounds = bound_rows(swept, units)
     if bounds:
-        yield from _bounds(bounds, plan, width, units)
+        yield from table_lines("tolerance bounds", BOUND_HEADS, bounds)
+    for k, sentence in enumerate(bound_sentences(swept)):
+        yield from [Line()] * (k == 0)
+        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
     yield Line()
-    yield from (Line(text) for text in wrapped(f"all stops are in {folder}", width, "  ", "    "))
+    yield from (Line(text) for text in wrapped(f"all stops are in {swept.folder}", width, "  ", "    "))
     yield from sentences_under("Assumed", scenario.assumed, width)
     yield from sentences_under("Notes", scenario.notes, width)
 
 
-def _bounds(
-    bounds: Mapping[str, ToleranceBound], plan: SweepPlan, width: int, units: Units
-) -> Iterator[Line]:
-    """Yield a table of the bounds, or what is missing for one, and about which stops they are."""
+def outcome_sentences(report: SweepReport) -> Iterator[str]:
+    """Yield how many stops have each outcome, and the first one of it."""
+    for outcome, count in report.outcomes.items():
+        first = "" if outcome == "stopped" else f", first stop {report.first[outcome]}"
+        yield f"{OUTCOME_WORDS[outcome]}: {count} ({100 * count / report.count:.4g} %){first}"
+
+
+def quantile_rows(swept: Swept, units: Units) -> list[tuple[str, list[str]]]:
+    """Return the name and the cells of each quantity."""
+    report = swept.report
+    return [
+        (f"{name} [{unit}]", [*(shown(v, size=size) for v in own.values()), str(report.worst[name])])
+        for name, own in report.quantiles.items()
+        for size, unit in [units.shown(quantity_unit(swept.plan, name))]
+    ]
+
+
+def bound_rows(swept: Swept, units: Units) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the name and the cells of each bound; nothing where there is none."""
     # the rank and the number of infinite values are the same for all quantities
-    one = next(iter(bounds.values()))
-    missing = missing_sentence(one)
-    if not missing:
-        yield from table_lines(
-            "tolerance bounds",
-            ("no more than", "rank", "of stops"),
-            [
-                (f"{name} [{unit}]", (_bound(bound.value, size), str(bound.rank), str(bound.count)))
-                for name, bound in bounds.items()
-                for size, unit in [units.shown(quantity_unit(plan, name))]
-                if bound.value is not None
-            ],
-        )
-        missing = (
-            f"with {percent(one.confidence)} confidence, at least {percent(one.share)} of the stops that this"
-            " sweep draws have no larger value: each bound by itself"
-        )
-    infinite = f"{counted(one.infinite, 'stop')} that did not come to rest or met a limit count as infinite"
-    yield Line()
-    for sentence in (missing, *([infinite] if one.infinite else [])):
-        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+    if not swept.bounds or missing_sentence(next(iter(swept.bounds.values()))):
+        return []
+    return [
+        (f"{name} [{unit}]", (_bound(bound.value, size), str(bound.rank), str(bound.count)))
+        for name, bound in swept.bounds.items()
+        for size, unit in [units.shown(quantity_unit(swept.plan, name))]
+        if bound.value is not None
+    ]
+
+
+def bound_sentences(swept: Swept) -> Iterator[str]:
+    """Yield about which stops the bounds are, or what is missing for one; nothing without a request."""
+    if not swept.bounds:
+        return
+    one = next(iter(swept.bounds.values()))
+    yield missing_sentence(one) or (
+        f"with {percent(one.confidence)} confidence, at least {percent(one.share)} of the stops that this"
+        " sweep draws have no larger value: each bound by itself"
+    )
+    if one.infinite:
+        yield f"{counted(one.infinite, 'stop')} that did not come to rest or met a limit count as infinite"
 
 
 def _bound(value: float, size: float) -> str:

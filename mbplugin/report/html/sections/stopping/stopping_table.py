@@ -14,6 +14,8 @@ from mbplugin.stopping.table.columns import HTML_CELLS
 from mbplugin.stopping.table.in_units import head_in_units, rows_in_units
 from mbplugin.stopping.table.values import StoppingTable
 
+#: Heads of the table of poses.
+POSE_HEADS = ("axis", "joint", "extension %", "sense", "pose")
 #: Columns that hold numbers.
 _NUMBERS = tuple(k for k, cell in enumerate(HTML_CELLS) if cell.number)
 
@@ -24,11 +26,15 @@ def stopping_table_section(chapter: Chapter) -> Html | None:
     if made is None:
         return None
     rows = rows_in_units(made, chapter.units)
-    heads = (*(head_in_units(cell, chapter.units) for cell in HTML_CELLS), "again")
+    heads = (
+        *(head_in_units(cell, chapter.units) for cell in HTML_CELLS),
+        element("span", "again", class_="again"),
+    )
     return section(
         "Stopping table",
         element("div", [figure(chart) for chart in _charts(made, rows)], class_="charts"),
         table(heads, [_row(row) for row in rows], numbers=_NUMBERS),
+        table(POSE_HEADS, _poses(rows), caption="Poses at the signal"),
         lead=f"Tool: {made.tool}. Computed, not measured. Rows in which the arm does not stop, or another"
         " joint slips, are marked.",
     )
@@ -60,6 +66,22 @@ def _of_axis(rows: list[dict[str, Any]], title: str) -> Iterator[Chart]:
         yield Chart(title, f"speed [{unit}/s]", label, tuple(curves))
 
 
+def _poses(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """Return the poses, each once: those of one axis and extension are the same at all speeds and payloads."""
+    return list(
+        dict.fromkeys(
+            (
+                f"{row['axis']}",
+                row["joint"],
+                f"{row['extension_percent']}",
+                "positive" if row["sense"] > 0 else "negative",
+                ", ".join(f"{name} {value:.6g}" for name, value in row["q"].items()),
+            )
+            for row in rows
+        )
+    )
+
+
 def _row(row: dict[str, Any]) -> Html:
     cells = (*(cell.show(row) for cell in HTML_CELLS), _again(row))
     return element(
@@ -70,12 +92,10 @@ def _row(row: dict[str, Any]) -> Html:
 
 
 def _again(row: dict[str, Any]) -> Html:
-    """Return the pose at the signal and the command that computes the row again, folded up."""
-    sense = "positive" if row["sense"] > 0 else "negative"
-    pose = ", ".join(f"{name} {value:.6g}" for name, value in row["q"].items())
+    """Return the command that computes the row again, folded up."""
     return element(
         "details",
-        element("summary", "pose, command"),
-        element("p", f"{row['joint']} in its {sense} sense from {pose}"),
-        element("code", row["command"]) if row["command"] else None,
+        element("summary", "command"),
+        element("code", row["command"] or "the model was not read from a file"),
+        class_="again",
     )

@@ -1,0 +1,1 @@
+"""What differs between a report and an earlier one."""

@@ -1,0 +1,207 @@
+"""A document as an Excel workbook: a sheet of facts, a sheet for each table, and one of what the keys mean.
+
+A list of objects is a table, its lists of objects are tables of their own whose first column is the number of
+the row to which they belong. No cell is a formula, whatever its text begins with.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mbplugin.errors import BadUsage, MissingDependency
+from mbplugin.report.documents.json import plain
+from mbplugin.report.documents.part import meaning_of
+from mbplugin.visible import visible
+
+#: What Excel can hold: rows of a sheet, characters of a cell, of a sheet's name.
+_ROWS, _CELL, _NAME = 1_048_576, 32_767, 31
+#: Numbers of a list that stand side by side; longer lists are tables.
+_SHORT = 9
+_WIDEST = 60
+_FORBIDDEN = re.compile(r"[\\/*?:\[\]']")
+_FACTS, _MEANINGS, _OF = "report", "meanings", "of row"
+
+#: A row of a table: its cells by column.
+Row = dict[str, Any]
+
+
+def workbook(document: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a workbook.
+
+    Raises
+    ------
+    MissingDependency
+        openpyxl is absent.
+    BadUsage
+        A table has more rows than a sheet can have.
+    """
+    openpyxl = _openpyxl()
+    tables = _Tables()
+    tables.add_facts(document, "")
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    names: set[str] = set()
+    for title, rows in (*tables.rows.items(), (_MEANINGS, tables.meanings)):
+        _write(book.create_sheet(_sheet_name(title, names)), title, rows)
+    stream = io.BytesIO()
+    book.save(stream)
+    return stream.getvalue()
+
+
+def _openpyxl() -> Any:
+    try:
+        import openpyxl
+    except ImportError:
+        raise MissingDependency("an .xlsx needs openpyxl", remedy="pip install 'mbplugin[xlsx]'") from None
+    return openpyxl
+
+
+class _Tables:
+    """The tables of a document, by the path of their key, and what the keys mean."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, list[Row]] = {_FACTS: []}
+        self._meanings: dict[tuple[str, str], str] = {}
+
+    @property
+    def meanings(self) -> list[Row]:
+        """The rows of the table of what the columns mean."""
+        found = self._meanings.items()
+        return [{"sheet": sheet, "key": key, "meaning": meaning} for (sheet, key), meaning in found]
+
+    def add_facts(self, found: Mapping[str, Any], path: str) -> None:
+        """Add what is there once to the facts, and lists of objects or of many numbers as tables."""
+        if _is_columns(found):
+            self.rows[path] = [
+                dict(zip(found, cells, strict=True)) for cells in zip(*found.values(), strict=True)
+            ]
+            return
+        for name, value in found.items():
+            key = f"{path}.{name}" if path else name
+            self._mean(_FACTS, key, found, name)
+            if isinstance(value, Mapping):
+                self.add_facts(value, key)
+            elif _is_table(value := _listed(value)):
+                self._add_table(key, value)
+            else:
+                self._add_values(key, value)
+
+    def _add_values(self, key: str, value: Any) -> None:
+        texts = isinstance(value, list) and any(isinstance(one, str) for one in value)
+        for one in value if texts else [value]:
+            cells = one if isinstance(one, list) else [one]
+            self.rows[_FACTS].append({"key": key} | {f"value {k}": cell for k, cell in enumerate(cells, 1)})
+
+    def _add_table(self, path: str, entries: list[Any], parents: list[int] | None = None) -> None:
+        table = self.rows.setdefault(path, [])
+        for k, entry in enumerate(entries):
+            row: Row = {} if parents is None else {_OF: parents[k]}
+            table.append(row)
+            self._fill(row, entry, path, "", len(table))
+
+    def _fill(self, row: Row, entry: Any, path: str, prefix: str, number: int) -> None:
+        """Put an entry into a row; its tables go to tables of their own."""
+        if not isinstance(entry, Mapping):
+            cells = entry if isinstance(entry, list) else [entry]
+            row |= {f"value {k}": cell for k, cell in enumerate(cells, 1)}
+            return
+        for name, value in entry.items():
+            column = f"{prefix}{name}"
+            self._mean(path, column, entry, name)
+            if isinstance(value, Mapping):
+                self._fill(row, value, path, f"{column}.", number)
+            elif _is_table(value := _listed(value)):
+                self._add_table(f"{path}.{column}", value, [number] * len(value))
+            elif isinstance(value, list):
+                row |= {f"{column} {k}": cell for k, cell in enumerate(value, 1)}
+            else:
+                row[column] = value
+
+    def _mean(self, sheet: str, key: str, found: Mapping[str, Any], name: str) -> None:
+        meaning = meaning_of(found, name)
+        if meaning:
+            self._meanings.setdefault((sheet, key), meaning)
+
+
+def _listed(value: Any) -> Any:
+    """Return arrays and tuples as lists."""
+    if isinstance(value, list):
+        return value
+    return plain(value) if hasattr(value, "tolist") or isinstance(value, tuple | set | frozenset) else value
+
+
+def _is_table(value: Any) -> bool:
+    """Whether a value is a list that needs rows: of objects, of lists, or of many numbers."""
+    if not isinstance(value, list) or not value:
+        return False
+    nested = any(isinstance(one, Mapping | list | tuple) or hasattr(one, "tolist") for one in value)
+    return nested or (len(value) > _SHORT and not any(isinstance(one, str) for one in value))
+
+
+def _is_columns(found: Mapping[str, Any]) -> bool:
+    """Whether an object is a table by columns: lists of one length, longer than what fits side by side."""
+    values = [_listed(value) for value in found.values()]
+    lengths = {len(value) if isinstance(value, list) else -1 for value in values}
+    flat = not any(
+        isinstance(one, Mapping | list) for value in values if isinstance(value, list) for one in value
+    )
+    return len(lengths) == 1 and max(lengths, default=-1) > _SHORT and flat
+
+
+def _sheet_name(title: str, taken: set[str]) -> str:
+    """Return a name that Excel accepts and no other sheet has, whatever the case of its letters."""
+    name = _FORBIDDEN.sub(" ", visible(title))[:_NAME].strip() or "table"
+    k = 1
+    while name.lower() in taken:
+        k += 1
+        ending = f" {k}"
+        name = name[: _NAME - len(ending)] + ending
+    taken.add(name.lower())
+    return name
+
+
+def _write(sheet: Any, title: str, rows: list[Row]) -> None:
+    """Write the heads and the rows of a table."""
+    from openpyxl.styles import Font
+    from openpyxl.utils import get_column_letter
+
+    if len(rows) >= _ROWS:
+        raise BadUsage(
+            f"{title} has {len(rows)} rows",
+            expected=f"fewer than {_ROWS}, which a sheet can have",
+            remedy="write .json",
+        )
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    widths = [len(column) for column in columns]
+    for i, cells in enumerate(_cells(columns, rows), 1):
+        for j, value in enumerate(cells, 1):
+            if value is None:
+                continue
+            cell = sheet.cell(i, j)
+            cell.value = value
+            if isinstance(value, str):
+                cell.data_type = "s"
+            if i == 1:
+                cell.font = Font(bold=True)
+            widths[j - 1] = max(widths[j - 1], min(_WIDEST, len(str(value))))
+    for j, width in enumerate(widths, 1):
+        sheet.column_dimensions[get_column_letter(j)].width = width + 2
+    sheet.freeze_panes = "A2"
+
+
+def _cells(columns: list[str], rows: list[Row]) -> Iterator[list[Any]]:
+    yield [_cell(column) for column in columns]
+    for row in rows:
+        yield [_cell(row.get(column)) for column in columns]
+
+
+def _cell(value: Any) -> Any:
+    """Return what a cell holds of a value: numbers, truth and text; nothing for what is not finite."""
+    value = plain(value)
+    if not isinstance(value, str):
+        return value
+    text = visible(value)
+    return text if len(text) <= _CELL else f"{text[: _CELL - 1]}…"
