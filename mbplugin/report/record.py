@@ -11,9 +11,6 @@ from mbplugin.errors import BadUsage
 from mbplugin.readers.hashed import Source
 from mbplugin.version import __version__
 
-#: The edition whose form stopping tables follow.
-ANNEX_B = "ISO 10218-1:2011, Annex B"
-
 
 @dataclass(frozen=True)
 class Record:

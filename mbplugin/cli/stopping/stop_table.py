@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
     from mbplugin.model.units import Units
     from mbplugin.report.html.chapter import Chapter
-    from mbplugin.report.record import Record
     from mbplugin.report.text.layout import Line
     from mbplugin.stopping.table.values import StoppingTable
 
@@ -48,6 +47,14 @@ Axes = Annotated[
 ]
 Category = Annotated[
     list[str] | None, typer.Option("--category", metavar="0,1", help="Stop categories; default: both.")
+]
+GridOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--grid",
+        metavar="NAME=PERCENT,…",
+        help="Shares of speed, extension or payload instead of 33,66,100, in both categories; repeatable.",
+    ),
 ]
 Commands = Annotated[
     bool, typer.Option("--commands", help="In text output, print the estop command of each row.")
@@ -69,6 +76,7 @@ def stop_table_command(
     require_brakes: RequireBrakesOption = False,
     deceleration: DecelerationOption = None,
     tool: ToolOption = None,
+    grid: GridOption = None,
     worst: WorstOption = False,
     commands: Commands = False,
     zone: ZoneOption = None,
@@ -101,6 +109,7 @@ def stop_table_command(
         require_brakes=require_brakes,
         decelerations=given.accelerations(deceleration, "--deceleration"),
         tool=tool,
+        grid=_grid(grid),
     )
     requested.write(scene, table)
     warn(given.implausible(speeds, payload))
@@ -131,14 +140,12 @@ def _report(table: StoppingTable, scene: Scene, units: Units, commands: bool) ->
         return stop_table_document(table)
 
     return CommandReport(
-        lines, document, partial(_record, scene), chapter, {"csv": partial(table.text, "csv")}
+        lines,
+        document,
+        partial(record_of_scene, scene, standard=table.form),
+        chapter,
+        {"csv": partial(table.text, "csv")},
     )
-
-
-def _record(scene: Scene) -> Record:
-    from mbplugin.report.record import ANNEX_B
-
-    return record_of_scene(scene, standard=ANNEX_B)
 
 
 def _categories(texts: list[str] | None) -> tuple[int, ...]:
@@ -146,3 +153,15 @@ def _categories(texts: list[str] | None) -> tuple[int, ...]:
     if not set(parts) <= {"0", "1"}:
         raise BadUsage(f"--category has {','.join(parts)!r}", expected="0, 1 or both")
     return tuple(int(part) for part in parts)
+
+
+def _grid(texts: list[str] | None) -> dict[str, list[int]]:
+    """Return the shares by quantity from ``NAME=PERCENT,…``, percent."""
+    grid = {}
+    for text in texts or ():
+        name, equals, shares = text.partition("=")
+        parts = opt.split([shares.replace("%", "")])
+        if not equals or not all(part.isdecimal() for part in parts):
+            raise BadUsage(f"--grid is {text!r}", expected="NAME=PERCENT,…, such as speed=25,50,100")
+        grid[name.strip()] = [int(part) for part in parts]
+    return grid

@@ -10,8 +10,9 @@ from mbplugin.report.against.earlier import EarlierReport
 from mbplugin.report.against.values import ROUNDING, Comparison, InputChange, KeyChange, Scalar
 from mbplugin.report.documents.json import plain
 
-#: Keys that are compared as inputs, that say how a file is written, or that follow from the others.
-_APART = ("record", "schema_version", "against", "command")
+#: Keys that are compared as inputs, that say how a file is written, that follow from the others, or that
+#: another run of the same has otherwise: its processor time.
+_APART = ("record", "schema_version", "against", "command", "seconds")
 #: Keys that tell the entries of a list from each other, in the order in which a place is named.
 _NAMES = (
     "category",
@@ -86,20 +87,34 @@ def _hash_words(path: str, hashes: Mapping[str, Any]) -> str:
 
 def _leaves(old: Any, new: Any, key: str, where: str) -> Iterator[_Leaf]:
     """Yield the values of two trees side by side."""
-    if isinstance(old, dict) or isinstance(new, dict):
-        before, after = (one if isinstance(one, dict) else {} for one in (old, new))
+    if _both(dict, old, new):
+        before, after = ({} if one is _ABSENT else one for one in (old, new))
         for name in dict.fromkeys((*before, *after)):
             if name in _APART:
                 continue
             path = f"{key}.{name}" if key else name
             yield from _leaves(before.get(name, _ABSENT), after.get(name, _ABSENT), path, where)
-    elif isinstance(old, list) or isinstance(new, list):
-        entries = [one if isinstance(one, list) else [] for one in (old, new)]
+    elif _both(list, old, new):
+        entries = [[] if one is _ABSENT else one for one in (old, new)]
         for place, first, second in _matched(*entries):
             inner = place if isinstance(first, str) or isinstance(second, str) else _joined(where, place)
             yield from _leaves(first, second, f"{key}[]", inner)
     else:
-        yield _Leaf(key, where, old, new)
+        yield _Leaf(key, where, _outside(old), _outside(new))
+
+
+def _both(kind: type, *values: Any) -> bool:
+    """Whether values are of a kind, one of them perhaps absent."""
+    return any(isinstance(one, kind) for one in values) and all(
+        one is _ABSENT or isinstance(one, kind) for one in values
+    )
+
+
+def _outside(value: Any) -> Any:
+    """Return a value, of a list or an object only that it is one: the other report has none there."""
+    if isinstance(value, list):
+        return "a list"
+    return "an object" if isinstance(value, dict) else value
 
 
 def _joined(*places: str) -> str:

@@ -105,7 +105,10 @@ class _Tables:
     def _fill(self, row: Row, entry: Any, path: str, prefix: str, number: int) -> None:
         """Put an entry into a row; its tables go to tables of their own."""
         if not isinstance(entry, Mapping):
-            cells = entry if isinstance(entry, list) else [entry]
+            if _is_table(cells := _listed(entry)):
+                self._add_table(f"{path}.entries", cells, [number] * len(cells))
+                return
+            cells = cells if isinstance(cells, list) else [cells]
             row |= {f"value {k}": cell for k, cell in enumerate(cells, 1)}
             return
         for name, value in entry.items():

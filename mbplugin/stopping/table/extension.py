@@ -54,11 +54,15 @@ class ExtensionPoses:
         q = self._stretched[axis].copy()
         full = self.extension(axis, q)
         bent = self._axes[-1]
-        if share < 1.0 and self._names.index(bent) > self._names.index(axis):
+        if share < 1.0 and self.bends(axis):
             q = self._bent(axis, bent, q, share * full)
         q, sense = self._hardest(axis, q)
         found = self.extension(axis, q)
         return ExtensionPose(q, found, found / full if full > 0 else 1.0, sense)
+
+    def bends(self, axis: str) -> bool:
+        """Whether the last axis of the table, which bends the arm, is beyond an axis."""
+        return self._names.index(self._axes[-1]) > self._names.index(axis)
 
     def extension(self, axis: str, q: Array) -> float:
         """Return the distance of the tool from an axis at a pose q (nq,), m."""

@@ -23,14 +23,12 @@ from mbplugin.stopping.scenario.stated_ramps import with_reactions
 from mbplugin.stopping.table.axes import table_axes
 from mbplugin.stopping.table.columns import RowCase
 from mbplugin.stopping.table.extension import ExtensionPose, ExtensionPoses
+from mbplugin.stopping.table.grid import Grid, grid_of
 from mbplugin.stopping.table.rated import full_speeds, payload_options, payload_share, rated_payload
 from mbplugin.stopping.table.row import row_values
 from mbplugin.stopping.table.row_command import StopCommand, stop_command
 from mbplugin.stopping.table.values import StoppingTable
 from mbplugin.stopping.zones.motion import StopMotion, motion_of_pieces
-
-#: Shares of speed, extension and payload in category 1, percent.
-SHARES = (33, 66, 100)
 
 
 def stopping_table(
@@ -44,6 +42,7 @@ def stopping_table(
     decelerations: Mapping[str, float] | None = None,
     tool: str | None = None,
     require_brakes: bool = False,
+    grid: Mapping[str, Sequence[int]] | None = None,
 ) -> StoppingTable:
     """Compute the stopping table of an arm: one axis moves at a time.
 
@@ -64,12 +63,18 @@ def stopping_table(
         0, 1 or both.
     brakes, decelerations, tool, require_brakes
         As for :func:`mbplugin.estop`.
+    grid : mapping, optional
+        Shares by ``speed``, ``extension`` and ``payload``, whole percents, instead of those above, in both
+        categories.
 
     Raises
     ------
     BadUsage
         A mechanism with loops, an axis of unknown speed, or an axis without a brake and a deceleration.
+    BadNumber
+        A share of the grid that is no percent.
     """
+    points = grid_of(grid)
     mech = model_of(mech)
     scene, brakes = mech if isinstance(mech, Scene) else None, tuple(brakes or ())
     scenario = make_scenario(mech, brakes=brakes, tool=tool, require_brakes=require_brakes)
@@ -90,7 +95,7 @@ def stopping_table(
     # as accurate as estop: a table has few rows
     compiled = CompiledStop(scenario, rtol=scenario.rtol, atol=scenario.atol)
     maker = _Maker(
-        compiled, names, rated, full_speeds(scenario.mech, names, speeds), payload is None, command
+        compiled, names, rated, full_speeds(scenario.mech, names, speeds), points, payload is None, command
     )
     computed = [one for category in categories for one in maker.rows(category, ramps)]
     rows, motions = [row for row, _ in computed], [motion for _, motion in computed]
@@ -104,6 +109,7 @@ def stopping_table(
         tuple(rows),
         (
             *_assumptions(scenario, rated, maker),
+            *points.sentences,
             *_implausible(scenario, rated, maker.speeds),
             *scenario.notes,
         ),
@@ -112,6 +118,7 @@ def stopping_table(
         payload_share(rated, 1.0),
         scenario.tolerance,
         tuple(brake.joint for brake in scenario.brakes if brake.freedom[0] == "t"),
+        form=points.form,
     )
 
 
@@ -124,32 +131,40 @@ class _Maker:
         axes: tuple[str, ...],
         rated: Payload,
         speeds: Mapping[str, float],
+        grid: Grid,
         of_scene: bool,
         command: StopCommand | None,
     ) -> None:
         self.compiled, self.axes, self.rated, self.speeds = compiled, axes, rated, speeds
-        self.of_scene, self.command = of_scene, command
+        self.grid, self.of_scene, self.command = grid, of_scene, command
         compiled.set_payloads(payload_share(rated, 1.0))
         self._poser = ExtensionPoses(compiled, axes)
-        shares = {axis: SHARES if k < 2 else (100,) for k, axis in enumerate(axes)}
+        # at 100 % payload, as gravity decides where an axis is loaded most
         self.poses = {
-            (axis, share): self._poser.pose(axis, share / 100) for axis in axes for share in shares[axis]
+            (axis, share): self._poser.pose(axis, share / 100)
+            for k, axis in enumerate(axes)
+            for share in {s for category in (0, 1) for s in self._extensions(k, category)}
         }
         self.assumed: list[str] = []
         self.ramps_of_effort: list[str] = []
 
     def rows(self, category: int, ramps: Mapping[str, Ramp]) -> list[tuple[dict[str, object], StopMotion]]:
         """Return the rows of a category, each with its motion."""
-        grid = (100,) if category == 0 else SHARES
+        speeds, loads = (self.grid.shares(name, category) for name in ("speed", "payload"))
         out = []
-        for load in grid:
+        for load in loads:
             self.compiled.set_payloads(payload_share(self.rated, load / 100))
             for k, axis in enumerate(self.axes):
-                for share in grid if k < 2 else (100,):
+                for share in self._extensions(k, category):
                     pose = self.poses[axis, share]
-                    for speed in grid:
+                    for speed in speeds:
                         out.append(self._row(category, k, axis, (speed, share, load), pose, ramps))
         return sorted(out, key=lambda one: [one[0][key] for key in _ORDER])
+
+    def _extensions(self, k: int, category: int) -> tuple[int, ...]:
+        """Return the shares of extension at which an axis is stopped, percent."""
+        bent = k < _BENT and self._poser.bends(self.axes[k])
+        return self.grid.shares("extension", category) if bent else (100,)
 
     def _row(
         self,
@@ -207,6 +222,8 @@ class _Maker:
         return found.value
 
 
+#: Axes that come before the one that bends the arm.
+_BENT = 2
 _ORDER = ("category", "axis", "extension_percent", "payload_percent", "speed_percent")
 
 

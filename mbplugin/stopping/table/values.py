@@ -52,6 +52,8 @@ class StoppingTable:
         Coordinates that are lengths; the others are angles.
     worst : WorstStops, optional
         The worst stops of category 0 of the same axes, where they were searched.
+    form : str or None
+        The edition of the standard whose form the table has; None with another grid.
     """
 
     model: str
@@ -65,6 +67,7 @@ class StoppingTable:
     tolerance: float = DEFAULT_TOLERANCE
     lengths: tuple[str, ...] = ()
     worst: WorstStops | None = None
+    form: str | None = None
 
     def __repr__(self) -> str:
         return one_line(self, self.model, (counted(len(self.rows), "row"), f"axes {', '.join(self.axes)}"))

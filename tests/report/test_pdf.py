@@ -1,0 +1,107 @@
+"""A PDF has what its page has: no column is cut off, and every sheet says of which robot and when it is."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from unicodedata import normalize
+
+import pybullet_data
+import pytest
+
+from command_line import FOUR_BAR, ROOT, call
+from mbplugin.report import pdf
+from mbplugin.stopping.table.columns import HTML_CELLS
+
+ARM = str(ROOT / "assets" / "arm_6r.scene.toml")
+KEPT = Path(__file__).parent / "documents"
+
+
+def text_of(file: Path) -> list[str]:
+    """Return the text of each sheet, blanks and breaks as one blank."""
+    import pypdf
+
+    # fonts have one glyph for fl and fi
+    texts = (normalize("NFKC", page.extract_text()) for page in pypdf.PdfReader(file).pages)
+    return [" ".join(text.split()) for text in texts]
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_no_column_of_a_table_is_cut_off(tmp_path: Path) -> None:
+    file = tmp_path / "table.pdf"
+    outcome = call("stop-table", ARM, "--payload", "5", "--units", "deg,mm", "--output", str(file))
+    assert outcome.code == 0, outcome.err
+    sheets = text_of(file)
+    whole = " ".join(sheets)
+    for cell in HTML_CELLS:
+        assert cell.head.replace("[m]", "[mm]") in whole, cell.head
+    assert whole.count(" stopped") + whole.count(" limit hit") >= 66
+    assert (
+        whole.index("ASSUMED, NOT STATED")
+        < whole.index("Assumptions and notes")
+        < whole.index("Poses at the signal")
+    )
+    for k, sheet in enumerate(sheets, 1):
+        assert re.search(rf"arm_6r – \d{{4}}-.*Z – mbplugin .* page {k} of {len(sheets)}", sheet)
+    assert "checked and released by" in sheets[-1]
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("estop", ARM, "--qd", "j2=1"),
+        (
+            "reactions",
+            str(Path(pybullet_data.getDataPath()) / "quadruped" / "minitaur.urdf"),
+            "--base",
+            "fixed",
+        ),
+        ("distance", str(KEPT / "estop.json"), "--term", "K=1.6,t1=0.1,D_DS=0.85,Z=0.05"),
+        (
+            "calibrate",
+            *(str(ROOT / "examples" / "published_stops" / f"tm5_700.{kind}") for kind in ("urdf", "csv")),
+        ),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_every_word_of_the_page_is_on_paper(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    page, file = tmp_path / "page.html", tmp_path / "page.pdf"
+    assert call(*arguments, "--output", str(page)).code == call(*arguments, "--output", str(file)).code == 0
+    printed = re.sub(r"\W+", "", "".join(text_of(file)))
+    tables = re.findall(r"<table.*?</table>", page.read_text(encoding="utf-8"), re.S)
+    assert tables
+    for table in tables:
+        for cell in re.findall(r"<t[dh][^>]*>([^<]+)</t[dh]>", table):
+            assert re.sub(r"\W+|&\w+;|&#x\w+;", "", cell) in printed, cell
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_a_browser_that_does_not_start_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "chromium"
+    program.write_text("#!/bin/sh\nexit 3\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(pdf.shutil, "which", lambda name: str(program))
+    outcome = call("reactions", FOUR_BAR, "--output", str(tmp_path / "x.pdf"))
+    assert outcome.code == 2
+    assert "a .pdf needs Chromium, which does not start" in outcome.err
+    assert not (tmp_path / "x.pdf").exists()
+
+
+def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
+    outcome = call("reactions", FOUR_BAR, "--output", str(tmp_path / "x.pdf"))
+    assert outcome.code == 2
+    assert "a .pdf needs playwright" in outcome.err
+    assert "print the page of --output-format html" in outcome.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_needs_a_file() -> None:
+    outcome = call("reactions", FOUR_BAR, "--output-format", "pdf")
+    assert outcome.code == 2
+    assert "add --output report.pdf" in outcome.err
