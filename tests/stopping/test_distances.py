@@ -194,5 +194,5 @@ def test_bad_input_is_one_sentence_and_writes_nothing(
 def test_the_document_that_is_read_is_not_overwritten(documents: Path) -> None:
     before = (documents / "stop.json").read_bytes()
     done = call("distance", str(documents / "stop.json"), "--output", str(documents / "stop.json"))
-    assert done.code == 2 and "the file that is read" in done.err
+    assert done.code == 2 and "the output is a file that is read" in done.err
     assert (documents / "stop.json").read_bytes() == before

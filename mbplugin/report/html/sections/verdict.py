@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mbplugin.phrases import counted
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, element, joined
 from mbplugin.report.rounding import shown
@@ -33,6 +34,8 @@ def grade(chapter: Chapter) -> str:
         return "bad"
     if chapter.agreement is not None and not chapter.agreement.agrees:
         return "bad"
+    if chapter.calibration is not None and any(row.unexplained for row in chapter.calibration.rows):
+        return "fair"
     redundant = chapter.verdicts is not None and chapter.verdicts.degree_of_redundancy
     found = chapter.report is not None and chapter.report.findings
     return "fair" if redundant or found else "good"
@@ -52,6 +55,16 @@ def sentence(chapter: Chapter) -> str:
         return f"{motion.mechanism.name}: motion over {motion.time[-1]:.6g} s, {outcome}"
     if chapter.table is not None:
         return f"{chapter.table.model}: stopping table, tool {chapter.table.tool}; computed, not measured"
+    if chapter.distance is not None:
+        made = chapter.distance
+        return f"{made.stop.model}: {made.symbol} = {made.value:.4f} m by {made.standard}; computed, not measured"
+    if chapter.sweep is not None:
+        stops = counted(chapter.sweep.report.count, "stop")
+        return f"{chapter.sweep.plan.scenario.mech.name}: {stops}; computed, not measured"
+    if chapter.calibration is not None:
+        missed = sum(bool(row.unexplained) for row in chapter.calibration.rows)
+        rows = counted(len(chapter.calibration.rows), "measured row")
+        return f"{chapter.calibration.model}: {rows}, {missed} of them not explained by what was fitted"
     if chapter.agreement is not None:
         return f"PyBullet {chapter.agreement.verdict}"
     if chapter.report is not None:

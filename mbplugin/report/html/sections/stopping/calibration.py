@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from mbplugin.model.units import Units
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, element, joined, section, table
@@ -15,7 +17,9 @@ from mbplugin.report.text.stopping.calibrate import (
     row_cells,
     row_name,
 )
-from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint
+
+if TYPE_CHECKING:
+    from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint
 
 
 def calibration_section(chapter: Chapter) -> Html | None:

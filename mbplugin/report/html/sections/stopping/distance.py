@@ -12,11 +12,10 @@ def distance_section(chapter: Chapter) -> Html | None:
     if made is None:
         return None
     terms = [(t.symbol, f"{t.value:.4f}", t.unit, t.meaning, t.source) for t in made.terms]
-    notes = [f"assumed in the stop: {sentence}" for sentence in made.stop.assumed]
+    assumed = [f"assumed in the stop: {sentence}" for sentence in made.stop.assumed]
     return section(
-        f"{made.symbol} = {made.value:.4f} m",
+        f"{made.symbol} by {made.standard}",
+        element("ul", [element("li", sentence) for sentence in (*assumed, *made.notes)]),
         element("p", made.formula),
         table(("term", "value", "unit", "meaning", "source"), terms, numbers=(1,)),
-        element("ul", [element("li", sentence) for sentence in (*notes, *made.notes)]),
-        lead=f"By {made.standard}. Computed, not measured.",
     )

@@ -1,0 +1,73 @@
+"""The pages of calibrations, sweeps, distances and reactions say what their documents say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import FOUR_BAR, ROOT, call
+from html_pages import drawing, page_of, parsed
+
+KEPT = Path(__file__).parent / "documents"
+PUBLISHED = ROOT / "examples" / "published_stops"
+CALIBRATE = ("calibrate", str(PUBLISHED / "tm5_700.urdf"), str(PUBLISHED / "tm5_700.csv"))
+
+
+def document(*arguments: str) -> Any:
+    return json.loads(call(*arguments, "--output-format", "json").out)
+
+
+def words(page: str) -> str:
+    return " ".join(parsed(page).xpath("//main")[0].text_content().split())
+
+
+def test_a_calibration_has_every_row_and_marks_what_is_not_explained() -> None:
+    arguments = (*CALIBRATE, "--hold-out", "speed=100%")
+    page, found = page_of(*arguments), document(*arguments)
+    rows = parsed(page).xpath("//table[.//th='deviation']//tr[td]")
+    assert len(rows) == len(found["rows"]) == 81
+    by_line = {row.xpath("td")[0].text_content(): row for row in rows}
+    for row in found["rows"]:
+        shown = by_line[f"{row['line']}{' *' if row['held_out'] else ''}"]
+        assert f"{1e3 * row['time_computed']:.1f}" in shown.text_content()
+        assert (shown.get("class") == "warn") is bool(row["unexplained"])
+    assert found["toml"] in "".join(parsed(page).xpath("//pre/text()"))
+    assert all(sentence in words(page) for sentence in found["assumptions"])
+
+
+def test_a_distance_has_every_term_and_its_assumptions_first() -> None:
+    arguments = ("distance", str(KEPT / "estop.json"), "--term", "K=1.6,t1=0.1,D_DS=0.85,Z=0.05")
+    text, found = words(page_of(*arguments)), document(*arguments)
+    for term in found["terms"]:
+        assert f"{term['value']:.4f}" in text and term["meaning"] in text
+    assert found["stop"]["assumed"]
+    assert all(text.index(one) < text.index(found["formula"]) for one in found["stop"]["assumed"])
+
+
+def test_a_sweep_has_its_quantiles_and_bounds(tmp_path: Path) -> None:
+    arm = str(ROOT / "assets" / "arm_6r.scene.toml")
+    arguments = (
+        *("sweep", arm, "--out", str(tmp_path / "stops"), "--number", "30", "--qd", "j2=1"),
+        *("--bound", "0.9,0.9", "--jobs", "1"),
+    )
+    page, found = page_of(*arguments), document(*arguments)
+    text = words(page)
+    assert "ASSUMED, NOT STATED" in text and text.index("ASSUMED") < text.index("of those that stopped")
+    rows = parsed(page).xpath("//table[.//th='median']//tr[td]")
+    assert [row.xpath("td")[0].text_content() for row in rows] == [
+        f"{one['name']} [{one['unit']}]" for one in found["quantities"]
+    ]
+    assert len(parsed(page).xpath("//table[.//th='no more than']//tr[td]")) == len(found["bounds"])
+    assert str(tmp_path / "stops") in text
+
+
+@pytest.mark.parametrize("file", [FOUR_BAR, str(ROOT / "tests" / "oracles" / "door_2_hinges.sdf")])
+def test_reactions_are_drawn_and_listed(file: str) -> None:
+    page, found = page_of("reactions", file), document("reactions", file)
+    assert drawing(page)["arrows"]
+    text = words(page)
+    assert all(one["name"] in text for one in found["constraints"])
+    assert f"{found['degree_of_redundancy']} redundant" in text
