@@ -9,8 +9,11 @@ from mbplugin.dynamics.compiler.jit import cache_folder
 
 def announce_compilation() -> None:
     """Tell a user at a terminal that machine code is made now, where none has been kept yet."""
+    # a folder is looked into only for somebody who reads the answer
+    if sys.stderr is None or not sys.stderr.isatty():
+        return
     folder = cache_folder()
-    if (folder is None or not any(folder.iterdir())) and sys.stderr.isatty():
+    if folder is None or not any(folder.iterdir()):
         print(
             "mbplugin: compiling the integrator for this machine, which takes about half a minute once …",
             file=sys.stderr,
