@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import stat
 import tempfile
 from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 
 from mbplugin.errors import BadUsage, UnreadableFile
 
 #: Bytes of a text that is read.
 LONGEST = 500_000_000
+
+
+#: SHA-256 of what was read, by the real path of the file; None where nobody will ask.
+_READ: ContextVar[dict[str, str] | None] = ContextVar("read", default=None)
+
+
+def remember_reads() -> None:
+    """From now on, remember the hash of every file that is read here, as it was when it was read."""
+    _READ.set({})
+
+
+def note_read(path: str | Path, data: bytes) -> None:
+    """Remember the hash of a file that was read, where hashes are remembered."""
+    read = _READ.get()
+    if read is not None:
+        read[os.path.realpath(path)] = hashlib.sha256(data).hexdigest()
+
+
+def hash_when_read(path: str | Path) -> str | None:
+    """Return the SHA-256 of a file when it was read last; None where it was not, or nothing is remembered."""
+    return (_READ.get() or {}).get(os.path.realpath(path))
 
 
 @contextlib.contextmanager
@@ -102,6 +125,7 @@ def read_bounded(path: Path, most: int = LONGEST) -> bytes:
         raise UnreadableFile(f"the file cannot be read ({reason})", where=str(path)) from None
     if len(data) > most:
         raise UnreadableFile(f"the file is larger than {most // 10**6} MB", where=str(path))
+    note_read(path, data)
     return data
 
 

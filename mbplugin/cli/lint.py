@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from mbplugin.cli.shared import options as opt
+from mbplugin.cli.shared.command_line import command_line
 from mbplugin.cli.shared.output import complain, emit, emit_lines, refuse_overwriting
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES
 from mbplugin.linter.finding import Severity
@@ -187,7 +188,7 @@ def lint_command(
     for one in reports:
         refuse_overwriting(outputs, one.source, one.scene)
     for kind, file in also:
-        emit(rendered(kind, reports, explain_dca, detail), file)
+        emit(rendered(kind, reports, explain_dca, detail, command_line()), file)
     if write_scene is not None:
         _write_scene(reports, write_scene)
     _write(reports, output_format, output, explain_dca, detail)
@@ -297,7 +298,7 @@ def _write(
 
         emit_lines(lambda width: lint_lines(reports, width, explain_dca, detail))
         return
-    emit(rendered(output_format, reports, explain_dca, detail), output)
+    emit(rendered(output_format, reports, explain_dca, detail, command_line()), output)
     # who reads a file or a pipe still learns why there is no verdict
     for report in reports:
         for finding in report.findings:

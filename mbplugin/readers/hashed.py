@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mbplugin.errors import MbPluginError
-from mbplugin.files import read_bounded
+from mbplugin.files import hash_when_read, read_bounded
 from mbplugin.model.scene import Scene
+from mbplugin.readers.meshes.named import mesh_paths
 
 
 @dataclass(frozen=True)
@@ -26,14 +27,24 @@ class Source:
 
 
 def sources_of(scene: Scene, also: tuple[str, ...] = ()) -> tuple[Source, ...]:
-    """Return the files of a scene and others with their hashes, which are those of this moment."""
-    found = []
-    for path in (*scene.files, *also):
-        text = scene.request.text if scene.request and path == scene.request.path else None
-        try:
-            data = read_bounded(Path(path)) if text is None else text.encode(errors="surrogateescape")
-        except MbPluginError:
-            found.append(Source(path, None))
-        else:
-            found.append(Source(path, hashlib.sha256(data).hexdigest()))
-    return tuple(found)
+    """Return the files of a scene, others, and the meshes that were read.
+
+    A hash is that of the moment of reading where a command remembers it (:func:`mbplugin.files.remember_reads`),
+    else of this moment.
+    """
+    read = [path for path in map(str, mesh_paths(scene)) if hash_when_read(path)]
+    text = {} if scene.request is None else {scene.request.path: scene.request.text}
+    return tuple(
+        Source(path, _hash(path, text.get(path))) for path in dict.fromkeys((*scene.files, *also, *read))
+    )
+
+
+def _hash(path: str, text: str | None) -> str | None:
+    """Return the hash of a file, or of the text that stands for it; None where it cannot be read any more."""
+    if text is None and (known := hash_when_read(path)) is not None:
+        return known
+    try:
+        data = read_bounded(Path(path)) if text is None else text.encode(errors="surrogateescape")
+    except MbPluginError:
+        return None
+    return hashlib.sha256(data).hexdigest()

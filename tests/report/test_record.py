@@ -10,11 +10,13 @@ from pathlib import Path
 from shutil import which
 
 import pytest
+import trimesh
 
 import mbplugin
 from command_line import FOUR_BAR, ROOT, call
 from mbplugin.readers.hashed import sources_of
 from mbplugin.report.record import record_facts, record_of
+from mbplugin.simulation import run as simulation
 
 ARM = str(ROOT / "assets" / "arm_6r.scene.toml")
 
@@ -113,3 +115,42 @@ def test_a_file_that_is_gone_is_named_without_a_hash() -> None:
     assert known.sha256 and (gone.path, gone.sha256) == ("no/such/file.csv", None)
     facts = list(record_facts(record_of("mbplugin", "four bar", (known, gone))))
     assert facts[-1] == "file: no/such/file.csv, which could not be read again"
+
+
+ROBOT = """<robot name="lamp"><link name="base"/><link name="arm">
+<visual><geometry><mesh filename="arm.stl"/></geometry></visual>
+<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="j" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
+<limit lower="-2" upper="2" velocity="2" effort="9"/></joint></robot>"""
+
+
+@pytest.fixture
+def lamp(tmp_path: Path) -> Path:
+    trimesh.creation.box((0.4, 0.1, 0.1)).export(tmp_path / "arm.stl")
+    (tmp_path / "robot.urdf").write_text(ROBOT, encoding="utf-8")
+    return tmp_path / "robot.urdf"
+
+
+def test_meshes_that_were_read_are_named_with_their_hash(lamp: Path, tmp_path: Path) -> None:
+    stop = ("estop", str(lamp), "--base", "fixed", "--qd", "j=1", "--output-format", "json")
+    files = json.loads(call(*stop, "--zone", str(tmp_path / "zone.csv")).out)["record"]["files"]
+    mesh = tmp_path / "arm.stl"
+    assert {one["path"]: one["sha256"] for one in files} == {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in (lamp, mesh)
+    }
+    # statics needs no shape
+    assert [one["path"] for one in record("reactions", str(lamp), "--base", "fixed")["files"]] == [str(lamp)]  # type: ignore[attr-defined]
+
+
+def test_a_hash_is_that_of_what_was_read(lamp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = hashlib.sha256(lamp.read_bytes()).hexdigest()
+    compute = simulation.simulate
+
+    def changed_meanwhile(*arguments: object, **more: object) -> object:
+        lamp.write_text(ROBOT.replace("lamp", "other"), encoding="utf-8")
+        return compute(*arguments, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(simulation, "simulate", changed_meanwhile)
+    (one,) = record("simulate", str(lamp), "--base", "fixed", "--duration", "0.01")["files"]  # type: ignore[misc]
+    assert hashlib.sha256(lamp.read_bytes()).hexdigest() != before
+    assert one["sha256"] == before

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.output import complain, refuse_overwriting
+from mbplugin.files import remember_reads
 from mbplugin.visible import visible
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ def read_scene(
     """
     from mbplugin import readers
 
+    remember_reads()
     name, text = opt.read_source(file)
     scene = readers.load(
         name,

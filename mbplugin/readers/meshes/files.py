@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mbplugin.files import note_read
 from mbplugin.model.bounds import LARGEST
 from mbplugin.readers.meshes.checks import LARGEST_CONTENT, UnusableMesh, check_content
 
@@ -74,6 +75,7 @@ def mesh_bytes(path: str, largest: int) -> bytes:
         raise UnusableMesh(f"is larger than {largest // 10**6} MB")
     if not data.strip():
         raise UnusableMesh("is an empty file")
+    note_read(path, data)
     return data
 
 

@@ -18,9 +18,16 @@ LintFormat = Literal["text", DocumentFormat, ProgramFormat, "html"]
 
 
 def rendered(
-    name: LintFormat, reports: Sequence[Report], explain_dca: bool = False, detail: Detail = "normal"
+    name: LintFormat,
+    reports: Sequence[Report],
+    explain_dca: bool = False,
+    detail: Detail = "normal",
+    command: str = "",
 ) -> str | bytes:
-    """Return reports in a format; ``explain_dca`` is of the text, ``detail`` of text and JSON."""
+    """Return reports in a format.
+
+    ``explain_dca`` is of the text, ``detail`` of text and JSON; a page has a record where the command is stated.
+    """
     if name == "text":
         from mbplugin.report.text.lint import lint_text
 
@@ -29,7 +36,7 @@ def rendered(
         from mbplugin.report.html import html_page
         from mbplugin.report.html.chapters import lint_chapter
 
-        return html_page(*(lint_chapter(report) for report in reports))
+        return html_page(*(lint_chapter(report, command) for report in reports))
     if name in get_args(ProgramFormat):
         return str(getattr(import_module(f"{__package__}.{name}"), f"{name}_text")(reports))
     from mbplugin.report.documents.lint import lint_document

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mbplugin.report.documents.part import Count, Document, Part, PlanarModel, key
+from mbplugin.report.documents.part import Count, Part, PlanarModel, Recorded, key
 
 if TYPE_CHECKING:
     from mbplugin.constraints.matrix import ConstraintMatrix
@@ -25,7 +25,7 @@ class _Column(Part):
     component: str
 
 
-class Output(Document):
+class Output(Recorded):
     """The labelled constraint matrix."""
 
     model: PlanarModel

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mbplugin.model.units import SI, Units
+from mbplugin.readers.hashed import sources_of
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.judging import judged, reactions_at_rest
+from mbplugin.report.record import record_of
 
 if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement
@@ -22,15 +24,21 @@ if TYPE_CHECKING:
     from mbplugin.stopping.zones.distance import Distance
 
 
-def lint_chapter(report: Report) -> Chapter:
-    """Return the chapter of a lint, with what the joints carry at rest under the scene's loads."""
-    analysis = report.analysis
-    if report.scene is None or analysis is None:
-        return Chapter(title=report.source, model=report.scene, report=report)
-    reactions, note = reactions_at_rest(report.scene, analysis)
+def lint_chapter(report: Report, command: str = "") -> Chapter:
+    """Return the chapter of a lint, with what the joints carry at rest under the scene's loads.
+
+    It has a record where the command that made it is stated.
+    """
+    analysis, scene = report.analysis, report.scene
+    files = sources_of(scene) if command and scene is not None else ()
+    record = record_of(command, analysis.mechanism.name if analysis else "", files) if command else None
+    if scene is None or analysis is None:
+        return Chapter(title=report.source, model=scene, report=report, record=record)
+    reactions, note = reactions_at_rest(scene, analysis)
     return Chapter(
         title=analysis.mechanism.name or report.source,
-        model=report.scene,
+        model=scene,
+        record=record,
         report=report,
         reactions=reactions,
         notes=note,
