@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from mbplugin.comparison.side_by_side.values import SideBySide
     from mbplugin.model.scene import Scene
+    from mbplugin.report.html.chapter import Chapter
     from mbplugin.report.text.layout import Line
 
 HoldOption = Annotated[
@@ -42,7 +43,7 @@ def engines_command(
     hold: HoldOption = None,
     engine: EngineOption = None,
     tolerance: opt.ToleranceOption = None,
-    output_format: opt.FormatOption = "text",
+    output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
     against: opt.AgainstOption = None,
     reading: Reading = AS_WRITTEN,
@@ -80,9 +81,14 @@ def _report(found: SideBySide, scene: Scene, file: str) -> CommandReport:
 
         return engines_lines(found, width)
 
+    def chapter() -> Chapter:
+        from mbplugin.report.html.chapters import engines_chapter
+
+        return engines_chapter(scene, found)
+
     def document() -> dict[str, Any]:
         from mbplugin.report.documents.engines import engines_document
 
         return engines_document(found, file, scene.files)
 
-    return CommandReport(lines, document, partial(record_of_scene, scene))
+    return CommandReport(lines, document, partial(record_of_scene, scene), chapter)

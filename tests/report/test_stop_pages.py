@@ -71,3 +71,13 @@ def test_reactions_are_drawn_and_listed(file: str) -> None:
     text = words(page)
     assert all(one["name"] in text for one in found["constraints"])
     assert f"{found['degree_of_redundancy']} redundant" in text
+
+
+def test_engines_stand_side_by_side_with_what_is_not_unique_marked() -> None:
+    arguments = ("engines", str(ROOT / "tests" / "oracles" / "door_2_hinges.sdf"), "--engine", "pybullet")
+    page, found = page_of(*arguments), document(*arguments)
+    rows = parsed(page).xpath("//table[.//th='PyBullet']//tr[td]")
+    assert len(rows) == 6 * len(found["joints"])
+    marks = [row.xpath("td")[-1].text_content().startswith("unique") for row in rows]
+    assert marks == [unique for joint in found["joints"] for unique in joint["unique"]]
+    assert any(marks) and not all(marks)

@@ -10,6 +10,7 @@ from mbplugin.model.units import SI, Units
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.comparison.agreement import Agreement
+    from mbplugin.comparison.side_by_side.values import SideBySide
     from mbplugin.joint_reactions.values import Reactions
     from mbplugin.linter.run import Report
     from mbplugin.model.mechanism.mechanism import Mechanism
@@ -45,6 +46,8 @@ class Chapter:
         Whose reactions are drawn along the motion.
     agreement : Agreement, optional
         The comparison with PyBullet.
+    side_by_side : SideBySide, optional
+        Joint forces of several engines.
     notes : tuple of str
         What is missing, and why.
     record : Record, optional
@@ -69,6 +72,7 @@ class Chapter:
     sweep: Swept | None = None
     distance: Distance | None = None
     agreement: Agreement | None = None
+    side_by_side: SideBySide | None = None
     notes: tuple[str, ...] = ()
     record: Record | None = None
     comparison: Comparison | None = None

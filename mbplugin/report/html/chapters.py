@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from mbplugin.model.units import SI, Units
 from mbplugin.readers.hashed import sources_of
 from mbplugin.report.html.chapter import Chapter
@@ -12,6 +14,7 @@ from mbplugin.report.record import record_of
 
 if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement
+    from mbplugin.comparison.side_by_side.values import SideBySide
     from mbplugin.joint_reactions.values import Reactions
     from mbplugin.linter.run import Report
     from mbplugin.model.scene import Scene
@@ -104,6 +107,22 @@ def reactions_chapter(scene: Scene, reactions: Reactions) -> Chapter:
         model=scene,
         analysis=analysis,
         reactions=reactions,
+        notes=note,
+    )
+
+
+def engines_chapter(scene: Scene, found: SideBySide) -> Chapter:
+    """Return the chapter of joint forces of several engines, judged at their pose."""
+    # joints that are held have no coordinate there
+    moved = dict(zip(found.mechanism.q_names, found.q, strict=True))
+    names, stated = scene.mechanism.q_names, scene.state.q
+    q = np.array([moved.get(name, value) for name, value in zip(names, stated, strict=True)])
+    analysis, note = judged(scene, q, tolerance=found.tolerance)
+    return Chapter(
+        title=f"Joint forces of {scene.mechanism.name}",
+        model=scene,
+        analysis=analysis,
+        side_by_side=found,
         notes=note,
     )
 

@@ -16,6 +16,7 @@ from mbplugin.report.html.sections.against import against_section
 from mbplugin.report.html.sections.agreement import agreement_section
 from mbplugin.report.html.sections.assumptions import assumptions_section
 from mbplugin.report.html.sections.decided import decided_section
+from mbplugin.report.html.sections.engines import engines_section
 from mbplugin.report.html.sections.findings import findings_section
 from mbplugin.report.html.sections.groups import dca_section, groups_section
 from mbplugin.report.html.sections.misfits import misfits_section
@@ -45,6 +46,7 @@ _SECTIONS: tuple[Callable[[Chapter], Html | None], ...] = (
     calibration_section,
     distance_section,
     agreement_section,
+    engines_section,
     motion_section,
     remedies_section,
     stresses_section,

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from mbplugin.comparison.side_by_side.values import JointWrench, SideBySide
 
 _LABEL, _COLUMN = 18, 12
-_NAMES = ("fx N", "fy N", "fz N", "mx N·m", "my N·m", "mz N·m")
+#: Names and units of the components of a wrench.
+COMPONENT_NAMES = ("fx N", "fy N", "fz N", "mx N·m", "my N·m", "mz N·m")
 #: Beside the largest in its joint, this is printed as zero.
 _NOISE = 1e-4
 
@@ -23,11 +24,13 @@ _NOISE = 1e-4
 def engines_lines(found: SideBySide, width: int = PLAIN_WIDTH) -> Iterator[Line]:
     """Yield the table, and what it says in a sentence above."""
     style = "bold green" if found.agrees else "bold red"
-    for text in wrapped(f"{found.mechanism.name}: {_verdict(found)}", width, "", "  "):
+    for text in wrapped(f"{found.mechanism.name}: {engines_verdict(found)}", width, "", "  "):
         yield Line(text, style)
     for engine in found.engines:
         if engine.reason:
-            yield from (Line(t, "bold yellow") for t in wrapped(_absent(engine.engine, engine.reason), width))
+            yield from (
+                Line(t, "bold yellow") for t in wrapped(absent_words(engine.engine, engine.reason), width)
+            )
     names = [answer.engine for answer in found.answers]
     for joint in found.joints:
         yield Line()
@@ -39,7 +42,8 @@ def engines_lines(found: SideBySide, width: int = PLAIN_WIDTH) -> Iterator[Line]
     yield from note_lines(found.notes, width)
 
 
-def _verdict(found: SideBySide) -> str:
+def engines_verdict(found: SideBySide) -> str:
+    """Return how far the engines differ, in what is determined and in what is not."""
     redundant = counted(found.degree_of_redundancy, "redundant constraint")
     unique = f"what is determined differs by {found.largest_unique_difference:.2g} of the joint's largest"
     if all(joint.unique.all() for joint in found.joints):
@@ -50,13 +54,14 @@ def _verdict(found: SideBySide) -> str:
     )
 
 
-def _absent(name: str, reason: str) -> str:
+def absent_words(name: str, reason: str) -> str:
+    """Return why an engine has no answer."""
     return f"no answer of {name}: {reason}"
 
 
 def _rows(joint: JointWrench, names: list[str]) -> Iterator[Line]:
-    for k, component in enumerate(_NAMES):
-        cells = [_cell(joint.wrenches[name][k], joint.size[k]) for name in names]
+    for k, component in enumerate(COMPONENT_NAMES):
+        cells = [wrench_cell(joint.wrenches[name][k], joint.size[k]) for name in names]
         unique, agrees = bool(joint.unique[k]), bool(joint.agrees[k])
         mark = "" if unique else "  *"
         mark += "" if unique or agrees else " differ"
@@ -65,7 +70,8 @@ def _rows(joint: JointWrench, names: list[str]) -> Iterator[Line]:
         yield Line(row_text(f"  {component}", cells, _LABEL, _COLUMN) + mark, style)
 
 
-def _cell(value: float, size: float) -> str:
+def wrench_cell(value: float, size: float) -> str:
+    """Return a component in N or N·m; rounding beside what acts in the joint is 0."""
     if np.isnan(value):
         return "open"
     return "0" if abs(value) <= _NOISE * size else f"{value:.4g}"

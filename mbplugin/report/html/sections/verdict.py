@@ -9,6 +9,7 @@ from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, element, joined
 from mbplugin.report.rounding import shown
 from mbplugin.report.summary import findings_summary
+from mbplugin.report.text.engines import engines_verdict
 from mbplugin.report.text.lint import analysis_verdict, verdict
 
 
@@ -32,8 +33,9 @@ def grade(chapter: Chapter) -> str:
         return "bad"
     if chapter.stop is not None and chapter.stop.outcome != "stopped":
         return "bad"
-    if chapter.agreement is not None and not chapter.agreement.agrees:
-        return "bad"
+    for compared in (chapter.agreement, chapter.side_by_side):
+        if compared is not None and not compared.agrees:
+            return "bad"
     if chapter.calibration is not None and any(row.unexplained for row in chapter.calibration.rows):
         return "fair"
     redundant = chapter.verdicts is not None and chapter.verdicts.degree_of_redundancy
@@ -65,6 +67,8 @@ def sentence(chapter: Chapter) -> str:
         missed = sum(bool(row.unexplained) for row in chapter.calibration.rows)
         rows = counted(len(chapter.calibration.rows), "measured row")
         return f"{chapter.calibration.model}: {rows}, {missed} of them not explained by what was fitted"
+    if chapter.side_by_side is not None:
+        return f"{chapter.side_by_side.mechanism.name}: {engines_verdict(chapter.side_by_side)}"
     if chapter.agreement is not None:
         return f"PyBullet {chapter.agreement.verdict}"
     if chapter.report is not None:
