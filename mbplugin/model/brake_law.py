@@ -40,6 +40,8 @@ class Brake:
     short_circuit, short_circuit_rate : float, optional
         Of a motor whose windings are short-circuited: torque over rate near rest, N·m·s/rad or N·s/m, and
         the rate of the largest torque, rad/s or m/s.
+    origin : str
+        Where the numbers come from, such as a data sheet or a calibration; reports of stops show it.
     """
 
     joint: str
@@ -51,6 +53,7 @@ class Brake:
     wear: float = _stated(1.0, "")
     short_circuit: float | None = _stated(None, "N·m·s/rad")
     short_circuit_rate: float | None = _stated(None, "rad/s", positive=True)
+    origin: str = ""
 
     def law(self, effort: float) -> BrakeLaw:
         """Return its law; ``effort`` (N·m or N) stands for a torque that is not stated."""
@@ -119,6 +122,24 @@ class BrakeLaw:
         x = 2.0 * (c + k) / (k - 2.0 * c + sqrt(k * (k - 8.0 * c)))
         return (sqrt(x) * self.short_circuit_rate,)
 
+    def words(self, force: str, rate: str) -> str:
+        """Return what it does, with its numbers.
+
+        Parameters
+        ----------
+        force, rate : str
+            The units, such as N·m and rad/s.
+        """
+        per_rate = f"{force}/({rate})"
+        held = f" and holds {self.static:.4g} {force}" if self.static != self.sliding else ""
+        parts = [f"slides with {self.sliding:.4g} {force}{held}"]
+        if self.viscous:
+            parts.append(f"{self.viscous:.4g} {per_rate} viscous")
+        if self.short_circuit:
+            largest = f"largest torque at {self.short_circuit_rate:.4g} {rate}"
+            parts.append(f"{self.short_circuit:.4g} {per_rate} of a short-circuited motor ({largest})")
+        return ", ".join(parts)
+
     def document(self) -> dict[str, float | None]:
         """Return the parts by their keys in JSON; null stands for what is infinite."""
         values = {part.metadata["key"]: getattr(self, part.name) for part in fields(self)}
@@ -151,7 +172,7 @@ def bad_number(brake: Brake) -> tuple[str, str] | None:
     """Return the key of a number that no brake can have, and what is expected; None where there is none."""
     for part in fields(Brake):
         value = getattr(brake, part.name)
-        if part.name == "joint" or value is None:
+        if not part.metadata or value is None:
             continue
         if part.metadata["positive"] and not (isfinite(value) and value > 0):
             return part.name, "a positive number"
@@ -186,7 +207,7 @@ def stated_keys() -> str:
 
 
 def _grouped() -> Iterator[str]:
-    stated = [part for part in fields(Brake) if part.name != "joint"]
+    stated = [part for part in fields(Brake) if part.metadata]
     for unit, parts in groupby(stated, lambda part: str(part.metadata["unit"])):
         names = ", ".join(part.name for part in parts)
         yield f"{names} ({unit})" if unit else names

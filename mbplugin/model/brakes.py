@@ -38,6 +38,8 @@ class JointBrake:
         From there until the brake grips, s.
     assumed : tuple of str
         What was not stated, one phrase each.
+    origin : str
+        Where the numbers come from, as far as that is stated.
     """
 
     joint: str
@@ -46,6 +48,15 @@ class JointBrake:
     delay: float
     engagement: float
     assumed: tuple[str, ...] = ()
+    origin: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """Its numbers, and where they come from."""
+        units = units_of(self.freedom)
+        law = self.law.words(units.force, units.rate)
+        times = f"{1e3 * self.delay:g} ms until power off, {1e3 * self.engagement:g} ms more until it grips"
+        return f"{self.joint}: the brake {law}; {times} ({self.origin or 'stated'})"
 
     @property
     def engagement_time(self) -> float:
@@ -128,6 +139,11 @@ def robot_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBra
     return tuple(sorted(found, key=lambda brake: order[brake.joint]))
 
 
+def stated_brakes(brakes: Iterable[JointBrake]) -> tuple[str, ...]:
+    """Return the brakes that are stated in full, one sentence each."""
+    return tuple(brake.sentence for brake in brakes if not brake.assumed)
+
+
 def brakeless(mech: Mechanism, brakes: Iterable[JointBrake]) -> tuple[str, ...]:
     """Return one sentence for each joint that a stop finds without a brake, and why."""
     zero, unstated = unbraked_joints(mech, {brake.joint for brake in brakes})
@@ -198,4 +214,12 @@ def _filled(pair: Pair, brake: Brake, assumed: tuple[str, ...] = ()) -> JointBra
         raise BadUsage(f"the brake of {pair.name!r} {clause}", expected=expected)
     if assumed and brake.delay == ASSUMED_DELAY:
         assumed = (*assumed, f"its delay is {brake.delay:g} s")
-    return JointBrake(pair.name, pair.kind.free[0], brake.law(effort), brake.delay, brake.engagement, assumed)
+    return JointBrake(
+        pair.name,
+        pair.kind.free[0],
+        brake.law(effort),
+        brake.delay,
+        brake.engagement,
+        assumed,
+        brake.origin,
+    )

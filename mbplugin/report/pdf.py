@@ -48,6 +48,8 @@ def pdf_of_page(page: str, record: Record) -> bytes:
         tab.emulate_media(media="print")
         tab.set_viewport_size({"width": _UPRIGHT, "height": _ACROSS})
         tab.set_content(page, wait_until="load")
+        # paper cannot be unfolded
+        tab.evaluate("document.querySelectorAll('details').forEach((part) => (part.open = true))")
         landscape, scale = _fit(tab)
         data: bytes = tab.pdf(
             format="A4",

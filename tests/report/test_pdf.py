@@ -60,6 +60,7 @@ def test_no_column_of_a_table_is_cut_off(tmp_path: Path) -> None:
             "--base",
             "fixed",
         ),
+        ("worst-stop", ARM, "--axes", "j1", "--samples", "20"),
         ("distance", str(KEPT / "estop.json"), "--term", "K=1.6,t1=0.1,D_DS=0.85,Z=0.05"),
         (
             "calibrate",
@@ -77,6 +78,8 @@ def test_every_word_of_the_page_is_on_paper(arguments: tuple[str, ...], tmp_path
     for table in tables:
         for cell in re.findall(r"<t[dh][^>]*>([^<]+)</t[dh]>", table):
             assert re.sub(r"\W+|&\w+;|&#x\w+;", "", cell) in printed, cell
+        for command in re.findall(r"<code>([^<]+)</code>", table):
+            assert re.sub(r"\W+|&\w+;|&#x\w+;", "", command) in printed, command
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import importlib.metadata
 import json
 import re
@@ -144,3 +145,42 @@ def cells(stated: dict[str, str], computed: dict[str, Any]) -> tuple[str, ...]:
         f"{float(stated['distance_rad']) / distance:.2f}",
         f"{float(stated['time_ms']) / time:.2f}",
     )
+
+
+def test_stated_brakes_and_ramps_are_printed_with_their_origin(tmp_path: Path) -> None:
+    file = tmp_path / "arm.scene.toml"
+    file.write_text(
+        f'[[model]]\nfile = "{(ROOT / "assets" / "arm_6r.urdf").as_posix()}"\nbase = "fixed"\n'
+        '[[brake]]\njoint = "j1"\ntorque = 300\nviscous = 20\ndelay = 0.01\norigin = "data sheet 7"\n'
+        '[[ramp]]\njoint = "j2"\ntime = 0.4\norigin = "page 12"\n',
+        encoding="utf-8",
+    )
+    brake = (
+        "j1: the brake slides with 300 N·m, 20 N·m/(rad/s) viscous; 10 ms until power off, 0 ms more until it"
+        " grips (data sheet 7)"
+    )
+    ramp = "j2: a ramp of 400 ms (page 12)"
+    report = mb.estop(file, qd={"j1": 1.0})
+    assert report.scenario.stated == (brake,)
+    assert mb.estop(file, qd={"j1": 1.0}, category=1).scenario.stated == (brake, ramp)
+    table = mb.stopping_table(file, axes=["j1", "j2"])
+    assert brake in table.assumptions and ramp in table.assumptions
+    assert ramp not in mb.stopping_table(file, axes=["j1", "j2"], categories=[0]).assumptions
+    found = json.loads(call("estop", str(file), "--qd", "j1=1", "--output-format", "json").out)
+    assert found["stated"] == [brake] and found["brakes"][0]["origin"] == "data sheet 7"
+    assert "data sheet 7" in " ".join(call("estop", str(file), "--qd", "j1=1").out.split())
+    given = {"joint": "j1", "torque": 300.0}
+    assert mb.estop(file, qd={"j1": 1.0}, brakes=[given]).scenario.stated[0].endswith("(stated)")
+
+
+def test_a_calibration_is_the_origin_of_its_brakes(tmp_path: Path) -> None:
+    measured = tmp_path / "stops.csv"
+    measured.write_text(
+        "joint,category,speed,time,distance\nj1,1,1.0,0.30,0.155\nj1,1,2.0,0.31,0.31\nj1,1,4.0,0.30,0.62\n",
+        encoding="utf-8",
+    )
+    found = mb.calibrate(ROOT / "assets" / "arm_6r.urdf", measured)
+    origin = found.joint("j1").stated.origin
+    assert origin.startswith(f"calibrated on {found.date} from 3 rows of stops.csv, SHA-256 ")
+    assert hashlib.sha256(measured.read_bytes()).hexdigest()[:12] in origin
+    assert f"origin = {json.dumps(origin, ensure_ascii=False)}" in found.toml

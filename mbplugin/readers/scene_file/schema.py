@@ -12,6 +12,8 @@ from mbplugin.model.enumerations import Base, NamedPlane, PairTypeName, Simulato
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 Vector = Annotated[list[Number], Field(min_length=3, max_length=3)]
 Name = Annotated[str, Field(min_length=1)]
+#: Where numbers come from, in words.
+Origin = Annotated[str, Field(max_length=500)]
 Positive = Annotated[float, Field(gt=0, le=LARGEST)]
 NonNegative = Annotated[float, Field(ge=0, le=LARGEST)]
 #: inf is rigid.
@@ -230,6 +232,7 @@ class BrakeTable(Table):
     wear: NonNegative = 1.0
     short_circuit: NonNegative | None = None
     short_circuit_rate: Positive | None = None
+    origin: Origin = ""
 
 
 class RampTable(Table):
@@ -239,6 +242,7 @@ class RampTable(Table):
     time: Positive | None = None
     deceleration: Positive | None = None
     reaction: NonNegative | None = None
+    origin: Origin = ""
 
 
 class PayloadTable(Table):

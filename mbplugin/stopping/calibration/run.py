@@ -15,6 +15,7 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.ramp import Ramp
 from mbplugin.model.scene import Brake, Scene, mechanism_of
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import counted
 from mbplugin.readers.hashed import Source, sources_of
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.stopping.calibration.bench import Bench
@@ -38,9 +39,12 @@ from mbplugin.stopping.calibration.repeated import repeated_stops
 from mbplugin.stopping.calibration.toml import toml_of
 from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint
 from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
+from mbplugin.visible import visible
 
 #: Gravity acts in the stops of a joint from this share of the torque that brakes it on.
 _GRAVITY = 1e-3
+#: Of a hash, where it is one of several facts in a sentence; the record has all.
+_DIGITS = 12
 
 
 def calibrate(
@@ -112,6 +116,7 @@ def calibrate(
     )
     source, robot = Source(file.path, file.sha256), sources_of(mech) if isinstance(mech, Scene) else ()
     date = date or calendar.today().isoformat()
+    joints = [_with_origin(joint, source, date) for joint in joints]
     return Calibration(
         mechanism.name,
         date,
@@ -124,6 +129,17 @@ def calibrate(
         toml_of(joints, found, source, robot, date, hold_out),
         repeated_stops(rows, found, share, confidence),
     )
+
+
+def _with_origin(joint: FittedJoint, measured: Source, date: str) -> FittedJoint:
+    """Return what was fitted with where it comes from, for the reports of stops with it."""
+    rows = counted(joint.rows, "row")
+    # the record of a calibration has the whole path and hash
+    file, digits = visible(Path(measured.path).name), (measured.sha256 or "")[:_DIGITS]
+    origin = f"calibrated on {date} from {rows} of {file}, SHA-256 {digits}…"
+    if not joint.freedom:
+        origin += ", an exact fit"
+    return replace(joint, stated=replace(joint.stated, origin=origin))
 
 
 @dataclass(frozen=True)

@@ -57,8 +57,8 @@ def _table(joint: FittedJoint, rows: Sequence[CalibratedRow]) -> Iterator[str]:
     yield "[[ramp]]" if isinstance(joint.stated, Ramp) else "[[brake]]"
     for part in fields(joint.stated):
         value = getattr(joint.stated, part.name)
-        if part.name == "joint":
-            yield f"joint = {json.dumps(value, ensure_ascii=False)}"
+        if part.name in ("joint", "origin"):
+            yield f"{part.name} = {json.dumps(value, ensure_ascii=False)}"
         elif value is not None and (part.name in joint.parameters or value != part.default):
             yield f"{part.name} = {float(f'{value:.6g}')!r}{_comment(joint, part.name)}"
 

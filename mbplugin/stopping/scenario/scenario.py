@@ -11,7 +11,7 @@ import numpy as np
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
 from mbplugin.model.applied_forces import AppliedForces
-from mbplugin.model.brakes import JointBrake
+from mbplugin.model.brakes import JointBrake, stated_brakes
 from mbplugin.model.enumerations import StopCategory, StopLimits
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.plausible import implausible
@@ -93,6 +93,13 @@ class Scenario:
             raise BadUsage(f"the duration is {self.duration:g} s", expected=f"up to {LONGEST:g} s")
         if self.limits == "stop":
             self._require_within_limits()
+
+    @property
+    def stated(self) -> tuple[str, ...]:
+        """The brakes, and in categories 1 and 2 the ramps, with their numbers and where these come from."""
+        braked = {brake.joint for brake in self.brakes}
+        ramps = self.ramp_source.stated if self.category else ()
+        return (*stated_brakes(self.brakes), *(ramp.sentence for ramp in ramps if ramp.joint in braked))
 
     def _require_within_limits(self) -> None:
         for limit in joint_limits(self.mech, Options(1.0)):

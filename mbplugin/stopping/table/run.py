@@ -9,7 +9,7 @@ from math import isfinite
 import numpy as np
 
 from mbplugin.errors import BadUsage
-from mbplugin.model.brakes import BrakeLike
+from mbplugin.model.brakes import BrakeLike, stated_brakes
 from mbplugin.model.plausible import implausible
 from mbplugin.model.scene import Payload, Ramp, Scene
 from mbplugin.model.spatial import Array
@@ -108,7 +108,7 @@ def stopping_table(
         names,
         tuple(rows),
         (
-            *_assumptions(scenario, rated, maker),
+            *_assumptions(scenario, rated, maker, scene.ramps if scene and 1 in categories else ()),
             *points.sentences,
             *_implausible(scenario, rated, maker.speeds),
             *scenario.notes,
@@ -252,7 +252,7 @@ def _implausible(scenario: Scenario, rated: Payload, speeds: Mapping[str, float]
     return implausible(scenario.mech, qd, (rated,))
 
 
-def _assumptions(scenario: Scenario, rated: Payload, maker: _Maker) -> tuple[str, ...]:
+def _assumptions(scenario: Scenario, rated: Payload, maker: _Maker, ramps: Sequence[Ramp]) -> tuple[str, ...]:
     carried = f"{rated.mass:g} kg at {rated.body}" if rated.mass else "none (no rated payload is stated)"
     speeds = ", ".join(f"{axis} {speed:.4g}" for axis, speed in maker.speeds.items())
     delays = ", ".join(
@@ -267,6 +267,8 @@ def _assumptions(scenario: Scenario, rated: Payload, maker: _Maker) -> tuple[str
         f"100 % speed (rad/s, m/s): {speeds}",
         "extension: distance of the tool from the axis, 100 % stretched; the arm may meet itself",
         f"from the signal to power off, and on to the brake's grip: {delays}",
+        *stated_brakes(b for b in scenario.brakes if b.joint in maker.axes),
+        *(ramp.sentence for ramp in ramps if ramp.joint in maker.axes),
         *assumed_brakes(tuple(b for b in scenario.brakes if b.joint in maker.axes)),
         *maker.assumed,
     )

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage
-from mbplugin.model.brakes import BrakeLike
+from mbplugin.model.brakes import BrakeLike, stated_brakes
 from mbplugin.model.enumerations import FailureKind, Moving
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
@@ -232,4 +232,5 @@ def _assumptions(space: StopSpace, moving: Moving) -> Iterator[str]:
     for what, tolerance in (("torques", space.torque_tolerance), ("delays", space.delay_tolerance)):
         if tolerance:
             yield f"{what} of the brakes within {100 * tolerance:g} % either way, each by itself"
+    yield from stated_brakes(scenario.brakes)
     yield from assumed_brakes(scenario.brakes)

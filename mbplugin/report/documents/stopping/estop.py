@@ -145,6 +145,9 @@ class Output(Recorded):
     events: list[StopEvent]
     brakes: list[JointBrake]
     decelerations: ByName = key("rad/s², m/s²")
+    stated: list[str] = key(
+        "brakes and ramps, and where they come from", read="scenario.stated", optional=True
+    )
     assumed: list[str]
     of_effort: EffortLimits = key("brakes and decelerations that are not stated", optional=True)
     notes: list[str]

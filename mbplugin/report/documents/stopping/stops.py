@@ -41,6 +41,7 @@ class JointBrake(_Law):
     delay: Size = key("s")
     engagement: Size = key("s")
     assumed: list[str]
+    origin: str = key("where the numbers come from; empty where that is not stated", optional=True)
 
     @classmethod
     def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:

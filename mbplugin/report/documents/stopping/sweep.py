@@ -75,6 +75,7 @@ class Output(Recorded):
     quantities: list[_Quantity] = key("of the stops that come to rest")
     bounds: list[_Bound] = key("of each quantity by itself", optional=True)
     cases: list[_Case] = key("what the worst stops, and the first that do not rest, start from")
+    stated: list[str] = key("brakes and ramps, and where they come from", optional=True)
     assumed: list[str]
     of_effort: EffortLimits = key("brakes that are not stated", optional=True)
     notes: list[str]
@@ -106,6 +107,7 @@ def sweep_document(swept: Swept, source: str, files: Sequence[str]) -> dict[str,
         ]
         or None,
         cases=[_case(plan, k) for k in told_cases(report)],
+        stated=scenario.stated,
         assumed=scenario.assumed,
         of_effort=scenario.of_effort,
         notes=scenario.notes,

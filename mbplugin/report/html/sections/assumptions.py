@@ -19,6 +19,7 @@ def assumptions_section(chapter: Chapter) -> Html | None:
 def _sentences(chapter: Chapter) -> Iterator[str]:
     yield from chapter.notes
     if chapter.stop is not None:
+        yield from chapter.stop.scenario.stated
         yield from chapter.stop.assumed
         yield from chapter.stop.notes
     if chapter.table is not None:

@@ -34,6 +34,7 @@ def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI)
     yield from _peaks(report)
     yield from _energies(report)
     yield from event_lines([event for event in report.events if event.kind in _KINDS], width, 6)
+    yield from sentences_under("Brakes and ramps", report.scenario.stated, width)
     yield from sentences_under("Assumed", report.assumed, width)
     yield from sentences_under("Notes", report.notes, width)
 

@@ -45,6 +45,7 @@ def sweep_lines(swept: Swept, width: int = PLAIN_WIDTH, units: Units = SI) -> It
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
     yield Line()
     yield from (Line(text) for text in wrapped(f"all stops are in {swept.folder}", width, "  ", "    "))
+    yield from sentences_under("Brakes and ramps", scenario.stated, width)
     yield from sentences_under("Assumed", scenario.assumed, width)
     yield from sentences_under("Notes", scenario.notes, width)
 

@@ -24,7 +24,7 @@ def sweep_section(chapter: Chapter) -> Html | None:
     bounds = bound_rows(made, units)
     return section(
         "Sweep of stops",
-        element("ul", [element("li", one) for one in (*scenario.assumed, *scenario.notes)]),
+        element("ul", [element("li", one) for one in (*scenario.stated, *scenario.assumed, *scenario.notes)]),
         element("ul", [element("li", one) for one in outcome_sentences(made.report)]),
         table(
             ("of those that stopped", *QUANTILE_HEADS),
