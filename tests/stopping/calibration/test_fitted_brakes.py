@@ -184,11 +184,10 @@ def test_what_is_not_fitted_is_as_the_scene_states(tmp_path: Path) -> None:
     scene = Scene(robot, State(home(robot), home(robot)), brakes=(Brake("j0", 99.0, delay=0.03),))
     file = written(tmp_path, table(friction(0.03, 5.0, 1.0), [2.0]))
     (joint,) = mb.calibrate(scene, file, parameters=["torque", "viscous"]).joints
-    assert joint.stated.origin.startswith("calibrated on ")
-    fitted = {"torque": joint.stated.torque, "viscous": joint.stated.viscous}  # type: ignore[union-attr]
-    assert replace(joint.stated, origin="") == replace(scene.brakes[0], **fitted)
-        scene.brakes[0], torque=joint.stated.torque, viscous=joint.stated.viscous
-    )  # type: ignore[union-attr]
+    stated = joint.stated
+    assert isinstance(stated, Brake) and stated.origin.startswith("calibrated on ")
+    own = replace(scene.brakes[0], torque=stated.torque, viscous=stated.viscous)
+    assert replace(stated, origin="") == own
     assert joint.parameters["torque"].value == pytest.approx(5.0, rel=1e-4)
 
 
