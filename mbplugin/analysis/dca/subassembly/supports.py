@@ -65,25 +65,25 @@ class Supports:
             N[rotation.slots] = rotation.U @ N[rotation.slots]
         return N
 
-    def projections(self) -> list[tuple[AnyArray, Array]]:
-        """Return the rows (k,) on each body, with their block (k, k) of the projection N Nᵀ on the null space."""
+    def null_space_by_body(self) -> list[_Rows]:
+        """Return the rows (k,) on each body, with what the null space has there, L (k, c): N Nᵀ = L Lᵀ.
+
+        The columns of L are c ≤ k combinations of all null vectors, so this costs as little as the rank.
+        """
         above: dict[int, Array] = {}
         found = []
-        for number in reversed(range(len(self.motions.steps))):
-            if (rotation := self._rotations.get(number)) is None:
-                continue
-            k, first = len(rotation.slots), rotation.absorbed + rotation.live
-            P = np.zeros((k, k))
-            P[rotation.absorbed : first, rotation.absorbed : first] = above.pop(number, 0.0)
-            P[range(first, k), range(first, k)] = 1.0
-            P = rotation.U @ P @ rotation.U.T
+        for number in sorted(self._rotations, reverse=True):
+            rotation = self._rotations[number]
+            live = above.pop(number, np.zeros((0, 0)))
+            own = np.eye(len(rotation.slots) - rotation.absorbed - rotation.live)
+            inside = rotation.U[:, rotation.absorbed :] @ scipy.linalg.block_diag(live, own)
             start = 0
             for part, _ in self.motions.inside(number):
                 if below := self._rotations.get(part):
-                    above[part] = P[start : start + below.live, start : start + below.live]
+                    above[part] = _compressed(inside[start : start + below.live])
                     start += below.live
             if not self.motions.steps[number].parts:
-                found.append((rotation.slots, P))
+                found.append((rotation.slots, inside))
         return found
 
 
@@ -140,6 +140,11 @@ def _independent(values: Array, tolerance: float) -> tuple[Array, Array, Array]:
     """Return U (k, k) that rotates values (k, c) so that few rows are not zero, their sizes, and those below."""
     U, sigma, _ = np.linalg.svd(values)
     return U, sigma[sigma > tolerance], sigma[sigma <= tolerance]
+
+
+def _compressed(L: Array) -> Array:
+    """Return a matrix (k, c) with c ≤ k for L (k, n), with the same L Lᵀ."""
+    return L if L.shape[1] <= len(L) else np.asarray(np.linalg.qr(L.T, mode="r").T)
 
 
 def _decreasing(parts: Sequence[Array]) -> Array:
