@@ -104,8 +104,7 @@ class DcaModel:
         supports, scaled = None, None
         if self._is_large(root):
             supports, size = self._supports(root, tolerance)
-            rank, found = supports.rank, np.concatenate((supports.kept, supports.rejected))
-            relative = np.concatenate((found, np.zeros(len(size) - len(found))))
+            rank, relative = supports.rank, supports.sizes
         else:
             scaled = self._scaled_root(root)
             rank, size, relative = scaled.rank(tolerance), scaled.size, scaled.relative

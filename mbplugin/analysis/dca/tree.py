@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -71,6 +72,9 @@ def assembly_tree(
 ) -> AssemblyTree:
     """Return a shallow binary tree: in every round, each part is joined to one neighbour at most.
 
+    A part with three or more neighbours is only joined to those that have no other. So two bodies at
+    most of any part touch its neighbours, and what these feel of it does not grow with it.
+
     Parameters
     ----------
     names, handles : sequences
@@ -83,19 +87,22 @@ def assembly_tree(
     parts: dict[int, Part] = {k: (names[k], (k,), handles[k]) for k in floating}
     owner = list(range(len(names)))
     left = [joint for joint in joints if not joint.grounded]
+    neighbours = Counter(body for joint in left for body in joint.moving)
     nodes: list[Node] = []
     while left:
         busy: set[int] = set()
         later = []
         for joint in left:
             i, j = owner[joint.body_a], owner[joint.body_b]
-            if i in busy or j in busy:
+            fewest, most = sorted((neighbours[i], neighbours[j]))
+            if i in busy or j in busy or (fewest > 1 and most > 2):
                 later.append(joint)
                 continue
             busy |= {i, j}
             node = _node(f"({len(names) + len(nodes) + 1})", parts[i], parts.pop(j), joint.name)
             nodes.append(node)
             parts[i] = (node.label, node.bodies, node.handles)
+            neighbours[i] += neighbours.pop(j) - 2
             for body in node.bodies:
                 owner[body] = i
         left = later

@@ -55,6 +55,14 @@ class Supports:
         """Rank of the rows."""
         return len(self.kept)
 
+    @property
+    def sizes(self) -> Array:
+        """What counts, and behind it the largest that do not, (rows,)."""
+        out = np.zeros(self.rows)
+        found = np.concatenate((self.kept, self.rejected))[: self.rows]
+        out[: len(found)] = found
+        return out
+
     def null_space(self) -> Array:
         """Return an orthonormal left null space (rows, rows − rank)."""
         redundant = [r.slots[r.absorbed + r.live :] for r in self._rotations.values()]
