@@ -34,8 +34,10 @@ class GroundConnection:
         a row of A.
     supports : Supports or None
         Of a large connection, whose rank its subassemblies decided.
-    whole : callable
-        Returns Φ₁₁, T and A, which the verdict on a large connection does without.
+    at_ground : callable
+        Returns Φ₁₁ and T, which no verdict needs.
+    root : callable
+        Returns A, which the verdict on a large connection does without.
     """
 
     assembly: str
@@ -45,30 +47,31 @@ class GroundConnection:
     relative: Array
     rank: int
     supports: Supports | None
-    whole: Callable[[], tuple[Array, Array, Array]]
+    at_ground: Callable[[], tuple[Array, Array]]
+    root: Callable[[], Array]
 
     @cached_property
-    def _whole(self) -> tuple[Array, ...]:
-        return tuple(_read_only(array) for array in self.whole())
+    def _at_ground(self) -> tuple[Array, ...]:
+        return tuple(_read_only(array) for array in self.at_ground())
 
     @property
     def Phi_11(self) -> Array:
         """Inverse inertia of the assembly at its l ground handles, SI, the mechanism's own masses, (d·l, d·l)."""
-        return self._whole[0]
+        return self._at_ground[0]
 
     @property
     def T(self) -> Array:
         """Block diagonal force subspaces of the joints (pekal2024 (52)), world axes, SI, (d·l, m)."""
-        return self._whole[1]
+        return self._at_ground[1]
 
-    @property
+    @cached_property
     def A(self) -> Array:
         """A root of G without units, of unit inertias, with rows of unit length, (m, c).
 
         Here rank is decided and the null space found. No row is short by nature, since an assembly that
         floats yields to every wrench.
         """
-        return self._whole[2]
+        return _read_only(self.root())
 
     @cached_property
     def G(self) -> Array:

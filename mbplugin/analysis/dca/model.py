@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,6 +20,7 @@ from mbplugin.constraints import rank as ranks
 from mbplugin.constraints.reduction.scaling import characteristic_length
 from mbplugin.constraints.rows.build import all_rows
 from mbplugin.constraints.rows.planar import planar_rows
+from mbplugin.constraints.rows.row import Rows
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
@@ -35,10 +36,12 @@ class DcaModel:
         Twist columns of the view, space or plane.
     length : float
         Characteristic length, m.
-    joints, joints_scaled : tuple of Joint
-        SI, and with all lengths divided by ``length``; welds left out.
-    welds, welds_scaled : tuple of Joint
-        The fixed pairs that make a body part of the ground, from the world outwards.
+    rows : tuple of Rows
+        Of the pairs, in this view.
+    welded : mapping of str to int
+        The fixed pairs that make a body part of the ground, from the world outwards, and these bodies.
+    joints_scaled, welds_scaled : tuple of Joint
+        With all lengths divided by ``length``: the joints without welds, and the welds.
     only_ties : frozenset of str
         Pairs that alone tie a group of bodies to the world.
     handles : tuple of tuples of str
@@ -49,13 +52,28 @@ class DcaModel:
     poses: BodyPoses
     columns: tuple[int, ...]
     length: float
-    joints: tuple[Joint, ...]
+    rows: tuple[Rows, ...]
+    welded: Mapping[str, int]
     joints_scaled: tuple[Joint, ...]
-    welds: tuple[Joint, ...]
     welds_scaled: tuple[Joint, ...]
     only_ties: frozenset[str]
     handles: tuple[tuple[str, ...], ...]
     tree: AssemblyTree
+
+    @cached_property
+    def _in_SI(self) -> tuple[tuple[Joint, ...], tuple[Joint, ...]]:
+        at = self.mechanism, self.poses, self.rows, self.columns
+        return _split(joint_handles(*at, 1.0, self.welded), self.welded)
+
+    @property
+    def joints(self) -> tuple[Joint, ...]:
+        """All joints, SI, without welds."""
+        return self._in_SI[0]
+
+    @property
+    def welds(self) -> tuple[Joint, ...]:
+        """The welds, SI, from the world outwards."""
+        return self._in_SI[1]
 
     @cached_property
     def joint(self) -> dict[str, Joint]:
@@ -71,14 +89,6 @@ class DcaModel:
     def floating(self) -> tuple[int, ...]:
         """The bodies that are not ground."""
         return _floating(self.mechanism, self.welded)
-
-    @cached_property
-    def welded(self) -> dict[str, int]:
-        """The welds and the bodies that they make ground."""
-        bodies: dict[str, int] = {}
-        for weld in self.welds:
-            bodies[weld.name] = next(b for b in weld.moving if b not in bodies.values())
-        return bodies
 
     def connections(self, tolerance: float) -> tuple[GroundConnection, ...]:
         """Return the multi-joint connections to the ground, ranks decided at a tolerance.
@@ -116,7 +126,8 @@ class DcaModel:
             relative,
             rank,
             supports,
-            lambda: self._whole(root, scaled or self._scaled_root(root)),
+            lambda: self._at_ground(root),
+            lambda: (scaled or self._scaled_root(root)).A,
         )
 
     def _is_large(self, root: Part) -> bool:
@@ -151,7 +162,7 @@ class DcaModel:
     @cached_property
     def _inner(self) -> tuple[tuple[str, ...], ...]:
         """The handles of every body that are not at the ground."""
-        grounded = {joint.name for joint in self.joint.values() if joint.grounded}
+        grounded = {joint.name for joint in self.joint_scaled.values() if joint.grounded}
         return tuple(tuple(name for name in own if name not in grounded) for own in self.handles)
 
     def _assembly(self, root: Part, handles: Sequence[tuple[str, ...]]) -> Floating:
@@ -164,12 +175,12 @@ class DcaModel:
             bodies[k] = floating_body(body.name, own, arms, inverse, self.columns)
         return accumulate(self.tree.nodes_of(root), bodies, self.joint, join)
 
-    def _whole(self, root: Part, scaled: ScaledRoot) -> tuple[Array, Array, Array]:
-        """Return Φ₁₁ (d·l, d·l), T (d·l, m) and A (m, c) of a connection."""
+    def _at_ground(self, root: Part) -> tuple[Array, Array]:
+        """Return Φ₁₁ (d·l, d·l) and T (d·l, m) of a connection."""
         assembly, ground = self._assembly(root, self.handles), root[2]
         handles = assembly.at(ground, len(self.columns))
         T = force_subspaces([self.joint[name] for name in ground])
-        return assembly.Phi[np.ix_(handles, handles)], T, scaled.A
+        return assembly.Phi[np.ix_(handles, handles)], T
 
 
 def dca_model(mech: Mechanism, q: Array, columns: tuple[int, ...]) -> DcaModel:
@@ -182,11 +193,10 @@ def dca_model(mech: Mechanism, q: Array, columns: tuple[int, ...]) -> DcaModel:
     """
     poses = forward(mech, q)
     names = frozenset(pair.name for pair in mech.pairs)
-    rows = [planar_rows(r, columns) for r in all_rows(mech, poses, q, names=names)]
+    rows = tuple(planar_rows(r, columns) for r in all_rows(mech, poses, q, names=names))
     length = characteristic_length(rows, poses.p_WC, mech)
     welded = welds(mech, rows)
-    joints, own_welds = _split(joint_handles(mech, poses, rows, columns, 1.0, welded), welded)
-    scaled, scaled_welds = _split(joint_handles(mech, poses, rows, columns, length, welded), welded)
+    joints, own_welds = _split(joint_handles(mech, poses, rows, columns, length, welded), welded)
     require_ground_loops(mech, joints)
     in_file = {r.constraint: k for k, r in enumerate(rows)}
     every = sorted((*joints, *own_welds), key=lambda joint: in_file[joint.name])
@@ -194,17 +204,17 @@ def dca_model(mech: Mechanism, q: Array, columns: tuple[int, ...]) -> DcaModel:
     floating = _floating(mech, welded)
     tree = assembly_tree([body.name for body in mech.bodies], handles, joints, floating)
     ties = only_ties(mech, rows)
-    return DcaModel(
-        mech, poses, columns, length, joints, scaled, own_welds, scaled_welds, ties, handles, tree
-    )
+    return DcaModel(mech, poses, columns, length, rows, welded, joints, own_welds, ties, handles, tree)
 
 
-def _floating(mech: Mechanism, welded: dict[str, int]) -> tuple[int, ...]:
+def _floating(mech: Mechanism, welded: Mapping[str, int]) -> tuple[int, ...]:
     ground = frozenset(welded.values())
     return tuple(k for k in range(len(mech.bodies)) if k not in ground)
 
 
-def _split(joints: tuple[Joint, ...], welded: dict[str, int]) -> tuple[tuple[Joint, ...], tuple[Joint, ...]]:
+def _split(
+    joints: tuple[Joint, ...], welded: Mapping[str, int]
+) -> tuple[tuple[Joint, ...], tuple[Joint, ...]]:
     """Return the joints, and the welds from the world outwards."""
     by_name = {joint.name: joint for joint in joints}
     rest = tuple(joint for joint in joints if joint.name not in welded)

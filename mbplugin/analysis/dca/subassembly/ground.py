@@ -51,7 +51,7 @@ def ground_supports(
 def _row(joint: Joint, to_joint: Array) -> Array:
     """Return the rows (k, d) of a ground joint in the twist of its body; ``to_joint`` (d, d)."""
     # where the body is the predecessor it takes the multipliers with the opposite sign
-    return joint.sign(joint.moving[0]) * joint.T.T @ to_joint
+    return np.asarray(joint.sign(joint.moving[0]) * joint.T.T @ to_joint)
 
 
 def _inverse_lengths(motions: Motions, ground: Sequence[Joint], rows: Sequence[Array]) -> Array:

@@ -132,7 +132,9 @@ def _joined(
         )
     )
     free = _null_basis(forbidden)
-    rest = _rest(joint.body_a, outside[0], free[: shown[0]]) | _rest(joint.body_b, outside[1], free[shown[0] :])
+    rest = _rest(joint.body_a, outside[0], free[: shown[0]]) | _rest(
+        joint.body_b, outside[1], free[shown[0] :]
+    )
     seen = [twist for twist, _ in rest.values()]
     size = min(sum(map(len, seen)), free.shape[1])
     if 0 < size < free.shape[1]:

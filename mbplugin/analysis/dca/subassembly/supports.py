@@ -152,7 +152,7 @@ def _independent(values: Array, tolerance: float) -> tuple[Array, Array, Array]:
 
 def _compressed(L: Array) -> Array:
     """Return a matrix (k, c) with c ≤ k for L (k, n), with the same L Lᵀ."""
-    return L if L.shape[1] <= len(L) else np.asarray(np.linalg.qr(L.T, mode="r").T)
+    return L if L.shape[1] <= len(L) else np.asarray(np.linalg.qr(L.T, mode="r")).T
 
 
 def _decreasing(parts: Sequence[Array]) -> Array:
