@@ -150,6 +150,6 @@ def _null_basis(B: Array) -> Array:
 
 
 def _rest(body: int, outside: _Open, free: Array) -> _Open:
-    """Return the bodies with open joints after one joint of a body is none any more."""
+    """Return the bodies with open joints after one joint of a body is none any more; ``free`` (c', c)."""
     left = {k: (twist @ free, number - (k == body)) for k, (twist, number) in outside.items()}
     return {k: (twist, number) for k, (twist, number) in left.items() if number}
