@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -126,8 +126,8 @@ class DcaModel:
             relative,
             rank,
             supports,
-            lambda: self._at_ground(root),
-            lambda: (scaled or self._scaled_root(root)).A,
+            partial(self._at_ground, root),
+            partial(self._root, root, scaled),
         )
 
     def _is_large(self, root: Part) -> bool:
@@ -158,6 +158,10 @@ class DcaModel:
             bodies[k] = FloatingRoot(own, to_handles(arms, self.columns))
         assembly = accumulate(self.tree.nodes_of(root), bodies, self.joint_scaled, join_roots)
         return scaled_root([self.joint_scaled[name] for name in ground], assembly)
+
+    def _root(self, root: Part, scaled: ScaledRoot | None) -> Array:
+        """Return the root A (m, c) of a connection's G."""
+        return (scaled or self._scaled_root(root)).A
 
     @cached_property
     def _inner(self) -> tuple[tuple[str, ...], ...]:
