@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from mbplugin import constraint_matrix
 from mbplugin.analysis import analyze_mechanism
-from mbplugin.analysis.dca import TOOLS, dca_uniqueness
+from mbplugin.analysis.dca import TOOLS, dca_uniqueness, model
 from mbplugin.analysis.dca.connection import null_loads
 from mbplugin.analysis.dca.extension import carry, edges_of
+from mbplugin.analysis.dca.tree import AssemblyTree, Node, assembly_tree
 from mbplugin.analysis.dca.verdicts import on_supports, weld_edges
+from mbplugin.constraints import rank
 from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward
 from mbplugin.model.spatial import Pose, rotation_from_vector
@@ -143,6 +145,45 @@ def test_the_extension_decides_everything_and_agrees(case, planar):
     rigid = {b.name for b in analysis.bodies if b.may_stay_rigid}
     assert {b.name for b in mech.bodies} - rigid == set(result.flexible_bodies)
     assert not result.undecided_bodies
+
+
+def one_after_the_other(names, handles, joints, floating):
+    """The assembly tree that takes in one body after another, from the first of each assembly on."""
+    left = {k: (names[k], (k,), handles[k]) for k in floating}
+    inner, nodes, roots = [joint for joint in joints if not joint.grounded], [], []
+    while left:
+        part = left.pop(next(iter(left)))
+        while ties := [joint for joint in inner if len(set(joint.moving) & set(part[1])) == 1]:
+            (body,) = set(ties[0].moving) - set(part[1])
+            both = (part, left.pop(body)) if ties[0].body_b == body else (left.pop(body), part)
+            rest = tuple(h for _, _, own in both for h in own if h != ties[0].name)
+            label = f"({len(names) + len(nodes) + 1})"
+            nodes.append(Node(label, both[0][0], both[1][0], ties[0].name, rest, both[0][1] + both[1][1]))
+            part = label, nodes[-1].bodies, rest
+        order = [joint.name for joint in joints]
+        roots.append((*part[:2], tuple(sorted(part[2], key=order.index))))
+    return AssemblyTree(tuple(nodes), tuple(roots))
+
+
+@settings(profile, max_examples=40)
+@given(cases, st.sampled_from([None, None, "xy"]), st.booleans())
+def test_neither_the_order_nor_subassemblies_that_decide_change_a_verdict(case, planar, extended):
+    mech, q = case
+    found = []
+    for order in (assembly_tree, one_after_the_other):
+        for largest in (rank.LARGEST_DENSE, -1):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(model, "assembly_tree", order)
+                patch.setattr(rank, "LARGEST_DENSE", largest)
+                found.append(dca_uniqueness(mech, q, samples=0, planar=planar, extended=extended))
+    before = found[0]
+    for after in found[1:]:
+        assert after.verdicts == before.verdicts
+        assert (after.rank, after.stalled, after.groups) == (before.rank, before.stalled, before.groups)
+        for c, d in zip(before.connections, after.connections, strict=True):
+            np.testing.assert_allclose(d.unit, c.unit, rtol=1e-9)
+            np.testing.assert_allclose(d.N_scaled @ d.N_scaled.T, c.N_scaled @ c.N_scaled.T, atol=1e-8)
+            np.testing.assert_allclose(d.G, c.G, rtol=1e-6, atol=1e-9 * np.abs(c.G).max())
 
 
 @pytest.mark.long

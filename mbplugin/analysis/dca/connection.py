@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy.linalg
 
 from mbplugin.analysis.dca.extension import Load
 from mbplugin.analysis.dca.handles import Joint
-from mbplugin.analysis.dca.inertia import Floating, handle_indices
-from mbplugin.analysis.dca.roots import FloatingRoot
+from mbplugin.analysis.dca.subassembly import Supports
 from mbplugin.constraints.rank import LOADED
 from mbplugin.model.spatial import AnyArray, Array
 
@@ -29,29 +27,51 @@ class GroundConnection:
         In file order.
     labels : tuple of (str, str)
         (joint, component) of every column of G.
-    Phi_11 : (d·l, d·l) array
-        Inverse inertia of the assembly at its l ground handles, SI, the mechanism's own masses.
-    T : (d·l, m) array
-        Block diagonal: the force subspaces of the joints (pekal2024 (52)), world axes, SI.
-    A : (m, c) array
-        A root of G without units, of unit inertias, with rows of unit length: here rank is decided and
-        the null space found. No row is short by nature, since an assembly that floats yields to
-        every wrench.
     unit : (m,) array
         A multiplier in N or N·m is ``unit`` times its value in A, up to a common factor.
     relative : (m,) array
-        Singular values of A over the first.
+        Singular values of A over the first. Of a large connection what its subassemblies found, against
+        a row of A.
+    supports : Supports or None
+        Of a large connection, whose rank its subassemblies decided.
+    at_ground : callable
+        Returns Φ₁₁ and T, which no verdict needs.
+    root : callable
+        Returns A, which the verdict on a large connection does without.
     """
 
     assembly: str
     joints: tuple[str, ...]
     labels: tuple[tuple[str, str], ...]
-    Phi_11: Array
-    T: Array
-    A: Array
     unit: Array
     relative: Array
     rank: int
+    supports: Supports | None
+    at_ground: Callable[[], tuple[Array, Array]]
+    root: Callable[[], Array]
+
+    @cached_property
+    def _at_ground(self) -> tuple[Array, ...]:
+        return tuple(_read_only(array) for array in self.at_ground())
+
+    @property
+    def Phi_11(self) -> Array:
+        """Inverse inertia of the assembly at its l ground handles, SI, the mechanism's own masses, (d·l, d·l)."""
+        return self._at_ground[0]
+
+    @property
+    def T(self) -> Array:
+        """Block diagonal force subspaces of the joints (pekal2024 (52)), world axes, SI, (d·l, m)."""
+        return self._at_ground[1]
+
+    @cached_property
+    def A(self) -> Array:
+        """A root of G without units, of unit inertias, with rows of unit length, (m, c).
+
+        Here rank is decided and the null space found. No row is short by nature, since an assembly that
+        floats yields to every wrench.
+        """
+        return _read_only(self.root())
 
     @cached_property
     def G(self) -> Array:
@@ -62,8 +82,10 @@ class GroundConnection:
     @cached_property
     def columns(self) -> dict[str, slice]:
         """Columns of each joint in G."""
-        names = [joint for joint, _ in self.labels]
-        return {j: slice(names.index(j), names.index(j) + names.count(j)) for j in self.joints}
+        out: dict[str, slice] = {}
+        for k, (joint, _) in enumerate(self.labels):
+            out[joint] = slice(out[joint].start if joint in out else k, k + 1)
+        return out
 
     @property
     def redundancy(self) -> int:
@@ -78,6 +100,8 @@ class GroundConnection:
     @cached_property
     def N_scaled(self) -> Array:
         """Orthonormal null space of ``G_scaled``, (m, m − rank)."""
+        if self.supports is not None:
+            return _read_only(self.supports.null_space())
         return _read_only(np.linalg.svd(self.A)[0][:, self.rank :])
 
     @cached_property
@@ -90,12 +114,33 @@ class GroundConnection:
     def zero(self) -> float:
         """Size below which an entry of ``N_scaled`` is zero."""
         beyond = float(self.relative[self.rank]) if self.redundancy else 0.0
-        return min(LOADED, max(1e-9, 10.0 * beyond / self._sigma_r))
+        return min(LOADED, max(1e-9, 10.0 * beyond / min(1.0, self._sigma_r)))
+
+    @cached_property
+    def _null_rows(self) -> dict[str, Array]:
+        """What the null space has at each joint, (k, c): its rows up to a rotation of its columns."""
+        if self.supports is None:
+            return {joint: self.N_scaled[columns] for joint, columns in self.columns.items()}
+        by_row = {
+            int(row): values
+            for slots, L in self.supports.null_space_by_body()
+            for row, values in zip(slots, L, strict=True)
+        }
+        return {
+            joint: np.array([by_row[k] for k in range(columns.start, columns.stop)])
+            for joint, columns in self.columns.items()
+        }
 
     @cached_property
     def zero_rows(self) -> AnyArray:
         """Which rows of the null space are zero, (m,)."""
-        return np.asarray(np.linalg.norm(self.N_scaled, axis=1) <= self.zero)
+        norms = [np.linalg.norm(self._null_rows[joint], axis=1) for joint in self.joints]
+        return np.asarray(np.concatenate(norms) <= self.zero)
+
+    def dimension(self, joint: str) -> int:
+        """Return the dimension of the family of possible reactions of a joint."""
+        rows = self._null_rows[joint]
+        return int((np.linalg.svd(rows, compute_uv=False) > self.zero).sum()) if self.redundancy else 0
 
     @property
     def zero_in_G(self) -> float:
@@ -106,81 +151,6 @@ class GroundConnection:
     @property
     def _sigma_r(self) -> float:
         return float(self.relative[self.rank - 1]) if self.rank else 1.0
-
-
-@dataclass(frozen=True, eq=False)
-class ScaledRoot:
-    """A root A of G without units, with rows of unit length, and its spectrum.
-
-    Parameters
-    ----------
-    A : (m, c) array
-    size : (m,) array
-        What multiplies a multiplier here to give the joint's own, without units.
-    relative : (m,) array
-        Decreasing singular values, the first one being 1.
-    """
-
-    A: Array
-    size: Array
-    relative: Array
-
-    def rank(self, tolerance: float) -> int:
-        """Return how many singular values exceed a relative tolerance."""
-        return int((self.relative > tolerance).sum())
-
-
-def scaled_root(joints_scaled: Sequence[Joint], assembly: FloatingRoot) -> ScaledRoot:
-    """Return the matrix on which rank is decided.
-
-    Parameters
-    ----------
-    joints_scaled : sequence of Joint
-        The ground joints in the order of the columns, without units.
-    assembly : FloatingRoot
-        Without units, of unit inertias: the best conditioned of all that lead to one null space.
-    """
-    handles = handle_indices(assembly.handles, [j.name for j in joints_scaled], len(joints_scaled[0].T))
-    A = _force_subspaces(joints_scaled).T @ assembly.F[handles]
-    size = 1.0 / np.linalg.norm(A, axis=1)
-    A = A * size[:, None]
-    relative = np.zeros(len(A))
-    sigma = np.linalg.svd(A, compute_uv=False)
-    relative[: len(sigma)] = sigma / sigma[0]
-    return ScaledRoot(A, size, relative)
-
-
-def ground_connection(
-    joints: Sequence[Joint], assembly: Floating, joints_scaled: Sequence[Joint], scaled: ScaledRoot, rank: int
-) -> GroundConnection:
-    """Return the multi-joint connection of an assembly whose rank is decided.
-
-    Parameters
-    ----------
-    joints, joints_scaled : sequence of Joint
-        Its ground joints in the order of the columns; SI and without units.
-    assembly : Floating
-        SI, with the mechanism's masses.
-    """
-    handles = assembly.at([joint.name for joint in joints], len(joints[0].T))
-    return GroundConnection(
-        assembly.label,
-        tuple(joint.name for joint in joints),
-        tuple((joint.name, c) for joint in joints for c in joint.components),
-        _read_only(assembly.Phi[np.ix_(handles, handles)]),
-        _read_only(_force_subspaces(joints)),
-        _read_only(scaled.A),
-        _read_only(np.concatenate([joint.unit for joint in joints_scaled]) * scaled.size),
-        _read_only(scaled.relative),
-        rank,
-    )
-
-
-def _force_subspaces(joints: Sequence[Joint]) -> Array:
-    """Return T (6 k, m) of k joints, block diagonal (pekal2024 (52)): wrenches on the assembly per multiplier."""
-    # where the assembly's body is the predecessor it takes the multipliers with the opposite sign
-    blocks = [joint.sign(joint.moving[0]) * joint.T for joint in joints]
-    return np.asarray(scipy.linalg.block_diag(*blocks))
 
 
 def null_loads(connection: GroundConnection, joints_scaled: Mapping[str, Joint]) -> list[Load]:

@@ -6,9 +6,11 @@ ground. Its weld is no part of G: it takes the sum of what the joints on the bas
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from mbplugin.constraints.rows.row import Rows
+from mbplugin.model.mechanism.graph import DisjointSets
 from mbplugin.model.mechanism.ground import ground_welds
 from mbplugin.model.mechanism.mechanism import Mechanism
 
@@ -32,9 +34,7 @@ def only_ties(mech: Mechanism, rows: Sequence[Rows]) -> frozenset[str]:
 
     What they carry has nothing to be shared with, whatever loops lie beyond (pekal2024 §2.2).
     """
-    import networkx as nx
-
-    groups = nx.utils.UnionFind(range(len(mech.bodies)))
+    groups: DisjointSets[int] = DisjointSets()
     ties: list[tuple[str, int]] = []
     for r in rows:
         pair = mech.pair_by_name[r.constraint]
@@ -42,8 +42,9 @@ def only_ties(mech: Mechanism, rows: Sequence[Rows]) -> frozenset[str]:
         if not r.components:
             continue
         if a >= 0 and b >= 0:
-            groups.union(a, b)
+            groups.join(a, b)
         else:
             ties.append((pair.name, max(a, b)))
-    roots = [groups[body] for _, body in ties]
-    return frozenset(name for (name, _), root in zip(ties, roots, strict=True) if roots.count(root) == 1)
+    roots = [groups.find(body) for _, body in ties]
+    count = Counter(roots)
+    return frozenset(name for (name, _), root in zip(ties, roots, strict=True) if count[root] == 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -34,8 +35,6 @@ class Joint:
         The handles.
     T : (d, k) array
         Wrench on the successor at the handle per multiplier (pekal2024 (18)).
-    S : (d, d − k) array
-        Motion subspace, orthogonal to T (pekal2024 (19)).
     unit : (k,) array
         A multiplier in N or N·m is ``unit`` times its value here, up to a factor common to all.
     """
@@ -47,8 +46,13 @@ class Joint:
     components: tuple[str, ...]
     point_W: Array
     T: Array
-    S: Array
     unit: Array
+
+    @cached_property
+    def S(self) -> Array:
+        """Motion subspace, orthogonal to T (pekal2024 (19)), (d, d − k)."""
+        # the left singular vectors beyond those of T span what T does no work on
+        return np.asarray(np.linalg.svd(self.T)[0][:, self.T.shape[1] :])
 
     @property
     def grounded(self) -> bool:
@@ -119,9 +123,7 @@ def _joint(
     sized = sign * shift_rows(entry, poses.p_WC[body] - point)
     sized = sized * np.array([length] * 3 + [1.0] * 3) * unit[:, None]
     T = sized[:, list(columns)].T
-    # the left singular vectors beyond those of T span what T does no work on
-    S = np.linalg.svd(T)[0][:, T.shape[1] :]
-    return Joint(pair.name, body_a, body_b, -1, rows.components, point / length, T, S, unit)
+    return Joint(pair.name, body_a, body_b, -1, rows.components, point / length, T, unit)
 
 
 def handles_of_bodies(bodies: int, joints: Sequence[Joint]) -> tuple[tuple[str, ...], ...]:

@@ -96,6 +96,11 @@ class DcaResult:
         return out
 
     @property
+    def columns(self) -> int:
+        """Columns of G."""
+        return sum(len(c.labels) for c in self.connections)
+
+    @property
     def rank(self) -> int:
         """Rank of G."""
         return sum(c.rank for c in self.connections)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 from mbplugin.analysis.dca.handles import Joint
 
 #: Label, bodies, and joints at the handles that are left.
-_Part = tuple[str, tuple[int, ...], tuple[str, ...]]
+Part = tuple[str, tuple[int, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -49,13 +51,29 @@ class AssemblyTree:
     """
 
     nodes: tuple[Node, ...]
-    roots: tuple[_Part, ...]
+    roots: tuple[Part, ...]
+
+    @cached_property
+    def _nodes_of(self) -> dict[int, tuple[Node, ...]]:
+        """The nodes of every complete assembly by its first body."""
+        first = {body: bodies[0] for _, bodies, _ in self.roots for body in bodies}
+        found: dict[int, list[Node]] = {}
+        for node in self.nodes:
+            found.setdefault(first[node.bodies[0]], []).append(node)
+        return {body: tuple(nodes) for body, nodes in found.items()}
+
+    def nodes_of(self, root: Part) -> tuple[Node, ...]:
+        """Return the subassemblies of a complete assembly, a part before what it is part of."""
+        return self._nodes_of.get(root[1][0], ())
 
 
 def assembly_tree(
     names: Sequence[str], handles: Sequence[tuple[str, ...]], joints: Sequence[Joint], floating: Sequence[int]
 ) -> AssemblyTree:
     """Return a shallow binary tree: in every round, each part is joined to one neighbour at most.
+
+    A part with three or more neighbours is only joined to those that have no other. So two bodies at
+    most of any part touch its neighbours, and what these feel of it does not grow with it.
 
     Parameters
     ----------
@@ -66,22 +84,25 @@ def assembly_tree(
     floating : sequence of int
         The bodies that are not ground.
     """
-    parts: dict[int, _Part] = {k: (names[k], (k,), handles[k]) for k in floating}
+    parts: dict[int, Part] = {k: (names[k], (k,), handles[k]) for k in floating}
     owner = list(range(len(names)))
     left = [joint for joint in joints if not joint.grounded]
+    neighbours = Counter(body for joint in left for body in joint.moving)
     nodes: list[Node] = []
     while left:
         busy: set[int] = set()
         later = []
         for joint in left:
             i, j = owner[joint.body_a], owner[joint.body_b]
-            if i in busy or j in busy:
+            fewest, most = sorted((neighbours[i], neighbours[j]))
+            if i in busy or j in busy or (fewest > 1 and most > 2):
                 later.append(joint)
                 continue
             busy |= {i, j}
             node = _node(f"({len(names) + len(nodes) + 1})", parts[i], parts.pop(j), joint.name)
             nodes.append(node)
             parts[i] = (node.label, node.bodies, node.handles)
+            neighbours[i] += neighbours.pop(j) - 2
             for body in node.bodies:
                 owner[body] = i
         left = later
@@ -93,7 +114,7 @@ def assembly_tree(
     )
 
 
-def _node(label: str, i: _Part, j: _Part, joint: str) -> Node:
+def _node(label: str, i: Part, j: Part, joint: str) -> Node:
     handles = tuple(name for name in (*i[2], *j[2]) if name != joint)
     return Node(label, i[0], j[0], joint, handles, (*i[1], *j[1]))
 
@@ -102,26 +123,29 @@ _Floats = TypeVar("_Floats")
 
 
 def accumulate(
-    tree: AssemblyTree,
+    nodes: Sequence[Node],
     bodies: Mapping[int, _Floats],
     joints: Mapping[str, Joint],
     join: Callable[[str, _Floats, _Floats, Joint], _Floats],
-) -> tuple[_Floats, ...]:
-    """Return the complete assemblies in the order of the roots: the main pass, from the leaves.
+) -> _Floats:
+    """Return a complete assembly: the main pass, from the leaves.
 
     Parameters
     ----------
+    nodes : sequence of Node
+        Of this assembly, a part before what it is part of.
     bodies : mapping of body to its part
-        All that are not ground.
+        All of the assembly.
     join : callable
         What makes one part of two: (label, part of the predecessor, of the successor, joint).
     """
     at = dict(bodies)
     owner = {body: body for body in bodies}
-    for node in tree.nodes:
+    for node in nodes:
         joint = joints[node.joint]
         i, j = owner[joint.body_a], owner[joint.body_b]
         at[i] = join(node.label, at[i], at.pop(j), joint)
         for body in node.bodies:
             owner[body] = i
-    return tuple(at[owner[bodies[0]]] for _, bodies, _ in tree.roots)
+    (complete,) = at.values()
+    return complete

@@ -46,7 +46,7 @@ def dca_uniqueness(
     extended : bool
         Where the paper's steps stall, carry the null space of G through the tree and finish.
     samples : int
-        Poses sampled to tell a singular pose; 0 takes the pose for regular.
+        Poses sampled to tell a singular pose; 0 takes the pose for regular, as does a large mechanism.
     seed : int
         Of the samples.
 
@@ -70,6 +70,9 @@ def dca_uniqueness(
     closed_q = assemble(mech, joint_vector(mech, q), seed=seed).q
     model = dca_model(mech, closed_q, columns)
     connections = model.connections(tolerance)
+    if any(c.supports for c in connections):
+        # closing a large mechanism at sampled poses takes longer than all the rest
+        samples = 0
     _require_regular_pose(mech, closed_q, columns, connections, tolerance, samples, seed)
     bodies = [body.name for body in mech.bodies]
     propagation = propagate(bodies, model.handles, _step_2(model, connections))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from mbplugin.analysis.dca.connection import GroundConnection, null_loads
 from mbplugin.analysis.dca.extension import Edge, Load, NullReaction, carry, edges_of
 from mbplugin.analysis.dca.model import DcaModel
@@ -36,12 +34,11 @@ def _at_ground(c: GroundConnection, joint: str) -> DcaVerdict:
     rows = c.columns[joint]
     unique = c.zero_rows[rows]
     names = tuple(component for _, component in c.labels[rows])
-    dim = int((np.linalg.svd(c.N_scaled[rows], compute_uv=False) > c.zero).sum()) if c.redundancy else 0
     return DcaVerdict(
         joint,
         "unique" if unique.all() else "non-unique",
         tuple((n, bool(u)) for n, u in zip(names, unique, strict=True)),
-        0 if unique.all() else max(1, dim),
+        0 if unique.all() else max(1, c.dimension(joint)),
         "step 2",
     )
 

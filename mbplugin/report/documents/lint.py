@@ -203,7 +203,7 @@ class _Dca(Part):
     @classmethod
     def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
         """Return the object of a test."""
-        return super().of(value, columns=len(value.G))
+        return super().of(value, columns=value.columns)
 
 
 class _Run(Document):
