@@ -118,7 +118,7 @@ $(VENV)/test.stamp: $(VENV)/core.stamp
 
 $(VENV)/all.stamp: $(VENV)/test.stamp
 	@echo "Installing the big extras …"
-	@$(PIP) -e '.[test,mjcf,robots,xacro,ray,browser]'
+	@$(PIP) -e '.[test,mjcf,robots,xacro,ray,browser,pinocchio]'
 	@touch $@
 
 # PyBullet has wheels for 3.10 and 3.11; for later ones pip compiles it

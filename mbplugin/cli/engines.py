@@ -29,7 +29,11 @@ HoldOption = Annotated[
 ]
 EngineOption = Annotated[
     list[str] | None,
-    typer.Option("--engine", metavar="NAME,…", help="Engines beside ours: pybullet, mujoco; default: both."),
+    typer.Option(
+        "--engine",
+        metavar="NAME,…",
+        help="Engines beside ours: pybullet, mujoco (both by default), pinocchio.",
+    ),
 ]
 
 
@@ -48,7 +52,7 @@ def engines_command(
     against: opt.AgainstOption = None,
     reading: Reading = AS_WRITTEN,
 ) -> None:
-    """Print the joint forces of mbplugin, PyBullet and MuJoCo, and which of them a rigid model determines.
+    """Print the joint forces of mbplugin, PyBullet, MuJoCo and Pinocchio, and which of them a rigid model determines.
 
     At rest this is statics; with rates it is the instant of a motion that follows from the loads. A wrench
     acts on the successor, at the origin of its joint frame. Exit code: 0, 1 if engines differ by more than

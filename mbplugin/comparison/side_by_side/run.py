@@ -44,7 +44,12 @@ class _Engine(NamedTuple):
 ENGINES: Mapping[str, _Engine] = {
     "pybullet": _Engine("PyBullet", "bullet.bullet_wrenches", "pybullet", "pip install 'pybullet>=3.2.7'"),
     "mujoco": _Engine("MuJoCo", "mujoco.mujoco_wrenches", "mujoco", "pip install 'mbplugin[mjcf]'"),
+    "pinocchio": _Engine(
+        "Pinocchio", "pinocchio.pinocchio_wrenches", "pinocchio", "pip install 'mbplugin[pinocchio]'"
+    ),
 }
+#: Those that are asked where none is named, on every machine the same.
+BY_DEFAULT = ("pybullet", "mujoco")
 _LIMITS = Limits(
     seconds=60.0,
     cpu=60,
@@ -82,7 +87,7 @@ def engines(
     hold : iterable of str, optional
         Joints that are held as a whole; their drive's force is in their wrench.
     only : iterable of str, optional
-        Engines to ask, ``pybullet`` and ``mujoco``; default: all.
+        Engines to ask: ``pybullet``, ``mujoco``, ``pinocchio``; default: the first two.
     tolerance : float, optional
         Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
 
@@ -117,7 +122,7 @@ def engines(
 
 
 def _chosen(only: Iterable[str] | None) -> list[str]:
-    names = list(ENGINES) if only is None else list(dict.fromkeys(only))
+    names = list(BY_DEFAULT) if only is None else list(dict.fromkeys(only))
     if unknown := [name for name in names if name not in ENGINES]:
         raise BadUsage(f"the engine is {unknown[0]!r}", expected=f"some of {', '.join(ENGINES)}")
     return names

@@ -77,6 +77,40 @@ def test_a_door_hinge_carries_the_weight_by_hand() -> None:
         np.testing.assert_allclose(joint.R_WJ @ wrench[:3], [0, 0, 9.81 * mass], rtol=1e-2, atol=1e-6)
 
 
+@pytest.mark.robots
+@pytest.mark.parametrize("name", [*REDUNDANT, *DETERMINATE])
+def test_pinocchio_has_our_wrenches(name: str) -> None:
+    path, hold, types = (*REDUNDANT[name], {}) if name in REDUNDANT else DETERMINATE[name]
+    scene = retyped(path, types)
+    rest = {} if types or name in REDUNDANT else dict.fromkeys(scene.mechanism.qd_names, 0.0)
+    found = mb.engines(scene, qd=rest, hold=hold, only=["pinocchio"])
+    assert [a.engine for a in found.answers] == ["mbplugin", "Pinocchio"]
+    assert found.largest_unique_difference < 1e-9
+    with_forces = max(float(np.abs(j.wrenches["Pinocchio"]).max()) for j in found.joints)
+    assert with_forces > 1.0
+
+
+@pytest.mark.robots
+@pytest.mark.parametrize(
+    ("path", "rates"), [("arm_6r", None), ("four_bar", {"j1": 2.0}), ("four_bar", {"j0": -3.0})]
+)
+def test_pinocchio_has_our_wrenches_in_motion(path: str, rates: dict[str, float] | None) -> None:
+    load = {
+        "body": "coupler" if path == "four_bar" else "hand",
+        "force": [10.0, 5.0, 20.0],
+        "torque": [1.0, 2.0, 3.0],
+    }
+    found = mb.engines(ROOT / f"assets/{path}.scene.toml", qd=rates, loads=[load], only=["pinocchio"])
+    assert found.mode == "inverse dynamics"
+    assert found.largest_unique_difference < 1e-9
+
+
+@pytest.mark.robots
+def test_pinocchio_says_what_it_cannot_hold() -> None:
+    found = mb.engines(ROOT / "assets/husky.scene.toml", only=["pinocchio"])
+    assert found.engines[1].reason.startswith("Pinocchio has no constraint for ")
+
+
 @pytest.mark.long
 def test_mujoco_has_our_wrenches_in_motion() -> None:
     """The arm's own rates: accelerations, centrifugal and gyroscopic parts."""
