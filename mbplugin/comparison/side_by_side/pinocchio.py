@@ -107,6 +107,7 @@ class _Tree:
         self.fixed.append((part, own))
 
     def _joint(self, kind: str, axis: Array) -> Any:
+        """Return the joint of one motion about or along an axis (3,), world axes."""
         if kind == "BALL":
             return self.pin.JointModelSpherical()
         name = {"HINGE": "JointModelRevoluteUnaligned", "SLIDE": "JointModelPrismaticUnaligned"}[kind]
@@ -159,6 +160,16 @@ class _Tree:
     def _wrenches(
         self, q: Array, v: Array, a: Array, outer: Any, datas: Any
     ) -> tuple[dict[str, Array], float]:
+        """Return the wrench (6,) of each pair, and what is left along freedoms, as a fraction of the largest.
+
+        Parameters
+        ----------
+        q, v, a : (nq,), (nv,), (nv,) array
+            In Pinocchio's coordinates.
+        outer : forces on joints
+            The loads; those of the constraints are added.
+        datas : data of the constraints
+        """
         pin, model = self.pin, self.model
         for (_, constraint), found in zip(self.fixed, datas, strict=True):
             force = found.contact_force
