@@ -11,7 +11,8 @@ _LONGEST = 60
 def title_of(comparison: Comparison) -> str:
     """Return against which report."""
     made = f" of {comparison.date}" if comparison.date else ""
-    return f"Against {comparison.path}{made}: {comparison.sentence}"
+    units = " (in rad, m, kg, s and N)" if comparison.differs else ""
+    return f"Against {comparison.path}{made}: {comparison.sentence}{units}"
 
 
 def input_words(change: InputChange) -> str:
