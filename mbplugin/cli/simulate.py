@@ -63,6 +63,12 @@ Atol = Annotated[float, typer.Option(help="Absolute tolerance of an adaptive int
 Formulation = Annotated[str, typer.Option(help=f"{opt.choices(names.Formulation)}.")]
 Redundancy = Annotated[str, typer.Option(help=f"{opt.choices(names.Redundancy)}.")]
 Coordinates = Annotated[str, typer.Option(help=f"{opt.choices(names.Coordinates)}.")]
+Transition = Annotated[
+    str,
+    typer.Option(
+        help=f"{opt.choices(names.TransitionRule)}: naive sets only the locked rates to zero, for comparison."
+    ),
+]
 Samples = Annotated[
     int | None, typer.Option(metavar="N", help="Number of equal intervals to report; default: every step.")
 ]
@@ -98,6 +104,7 @@ def simulate_command(
     formulation: Formulation = "projected",
     redundancy: Redundancy = "eliminate",
     coordinates: Coordinates = "joint",
+    transition: Transition = "consistent",
     samples: Samples = None,
     reactions: ReactionsOption = None,
     max_seconds: opt.MaxSecondsOption = MAX_SECONDS,
@@ -130,6 +137,7 @@ def simulate_command(
         "formulation": formulation,
         "redundancy": redundancy,
         "coordinates": coordinates,
+        "transition": transition,
         "samples": samples,
         "limits": limits,
         "damping": damping,

@@ -58,6 +58,9 @@ Formulation = Literal["kkt", "null-space", "projected", "voronets", "partitionin
 Redundancy = Literal["eliminate", "minimum-norm", "mass-weighted", "augmented"]
 Coordinates = Literal["absolute", "joint"]
 
+#: How the rates jump where a constraint closes: by the momentum balance, or only those of a lock, to zero.
+TransitionRule = Literal["consistent", "naive"]
+
 #: What happens at a joint limit, in a motion and in a stop.
 Limits = Literal["record", "stop", "ignore"]
 StopLimits = Literal["stop", "ignore"]

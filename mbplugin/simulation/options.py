@@ -10,13 +10,13 @@ from typing import get_args
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE, require_tolerance
 from mbplugin.dynamics.equations import COORDINATES
 from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.model.enumerations import Limits
+from mbplugin.model.enumerations import Limits, TransitionRule
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR, integrator_names
 
 LIMITS: tuple[Limits, ...] = get_args(Limits)
-TRANSITIONS = ("consistent", "naive")
+TRANSITIONS: tuple[TransitionRule, ...] = get_args(TransitionRule)
 STABILIZATIONS = ("projection", "baumgarte", "none")
 
 #: No motion of a machine is longer, s (31 years), and nobody reads more samples.

@@ -41,6 +41,7 @@ REQUEST = {
     "formulation": "kkt",
     "redundancy": "eliminate",
     "coordinates": "joint",
+    "transition": "consistent",
     "samples": None,
     "limits": "record",
     "damping": True,

@@ -41,6 +41,7 @@ def document_of_motion_is_valid(motion: Trajectory) -> None:
         "formulation": "projected",
         "redundancy": motion.redundancy,
         "coordinates": "joint",
+        "transition": "consistent",
         "samples": None,
         "limits": "record",
         "damping": True,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from mbplugin.model.enumerations import Coordinates, Formulation, Limits, Redundancy
+from mbplugin.model.enumerations import Coordinates, Formulation, Limits, Redundancy, TransitionRule
 from mbplugin.report.documents.part import Count, Part, PlanarModel, Recorded, Series, Size, by_name, key
 from mbplugin.simulation.events.event import EventKind
 from mbplugin.simulation.outcome import Outcome
@@ -27,6 +27,9 @@ class _Request(Part):
     formulation: Formulation
     redundancy: Redundancy
     coordinates: Coordinates
+    transition: TransitionRule = key(
+        "how locks close: by the momentum balance, or their own rates set to zero", optional=True
+    )
     samples: Count | None
     limits: Limits
     damping: bool
@@ -87,6 +90,7 @@ class Output(Recorded):
     q: _SeriesByName = key("rad, m and components of quaternions xyzw, by coordinate")
     qd: _SeriesByName = key("rad/s and m/s, by joint rate")
     qdd: _SeriesByName = key("rad/s² and m/s², by joint rate")
+    momentum: _SeriesByName = key("M(q) q̇, N·m·s and N·s, by joint rate", optional=True)
     energy: _Energy
     active: list[list[str]] = key("what held besides the constraints, by segment")
     segment: list[Count] = key("which entry of active held at each sample")
@@ -110,6 +114,7 @@ def simulate_document(
         q=by_name(mech.q_names, motion.q.T),
         qd=by_name(mech.qd_names, motion.qd.T),
         qdd=by_name(mech.qd_names, motion.qdd.T),
+        momentum=by_name(mech.qd_names, motion.momenta.T),
         energy=motion,
         reactions={pair: (motion.reactions(pair), motion.uniqueness(pair)) for pair in pairs},
     )

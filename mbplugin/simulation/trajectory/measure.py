@@ -1,18 +1,24 @@
-"""Energies and residuals along a motion, from its states."""
+"""Energies, momenta and residuals along a motion, from its states."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import types
 
 from mbplugin.dynamics.compiler.jit import compiled
-from mbplugin.dynamics.kernels.inverse import energies
-from mbplugin.model.spatial import Array
+from mbplugin.dynamics.kernels.articulated import factor
+from mbplugin.dynamics.kernels.inverse import energies, mass_matrix
+from mbplugin.dynamics.kernels.motion import move
+from mbplugin.dynamics.tree_model import tree_model
+from mbplugin.model.spatial import Array, make_read_only
 from mbplugin.simulation.steppers.evaluate import KINEMATICS, evaluate_address, evaluate_from, place_of
 from mbplugin.simulation.steppers.kernel_state import MATRIX, VECTOR, KernelState, load_struct
+
+if TYPE_CHECKING:
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 
 def _measure(
@@ -53,3 +59,19 @@ def measure(m: KernelState, rows: int, time: Array, q: Array, qd: Array) -> tupl
     kinetic, potential, largest = np.zeros(len(time)), np.zeros(len(time)), np.zeros(rows)
     _measurer()(evaluate_address(), place_of(m), time, q, qd, kinetic, potential, largest)
     return kinetic, potential, largest
+
+
+def momenta(trajectory: Trajectory) -> Array:
+    """Return the generalised momenta M(q) q̇ (T, nv) of a motion, N·m·s and N·s, in the order of ``qd``.
+
+    They are those of the tree in space: a planar view, closures and drivers leave M as it is.
+    """
+    model = tree_model(trajectory.mechanism, trajectory.actions)
+    found, M = np.empty(trajectory.qd.shape), np.empty((len(model.rates), len(model.rates)))
+    for k, (q, qd) in enumerate(zip(trajectory.q, trajectory.qd, strict=True)):
+        move(model.composites, model.rates, q, qd)
+        factor(model.composites, model.rates)
+        mass_matrix(model.composites, model.rates, M)
+        found[k] = M @ qd
+    make_read_only(found)
+    return found

@@ -1,4 +1,4 @@
-"""A trajectory as a picture: coordinates, rates and energies over time, events as lines across."""
+"""A trajectory as a picture: coordinates, rates, momenta and energies over time, events as lines across."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def plot(trajectory: Trajectory, path: str | Path | None = None) -> None:
     BadUsage
         No picture by its ending, or a file that cannot be written.
     """
-    draw(partial(_draw, trajectory), (9.0, 9.0), path)
+    draw(partial(_draw, trajectory), (9.0, 12.0), path)
 
 
 def draw(onto: Callable[[Any], None], size: tuple[float, float], path: str | Path | None) -> None:
@@ -99,9 +99,10 @@ def _draw(trajectory: Trajectory, figure: Any) -> None:
     panels = {
         "coordinates": [c for c in curves if c.what == "q"],
         "rates": [c for c in curves if c.what == "qd"],
+        "momenta": [c for c in curves if c.what == "momentum"],
         "energy": [c for c in curves if c.unit == "J"],
     }
-    all_axes = figure.subplots(3, 1, sharex=True)
+    all_axes = figure.subplots(len(panels), 1, sharex=True)
     for axes, (title, shown) in zip(all_axes, panels.items(), strict=True):
         _panel(axes, trajectory, title, shown)
     all_axes[-1].set_xlabel("time [s]")

@@ -15,7 +15,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
 from mbplugin.model.component import units_of
 from mbplugin.model.spatial import COMPONENTS, AnyArray
-from mbplugin.simulation.trajectory.units import coordinate_units, rate_units
+from mbplugin.simulation.trajectory.units import coordinate_units, momentum_units, rate_units
 
 if TYPE_CHECKING:
     from mbplugin.simulation.events.event import Event
@@ -88,6 +88,7 @@ def columns(trajectory: Trajectory, reactions: Sequence[str] = ()) -> Iterator[C
         ("q", mech.q_names, coordinate_units(mech), trajectory.q),
         ("qd", mech.qd_names, rates, trajectory.qd),
         ("qdd", mech.qd_names, tuple(f"{u}²" for u in rates), trajectory.qdd),
+        ("momentum", mech.qd_names, momentum_units(mech), trajectory.momenta),
     ):
         for k, (name, unit) in enumerate(zip(names, units, strict=True)):
             yield Column(what, name, unit, values[:, k])
@@ -112,10 +113,12 @@ def _arrays(trajectory: Trajectory) -> dict[str, AnyArray]:
     kept = ("time", "q", "qd", "qdd", *_ENERGIES, "segment")
     return {
         **{name: getattr(trajectory, name) for name in kept},
+        "momenta": trajectory.momenta,
         "q_names": np.array(mech.q_names, dtype=str),
         "qd_names": np.array(mech.qd_names, dtype=str),
         "q_units": np.array(coordinate_units(mech), dtype=str),
         "qd_units": np.array(rate_units(mech), dtype=str),
+        "momenta_units": np.array(momentum_units(mech), dtype=str),
         "about": np.array(json.dumps(_about(trajectory))),
     }
 

@@ -118,6 +118,17 @@ class Trajectory:
         """Kinetic plus potential energy (T,), J."""
         return self.kinetic + self.potential
 
+    @cached_property
+    def momenta(self) -> Array:
+        """Generalised momenta M(q) q̇ (T, nv), in the order of ``qd``: N·m·s of turns, N·s of travels.
+
+        M has the payloads and the inertia of the drives. Where a constraint closes, momenta change by what
+        its impulses do along the rates, and those that no impulse acts on go on.
+        """
+        from mbplugin.simulation.trajectory.measure import momenta
+
+        return momenta(self)
+
     def reactions(self, pair: str) -> Array:
         """Return the reaction of a pair at every sample.
 
@@ -219,7 +230,7 @@ class Trajectory:
         save(self, path, reactions)
 
     def plot(self, path: str | Path | None = None) -> None:
-        """Draw coordinates, rates and energies into a file, or in a window; needs matplotlib."""
+        """Draw coordinates, rates, momenta and energies into a file, or in a window; needs matplotlib."""
         from mbplugin.simulation.trajectory.plotting import plot
 
         plot(self, path)

@@ -27,6 +27,12 @@ def rate_units(mech: Mechanism) -> tuple[str, ...]:
     return tuple(units)
 
 
+def momentum_units(mech: Mechanism) -> tuple[str, ...]:
+    """Return ``N·m·s`` or ``N·s`` for the generalised momentum of every rate."""
+    forces = {units_of(c).rate: units_of(c).force for c in COMPONENTS}
+    return tuple(f"{forces[unit]}·s" for unit in rate_units(mech))
+
+
 def _units(joint: TreeJoint) -> list[str]:
     free = joint.pair.kind.free if joint.pair else COMPONENTS
     return [units_of(component).coordinate for component in free]
