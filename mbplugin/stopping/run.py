@@ -29,7 +29,7 @@ from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.runner import Progress
 from mbplugin.stopping.outcome.evaluate import evaluate
 from mbplugin.stopping.outcome.values import StopReport
-from mbplugin.stopping.scenario.decelerations import Decelerations
+from mbplugin.stopping.scenario.decelerations import Decelerations, inertias_at
 from mbplugin.stopping.scenario.ramp_source import RampSource
 from mbplugin.stopping.scenario.scenario import Scenario, vector_of
 from mbplugin.stopping.scenario.start import Start
@@ -195,7 +195,9 @@ def make_scenario(
         if scene:
             source = replace(source, stated=scene.ramps, actuators=scene.actuators)
         fitted = with_reactions(fitted, source.stated)
-        ramps = source.decelerations(mechanism, actions, (q0, qd0, qdd0), fitted)
+        ramps = source.decelerations(
+            mechanism, fitted, (qd0, qdd0), lambda: inertias_at(mechanism, q0, actions)
+        )
     scenario = Scenario(
         mechanism,
         actions,

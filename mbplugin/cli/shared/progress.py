@@ -46,12 +46,13 @@ def count_bar(noun: str) -> Iterator[Callable[[int, int], None] | None]:
 def total_bar(noun: str) -> Iterator[Callable[[int], None] | None]:
     """Give a function that is called with the number of what has been done since; None without a terminal."""
     with _bar() as bar:
-        done = 0
+        done = shown = 0
 
         def tell(more: int) -> None:
-            nonlocal done
+            nonlocal done, shown
             done += more
-            if done % _EVERY == 0:
+            if done - shown >= _EVERY:
+                shown = done
                 bar.update(_TASK, description=f"{done} {noun}")
 
         yield None if bar is None else tell

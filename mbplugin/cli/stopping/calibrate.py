@@ -18,6 +18,7 @@ from mbplugin.cli.shared.braking import (
 )
 from mbplugin.cli.shared.command_line import command_line
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
+from mbplugin.cli.shared.progress import total_bar
 from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
@@ -92,18 +93,20 @@ def calibrate_command(
     given = quantities_of(scene, file, reading)
     from mbplugin.stopping.calibration.run import calibrate
 
-    found = calibrate(
-        scene,
-        measured,
-        hold_out=hold_out,
-        cover=cover,
-        parameters=opt.split(parameters) or None,
-        payload=payload,
-        speeds=given.rates(speed, "--speed"),
-        tool=tool,
-        share=share,
-        confidence=confidence,
-    )
+    with total_bar("stops") as progress:
+        found = calibrate(
+            scene,
+            measured,
+            hold_out=hold_out,
+            cover=cover,
+            parameters=opt.split(parameters) or None,
+            payload=payload,
+            speeds=given.rates(speed, "--speed"),
+            tool=tool,
+            share=share,
+            confidence=confidence,
+            progress=progress,
+        )
     emit_report(_report(found, given.units), output_format, output, earlier)
 
 

@@ -10,6 +10,8 @@ import typer
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.braking import (
     BrakeOption,
+    CategoryOption,
+    DecelerationOption,
     DelayToleranceOption,
     FullSpeedOption,
     RatedPayloadOption,
@@ -73,11 +75,13 @@ Commands = Annotated[
 def worst_stop_command(
     file: opt.FileArgument,
     axes: Axes = None,
+    category: CategoryOption = 0,
     moving: MovingOption = "one",
     payload: RatedPayloadOption = None,
     payload_range: PayloadRange = "0,1",
     speed: FullSpeedOption = None,
     brake: BrakeOption = None,
+    deceleration: DecelerationOption = None,
     torque_tolerance: TorqueToleranceOption = 0.0,
     delay_tolerance: DelayToleranceOption = 0.0,
     failure: FailureOption = None,
@@ -93,7 +97,7 @@ def worst_stop_command(
     against: opt.AgainstOption = None,
     reading: Reading = AS_WRITTEN,
 ) -> None:
-    """Search the worst stops of category 0 over poses, directions, payloads and brakes: a lower bound.
+    """Search the worst stops of a category over poses, directions, payloads and brakes: a lower bound.
 
     Exit code: 0 for all outcomes, 2 for unusable input or wrong usage.
     """
@@ -109,11 +113,13 @@ def worst_stop_command(
         worst = worst_stop(
             scene,
             axes=opt.split(axes) or None,
+            category=category,
             moving=moving,
             payload=payload,
             payload_range=parse_range("--payload-range", payload_range),
             speeds=speeds,
             brakes=given.brakes(brake),
+            decelerations=given.accelerations(deceleration, "--deceleration"),
             torque_tolerance=torque_tolerance,
             delay_tolerance=delay_tolerance,
             failures=[_parse_failure(text) for text in failure or ()],

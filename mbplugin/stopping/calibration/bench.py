@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -57,6 +57,8 @@ class Bench:
     payload : float, optional
         Rated mass at the tool, kg; by default the scene's payload.
     tool : str, optional
+    count : callable, optional
+        Gets the number of stops that were computed.
 
     Raises
     ------
@@ -65,8 +67,13 @@ class Bench:
     """
 
     def __init__(
-        self, mech: Scene | Mechanism, payload: float | None = None, tool: str | None = None
+        self,
+        mech: Scene | Mechanism,
+        payload: float | None = None,
+        tool: str | None = None,
+        count: Callable[[int], None] | None = None,
     ) -> None:
+        self.count = count or (lambda number: None)
         mechanism = mechanism_of(mech)
         holding = [Brake(pair.name, _HOLDING) for pair in mechanism.pairs if len(pair.kind.free) == 1]
         scenario = make_scenario(mech, brakes=holding, tool=tool)

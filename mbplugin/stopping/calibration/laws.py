@@ -98,6 +98,7 @@ class BrakeModel:
             out = compiled.stop(stop.q, stop.qd)
             moving = out.outcome == "not_stopped"
             found.append((self._duration if moving else float(out.times[n]), abs(float(out.travels[n]))))
+        self._bench.count(len(found))
         return np.array(found)[self._index]
 
     def _guesses(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date as calendar
 from pathlib import Path
@@ -60,6 +60,7 @@ def calibrate(
     date: str | None = None,
     share: float = SHARE,
     confidence: float = CONFIDENCE,
+    progress: Callable[[int], None] | None = None,
 ) -> Calibration:
     """Fit brakes and ramps of a robot to measured stops of its joints.
 
@@ -91,6 +92,8 @@ def calibrate(
         Day of the calibration, YYYY-MM-DD; by default today.
     share, confidence : float
         Of the tolerance bounds of stops that were measured ten times or more.
+    progress : callable, optional
+        Gets the number of stops that were computed.
 
     Raises
     ------
@@ -107,7 +110,7 @@ def calibrate(
     out = held_out(hold_out, file, rows)
     for category in (0, 1):
         requested(parameters, category)
-    bench = Bench(mech, payload, tool) if any(row.category == 0 for row in rows) else None
+    bench = Bench(mech, payload, tool, progress) if any(row.category == 0 for row in rows) else None
     groups = _groups(rows, out, file)
     fitted = [_Group(group, mech, bench, requested(parameters, group.category), cover) for group in groups]
     joints, found = (

@@ -37,7 +37,7 @@ from mbplugin.stopping.compiled.loop import (
     compiled_loop,
 )
 from mbplugin.stopping.outcome.outcome import StopOutcome, slipped_back
-from mbplugin.stopping.outcome.tool_path import path_length
+from mbplugin.stopping.outcome.tool_path import path_length, turning_points
 from mbplugin.stopping.scenario.ramps import Ramps
 from mbplugin.stopping.scenario.scenario import Scenario
 
@@ -237,10 +237,10 @@ class CompiledStop:
         length = max(float(length), displacement)
         return StopSummary(outcome, last, times, travels, reaction, back, length, displacement, count)
 
-    def to_limits(self, q: Array, stop: StopSummary) -> float:
-        """Return how far a stop from q (nq,) ends from the nearest joint limit, rad or m."""
-        own, end = self._s[self._own], q[self._rates] + stop.travels
-        return float(np.minimum(end - own["lower"], own["upper"] - end).min(initial=np.inf))
+    def to_limits(self) -> float:
+        """Return how near the last stop comes to a joint limit, from the first step on, rad or m."""
+        own, extremes = self._s[self._own], turning_points(self.pieces)[:, self._rates]
+        return float(np.minimum(extremes - own["lower"], own["upper"] - extremes).min(initial=np.inf))
 
     def holding(self, q: Array) -> Array:
         """Return the forces (n,) that the brakes need to hold a pose q (nq,), N·m and N."""

@@ -46,6 +46,22 @@ def path_length(composites: Records, rates: Records, carrier: int, point: Array,
     return total
 
 
+def turning_points(pieces: Array) -> Array:
+    """Return coordinates (2 k, nv) among which are the extremes of a motion: ends of pieces, and where rates vanish.
+
+    Parameters
+    ----------
+    pieces : (n, 7, nv) array
+        As for :func:`path_length`. Where a rate changes its sign inside a piece, the acceleration is taken as constant.
+    """
+    ended = np.flatnonzero(pieces[:, 0, 0] <= 0.0)
+    used = pieces[: ended[0]] if len(ended) else pieces
+    h, q, v, last = used[:, 0, :1], used[:, 1], used[:, 2], used[:, 5]
+    turns = v * last < 0.0
+    share = np.divide(v, v - last, out=np.zeros_like(v), where=turns)
+    return np.concatenate((used[:, 4], q + 0.5 * h * v * share))
+
+
 @kernel
 def _quintic(ends: Array, h: float, x: float) -> tuple[float, float]:
     """Return value and rate at fraction x of a piece from q, q̇, q̈ at both ends (6,)."""

@@ -31,6 +31,13 @@ class Assumed(NamedTuple):
     value: float
     effort: float | None
 
+    @property
+    def source(self) -> str:
+        """Where it comes from, in words that hold for every pose."""
+        if self.effort is None:
+            return f"the limit that the file states, {self.value:g}"
+        return f"its effort limit, {self.effort:g}, over the pose's inertia"
+
 
 class Decelerations(NamedTuple):
     """The decelerations of joints, and where they come from.
@@ -52,16 +59,19 @@ class Decelerations(NamedTuple):
 
 def decelerations_at(
     mech: Mechanism,
-    actions: AppliedForces,
-    q: Array,
     joints: Sequence[str],
+    inertias: Callable[[], Array],
     actuators: Sequence[Actuator] = (),
     given: Mapping[str, float] | None = None,
 ) -> Decelerations:
     """Return the deceleration of every joint.
 
-    A given one comes first, then that of an ``[[actuator]]``; others are assumed at the pose q (nq,), and
-    reported.
+    A given one comes first, then that of an ``[[actuator]]``; others are assumed, and reported.
+
+    Parameters
+    ----------
+    inertias : callable
+        Returns the diagonal of the mass matrix at the pose, (nv,), kg·m² and kg.
 
     Raises
     ------
@@ -73,7 +83,7 @@ def decelerations_at(
     found = {a.joint: a.deceleration for a in actuators if a.deceleration is not None}
     found.update(_checked(joints, given or {}))
     sentences, of_effort = [], []
-    inertias = cache(lambda: _inertias(mech, q, actions))
+    inertias = cache(inertias)
     for joint in joints:
         if joint in found:
             continue
@@ -125,7 +135,7 @@ def has_ramp(mech: Mechanism, joint: str) -> bool:
     return by_effort or _is_stated(freedom.deceleration)
 
 
-def _inertias(mech: Mechanism, q: Array, actions: AppliedForces) -> Array:
+def inertias_at(mech: Mechanism, q: Array, actions: AppliedForces) -> Array:
     """Return the diagonal (nv,) of the mass matrix at coordinates q (nq,); kg·m² and kg."""
     # compiled code is loaded only when an inertia is needed: pages hold scenarios, and show many without one
     from mbplugin.dynamics.joint import joint_equations

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.ramp import Ramp
@@ -36,25 +35,25 @@ class RampSource:
     def decelerations(
         self,
         mech: Mechanism,
-        actions: AppliedForces,
-        state: tuple[Array, Array, Array],
         brakes: tuple[JointBrake, ...],
+        rates: tuple[Array, Array],
+        inertias: Callable[[], Array],
     ) -> Decelerations:
         """Return the decelerations of the joints with brakes for one state at the signal.
 
         Parameters
         ----------
-        state : (nq,), (nv,), (nv,) array
-            Coordinates, rates and accelerations, rad and m, per second.
         brakes : tuple of JointBrake
             Their delays are the reactions of the drives.
+        rates : (nv,), (nv,) array
+            Rates and accelerations, rad and m, per second.
+        inertias : callable
+            Returns the diagonal of the mass matrix at the pose, (nv,), kg·m² and kg.
 
         Raises
         ------
         BadUsage, UnknownName, BadNumber
             As for :func:`decelerations_at`.
         """
-        q, qd, qdd = state
-        rates = rates_at_ramps(mech, brakes, qd, qdd)
-        given = {**ramp_decelerations(self.stated, rates), **self.given}
-        return decelerations_at(mech, actions, q, [brake.joint for brake in brakes], self.actuators, given)
+        given = {**ramp_decelerations(self.stated, rates_at_ramps(mech, brakes, *rates)), **self.given}
+        return decelerations_at(mech, [brake.joint for brake in brakes], inertias, self.actuators, given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
@@ -20,6 +20,7 @@ from mbplugin.model.spatial import Array
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.events.passing_marks import joint_limits
 from mbplugin.simulation.options import LONGEST, Options
+from mbplugin.stopping.scenario.decelerations import inertias_at
 from mbplugin.stopping.scenario.effort_limits import EffortLimits, brakes_of_effort
 from mbplugin.stopping.scenario.ramp_source import RampSource
 
@@ -137,11 +138,24 @@ class Scenario:
             What is carried instead.
         """
         actions = replace(self.actions, payloads=payloads)
-        decelerations = self.decelerations
-        if self.category != 0:
-            state = (q, qd, self.qdd)
-            decelerations = self.ramp_source.decelerations(self.mech, actions, state, brakes).values
+        decelerations = self.decelerations_at(qd, brakes, lambda: inertias_at(self.mech, q, actions))
         return replace(self, actions=actions, q=q, qd=qd, brakes=brakes, decelerations=decelerations)
+
+    def decelerations_at(
+        self, qd: Array, brakes: tuple[JointBrake, ...], inertias: Callable[[], Array]
+    ) -> Mapping[str, float]:
+        """Return the decelerations from other rates qd (nv,), rad/s² and m/s².
+
+        Parameters
+        ----------
+        brakes : tuple of JointBrake
+            On the same joints.
+        inertias : callable
+            Returns the diagonal of the mass matrix at the pose, (nv,), kg·m² and kg.
+        """
+        if self.category == 0:
+            return self.decelerations
+        return self.ramp_source.decelerations(self.mech, brakes, (qd, self.qdd), inertias).values
 
     def rate_of(self, joint: str) -> int:
         """Index of a joint's rate, −1 for a joint that closes a loop."""

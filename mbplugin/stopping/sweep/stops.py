@@ -9,9 +9,9 @@ import numpy as np
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.interrupt import ctrl_c_waits
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.stopping.compiled.batch import CompiledStop, StopSummary, supports_compiled_stop
+from mbplugin.stopping.compiled.batch import StopSummary, supports_compiled_stop
+from mbplugin.stopping.compiled.stopper import CompiledStopper
 from mbplugin.stopping.outcome.evaluate import evaluate
 from mbplugin.stopping.scenario.scenario import Scenario
 from mbplugin.stopping.stop import run_stop
@@ -35,11 +35,11 @@ def stopper_of(scenario: Scenario) -> Stopper:
     return _Compiled(scenario) if supports_compiled_stop(scenario) else _General(scenario)
 
 
-class _Compiled:
+class _Compiled(CompiledStopper):
     """Stops of an arm whose joints have one freedom and a brake each."""
 
     def __init__(self, scenario: Scenario) -> None:
-        self.scenario, self.compiled = scenario, CompiledStop(scenario)
+        super().__init__(scenario)
         self._start = scenario.q
 
     def stop(
@@ -47,15 +47,7 @@ class _Compiled:
     ) -> StopSummary:
         """Return how a stop from q (nq,) and qd (nv,) comes out; rad and m, per second."""
         self._start = q
-        self.compiled.set_brakes(brakes)
-        self.compiled.set_payloads(payloads)
-        if self.scenario.category == 0:
-            with ctrl_c_waits():
-                return self.compiled.stop(q, qd)
-        ramps = self.scenario.from_state(q, qd, brakes, payloads).decelerations
-        decelerations = np.array([ramps[brake.joint] for brake in brakes])
-        with ctrl_c_waits():
-            return self.compiled.controlled_stop(q, qd, decelerations, braked=self.scenario.category == 1)
+        return super().stop(q, qd, brakes, payloads)
 
     def motion(self) -> StopMotion:
         return motion_of_pieces(self._start, self.compiled.pieces)

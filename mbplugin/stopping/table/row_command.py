@@ -26,7 +26,7 @@ class StopCommand:
     resting : mapping of str to float
         Rates of the scene's state that a row sets to zero.
     ramps : tuple of str
-        Braked joints of which no deceleration is known; the command states one.
+        Braked joints of which no deceleration is known; a command of category 1 states one.
     """
 
     head: tuple[str, ...]
@@ -40,7 +40,7 @@ class StopCommand:
         q: Mapping[str, float],
         qd: Mapping[str, float],
         payload: tuple[str, ...],
-        deceleration: float | None,
+        decelerations: Mapping[str, float],
     ) -> str | None:
         """Return the command of one row, None where a name cannot be written on a command line.
 
@@ -50,16 +50,15 @@ class StopCommand:
             All coordinates, and the rate of the axis, rad and m, per second.
         payload : tuple of str
             The options that state the payload.
-        deceleration : float or None
-            Of the axis in category 1, rad/s² or m/s².
+        decelerations : mapping of str to float
+            That the command states, rad/s² or m/s².
         """
         rates = {**self.resting, **qd}
-        ramps = {} if deceleration is None else dict.fromkeys((*qd, *self.ramps), deceleration)
-        if any(not _writable(name) for name in (*q, *rates, *ramps)):
+        if any(not _writable(name) for name in (*q, *rates, *decelerations)):
             return None
         options = ["--category", str(category), "--q", _listed(q), "--qd", _listed(rates), *payload]
-        if ramps:
-            options += ["--deceleration", _listed(ramps)]
+        if decelerations:
+            options += ["--deceleration", _listed(decelerations)]
         return shlex.join((*self.head, *options, *self.tail))
 
 

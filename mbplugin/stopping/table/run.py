@@ -201,7 +201,9 @@ class _Maker:
         q = dict(zip(self.compiled.scenario.mech.q_names, case.pose.q.tolist(), strict=True))
         qd = {case.axis: case.pose.sense * case.speed}
         carried = payload_options(self.rated, case.shares[2] / 100, self.of_scene)
-        return self.command.text(case.category, q, qd, carried, case.deceleration)
+        a = case.deceleration
+        ramps = {} if a is None else dict.fromkeys((case.axis, *self.command.ramps), a)
+        return self.command.text(case.category, q, qd, carried, ramps)
 
     def _deceleration(self, axis: str, q: Array, speed: float, ramps: Mapping[str, Ramp]) -> float:
         """Return the deceleration of an axis at a pose q (nq,), rad/s² or m/s²; what is assumed is noted."""
@@ -209,12 +211,7 @@ class _Maker:
             return ramps[axis].deceleration_from(speed)
         compiled = self.compiled
         found = assumed_deceleration(compiled.scenario.mech, axis, lambda: compiled.inertias(q))
-        why = (
-            f"the limit that the file states, {found.value:g}"
-            if found.effort is None
-            else f"its effort limit, {found.effort:g}, over the pose's inertia"
-        )
-        assumption = f"{axis}: category 1 decelerates with {why}"
+        assumption = f"{axis}: category 1 decelerates with {found.source}"
         if assumption not in self.assumed:
             self.assumed.append(assumption)
             if found.effort is not None:

@@ -21,17 +21,14 @@ def failed_brakes(
     computer: StopComputer, starts: Sequence[tuple[StopSpace, StopStart]], failures: Sequence[Failure]
 ) -> Iterator[FailedBrake]:
     """Yield the worst of the found stops with each brake failing in each way."""
-    nominal = computer.compiled.scenario.brakes
+    nominal = computer.scenario.brakes
     for failure in failures:
         for n, brake in enumerate(nominal):
             stops: list[StopSummary] = []
             for space, start in starts:
                 own = list(start.brakes(nominal))
                 own[n] = _with_failure(own[n], failure)
-                computer.compiled.set_payloads(space.payloads(start))
-                computer.compiled.set_brakes(tuple(own))
-                stops.append(computer.compiled.stop(start.q, start.qd))
-                computer.count(1)
+                stops.append(computer.stop_with(tuple(own), space, start))
             rested = [stop for stop in stops if stop.outcome in ("stopped", "slipped_back")]
             yield FailedBrake(
                 brake.joint,

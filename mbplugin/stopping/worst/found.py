@@ -28,10 +28,12 @@ class ValuesOf:
         scene: Scene | None,
         computer: StopComputer,
         brakes: tuple[BrakeLike, ...],
+        decelerations: Mapping[str, float],
         of_scene: bool,
         grid: Sequence[Mapping[str, Any]],
     ) -> None:
-        self.scene, self.computer, self.given, self.of_scene = scene, computer, brakes, of_scene
+        self.scene, self.computer, self.of_scene = scene, computer, of_scene
+        self.given, self.decelerations = brakes, decelerations
         keys = (("time", "time"), ("travel", "distance"), ("tool_distance", "tool_distance"))
         self.grid = {(row["joint"], measure): abs(row[key]) for row in grid for measure, key in keys}
 
@@ -43,7 +45,7 @@ class ValuesOf:
         BadNumber
             Its numbers grow beyond all limits.
         """
-        scenario, n = self.computer.compiled.scenario, self.computer.index_of(objective)
+        scenario, n = self.computer.scenario, self.computer.index_of(objective)
         stop = self.computer.stop(space, start)
         value = objective.value(stop, n)
         if not np.isfinite([value, stop.time, stop.tool_distance]).all():
@@ -73,19 +75,27 @@ class ValuesOf:
 
     def _factors(self, factors: Array) -> dict[str, float]:
         """Return the factors (n,) of the brakes that are not 1."""
-        joints = [brake.joint for brake in self.computer.compiled.scenario.brakes]
+        joints = [brake.joint for brake in self.computer.scenario.brakes]
         return {j: f for j, f in zip(joints, factors.tolist(), strict=True) if f != 1.0}
 
     def _command(
         self, space: StopSpace, start: StopStart, q: Mapping[str, float], qd: Mapping[str, float]
     ) -> str | None:
-        scenario = self.computer.compiled.scenario
+        scenario = self.computer.scenario
         varied = bool((start.torque_factors != 1).any() or (start.delay_factors != 1).any())
         brakes = [_stated(b) for b in start.brakes(scenario.brakes)] if varied else self.given
         command = stop_command(self.scene, scenario.tool, brakes, (), not self.of_scene)
         carried = payload_options(space.rated, start.share, self.of_scene)
         extra = ("--limits", "ignore") if scenario.limits == "ignore" else ()
-        return None if command is None else command.text(0, q, qd, (*carried, *extra), None)
+        if command is None or self._reacts_otherwise(start):
+            return None
+        return command.text(scenario.category, q, qd, (*carried, *extra), self.decelerations)
+
+    def _reacts_otherwise(self, start: StopStart) -> bool:
+        """Whether a ramp of the scene states the reaction of a joint, which no option of a command changes."""
+        scenario = self.computer.scenario
+        stated = any(ramp.reaction is not None for ramp in scenario.ramp_source.stated)
+        return scenario.category != 0 and stated and bool((start.delay_factors != 1).any())
 
 
 def _stated(brake: JointBrake) -> Brake:

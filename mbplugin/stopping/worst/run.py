@@ -9,21 +9,24 @@ from typing import Any, get_args
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage
-from mbplugin.model.brakes import BrakeLike, stated_brakes
+from mbplugin.model.brakes import BrakeLike
 from mbplugin.model.enumerations import FailureKind, Moving
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
 from mbplugin.readers.source import ModelSource, model_of
-from mbplugin.stopping.compiled.batch import CompiledStop, supports_compiled_stop
-from mbplugin.stopping.run import assumed_brakes, make_scenario
+from mbplugin.stopping.compiled.batch import supports_compiled_stop
+from mbplugin.stopping.compiled.stopper import CompiledStopper
+from mbplugin.stopping.run import make_scenario
+from mbplugin.stopping.scenario.effort_limits import EffortLimits
 from mbplugin.stopping.scenario.scenario import Scenario
 from mbplugin.stopping.table.axes import moving_chain, table_axes
 from mbplugin.stopping.table.rated import full_speeds, rated_payload
 from mbplugin.stopping.table.run import stopping_table
+from mbplugin.stopping.worst.assumptions import worst_stop_assumptions
 from mbplugin.stopping.worst.failed import failed_brakes
 from mbplugin.stopping.worst.found import ValuesOf
 from mbplugin.stopping.worst.search import Count, Objective, StopComputer, worst_points
-from mbplugin.stopping.worst.space import StopSpace, StopStart, coordinate_range
+from mbplugin.stopping.worst.space import StopSpace, StopStart
 from mbplugin.stopping.worst.values import Failure, WorstStops
 
 MOST_SAMPLES = 1_000_000
@@ -35,11 +38,13 @@ def worst_stop(
     mech: ModelSource,
     *,
     axes: Sequence[str] | None = None,
+    category: int = 0,
     moving: Moving = "one",
     payload: float | None = None,
     payload_range: tuple[float, float] = (0.0, 1.0),
     speeds: Mapping[str, float] | None = None,
     brakes: Iterable[BrakeLike] | None = None,
+    decelerations: Mapping[str, float] | None = None,
     torque_tolerance: float = 0.0,
     delay_tolerance: float = 0.0,
     failures: Iterable[Failure] = (),
@@ -51,7 +56,7 @@ def worst_stop(
     seed: int = 0,
     progress: Count | None = None,
 ) -> WorstStops:
-    """Search the worst stops of category 0: the longest time, travel of each axis, and path of the tool.
+    """Search the worst stops of a category: the longest time, travel of each axis, and path of the tool.
 
     Searched are the pose at the signal within the limits, the sense of the motion, the payload, and the
     torques and delays of the brakes within their tolerances; from random stops by differential evolution
@@ -63,6 +68,8 @@ def worst_stop(
         A tree of joints with one freedom each.
     axes : sequence of str, optional
         Joints that move; by default all between the ground and the tool that have a velocity limit.
+    category : 0, 1 or 2
+        In category 1 brakes replace the drives after the ramps, and may slip; in category 2 nothing slips.
     moving : "one" or "all"
         One axis at a time at full speed, or all at once, each at up to full speed.
     payload : float, optional
@@ -71,7 +78,7 @@ def worst_stop(
         Shares of the rated payload that are carried.
     speeds : mapping, optional
         Full speed by joint, rad/s or m/s; by default the velocity limits.
-    brakes, tool, require_brakes
+    brakes, decelerations, tool, require_brakes
         As for :func:`mbplugin.estop`.
     torque_tolerance, delay_tolerance : float
         Relative, either way, of each brake by itself.
@@ -95,7 +102,14 @@ def worst_stop(
     """
     mech = model_of(mech)
     brakes, failures = tuple(brakes or ()), tuple(failures)
-    scenario = make_scenario(mech, brakes=brakes, tool=tool, require_brakes=require_brakes)
+    scenario = make_scenario(
+        mech,
+        category=category,
+        brakes=brakes,
+        decelerations=decelerations,
+        tool=tool,
+        require_brakes=require_brakes,
+    )
     scenario = replace(scenario, limits=limits, duration=duration)
     rated = rated_payload(scenario, payload)
     scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
@@ -105,22 +119,38 @@ def worst_stop(
             remedy="use estop for single stops",
         )
     _check(moving, payload_range, (torque_tolerance, delay_tolerance), failures, samples, seed)
+    if category == 2 and (torque_tolerance or failures):
+        raise BadUsage("tolerances of torques and failures need brakes", expected="category 0 or 1")
     names = _axes(scenario, axes, speeds)
     full = full_speeds(scenario.mech, names, speeds)
     nominal = StopSpace(scenario, rated, full, None, torque_tolerance, delay_tolerance, payload_range)
-    # computed a little more exactly, a stop that ends closer to a limit might reach it
-    computer = StopComputer(CompiledStop(scenario), progress or (lambda count: None), _MARGIN)
+    # computed a little more exactly, a stop that comes closer to a limit might reach it
+    computer = StopComputer(CompiledStopper(scenario), progress or (lambda count: None), _MARGIN)
     rng = np.random.default_rng(seed)
     grid = stopping_table(
-        mech, axes=names, payload=payload, speeds=full, categories=(0,), brakes=brakes, tool=tool
+        mech,
+        axes=names,
+        payload=payload,
+        speeds=full,
+        categories=(min(category, 1),),
+        brakes=brakes,
+        decelerations=decelerations,
+        tool=tool,
     ).rows
     searched: list[tuple[Objective, StopSpace, StopStart]] = []
     for space, objectives in _searches(nominal, moving):
         points = worst_points(computer, space, objectives, _grid_points(space, grid), samples, rng)
         searched += [(o, space, space.start(x)) for o, x in zip(objectives, points, strict=True)]
     # the values that are reported are as accurate as those of estop
-    exact = StopComputer(CompiledStop(scenario, scenario.rtol, scenario.atol), computer.count)
-    values = ValuesOf(mech if isinstance(mech, Scene) else None, exact, brakes, payload is None, grid)
+    exact = StopComputer(CompiledStopper(scenario, scenario.rtol, scenario.atol), computer.count)
+    values = ValuesOf(
+        mech if isinstance(mech, Scene) else None,
+        exact,
+        brakes,
+        decelerations or {},
+        payload is None,
+        grid if category < 2 else (),
+    )
     found = tuple(values.of(*one) for one in searched)
     return WorstStops(
         scenario.mech.name,
@@ -131,9 +161,10 @@ def worst_stop(
         dict(sorted(computer.outcomes.items())),
         found,
         tuple(failed_brakes(exact, [(space, start) for _, space, start in searched], failures)),
-        tuple(_assumptions(nominal, moving)),
-        scenario.of_effort,
+        tuple(worst_stop_assumptions(nominal, moving)),
+        EffortLimits(scenario.of_effort.brakes, tuple(j for j in scenario.ramps_of_effort if j in names)),
         tuple(brake.joint for brake in scenario.brakes if brake.freedom[0] == "t"),
+        category,
     )
 
 
@@ -210,27 +241,3 @@ def _grid_points(space: StopSpace, grid: Sequence[Mapping[str, Any]]) -> Array:
         if space.axis in (None, row["joint"])
     ]
     return np.array(points).reshape(len(points), space.dimension)
-
-
-def _assumptions(space: StopSpace, moving: Moving) -> Iterator[str]:
-    scenario, rated = space.scenario, space.rated
-    yield "computed, not measured; a search finds a lower bound of the worst, not a proof"
-    yield (
-        "one axis moves at full speed, the others stand"
-        if moving == "one"
-        else "all axes move at once, each at up to full speed"
-    )
-    low, high = space.payload_range
-    carried = f"{low:g} to {high:g} times {rated.mass:g} kg at {rated.body}"
-    yield f"payload: {carried if rated.mass else 'none (no rated payload is stated)'}"
-    yield "full speed (rad/s, m/s): " + ", ".join(f"{axis} {v:.4g}" for axis, v in space.speeds.items())
-    pairs = [joint.pair for joint in scenario.mech.tree.joints if joint.pair is not None]
-    fixed = [p.name for p in pairs if p.kind.free and coordinate_range(p)[0] >= coordinate_range(p)[1]]
-    if fixed:
-        yield f"without limits, and so in their places: {', '.join(fixed)}"
-    yield "poses within the joint limits; the arm may meet itself or its surroundings"
-    for what, tolerance in (("torques", space.torque_tolerance), ("delays", space.delay_tolerance)):
-        if tolerance:
-            yield f"{what} of the brakes within {100 * tolerance:g} % either way, each by itself"
-    yield from stated_brakes(scenario.brakes)
-    yield from assumed_brakes(scenario.brakes)

@@ -7,10 +7,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from mbplugin.model.brakes import JointBrake
 from mbplugin.model.enumerations import StopMeasure
 from mbplugin.model.spatial import Array
-from mbplugin.stopping.compiled.batch import CompiledStop, StopSummary
+from mbplugin.stopping.compiled.batch import StopSummary
+from mbplugin.stopping.compiled.stopper import CompiledStopper
 from mbplugin.stopping.outcome.outcome import StopOutcome
+from mbplugin.stopping.scenario.scenario import Scenario
 from mbplugin.stopping.worst.space import StopSpace, StopStart
 
 #: Stops of a generation, generations, and weights and share of the mutations (Storn and Price 1997).
@@ -51,29 +54,35 @@ class StopComputer:
 
     Parameters
     ----------
-    compiled : CompiledStop
+    stopper : CompiledStopper
     count : callable
         Gets 1 after each stop.
     margin : float
-        A stop that ends nearer to a joint limit counts as one that reaches it, rad and m.
+        A stop that comes nearer to a joint limit counts as one that reaches it, rad and m.
     """
 
-    compiled: CompiledStop
+    stopper: CompiledStopper
     count: Count
     margin: float = 0.0
     outcomes: dict[StopOutcome, int] = field(default_factory=dict)
 
+    @property
+    def scenario(self) -> Scenario:
+        """What all stops have in common; its brakes are the nominal ones."""
+        return self.stopper.scenario
+
     def stop(self, space: StopSpace, start: StopStart) -> StopSummary:
         """Return how a stop comes out."""
-        nominal = self.compiled.scenario.brakes
-        self.compiled.set_payloads(space.payloads(start))
-        self.compiled.set_brakes(start.brakes(nominal))
-        found = self.compiled.stop(start.q, start.qd)
-        if self.compiled.to_limits(start.q, found) < self.margin:
+        found = self.stop_with(start.brakes(self.scenario.brakes), space, start)
+        if self.stopper.compiled.to_limits() < self.margin:
             found = replace(found, outcome="limit_hit")
         self.outcomes[found.outcome] = self.outcomes.get(found.outcome, 0) + 1
-        self.count(1)
         return found
+
+    def stop_with(self, brakes: tuple[JointBrake, ...], space: StopSpace, start: StopStart) -> StopSummary:
+        """Return how a stop with other brakes comes out, which is not counted among the outcomes."""
+        self.count(1)
+        return self.stopper.stop(start.q, start.qd, brakes, space.payloads(start))
 
     def value(self, space: StopSpace, objective: Objective, x: Array) -> float:
         """Return the value of an objective at a point x (d,) of a space."""
@@ -81,7 +90,7 @@ class StopComputer:
 
     def index_of(self, objective: Objective) -> int:
         """Index of an objective's axis among the brakes, 0 where it has none."""
-        joints = [brake.joint for brake in self.compiled.scenario.brakes]
+        joints = [brake.joint for brake in self.scenario.brakes]
         return 0 if objective.axis is None else joints.index(objective.axis)
 
 

@@ -122,6 +122,8 @@ class WorstStops:
         Brakes that are effort limits.
     lengths : tuple of str
         Coordinates that are lengths; the others are angles.
+    category : int
+        Of the stops.
     """
 
     model: str
@@ -135,6 +137,7 @@ class WorstStops:
     assumptions: tuple[str, ...]
     of_effort: EffortLimits = NO_EFFORT_LIMITS
     lengths: tuple[str, ...] = ()
+    category: int = 0
 
     @property
     def count(self) -> int:

@@ -83,11 +83,12 @@ def figures_of(stop: StopLike) -> StopFigures:
     if isinstance(stop, (str, Path)):
         return figures_of_document(read_bounded(Path(stop)), str(stop))
     if isinstance(stop, WorstStops):
-        found = [_of_worst(vars(one), stop.model) for one in stop.found]
+        found = [_of_worst(vars(one), stop.model, stop.category) for one in stop.found]
         return _of_several(stop.model, found, stop.assumptions, stop.of_effort)
     if isinstance(stop, StoppingTable):
         rows = [_of_row(row, stop.model) for row in stop.rows]
-        rows += [_of_worst(vars(one), stop.model) for one in (stop.worst.found if stop.worst else ())]
+        worst = stop.worst
+        rows += [_of_worst(vars(one), stop.model, worst.category) for one in worst.found] if worst else []
         return _of_several(stop.model, rows, stop.assumptions, stop.of_effort)
     if isinstance(stop, StopReport):
         scenario = stop.scenario
@@ -141,7 +142,9 @@ def _of_document(document: Any) -> StopFigures:
     if "rows" in document or "found" in document:
         searched = document if "found" in document else document.get("worst") or {}
         stops = [_of_row(row, model) for row in document.get("rows", ())]
-        stops += [_of_worst(found, model) for found in searched.get("found", ())]
+        # of a table without a word of it they are of category 0
+        category = int(searched.get("category", 0))
+        stops += [_of_worst(found, model, category) for found in searched.get("found", ())]
         return _of_several(model, stops, document["assumptions"], of_effort)
     tool = document["tool"]
     values = (document["time"], tool["distance"], tool["speed"])
@@ -198,9 +201,9 @@ def _of_row(row: Mapping[str, Any], model: str) -> _Figure:
     return _Figure(name, _number(row["rest_time"]), _number(row["tool_distance"]), str(row["outcome"]))
 
 
-def _of_worst(found: Mapping[str, Any], model: str) -> _Figure:
+def _of_worst(found: Mapping[str, Any], model: str, category: int) -> _Figure:
     measure = str(found["measure"]).replace("_", " ")
-    name = f"worst stop of category 0 of {model}, {found['axis'] or 'all axes'}, by its {measure}"
+    name = f"worst stop of category {category} of {model}, {found['axis'] or 'all axes'}, by its {measure}"
     return _Figure(name, _number(found["time"]), _number(found["tool_distance"]), str(found["outcome"]))
 
 

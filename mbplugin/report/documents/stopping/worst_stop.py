@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from mbplugin.model.enumerations import FailureKind, Moving, StopMeasure
+from mbplugin.model.enumerations import FailureKind, Moving, StopCategory, StopMeasure
 from mbplugin.report.documents.part import ByName, Count, Model, Part, Recorded, Size, key
 from mbplugin.report.documents.stopping.stops import EffortLimits
 from mbplugin.stopping.outcome.outcome import StopOutcome
@@ -63,12 +63,12 @@ class WorstOfTable(Part):
 
 
 class Output(Recorded):
-    """The worst stops of category 0 that a search found."""
+    """The worst stops of a category that a search found."""
 
     source: str = key("the FILE as it was given")
     model: Model
     computed_not_measured: Literal[True]
-    category: Literal[0]
+    category: StopCategory
     tool: str
     moving: Moving
     axes: list[str]

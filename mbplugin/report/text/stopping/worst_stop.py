@@ -25,8 +25,8 @@ def worst_stop_lines(
     """Yield the worst stops; optionally with the command that computes each again."""
     yield from warning_lines(worst.of_effort.warning, width)
     title = (
-        f"{worst.model}: worst of {counted(worst.count, 'stop')} of category 0, seed {worst.seed},"
-        f" tool {worst.tool}; computed, not measured"
+        f"{worst.model}: worst of {counted(worst.count, 'stop')} of category {worst.category}, seed"
+        f" {worst.seed}, tool {worst.tool}; computed, not measured"
     )
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
     for sentence in worst.assumptions[1:]:

@@ -35,7 +35,7 @@ def worst_stops_section(chapter: Chapter) -> Html | None:
         )
         if worst.failed
         else None,
-        lead=f"The worst of {counted(worst.count, 'stop')} of category 0 that a search computed, seed"
+        lead=f"The worst of {counted(worst.count, 'stop')} of category {worst.category} that a search computed, seed"
         f" {worst.seed}, tool {worst.tool}: {outcomes}. Computed, not measured.",
     )
 
