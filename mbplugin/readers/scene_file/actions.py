@@ -25,13 +25,10 @@ from mbplugin.model.mechanism.identity import Holder
 from mbplugin.model.scene import Actuator, Load, Payload, Ramp, Stiffness
 from mbplugin.model.spatial import Array
 from mbplugin.readers.scene_file.joints import require_known
-from mbplugin.readers.scene_file.schema import (
-    CouplingTable,
-    PfaffianTable,
-    SceneFile,
-    StiffnessTable,
-)
+from mbplugin.readers.scene_file.schema import SceneFile
 from mbplugin.readers.scene_file.source import SceneSource
+from mbplugin.readers.scene_file.tables.forces import StiffnessTable
+from mbplugin.readers.scene_file.tables.mechanism import CouplingTable, PfaffianTable
 
 Pairs = Mapping[str, Pair]
 Bodies = Mapping[str, object]

@@ -8,8 +8,9 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from mbplugin.errors import BadScene, suggestion
-from mbplugin.readers.scene_file.schema import SceneFile, Table
+from mbplugin.readers.scene_file.schema import SceneFile
 from mbplugin.readers.scene_file.source import SceneSource
+from mbplugin.readers.scene_file.tables.table import Table
 
 _EXPECTED = {
     "float_type": "a number",

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from mbplugin.errors import BadScene
 from mbplugin.model.mechanism import Pair
-from mbplugin.readers.scene_file.schema import PairTable
 from mbplugin.readers.scene_file.source import SceneSource
+from mbplugin.readers.scene_file.tables.mechanism import PairTable
 
 _KEYS = ("lower", "upper", "velocity", "effort", "damping", "friction")
 #: What a passive joint does not have.

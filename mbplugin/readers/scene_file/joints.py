@@ -11,8 +11,8 @@ from mbplugin.errors import BadScene, UnknownName, suggestion
 from mbplugin.model.mechanism import PAIR_TYPES, Pair
 from mbplugin.model.spatial import Pose, align_z
 from mbplugin.readers.scene_file.freedom import with_freedom
-from mbplugin.readers.scene_file.schema import ClosureTable, JointTable, PairTable
 from mbplugin.readers.scene_file.source import SceneSource
+from mbplugin.readers.scene_file.tables.mechanism import ClosureTable, JointTable, PairTable
 
 _FRAME_KEYS = ("xyz_a", "rpy_a", "xyz_b", "rpy_b")
 

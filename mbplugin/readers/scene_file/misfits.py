@@ -6,8 +6,9 @@ from mbplugin.errors import BadScene
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.misfits import Limit, Misfit
 from mbplugin.readers.scene_file.joints import require_known
-from mbplugin.readers.scene_file.schema import MisfitTable, SceneFile
+from mbplugin.readers.scene_file.schema import SceneFile
 from mbplugin.readers.scene_file.source import SceneSource
+from mbplugin.readers.scene_file.tables.forces import MisfitTable
 
 
 def misfits(source: SceneSource, tables: SceneFile, mech: Mechanism) -> tuple[Misfit, ...]:

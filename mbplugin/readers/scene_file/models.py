@@ -12,8 +12,9 @@ from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.scene import Request, Scene, State
 from mbplugin.readers.common.merge import joined, placed
 from mbplugin.readers.common.paths import resolve
-from mbplugin.readers.scene_file.schema import ModelTable, SceneFile
+from mbplugin.readers.scene_file.schema import SceneFile
 from mbplugin.readers.scene_file.source import SceneSource
+from mbplugin.readers.scene_file.tables.mechanism import ModelTable
 
 
 def read_models(source: SceneSource, tables: SceneFile, request: Request) -> Scene:

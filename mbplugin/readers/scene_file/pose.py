@@ -28,8 +28,9 @@ from mbplugin.readers.scene_file.joints import (
     retyped,
     states_both_sides,
 )
-from mbplugin.readers.scene_file.schema import ClosureTable, PairTable, SceneFile
+from mbplugin.readers.scene_file.schema import SceneFile
 from mbplugin.readers.scene_file.source import SceneSource
+from mbplugin.readers.scene_file.tables.mechanism import ClosureTable, PairTable
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,10 +19,12 @@ from mbplugin.readers.scene_file.misfits import limits, misfits
 from mbplugin.readers.scene_file.models import read_models
 from mbplugin.readers.scene_file.pose import PoseSettlement, add_pairs, held_names, place_bodies, retype_pairs
 from mbplugin.readers.scene_file.retyped import check_acting, settle_duties
-from mbplugin.readers.scene_file.schema import ClosureTable, LintTable, PairTable, SceneFile
+from mbplugin.readers.scene_file.schema import SceneFile
 from mbplugin.readers.scene_file.sides import sides_from_pose
 from mbplugin.readers.scene_file.source import SceneSource, located, parse_scene
 from mbplugin.readers.scene_file.springs import carried_springs, springs
+from mbplugin.readers.scene_file.tables.analysis import LintTable
+from mbplugin.readers.scene_file.tables.mechanism import ClosureTable, PairTable
 
 
 def read_scene(text: str, request: Request) -> Scene:

@@ -12,16 +12,10 @@ from mbplugin.model.mechanism import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.mechanism.joint import has_quaternion
 from mbplugin.model.scene import Scene
 from mbplugin.readers.scene_file.joints import changes_coordinates
-from mbplugin.readers.scene_file.schema import (
-    ActuatorTable,
-    BrakeTable,
-    DriverTable,
-    LockTable,
-    PairTable,
-    RampTable,
-    SceneFile,
-)
+from mbplugin.readers.scene_file.schema import SceneFile
 from mbplugin.readers.scene_file.source import SceneSource
+from mbplugin.readers.scene_file.tables.mechanism import DriverTable, LockTable, PairTable
+from mbplugin.readers.scene_file.tables.stops import ActuatorTable, BrakeTable, RampTable
 
 #: What ``passive = true`` takes from a joint.
 _OF_THE_FILE = ("effort", "limits", "drive", "actuator")

@@ -12,8 +12,10 @@ from mbplugin.model.scene import Defect, Origin, Scene
 from mbplugin.model.spring import JointSpring, Spring
 from mbplugin.readers.scene_file.actions import one_freedom
 from mbplugin.readers.scene_file.joints import require_known
-from mbplugin.readers.scene_file.schema import PairTable, SceneFile, SpringTable
+from mbplugin.readers.scene_file.schema import SceneFile
 from mbplugin.readers.scene_file.source import SceneSource
+from mbplugin.readers.scene_file.tables.forces import SpringTable
+from mbplugin.readers.scene_file.tables.mechanism import PairTable
 
 _OF_POINTS = ("body_a", "body_b", "point_a", "point_b", "length", "damping")
 _OF_JOINTS = ("joint", "freedom", "rest")
