@@ -50,6 +50,7 @@ def on_files(files: Files, config: Any) -> Files:
         files.append(File.generated(config, f"rules/{rule.code}.md", content=rule_page(rule)))
     files.append(File.generated(config, "commands.md", content=commands_page()))
     files.append(File.generated(config, "api.md", content=api_page()))
+    files.append(File.generated(config, "scene.md", content=scene_page()))
     for name in pictures():
         files.append(File.generated(config, f"pictures/{name}", content=drawn(name).read_bytes()))
     return files
@@ -109,16 +110,59 @@ def _entry(name: str) -> str:
 
 def _home(name: str) -> str:
     """Return where a public name is defined."""
-    import inspect
-
     import mbplugin as mb
+    from mbplugin.api import PUBLIC
 
     if "." in name:
         return name
     value = getattr(mb, name)
-    if inspect.ismodule(value):
-        return str(value.PUBLIC_FUNCTION)
+    if isinstance(value, str):
+        return f"{PUBLIC[name]}.{name}"
     return f"{value.__module__}.{value.__qualname__}"
+
+
+def scene_page() -> str:
+    """Return the page of the tables of a scene file, from the schema."""
+    import json
+
+    schema = json.loads((ROOT / "docs" / "scene.schema.json").read_text(encoding="utf-8"))
+    intro = """# Scene file
+
+A `.scene.toml` file describes models, bodies and what joins them and acts on them; how to write one is in
+[Write a mechanism](mechanism.md), with a model file in the [tutorial](tutorial.md). All numbers are in SI units and
+radians. A key that is not listed here is an error. **Bold** keys are required.
+"""
+    parts = [intro]
+    for name, key in schema["properties"].items():
+        table = key.get("items", key).get("$ref", "").rpartition("/")[2]
+        if not table:
+            parts.append(f"\n## {name}\n\n`{name} = …`: {key['description']}\n")
+            continue
+        brackets = f"[[{name}]]" if "items" in key else f"[{name}]"
+        parts.append(f"\n## {brackets}\n\n{_keys_of(schema['$defs'], table)}")
+    return "".join(parts)
+
+
+def _keys_of(tables: dict[str, Any], name: str) -> str:
+    """Return what a table is, and its keys; of a table in it, too."""
+    table = tables[name]
+    text = re.sub(r"^``.*?``: ", "", table["description"]).replace("``", "`")
+    rows, inner = ["| key | |", "|---|---|"], []
+    for key, value in table["properties"].items():
+        shown = f"**`{key}`**" if key in table.get("required", ()) else f"`{key}`"
+        choices = _choices(value, tables)
+        meaning = value.get("description", "") + (f" (one of {choices})" if choices else "")
+        rows.append(f"| {shown} | {meaning.replace('|', '/')} |")
+        inner += [ref for ref in re.findall(r"#/\$defs/(\w+Table)", str(value)) if ref != name]
+    more = "".join(f"\n### {n.removesuffix('Table')}\n\n{_keys_of(tables, n)}" for n in dict.fromkeys(inner))
+    return f"{text[:1].upper()}{text[1:]}\n\n" + "\n".join(rows) + "\n" + more
+
+
+def _choices(value: dict[str, Any], tables: dict[str, Any]) -> str:
+    """Return the words that a key may have."""
+    options = [value, *value.get("anyOf", ())]
+    words = [word for option in options for word in option.get("enum", ())]
+    return ", ".join(f"`{word}`" for word in words)
 
 
 def commands_page() -> str:

@@ -17,7 +17,6 @@ import numpy as np
 import mbplugin as mb
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.formulations import solve
-from mbplugin.model.mechanism import Driver
 
 VARIANTS = ((6, 21), (18, 21), (19, 21), (18, 20))
 CORNERS = ((0.0, 0.0), (1.0, 0.04), (3.0, 0.04), (4.0, 0.0), (6.0, 0.0), (7.0, -0.04), (10.0, -0.04))
@@ -43,7 +42,7 @@ print(
 forces: dict[str, list[list[float]]] = {name: [[] for _ in VARIANTS] for name in ("W1", "W3", "W4", "W5")}
 for time, q, qd in zip(motion.time, motion.q, motion.qd, strict=True):
     value, rate, acceleration = steering(time)
-    driver = Driver("drive", "H", value=value, rate=rate, acceleration=acceleration)
+    driver = mb.Driver("drive", "H", value=value, rate=rate, acceleration=acceleration)
     mech = replace(scene.mechanism, drivers=(driver,))
     equations = absolute_equations(mech, q, qd, motion.actions, planar="xy", degree_of_redundancy=2)
     names = [name for name, _ in equations.labels]

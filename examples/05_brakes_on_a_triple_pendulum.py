@@ -14,19 +14,17 @@ from pathlib import Path
 import numpy as np
 
 import mbplugin as mb
-from mbplugin.dynamics.joint import joint_equations
-from mbplugin.model.mechanism import WORLD, Body, Pair
-from mbplugin.model.spatial import Array, Pose
+from mbplugin.model.spatial import Array
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 ROOT = Path(__file__).resolve().parent.parent
 
 # links of 1 m and 108 kg in the x-y plane, hinges along z, gravity along −y
-at_end = Pose(np.eye(3), np.array([1.0, 0.0, 0.0]))
-bodies = tuple(Body(f"link{k}", 108.0, 0.5 * at_end.p, np.diag([0.72, 9.36, 9.36])) for k in (1, 2, 3))
+at_end = mb.Pose(np.eye(3), np.array([1.0, 0.0, 0.0]))
+bodies = tuple(mb.Body(f"link{k}", 108.0, 0.5 * at_end.p, np.diag([0.72, 9.36, 9.36])) for k in (1, 2, 3))
 pairs = tuple(
-    Pair(f"j{k}", "revolute", inner, f"link{k}", at, Pose.identity())
-    for k, inner, at in ((1, WORLD, Pose.identity()), (2, "link1", at_end), (3, "link2", at_end))
+    mb.Pair(f"j{k}", "revolute", inner, f"link{k}", at, mb.Pose.identity())
+    for k, inner, at in ((1, mb.WORLD, mb.Pose.identity()), (2, "link1", at_end), (3, "link2", at_end))
 )
 pendulum = mb.Mechanism("triple pendulum", bodies, pairs, gravity=np.array([0.0, -9.81, 0.0]))
 start = np.full(3, np.pi / 6)
@@ -50,15 +48,9 @@ print("energy: " + " → ".join(f"{level:.1f}" for level in levels) + " J")
 print(f"angles after 2 s: {np.round(right.q[-1], 4)}, with rates set by hand {np.round(naive.q[-1], 4)} rad")
 
 
-def momenta(motion: Trajectory) -> Array:
-    """Generalised momenta (T, 3) M(q) q̇ of the joints, N·m·s."""
-    states = zip(motion.q, motion.qd, strict=True)
-    return np.array([joint_equations(pendulum, q, qd).M @ qd for q, qd in states])
-
-
 def free_momenta(motion: Trajectory) -> Array:
-    """The momenta (T, 3) of the joints that are not locked; NaN for the others."""
-    out = momenta(motion)
+    """The generalised momenta (T, 3) of the joints that are not locked, N·m·s; NaN for the others."""
+    out = motion.momenta.copy()
     out[motion.segment >= 1, 1] = np.nan
     out[motion.segment >= 2, 2] = np.nan
     return out

@@ -27,7 +27,17 @@ if TYPE_CHECKING:
     from mbplugin.linter.run import lint as lint
     from mbplugin.model.mechanism import Lock as Lock
     from mbplugin.model.mechanism import Mechanism as Mechanism
+    from mbplugin.model.mechanism.body import WORLD as WORLD
+    from mbplugin.model.mechanism.body import Body as Body
+    from mbplugin.model.mechanism.coupling import Coupling as Coupling
+    from mbplugin.model.mechanism.coupling import Driver as Driver
+    from mbplugin.model.mechanism.coupling import Term as Term
+    from mbplugin.model.mechanism.pair import Freedom as Freedom
+    from mbplugin.model.mechanism.pair import Pair as Pair
+    from mbplugin.model.mechanism.pfaffian import KnifeEdge as KnifeEdge
+    from mbplugin.model.mechanism.pfaffian import Rolling as Rolling
     from mbplugin.model.scene import Scene as Scene
+    from mbplugin.model.spatial import Pose as Pose
     from mbplugin.simulation.impact import TimedConstraint as TimedConstraint
     from mbplugin.simulation.run import simulate as simulate
     from mbplugin.simulation.trajectory.trajectory import Trajectory as Trajectory

@@ -5,6 +5,7 @@ A twist is [v; ω] and a wrench [f; m], both in world axes at a stated point.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,6 +170,13 @@ class Pose:
     ) -> Pose:
         """Return the pose of a position (m) and fixed-axis angles (rad)."""
         return cls(rotation_from_rpy(rpy), np.array(xyz, dtype=float))
+
+    @classmethod
+    def from_xyz_axis(
+        cls, xyz: Array | tuple[float, float, float], axis: Array | Sequence[float] = (0.0, 0.0, 1.0)
+    ) -> Pose:
+        """Return the pose of a position (m) whose z is along ``axis`` (3,) of any length, by the smallest rotation."""
+        return cls(align_z(np.array(axis, dtype=float)), np.array(xyz, dtype=float))
 
     def __matmul__(self, other: Pose) -> Pose:
         return Pose(self.R @ other.R, self.p + self.R @ other.p)

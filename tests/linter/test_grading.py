@@ -153,6 +153,25 @@ def test_a_mimic_with_an_offset_is_a_note_in_the_unit_of_its_joint() -> None:
         assert f"open by {shown}" in finding.message
 
 
+def test_a_loop_that_only_a_rotation_leaves_open_is_open_by_an_angle(tmp_path: Path) -> None:
+    """Axes through one point: all origins are there, whatever the angles are."""
+    scene = tmp_path / "spherical.scene.toml"
+    frames = "rpy_a = [{t}, 0, 0], rpy_b = [0, 0, 0]"
+    pair = '{{ name = "j{k}", type = "revolute", body_a = "{a}", body_b = "b{k}", ' + frames + " }}"
+    joints = ", ".join(
+        pair.format(k=k, a=f"b{k - 1}" if k > 1 else "world", t=1.1 * (k > 1)) for k in (1, 2, 3)
+    )
+    bodies = ", ".join(
+        f'{{ name = "b{k}", mass = 1, com = [0, 0, 0.2], inertia = [1, 1, 1] }}' for k in (1, 2, 3)
+    )
+    closing = '{ name = "last", type = "revolute", body_a = "b3", body_b = "world", rpy_a = [1.1, 0, 0], rpy_b = [-1.1, 0, 0] }'
+    scene.write_text(
+        f"body = [{bodies}]\npair = [{joints}]\nclosure = [{closing}]\nstate.q = {{ j1 = 0.3 }}\n"
+    )
+    (finding,) = [f for f in mb.lint(scene).findings if f.code == "MB504"]
+    assert " rad, and closes to " in finding.message and " m, and" not in finding.message
+
+
 def test_the_scene_that_is_offered_closes_the_pose(tmp_path: Path) -> None:
     mimic = '<mimic joint="base-a" multiplier="-1" offset="0.4"/>'
     joints = joint("revolute", "base", "a") + joint("revolute", "base", "b", mimic)

@@ -55,7 +55,9 @@ def assemble(mech: Mechanism, q: Array, given: Collection[str] = (), *, seed: in
     there, beyond = respect_limits(closure, q, there)
     moved = float(np.abs(there - q).max()) if q.size else 0.0
     after = closure.residuals(there)
-    return Assembly(there, before, after, closure.length, moved, beyond, starts, tuple(degenerate))
+    return Assembly(
+        there, before, after, closure.length, moved, beyond, starts, tuple(degenerate), closure.turned(q)
+    )
 
 
 def _held_sets(mech: Mechanism, given: Collection[str]) -> list[AnyArray]:

@@ -83,6 +83,10 @@ class Closure:
         """Return the largest residual of each constraint at q (nq,), m."""
         return self._whole.gaps(self._whole.linearised(q[None])[1][0]) if self.constraints else {}
 
+    def turned(self, q: Array) -> tuple[str, ...]:
+        """Return the constraints whose largest residual at q (nq,) is that of a rotation."""
+        return self._whole.turned(self._whole.linearised(q[None])[1][0])
+
     def closed(self, q: Array) -> bool:
         """Return whether every residual at q (nq,) is small against the mechanism."""
         return max(self.residuals(q).values(), default=0.0) <= CLOSED * self.length
@@ -152,6 +156,12 @@ class System(Equations):
         """Return the largest part of a residual Phi (r,) by constraint, m."""
         slices = self._residuals.slices
         return {name: float(np.abs(Phi[rows]).max(initial=0.0)) for name, rows in slices.items()}
+
+    def turned(self, Phi: Array) -> tuple[str, ...]:
+        """Return the constraints of which the largest part of a residual Phi (r,) is a rotation."""
+        translation = self._residuals.translation
+        slices = self._residuals.slices.items()
+        return tuple(name for name, rows in slices if not translation[rows][np.abs(Phi[rows]).argmax()])
 
 
 def constraints_to_close(mech: Mechanism) -> list[Constraint]:

@@ -26,6 +26,8 @@ class Assembly:
         Poses from which the hardest group was closed, the given one among them; 0 where all were closed.
     degenerate : tuple of str
         Constraints whose rows lose rank at the nearest closed pose that was found, but not at others.
+    turned_file : tuple of str
+        Constraints whose largest residual at the given pose is that of a rotation.
     """
 
     q: Array
@@ -36,6 +38,7 @@ class Assembly:
     beyond_limits: tuple[str, ...] = ()
     starts: int = 0
     degenerate: tuple[str, ...] = ()
+    turned_file: tuple[str, ...] = ()
 
     @property
     def worst_file(self) -> float:

@@ -9,7 +9,7 @@ from mbplugin.model.mechanism.identity import Holder
 
 @dataclass(frozen=True)
 class Term:
-    """One joint velocity in a coupling: ``coefficient`` times the rate of a freedom of a pair."""
+    """One joint in a coupling: ``coefficient`` times the coordinate (rad or m) of a freedom of a pair."""
 
     joint: str
     freedom: str

@@ -96,10 +96,18 @@ PAIR_TYPES: dict[str, PairType] = {
 
 @dataclass(frozen=True)
 class Freedom:
-    """What a file says about one freedom of a pair (rad or m, N·m or N, and their time derivatives).
+    """What a file states of one freedom of a pair; numbers are in rad or m, N·m or N, and per second.
 
-    ``velocity``, ``acceleration``, ``deceleration`` and ``jerk`` are magnitudes that a drive may ask for;
-    infinite where the file states none.
+    Parameters
+    ----------
+    lower, upper : float
+        Limits of the coordinate, rad or m.
+    effort : float
+        Limit of the drive, N·m or N.
+    velocity, acceleration, deceleration, jerk : float
+        Largest magnitudes under the drive, rad/s or m/s and per second; infinite where the file states none.
+    damping, friction : float
+        Viscous, N·m·s/rad or N·s/m, and dry, N·m or N.
     """
 
     lower: float = -inf

@@ -33,6 +33,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from mbplugin.analysis import Analysis
+from mbplugin.constraints.assembly.result import Assembly
 from mbplugin.linter.checks.formats import WITHOUT_POSE, format_of
 from mbplugin.linter.files.places import constraint_place
 from mbplugin.linter.finding import Finding, Severity
@@ -67,7 +68,7 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     yield make_finding(
         __name__,
         severity,
-        f"{pose} leaves {name!r} open by {_opening(coupling, gap, left, assembly.length)} when "
+        f"{pose} leaves {name!r} open by {_opening(coupling, name, assembly)} when "
         f"{_largest_move(scene, analysis)}",
         element=name,
         origin=constraint_place(scene, name),
@@ -88,12 +89,15 @@ def _help(format_: str) -> str:
     return "write a scene with the closed pose: mbplugin lint FILE --write-scene FILE.scene.toml"
 
 
-def _opening(coupling: Coupling | None, gap: float, left: float, length: float) -> str:
-    """Return the gap with its unit: that of the following joint for a coupling, m for a closure.
+def _opening(coupling: Coupling | None, name: str, assembly: Assembly) -> str:
+    """Return the gap of a constraint with its unit: rad of a rotation, that of the following joint for a coupling.
 
     Residuals are in m, those of rotations times ``length``.
     """
+    gap, left, length = assembly.residual_file[name], assembly.residual[name], assembly.length
     if coupling is None:
+        if name in assembly.turned_file:
+            return f"{gap / length:.3g} rad, and closes to {left / length:.1g} rad"
         return f"{gap:.3g} m, and closes to {left:.1g} m"
     follower = coupling.terms[0]
     turns = all(is_turn(term.freedom) for term in coupling.terms)

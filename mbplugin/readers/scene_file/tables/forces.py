@@ -23,8 +23,8 @@ class LoadTable(Table):
 
     body: Name = Field(description="on which it acts")
     point: Vector = Field(default=[0.0, 0.0, 0.0], description="of application, in the link frame, m")
-    force: Vector = Field(default=[0.0, 0.0, 0.0], description="N")
-    torque: Vector = Field(default=[0.0, 0.0, 0.0], description="N·m")
+    force: Vector = Field(default=[0.0, 0.0, 0.0], description="at the point, N")
+    torque: Vector = Field(default=[0.0, 0.0, 0.0], description="besides the force, N·m")
     frame: Literal["world", "body"] = Field(
         default="world", description="the axes of force and torque: fixed, or turning with the body"
     )
