@@ -164,7 +164,8 @@ def test_a_loop_that_only_a_rotation_leaves_open_is_open_by_an_angle(tmp_path: P
     bodies = ", ".join(
         f'{{ name = "b{k}", mass = 1, com = [0, 0, 0.2], inertia = [1, 1, 1] }}' for k in (1, 2, 3)
     )
-    closing = '{ name = "last", type = "revolute", body_a = "b3", body_b = "world", rpy_a = [1.1, 0, 0], rpy_b = [-1.1, 0, 0] }'
+    frames = "rpy_a = [1.1, 0, 0], rpy_b = [-1.1, 0, 0]"
+    closing = f'{{ name = "last", type = "revolute", body_a = "b3", body_b = "world", {frames} }}'
     scene.write_text(
         f"body = [{bodies}]\npair = [{joints}]\nclosure = [{closing}]\nstate.q = {{ j1 = 0.3 }}\n"
     )
