@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mbplugin.model.mechanism.coupling import Coupling as Coupling
     from mbplugin.model.mechanism.coupling import Driver as Driver
     from mbplugin.model.mechanism.coupling import Term as Term
+    from mbplugin.model.mechanism.motion_profile import MotionProfile as MotionProfile
     from mbplugin.model.mechanism.pair import Freedom as Freedom
     from mbplugin.model.mechanism.pair import Pair as Pair
     from mbplugin.model.mechanism.pfaffian import KnifeEdge as KnifeEdge

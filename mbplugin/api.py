@@ -30,6 +30,7 @@ PUBLIC = {
     "MbPluginError": "mbplugin.errors",
     "Mechanism": "mbplugin.model.mechanism.mechanism",
     "MisfitResponse": "mbplugin.joint_reactions.misfit.response",
+    "MotionProfile": "mbplugin.model.mechanism.motion_profile",
     "Pair": "mbplugin.model.mechanism.pair",
     "Pose": "mbplugin.model.spatial",
     "ReactionMask": "mbplugin.joint_reactions.mask",

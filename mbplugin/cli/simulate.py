@@ -20,6 +20,7 @@ from mbplugin.cli.shared.braking import BrakeOption, LockOption
 from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.output import complain, warn
+from mbplugin.cli.shared.profiles import ProfileOption, profile_files, read_profiles
 from mbplugin.cli.shared.progress import time_bar
 from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
 from mbplugin.errors import UnknownName, suggestion
@@ -31,7 +32,7 @@ from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR, integra
 from mbplugin.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from mbplugin.model.scene import Scene
     from mbplugin.model.units import Units
@@ -91,6 +92,7 @@ def simulate_command(
     load: LoadOption = None,
     payload: PayloadOption = None,
     torque: TorqueOption = None,
+    profile: ProfileOption = None,
     lock: LockOption = None,
     brake: BrakeOption = None,
     signal: Signal = None,
@@ -124,7 +126,8 @@ def simulate_command(
     """
     _require_files(save, plot, output)
     earlier = earlier_report(against, "simulate")
-    scene = read_scene(file, (output, save, plot), reading, also=(against,))
+    motions = profile_files(profile)
+    scene = read_scene(file, (output, save, plot), reading, also=(against, *motions.values()))
     given = quantities_of(scene, file, reading)
     pairs = opt.split(reactions)
     _require_pairs(scene, pairs)
@@ -156,6 +159,7 @@ def simulate_command(
             loads=given.loads(load),
             payloads=payloads,
             torques=given.torques(torque),
+            profiles=read_profiles(motions, scene.mechanism),
             locks=locks,
             brakes=given.brakes(brake) if brake else None,
             signal=signal,
@@ -167,7 +171,8 @@ def simulate_command(
         motion.save(save, reactions=pairs)
     if plot is not None:
         motion.plot(plot)
-    written = _report(motion, request, pairs, scene, file, given.units)
+    also = tuple(motions.values())
+    written = _report(motion, request, pairs, scene, file, given.units, also)
     emit_report(written, output_format, output, earlier)
     if motion.outcome == "interrupted":
         raise typer.Exit(INTERRUPTED)
@@ -184,6 +189,7 @@ def _report(
     scene: Scene,
     file: str,
     units: Units,
+    also: Sequence[Path],
 ) -> CommandReport:
     def lines(width: int) -> Iterable[Line]:
         from mbplugin.report.text.simulate import simulate_lines
@@ -200,7 +206,7 @@ def _report(
 
         return simulate_document(motion, request, pairs, file, scene.files)
 
-    return CommandReport(lines, document, partial(record_of_scene, scene), chapter)
+    return CommandReport(lines, document, partial(record_of_scene, scene, also), chapter)
 
 
 def _require_files(save: Path | None, plot: Path | None, output: Path | None) -> None:

@@ -161,5 +161,4 @@ def _drive(ours: Trajectory, driver: Driver) -> TimedDrive:
     """Return a driver of the mechanism as one that leads a joint for good."""
     joint = ours.mechanism.tree.joint_of_pair.get(driver.joint)
     start = float(ours.q[0][joint.q.start]) if joint else 0.0
-    value = start if driver.value is None else driver.value
-    return TimedDrive(driver, ((0.0, (value, driver.rate, 0.5 * driver.acceleration)),))
+    return TimedDrive(driver, driver.segments(start))

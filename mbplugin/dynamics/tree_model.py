@@ -123,12 +123,7 @@ class TreeModel:
     def set_drive(self, time: float) -> None:
         """Fill what the drivers prescribe at a time; a driver without a value has kept it from the start."""
         for d, (driver, _) in enumerate(self.table.driven):
-            start = 0.0 if driver.value is None else driver.value
-            self.drive[d] = (
-                start + driver.rate * time + 0.5 * driver.acceleration * time**2,
-                driver.rate + driver.acceleration * time,
-                driver.acceleration,
-            )
+            self.drive[d] = driver.at(time)
 
     def _controlled(self, time: float, q: Array, qd: Array) -> Array:
         """Return the controller's forces (nv,) at q (nq,) and qd (nv,), N·m and N."""

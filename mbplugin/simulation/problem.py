@@ -159,9 +159,7 @@ def _stretches(model: TreeModel, drives: tuple[TimedDrive, ...]) -> AnyArray:
     own = {drive.driver.name: drive.motion_segments for drive in drives}
     out = []
     for d, (driver, _) in enumerate(model.table.driven):
-        value = 0.0 if driver.value is None else driver.value
-        constant = (value, driver.rate, 0.5 * driver.acceleration)
-        for start, polynomial in own.get(driver.name, ((0.0, constant),)):
+        for start, polynomial in own.get(driver.name, driver.segments()):
             out.append((d, start, (*polynomial, *(6 - len(polynomial)) * (0.0,))))
     return np.array(out, dtype=MOTION_SEGMENT)
 
@@ -174,9 +172,9 @@ def _keep_given_values(model: TreeModel, motion_segments: AnyArray) -> None:
     for row, label in zip(model.table.rows, model.table.labels, strict=False):
         if label.of_lock:
             row["offset"] += row["phi"]
-        # the mechanism's own drivers have one segment each
+        # a driver without a value has one segment
         if row["drive"] >= 0 and model.table.driven[row["drive"]][0].value is None:
-            motion_segments["c"][row["drive"], 0] = row["phi"]
+            motion_segments["c"][motion_segments["drive"] == row["drive"], 0] = row["phi"]
 
 
 def row_indices(model: TreeModel, options: Options) -> tuple[int, ...]:

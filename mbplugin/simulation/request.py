@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.model.mechanism.coupling import Lock
+from mbplugin.model.mechanism.coupling import Driver, Lock
+from mbplugin.model.mechanism.identity import Holder
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.model.mechanism.motion_profile import MotionProfile
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.impact.timed import TimedConstraint, state_in
-from mbplugin.simulation.options import Options
+from mbplugin.simulation.options import Options, Profile
 
 
 def checked_locks(mech: Mechanism, locks: Sequence[Lock], duration: float) -> tuple[Lock, ...]:
@@ -90,3 +92,39 @@ def _check_times(what: str, at: float, until: float | None, duration: float) -> 
         )
     if until is not None and not until > at:
         raise BadUsage(f"{what} closes at {at:g} s and opens at {until:g} s", expected="a later time")
+
+
+def led_by(
+    mech: Mechanism, profiles: Mapping[str, Profile | MotionProfile]
+) -> tuple[Mechanism, dict[str, Profile]]:
+    """Return a mechanism whose drivers follow motion profiles, and the callables of other drivers.
+
+    Raises
+    ------
+    UnknownName
+        A profile of neither a driver nor, if it is a MotionProfile, a joint that none leads.
+    """
+    drivers = {driver.name: driver for driver in mech.drivers}
+    callables = {}
+    for name, profile in profiles.items():
+        if not isinstance(profile, MotionProfile):
+            _require_driver(name, tuple(drivers))
+            drivers[name], callables[name] = replace(drivers[name], profile=None), profile
+        elif name in drivers:
+            drivers[name] = replace(drivers[name], profile=profile)
+        else:
+            led = {driver.joint for driver in mech.drivers}
+            _require_driver(name, (*drivers, *(pair for pair in mech.pair_by_name if pair not in led)))
+            driver = Driver(str(Holder("drive", name)), name, profile=profile)
+            drivers[driver.name] = driver
+    changed = tuple(drivers.values())
+    return (mech if changed == mech.drivers else replace(mech, drivers=changed)), callables
+
+
+def _require_driver(name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        raise UnknownName(
+            f"a profile is given for {name!r}, which is no driver",
+            expected=f"one of {', '.join(known)}" if known else "a driver",
+            remedy=suggestion(name, tuple(known)),
+        )

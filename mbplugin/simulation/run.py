@@ -15,9 +15,10 @@ from mbplugin.errors import BadUsage
 from mbplugin.model.applied_forces import AppliedForces, Controller, scene_actions, with_springs
 from mbplugin.model.brakes import BrakeLike, brake_forces
 from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_payloads
-from mbplugin.model.mechanism.coupling import Lock
+from mbplugin.model.mechanism.coupling import Driver, Lock
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.model.mechanism.motion_profile import MotionProfile
 from mbplugin.model.scene import Scene, mechanism_of, option_of
 from mbplugin.model.spatial import Array, make_read_only
 from mbplugin.model.spring import JointSpring, Spring
@@ -32,7 +33,7 @@ from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR
 from mbplugin.simulation.options import Options, Profile, UserEvent, breaks_of
 from mbplugin.simulation.outcome import declared
 from mbplugin.simulation.problem import Problem, pose_problem
-from mbplugin.simulation.request import checked_locks, each_once, scene_state, timed_holds
+from mbplugin.simulation.request import checked_locks, each_once, led_by, scene_state, timed_holds
 from mbplugin.simulation.runner import Progress, Runner
 from mbplugin.simulation.steppers.compiled import CompiledStepper, Stepper
 from mbplugin.simulation.steppers.python import PythonStepper
@@ -59,7 +60,7 @@ def simulate(
     torques: Mapping[str, float] | None = None,
     armature: Mapping[str, float] | None = None,
     controller: Controller | None = None,
-    profiles: Mapping[str, Profile] | None = None,
+    profiles: Mapping[str, Profile | MotionProfile] | None = None,
     damping: bool = True,
     friction: bool = True,
     formulation: str = "projected",
@@ -112,9 +113,10 @@ def simulate(
         By joint rate: a constant force, N·m or N, and a drive's inertia, kg·m² or kg.
     controller : callable, optional
         Forces (nv,) on the joint rates at (t, q, qd).
-    profiles : mapping of driver name to callable, optional
-        Value, rate and acceleration of a driver at a time. A profile with a jump of its acceleration has an
-        attribute ``breaks``, the times (s) of the jumps: the motion has a sample before and after each.
+    profiles : mapping of driver name to MotionProfile or callable, optional
+        Value, rate and acceleration of a driver at a time; a joint that no driver leads gets one that follows
+        the MotionProfile. A callable with a jump of its acceleration has an attribute ``breaks``, the times (s)
+        of the jumps: the motion has a sample before and after each.
     damping, friction : bool
         Whether the file's joint damping and dry friction count.
     formulation, redundancy, coordinates : str
@@ -165,7 +167,7 @@ def simulate(
     """
     mech = model_of(mech)
     scene = mech if isinstance(mech, Scene) else None
-    mechanism = mechanism_of(mech)
+    mechanism, callables = led_by(mechanism_of(mech), profiles or {})
     holds = tuple(holds)
     mechanism, held = without_constraints(mechanism, holds)
     start = scene_state(scene, mechanism)
@@ -198,7 +200,7 @@ def simulate(
         planar,
         tuple(events),
         samples,
-        dict(profiles or {}),
+        callables,
         readable,
         transition,
         max_seconds,
@@ -264,7 +266,9 @@ def move(
     if not plain:
         stepper = PythonStepper(problem, options, activation.active)
     engagement_time = [(brake.closes, brake.joint) for brake in actions.brakes]
+    drivers = (*mech.drivers, *(one for one in held if isinstance(one, Driver)))
     breaks = [time for profile in options.profiles.values() for time in breaks_of(profile)]
+    breaks += [time for driver in drivers if driver.profile is not None for time in driver.profile.breaks]
     schedule = schedule_of((*later, *(hold for hold, _ in holds)), engagement_time, drives, to_rest, breaks)
     runner = Runner(problem, stepper, options, activation, schedule)
     outcome = runner.run(progress)

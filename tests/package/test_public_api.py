@@ -59,6 +59,7 @@ NAMES = {
     "Driver",
     "Freedom",
     "KnifeEdge",
+    "MotionProfile",
     "Pair",
     "Pose",
     "Rolling",

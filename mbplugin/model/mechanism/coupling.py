@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mbplugin.model.mechanism.identity import Holder
+from mbplugin.model.mechanism.motion_profile import MotionProfile
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Coupling:
 
 @dataclass(frozen=True)
 class Driver:
-    """A prescribed motion  q(t) = value + rate·t + ½·acceleration·t²  of freedoms of a pair.
+    """A prescribed motion of freedoms of a pair: q(t) = value + rate·t + ½·acceleration·t², or a profile.
 
     Parameters
     ----------
@@ -54,6 +55,8 @@ class Driver:
         Position at t = 0 (rad or m); None takes the given pose.
     rate, acceleration : float
         rad/s or m/s, and per second once more.
+    profile : MotionProfile, optional
+        In place of the numbers, which are then those of the profile at t = 0.
     """
 
     name: str
@@ -62,6 +65,26 @@ class Driver:
     value: float | None = None
     rate: float = 0.0
     acceleration: float = 0.0
+    profile: MotionProfile | None = None
+
+    def __post_init__(self) -> None:
+        if self.profile is not None:
+            for key, number in zip(("value", "rate", "acceleration"), self.profile(0.0), strict=True):
+                object.__setattr__(self, key, number)
+
+    def segments(self, start: float = 0.0) -> tuple[tuple[float, tuple[float, ...]], ...]:
+        """Return the polynomials of the motion as in :class:`MotionProfile`; ``start`` (rad, m) where no value is."""
+        if self.profile is not None:
+            return self.profile.segments
+        value = start if self.value is None else self.value
+        return ((0.0, (value, self.rate, 0.5 * self.acceleration)),)
+
+    def at(self, time: float) -> tuple[float, float, float]:
+        """Return value, rate and acceleration at a time (s); the value counts from 0 where none is stated."""
+        if self.profile is not None:
+            return self.profile(time)
+        a, start = self.acceleration, 0.0 if self.value is None else self.value
+        return start + self.rate * time + 0.5 * a * time**2, self.rate + a * time, a
 
 
 @dataclass(frozen=True)

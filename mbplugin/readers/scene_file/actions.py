@@ -13,7 +13,6 @@ from mbplugin.model.mechanism import (
     PAIR_TYPES,
     WORLD,
     Coupling,
-    Driver,
     KnifeEdge,
     Lock,
     Pair,
@@ -21,7 +20,6 @@ from mbplugin.model.mechanism import (
     Rolling,
     Term,
 )
-from mbplugin.model.mechanism.identity import Holder
 from mbplugin.model.scene import Actuator, Load, Payload, Ramp, Stiffness
 from mbplugin.model.spatial import Array
 from mbplugin.readers.scene_file.joints import require_known
@@ -161,23 +159,6 @@ def _direction(source: SceneSource, index: int, table: PfaffianTable, key: str) 
     if not direction.any():
         raise BadScene(f"{key} of {table.name!r} is zero", where=source.where("pfaffian", index, key))
     return direction
-
-
-def drivers(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Driver, ...]:
-    """Return the ``[[driver]]`` tables."""
-    for i, table in enumerate(tables.driver):
-        check_freedoms(pairs, table.joint, table.freedoms, source.where("driver", i, "joint"))
-    return tuple(
-        Driver(
-            table.name or str(Holder("drive", table.joint)),
-            table.joint,
-            tuple(table.freedoms),
-            table.value,
-            table.rate,
-            table.acceleration,
-        )
-        for table in tables.driver
-    )
 
 
 def locks(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Lock, ...]:

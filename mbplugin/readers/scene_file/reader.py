@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import BadScene
-from mbplugin.model.mechanism import Mechanism
+from mbplugin.model.mechanism import Driver, Mechanism
 from mbplugin.model.mechanism.identity import Holder
 from mbplugin.model.mechanism.kinematics import joint_vector, rate_vector
 from mbplugin.model.scene import Defect, LintOptions, Origin, OriginKey, Request, Scene
 from mbplugin.readers.scene_file import actions
+from mbplugin.readers.scene_file.drivers import drivers
 from mbplugin.readers.scene_file.errors import validate
 from mbplugin.readers.scene_file.misfits import limits, misfits
 from mbplugin.readers.scene_file.models import read_models
@@ -56,14 +57,15 @@ def read_scene(text: str, request: Request) -> Scene:
     first = place_bodies(models, source, tables)
     last = add_pairs(retype_pairs(first, source, tables), source, tables)
     _check_state(first, last, source, tables)
-    mech = _with_constraints(last.mechanism, source, tables)
+    led, motions = drivers(source, tables, last.mechanism.pair_by_name, request)
+    mech = _with_constraints(last.mechanism, source, tables, led)
     kept, left_out = carried_springs(models, mech, source, tables)
     scene = replace(
         models,
         mechanism=mech,
         state=replace(last.state, given=models.state.given | held_names(models.mechanism, mech, tables)),
         origin={**models.origin, **_origins(mech.name, source, tables)},
-        files=tuple(dict.fromkeys((request.path, *models.files))),
+        files=tuple(dict.fromkeys((request.path, *models.files, *motions))),
         defects=(*_without_declared_loops(models, mech), *left_out, *sides_from_pose(source, tables, mech)),
         springs=kept,
         options=_lint_options(tables.lint),
@@ -104,7 +106,9 @@ def _state_line(source: SceneSource, key: str, name: str) -> str:
     return source.where("state", 0, written)
 
 
-def _with_constraints(mech: Mechanism, source: SceneSource, tables: SceneFile) -> Mechanism:
+def _with_constraints(
+    mech: Mechanism, source: SceneSource, tables: SceneFile, led: tuple[Driver, ...]
+) -> Mechanism:
     """Add the scene's couplings, drivers, closed locks, wheels and gravity."""
     pairs = mech.pair_by_name
     closed = tuple(lock for lock in actions.locks(source, tables, pairs) if lock.for_good)
@@ -113,7 +117,7 @@ def _with_constraints(mech: Mechanism, source: SceneSource, tables: SceneFile) -
         return replace(
             mech,
             couplings=(*mech.couplings, *actions.couplings(source, tables, pairs)),
-            drivers=(*mech.drivers, *actions.drivers(source, tables, pairs)),
+            drivers=(*mech.drivers, *led),
             locks=(*mech.locks, *closed),
             pfaffians=(*mech.pfaffians, *actions.pfaffians(source, tables, mech.body_index)),
             gravity=gravity,

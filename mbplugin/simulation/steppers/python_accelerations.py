@@ -56,7 +56,9 @@ class Accelerations:
             if profile is not None:
                 at = _on_one_side(breaks_of(profile), t, begun)
                 value, rate, acceleration = profile(at)
-                kernel_state.motion_segments[d] = (d, at, (value, rate, 0.5 * acceleration, 0.0, 0.0, 0.0))
+                # a driver that a callable leads has one segment
+                own = int(np.argmax(kernel_state.motion_segments["drive"] == d))
+                kernel_state.motion_segments[own] = (d, at, (value, rate, 0.5 * acceleration, 0.0, 0.0, 0.0))
 
     def at(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> Array:
         """Return q̈ (nv,) at a state q (nq,), qd (nv,) of a step begun at a time; fill multipliers and power."""

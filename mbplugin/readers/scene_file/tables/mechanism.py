@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from mbplugin.model.enumerations import Base, PairTypeName
+from mbplugin.model.mechanism.motion_profile import Between
 from mbplugin.readers.scene_file.tables.table import (
     RPY,
     Inertia,
@@ -174,7 +175,7 @@ class PfaffianTable(Table):
 
 
 class DriverTable(Table):
-    """``[[driver]]``: a prescribed motion value + rate·t + ½·acceleration·t² of a joint."""
+    """``[[driver]]``: a prescribed motion value + rate·t + ½·acceleration·t² of a joint, or through points."""
 
     joint: Name = Field(description="a pair")
     name: Name | None = Field(default=None, description="default: 'drive' and the joint")
@@ -184,6 +185,19 @@ class DriverTable(Table):
     )
     rate: Number = Field(default=0.0, description="rad/s or m/s")
     acceleration: Number = Field(default=0.0, description="rad/s² or m/s²")
+    points: list[list[Number]] | None = Field(
+        default=None,
+        description="instead of value, rate and acceleration: rows of time (s), value and, in all rows or in none, rate"
+        " and acceleration; after the last row the motion goes on with its rate there",
+    )
+    file: Name | None = Field(
+        default=None,
+        description="the same as a CSV file with the columns time, value, rate, acceleration; units in brackets",
+    )
+    between: Between = Field(
+        default="spline",
+        description="through rows of values alone: a cubic spline that begins and ends at rest, or a rest at every row",
+    )
 
 
 class LockTable(Table):
