@@ -139,6 +139,8 @@ def estop(
     scenario = replace(
         scenario, limits=limits, duration=duration, rtol=rtol, atol=atol, max_seconds=max_seconds
     )
+    if not scenario.qd.any():
+        scenario = replace(scenario, notes=("nothing moves at the signal: state rates", *scenario.notes))
     shapes, request = (scene.shapes, scene.request) if scene else (None, None)
     return evaluate(scenario, run_stop(scenario, progress), shapes, request)
 

@@ -9,7 +9,7 @@ import jsonschema
 import pybullet_data
 import pytest
 
-from command_line import call
+from command_line import ASSETS, call
 
 IIWA = str(Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf")
 STOP = ("estop", IIWA, "--base", "fixed")
@@ -119,3 +119,37 @@ def test_warmup_compiles_and_says_how_long_that_took() -> None:
     outcome = call("warmup")
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.startswith("machine code is compiled in ") and " s and kept in " in outcome.out
+
+
+@pytest.mark.parametrize("command", ["stop-table", "worst-stop"])
+def test_a_speed_of_no_axis_is_refused(command: str) -> None:
+    arm = str(ASSETS / "arm_6r.scene.toml")
+    misspelt = call(command, arm, "--speed", "j21=1")
+    assert misspelt.code == 2 and "'j21', which is no joint; did you mean 'j2'?" in " ".join(
+        misspelt.err.split()
+    )
+    idle = call(command, arm, "--axes", "j1,j2", "--speed", "j6=1")
+    assert idle.code == 2 and "'j6', which is no axis here; expected one of j1, j2" in " ".join(
+        idle.err.split()
+    )
+
+
+def test_lengths_of_a_zone_are_in_the_units_of_the_user(tmp_path: Path) -> None:
+    arm, zone = str(ASSETS / "arm_6r.scene.toml"), str(tmp_path / "zone.csv")
+    run = ("estop", arm, "--qd", "j4=1", "--payload", "5", "--zone", zone, "--output-format", "json")
+    said = call(*run, "--units", "deg,mm", "--payload-radius", "100", "--zone-resolution", "5")
+    same = call(*run, "--payload-radius", "0.1", "--zone-resolution", "5mm", "--qd", "j4=1")
+    assert said.code == same.code == 0
+    assert "a ball of 0.1 m" in said.err and "a ball of 0.1 m" in same.err
+
+
+def test_there_is_no_distance_for_a_stop_that_begins_at_rest(tmp_path: Path) -> None:
+    stop = tmp_path / "stop.json"
+    assert call(
+        "estop", str(ASSETS / "arm_6r.scene.toml"), "--category", "1", "--qd", "j1=0", "--output", str(stop)
+    ).code in (0, 1)
+    document = json.loads(stop.read_text())
+    document |= {"time": 0.0, "outcome": "stopped", "tool": document["tool"] | {"distance": 0.0}}
+    stop.write_text(json.dumps(document))
+    outcome = call("distance", str(stop), "--term", "K=1.6,t1=0.1,D_DS=0.85,Z=0")
+    assert outcome.code == 2 and "begins at rest" in outcome.err

@@ -16,7 +16,7 @@ BrakeOption = Annotated[
     typer.Option(
         "--brake",
         metavar="JOINT:KEY=VALUE,…",
-        help=f"{stated_keys()}; repeatable.",
+        help=f"{stated_keys()}; in place of the brake that the scene states; repeatable.",
     ),
 ]
 RequireBrakesOption = Annotated[

@@ -81,11 +81,6 @@ def kilograms(option: str) -> Callable[[str | float], float]:
     return _parser(option, "mass")
 
 
-def metres(option: str) -> Callable[[str | float], float]:
-    """Return the parser of an option that is a length: metres, or a text such as ``35mm``."""
-    return _parser(option, "length")
-
-
 def _parser(option: str, dimension: str) -> Callable[[str | float], float]:
     def parsed(text: str | float) -> float:
         from mbplugin.model.units import SI

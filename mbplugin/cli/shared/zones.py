@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mbplugin.cli.shared.options import metres
 from mbplugin.cli.shared.output import complain
 from mbplugin.cli.shared.progress import count_bar
 from mbplugin.errors import BadUsage
@@ -17,6 +16,7 @@ from mbplugin.visible import visible
 
 if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
+    from mbplugin.model.units import Units
     from mbplugin.stopping.outcome.values import StopReport
     from mbplugin.stopping.sweep.plan import SweepPlan
     from mbplugin.stopping.table.values import StoppingTable
@@ -34,20 +34,18 @@ ZoneOption = Annotated[
     ),
 ]
 ZoneResolutionOption = Annotated[
-    float,
+    str | None,
     typer.Option(
         "--zone-resolution",
         metavar="M",
-        parser=metres("--zone-resolution"),
-        help="Largest sagitta and growth of the zone, m.",
+        help=f"Largest sagitta and growth of the zone, m; default: {RESOLUTION:g} m.",
     ),
 ]
 PayloadRadiusOption = Annotated[
-    float | None,
+    str | None,
     typer.Option(
         "--payload-radius",
         metavar="M",
-        parser=metres("--payload-radius"),
         help="Of a ball around the payload, for the zone, m.",
     ),
 ]
@@ -97,7 +95,11 @@ class ZoneRequest:
 
 
 def zone_request(
-    files: list[Path] | None, resolution: float, payload_radius: float | None, output: Path | None
+    files: list[Path] | None,
+    resolution: str | None,
+    payload_radius: str | None,
+    output: Path | None,
+    units: Units,
 ) -> ZoneRequest:
     """Return what the options of a zone ask for, checked before anything is computed.
 
@@ -119,4 +121,6 @@ def zone_request(
         raise BadUsage("two outputs are one file", expected="a file for each")
     for file in own:
         require_folder(file)
-    return ZoneRequest(own, resolution, payload_radius)
+    size = RESOLUTION if resolution is None else units.value(resolution, "length", "--zone-resolution is")
+    radius = None if payload_radius is None else units.value(payload_radius, "length", "--payload-radius is")
+    return ZoneRequest(own, size, radius)

@@ -26,7 +26,6 @@ from mbplugin.cli.shared.output import warn
 from mbplugin.cli.shared.progress import time_bar
 from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
 from mbplugin.cli.shared.zones import (
-    RESOLUTION,
     PayloadRadiusOption,
     ZoneOption,
     ZoneResolutionOption,
@@ -84,7 +83,7 @@ def estop_command(
     duration: StopDurationOption = 10.0,
     max_seconds: opt.MaxSecondsOption = MAX_SECONDS,
     zone: ZoneOption = None,
-    zone_resolution: ZoneResolutionOption = RESOLUTION,
+    zone_resolution: ZoneResolutionOption = None,
     payload_radius: PayloadRadiusOption = None,
     output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
@@ -97,9 +96,9 @@ def estop_command(
     """
     require_folder(output)
     earlier = earlier_report(against, "estop")
-    requested = zone_request(zone, zone_resolution, payload_radius, output)
-    scene = read_scene(file, (output, *requested.files), reading, also=(trajectory, against))
+    scene = read_scene(file, (output, *(zone or ())), reading, also=(trajectory, against))
     given = quantities_of(scene, file, reading)
+    requested = zone_request(zone, zone_resolution, payload_radius, output, given.units)
     from mbplugin.stopping.run import estop
 
     with time_bar() as progress:

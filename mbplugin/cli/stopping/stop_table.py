@@ -22,7 +22,6 @@ from mbplugin.cli.shared.output import warn
 from mbplugin.cli.shared.progress import total_bar
 from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
 from mbplugin.cli.shared.zones import (
-    RESOLUTION,
     PayloadRadiusOption,
     ZoneOption,
     ZoneResolutionOption,
@@ -80,7 +79,7 @@ def stop_table_command(
     worst: WorstOption = False,
     commands: Commands = False,
     zone: ZoneOption = None,
-    zone_resolution: ZoneResolutionOption = RESOLUTION,
+    zone_resolution: ZoneResolutionOption = None,
     payload_radius: PayloadRadiusOption = None,
     output_format: FormatOption = "text",
     output: opt.OutputOption = None,
@@ -93,9 +92,9 @@ def stop_table_command(
     """
     require_folder(output)
     earlier = earlier_report(against, "stop-table")
-    requested = zone_request(zone, zone_resolution, payload_radius, output)
-    scene = read_scene(file, (output, *requested.files), reading, also=(against,))
+    scene = read_scene(file, (output, *(zone or ())), reading, also=(against,))
     given = quantities_of(scene, file, reading)
+    requested = zone_request(zone, zone_resolution, payload_radius, output, given.units)
     from mbplugin.stopping.table.run import stopping_table
 
     speeds, brakes = given.rates(speed, "--speed"), given.brakes(brake)

@@ -33,7 +33,6 @@ from mbplugin.cli.shared.progress import count_bar
 from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
 from mbplugin.cli.shared.termination import exit_code_of, termination_interrupts
 from mbplugin.cli.shared.zones import (
-    RESOLUTION,
     PayloadRadiusOption,
     ZoneOption,
     ZoneResolutionOption,
@@ -117,7 +116,7 @@ def sweep_command(
     jobs: Jobs = -1,
     address: Address = None,
     zone: ZoneOption = None,
-    zone_resolution: ZoneResolutionOption = RESOLUTION,
+    zone_resolution: ZoneResolutionOption = None,
     payload_radius: PayloadRadiusOption = None,
     output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
@@ -135,10 +134,10 @@ def sweep_command(
     require_folder(output)
     earlier = earlier_report(against, "sweep")
     share = None if bound is None else parse_bound(bound)
-    requested = zone_request(zone, zone_resolution, payload_radius, output)
     joblib_with(backend)
-    scene = read_scene(file, (output, *requested.files), reading, also=(trajectory, against))
+    scene = read_scene(file, (output, *(zone or ())), reading, also=(trajectory, against))
     given = quantities_of(scene, file, reading)
+    requested = zone_request(zone, zone_resolution, payload_radius, output, given.units)
     from mbplugin.stopping.run import make_scenario
     from mbplugin.stopping.sweep.plan import SweepPlan
     from mbplugin.stopping.sweep.run import sweep

@@ -108,12 +108,14 @@ def _checked(points: Sequence[Sequence[float]] | Array) -> Array:
 
 
 def _pieces(time: Array, columns: Array, between: Between) -> Array:
-    """Return the coefficients (m, k) of the polynomials between times (n,), the constant ones first, m = n − 1.
+    """Return the coefficients (m, k) of the polynomials between times, the constant ones first, m = n − 1.
 
     Parameters
     ----------
-    columns : (n, 1), (n, 2) or (n, 3) array
-        Values, rates and accelerations, rad or m and per second.
+    time : (n,) array
+        s.
+    columns : (n, c) array
+        Values, and rates and accelerations where they are stated, rad or m and per second.
     """
     # here, because only such drivers need scipy
     from scipy.interpolate import BPoly, CubicSpline, PPoly

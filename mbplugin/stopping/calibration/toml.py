@@ -66,6 +66,8 @@ def _table(joint: FittedJoint, rows: Sequence[CalibratedRow]) -> Iterator[str]:
 def _comment(joint: FittedJoint, name: str) -> str:
     if joint.margin and joint.margin.time and name in ("delay", "reaction"):
         return f"{_fitted(joint, name)}; and {joint.margin.time:.3g} s to cover line {joint.margin.line}"
+    if joint.margin and name in ("delay", "reaction"):
+        return f"{_fitted(joint, name)}; covers all fitted rows without a margin"
     return _fitted(joint, name)
 
 

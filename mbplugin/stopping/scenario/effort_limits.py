@@ -46,8 +46,9 @@ class EffortLimits(NamedTuple):
             Names the joints.
         """
         if self.joints:
-            key = "torque in [[brake]] or --brake" if self.brakes else "--deceleration"
-            also = " and --deceleration" if self.brakes and self.ramps else ""
+            ramps = "[[ramp]] or --deceleration, or stop in category 0"
+            key = "torque in [[brake]] or --brake" if self.brakes else ramps
+            also = f" and {ramps}" if self.brakes and self.ramps else ""
             raise BadUsage(
                 f"stated brakes are required, and assumed are {self._what()}",
                 expected="data of the manufacturer or of a calibration",

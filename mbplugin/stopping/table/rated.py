@@ -7,7 +7,7 @@ from math import isfinite
 
 import numpy as np
 
-from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.bounds import LARGEST
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload
@@ -49,6 +49,21 @@ def payload_options(rated: Payload, share: float, of_scene: bool) -> tuple[str, 
     return "--payload", f"{rated.body}:{share * rated.mass!r}"
 
 
+def require_joints(mech: Mechanism, speeds: Mapping[str, float]) -> None:
+    """Refuse full speeds of what is no joint.
+
+    Raises
+    ------
+    UnknownName
+    """
+    for name in speeds:
+        if name not in mech.pair_by_name:
+            raise UnknownName(
+                f"a full speed is given for {name!r}, which is no joint",
+                remedy=suggestion(name, [pair.name for pair in mech.pairs if pair.kind.free]),
+            )
+
+
 def full_speeds(
     mech: Mechanism, axes: tuple[str, ...], given: Mapping[str, float] | None
 ) -> dict[str, float]:
@@ -56,9 +71,19 @@ def full_speeds(
 
     Raises
     ------
+    UnknownName
+        A speed is given for no joint.
     BadUsage
-        An axis without either.
+        An axis without either, or a speed for a joint that is no axis.
     """
+    require_joints(mech, given or {})
+    for name in given or {}:
+        if name not in axes:
+            raise BadUsage(
+                f"a full speed is given for {name!r}, which is no axis here",
+                expected=f"one of {', '.join(axes)}",
+                remedy="name it among the axes",
+            )
     out = {}
     for axis in axes:
         value = (given or {}).get(axis, mech.pair_by_name[axis].freedoms[0].velocity)

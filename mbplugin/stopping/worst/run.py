@@ -127,16 +127,17 @@ def worst_stop(
     # computed a little more exactly, a stop that comes closer to a limit might reach it
     computer = StopComputer(CompiledStopper(scenario), progress or (lambda count: None), _MARGIN)
     rng = np.random.default_rng(seed)
-    grid = stopping_table(
+    table = stopping_table(
         mech,
-        axes=names,
+        axes=_axes_of_table(scenario, names, speeds),
         payload=payload,
         speeds=full,
         categories=(min(category, 1),),
         brakes=brakes,
         decelerations=decelerations,
         tool=tool,
-    ).rows
+    )
+    grid = [row for row in table.rows if row["joint"] in names]
     searched: list[tuple[Objective, StopSpace, StopStart]] = []
     for space, objectives in _searches(nominal, moving):
         points = worst_points(computer, space, objectives, _grid_points(space, grid), samples, rng)
@@ -217,6 +218,15 @@ def _axes(
             remedy="state the full speeds",
         )
     return known
+
+
+def _axes_of_table(
+    scenario: Scenario, names: tuple[str, ...], speeds: Mapping[str, float] | None
+) -> tuple[str, ...]:
+    """Return the axes of the table to compare with, on which its poses depend: the usual ones where these are in it."""
+    usual = table_axes(scenario.mech, scenario.tool)
+    limited = all(0 < scenario.mech.pair_by_name[axis].freedoms[0].velocity < np.inf for axis in usual)
+    return usual if set(names) <= set(usual) and limited else names
 
 
 def _searches(nominal: StopSpace, moving: Moving) -> Iterator[tuple[StopSpace, list[Objective]]]:

@@ -89,7 +89,8 @@ def figures_of(stop: StopLike) -> StopFigures:
         rows = [_of_row(row, stop.model) for row in stop.rows]
         worst = stop.worst
         rows += [_of_worst(vars(one), stop.model, worst.category) for one in worst.found] if worst else []
-        return _of_several(stop.model, rows, stop.assumptions, stop.of_effort)
+        also = worst.only_here(stop.assumptions) if worst else ()
+        return _of_several(stop.model, rows, (*stop.assumptions, *also), stop.of_effort)
     if isinstance(stop, StopReport):
         scenario = stop.scenario
         values = (stop.time, stop.tool.distance, stop.tool.speed)
@@ -120,13 +121,20 @@ def figures_of_document(data: bytes, name: str) -> StopFigures:
 
 
 def require_rest(figures: StopFigures) -> StopFigures:
-    """Return figures all stops of which end at rest.
+    """Return figures all stops of which begin in motion and end at rest.
 
     Raises
     ------
     BadUsage
-        Names the stops that do not.
+        Nothing moves; or names the stops that do not.
     """
+    if figures.time == 0.0 and figures.travel == 0.0:
+        raise BadUsage(
+            f"there is no distance for a stop of {figures.model!r} that begins at rest",
+            where=figures.file,
+            expected="a stop of a robot that moves",
+            remedy="state its rates with --qd, or compute a stop-table",
+        )
     if figures.unrested:
         raise BadUsage(
             f"there is no distance for a stop that does not end at rest: {listed(figures.unrested, 3)}",
@@ -145,7 +153,8 @@ def _of_document(document: Any) -> StopFigures:
         # of a table without a word of it they are of category 0
         category = int(searched.get("category", 0))
         stops += [_of_worst(found, model, category) for found in searched.get("found", ())]
-        return _of_several(model, stops, document["assumptions"], of_effort)
+        assumed = dict.fromkeys([*document["assumptions"], *searched.get("assumptions", ())])
+        return _of_several(model, stops, tuple(assumed), of_effort)
     tool = document["tool"]
     values = (document["time"], tool["distance"], tool["speed"])
     return _of_stop(model, document["category"], document["outcome"], values, document["assumed"], of_effort)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from math import degrees
 from pathlib import Path
 
@@ -11,7 +12,9 @@ import pytest
 
 import mbplugin as mb
 from command_line import call
+from mbplugin.errors import UnknownName
 from mbplugin.report.documents.schema import schema_of
+from mbplugin.stopping.calibration.measured.units import read_head
 from measured_stops import HEAD, friction, ramp, table, written
 
 SCENE = """
@@ -225,3 +228,18 @@ def test_all_rows_of_a_joint_held_out_is_an_error(robot: str, tmp_path: Path) ->
     text = f"{GOOD}j0,1,2.0,0.5,0.6\n"
     done = call("calibrate", robot, str(written(tmp_path, text)), "--hold-out", "category=1")
     assert done.code == 2 and "all rows of joint 'j0' in category 1 are held out" in done.err
+
+
+@pytest.mark.parametrize(
+    ("head", "remedy"),
+    [
+        ("time_ms", "write time [ms]"),
+        ("payload_percent", "write payload [%]"),
+        ("speed (deg/s)", "write speed [deg/s]"),
+        ("robot", "write the rows of each robot to a file of their own, without this column"),
+        ("tiem", "did you mean 'time'?"),
+    ],
+)
+def test_a_header_that_is_no_column_says_what_to_write(head: str, remedy: str) -> None:
+    with pytest.raises(UnknownName, match=re.escape(remedy)):
+        read_head(head, "stops.csv:1")

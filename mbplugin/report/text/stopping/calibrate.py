@@ -120,7 +120,8 @@ def _margin(joint: FittedJoint, rows: list[CalibratedRow]) -> Iterator[str]:
             f" went farther than computed (line {joint.margin.line} needs it)"
         )
     else:
-        yield f"the fitted {late} covers all fitted rows: none took longer or went farther than computed"
+        exact = "" if joint.freedom else "; of an exact fit this is no reserve"
+        yield f"the fitted {late} covers all fitted rows: none took longer or went farther than computed{exact}"
     predicted = [row for row in rows if row.held_out]
     if predicted:
         covered = sum(row.covered for row in predicted)

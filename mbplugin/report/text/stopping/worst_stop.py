@@ -60,8 +60,10 @@ def found_lines(worst: WorstStops, width: int, *, commands: bool, units: Units) 
 def worst_cells(worst: WorstStop, length: str) -> list[str]:
     """Return the cells under the heads, with the unit of lengths."""
     grid = "–" if worst.grid is None else f"{worst.grid:.4g} {worst.unit}"
-    factor = "–" if worst.factor is None else f"{worst.factor:.3g}"
-    own = f"{worst.value:.4g} {worst.unit}"
+    # a stop that does not end goes on after what was computed
+    more = "> " if worst.outcome in ("not_stopped", "budget_spent") else ""
+    factor = "–" if worst.factor is None else f"{more}{worst.factor:.3g}"
+    own = f"{more}{worst.value:.4g} {worst.unit}"
     return [
         own,
         grid,

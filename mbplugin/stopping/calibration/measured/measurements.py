@@ -9,6 +9,7 @@ from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.stopping.calibration.measured.measurement import Measurement
 from mbplugin.stopping.calibration.measured.table import MeasuredFile, Record
+from mbplugin.stopping.table.rated import require_joints
 
 #: A stop within which a joint goes farther than this many times its way at undiminished speed, or less than
 #: this share of it, was written in mixed units.
@@ -31,6 +32,7 @@ def measurements_of(
         A joint that the robot does not have or that has several freedoms, a unit that does not belong to it,
         or a share of an unknown full speed.
     """
+    require_joints(mech, speeds or {})
     return tuple(_measurement(file.where(record.line), record, mech, speeds or {}) for record in file.records)
 
 
@@ -93,9 +95,8 @@ def _require_one_unit(row: Measurement, where: str) -> None:
 
 def _slides(joint: str, mech: Mechanism, where: str) -> bool:
     if joint not in mech.pair_by_name:
-        raise UnknownName(
-            f"there is no joint {joint!r}", where=where, remedy=suggestion(joint, list(mech.pair_by_name))
-        )
+        movable = [pair.name for pair in mech.pairs if pair.kind.free]
+        raise UnknownName(f"there is no joint {joint!r}", where=where, remedy=suggestion(joint, movable))
     free = mech.pair_by_name[joint].kind.free
     if len(free) != 1:
         raise BadUsage(

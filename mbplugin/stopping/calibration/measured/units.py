@@ -68,7 +68,7 @@ def read_head(text: str, where: str) -> Head:
         raise UnknownName(
             f"there is no column {name!r}",
             where=where,
-            remedy=suggestion(name, ["joint", *COLUMNS, "q NAME"]),
+            remedy=_remedy(name, known),
         )
     if not unit:
         kinds = [kind for kind in units if kind != "share"]
@@ -78,6 +78,18 @@ def read_head(text: str, where: str) -> Head:
             return Head(known, unit, sizes[symbol(unit)], kind)
     expected = ", ".join(name for sizes in units.values() for name in sizes) or "no unit"
     raise BadUsage(f"column {name!r} has the unit {unit!r}", where=where, expected=expected)
+
+
+def _remedy(name: str, known: str) -> str:
+    """Return what to write instead of a header that is no column."""
+    for column in sorted(COLUMNS, key=len, reverse=True):
+        rest = known.removeprefix(column).strip(" _()").replace("percent", "%").replace("_per_", "/")
+        units = {unit for sizes in COLUMNS[column].values() for unit in sizes}
+        if known.startswith(column) and symbol(rest) in units:
+            return f"write {column} [{rest}]"
+    if known in ("robot", "model", "arm"):
+        return "write the rows of each robot to a file of their own, without this column"
+    return suggestion(name, ["joint", *COLUMNS, "q NAME"])
 
 
 def require_one_unit(heads: tuple[Head, ...], where: str) -> None:
