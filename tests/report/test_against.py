@@ -80,6 +80,14 @@ def test_a_row_that_is_gone_is_named() -> None:
     assert f"joint {gone['joint']}" in found["rows[].time"].where
 
 
+def test_a_part_that_only_one_report_has_is_one_difference() -> None:
+    old, new = document("stop_table"), document("stop_table")
+    new["worst"] = {"seed": 0, "found": [{"axis": "j1", "value": 1.0}, {"axis": "j2", "value": 2.0}]}
+    old.pop("worst", None)
+    (change,) = against(old, new).changes
+    assert (change.key, change.new) == ("worst", "an object")
+
+
 def test_every_sentence_that_changed_is_listed_in_full() -> None:
     old, new = document("stop_table"), document("stop_table")
     gone = new["assumptions"][1]

@@ -45,7 +45,7 @@ def test_no_column_of_a_table_is_cut_off(tmp_path: Path) -> None:
     )
     for k, sheet in enumerate(sheets, 1):
         assert re.search(rf"arm_6r – \d{{4}}-.*Z – mbplugin .* page {k} of {len(sheets)}", sheet)
-    assert "checked and released by" in sheets[-1]
+    assert "checked and released by" in sheets[-1] and "serial number of the robot" in sheets[-1]
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ Standard = Literal["iso13855", "iso15066"]
 
 File = Annotated[
     str,
-    typer.Argument(metavar="STOP.json", help="JSON of estop or stop-table; - reads stdin."),
+    typer.Argument(metavar="STOP.json", help="JSON of estop, stop-table or worst-stop; - reads stdin."),
 ]
 StandardOption = Annotated[
     Standard,

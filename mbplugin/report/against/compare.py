@@ -93,7 +93,12 @@ def _leaves(old: Any, new: Any, key: str, where: str) -> Iterator[_Leaf]:
             if name in _APART:
                 continue
             path = f"{key}.{name}" if key else name
-            yield from _leaves(before.get(name, _ABSENT), after.get(name, _ABSENT), path, where)
+            first, second = before.get(name, _ABSENT), after.get(name, _ABSENT)
+            if not key and any(one is _ABSENT for one in (first, second)) and _both(dict, first, second):
+                # a whole part, such as the worst stops of a table, is one difference
+                yield _Leaf(path, where, _outside(first), _outside(second))
+                continue
+            yield from _leaves(first, second, path, where)
     elif _both(list, old, new):
         entries = [[] if one is _ABSENT else one for one in (old, new)]
         for place, first, second in _matched(*entries):

@@ -142,6 +142,12 @@ def _with_origin(joint: FittedJoint, measured: Source, date: str) -> FittedJoint
     origin = f"calibrated on {date} from {rows} of {file}, SHA-256 {digits}…"
     if not joint.freedom:
         origin += ", an exact fit"
+    late = "reaction" if joint.category == 1 else "delay"
+    if late not in joint.parameters:
+        origin += f"; the {late} was not fitted"
+    if joint.undetermined:
+        names = dict.fromkeys(name for group in joint.undetermined for name in group)
+        origin += f"; not determined by these rows: {', '.join(names)}"
     return replace(joint, stated=replace(joint.stated, origin=origin))
 
 

@@ -264,7 +264,8 @@ def _assumptions(scenario: Scenario, rated: Payload, maker: _Maker, ramps: Seque
         f"100 % speed (rad/s, m/s): {speeds}",
         "extension: distance of the tool from the axis, 100 % stretched; the arm may meet itself",
         f"from the signal to power off, and on to the brake's grip: {delays}",
-        *stated_brakes(b for b in scenario.brakes if b.joint in maker.axes),
+        # those of the joints that stand hold, or slip
+        *stated_brakes(scenario.brakes),
         *(ramp.sentence for ramp in ramps if ramp.joint in maker.axes),
         *assumed_brakes(tuple(b for b in scenario.brakes if b.joint in maker.axes)),
         *maker.assumed,

@@ -77,6 +77,16 @@ def test_the_origin_is_in_the_comments(robot: str, tmp_path: Path) -> None:
         assert hashlib.sha256(file.read_bytes()).hexdigest() in comments
 
 
+def test_the_origin_of_a_brake_names_what_its_rows_do_not_tell(robot: str, tmp_path: Path) -> None:
+    """One stop has two numbers: the delay is left out, and every later report of a stop says so."""
+    text = "\n".join(GOOD.splitlines()[:2]) + "\n"
+    one = mb.calibrate(mb.load(robot), written(tmp_path, text), parameters=["torque", "viscous"])
+    (joint,) = one.joints
+    assert joint.stated.origin.endswith(", an exact fit; the delay was not fitted")
+    every = mb.calibrate(mb.load(robot), written(tmp_path, GOOD))
+    assert "not fitted" not in every.joints[0].stated.origin
+
+
 def test_units_in_the_header_give_the_same(robot: str, tmp_path: Path) -> None:
     lines = ["joint,category,speed [deg/s],time [ms],distance [deg]"]
     for line in GOOD.splitlines()[1:]:

@@ -6,7 +6,10 @@ from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, element, section
 from mbplugin.report.record import record_facts
 
-_LINES = ("computed by", "date", "signature", "checked and released by", "date", "signature")
+_LINES = (
+    *("serial number of the robot", "version of its controller", "place"),
+    *("computed by", "date", "signature", "checked and released by", "date", "signature"),
+)
 
 
 def record_section(chapter: Chapter) -> Html | None:
