@@ -58,7 +58,7 @@ def loops_stay_closed(look: Looked) -> None:
         hold_below(look, np.abs(total), 1e-7 * (1.0 + look.fastest), text, "rad/s or m/s")
     for driver in m.mechanism.drivers:
         if driver.name not in look.options.profiles:
-            wanted = driver.rate + driver.acceleration * m.time[look.samples]
+            wanted = np.array([driver.at(float(t))[1] for t in m.time[look.samples]])
             for freedom in driver.freedoms or freedoms[driver.joint].kind.free:
                 gap = np.abs(here.rate(freedoms[driver.joint], freedom) - wanted)
                 text = f"driver {driver.name!r} is not followed, off by"
