@@ -80,6 +80,9 @@ class Options:
         the usual simplification, which is wrong, for comparison.
     max_seconds : float
         Of computing; a motion that takes longer ends with the outcome ``budget_spent``.
+    step_of_profiles : float
+        The largest adaptive step with which the work of drivers that follow profiles is exact, s: what they
+        prescribe has no error that could control the step.
     """
 
     duration: float
@@ -101,6 +104,7 @@ class Options:
     readable: bool = False
     transition: str = "consistent"
     max_seconds: float = MAX_SECONDS
+    step_of_profiles: float = inf
 
     def __post_init__(self) -> None:
         _require_positive("duration", self.duration, "s", LONGEST)
@@ -130,7 +134,7 @@ class Options:
     @property
     def largest_step(self) -> float:
         """Bound of an adaptive step, s."""
-        return inf if self.step is None else self.step
+        return self.step_of_profiles if self.step is None else self.step
 
     @property
     def projects_independent_rows(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from time import perf_counter
 
 import numpy as np
@@ -42,6 +43,9 @@ from mbplugin.simulation.trajectory.playback import Playback
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 Model = Scene | Mechanism
+
+#: The largest step along a piece of a profile.
+_OF_A_PIECE = 1 / 8
 
 
 def simulate(
@@ -250,6 +254,8 @@ def move(
         Rates that stay as they are where the constraints allow that.
     """
     begun = perf_counter()
+    drivers = (*mech.drivers, *(one for _, one in holds if isinstance(one, Driver)))
+    options = replace(options, step_of_profiles=_step_of_profiles(drivers))
     announce_compilation()
     actions, options = checked_callbacks(actions, options)
     later = tuple(lock for lock in locks if not lock.for_good)
@@ -266,13 +272,20 @@ def move(
     if not plain:
         stepper = PythonStepper(problem, options, activation.active)
     engagement_time = [(brake.closes, brake.joint) for brake in actions.brakes]
-    drivers = (*mech.drivers, *(one for one in held if isinstance(one, Driver)))
     breaks = [time for profile in options.profiles.values() for time in breaks_of(profile)]
     breaks += [time for driver in drivers if driver.profile is not None for time in driver.profile.breaks]
     schedule = schedule_of((*later, *(hold for hold, _ in holds)), engagement_time, drives, to_rest, breaks)
     runner = Runner(problem, stepper, options, activation, schedule)
     outcome = runner.run(progress)
     return _trajectory(problem, runner, options, outcome, perf_counter() - begun)
+
+
+def _step_of_profiles(drivers: Sequence[Driver]) -> float:
+    """Return a share of the shortest piece of the profiles that drivers follow, s."""
+    pieces = [
+        np.diff((0.0, *d.profile.breaks)) for d in drivers if d.profile is not None and d.profile.breaks
+    ]
+    return _OF_A_PIECE * min((float(own.min()) for own in pieces), default=inf)
 
 
 def _labels(
