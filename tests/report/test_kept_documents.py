@@ -43,10 +43,10 @@ COMMANDS = {
         *("distance", "tests/report/documents/estop.json", "--standard", "iso15066"),
         *("--term", "v_h=1.6,T_r=0.1,C=0.2,Z_d=0.05,Z_r=0.01"),
     ),
+    "stop_table": ("stop-table", "assets/arm_6r.scene.toml", "--axes", "j1"),
 }
 LONG_COMMANDS = {
     "estop": ("estop", "assets/arm_6r.scene.toml", "--qd", "j1=0.5,j2=-1", "--category", "1"),
-    "stop_table": ("stop-table", "assets/arm_6r.scene.toml", "--axes", "j1"),
 }
 
 
