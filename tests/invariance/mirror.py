@@ -82,7 +82,7 @@ def _coupling(coupling: Coupling) -> Coupling:
 
 
 def _driver(mech: Mechanism, driver: Driver) -> Driver:
-    names = driver.freedoms or mech.pair_by_name[driver.pair].kind.free
+    names = driver.freedoms or mech.pair_by_name[driver.joint].kind.free
     sign = {_sign(n) for n in names}
     assert len(sign) == 1, "a driver of several freedoms has one value for all of them"
     s = sign.pop()

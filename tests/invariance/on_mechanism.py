@@ -72,9 +72,9 @@ def renamed(at: Posed, rng: np.random.Generator) -> Changed:
             for p in mech.pairs
         ),
         couplings=tuple(
-            replace(c, terms=tuple(replace(t, pair=pairs[t.pair]) for t in c.terms)) for c in mech.couplings
+            replace(c, terms=tuple(replace(t, joint=pairs[t.joint]) for t in c.terms)) for c in mech.couplings
         ),
-        drivers=tuple(replace(d, pair=pairs[d.pair]) for d in mech.drivers),
+        drivers=tuple(replace(d, joint=pairs[d.joint]) for d in mech.drivers),
         locks=tuple(replace(lock, joint=pairs[lock.joint]) for lock in mech.locks),
         pfaffians=tuple(replace(p, body=bodies[p.body]) for p in mech.pfaffians),
     )

@@ -5,7 +5,12 @@ from __future__ import annotations
 import networkx as nx
 import pytest
 
-from mbplugin.model.mechanism.graph import DisjointSets, adjacency, breadth_first
+from mbplugin.model.mechanism.graph import (
+    DisjointSets,
+    adjacency,
+    biconnected_components,
+    breadth_first,
+)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -36,3 +41,19 @@ def test_sets_are_the_components(seed: int) -> None:
     for part in nx.connected_components(graph):
         assert len({sets.find(node) for node in part}) == 1
     assert len({sets.find(node) for node in graph}) == nx.number_connected_components(graph)
+
+
+@pytest.mark.parametrize("edges", [6, 12, 16, 24, 60])
+@pytest.mark.parametrize("seed", range(12))
+def test_biconnected_components_are_those_of_networkx(edges: int, seed: int) -> None:
+    graph = nx.gnm_random_graph(16, edges, seed=seed)
+    given = [*graph.edges, *list(graph.edges)[:3], (4, 4)]  # parallel edges, and one to itself
+    components = {frozenset(map(frozenset, part)) for part in biconnected_components(given)}
+    assert components == {frozenset(map(frozenset, part)) for part in nx.biconnected_component_edges(graph)}
+
+
+def test_biconnected_components_of_a_long_chain_and_a_long_ring() -> None:
+    chain = [(k, k + 1) for k in range(5000)]
+    assert sorted(biconnected_components(chain)) == [[edge] for edge in chain]
+    (ring,) = biconnected_components([*chain, (5000, 0)])
+    assert len(ring) == 5001

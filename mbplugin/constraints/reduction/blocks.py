@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from mbplugin.model.mechanism.body import WORLD
 from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
+from mbplugin.model.mechanism.graph import DisjointSets, biconnected_components
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.mechanism.pfaffian import KnifeEdge, Rolling
@@ -71,18 +72,14 @@ def _bonds(mech: Mechanism, constraint: Constraint) -> list[_Bond]:
 
 def _merged_components(bonds: dict[str, list[_Bond]]) -> dict[_Bond, int]:
     """Return the block of each bond: its biconnected component, merged where one constraint spans two."""
-    import networkx as nx
-
-    graph = nx.Graph()
-    graph.add_edges_from(tuple(bond) for own in bonds.values() for bond in own)
-    component: dict[_Bond, int] = {}
-    for number, edges in enumerate(nx.biconnected_component_edges(graph)):
-        component.update((frozenset(edge), number) for edge in edges)
-    merged = nx.utils.UnionFind(component.values())
+    edges = (tuple(bond) for own in bonds.values() for bond in own)
+    components = biconnected_components((first, last) for first, *_, last in edges)
+    component = {frozenset(edge): number for number, found in enumerate(components) for edge in found}
+    merged: DisjointSets[int] = DisjointSets()
     for own in bonds.values():
-        if len(own) > 1:
-            merged.union(*(component[bond] for bond in own))
-    return {bond: merged[number] for bond, number in component.items()}
+        for bond in own[1:]:
+            merged.join(component[bond], component[own[0]])
+    return {bond: merged.find(number) for bond, number in component.items()}
 
 
 def _block(mech: Mechanism, names: list[str], bonds: dict[str, list[_Bond]]) -> Block:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps as _dumps
 
 from mbplugin.dynamics.compiler.code_folder import say
@@ -63,8 +64,10 @@ class CodeCache(FunctionCache):
         """Return what was compiled for a signature, or None where it is not kept or cannot be read."""
         # the compiler asks before it compiles a function
         safe_point()
+        # what a compiler knows of types and functions takes longer to load than machine code to link
+        rtsys.initialize(target_context)
         try:
-            return super().load_overload(sig, target_context)
+            return self._load_overload(sig, target_context)
         # what is unpickled may fail in any way
         except Exception as error:
             self._cache_file.discard(error)

@@ -1,4 +1,4 @@
-"""Graphs of bodies and pairs, as every model needs them: networkx takes longer to import than they to walk."""
+"""Graphs of bodies and pairs, as every model needs them: networkx takes longer to import than a lint."""
 
 from __future__ import annotations
 
@@ -57,3 +57,52 @@ class DisjointSets(Generic[Node]):
         a, b = self.find(a), self.find(b)
         self._parent[a] = b
         return a != b
+
+
+def biconnected_components(edges: Iterable[tuple[Node, Node]]) -> list[list[tuple[Node, Node]]]:
+    """Return the edges of a graph, sorted into its biconnected components (Hopcroft and Tarjan, 1973).
+
+    Parallel edges count once; an edge from a node to itself is in no component. A bridge is a component of
+    its own.
+    """
+    neighbours: dict[Node, dict[Node, None]] = {}
+    for a, b in edges:
+        if a != b:
+            neighbours.setdefault(a, {})[b] = None
+            neighbours.setdefault(b, {})[a] = None
+    found: dict[Node, int] = {}
+    components: list[list[tuple[Node, Node]]] = []
+    for root in neighbours:
+        if root not in found:
+            components += _components_from(root, neighbours, found)
+    return components
+
+
+def _components_from(
+    root: Node, neighbours: Mapping[Node, Mapping[Node, None]], found: dict[Node, int]
+) -> Iterator[list[tuple[Node, Node]]]:
+    """Yield the components that a walk in depth from a root closes; ``found`` numbers the nodes it meets."""
+    lowest = {root: len(found)}
+    found[root] = len(found)
+    way = [(root, root, iter(neighbours[root]))]
+    met: list[tuple[Node, Node]] = []
+    begins: dict[Node, int] = {}
+    while way:
+        before, node, rest = way[-1]
+        following = next(rest, None)
+        if following is None:
+            way.pop()
+            if not way:
+                return
+            lowest[before] = min(lowest[before], lowest[node])
+            if lowest[node] >= found[before]:
+                yield met[begins[node] :]
+                del met[begins[node] :]
+        elif following not in found:
+            lowest[following] = found[following] = len(found)
+            begins[following] = len(met)
+            met.append((node, following))
+            way.append((node, following, iter(neighbours[following])))
+        elif following != before and found[following] < found[node]:
+            lowest[node] = min(lowest[node], found[following])
+            met.append((node, following))
