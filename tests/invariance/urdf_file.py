@@ -73,6 +73,8 @@ def read(file: Path) -> ET.Element | None:
         return None
     known = robot.tag == "robot" and {e.tag for e in robot} <= _KNOWN and robot.findall("link")
     plain = not any(e.get("quat_xyzw") for e in robot.iter()) and not robot.findall("gazebo/joint")
+    # a reader replaces what stands in $(...), so that a name of the file is none of the model
+    plain = plain and not any("$(" in value for e in robot.iter() for value in e.attrib.values())
     names = [[e.get("name") for e in robot.findall(tag)] for tag in ("link", "joint")]
     return robot if known and plain and all(len(set(n)) == len(n) for n in names) else None
 

@@ -28,7 +28,6 @@ from mbplugin.simulation.active_set.braking import (
     set_senses,
 )
 from mbplugin.simulation.active_set.multipliers import Handling
-from mbplugin.simulation.trajectory.absolute_spread import spread_over_all_rows
 from mbplugin.simulation.trajectory.segments import Held, held_mechanisms
 
 if TYPE_CHECKING:
@@ -128,6 +127,9 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
         if trajectory.coordinates == "absolute":
             rest = {n: [model.table.labels[i][1] for i in at] for n, at in _rows_by_constraint(model).items()}
             before = {name: wrenches[held.samples] for name, wrenches in of_pair.items()}
+            # what absolute coordinates need takes long to import, and few motions need it
+            from mbplugin.simulation.trajectory.absolute_spread import spread_over_all_rows
+
             spread_over_all_rows(trajectory, held, rest, of_pair, of_rest)
             for name, wrenches in of_pair.items():
                 transmitted[name][held.samples] += wrenches[held.samples] - before[name]
