@@ -12,6 +12,7 @@ from mbplugin.cli.shared.braking import BrakeOption
 from mbplugin.dynamics.compiler import jit
 from mbplugin.dynamics.kernels.resistance import RESISTANCE, law_of, resistance_records, sliding_forces
 from mbplugin.model.brake_law import PARTS, Brake, BrakeLaw, depends_on_rate, rate_force
+from mbplugin.readers.scene_file.origins import stated_with_origin
 from mbplugin.readers.scene_file.tables.stops import BrakeTable
 from mbplugin.report.documents.schema import schema_of
 
@@ -21,7 +22,7 @@ LAW = BrakeLaw(*(1.0 + 0.5 * k for k in range(len(PARTS))))
 
 
 def test_a_scene_an_option_and_a_call_state_the_same_keys() -> None:
-    assert list(BrakeTable.model_fields) == KEYS
+    assert list(BrakeTable.model_fields) == [*KEYS, "origin_values"]
     (option,) = (given for given in BrakeOption.__metadata__ if hasattr(given, "help"))
     stated = option.help.partition(";")[0].replace("(", ",").replace(")", ",").split(",")
     # The record of a report has the command line, which is the origin of what an option states.
@@ -29,7 +30,7 @@ def test_a_scene_an_option_and_a_call_state_the_same_keys() -> None:
 
 
 def test_what_a_brake_states_by_default_is_the_same_everywhere() -> None:
-    assert Brake(**BrakeTable(joint="j").model_dump()) == Brake("j")
+    assert Brake(**stated_with_origin(BrakeTable(joint="j"))) == Brake("j")
 
 
 def test_a_record_has_every_part() -> None:

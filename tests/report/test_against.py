@@ -170,6 +170,10 @@ def test_nothing_that_differs_is_said_as_such(earlier: str) -> None:
         ("", "the earlier report is no JSON; expected what mbplugin distance wrote"),
         ("[" * 100_000, "is no JSON"),
         ("[]", "the earlier report has no schema_version"),
+        (
+            '{"record": {"command": "mbplugin matrix r.urdf"}}',
+            "the earlier report is that of mbplugin matrix; expected the JSON of mbplugin",
+        ),
         ('{"schema_version": 1, "rows": []}', "expected the JSON of mbplugin distance"),
     ],
 )

@@ -79,8 +79,9 @@ def test_a_table_states_no_speed_so_it_has_to_be_given() -> None:
     ("symbol", "value", "message"),
     [
         ("K", 1600.0, r"K \(approach speed .*\) is 1600 m/s; expected 0 to 10 m/s"),
-        ("D_DS", 850.0, r"D_DS \(.*\) is 850 m; expected 0 to 100 m"),
-        ("t1", -0.1, r"t1 \(.*\) is -0.1 s; expected 0 to 100 s"),
+        ("D_DS", 850.0, r"D_DS \(.*\) is 850 m; expected 0 to 10 m; write D_DS=850mm if that is meant"),
+        ("t1", 100.0, r"t1 \(.*\) is 100 s; expected 0 to 10 s; write t1=100ms if that is meant"),
+        ("t1", -0.1, r"t1 \(.*\) is -0.1 s; expected 0 to 10 s"),
         ("Z", float("nan"), r"Z \(.*\) is nan m"),
     ],
 )

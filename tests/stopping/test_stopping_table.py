@@ -180,3 +180,8 @@ def test_tables_that_cannot_be(iiwa: Scene) -> None:
     with pytest.raises(BadUsage, match="no ramp for joint 'j0'"):
         mb.stopping_table(arm((1.0,)), brakes=[Brake("j0", 50.0)], speeds=speeds)
     assert len(mb.stopping_table(arm((1.0,)), brakes=[Brake("j0", 50.0)], speeds=speeds, categories=[0]).rows)
+
+
+def test_a_deceleration_of_no_such_joint_is_refused_with_those_there_are(iiwa: Scene) -> None:
+    with pytest.raises(mb.MbPluginError, match=r"'lbr_iiwa_joint_22'.* did you mean 'lbr_iiwa_joint_2'\?$"):
+        mb.stopping_table(iiwa, decelerations={"lbr_iiwa_joint_22": 3.0})

@@ -38,9 +38,13 @@ THIN = '<collision><origin xyz="0.5 0 0"/><geometry><box size="1 1e-4 0.1"/></ge
 TURN = 0.2 + 0.5
 
 
-def bar(folder: Path, shapes: str = THIN) -> Scene:
+FRAME = '<link name="tool0"/><joint name="f" type="fixed"><parent link="bar"/><child link="tool0"/></joint>'
+
+
+def bar(folder: Path, shapes: str = THIN, beyond: str = "") -> Scene:
     file = folder / "bar.urdf"
-    file.write_text(BAR.format(shapes=shapes), encoding="utf-8")
+    text = BAR.format(shapes=shapes).replace("</robot>", f"{beyond}</robot>")
+    file.write_text(text, encoding="utf-8")
     return mb.load(file)
 
 
@@ -115,7 +119,27 @@ def test_collision_shapes_count_and_visual_ones_stand_in_for_them(tmp_path: Path
     scene = bar(tmp_path, mesh)
     zone = mb.stop_zone(scene, stop(scene))
     assert zone.without_shape == ("bar",)
-    assert any(said.startswith("TOO SMALL") and "--package-dir" in said for said in zone.assumptions)
+    (said,) = too_small(zone)
+    assert "the shapes of bar cannot be read ('none.stl'): only joints" in said
+    assert said.endswith("state their folder with --package-dir")
+    scene = bar(tmp_path, mesh.replace("none.stl", "package://arm_description/meshes/bar.stl"))
+    (said,) = too_small(mb.stop_zone(scene, stop(scene)))
+    assert "the shapes of bar cannot be read" in said
+    assert said.endswith("state the folder that holds arm_description with --package-dir")
+
+
+def test_a_link_with_mass_and_no_shape_is_named_and_a_frame_is_not(tmp_path: Path) -> None:
+    scene = bar(tmp_path, THIN, FRAME)
+    zone = mb.stop_zone(scene, stop(scene))
+    assert too_small(zone) == [] and zone.without_shape == ("tool0",)
+    scene = bar(tmp_path, "", FRAME)
+    (said,) = too_small(mb.stop_zone(scene, stop(scene)))
+    assert said.startswith("TOO SMALL: bar state no shape") and "collision" in said
+
+
+def too_small(zone: StopZone) -> list[str]:
+    """Return what a zone says it has not."""
+    return [said for said in zone.assumptions if said.startswith("TOO SMALL")]
 
 
 def test_a_payload_is_a_ball_whose_radius_has_to_be_stated(tmp_path: Path) -> None:

@@ -124,6 +124,12 @@ def _package_of(folder: Path) -> Path:
     return folder.parent if folder.parent != Path(folder.anchor) else folder
 
 
+def named_package(name: str) -> str:
+    """Return the package of a ``package://`` or ``model://`` name; empty for other names."""
+    scheme, _, rest = name.partition("://")
+    return rest.partition("/")[0] if scheme in ("package", "model") else ""
+
+
 def package_is_known(name: str, request: Request) -> bool:
     """Return whether the package of a ``package://`` or ``model://`` name is a folder on this machine."""
     package = name.partition("://")[2].partition("/")[0]

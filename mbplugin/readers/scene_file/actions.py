@@ -23,6 +23,7 @@ from mbplugin.model.mechanism import (
 from mbplugin.model.scene import Actuator, Load, Payload, Ramp, Stiffness
 from mbplugin.model.spatial import Array
 from mbplugin.readers.scene_file.joints import require_known
+from mbplugin.readers.scene_file.origins import stated_with_origin
 from mbplugin.readers.scene_file.schema import SceneFile
 from mbplugin.readers.scene_file.source import SceneSource
 from mbplugin.readers.scene_file.tables.forces import StiffnessTable
@@ -246,7 +247,7 @@ def brakes(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Brake,
     """
     for i, table in enumerate(tables.brake):
         check_freedoms(pairs, table.joint, (), source.where("brake", i, "joint"))
-    out = tuple(Brake(**table.model_dump()) for table in tables.brake)
+    out = tuple(Brake(**stated_with_origin(table)) for table in tables.brake)
     for i, brake in enumerate(out):
         pair = pairs[brake.joint]
         # a contradiction is refused, whatever command would use the brake
@@ -276,7 +277,7 @@ def ramps(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Ramp, .
             where = source.where("ramp", i, "joint")
             raise BadScene(f"joint {table.joint!r} has two ramps", where=where, expected="one per joint")
         try:
-            out.append(Ramp(**table.model_dump()))
+            out.append(Ramp(**stated_with_origin(table)))
         except BadUsage as error:
             raise BadScene(error.what, where=source.where("ramp", i), expected=error.expected) from None
     return tuple(out)

@@ -10,7 +10,7 @@ from typing import Any
 
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import read_bounded
-from mbplugin.report.documents import DocumentName
+from mbplugin.report.documents import DOCUMENTS, DocumentName
 from mbplugin.report.documents.part import required_keys
 from mbplugin.report.documents.schema import output_of
 
@@ -55,8 +55,11 @@ def read_earlier(path: Path | None, document: DocumentName) -> EarlierReport | N
         ) from None
     missing = _missing(found, document)
     if missing:
+        other = _command_of(found)
         raise BadUsage(
-            f"the earlier report has no {', '.join(missing[:_NAMED])}",
+            f"the earlier report is that of mbplugin {other}"
+            if other not in (None, document)
+            else f"the earlier report has no {', '.join(missing[:_NAMED])}",
             where=str(path),
             expected=f"the JSON of mbplugin {document}",
         )
@@ -67,3 +70,10 @@ def _missing(found: Any, document: DocumentName) -> list[str]:
     """Return the keys that every document of a command has and this one has not."""
     keys = required_keys(output_of(document))
     return [key for key in keys if not isinstance(found, dict) or key not in found]
+
+
+def _command_of(found: Any) -> str | None:
+    """Return the command that a report says made it; None where it says none."""
+    record = found.get("record") if isinstance(found, dict) else None
+    command = str(record.get("command", "")) if isinstance(record, dict) else ""
+    return next((word for word in command.split()[1:] if word in DOCUMENTS), None)

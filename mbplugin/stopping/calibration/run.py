@@ -43,8 +43,6 @@ from mbplugin.visible import visible
 
 #: Gravity acts in the stops of a joint from this share of the torque that brakes it on.
 _GRAVITY = 1e-3
-#: Of a hash, where it is one of several facts in a sentence; the record has all.
-_DIGITS = 12
 
 
 def calibrate(
@@ -137,9 +135,8 @@ def calibrate(
 def _with_origin(joint: FittedJoint, measured: Source, date: str) -> FittedJoint:
     """Return what was fitted with where it comes from, for the reports of stops with it."""
     rows = counted(joint.rows, "row")
-    # the record of a calibration has the whole path and hash
-    file, digits = visible(Path(measured.path).name), (measured.sha256 or "")[:_DIGITS]
-    origin = f"calibrated on {date} from {rows} of {file}, SHA-256 {digits}…"
+    file = visible(Path(measured.path).name)
+    origin = f"calibrated on {date} from {rows} of {file}, SHA-256 {measured.sha256}"
     if not joint.freedom:
         origin += ", an exact fit"
     late = "reaction" if joint.category == 1 else "delay"

@@ -55,12 +55,21 @@ def _table(joint: FittedJoint, rows: Sequence[CalibratedRow]) -> Iterator[str]:
             yield f"# largest residual of the {name}{note}: {gap:+.3g} {unit} ({100 * share:+.1f} %)"
     yield from (f"# {note}" for note in joint.notes)
     yield "[[ramp]]" if isinstance(joint.stated, Ramp) else "[[brake]]"
+    fitted = {}
     for part in fields(joint.stated):
         value = getattr(joint.stated, part.name)
         if part.name in ("joint", "origin"):
             yield f"{part.name} = {json.dumps(value, ensure_ascii=False)}"
         elif value is not None and (part.name in joint.parameters or value != part.default):
-            yield f"{part.name} = {float(f'{value:.6g}')!r}{_comment(joint, part.name)}"
+            yield f"{part.name} = {_number(value)}{_comment(joint, part.name)}"
+            if part.name in joint.parameters:
+                fitted[part.name] = _number(value)
+    # what was typed by hand later is not evidence, and reports find it by these
+    yield f"origin_values = {{ {', '.join(f'{name} = {value}' for name, value in fitted.items())} }}"
+
+
+def _number(value: float) -> str:
+    return repr(float(f"{value:.6g}"))
 
 
 def _comment(joint: FittedJoint, name: str) -> str:

@@ -81,7 +81,7 @@ def decelerations_at(
         A given one of no such joint, or not positive.
     """
     found = {a.joint: a.deceleration for a in actuators if a.deceleration is not None}
-    found.update(_checked(joints, given or {}))
+    found.update(checked_decelerations(joints, given or {}))
     sentences, of_effort = [], []
     inertias = cache(inertias)
     for joint in joints:
@@ -147,7 +147,14 @@ def _is_stated(value: float) -> bool:
     return isfinite(value) and value > 0
 
 
-def _checked(joints: Sequence[str], given: Mapping[str, float]) -> dict[str, float]:
+def checked_decelerations(joints: Sequence[str], given: Mapping[str, float]) -> dict[str, float]:
+    """Return given decelerations of joints with a brake, rad/s² or m/s².
+
+    Raises
+    ------
+    UnknownName, BadNumber
+        One of no such joint, or not positive.
+    """
     for joint, value in given.items():
         if joint not in joints:
             raise UnknownName(

@@ -16,6 +16,8 @@ from mbplugin.stopping.table.axes import moving_chain
 
 #: Angles tried per joint, sweeps over all joints, and the room left to a limit, rad.
 _TRIED, _SWEEPS, _MARGIN = 72, 3, 0.35
+#: Of the coordinates of a pose, rad and m.
+_DECIMALS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +59,7 @@ class ExtensionPoses:
         if share < 1.0 and self.bends(axis):
             q = self._bent(axis, bent, q, share * full)
         q, sense = self._hardest(axis, q)
+        q = self._rounded(q)
         found = self.extension(axis, q)
         return ExtensionPose(q, found, found / full if full > 0 else 1.0, sense)
 
@@ -103,6 +106,15 @@ class ExtensionPoses:
         out = q.copy()
         out[i] = best[1]
         return np.asarray(out)
+
+    def _rounded(self, q: Array) -> Array:
+        """Return a pose q (nq,) that can be read and typed, as far as limits leave it."""
+        q = q.copy()
+        for joint in self._chain:
+            i, (low, high) = joint.q.start, _range(joint)
+            value = round(float(q[i]), _DECIMALS)
+            q[i] = value if low <= value <= high else q[i]
+        return q
 
     def _hardest(self, axis: str, q: Array) -> tuple[Array, float]:
         """Return the pose q (nq,) with the axis turned to where gravity pulls most, and the sense of its pull."""

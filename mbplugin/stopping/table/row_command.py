@@ -56,7 +56,7 @@ class StopCommand:
         rates = {**self.resting, **qd}
         if any(not _writable(name) for name in (*q, *rates, *decelerations)):
             return None
-        options = ["--category", str(category), "--q", _listed(q), "--qd", _listed(rates), *payload]
+        options = ["--category", str(category), "--q", _exact(q), "--qd", _listed(rates), *payload]
         if decelerations:
             options += ["--deceleration", _listed(decelerations)]
         return shlex.join((*self.head, *options, *self.tail))
@@ -112,9 +112,14 @@ def _brake(brake: Brake) -> str:
     return f"{brake.joint}:{_listed(stated or {'delay': brake.delay})}"
 
 
-def _listed(values: Mapping[str, float]) -> str:
+def _exact(values: Mapping[str, float]) -> str:
     """Return ``NAME=VALUE,…`` with all digits."""
     return ",".join(f"{name}={float(value)!r}" for name, value in values.items())
+
+
+def _listed(values: Mapping[str, float]) -> str:
+    """Return ``NAME=VALUE,…`` without the digits that only rounding has made."""
+    return _exact({name: float(f"{value:.12g}") for name, value in values.items()})
 
 
 def _writable(name: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from math import isfinite
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from mbplugin.model.spatial import Array
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.stopping.compiled.batch import CompiledStop, supports_compiled_stop
 from mbplugin.stopping.run import assumed_brakes, make_scenario
-from mbplugin.stopping.scenario.decelerations import assumed_deceleration, has_ramp
+from mbplugin.stopping.scenario.decelerations import assumed_deceleration, checked_decelerations, has_ramp
 from mbplugin.stopping.scenario.effort_limits import EffortLimits
 from mbplugin.stopping.scenario.scenario import Scenario
 from mbplugin.stopping.scenario.stated_ramps import with_reactions
@@ -231,11 +230,8 @@ def _stated_ramps(
     actuators, ramps = (scene.actuators, scene.ramps) if scene else ((), ())
     stated = {a.joint: Ramp(a.joint, deceleration=a.deceleration) for a in actuators if a.deceleration}
     stated |= {ramp.joint: ramp for ramp in ramps}
-    for joint, value in (given or {}).items():
-        if joint not in scenario.mech.pair_by_name or not (isfinite(value) and value > 0):
-            raise BadUsage(
-                f"the deceleration of {joint!r} is {value:g}", expected="a joint and a positive number"
-            )
+    braked = [brake.joint for brake in scenario.brakes]
+    for joint, value in checked_decelerations(braked, given or {}).items():
         reaction = stated[joint].reaction if joint in stated else None
         stated[joint] = Ramp(joint, deceleration=value, reaction=reaction)
     return stated

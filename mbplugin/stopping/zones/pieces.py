@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -46,11 +46,14 @@ class BodyPieces:
     pieces : tuple of tuple of ConvexPiece
         In the order of the bodies.
     without_shape : tuple of str
-        Bodies that stand for no shape, or for one that cannot be read: their joints and what is readable.
+        Bodies of which no shape is stated, or one cannot be read: their joints and what is readable stand for them.
+    unread : mapping of str to tuple of str
+        Of these the bodies whose shapes cannot be read, with the files as the model names them.
     """
 
     pieces: tuple[tuple[ConvexPiece, ...], ...]
     without_shape: tuple[str, ...]
+    unread: Mapping[str, tuple[str, ...]]
 
 
 def body_pieces(
@@ -71,16 +74,25 @@ def body_pieces(
     request : Request, optional
         By which mesh files are found.
     """
-    found, without = [], []
+    found, without, unread = [], [], {}
     for body in mech.bodies:
         pieces, whole = _of_shapes(shapes.get(body.name, ()), request)
         if not whole:
             without.append(body.name)
+            if stated := shapes.get(body.name):
+                unread[body.name] = tuple(_unread_files(stated, request))
             pieces = (*pieces, ConvexPiece(_skeleton(mech, body.name)))
         carried = (payload for payload in payloads if payload.body == body.name)
         balls = (ConvexPiece(np.array(payload.com, dtype=float)[None], payload_radius) for payload in carried)
         found.append((*pieces, *balls))
-    return BodyPieces(tuple(found), tuple(without))
+    return BodyPieces(tuple(found), tuple(without), unread)
+
+
+def _unread_files(shapes: Sequence[Shape], request: Request | None) -> Iterator[str]:
+    """Yield the mesh files, as the model names them, of shapes that cannot be read."""
+    for shape in shapes:
+        if shape.kind == "mesh" and shape_piece(shape, request) is None:
+            yield shape.mesh
 
 
 def _of_shapes(shapes: Sequence[Shape], request: Request | None) -> tuple[tuple[ConvexPiece, ...], bool]:

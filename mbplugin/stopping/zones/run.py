@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from math import isfinite
 
 from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Scene
+from mbplugin.phrases import listed
+from mbplugin.readers.common.paths import named_package
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.stopping.outcome.values import StopReport
 from mbplugin.stopping.sweep.plan import SweepPlan
@@ -86,7 +89,7 @@ def stop_zone(
         union.sagitta,
         resolution,
         robot.without_shape,
-        _assumptions(robot, payloads, payload_radius, union.sagitta, resolution),
+        _assumptions(robot, scene.mechanism, payloads, payload_radius, union.sagitta, resolution),
         union.triangles(),
     )
 
@@ -143,7 +146,12 @@ def _robot(scene: Scene, payloads: tuple[Payload, ...], radius: float | None) ->
 
 
 def _assumptions(
-    robot: BodyPieces, payloads: tuple[Payload, ...], radius: float | None, sagitta: float, resolution: float
+    robot: BodyPieces,
+    mech: Mechanism,
+    payloads: tuple[Payload, ...],
+    radius: float | None,
+    sagitta: float,
+    resolution: float,
 ) -> tuple[str, ...]:
     said = [
         "computed, not measured",
@@ -153,10 +161,29 @@ def _assumptions(
     ]
     if payloads:
         said.append(f"each payload is a ball of {radius:g} m around its centre of mass")
-    if robot.without_shape:
-        names = ", ".join(robot.without_shape)
-        said.append(
-            "TOO SMALL: the zone contains only joints and centre of mass of the links without a readable shape,"
-            f" {names}; where these shapes are meshes, state their folder with --package-dir"
+    return (*said, *_too_small(robot, mech))
+
+
+def _too_small(robot: BodyPieces, mech: Mechanism) -> Iterator[str]:
+    """Yield what is not in the zone: shapes that cannot be read, and those that links with mass do not state."""
+    if robot.unread:
+        files = list(dict.fromkeys(file for files in robot.unread.values() for file in files))
+        packages = dict.fromkeys(name for file in files if (name := named_package(file)))
+        folder = f"the folder that holds {', '.join(packages)}" if packages else "their folder"
+        remedy = f"; state {folder} with --package-dir" if files else ""
+        which = f" ({listed([repr(file) for file in files], most=2)})" if files else ""
+        yield (
+            f"TOO SMALL: the shapes of {', '.join(robot.unread)} cannot be read{which}: only joints and centres"
+            f" of mass of these links are in the zone{remedy}"
         )
-    return tuple(said)
+    # a frame without mass, such as a flange, has nothing that could be left out
+    bare = [
+        name
+        for name in robot.without_shape
+        if name not in robot.unread and mech.bodies[mech.body_index[name]].mass > 0
+    ]
+    if bare:
+        yield (
+            f"TOO SMALL: {', '.join(bare)} state no shape: only joints and centres of mass of these links are in"
+            " the zone; state their collision shapes"
+        )

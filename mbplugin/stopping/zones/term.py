@@ -13,7 +13,7 @@ TermOrigin = Literal["given", "stop", "formula"]
 TermUnit = Literal["m", "s", "m/s"]
 
 #: Beyond these a value is in another unit (mm for m, ms for s).
-_LARGEST: dict[TermUnit, float] = {"m": 100.0, "s": 100.0, "m/s": 10.0}
+_LARGEST: dict[TermUnit, float] = {"m": 10.0, "s": 10.0, "m/s": 10.0}
 
 
 @dataclass(frozen=True)
@@ -93,5 +93,12 @@ def _given(quantity: Quantity, value: float) -> Term:
         raise BadNumber(
             f"{quantity.symbol} ({quantity.meaning}) is {value:g} {quantity.unit}",
             expected=f"0 to {most:g} {quantity.unit}",
+            remedy=_smaller(quantity, value),
         )
     return term(quantity, value, "given", "given")
+
+
+def _smaller(quantity: Quantity, value: float) -> str:
+    """Return how the number is stated in a smaller unit, of which it is plausible."""
+    unit, most = {"m": "mm", "s": "ms", "m/s": "mm/s"}[quantity.unit], _LARGEST[quantity.unit]
+    return f"write {quantity.symbol}={value:g}{unit} if that is meant" if most < value <= 1e3 * most else ""

@@ -87,6 +87,26 @@ def test_the_origin_of_a_brake_names_what_its_rows_do_not_tell(robot: str, tmp_p
     assert "not fitted" not in every.joints[0].stated.origin
 
 
+def test_a_number_that_was_edited_is_no_evidence(robot: str, tmp_path: Path) -> None:
+    """The origin of a fitted brake speaks of the fitted numbers: reports name what is not one of them."""
+    made = mb.calibrate(mb.load(robot), written(tmp_path, GOOD))
+    torque = f"torque = {float(f'{made.joints[0].stated.torque:.6g}')!r}"
+    assert torque in made.toml
+
+    def said(old: str, new: str) -> str:
+        braked = tmp_path / "braked.scene.toml"
+        braked.write_text(SCENE + made.toml.replace(old, new, 1), encoding="utf-8")
+        page = call("estop", str(braked), "--qd", "j0=1")
+        assert page.code == 0, page.err
+        return " ".join(page.out.split())
+
+    kept = said("", "")
+    assert f"SHA-256 {made.measured.sha256}" in kept and "CHANGED" not in kept and "not from" not in kept
+    edited = said(torque, "torque = 25.0")
+    assert f"CHANGED SINCE: torque ({made.joints[0].stated.torque:g} there, 25 here)" in edited
+    assert "not from there: static_torque" in said(torque, f"static_torque = 40.0\n{torque}")
+
+
 def test_units_in_the_header_give_the_same(robot: str, tmp_path: Path) -> None:
     lines = ["joint,category,speed [deg/s],time [ms],distance [deg]"]
     for line in GOOD.splitlines()[1:]:

@@ -6,6 +6,8 @@ from pydantic import Field
 
 from mbplugin.readers.scene_file.tables.table import Name, NonNegative, Number, Origin, Positive, Table
 
+_VALUES = "the numbers that the origin speaks of, by key; reports name those that were changed since"
+
 
 class BrakeTable(Table):
     """``[[brake]]``: torques (N·m or N), viscous part (N·m·s/rad), delays (s), wear factor, short circuit."""
@@ -28,6 +30,7 @@ class BrakeTable(Table):
     )
     short_circuit_rate: Positive | None = Field(default=None, description="ω₀ of it, rad/s or m/s")
     origin: Origin = Field(default="", description="where the numbers come from, in words; reports show it")
+    origin_values: dict[str, Number] = Field(default={}, description=_VALUES)
 
 
 class RampTable(Table):
@@ -40,6 +43,7 @@ class RampTable(Table):
         default=None, description="from the signal until the ramp begins, s; default: the brake's delay"
     )
     origin: Origin = Field(default="", description="where the numbers come from, in words; reports show it")
+    origin_values: dict[str, Number] = Field(default={}, description=_VALUES)
 
 
 class ActuatorTable(Table):
