@@ -49,7 +49,7 @@ class MbPluginError(Exception):
             text += f"; expected {_line(self.expected)}"
         if self.remedy:
             text += f"; {_line(self.remedy)}"
-        return text if text.endswith("?") else text + "."
+        return text + "."
 
 
 def _line(text: str) -> str:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from mbplugin.cli.app import run
-from tests.support.places import ASSETS, ORACLES
+from places import ASSETS, ORACLES
 
 pytest.importorskip("mujoco")
 FOUR_BAR = str(ASSETS / "four_bar.scene.toml")

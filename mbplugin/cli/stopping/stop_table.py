@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -58,6 +59,14 @@ GridOption = Annotated[
 Commands = Annotated[
     bool, typer.Option("--commands", help="In text output, print the estop command of each row.")
 ]
+MeasuredOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--measured",
+        metavar="MEASURED.csv",
+        help="Measured stops as for calibrate, beside the computed ones.",
+    ),
+]
 WorstOption = Annotated[
     bool, typer.Option("--worst", help="Search the worst stops of category 0 of the axes, too.")
 ]
@@ -76,6 +85,7 @@ def stop_table_command(
     deceleration: DecelerationOption = None,
     tool: ToolOption = None,
     grid: GridOption = None,
+    measured: MeasuredOption = None,
     worst: WorstOption = False,
     commands: Commands = False,
     zone: ZoneOption = None,
@@ -92,7 +102,7 @@ def stop_table_command(
     """
     require_folder(output)
     earlier = earlier_report(against, "stop-table")
-    scene = read_scene(file, (output, *(zone or ())), reading, also=(against,))
+    scene = read_scene(file, (output, *(zone or ())), reading, also=(against, measured))
     given = quantities_of(scene, file, reading)
     requested = zone_request(zone, zone_resolution, payload_radius, output, given.units)
     from mbplugin.stopping.table.run import stopping_table
@@ -109,6 +119,7 @@ def stop_table_command(
         decelerations=given.accelerations(deceleration, "--deceleration"),
         tool=tool,
         grid=_grid(grid),
+        measured=measured,
     )
     requested.write(scene, table)
     warn(given.implausible(speeds, payload))
@@ -119,10 +130,12 @@ def stop_table_command(
             table = with_worst_stops(
                 table, scene, payload=payload, speeds=speeds, brakes=brakes, progress=progress
             )
-    emit_report(_report(table, scene, given.units, commands), output_format, output, earlier)
+    emit_report(_report(table, scene, given.units, commands, measured), output_format, output, earlier)
 
 
-def _report(table: StoppingTable, scene: Scene, units: Units, commands: bool) -> CommandReport:
+def _report(
+    table: StoppingTable, scene: Scene, units: Units, commands: bool, measured: Path | None
+) -> CommandReport:
     def lines(width: int) -> Iterable[Line]:
         from mbplugin.report.text.stopping.stop_table import stop_table_lines
 
@@ -131,7 +144,7 @@ def _report(table: StoppingTable, scene: Scene, units: Units, commands: bool) ->
     def chapter() -> Chapter:
         from mbplugin.report.html.chapters import table_chapter
 
-        return table_chapter(table, units)
+        return table_chapter(table, units, scene)
 
     def document() -> dict[str, Any]:
         from mbplugin.report.documents.stopping.stop_table import stop_table_document
@@ -141,7 +154,7 @@ def _report(table: StoppingTable, scene: Scene, units: Units, commands: bool) ->
     return CommandReport(
         lines,
         document,
-        partial(record_of_scene, scene, standard=table.form),
+        partial(record_of_scene, scene, (measured,), standard=table.form),
         chapter,
         {"csv": partial(table.text, "csv")},
     )

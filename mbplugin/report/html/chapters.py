@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbplugin.model.scene import with_coordinates
 from mbplugin.model.units import SI, Units
 from mbplugin.readers.hashed import sources_of
 from mbplugin.report.html.chapter import Chapter
@@ -74,9 +75,18 @@ def stop_chapter(scene: Scene, stop: StopReport, units: Units = SI) -> Chapter:
     )
 
 
-def table_chapter(table: StoppingTable, units: Units = SI) -> Chapter:
-    """Return the chapter of a stopping table."""
-    return Chapter(title=f"Stopping table of {table.model}", table=table, worst=table.worst, units=units)
+def table_chapter(table: StoppingTable, units: Units = SI, scene: Scene | None = None) -> Chapter:
+    """Return the chapter of a stopping table; with a scene it shows the robot in the pose of the longest tool path."""
+    notes: tuple[str, ...] = ()
+    title, model = f"Stopping table of {table.model}", None
+    if scene is not None and table.rows:
+        longest = max(table.rows, key=lambda row: row["tool_distance"])
+        model = with_coordinates(scene, longest["q"])
+        what = (
+            f"category {longest['category']}, {longest['joint']}, {longest['extension_percent']} % extension"
+        )
+        notes = (f"the view shows the pose at the signal of the row with the longest tool path: {what}",)
+    return Chapter(title=title, model=model, table=table, worst=table.worst, notes=notes, units=units)
 
 
 def worst_chapter(worst: WorstStops, units: Units = SI) -> Chapter:

@@ -20,6 +20,7 @@ from mbplugin.readers.hashed import Source, sources_of
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.stopping.calibration.bench import Bench
 from mbplugin.stopping.calibration.choice import Choice, choose_brake, choose_ramp, requested
+from mbplugin.stopping.calibration.compared import known
 from mbplugin.stopping.calibration.cover import Margin, covering_margin
 from mbplugin.stopping.calibration.explain import (
     shape_notes,
@@ -280,18 +281,14 @@ class _Group:
             unit,  # type: ignore[arg-type]
             row.speed,
             row.repeats,
-            _known(row.shape_index),
-            _known(row.time),
+            known(row.shape_index),
+            known(row.time),
             time,
-            _known(row.distance),
+            known(row.distance),
             distance,
             held,
             clauses,
         )
-
-
-def _known(value: float) -> float | None:
-    return value if np.isfinite(value) else None
 
 
 def _scatter(found: Fit, known: Determination, rows: Sequence[Measurement]) -> list[float | None]:

@@ -13,7 +13,8 @@ from mbplugin.model.ramp import Ramp
 from mbplugin.model.scene import Brake
 from mbplugin.phrases import counted, one_line
 from mbplugin.readers.hashed import Source
-from mbplugin.stopping.calibration.cover import ROUNDING, Margin
+from mbplugin.stopping.calibration.compared import ComparedRow
+from mbplugin.stopping.calibration.cover import Margin
 from mbplugin.stopping.calibration.intervals import Parameter
 from mbplugin.stopping.order_statistics import ToleranceBound
 
@@ -69,57 +70,19 @@ class FittedJoint:
 
 
 @dataclass(frozen=True)
-class CalibratedRow:
-    """A measured stop beside the computed one.
+class CalibratedRow(ComparedRow):
+    """A measured stop beside the one that the fit gives.
 
     Parameters
     ----------
-    line : int
-    joint : str
-    category : 0 or 1
-    unit : "rad" or "m"
-    speed : float
-        rad/s or m/s.
-    repeats : int
-    shape_index : float or None
-        2 d/(v T), of the measured values.
-    time_measured, distance_measured : float or None
-        s; rad or m.
-    time_computed, distance_computed : float
     held_out : bool
         Predicted, not fitted.
     unexplained : tuple of str
         What the law does not explain of it, one clause each.
     """
 
-    line: int
-    joint: str
-    category: int
-    unit: CoordinateUnit
-    speed: float
-    repeats: int
-    shape_index: float | None
-    time_measured: float | None
-    time_computed: float
-    distance_measured: float | None
-    distance_computed: float
     held_out: bool
     unexplained: tuple[str, ...]
-
-    @property
-    def time_deviation(self) -> float | None:
-        """Computed over measured time, minus 1."""
-        return _deviation(self.time_computed, self.time_measured)
-
-    @property
-    def distance_deviation(self) -> float | None:
-        """Computed over measured distance, minus 1."""
-        return _deviation(self.distance_computed, self.distance_measured)
-
-    @property
-    def covered(self) -> bool:
-        """Whether it took no longer and went no farther than computed."""
-        return all(gap is None or gap >= -ROUNDING for gap in (self.time_deviation, self.distance_deviation))
 
     def unexplained_deviation(self, name: str) -> float | None:
         """Return the deviation of ``time`` or ``distance`` where the law does not explain it, else None."""
@@ -218,7 +181,3 @@ class Calibration:
         """
         with replacing(Path(path)) as temporary:
             temporary.write_text(self.toml, encoding="utf-8")
-
-
-def _deviation(computed: float, measured: float | None) -> float | None:
-    return computed / measured - 1.0 if measured else None

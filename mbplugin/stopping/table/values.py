@@ -18,6 +18,7 @@ from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLim
 
 if TYPE_CHECKING:
     from mbplugin.model.scene import Payload
+    from mbplugin.stopping.table.measured import MeasuredStops
     from mbplugin.stopping.worst.values import WorstStops
     from mbplugin.stopping.zones.motion import StopMotion
 
@@ -52,6 +53,8 @@ class StoppingTable:
         Coordinates that are lengths; the others are angles.
     worst : WorstStops, optional
         The worst stops of category 0 of the same axes, where they were searched.
+    measured : MeasuredStops, optional
+        Measured stops beside computed ones, where a file of them was given.
     form : str or None
         The edition of the standard whose form the table has; None with another grid.
     """
@@ -67,6 +70,7 @@ class StoppingTable:
     tolerance: float = DEFAULT_TOLERANCE
     lengths: tuple[str, ...] = ()
     worst: WorstStops | None = None
+    measured: MeasuredStops | None = None
     form: str | None = None
 
     def __repr__(self) -> str:
@@ -97,8 +101,10 @@ class StoppingTable:
         warning = filter(None, (self.of_effort.warning,))
         title = f"stopping table of {self.model}, tool {self.tool}"
         found = self.worst.found if self.worst is not None else ()
+        beside = self.measured
+        compared = [] if beside is None else [f"measured: {beside.source}", beside.sentence]
         searched = [f"worst of a search, {one.name}: {one.value:.6g} {one.unit}" for one in found]
-        for sentence in (*warning, title, *self.assumptions, *searched):
+        for sentence in (*warning, title, *self.assumptions, *compared, *searched):
             out.write(f"# {' '.join(sentence.split())}\n")
         rows = [_flat(row) for row in self.rows]
         writer = csv.DictWriter(out, list(rows[0]) if rows else [])

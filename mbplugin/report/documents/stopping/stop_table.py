@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import create_model
 
 from mbplugin.model.enumerations import CoordinateUnit
-from mbplugin.report.documents.part import ByName, Count, Part, Recorded, Size, key
+from mbplugin.report.documents.part import ByName, Count, Part, Recorded, Size, Source, key
 from mbplugin.report.documents.stopping.stops import EffortLimits
 from mbplugin.report.documents.stopping.worst_stop import WorstOfTable
 from mbplugin.stopping.outcome.outcome import StopOutcome
@@ -52,6 +52,28 @@ class _TableRow(_Columns):
     command: str | None = key("computes the row again; null without a file")
 
 
+class _MeasuredRow(Part):
+    line: Count = key("of the file")
+    joint: str
+    category: Literal[0, 1]
+    unit: CoordinateUnit
+    speed: Size = key("unit/s")
+    repeats: Count
+    shape_index: Size | None = key("2 d/(v T) of the measured values")
+    time_measured: Size | None = key("s")
+    time_computed: Size = key("s")
+    distance_measured: Size | None = key("unit")
+    distance_computed: Size = key("unit")
+    outcome: StopOutcome = key("of the computed stop")
+    covered: bool = key("took no longer and went no farther than computed")
+
+
+class _MeasuredStops(Part):
+    source: Source
+    sentence: str = key("how many took longer or went farther than computed")
+    rows: list[_MeasuredRow]
+
+
 class _TableModel(Part):
     name: str
 
@@ -68,6 +90,7 @@ class Output(Recorded):
     of_effort: EffortLimits = key("brakes and decelerations that are not stated", optional=True)
     rows: list[_TableRow]
     worst: WorstOfTable | None = key("the worst stops, where they were searched", optional=True)
+    measured: _MeasuredStops | None = key("measured stops beside computed ones", optional=True)
 
 
 def stop_table_document(table: StoppingTable) -> dict[str, Any]:

@@ -38,6 +38,9 @@ def grade(chapter: Chapter) -> str:
             return "bad"
     if chapter.calibration is not None and any(row.unexplained for row in chapter.calibration.rows):
         return "fair"
+    beside = chapter.table.measured if chapter.table is not None else None
+    if beside is not None and not all(row.covered for row in beside.rows):
+        return "fair"
     redundant = chapter.verdicts is not None and chapter.verdicts.degree_of_redundancy
     found = chapter.report is not None and chapter.report.findings
     return "fair" if redundant or found else "good"

@@ -53,7 +53,7 @@ def view_section(seen: Picture, identifier: str, *, film: bool, ghosts: set[str]
             "div", switches, element("button", "whole view", type="button", data_reset=True), class_="bar"
         ),
         element("ul", [_legend_line(entry) for entry in (*seen.legend, *more)], class_="legend"),
-        element("p", words, class_="fine"),
+        element("p", words, class_="fine screen"),
         _notes(seen.notes),
         class_="view",
         data_drawing=identifier,

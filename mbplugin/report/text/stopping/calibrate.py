@@ -12,6 +12,7 @@ from mbplugin.report.text.bounds import bounded
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 
 if TYPE_CHECKING:
+    from mbplugin.stopping.calibration.compared import ComparedRow
     from mbplugin.stopping.calibration.intervals import Parameter
     from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint, RepeatedStop
 
@@ -157,7 +158,7 @@ def row_name(row: CalibratedRow) -> str:
     return f"{row.line}{' *' if row.held_out else ''}"
 
 
-def row_cells(row: CalibratedRow, units: Units) -> tuple[str, ...]:
+def row_cells(row: ComparedRow, units: Units) -> tuple[str, ...]:
     """Return a measured stop beside the computed one."""
     deviation, (size, unit) = row.distance_deviation, units.shown(row.unit)
     digits = 4 if units.is_si else 2

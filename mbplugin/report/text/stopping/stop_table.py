@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from mbplugin.model.units import SI, Units
 from mbplugin.phrases import counted
-from mbplugin.report.text.blocks import TITLE, row_text, warning_lines
+from mbplugin.report.text.blocks import TITLE, row_text, table_lines, warning_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
+from mbplugin.report.text.stopping.calibrate import ROW_HEADS, row_cells
 from mbplugin.report.text.stopping.worst_stop import found_lines
 from mbplugin.stopping.table.columns import TEXT_CELLS
 from mbplugin.stopping.table.in_units import head_in_units, rows_in_units
 from mbplugin.stopping.table.values import slip_words
 
 if TYPE_CHECKING:
+    from mbplugin.stopping.table.measured import MeasuredRow, MeasuredStops
     from mbplugin.stopping.table.values import StoppingTable
 
+#: Of the measured stops of a table.
+MEASURED_TITLE = "Measured stops beside computed ones, nothing fitted"
 #: Widths of columns: in SI units, and in smaller ones.
 _COLUMN, _WIDE_COLUMN = 10, 13
 
@@ -34,6 +38,8 @@ def stop_table_lines(
     blocks = groupby(rows_in_units(table, units), key=lambda row: (row["category"], row["axis"]))
     for _, rows in blocks:
         yield from _block(list(rows), width, commands, units)
+    if table.measured is not None:
+        yield from _measured(table.measured, width, units)
     if table.worst is not None:
         title = f"Worst of {counted(table.worst.count, 'stop')} of category 0, seed {table.worst.seed}"
         yield Line()
@@ -41,6 +47,25 @@ def stop_table_lines(
         for sentence in table.worst.only_here(table.assumptions):
             yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
         yield from found_lines(table.worst, width, commands=commands, units=units)
+
+
+def _measured(beside: MeasuredStops, width: int, units: Units) -> Iterator[Line]:
+    """Yield the measured stops of a file beside computed ones."""
+    yield Line()
+    yield Line(MEASURED_TITLE, TITLE)
+    yield from (Line(text) for text in wrapped(str(beside.source), width, "  ", "    "))
+    missed = any(not row.covered for row in beside.rows)
+    yield from (
+        Line(text, "yellow" if missed else "") for text in wrapped(beside.sentence, width, "  ", "    ")
+    )
+    rows = [(measured_name(row), row_cells(row, units)) for row in beside.rows]
+    yield from table_lines("line", ROW_HEADS, rows, column=14)
+
+
+def measured_name(row: MeasuredRow) -> str:
+    """Return what a measured stop is, and how the computed one ends where it does not come to rest."""
+    outcome = "" if row.outcome == "stopped" else f", {row.outcome.replace('_', ' ')}"
+    return f"{row.line} {row.joint}, category {row.category}{outcome}"
 
 
 def _block(rows: list[dict[str, Any]], width: int, commands: bool, units: Units) -> Iterator[Line]:

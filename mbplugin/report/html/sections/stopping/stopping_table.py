@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.chart import Chart, Curve, figure
-from mbplugin.report.html.markup import Html, element, section, table
+from mbplugin.report.html.markup import Html, element, joined, section, table
+from mbplugin.report.text.stopping.calibrate import ROW_HEADS, row_cells
+from mbplugin.report.text.stopping.stop_table import MEASURED_TITLE, measured_name
 from mbplugin.stopping.table.columns import HTML_CELLS
 from mbplugin.stopping.table.in_units import head_in_units, rows_in_units
 from mbplugin.stopping.table.values import StoppingTable
+
+if TYPE_CHECKING:
+    from mbplugin.model.units import Units
+    from mbplugin.stopping.table.measured import MeasuredStops
 
 #: Heads of the table of poses.
 POSE_HEADS = ("axis", "joint", "extension %", "sense", "pose")
@@ -34,9 +40,30 @@ def stopping_table_section(chapter: Chapter) -> Html | None:
         "Stopping table",
         element("div", [figure(chart) for chart in _charts(made, rows)], class_="charts"),
         table(heads, [_row(row) for row in rows], numbers=_NUMBERS),
+        _measured(made.measured, chapter.units) if made.measured is not None else None,
         table(POSE_HEADS, _poses(rows), caption="Poses at the signal"),
         lead=f"Tool: {made.tool}. Computed, not measured. Rows in which the arm does not stop, or another"
         " joint slips, are marked.",
+    )
+
+
+def _measured(beside: MeasuredStops, units: Units) -> Html:
+    """Return measured stops beside computed ones; those that took longer or went farther are marked."""
+    rows = [
+        element(
+            "tr",
+            [element("td", cell) for cell in (measured_name(row), *row_cells(row, units))],
+            class_=None if row.covered else "warn",
+        )
+        for row in beside.rows
+    ]
+    return joined(
+        [
+            element("h3", MEASURED_TITLE),
+            element("p", beside.sentence),
+            element("p", str(beside.source), class_="fine"),
+            table(("line", *ROW_HEADS), rows),
+        ]
     )
 
 

@@ -1,0 +1,102 @@
+"""A stopping table with measured stops beside the computed ones: closed forms, and what is not covered."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import mbplugin as mb
+from command_line import call
+from mbplugin.report.documents.schema import schema_of
+from measured_stops import friction, ramp, table, written
+
+#: A boom about a vertical axis, with the inertia 3·0.6² + 0.36 = 1.44 kg·m², and what stops it.
+SCENE = """
+gravity = [0.0, 0.0, -9.81]
+body = [{ name = "boom", mass = 3.0, com = [0.6, 0, 0], inertia = [0.001, 0.36, 0.36] }]
+pair = [{ name = "j0", type = "revolute", body_a = "world", body_b = "boom", xyz_a = [0, 0, 0], velocity = 3 }]
+ramp = [{ joint = "j0", reaction = 0.02, time = 0.3 }]
+brake = [{ joint = "j0", torque = 5.0, viscous = 1.0, delay = 0.03 }]
+"""
+SPEEDS = (1.0, 2.0, 3.0)
+BRAKED = table(friction(0.03, 5.0, 1.0), SPEEDS)
+LED = table(ramp(0.02, 0.3), SPEEDS, category=1)
+OPTIONS = ("--axes", "j0", "--tool", "boom")
+
+
+@pytest.fixture
+def robot(tmp_path: Path) -> Path:
+    file = tmp_path / "boom.scene.toml"
+    file.write_text(SCENE, encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("rows", [BRAKED, LED])
+def test_what_is_computed_is_the_closed_form(robot: Path, tmp_path: Path, rows: str) -> None:
+    made = mb.stopping_table(robot, axes=["j0"], tool="boom", measured=written(tmp_path, rows))
+    assert made.measured is not None and len(made.measured.rows) == 3
+    for row in made.measured.rows:
+        assert row.time_computed == pytest.approx(row.time_measured, rel=1e-5)
+        assert row.distance_computed == pytest.approx(row.distance_measured, rel=1e-5)
+
+
+def test_a_stop_that_took_longer_is_named_with_its_line(robot: Path, tmp_path: Path) -> None:
+    lines = BRAKED.splitlines()
+    joint, category, speed, time, way = lines[2].split(",")
+    lines[2] = ",".join((joint, category, speed, repr(1.25 * float(time)), way))
+    longer = mb.stopping_table(
+        robot, axes=["j0"], tool="boom", measured=written(tmp_path, "\n".join(lines))
+    ).measured
+    assert longer is not None
+    assert "line 3" in longer.sentence and "20.0 % (time, line 3)" in longer.sentence
+    assert longer.sentence.startswith("TOO SHORT: of 3 measured stops, ")
+    # with half the torque every stop takes longer than measured
+    weak = mb.stopping_table(
+        robot.read_text() and _with(robot, "torque = 5.0", "torque = 2.0"),
+        axes=["j0"],
+        tool="boom",
+        measured=written(tmp_path, BRAKED),
+    ).measured
+    assert (
+        weak is not None
+        and weak.sentence == "none of 3 measured stops took longer or went farther than computed"
+    )
+
+
+def test_every_format_has_them_and_the_record_the_file(robot: Path, tmp_path: Path) -> None:
+    measured = written(tmp_path, BRAKED)
+    digest = hashlib.sha256(measured.read_bytes()).hexdigest()
+    said = {
+        kind: call("stop-table", str(robot), *OPTIONS, "--measured", str(measured), "--output-format", kind)
+        for kind in ("text", "json", "html", "csv")
+    }
+    assert [one.code for one in said.values()] == [0] * 4
+    document = json.loads(said["json"].out)
+    jsonschema.validate(document, schema_of("stop-table"))
+    assert [row["line"] for row in document["measured"]["rows"]] == [2, 3, 4]
+    assert digest in [file["sha256"] for file in document["record"]["files"]]
+    for one in said.values():
+        assert digest in "".join(one.out.split())
+        assert "measured stops took longer or went farther than computed" in " ".join(
+            one.out.replace("# ", "").split()
+        )
+    without = json.loads(call("stop-table", str(robot), *OPTIONS, "--output-format", "json").out)
+    assert "measured" not in without and without["rows"] == document["rows"]
+
+
+def test_a_file_that_is_no_table_of_stops_writes_nothing(robot: Path, tmp_path: Path) -> None:
+    measured, output = written(tmp_path, BRAKED.replace("j0,", "j7,")), tmp_path / "table.json"
+    done = call("stop-table", str(robot), *OPTIONS, "--measured", str(measured), "--output", str(output))
+    assert done.code == 2 and "j7" in done.err and not output.exists()
+
+
+def _with(file: Path, old: str, new: str) -> Path:
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    changed = file.with_name(f"changed_{file.name}")
+    changed.write_text(text.replace(old, new), encoding="utf-8")
+    return changed
