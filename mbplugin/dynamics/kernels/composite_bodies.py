@@ -101,21 +101,56 @@ def _joint_frames(joint: TreeJoint) -> tuple[Pose, Pose]:
     return joint.pair.X_AP, joint.pair.X_SB
 
 
+@dataclass(frozen=True, eq=False)
+class CarriedMasses:
+    """The masses of composite bodies, for payloads that change.
+
+    Parameters
+    ----------
+    mech : Mechanism
+    of_body : sequence of int
+    X_KL : sequence of Pose
+        As in :class:`Composites`.
+    parts : tuple of list
+        Mass (kg), centre of mass (m) and inertia (kg·m²) of the bodies of each composite body, in its frame K.
+    """
+
+    mech: Mechanism
+    of_body: Sequence[int]
+    X_KL: Sequence[Pose]
+    parts: tuple[list[tuple[float, Array, Array]], ...]
+
+    def with_payloads(self, payloads: Sequence[Payload]) -> dict[int, tuple[float, Array, Array]]:
+        """Return mass, centre of mass and inertia of the composite bodies that carry payloads, by their number."""
+        found: dict[int, list[tuple[float, Array, Array]]] = {}
+        for payload in payloads:
+            i = self.mech.body_index[payload.body]
+            k, R = self.of_body[i], self.X_KL[i].R
+            if k:
+                part = (payload.mass, self.X_KL[i].apply(payload.com), R @ payload.inertia @ R.T)
+                found.setdefault(k, list(self.parts[k - 1])).append(part)
+        return {k: _together(own) for k, own in found.items()}
+
+
+def carried_masses(
+    mech: Mechanism, of_body: Sequence[int], X_KL: Sequence[Pose], count: int
+) -> CarriedMasses:
+    """Return the masses of so many composite bodies without payloads."""
+    parts: list[list[tuple[float, Array, Array]]] = [[] for _ in range(count)]
+    for i, body in enumerate(mech.bodies):
+        if of_body[i]:
+            R = X_KL[i].R
+            parts[of_body[i] - 1].append((body.mass, X_KL[i].apply(body.p_LC), R @ body.I_C @ R.T))
+    return CarriedMasses(mech, of_body, X_KL, tuple(parts))
+
+
 def _masses(
     mech: Mechanism, payloads: Sequence[Payload], of_body: list[int], X_KL: list[Pose], count: int
 ) -> list[tuple[float, Array, Array]]:
     """Return mass, centre of mass and inertia of every composite body."""
-    parts: list[list[tuple[float, Array, Array]]] = [[] for _ in range(count + 1)]
-    for i, body in enumerate(mech.bodies):
-        if of_body[i]:
-            R = X_KL[i].R
-            parts[of_body[i]].append((body.mass, X_KL[i].apply(body.p_LC), R @ body.I_C @ R.T))
-    for payload in payloads:
-        i = mech.body_index[payload.body]
-        if of_body[i]:
-            R = X_KL[i].R
-            parts[of_body[i]].append((payload.mass, X_KL[i].apply(payload.com), R @ payload.inertia @ R.T))
-    return [_together(own) for own in parts[1:]]
+    carried = carried_masses(mech, of_body, X_KL, count)
+    loaded = carried.with_payloads(payloads)
+    return [loaded.get(k) or _together(own) for k, own in enumerate(carried.parts, 1)]
 
 
 def _together(parts: list[tuple[float, Array, Array]]) -> tuple[float, Array, Array]:

@@ -47,6 +47,12 @@ def store_law(resistance: Records, law: BrakeLaw) -> None:
         resistance[part] = getattr(law, part)
 
 
+def store_laws(resistances: AnyArray, laws: Sequence[BrakeLaw], places: Sequence[int]) -> None:
+    """Give the resistances (n,) at some places laws."""
+    for part in PARTS:
+        resistances[part][places] = [getattr(law, part) for law in laws]
+
+
 def add_law(resistance: Records, law: BrakeLaw) -> None:
     """Let a law act besides the one that a resistance has."""
     store_law(resistance, law_of(resistance) + law)

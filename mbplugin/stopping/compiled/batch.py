@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mbplugin.dynamics.kernels.composite_bodies import find_composites
+from mbplugin.dynamics.kernels.composite_bodies import carried_masses, find_composites
 from mbplugin.dynamics.kernels.inverse import mass_matrix
 from mbplugin.dynamics.kernels.motion import move
-from mbplugin.dynamics.kernels.resistance import law_of, store_law
+from mbplugin.dynamics.kernels.resistance import law_of, store_laws
 from mbplugin.dynamics.kernels.tree import composite_records
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.model.brakes import JointBrake
@@ -92,6 +92,10 @@ class CompiledStop:
         self.model = tree_model(scenario.mech, actions, q=scenario.q)
         self._s = _stopping(self.model, scenario)
         self._own = [n for n, _ in self.model.brakes]
+        self._free_laws = [law_of(self._s[n]["free"]) for n in self._own]
+        bare = find_composites(scenario.mech)
+        self._bare = composite_records(scenario.mech, bare)
+        self._masses = carried_masses(scenario.mech, bare.of_body, bare.X_KL, len(bare.composites))
         n, nv = len(self._s), len(self.model.rates)
         self._kernel_state = _with_workspace(
             kernel_state_of(self.model, np.zeros(0, MOTION_SEGMENT), np.zeros(n, np.int64)), n, nv
@@ -111,17 +115,19 @@ class CompiledStop:
 
     def set_brakes(self, brakes: tuple[JointBrake, ...]) -> None:
         """Give the brakes, on the same joints, other numbers."""
-        for n, brake in zip(self._own, brakes, strict=True):
-            joint = self._s[n]
-            store_law(joint["braked"], law_of(joint["free"]) + brake.law)
-            joint["power_off"], joint["engagement_time"] = brake.delay, brake.engagement_time
+        laws = [free + brake.law for free, brake in zip(self._free_laws, brakes, strict=True)]
+        store_laws(self._s["braked"], laws, self._own)
+        self._s["power_off"][self._own] = [brake.delay for brake in brakes]
+        self._s["engagement_time"][self._own] = [brake.engagement_time for brake in brakes]
 
     def set_payloads(self, payloads: tuple[Payload, ...]) -> None:
         """Carry other payloads."""
-        composites = find_composites(self.scenario.mech, payloads)
-        fresh = composite_records(self.scenario.mech, composites)
+        composites, bare = self.model.composites, self._bare
         for name in ("mass", "com", "inertia", "weight"):
-            self.model.composites[name] = fresh[name]
+            composites[name] = bare[name]
+        for k, (mass, com, inertia) in self._masses.with_payloads(payloads).items():
+            composites["mass"][k], composites["com"][k], composites["inertia"][k] = mass, com, inertia
+            composites["weight"][k] = mass * self.scenario.mech.gravity
 
     def stop(self, q: Array, qd: Array) -> StopSummary:
         """Return how a stop of category 0 from q (nq,) and qd (nv,) comes out."""

@@ -162,15 +162,21 @@ class SweepPlan:
 
     def _within(self, q: Array) -> Array:
         """Return coordinates q (nq,), rad and m, put within the limits in place."""
-        if self.scenario.limits == "stop":
-            for joint in self.scenario.mech.tree.joints:
-                if joint.pair is not None and self._varied[joint.q].all():
-                    for k, freedom in zip(
-                        range(joint.q.start, joint.q.stop), joint.pair.freedoms, strict=True
-                    ):
-                        if freedom.lower < freedom.upper:
-                            q[k] = np.clip(q[k], freedom.lower, freedom.upper)
-        return q
+        lower, upper = self._limits
+        return np.clip(q, lower, upper, out=q)
+
+    @cached_property
+    def _limits(self) -> tuple[Array, Array]:
+        """Limits of the coordinates that vary, lower and upper (nq,), rad and m; infinite where none is kept."""
+        lower, upper = np.full(len(self.scenario.q), -np.inf), np.full(len(self.scenario.q), np.inf)
+        if self.scenario.limits != "stop":
+            return lower, upper
+        for joint in self.scenario.mech.tree.joints:
+            if joint.pair is not None and self._varied[joint.q].all():
+                for k, freedom in zip(range(joint.q.start, joint.q.stop), joint.pair.freedoms, strict=True):
+                    if freedom.lower < freedom.upper:
+                        lower[k], upper[k] = freedom.lower, freedom.upper
+        return lower, upper
 
 
 def _scaled(brake: JointBrake, torque: float, delay: float) -> JointBrake:
