@@ -24,6 +24,7 @@ from mbplugin.readers.source import FileOrClient, client_id, loaded
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.misfit.loops import LoopMisfits
+    from mbplugin.joint_reactions.misfit.values import MisfitEffect
 
 #: In the evidence of an error: the file is no model by itself.
 FRAGMENT = "fragment"
@@ -77,6 +78,23 @@ class Report:
         if self.scene is None or self.analysis is None:
             return ()
         return loop_misfits(self.scene, self.analysis)
+
+    @cached_property
+    def rounding(self) -> MisfitEffect | None:
+        """What the rounded angles that a rule reports cost together; computed when it is asked for."""
+        if self.scene is None or self.analysis is None:
+            return None
+        from mbplugin.linter.checks.snapping import made_by_rounding, read_as_meant
+
+        if not made_by_rounding(self.scene, self.analysis):
+            return None
+        meant = read_as_meant(self.scene, self.analysis)
+        if meant is None:
+            return None
+        from mbplugin.joint_reactions.misfit.rounding import rounding_effect
+
+        written, planar = self.scene.mechanism, self.analysis.planar or None
+        return rounding_effect(written, *meant, tolerance=self.analysis.tolerance, planar=planar)
 
     def fails(self, finding: Finding) -> bool:
         """Return whether a finding is at or above ``fail_on``."""

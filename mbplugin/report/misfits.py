@@ -77,3 +77,8 @@ def loop_words(loop: LoopMisfits) -> Iterator[str]:
     yield from (effect_words(effect) for effect in loop.effects[:_MISFITS])
     if len(loop.effects) > _MISFITS:
         yield f"and {len(loop.effects) - _MISFITS} more: the JSON has all"
+
+
+def rounding_words(effect: MisfitEffect) -> str:
+    """Return what the rounded angles of a file cost together."""
+    return f"rounded angles together, a gap of {effect_words(effect)}"

@@ -173,17 +173,27 @@ class MisfitResponse:
 
     def effect(self, row: int) -> MisfitEffect:
         """Return what a misfit of 0.1 mm or 1 mrad of row ``row`` costs."""
-        step = STEPS[self.units[row]]
-        column = self.column(row)
-        loads = np.where(np.isinf(column), np.inf, 0.0 - column * step.size)
+        step, misfit = STEPS[self.units[row]], np.zeros(len(self.labels))
+        misfit[row] = step.size
+        return MisfitEffect(*self.labels[row], step, *self.loads_of(misfit))
+
+    def loads_of(self, misfit: Array) -> tuple[tuple[MisfitLoad, ...], MissingStiffness]:
+        """Return the loads that misfits cause together, the largest first, and what infinite ones lack.
+
+        Parameters
+        ----------
+        misfit : (m,) array
+            Of the rows, m and rad.
+        """
+        rows = np.flatnonzero(misfit)
+        loads = 0.0 - self.factor @ (self.factor[rows].T @ misfit[rows])
+        groups = {int(group) for group in self.infinite_group[rows]} - {-1}
+        loads[np.isin(self.infinite_group, list(groups))] = np.inf
         size = np.abs(loads) * self._in_newtons
         finite = size[np.isfinite(size)].max(initial=0.0)
         order = sorted(range(len(size)), key=lambda k: -float(f"{size[k]:.9g}"))
         kept = [k for k in order if size[k] > max(_ROUNDING * finite, _ROUNDING**2 * self._scale)]
-        group = int(self.infinite_group[row])
-        return MisfitEffect(
-            *self.labels[row],
-            step,
-            tuple(MisfitLoad(*self.labels[k], self.units[k], float(loads[k]), self.sources[k]) for k in kept),
-            self.missing[group] if group >= 0 else MissingStiffness(),
+        found = tuple(
+            MisfitLoad(*self.labels[k], self.units[k], float(loads[k]), self.sources[k]) for k in kept
         )
+        return found, self.missing[min(groups)] if groups else MissingStiffness()

@@ -11,11 +11,14 @@ from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.rank import RankedBlock
 from mbplugin.constraints.reduction.null_space import Spectrum, spectrum
 from mbplugin.constraints.reduction.reduce import reduce_block
+from mbplugin.constraints.rounding import gaps_of_rounding
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.errors import MbPluginError
 from mbplugin.linter.checks.blocks import suspect_values
+from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Origin, Scene
+from mbplugin.model.spatial import Array
 from mbplugin.readers import reload
 from mbplugin.readers.common.numbers import RoundedAngle, rounded_angle
 
@@ -79,6 +82,30 @@ def made_by_rounding(scene: Scene, analysis: Analysis) -> tuple[tuple[RankedBloc
     )
 
 
+def largest_gap(scene: Scene, analysis: Analysis) -> tuple[RowLabel, float] | None:
+    """Return the row and the size (m, rad) of the largest gap that rounded angles make; None where there is none."""
+    found = read_as_meant(scene, analysis)
+    if found is None:
+        return None
+    meant, q = found
+    gaps = gaps_of_rounding(scene.mechanism, meant.mechanism, q, analysis.planar or None)
+    # lengths come first: an angle has a gap of length elsewhere in the loop
+    return max(gaps.items(), key=lambda gap: (gap[0].component.startswith("t"), abs(gap[1])), default=None)
+
+
+@lru_cache(maxsize=1)
+def read_as_meant(scene: Scene, analysis: Analysis) -> tuple[Scene, Array] | None:
+    """Return a scene with rounded angles read as what they stand for, and its closed pose (nq,), rad and m.
+
+    None where the file cannot be read again, or its loops cannot be closed then.
+    """
+    try:
+        meant = reload(scene, snap_angles=True)
+        return meant, assemble(meant.mechanism, analysis.q, scene.state.given).q
+    except MbPluginError:
+        return None
+
+
 def _falls(ranked: RankedBlock, meant: Spectrum, tolerance: float) -> bool:
     return any(meant.relative[k] < value / _FALLS for k, value in suspect_values(ranked, tolerance))
 
@@ -88,10 +115,9 @@ def as_meant(scene: Scene, analysis: Analysis, blocks: Sequence[RankedBlock]) ->
 
     None where the file cannot be read again, or its loops cannot be closed then.
     """
-    try:
-        mech = reload(scene, snap_angles=True).mechanism
-        q = assemble(mech, analysis.q, scene.state.given).q
-    except MbPluginError:
+    found = read_as_meant(scene, analysis)
+    if found is None:
         return None
+    mech, q = found[0].mechanism, found[1]
     poses, columns = forward(mech, q), plane_columns(analysis.planar)
     return [spectrum(reduce_block(mech, poses, ranked.block, columns, q).J) for ranked in blocks]

@@ -225,6 +225,10 @@ class _Run(Document):
         "with --verbose: the loads that 0.1 mm or 1 mrad of each closing component causes, loop by loop",
         optional=True,
     )
+    rounding: _MisfitEffect | None = key(
+        "with --verbose: what rounded angles cost together; the misfit is the largest gap that they make",
+        optional=True,
+    )
     dca: _Dca = key("the divide-and-conquer test, where it was the method", optional=True)
 
     @classmethod
@@ -236,7 +240,7 @@ class _Run(Document):
         misfits = value.misfits if stated.get("verbose") else None
         if analysis is None:
             lists = ("constraints", "groups", "bodies", "self_stresses", "remedies", "obstacles")
-            nothing = dict.fromkeys(("model", "mobility", "dca", "misfits"))
+            nothing = dict.fromkeys(("model", "mobility", "dca", "misfits", "rounding"))
             return super().of(value, **nothing, **dict.fromkeys(lists, ()))
         names = ("groups", "bodies", "self_stresses", "remedies", "obstacles", "dca")
         return super().of(
@@ -245,6 +249,7 @@ class _Run(Document):
             mobility=analysis,
             constraints=_constraints(analysis),
             misfits=misfits,
+            rounding=value.rounding if stated.get("verbose") else None,
             **{name: getattr(analysis, name) for name in names},
         )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from mbplugin.analysis.remedies import no_remedy
 from mbplugin.phrases import counted, listed
-from mbplugin.report.misfits import loop_words
+from mbplugin.report.misfits import loop_words, rounding_words
 from mbplugin.report.summary import findings_summary, ignored_lines, runs_summary
 from mbplugin.report.text.layout import MOST_NAMES, PLAIN_WIDTH, Line, plain_text, wrapped
 
@@ -272,6 +272,9 @@ def _misfits(report: Report, width: int) -> Iterator[Line]:
     """Yield the loads that a misfit of each closing component causes."""
     if report.misfits:
         yield from _section("What a misfit of 0.1 mm or 1 mrad costs, without other loads", width)
+        if report.rounding is not None:
+            said = rounding_words(report.rounding)
+            yield from (Line(line) for line in wrapped(said, width, "  ", "      "))
     for loop in report.misfits:
         for sentence in loop_words(loop):
             yield from (Line(line) for line in wrapped(sentence, width, "  ", "      "))

@@ -5,7 +5,8 @@ What it does
 For loops with singular values near the tolerance, reads the file again with rounded angles replaced by
 the nearest simple fractions of π. If this reduces such a singular value to a tenth or less, the rule reports
 the literals: one finding per value, with all its places in the file. A value whose error is below a tenth of
-the worst one in its loops is a warning, because it matters only after the others are corrected.
+the worst one in its loops is a warning, because it matters only after the others are corrected. The message
+has the gap that all rounded angles make where the loops stand as meant; ``lint -v`` has the loads that it causes.
 
 Why it matters
 --------------
@@ -34,10 +35,16 @@ from mbplugin.analysis import Analysis
 from mbplugin.constraints.rank import RankedBlock
 from mbplugin.constraints.reduction.null_space import Spectrum
 from mbplugin.linter.checks.blocks import ZERO, suspect_values
-from mbplugin.linter.checks.snapping import RoundedLiteral, made_by_rounding, rounded_literals
+from mbplugin.linter.checks.snapping import (
+    RoundedLiteral,
+    largest_gap,
+    made_by_rounding,
+    rounded_literals,
+)
 from mbplugin.linter.files.places import counted
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.linter.registry import make_finding
+from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.scene import Scene
 
 SEVERITY: Severity = "error"
@@ -55,9 +62,12 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     by_value: dict[str, list[RoundedLiteral]] = {}
     for literal in literals:
         by_value.setdefault(literal.angle.literal.lstrip("+-"), []).append(literal)
+    gap = largest_gap(scene, analysis) if literals else None
     for same in by_value.values():
         minor = abs(same[0].angle.error) < _MINOR * worst
-        yield _finding(same, caused, analysis.tolerance, "warning" if minor else SEVERITY)
+        yield _finding(
+            same, caused, analysis.tolerance, "warning" if minor else SEVERITY, None if minor else gap
+        )
 
 
 def _finding(
@@ -65,6 +75,7 @@ def _finding(
     caused: Sequence[tuple[RankedBlock, Spectrum]],
     tolerance: float,
     severity: Severity,
+    gap: tuple[RowLabel, float] | None,
 ) -> Finding:
     first = same[0]
     angle, names = first.angle, list(dict.fromkeys(literal.name for literal in same))
@@ -76,8 +87,8 @@ def _finding(
         severity,
         f'{first.part}="{first.origin.text}" of {first.name} stands for {angle.name}: {angle.literal} is '
         f"{abs(angle.error):.2g} rad off, in {counted(len(names), 'joint')} of "
-        f"{counted(len(caused), 'loop')} whose degree of redundancy is {meant} with the angles meant, and "
-        f"{written} as written at tolerances below {min(values):.2g}",
+        f"{counted(len(caused), 'loop')} with a degree of redundancy of {meant} as meant, and {written} as written"
+        f" at tolerances below {min(values):.2g}{_words(gap)}",
         element=first.name,
         origin=first.origin,
         evidence={
@@ -97,6 +108,16 @@ def _finding(
             ],
             "degree_of_redundancy_meant": meant,
             "degree_of_redundancy_written": written,
+            "gap": None if gap is None else [*gap[0], abs(gap[1])],
         },
         help=f"write {angle.meant!r}, or analyze as meant with --snap-angles",
     )
+
+
+def _words(gap: tuple[RowLabel, float] | None) -> str:
+    """Return the largest gap that all rounded angles make together; nothing where there is none."""
+    if gap is None:
+        return ""
+    (constraint, component), size = gap
+    unit = "m" if component.startswith("t") else "rad"
+    return f"; together they are a gap of {1e6 * abs(size):.2g} µ{unit} at {constraint} {component}"
