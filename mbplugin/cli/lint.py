@@ -108,6 +108,14 @@ NoMeshCache = Annotated[
 NO_MESH_CACHE = "MBPLUGIN_NO_MESH_CACHE"
 #: The longest time for a rule, s.
 _DAY = 86400.0
+MisfitLimit = Annotated[
+    float | None,
+    typer.Option(
+        "--misfit-limit",
+        metavar="N",
+        help="Report loops in which 0.1 mm causes more, of scenes without a limit.",
+    ),
+]
 Reports = Annotated[
     list[str] | None,
     typer.Option("--report", metavar="FORMAT=FILE", help="Also write this format to a file; repeatable."),
@@ -122,6 +130,7 @@ def lint_command(
     tolerance: opt.ToleranceOption = None,
     snap_angles: opt.SnapAnglesOption = False,
     samples: Samples = None,
+    misfit_limit: MisfitLimit = None,
     method: MethodOption = "qr",
     explain_dca: ExplainDca = False,
     group: Groups = None,
@@ -167,6 +176,7 @@ def lint_command(
         ),
         "targets": _simulators(target or ()),
         "fail_on": fail_on,
+        "misfit_limit": misfit_limit,
         "package_dirs": tuple(package_dir or ()),
         "xacro_unsafe": xacro_unsafe or None,
         "xacro_args": opt.parse_xacro_args(xacro_arg),

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isfinite
 from typing import TYPE_CHECKING, Any, cast
 
 from mbplugin.analysis import Analysis
@@ -116,6 +117,7 @@ def lint(
     snap_angles: bool = False,
     text: str | None = None,
     default_tolerance: float | None = None,
+    misfit_limit: float | None = None,
     xacro_unsafe: bool = False,
     xacro_args: Mapping[str, str] | None = None,
     **options: Any,
@@ -142,6 +144,8 @@ def lint(
         The content of ``source``, if it was not read from a file.
     default_tolerance : float, optional
         The relative rank tolerance if neither the call nor the scene states one.
+    misfit_limit : float, optional
+        Largest joint force by a misfit of 0.1 mm, N, if the scene states none (MB206).
     xacro_unsafe : bool
         Expand xacro as the program does, whatever it runs or reads.
     xacro_args : mapping of str to str, optional
@@ -156,12 +160,14 @@ def lint(
     """
     if fail_on not in SEVERITIES:
         raise BadUsage(f"fail_on is {fail_on!r}", expected=f"one of {', '.join(SEVERITIES)}")
+    if misfit_limit is not None and not (isfinite(misfit_limit) and misfit_limit > 0):
+        raise BadUsage(f"misfit_limit is {misfit_limit:g} N", expected="a positive number")
     if unknown := [target for target in targets if target not in SIMULATORS]:
         raise BadUsage(f"targets has {unknown[0]!r}", expected=f"some of {', '.join(SIMULATORS)}")
     name, scene, analysis, failure = _name(source), None, None, None
     try:
         scene = _load(source, base, package_dirs, snap_angles, text, xacro_unsafe, xacro_args)
-        scene = _with_targets(scene, targets)
+        scene = _with_misfit_limit(_with_targets(scene, targets), misfit_limit)
         if q:
             scene = with_coordinates(scene, q)
         analysis = analyze(_with_tolerance(scene, default_tolerance), **options)
@@ -195,6 +201,12 @@ def _with_tolerance(scene: Scene, tolerance: float | None) -> Scene:
     if tolerance is None or scene.options.tolerance is not None:
         return scene
     return replace(scene, options=replace(scene.options, tolerance=tolerance))
+
+
+def _with_misfit_limit(scene: Scene, limit: float | None) -> Scene:
+    if limit is None or scene.options.misfit_limit is not None:
+        return scene
+    return replace(scene, options=replace(scene.options, misfit_limit=limit))
 
 
 def _with_targets(scene: Scene, targets: Sequence[Simulator]) -> Scene:

@@ -107,6 +107,22 @@ def test_the_rule_has_the_force_by_hand_and_says_nothing_without_a_limit(tmp_pat
     assert codes[""] == codes["misfit_limit = 66.7\n"] == []
 
 
+def test_a_limit_from_outside_is_that_of_scenes_that_state_none(tmp_path: Path) -> None:
+    """By a call, on the command line and in a configuration; the force is 66.67 N."""
+    door = door_text("a") + stated("a")
+    plain, own = scene(tmp_path, door), tmp_path / "own.scene.toml"
+    own.write_text(f"[lint]\nmisfit_limit = 70\n{door}", encoding="utf-8")
+    for file, limit, count in ((plain, 66.6, 1), (plain, 66.7, 0), (own, 66.6, 0)):
+        assert len(lint(file, select=["MB206"], misfit_limit=limit).findings) == count
+    assert "MB206" in call("lint", str(plain), "--misfit-limit", "66.6").out
+    assert "MB206" not in call("lint", str(plain)).out
+    (tmp_path / "mbplugin.toml").write_text("misfit-limit = 66.6\n", encoding="utf-8")
+    assert "MB206" in call("lint", str(plain)).out
+    assert "MB206" not in call("lint", str(plain), "--misfit-limit", "66.7").out
+    refused = call("lint", str(plain), "--misfit-limit", "-1")
+    assert refused.code == 2 and "misfit_limit is -1 N" in refused.err
+
+
 def test_the_rule_names_the_body_of_an_infinite_load(tmp_path: Path) -> None:
     (found,) = lint(
         scene(tmp_path, "[lint]\nmisfit_limit = 1e6\n" + door_text("a")), select=["MB206"]

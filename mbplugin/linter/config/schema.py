@@ -88,6 +88,15 @@ class ConfigFile(Table):
         Annotated[float, Field(gt=0, lt=1, description="relative rank tolerance of scenes that state none")]
         | None
     ) = None
+    misfit_limit: (
+        Annotated[
+            float,
+            Field(
+                gt=0, description="largest joint force by a misfit of 0.1 mm, N, of scenes that state none"
+            ),
+        ]
+        | None
+    ) = None
     package_dirs: Annotated[list[Text], Field(description="where package:// is looked up")] = []
     exclude: Annotated[list[Text], Field(description="patterns passed over in folders")] = []
     xacro: Annotated[XacroTable, Field(description="how xacro files are expanded")] = XacroTable()

@@ -31,6 +31,8 @@ class Settings:
         From which severity on the exit code is 1.
     tolerance : float or None
         Relative rank tolerance of scenes that state none; None is ``DEFAULT_TOLERANCE``.
+    misfit_limit : float or None
+        Largest joint force by a misfit of 0.1 mm, N, of scenes that state none; None is no limit.
     package_dirs : tuple of str
         Folders in which ``package://`` and relative names are looked up, absolute.
     exclude : tuple of str
@@ -58,6 +60,7 @@ class Settings:
     targets: tuple[Simulator, ...] = ()
     fail_on: Severity = "error"
     tolerance: float | None = None
+    misfit_limit: float | None = None
     package_dirs: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     scenes: Mapping[str, str] = field(default_factory=dict)

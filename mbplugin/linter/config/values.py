@@ -59,6 +59,7 @@ def settings_of(path: Path, data: Mapping[str, Any], lines: ConfigLines, *, name
         targets=tuple(config.targets),
         fail_on=config.fail_on,
         tolerance=config.tolerance,
+        misfit_limit=config.misfit_limit,
         package_dirs=tuple(absolute(name) for name in config.package_dirs),
         exclude=tuple(pattern(text) for text in config.exclude),
         scenes={

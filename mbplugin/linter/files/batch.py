@@ -40,6 +40,7 @@ def lint_target(target: Target, options: Mapping[str, Any]) -> Report:
             xacro_unsafe=settings.xacro_unsafe,
             xacro_args=settings.xacro_args_of(target.file),
             default_tolerance=settings.tolerance,
+            misfit_limit=settings.misfit_limit,
             **options,
         )
     except BadUsage:

@@ -1,9 +1,10 @@
-"""A small misfit loads a loop more than the scene allows.
+"""A small misfit loads a loop more than is allowed.
 
 What it does
 ------------
-Compares ``[lint] misfit_limit``, in N, with the largest joint force that a misfit of 0.1 mm at a closing constraint
-causes in each loop, by stated or estimated stiffness. Without this limit the rule is silent.
+Compares ``[lint] misfit_limit`` of a scene, else ``misfit-limit`` of the configuration or ``--misfit-limit``, in N,
+with the largest joint force that a misfit of 0.1 mm at a closing constraint causes in each loop, by stated or
+estimated stiffness. Without this limit the rule is silent.
 
 Why it matters
 --------------
@@ -77,7 +78,7 @@ def _finding(
     return make_finding(
         __name__,
         SEVERITY,
-        f"{message}, where the scene allows {limit:g} N in the loop of {listed(loop.constraints)}",
+        f"{message}, where {limit:g} N are allowed in the loop of {listed(loop.constraints)}",
         element=effect.constraint,
         origin=model_place(scene, "misfit_limit"),
         evidence={
