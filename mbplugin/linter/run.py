@@ -24,6 +24,7 @@ from mbplugin.readers.common.lookups import lookups_kept
 from mbplugin.readers.source import FileOrClient, client_id, loaded
 
 if TYPE_CHECKING:
+    from mbplugin.joint_reactions.misfit.consequences import RemedyConsequences
     from mbplugin.joint_reactions.misfit.loops import LoopMisfits
     from mbplugin.joint_reactions.misfit.values import MisfitEffect
 
@@ -79,6 +80,19 @@ class Report:
         if self.scene is None or self.analysis is None:
             return ()
         return loop_misfits(self.scene, self.analysis)
+
+    @cached_property
+    def consequences(self) -> RemedyConsequences | None:
+        """What remedies do to the loads that misfits cause; computed when it is asked for."""
+        from mbplugin.joint_reactions.misfit.consequences import consequences_of
+        from mbplugin.joint_reactions.misfit.loops import response_at
+
+        if self.scene is None or self.analysis is None:
+            return None
+        response = response_at(self.scene, self.analysis)
+        if response is None:
+            return None
+        return consequences_of(self.analysis.remedies, self.misfits, response)
 
     @cached_property
     def rounding(self) -> MisfitEffect | None:

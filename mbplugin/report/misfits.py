@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import isinf
 from typing import TYPE_CHECKING
 
 from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.phrases import listed
 
 if TYPE_CHECKING:
+    from mbplugin.joint_reactions.misfit.consequences import LoopStiffness, MisfitCost
     from mbplugin.joint_reactions.misfit.loops import LoopMisfits
     from mbplugin.joint_reactions.misfit.tolerances import MisfitBudget
     from mbplugin.joint_reactions.misfit.values import MisfitEffect
     from mbplugin.joint_reactions.values import Reactions
+    from mbplugin.linter.run import Report
 
 #: Loads of one misfit that a sentence lists, and misfits of one loop; the JSON has all.
 _LOADS = 6
@@ -82,3 +85,38 @@ def loop_words(loop: LoopMisfits) -> Iterator[str]:
 def rounding_words(effect: MisfitEffect) -> str:
     """Return what the rounded angles of a file cost together."""
     return f"rounded angles together, a gap of {effect_words(effect)}"
+
+
+def consequence_words(report: Report) -> Iterator[str]:
+    """Yield what remedies do to the loads of misfits, a sentence each, and what it costs to keep all."""
+    found, analysis = report.consequences, report.analysis
+    if found is None or analysis is None:
+        return
+    for k, one in enumerate(found.remedies, 1):
+        names = listed(list(dict.fromkeys(change.constraint for change in one.remedy.changes)), _LOADS)
+        left = "costs nothing" if one.after is None else f"still costs {_cost_words(one.after)}"
+        lost = listed([_stiffness_words(stiffness) for stiffness in one.given_up], _LOADS)
+        gives = f"; the loop no longer opposes {lost}" if lost else ""
+        yield f"remedy {k} ({names}): then a misfit {left}{gives}"
+    limit = report.scene.options.misfit_limit if report.scene is not None else None
+    kept = f"keep it: a misfit costs at most {_cost_words(found.kept)}"
+    within = found.kept.load.unit == "N" and limit is not None
+    verdict = ""
+    if within and limit is not None:
+        verdict = f", {'within' if abs(found.kept.load.value) <= limit else 'ABOVE'} the limit of {limit:g} N"
+    yield f"{kept}{verdict}; [lint] degree_of_redundancy = {analysis.degree_of_redundancy} declares it"
+
+
+def _cost_words(cost: MisfitCost) -> str:
+    effect, load = cost.effect, cost.load
+    misfit = f"{effect.step} at {effect.constraint} {effect.component}"
+    if isinf(load.value):
+        return f"what no compliance limits ({misfit}; state a stiffness of {lacking_words(effect)})"
+    size = f"{abs(load.value):.4g} {load.unit} in {load.constraint}"
+    return f"{size} ({misfit}; {load.source} stiffness)"
+
+
+def _stiffness_words(one: LoopStiffness) -> str:
+    unit = {"N": "N/m", "N·m": "N·m/rad"}[one.unit]
+    value = "infinitely" if isinf(one.value) else f"with {one.value:.4g} {unit}"
+    return f"{one.constraint} {one.component} {value}"

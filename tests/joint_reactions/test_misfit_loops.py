@@ -10,6 +10,7 @@ import pytest
 
 import mbplugin as mb
 from command_line import FOUR_BAR, call
+from mbplugin.analysis.remedies import apply_changes
 from mbplugin.joint_reactions.misfit import loops
 from mbplugin.linter.run import lint
 from mbplugin.report.documents.schema import schema_of
@@ -147,3 +148,42 @@ def test_a_remedy_without_redundancy_makes_the_cost_vanish(tmp_path: Path) -> No
     assert mended.analysis is not None
     assert mended.analysis.dof == report.analysis.dof
     assert mended.misfits == ()
+
+
+def test_what_a_remedy_does_to_the_door_by_hand(tmp_path: Path) -> None:
+    """Three hinges with k = 1e6 N/m: 0.1 mm at the middle one costs 66.67 N; the loop opposes with 2/3 k."""
+    report = lint(scene(tmp_path, "[lint]\nmisfit_limit = 70\n" + door_text("a") + stated("a")))
+    found, analysis = report.consequences, report.analysis
+    assert found is not None and analysis is not None and analysis.remedies
+    assert (found.kept.load.constraint, found.kept.effect.step.unit) == ("a1", "m")
+    assert abs(found.kept.load.value) == pytest.approx(200 / 3)
+    for one in found.remedies:
+        # proved by an own analysis: nothing is redundant, and so no misfit loads anything
+        changed = apply_changes(analysis.mechanism, one.remedy.changes)
+        assert mb.misfit_response(changed).effects == () and one.after is None
+        assert [lost.constraint for lost in one.given_up] == [c.constraint for c in one.remedy.changes]
+        for lost in one.given_up:
+            # along the line of the hinges k (1 − 1/3); across it only the middle one has as much, k 4/6
+            assert (lost.value, lost.unit) == (pytest.approx(2e6 / 3), "N")
+    said = call("lint", report.source, "--verbose").out
+    joined = " ".join(said.split())
+    assert "What the remedies do to that" in said and "then a misfit costs nothing" in joined
+    assert (
+        "keep it: a misfit costs at most 66.67 N in a1 (0.1 mm at a1 tx; stated stiffness), within the limit of 70 N;"
+        f" [lint] degree_of_redundancy = {analysis.degree_of_redundancy} declares it"
+    ) in joined
+    document = json.loads(call("lint", report.source, "--verbose", "--output-format", "json").out)
+    jsonschema.validate(document, schema_of("lint"))
+    assert document["consequences"]["kept"]["load"]["value"] == pytest.approx(-200 / 3)
+    assert len(document["consequences"]["remedies"]) == len(document["remedies"])
+    assert "keep it: a misfit costs" in html_page(lint_chapter(report))
+
+
+def test_a_cost_above_the_limit_and_an_infinite_one_are_said(tmp_path: Path) -> None:
+    above = scene(tmp_path, "[lint]\nmisfit_limit = 60\n" + door_text("a") + stated("a"))
+    assert "ABOVE the limit of 60 N" in " ".join(call("lint", above, "--verbose").out.split())
+    endless = scene(tmp_path, door_text("a"))
+    said = " ".join(call("lint", endless, "--verbose").out.split())
+    assert "keep it: a misfit costs at most what no compliance limits" in said
+    document = json.loads(call("lint", endless, "--verbose", "--output-format", "json").out)
+    assert document["consequences"]["kept"]["load"]["value"] is None

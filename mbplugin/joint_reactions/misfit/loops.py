@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mbplugin.errors import MbPluginError
@@ -37,17 +38,25 @@ def loop_misfits(scene: Scene, analysis: Analysis) -> tuple[LoopMisfits, ...]:
 
     Loops whose forces cannot be computed have no answer.
     """
-    if not analysis.degree_of_redundancy:
-        return ()
-    try:
-        response = misfit_response(
-            scene, analysis.q, tolerance=analysis.tolerance, planar=analysis.planar or None
-        )
-    except MbPluginError:
+    response = response_at(scene, analysis)
+    if response is None:
         return ()
     closing = {pair.name for pair in analysis.mechanism.pairs if pair.closure}
     closing.update(stress.closed_by for stress in analysis.self_stresses)
     return by_loop(response, closing)
+
+
+@lru_cache(maxsize=1)
+def response_at(scene: Scene, analysis: Analysis) -> MisfitResponse | None:
+    """Return the response at the pose of an analysis; None without redundant constraints, or where it has none."""
+    if not analysis.degree_of_redundancy:
+        return None
+    try:
+        return misfit_response(
+            scene, analysis.q, tolerance=analysis.tolerance, planar=analysis.planar or None
+        )
+    except MbPluginError:
+        return None
 
 
 def by_loop(response: MisfitResponse, closing: Collection[str]) -> tuple[LoopMisfits, ...]:

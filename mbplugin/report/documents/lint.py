@@ -153,6 +153,33 @@ class _LoopMisfits(Part):
     effects: list[_MisfitEffect] = key("of each component of the closing constraints, the dearest first")
 
 
+class _MisfitCost(Part):
+    constraint: str = key("that misfits", read="effect.constraint")
+    component: str = key(read="effect.component")
+    misfit: Size = key("m or rad", read="effect.step.size")
+    misfit_unit: CoordinateUnit = key(read="effect.step.unit")
+    load: _MisfitLoad = key("the largest that it causes")
+
+
+class _LoopStiffness(Part):
+    constraint: str
+    component: str
+    value: float | None = key("N/m or N·m/rad; null where nothing in the loop yields")
+    unit: ReactionUnit = key("of the load")
+
+
+class _Consequence(Part):
+    after: _MisfitCost | None = key("the largest load that is left; null: misfits cost nothing any more")
+    given_up: list[_LoopStiffness] = key(
+        "of each changed constraint the component in which its loop was stiffest"
+    )
+
+
+class _Consequences(Part):
+    kept: _MisfitCost = key("without any change")
+    remedies: list[_Consequence] = key("in the order of remedies")
+
+
 class _Change(Part):
     constraint: str
     from_: str = key(read="old", name="from")
@@ -225,6 +252,9 @@ class _Run(Document):
         "with --verbose: the loads that 0.1 mm or 1 mrad of each closing component causes, loop by loop",
         optional=True,
     )
+    consequences: _Consequences | None = key(
+        "with --verbose: what the remedies do to the loads of misfits", optional=True
+    )
     rounding: _MisfitEffect | None = key(
         "with --verbose: what rounded angles cost together; the misfit is the largest gap that they make",
         optional=True,
@@ -240,7 +270,7 @@ class _Run(Document):
         misfits = value.misfits if stated.get("verbose") else None
         if analysis is None:
             lists = ("constraints", "groups", "bodies", "self_stresses", "remedies", "obstacles")
-            nothing = dict.fromkeys(("model", "mobility", "dca", "misfits", "rounding"))
+            nothing = dict.fromkeys(("model", "mobility", "dca", "misfits", "consequences", "rounding"))
             return super().of(value, **nothing, **dict.fromkeys(lists, ()))
         names = ("groups", "bodies", "self_stresses", "remedies", "obstacles", "dca")
         return super().of(
@@ -249,6 +279,7 @@ class _Run(Document):
             mobility=analysis,
             constraints=_constraints(analysis),
             misfits=misfits,
+            consequences=value.consequences if stated.get("verbose") else None,
             rounding=value.rounding if stated.get("verbose") else None,
             **{name: getattr(analysis, name) for name in names},
         )

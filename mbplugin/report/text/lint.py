@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from mbplugin.analysis.remedies import no_remedy
 from mbplugin.phrases import counted, listed
-from mbplugin.report.misfits import loop_words, rounding_words
+from mbplugin.report.misfits import consequence_words, loop_words, rounding_words
 from mbplugin.report.summary import findings_summary, ignored_lines, runs_summary
 from mbplugin.report.text.layout import MOST_NAMES, PLAIN_WIDTH, Line, plain_text, wrapped
 
@@ -278,6 +278,10 @@ def _misfits(report: Report, width: int) -> Iterator[Line]:
     for loop in report.misfits:
         for sentence in loop_words(loop):
             yield from (Line(line) for line in wrapped(sentence, width, "  ", "      "))
+    if report.consequences is not None:
+        yield from _section("What the remedies do to that", width)
+    for sentence in consequence_words(report):
+        yield from (Line(line) for line in wrapped(sentence, width, "  ", "      "))
 
 
 def _rank(analysis: Analysis, width: int) -> Iterator[Line]:

@@ -7,7 +7,7 @@ from mbplugin.joint_reactions.misfit.values import MisfitEffect
 from mbplugin.phrases import listed
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Child, Html, choice, element, section, table
-from mbplugin.report.misfits import lacking_words, load_words, rounding_words, source_words
+from mbplugin.report.misfits import consequence_words, lacking_words, load_words, rounding_words, source_words
 
 #: Misfits of one loop that the page shows; the JSON has all.
 _MISFITS = 24
@@ -21,6 +21,8 @@ def misfits_section(chapter: Chapter) -> Html | None:
         "What a misfit costs",
         element("p", rounding_words(rounding)) if (rounding := chapter.report.rounding) is not None else None,
         [_loop(loop) for loop in chapter.report.misfits],
+        element("h3", "What the remedies do to that"),
+        element("ul", [element("li", sentence) for sentence in consequence_words(chapter.report)]),
         lead="Loads that a misfit of 0.1 mm or 1 mrad causes by itself, the largest first.",
     )
 
