@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mbplugin.model.mechanism.coupling import Coupling as Coupling
     from mbplugin.model.mechanism.coupling import Driver as Driver
     from mbplugin.model.mechanism.coupling import Term as Term
+    from mbplugin.model.mechanism.coupling import TimedConstraint as TimedConstraint
     from mbplugin.model.mechanism.motion_profile import MotionProfile as MotionProfile
     from mbplugin.model.mechanism.pair import Freedom as Freedom
     from mbplugin.model.mechanism.pair import Pair as Pair
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from mbplugin.model.mechanism.pfaffian import Rolling as Rolling
     from mbplugin.model.scene import Scene as Scene
     from mbplugin.model.spatial import Pose as Pose
-    from mbplugin.simulation.impact import TimedConstraint as TimedConstraint
     from mbplugin.simulation.run import simulate as simulate
     from mbplugin.simulation.trajectory.trajectory import Trajectory as Trajectory
     from mbplugin.stopping.calibration.run import calibrate as calibrate

@@ -41,7 +41,7 @@ PUBLIC = {
     "StopReport": "mbplugin.stopping.outcome.values",
     "StoppingTable": "mbplugin.stopping.table.values",
     "Term": "mbplugin.model.mechanism.coupling",
-    "TimedConstraint": "mbplugin.simulation.impact.timed",
+    "TimedConstraint": "mbplugin.model.mechanism.coupling",
     "Trajectory": "mbplugin.simulation.trajectory.trajectory",
     "WORLD": "mbplugin.model.mechanism.body",
     "analyze": "mbplugin.analysis.run",

@@ -16,7 +16,7 @@ from mbplugin.cli.shared.acting import (
     PayloadOption,
     TorqueOption,
 )
-from mbplugin.cli.shared.braking import BrakeOption, LockOption
+from mbplugin.cli.shared.braking import BrakeOption, HoldOption, LockOption
 from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.output import complain, warn
@@ -94,6 +94,7 @@ def simulate_command(
     torque: TorqueOption = None,
     profile: ProfileOption = None,
     lock: LockOption = None,
+    hold: HoldOption = None,
     brake: BrakeOption = None,
     signal: Signal = None,
     damping: DampingOption = True,
@@ -161,6 +162,7 @@ def simulate_command(
             torques=given.torques(torque),
             profiles=read_profiles(motions, scene.mechanism),
             locks=locks,
+            holds=given.holds(hold),
             brakes=given.brakes(brake) if brake else None,
             signal=signal,
             planar=planar,

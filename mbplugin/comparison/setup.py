@@ -57,6 +57,11 @@ def of_motion(
     scene = model if isinstance(model, Scene) else None
     mech = mechanism_of(model)
     given = None if brakes is None else tuple(brakes)
+    if scene and scene.holds:
+        raise BadUsage(
+            f"the scene holds {scene.holds[0].constraint!r} for a while, which PyBullet cannot",
+            expected="a scene without [[hold]]",
+        )
     later = (*(scene.locks if scene else ()), *locks)
     times = [b.closes for b in brake_forces(mech, scene.brakes if scene else (), given, signal)]
     times += [lock.at or 0.0 for lock in later]

@@ -13,7 +13,7 @@ import numpy as np
 from mbplugin.errors import BadUsage
 from mbplugin.model.brake_law import Brake as Brake
 from mbplugin.model.enumerations import Base, Simulator
-from mbplugin.model.mechanism.coupling import Lock
+from mbplugin.model.mechanism.coupling import Lock, TimedConstraint
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.misfits import Limit, Misfit
 from mbplugin.model.ramp import Ramp as Ramp
@@ -206,8 +206,9 @@ class Scene:
         Every file that was read.
     defects : tuple of Defect
     shapes : mapping of body name to tuple of Shape
-    loads, stiffness, brakes, payloads, actuators, locks, springs, ramps, misfits, limits : tuple
-        ``locks`` contains locks with times; permanent locks are in the mechanism.
+    loads, stiffness, brakes, payloads, actuators, locks, springs, ramps, misfits, limits, holds : tuple
+        ``locks`` contains locks with times; permanent locks are in the mechanism. ``holds`` are times of constraints of
+        the mechanism that are active only for a while.
     options : LintOptions
     request : Request or None
         None for a live client.
@@ -237,6 +238,7 @@ class Scene:
     ramps: tuple[Ramp, ...] = ()
     misfits: tuple[Misfit, ...] = ()
     limits: tuple[Limit, ...] = ()
+    holds: tuple[TimedConstraint, ...] = ()
 
     def __repr__(self) -> str:
         facts = (

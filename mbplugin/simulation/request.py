@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.model.mechanism.coupling import Driver, Lock
+from mbplugin.model.mechanism.coupling import Driver, Lock, TimedConstraint
 from mbplugin.model.mechanism.identity import Holder
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.motion_profile import MotionProfile
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.impact.timed import TimedConstraint, state_in
+from mbplugin.simulation.impact.timed import state_in
 from mbplugin.simulation.options import Options, Profile
 
 

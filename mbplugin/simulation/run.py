@@ -16,7 +16,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.model.applied_forces import AppliedForces, Controller, scene_actions, with_springs
 from mbplugin.model.brakes import BrakeLike, brake_forces
 from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_payloads
-from mbplugin.model.mechanism.coupling import Driver, Lock
+from mbplugin.model.mechanism.coupling import Driver, Lock, TimedConstraint
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.motion_profile import MotionProfile
@@ -29,7 +29,7 @@ from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.callables import checked_callbacks
 from mbplugin.simulation.events.schedule import TimedDrive, schedule_of
 from mbplugin.simulation.impact.instant import gripped
-from mbplugin.simulation.impact.timed import TimedConstraint, without_constraints
+from mbplugin.simulation.impact.timed import without_constraints
 from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR
 from mbplugin.simulation.options import Options, Profile, UserEvent, breaks_of
 from mbplugin.simulation.outcome import declared
@@ -172,7 +172,7 @@ def simulate(
     mech = model_of(mech)
     scene = mech if isinstance(mech, Scene) else None
     mechanism, callables = led_by(mechanism_of(mech), profiles or {})
-    holds = tuple(holds)
+    holds = (*(scene.holds if scene else ()), *holds)
     mechanism, held = without_constraints(mechanism, holds)
     start = scene_state(scene, mechanism)
     base = scene_actions(scene) if scene else AppliedForces()

@@ -172,6 +172,9 @@ def make_scenario(
     notes = ["the drivers of the model are left out"] if mechanism.drivers else []
     if scene and scene.locks:
         notes.append("the locks that the scene closes at a time are left out: a stop has brakes")
+    if scene and scene.holds:
+        names = ", ".join(hold.constraint for hold in scene.holds)
+        notes.append(f"what the scene holds for a while holds during the whole stop: {names}")
     mechanism = replace(mechanism, drivers=())
     if tool is None:
         notes.append(default_tool(mechanism).sentence)

@@ -38,6 +38,14 @@ LockOption = Annotated[
         help="A joint, the time of its locking, and the time of its release; repeatable.",
     ),
 ]
+HoldOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hold",
+        metavar="NAME[@S[:UNTIL]]",
+        help="A closure, coupling, driver or wheel that is active only then; repeatable.",
+    ),
+]
 StopLimitsOption = Annotated[str, typer.Option("--limits", help=f"At a joint limit: {choices(StopLimits)}.")]
 StopDurationOption = Annotated[
     float,

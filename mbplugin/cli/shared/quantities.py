@@ -13,7 +13,7 @@ from mbplugin.model.brake_law import Brake
 from mbplugin.model.units import DIMENSION_OF, SI, Units
 
 if TYPE_CHECKING:
-    from mbplugin.model.mechanism.coupling import Lock
+    from mbplugin.model.mechanism.coupling import Lock, TimedConstraint
     from mbplugin.model.mechanism.mechanism import Mechanism
 
 _LOAD, _PAYLOAD = "BODY:FX,FY,FZ[,MX,MY,MZ][@X,Y,Z]", "BODY:MASS[@X,Y,Z]"
@@ -86,6 +86,17 @@ class Quantities:
     def locks(self, texts: Sequence[str] | None) -> list[Lock]:
         """Return the locks that ``--lock`` describes."""
         return [self._lock(text) for text in texts or ()]
+
+    def holds(self, texts: Sequence[str] | None) -> list[TimedConstraint]:
+        """Return the constraints that ``--hold`` describes."""
+        from mbplugin.model.mechanism.coupling import TimedConstraint
+
+        found = []
+        for text in texts or ():
+            name, at, times = text.rpartition("@")
+            parts = (self.units.value(t, "time", f"--hold {text!r} has") for t in times.split(":", 1))
+            found.append(TimedConstraint(name, *parts) if at else TimedConstraint(text))
+        return found
 
     def loads(self, texts: Sequence[str] | None) -> list[dict[str, Any]]:
         """Return the loads that ``--load`` describes, N, N·m and m."""

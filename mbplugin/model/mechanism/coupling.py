@@ -117,3 +117,30 @@ class Lock:
     def name(self) -> str:
         """The constraint's name in reports."""
         return str(Holder("lock", self.joint))
+
+
+@dataclass(frozen=True)
+class TimedConstraint:
+    """A closure, coupling, driver, wheel or knife edge that is active only for an interval.
+
+    A closure keeps the relative pose of its bodies at that time, a clutch keeps the angle at that time. A
+    wheel touches its plane all the time; only its no-slip rows are limited to the interval.
+
+    Parameters
+    ----------
+    constraint : str
+        Its name in the mechanism.
+    at : float
+        Start of the interval, s; the rates jump there.
+    until : float or None
+        End of the interval, s; None: never.
+    """
+
+    constraint: str
+    at: float = 0.0
+    until: float | None = None
+
+    @property
+    def name(self) -> str:
+        """The constraint's name in reports."""
+        return self.constraint

@@ -81,6 +81,7 @@ def joined(parts: Sequence[tuple[str, Scene]], name: str) -> Scene:
         actuators=tuple(chain.from_iterable(scene.actuators for scene in scenes)),
         ramps=tuple(chain.from_iterable(scene.ramps for scene in scenes)),
         locks=tuple(chain.from_iterable(scene.locks for scene in scenes)),
+        holds=tuple(chain.from_iterable(scene.holds for scene in scenes)),
         springs=tuple(chain.from_iterable(scene.springs for scene in scenes)),
         options=first.options,
         actuated=tuple(chain.from_iterable(scene.actuated for scene in scenes)),
@@ -138,6 +139,7 @@ def prefixed(scene: Scene, prefix: str) -> Scene:
         actuators=tuple(replace(actuator, joint=named(actuator.joint)) for actuator in scene.actuators),
         ramps=tuple(replace(ramp, joint=named(ramp.joint)) for ramp in scene.ramps),
         locks=tuple(replace(lock, joint=named(lock.joint)) for lock in scene.locks),
+        holds=tuple(replace(hold, constraint=named(hold.constraint)) for hold in scene.holds),
         springs=tuple(
             replace(s, joint=named(s.joint))
             if isinstance(s, JointSpring)

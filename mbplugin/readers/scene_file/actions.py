@@ -20,6 +20,8 @@ from mbplugin.model.mechanism import (
     Rolling,
     Term,
 )
+from mbplugin.model.mechanism.coupling import TimedConstraint
+from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Actuator, Load, Payload, Ramp, Stiffness
 from mbplugin.model.spatial import Array
 from mbplugin.readers.scene_file.joints import require_known
@@ -183,6 +185,33 @@ def locks(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Lock, .
     return tuple(
         Lock(table.joint, table.at or None, tuple(table.freedoms), table.until) for table in tables.lock
     )
+
+
+def holds(source: SceneSource, tables: SceneFile, mech: Mechanism) -> tuple[TimedConstraint, ...]:
+    """Return the ``[[hold]]`` tables.
+
+    Raises
+    ------
+    BadScene
+        It opens before it closes, names a lock, or a constraint that another table names.
+    UnknownName
+        There is no such constraint.
+    """
+    kinds = {constraint.name: constraint for constraint in mech.constraints()}
+    for i, table in enumerate(tables.hold):
+        name, where = table.constraint, source.where("hold", i, "constraint")
+        require_known(name, kinds, "constraint", where)
+        if isinstance(kinds[name], Lock):
+            raise BadScene(f"{name!r} is a lock", where=where, expected="at and until in its [[lock]]")
+        if name in (other.constraint for other in tables.hold[:i]):
+            raise BadScene(f"constraint {name!r} is to hold twice", where=where, expected="one [[hold]] each")
+        if table.until is not None and not table.until > table.at:
+            raise BadScene(
+                f"constraint {name!r} closes at {table.at:g} s and opens at {table.until:g} s",
+                where=source.where("hold", i, "until"),
+                expected="a later time",
+            )
+    return tuple(TimedConstraint(table.constraint, table.at, table.until) for table in tables.hold)
 
 
 def loads(source: SceneSource, tables: SceneFile, bodies: Bodies) -> tuple[Load, ...]:

@@ -142,6 +142,7 @@ def _with_actions(scene: Scene, source: SceneSource, tables: SceneFile) -> Scene
         payloads=(*scene.payloads, *actions.payloads(source, tables, bodies)),
         actuators=with_actuators,
         locks=(*scene.locks, *later),
+        holds=(*scene.holds, *actions.holds(source, tables, scene.mechanism)),
         misfits=misfits(source, tables, scene.mechanism),
         limits=limits(source, tables, scene.mechanism),
         springs=(*scene.springs, *springs(source, tables, scene.mechanism)),

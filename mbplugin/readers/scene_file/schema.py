@@ -18,6 +18,7 @@ from mbplugin.readers.scene_file.tables.mechanism import (
     ClosureTable,
     CouplingTable,
     DriverTable,
+    HoldTable,
     LockTable,
     ModelTable,
     PairTable,
@@ -43,6 +44,7 @@ class SceneFile(Table):
     pfaffian: list[PfaffianTable] = Field(default=[])
     driver: list[DriverTable] = Field(default=[])
     lock: list[LockTable] = Field(default=[])
+    hold: list[HoldTable] = Field(default=[])
     load: list[LoadTable] = Field(default=[])
     stiffness: list[StiffnessTable] = Field(default=[])
     misfit: list[MisfitTable] = Field(default=[])

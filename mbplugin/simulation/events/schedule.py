@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mbplugin.model.mechanism.coupling import Driver, Lock
-from mbplugin.simulation.impact.timed import TimedConstraint
+from mbplugin.model.mechanism.coupling import Driver, Lock, TimedConstraint
 
 #: Kinds of changes, in the order in which those of one instant are made: what opens is out before anything
 #: closes (mueller2026 (14), (22)), as if the closing came an instant later. Brakes act by bounded forces:

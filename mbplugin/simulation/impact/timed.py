@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,35 +20,9 @@ from mbplugin.model.mechanism import (
     Pair,
     Rolling,
 )
+from mbplugin.model.mechanism.coupling import TimedConstraint
 from mbplugin.model.mechanism.kinematics import coordinates_of, forward
 from mbplugin.model.spatial import Array, Pose
-
-
-@dataclass(frozen=True)
-class TimedConstraint:
-    """A closure, coupling, driver, wheel or knife edge that is active only for an interval.
-
-    A closure keeps the relative pose of its bodies at that time, a clutch keeps the angle at that time. A
-    wheel touches its plane all the time; only its no-slip rows are limited to the interval.
-
-    Parameters
-    ----------
-    constraint : str
-        Its name in the mechanism.
-    at : float
-        Start of the interval, s; the rates jump there.
-    until : float or None
-        End of the interval, s; None: never.
-    """
-
-    constraint: str
-    at: float = 0.0
-    until: float | None = None
-
-    @property
-    def name(self) -> str:
-        """The constraint's name in reports."""
-        return self.constraint
 
 
 def without_constraints(

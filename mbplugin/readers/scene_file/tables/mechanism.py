@@ -207,3 +207,11 @@ class LockTable(Table):
     at: NonNegative | None = Field(default=None, description="when it closes, s; default: from the start")
     until: Positive | None = Field(default=None, description="when it opens, s; default: never")
     freedoms: list[str] = Field(default=[], description="such as rz; default: all of the pair")
+
+
+class HoldTable(Table):
+    """``[[hold]]``: a constraint of the mechanism that is active from ``at`` up to ``until`` only (s)."""
+
+    constraint: Name = Field(description="a closure, coupling, driver, wheel or knife edge")
+    at: NonNegative = Field(default=0.0, description="when it closes, s; default: from the start")
+    until: Positive | None = Field(default=None, description="when it opens, s; default: never")
