@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mbplugin.joint_reactions.misfit.values import MisfitEffect
     from mbplugin.joint_reactions.values import Reactions
     from mbplugin.linter.run import Report
+    from mbplugin.model.scene import Scene
 
 #: Loads of one misfit that a sentence lists, and misfits of one loop; the JSON has all.
 _LOADS = 6
@@ -94,29 +95,36 @@ def consequence_words(report: Report) -> Iterator[str]:
         return
     for k, one in enumerate(found.remedies, 1):
         names = listed(list(dict.fromkeys(change.constraint for change in one.remedy.changes)), _LOADS)
-        left = "costs nothing" if one.after is None else f"still costs {_cost_words(one.after)}"
+        left = "a misfit costs nothing" if one.after is None else _cost_words(one.after)
         lost = listed([_stiffness_words(stiffness) for stiffness in one.given_up], _LOADS)
         gives = f"; the loop no longer opposes {lost}" if lost else ""
-        yield f"remedy {k} ({names}): then a misfit {left}{gives}"
-    limit = report.scene.options.misfit_limit if report.scene is not None else None
-    kept = f"keep it: a misfit costs at most {_cost_words(found.kept)}"
-    within = found.kept.load.unit == "N" and limit is not None
-    verdict = ""
-    if within and limit is not None:
-        verdict = f", {'within' if abs(found.kept.load.value) <= limit else 'ABOVE'} the limit of {limit:g} N"
-    yield f"{kept}{verdict}; [lint] degree_of_redundancy = {analysis.degree_of_redundancy} declares it"
+        yield f"remedy {k} ({names}): then {left}{gives}"
+    yield _kept_words(found.kept, report.scene, analysis.degree_of_redundancy)
+
+
+def _kept_words(kept: MisfitCost, scene: Scene | None, redundancy: int) -> str:
+    """Return what it costs to keep all redundant constraints: an advice where that is limited and allowed."""
+    limit = scene.options.misfit_limit if scene is not None and kept.load.unit == "N" else None
+    if isinf(kept.load.value):
+        return f"kept as it is: {_cost_words(kept)}"
+    if limit is not None and abs(kept.load.value) > limit:
+        return f"kept as it is: {_cost_words(kept)}, ABOVE the limit of {limit:g} N"
+    declared = f"[lint] degree_of_redundancy = {redundancy} declares it"
+    if limit is None:
+        return f"keep it where that is allowed: {_cost_words(kept)}; {declared}"
+    return f"keep it: {_cost_words(kept)}, within the limit of {limit:g} N; {declared}"
 
 
 def _cost_words(cost: MisfitCost) -> str:
     effect, load = cost.effect, cost.load
     misfit = f"{effect.step} at {effect.constraint} {effect.component}"
     if isinf(load.value):
-        return f"what no compliance limits ({misfit}; state a stiffness of {lacking_words(effect)})"
+        return f"no compliance limits what {misfit} costs; state a stiffness of {lacking_words(effect)}"
     size = f"{abs(load.value):.4g} {load.unit} in {load.constraint}"
-    return f"{size} ({misfit}; {load.source} stiffness)"
+    return f"a misfit costs at most {size} ({misfit}; {load.source} stiffness)"
 
 
 def _stiffness_words(one: LoopStiffness) -> str:
     unit = {"N": "N/m", "N·m": "N·m/rad"}[one.unit]
-    value = "infinitely" if isinf(one.value) else f"with {one.value:.4g} {unit}"
+    value = "without any compliance" if isinf(one.value) else f"with {one.value:.4g} {unit}"
     return f"{one.constraint} {one.component} {value}"

@@ -181,9 +181,13 @@ def test_what_a_remedy_does_to_the_door_by_hand(tmp_path: Path) -> None:
 
 def test_a_cost_above_the_limit_and_an_infinite_one_are_said(tmp_path: Path) -> None:
     above = scene(tmp_path, "[lint]\nmisfit_limit = 60\n" + door_text("a") + stated("a"))
-    assert "ABOVE the limit of 60 N" in " ".join(call("lint", above, "--verbose").out.split())
+    said = " ".join(call("lint", above, "--verbose").out.split())
+    assert "kept as it is: a misfit costs at most 66.67 N in a1" in said and "ABOVE the limit of 60 N" in said
+    # what costs more than is allowed, or without limit, is no advice
+    assert "keep it" not in said and "declares it" not in said
     endless = scene(tmp_path, door_text("a"))
     said = " ".join(call("lint", endless, "--verbose").out.split())
-    assert "keep it: a misfit costs at most what no compliance limits" in said
+    assert "kept as it is: no compliance limits what 0.1 mm at a" in said and "state a stiffness of a" in said
+    assert "keep it" not in said
     document = json.loads(call("lint", endless, "--verbose", "--output-format", "json").out)
     assert document["consequences"]["kept"]["load"]["value"] is None

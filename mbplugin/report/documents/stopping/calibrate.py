@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.report.documents.part import Count, Part, Recorded, Size, Source, key
 from mbplugin.report.documents.stopping.bounds import Bound, bound_entries
+from mbplugin.report.documents.stopping.compared import ComparedRow
 from mbplugin.stopping.calibration.values import LawName
 
 if TYPE_CHECKING:
@@ -47,18 +48,7 @@ class _Joint(Part):
     )
 
 
-class _Row(Part):
-    line: Count = key("of the file of measured stops")
-    joint: str
-    category: Literal[0, 1]
-    unit: CoordinateUnit
-    speed: Size = key("unit/s")
-    repeats: Count
-    shape_index: Size | None = key("2 d/(v T) of the measured values")
-    time_measured: Size | None = key("s")
-    time_computed: Size = key("s")
-    distance_measured: Size | None = key("unit")
-    distance_computed: Size = key("unit")
+class _Row(ComparedRow):
     held_out: bool = key("predicted, not fitted")
     unexplained: list[str]
 

@@ -8,6 +8,7 @@ from pydantic import create_model
 
 from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.report.documents.part import ByName, Count, Part, Recorded, Size, Source, key
+from mbplugin.report.documents.stopping.compared import ComparedRow
 from mbplugin.report.documents.stopping.stops import EffortLimits
 from mbplugin.report.documents.stopping.worst_stop import WorstOfTable
 from mbplugin.stopping.outcome.outcome import StopOutcome
@@ -52,18 +53,7 @@ class _TableRow(_Columns):
     command: str | None = key("computes the row again; null without a file")
 
 
-class _MeasuredRow(Part):
-    line: Count = key("of the file")
-    joint: str
-    category: Literal[0, 1]
-    unit: CoordinateUnit
-    speed: Size = key("unit/s")
-    repeats: Count
-    shape_index: Size | None = key("2 d/(v T) of the measured values")
-    time_measured: Size | None = key("s")
-    time_computed: Size = key("s")
-    distance_measured: Size | None = key("unit")
-    distance_computed: Size = key("unit")
+class _MeasuredRow(ComparedRow):
     outcome: StopOutcome = key("of the computed stop")
     covered: bool = key("took no longer and went no farther than computed")
 
