@@ -36,6 +36,7 @@ def test_the_whole_matrix_decomposed_at_once_agrees(case):
     assert dims == {v.name: v.indeterminate_dim for v in analysis.constraints}
 
 
+@pytest.mark.long
 @profile
 @given(mechanisms)
 def test_perturbed_multipliers_move_only_non_unique_reactions(case):

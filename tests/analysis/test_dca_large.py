@@ -55,6 +55,7 @@ def test_each_loop_hides_three_loads(windows):
     assert [d.joint for d in windows.order if d.step == 6] == ["a0", "b99", "b0", "a99"]
 
 
+@pytest.mark.long
 def test_a_large_connection_says_as_much_as_a_small_one(windows):
     (connection,) = windows.connections
     assert connection.supports

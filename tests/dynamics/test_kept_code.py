@@ -161,6 +161,7 @@ def test_a_folder_that_others_may_write_into_is_not_used(other: str, folder: Pat
     assert words.get(other, "is no folder") in said
 
 
+@pytest.mark.long
 def test_in_a_folder_of_ones_own_such_code_would_run(folder: Path) -> None:
     """Or the test before would show nothing."""
     computed(folder)

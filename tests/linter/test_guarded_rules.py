@@ -71,6 +71,7 @@ def test_a_rule_that_ends_the_process_leaves_no_verdict(
     assert (outcome.code, outcome.out, outcome.err) == (2, "", said)
 
 
+@pytest.mark.long
 def test_a_rule_that_never_ends_is_stopped_and_stops_no_other(tmp_path: Path) -> None:
     env = with_rules(tmp_path, "rules:Hangs", "rules:Finds", "hangs_at_import:Rule")
     model = str(tmp_path / "clean.urdf")

@@ -41,6 +41,7 @@ def bullet_zeroes(files: list[str]) -> dict[str, set[str]]:
     return zeroed
 
 
+@pytest.mark.long
 def test_the_links_that_bullet_zeroes_are_the_ones_reported() -> None:
     pybullet_data = pytest.importorskip("pybullet_data")
     names = (

@@ -129,6 +129,7 @@ def test_pytest_on_the_repository(repository: Path) -> None:
 # The guide
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", COMMANDS)
 def test_command_of_the_guide(command: str, repository: Path) -> None:
     if "--baseline" in command:

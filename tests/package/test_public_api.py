@@ -136,6 +136,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         mb.analyse  # noqa: B018
 
 
+@pytest.mark.long
 def test_star_import_gives_the_names() -> None:
     assert set(printed("from mbplugin import *; print(*[n for n in dir() if n[0] != '_'])").split()) == NAMES
 
@@ -157,6 +158,7 @@ def test_lint_can_be_called_after_its_room_was_imported() -> None:
     assert printed(code) == "0\n"
 
 
+@pytest.mark.long
 def test_every_module_imports_without_a_warning() -> None:
     code = (
         "import importlib, pkgutil, mbplugin\n"

@@ -36,14 +36,20 @@ def workplace(tmp_path: Path) -> Path:
 #: Pages whose commands take longer than a few seconds.
 LONG = (
     "README.md",
+    "calibrate.md",
     "crosscheck.md",
     "engines.md",
     "estop.md",
+    "formats.md",
     "locking.md",
+    "mechanism.md",
     "motion.md",
+    "numbers.md",
+    "reactions.md",
     "report.md",
     "stop-guides.md",
     "tutorial.md",
+    "units.md",
     "view.md",
 )
 

@@ -382,6 +382,7 @@ def _momentum(motion: Trajectory) -> Array:
     return np.array(out)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rate, followed", [(0.3, False), (40.0, True)])
 def test_pictures_follow_slow_steps_again_only_where_bodies_turn_far(
     rate: float, followed: bool, monkeypatch: pytest.MonkeyPatch

@@ -50,6 +50,7 @@ def test_the_rank_is_that_of_the_binomial_sum(share: float, confidence: float) -
         assert rank_of(n, share, confidence) == max(ranks, default=0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("n", "share"), [(59, 0.95), (93, 0.95), (40, 0.8), (200, 0.9)])
 def test_coverage_in_a_simulation(n: int, share: float) -> None:
     """Whatever the distribution: how often the bound is above the true quantile, within four deviations."""

@@ -46,6 +46,7 @@ def test_a_stated_deceleration_stops_alike_in_every_pose(category: int) -> None:
     assert "j0: given deceleration 8" in worst.assumptions
 
 
+@pytest.mark.long
 def test_a_brake_that_is_too_weak_slips_after_the_ramp_where_gravity_pulls() -> None:
     """A brake of 2 N·m holds the rod only near its rest; the ramp alone ends after 0.27 s."""
     weak = Brake("j0", 2.0, delay=0.02)

@@ -74,6 +74,7 @@ def mb_inertia(mech: mb.Mechanism) -> np.ndarray:
     return joint_equations(mech, np.zeros(1), np.zeros(1), AppliedForces()).M
 
 
+@pytest.mark.long
 def test_a_stop_at_a_joint_limit_does_not_compete_and_is_counted() -> None:
     narrow = arm((1.0,), gravity=0.0, limits=Freedom(lower=-0.1, upper=0.1, velocity=2.0))
     worst = worst_stop(narrow, brakes=[BRAKE], samples=200)
@@ -84,6 +85,7 @@ def test_a_stop_at_a_joint_limit_does_not_compete_and_is_counted() -> None:
     assert "limit_hit" not in free.outcomes
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("category", "seed"), [(0, 0), (0, 1), (1, 0)])
 def test_a_swing_that_grazes_a_limit_is_not_taken_for_one_that_stays_free(category: int, seed: int) -> None:
     """A weak brake lets the rod swing: the longest stops turn just before a limit, and reach it in no run."""
@@ -145,6 +147,7 @@ def test_failing_brakes_are_tried_one_by_one() -> None:
     assert late.outcome == "limit_hit" or late.time > nominal + 0.09
 
 
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_stops() -> None:
     first, second, third = (worst_stop(ROD, brakes=[BRAKE], samples=40, seed=s) for s in (3, 3, 4))
     assert [w.q for w in first.found] == [w.q for w in second.found]

@@ -227,6 +227,7 @@ def short_replay(scene: mb.Scene, frames: int = 4) -> Replay:
     return Replay("turn", np.linspace(0.0, 0.1, frames), turned, 1.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ending", [".gif", ".mp4"])
 def test_a_film_has_every_pose(tmp_path: Path, four_bar: mb.Scene, ending: str) -> None:
     import imageio.v3 as iio
