@@ -143,6 +143,11 @@ class Options:
         return method == ("projected", "eliminate", "joint")
 
     @property
+    def has_leading_coordinates(self) -> bool:
+        """Whether the formulation has independent joint coordinates, which may change along the motion."""
+        return self.coordinates == "joint" and self.formulation in ("closing", "partitioning")
+
+    @property
     def plain(self) -> bool:
         """Whether the compiled loops support the options."""
         return (

@@ -339,6 +339,7 @@ def _trajectory(
         options.coordinates,
         options.dropped,
         options.tolerance,
+        runner.stepper.leading if isinstance(runner.stepper, PythonStepper) else (),
         None
         if runner.budget.out_of_time
         else Playback(runner.phases, runner.stepper, options, runner.record),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
 
 import numpy as np
 
 from mbplugin.dynamics.explicit_closure.choice import mobile_rates, orders
+from mbplugin.dynamics.explicit_closure.dyad import DyadStep
 from mbplugin.dynamics.explicit_closure.layout import Layout, layout, measured, with_cut
 from mbplugin.dynamics.explicit_closure.newton import NewtonStep
 from mbplugin.dynamics.explicit_closure.partition import Step, partition, tied_rates
@@ -132,12 +133,32 @@ class Closing:
         """Return whether other independent coordinates should be chosen at q (nq,) before going on."""
         return self.margin(q) < below
 
-    def change(self, q: Array) -> Closing:
-        """Return the closing conditions in the coordinates that move most at a pose q (nq,), on its branch.
+    def on_branch_of(self, q: Array) -> Closing:
+        """Return the closing conditions on the branch nearest to a pose q (nq,).
 
+        Only dyads that are nearly flat there can have changed their branch: two assemblies meet where a
+        dyad is flat, and a motion through such a pose goes on in the other one.
+        """
+        y, steps = with_cut(self.layout, q), []
+        for step in self.steps:
+            own = step.closed(y)
+            if isinstance(step, DyadStep) and step.branch and step.margin(own) < NEARLY_FLAT:
+                other = replace(step, branch=-step.branch)
+                there = other.closed(y)
+                if np.abs(there - y).max() < np.abs(own - y).max():
+                    step, own = other, there
+            steps.append(step)
+            y = own
+        return replace(self, steps=tuple(steps))
+
+    def change(self, q: Array, projections: Array | None = None) -> Closing:
+        """Return the closing conditions in other coordinates at a pose q (nq,), on its branch.
+
+        They are those of the largest projective criterion, from ``projections`` (k, nv) as
+        :func:`mbplugin.dynamics.formulations.criterion.tangents` gives them, or else those that move most.
         Nothing jumps: q, q̇ and q̈ are known in all coordinates when the change is made.
         """
-        return closing_conditions(self.layout.mech, q)
+        return closing_conditions(self.layout.mech, q, projections=projections)
 
     def residuals(self, q: Array) -> dict[str, float]:
         """Return how far each closure and coupling is open in space at a pose q (nq,), m."""
@@ -200,7 +221,13 @@ class ClosedPose:
         return xi[: self.closing.layout.nv]
 
 
-def closing_conditions(mech: Mechanism, q: Array, independent: Sequence[str] | None = None) -> Closing:
+def closing_conditions(
+    mech: Mechanism,
+    q: Array,
+    independent: Sequence[str] | None = None,
+    *,
+    projections: Array | None = None,
+) -> Closing:
     """Return explicit closing conditions of all loops and couplings (blajer1993 (5)–(7)).
 
     Planar loops are taken apart into dyads and solved in closed form; loops that have no closed form
@@ -214,6 +241,9 @@ def closing_conditions(mech: Mechanism, q: Array, independent: Sequence[str] | N
     independent : sequence of str, optional
         Rates (of ``qd_names``) inside loops that are to be independent; those outside loops always
         are. The default takes the ones that move most at q.
+    projections : (k, nv) array, optional
+        The rates projected on the allowed motions, in the metric of the masses: the default then takes
+        those of the largest projective criterion instead (blajer1994 (23a)).
 
     Raises
     ------
@@ -234,7 +264,7 @@ def closing_conditions(mech: Mechanism, q: Array, independent: Sequence[str] | N
         steps = partition(place, measured(place, pose), closings, first, stated=stated)
         return Closing(place, steps, rows, pose)
 
-    mobile = mobile_rates(rows, pose)
+    mobile = mobile_rates(rows, pose) if projections is None else projections.T
     if independent is not None:
         return closing(_stated(mech, independent, tied, mobile), True)
     return _best(closing(first, False) for first in orders(place, mobile, tied)) or closing([], False)

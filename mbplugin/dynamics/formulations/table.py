@@ -20,6 +20,7 @@ from mbplugin.dynamics.redundancy.mass_weighted import mass_weighted
 from mbplugin.dynamics.redundancy.minimum_norm import minimum_norm
 from mbplugin.dynamics.solution import Solution
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
+from mbplugin.model.spatial import AnyArray
 
 _HANDLINGS: dict[str, Callable[[Equations], Independent]] = {
     "eliminate": eliminate,
@@ -77,6 +78,7 @@ def solve(
     formulation: str = "projected",
     redundancy: str = "eliminate",
     dropped: Sequence[Row] = (),
+    independent: AnyArray | None = None,
 ) -> Solution:
     """Return accelerations and multipliers of a mechanism at a state.
 
@@ -88,6 +90,8 @@ def solve(
         As in ``TABLE``; they change the way, not the motion.
     dropped : sequence of int (from 0) or (constraint, component)
         Rows to eliminate; by default they are chosen.
+    independent : (k,) array of int, optional
+        Independent coordinates of formulation ``partitioning``; by default the best of this state.
 
     Raises
     ------
@@ -105,6 +109,8 @@ def solve(
         return augmented(equations)
     constraints = eliminate(equations, dropped) if dropped else _HANDLINGS[redundancy](equations)
     try:
+        if independent is not None and formulation == "partitioning":
+            return partitioning(equations, constraints, independent)
         return _FORMULATIONS[formulation](equations, constraints)
     except np.linalg.LinAlgError:
         raise MbPluginError(

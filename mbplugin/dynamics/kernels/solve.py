@@ -6,7 +6,7 @@ singular pose needs the digits.
 
 from __future__ import annotations
 
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 
@@ -129,10 +129,10 @@ def decompose(
     Returns
     -------
     float
-        The smallest part of a row that is its own, relative to the largest row; a row of which that is
-        below ``SINGULAR`` is left out.
+        The smallest part of a row that is its own, relative to the largest of all rows; a row of which that
+        is below ``SINGULAR``, relative to those before it, is left out.
     """
-    r, nv, worst, largest = len(independent_rows), Q.shape[1], 1.0, 0.0
+    r, nv, least, largest = len(independent_rows), Q.shape[1], inf, 0.0
     for i in range(r):
         for j in range(nv):
             Q[i, j] = 0.0
@@ -152,14 +152,15 @@ def decompose(
                 for j in range(nv):
                     Q[i, j] -= along * Q[k, j]
         own = _norm(Q[i])
-        # a row can become dependent, or vanish altogether
-        largest = max(largest, size)
+        # a row can become dependent, or vanish altogether, be it the first
+        largest, least = max(largest, size), min(least, own)
         share = own / largest if largest > 0.0 else 0.0
-        worst = min(worst, share)
         R[i, i] = own if share > SINGULAR else 0.0
         for j in range(nv):
             Q[i, j] = Q[i, j] / own if share > SINGULAR else 0.0
-    return worst
+    if r == 0:
+        return 1.0
+    return least / largest if largest > 0.0 else 0.0
 
 
 @kernel

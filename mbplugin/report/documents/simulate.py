@@ -77,6 +77,11 @@ class _PairReaction(Part):
     )
 
 
+class _Leading(Part):
+    time: float = key("s, from when on")
+    names: list[str] = key("joint rates")
+
+
 class Output(Recorded):
     """A motion."""
 
@@ -94,6 +99,9 @@ class Output(Recorded):
     energy: _Energy
     active: list[list[str]] = key("what held besides the constraints, by segment")
     segment: list[Count] = key("which entry of active held at each sample")
+    independent: list[_Leading] = key(
+        "the independent joint rates from a time on, of formulations closing and partitioning", optional=True
+    )
     residuals: dict[str, Size] = key("largest position residual of every closing constraint, m or rad")
     events: list[_MotionEvent]
     reactions: dict[str, _PairReaction] = key("of the requested pairs")

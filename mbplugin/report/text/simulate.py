@@ -37,6 +37,7 @@ def simulate_lines(
     """Yield the report of one motion, with the reactions of some pairs; coordinates in some units."""
     yield from (Line(text, "bold") for text in wrapped(_headline(motion), width, "", "  "))
     yield from _coordinates(motion, units)
+    yield from _independent(motion, width)
     yield from _energies(motion)
     yield from _residuals(motion)
     yield from event_lines(motion.events, width, 9)
@@ -68,6 +69,16 @@ def _coordinates(motion: Trajectory, units: Units) -> Iterator[Line]:
         heads = ("start", "end", "smallest", "largest")
         yield from table_lines("coordinate", heads, rows[:MOST], widest=_WIDEST_NAME)
     yield from more_lines(len(rows), MOST)
+
+
+def _independent(motion: Trajectory, width: int) -> Iterator[Line]:
+    if not motion.independent:
+        return
+    first, *later = motion.independent
+    changes = [f"{', '.join(one.names) or 'none'} from {one.time:.6g} s" for one in later]
+    own = "; ".join([", ".join(first.names) or "none", *changes[:MOST]])
+    yield from (Line(text) for text in wrapped(f"independent: {own}", width, "", "  "))
+    yield from more_lines(len(changes), MOST)
 
 
 def _energies(motion: Trajectory) -> Iterator[Line]:

@@ -36,6 +36,7 @@ from mbplugin.simulation.steppers.kernel_state import (
     WEAK,
     KernelState,
 )
+from mbplugin.simulation.steppers.leading import Leading
 from mbplugin.simulation.steppers.python_accelerations import Accelerations
 
 #: One step at a time: nothing is lost where a function of the user fails.
@@ -84,9 +85,33 @@ class PythonStepper:
     def settle(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
         """Project a state and fill its accelerations, those of a step that has begun at a time, s."""
         self.prescribe(kernel_state, state.t, begun)
-        if self._options.stabilization == "projection":
+        o = self._options
+        if o.formulation == "closing":
+            self._close(state)
+        if o.stabilization == "projection" and (
+            o.formulation != "closing" or self._others_hold(kernel_state)
+        ):
             project_state(kernel_state, state.t, state.q, state.qd)
+            if o.formulation == "closing":
+                self._close(state)
+        if o.has_leading_coordinates:
+            at = state.t if begun is None else begun
+            self._accelerations.lead(kernel_state, state.t, at, state.q, state.qd)
         self.evaluate(kernel_state, state, begun)
+
+    @property
+    def leading(self) -> tuple[Leading, ...]:
+        """Which coordinates led the motion so far, and from when."""
+        return tuple(self._accelerations.leading.changes)
+
+    def _close(self, state: State) -> None:
+        """Compute the dependent coordinates and rates of a state from the independent ones."""
+        state.q[:], state.qd[:] = self._accelerations.leading.close(state.q, state.qd)
+
+    def _others_hold(self, kernel_state: KernelState) -> bool:
+        """Whether rows hold that are no closing conditions: drivers, locks, brakes, wheels."""
+        table, closed = self._model.table, self._accelerations.leading.closed_names
+        return any(table.labels[i].constraint not in closed for i in kernel_state.independent_rows.tolist())
 
     def evaluate(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
         """Fill the accelerations of a state, of a step that has begun at a time (s), or begins here.

@@ -14,7 +14,7 @@ from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.accelerations import body_accelerations
 from mbplugin.dynamics.equations import Equations
-from mbplugin.dynamics.explicit_closure import Closing, closing_conditions, minimal_accelerations
+from mbplugin.dynamics.explicit_closure.minimal import minimal_solution
 from mbplugin.dynamics.formulations import solve
 from mbplugin.dynamics.joint import equations_of
 from mbplugin.dynamics.kernels.articulated import inward, outward
@@ -31,6 +31,7 @@ from mbplugin.simulation.options import Options, breaks_of
 from mbplugin.simulation.problem import Problem
 from mbplugin.simulation.steppers.evaluate import FACTORIZE, KINEMATICS, evaluate_at
 from mbplugin.simulation.steppers.kernel_state import KernelState
+from mbplugin.simulation.steppers.leading import LeadingCoordinates
 
 #: How far beside a break a prescribed motion is asked, relative to 1 s and the time.
 _BESIDE = 1e-12
@@ -42,7 +43,8 @@ class Accelerations:
     def __init__(self, problem: Problem, options: Options, active: Callable[[], tuple[int, ...]]) -> None:
         self._problem, self._model, self._options = problem, problem.model, options
         self._active = active
-        self._closing: Closing | None = None
+        #: Who leads, for formulations that have independent coordinates.
+        self.leading = LeadingCoordinates(problem.model.mech)
         self._locked_for: set[RowLabel] = set()
         self._with_locks = problem.model.mech
 
@@ -66,13 +68,36 @@ class Accelerations:
         o = self._options
         if o.projects_independent_rows:
             return self._projected(kernel_state, t, begun, q, qd)
-        evaluate_at(kernel_state, KINEMATICS, t, q, qd, begun)
+        if o.formulation == "closing":
+            q, qd = self.leading.close(q, qd)
+        # the decomposition says how near a singular pose is
+        evaluate_at(kernel_state, KINEMATICS | FACTORIZE, t, q, qd, begun)
         self._model.power[:] = 0.0
         if o.coordinates == "absolute":
             self._count_power(kernel_state, t, q, qd)
             return self._absolute(kernel_state, t, q, qd)
+        equations = self._equations(kernel_state, t, q, qd)
+        if o.formulation == "closing":
+            solution = minimal_solution(equations, self.leading.closing(q), q)
+        else:
+            leading = self.leading.partition_of(len(qd) - equations.rank)
+            solution = solve(equations, o.formulation, o.redundancy, o.dropped, leading)
+        self._model.power[2] = -float(solution.multipliers @ equations.b)
+        return solution.v_dot
+
+    def lead(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> None:
+        """Choose who leads from the end of a step, at a time (s) and a state q (nq,), qd (nv,)."""
+        evaluate_at(kernel_state, KINEMATICS, t, q, qd, begun)
+        equations = self._equations(kernel_state, t, q, qd)
+        if self._options.formulation == "closing":
+            self.leading.choose(equations, t, q)
+        else:
+            self.leading.choose_partition(equations, t)
+
+    def _equations(self, kernel_state: KernelState, t: float, q: Array, qd: Array) -> Equations:
+        """Return the equations of motion in joint coordinates at a state q (nq,), qd (nv,), evaluated before."""
         rows = self._active()
-        equations = equations_of(
+        return equations_of(
             self._model,
             q,
             qd,
@@ -82,11 +107,6 @@ class Accelerations:
             drive=kernel_state.drive.copy(),
             decided=True,
         )
-        if o.formulation == "closing":
-            return self._closed_form(equations, q)
-        solution = solve(equations, o.formulation, o.redundancy, o.dropped)
-        self._model.power[2] = -float(solution.multipliers @ equations.b)
-        return solution.v_dot
 
     def fill(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> None:
         """Fill accelerations, multipliers and power of the kernel state, for every formulation; q (nq,), qd (nv,)."""
@@ -98,14 +118,6 @@ class Accelerations:
         gather(m.composites, m.rates, m.loads, m.springs, q, qd, m.power)
         resist(m.composites, m.rates, m.rows, m.terms, m.resistances, qd, m.power)
         self._model.control(t, q, qd)
-
-    def _closed_form(self, equations: Equations, q: Array) -> Array:
-        """Return q̈ (nv,) at q (nq,) by explicit closing conditions, whose leading joints change near a flat dyad."""
-        if self._closing is None:
-            self._closing = closing_conditions(self._model.mech, q)
-        if self._closing.is_near_singular(q):
-            self._closing = self._closing.change(q)
-        return minimal_accelerations(equations, self._closing, q)
 
     def _projected(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> Array:
         """Return q̈ (nv,) at q (nq,) and qd (nv,) as the compiled piece does, with the controller's forces."""

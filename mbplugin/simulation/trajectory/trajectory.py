@@ -19,6 +19,7 @@ from mbplugin.simulation.events.event import Event
 from mbplugin.simulation.outcome import Outcome
 
 if TYPE_CHECKING:
+    from mbplugin.simulation.steppers.leading import Leading
     from mbplugin.simulation.trajectory.axis import AxisForces
     from mbplugin.simulation.trajectory.playback import Playback
     from mbplugin.simulation.trajectory.wrenches import JointWrenches
@@ -72,6 +73,9 @@ class Trajectory:
         Redundant rows with zero multipliers.
     tolerance : float
         The relative rank tolerance that the motion was computed with.
+    independent : tuple of Leading
+        Which joint rates were the independent ones, and from what time (s) on: one entry at the start and
+        one for each change. Of formulations ``closing`` and ``partitioning``; empty for all others.
     playback : Playback or None
         Integrates the motion again between its samples; None if only samples are known.
     """
@@ -101,6 +105,7 @@ class Trajectory:
     coordinates: str = "joint"
     dropped: tuple[tuple[str, str], ...] = ()
     tolerance: float = DEFAULT_TOLERANCE
+    independent: tuple[Leading, ...] = ()
     playback: Playback | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:

@@ -1,0 +1,161 @@
+"""Motions in independent coordinates: no drift without stabilisation, changes of coordinates, other rows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mbplugin as mb
+from command_line import ASSETS, call
+from mbplugin.dynamics.joint import joint_equations
+from mbplugin.dynamics.redundancy.eliminate import eliminate
+from mbplugin.model.scene import Scene
+from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.studies.projective_criterion import projective_criterion
+from places import ORACLES, ROOT
+
+#: Loops in closed form (four-bar) and by Newton's steps: spatial ones, and with p = 1 and 3.
+LOOPS = ["four_bar_4R", "bennett_4R", "bricard_A04", "sarrus_6R", "stewart_6UPS"]
+ACCURATE = {"rtol": 1e-10, "atol": 1e-12}
+
+
+def pulled(name: str, pull: tuple[float, float, float] = (1.0, -9.81, 2.0)) -> Scene:
+    scene = mb.load(ORACLES / f"{name}.sdf")
+    return replace(scene, mechanism=replace(scene.mechanism, gravity=np.array(pull)))
+
+
+def crank_rocker() -> Scene:
+    return mb.load(ROOT / "assets" / "crank_rocker.scene.toml")
+
+
+def state_of(motion: Trajectory) -> np.ndarray:
+    return np.concatenate((motion.q[-1], motion.qd[-1]))
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_no_loop_opens_without_stabilisation(name: str) -> None:
+    """Coarse steps, whose errors open every loop in all other formulations."""
+    scene = pulled(name)
+    coarse = {"integrator": "rk4", "step": 0.02, "stabilization": "none", "readable": True}
+    closing = mb.simulate(scene, 0.3, formulation="closing", **coarse)
+    assert max(closing.residuals.values()) < 1e-12
+    assert np.abs(closing.qd[-1]).max() > 0.04
+
+
+def test_the_same_steps_open_the_loop_in_another_formulation() -> None:
+    coarse = {"integrator": "rk4", "step": 0.02, "stabilization": "none", "readable": True}
+    closing = mb.simulate(crank_rocker(), 1.0, formulation="closing", **coarse)
+    other = mb.simulate(crank_rocker(), 1.0, formulation="projected", **coarse)
+    assert max(other.residuals.values()) > 1e-6
+    assert max(closing.residuals.values()) < 1e-14
+    assert np.ptp(closing.energy) < 1e-3 * closing.kinetic.max()
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_the_motion_is_that_of_every_formulation(name: str) -> None:
+    scene = pulled(name)
+    expected = state_of(mb.simulate(scene, 0.2, **ACCURATE))
+    found = mb.simulate(scene, 0.2, formulation="closing", **ACCURATE)
+    assert state_of(found) == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("formulation", ["closing", "partitioning"])
+def test_drivers_locks_and_brakes_hold_beside_closing_conditions(formulation: str) -> None:
+    scene = crank_rocker()
+    mech = scene.mechanism
+    start = float(mb.analyze(scene).q[0])
+    driver = mb.Driver("motor", "O1", value=start, rate=0.4, acceleration=0.9)
+    driven = replace(scene, mechanism=replace(mech, drivers=(driver,)))
+    for given, stated in (
+        (driven, {}),
+        (scene, {"locks": [mb.Lock("O4", 0.1, until=0.25)]}),
+        (scene, {"qd0": {"O1": 2.0}, "brakes": [{"joint": "O1", "torque": 3.0}], "signal": 0.05}),
+    ):
+        expected = mb.simulate(given, 0.4, **stated, **ACCURATE)
+        found = mb.simulate(given, 0.4, formulation=formulation, **stated, **ACCURATE)
+        assert found.outcome == expected.outcome
+        assert state_of(found) == pytest.approx(state_of(expected), abs=1e-7)
+        assert [e.time for e in found.events] == pytest.approx([e.time for e in expected.events], abs=1e-7)
+        assert found.driven[-1] == pytest.approx(expected.driven[-1], abs=1e-7)
+        assert max(found.residuals.values()) < 1e-12
+    at_end = start + 0.4 * 0.4 + 0.45 * 0.4**2
+    led = mb.simulate(driven, 0.4, formulation=formulation, **ACCURATE)
+    assert led.q[-1, 0] == pytest.approx(at_end, abs=1e-12)
+
+
+@pytest.mark.parametrize("formulation", ["closing", "partitioning"])
+def test_the_first_to_lead_has_the_largest_criterion(formulation: str) -> None:
+    """With a heavy coupler another angle is the best (blajer1994 figure 3)."""
+    scene, leaders = crank_rocker(), set()
+    for factor in (1.0, 20.0):
+        bodies = tuple(
+            replace(b, mass=factor * b.mass, I_C=factor * b.I_C) if b.name == "coupler" else b
+            for b in scene.mechanism.bodies
+        )
+        heavy = replace(scene, mechanism=replace(scene.mechanism, bodies=bodies))
+        motion = mb.simulate(heavy, 0.05, q0={"O1": 4.2}, formulation=formulation)
+        q = motion.q[0]
+        equations = joint_equations(heavy.mechanism, q, np.zeros(3))
+        criterion = projective_criterion(equations, eliminate(equations))
+        best = heavy.mechanism.qd_names[int(criterion.argmax())]
+        assert motion.independent[0].time == 0.0
+        assert motion.independent[0].names == (best,)
+        leaders.add(best)
+    assert len(leaders) == 2
+
+
+@pytest.mark.parametrize(
+    ("formulation", "name", "pull", "duration"),
+    [
+        # three poses in which the links of a rhombus lie on one line, where no angle can lead
+        ("closing", "four_bar_4R", (3.0, -9.81, 2.0), 1.3),
+        ("closing", "bricard_A04", (-9.0, 3.0, 2.0), 1.5),
+        ("partitioning", "bricard_A04", (-9.0, 3.0, 2.0), 1.5),
+    ],
+)
+def test_coordinates_change_in_time_and_nothing_jumps(
+    formulation: str, name: str, pull: tuple[float, float, float], duration: float
+) -> None:
+    scene = pulled(name, pull)
+    motion = mb.simulate(scene, duration, formulation=formulation, **ACCURATE)
+    leaders = motion.independent
+    assert len(leaders) >= 2
+    assert all(a.names != b.names for a, b in pairwise(leaders))
+    assert {one.time for one in leaders} <= set(motion.time.tolist())
+    expected = mb.simulate(scene, duration, **ACCURATE)
+    assert state_of(motion) == pytest.approx(state_of(expected), abs=1e-6)
+    assert np.ptp(motion.energy) < 1e-6 * motion.kinetic.max()
+    assert max(motion.residuals.values()) < 1e-11
+
+
+@pytest.mark.parametrize(
+    "formulation", ["projected", "kkt", "null-space", "voronets", "partitioning", "closing"]
+)
+@pytest.mark.parametrize(
+    "options", [ACCURATE, {"integrator": "rk4", "step": 1e-3}, {}], ids=["fine", "rk4", "default"]
+)
+def test_a_rhombus_runs_through_the_pose_in_which_a_row_vanishes(
+    formulation: str, options: dict[str, Any]
+) -> None:
+    """All links on one horizontal line: the horizontal closing row is zero there, and not parallel to another.
+
+    The links go on as they came, as a parallelogram: its sides stay parallel.
+    """
+    scene = pulled("four_bar_4R", (3.0, -9.81, 2.0))
+    motion = mb.simulate(scene, 0.85, formulation=formulation, **options)
+    assert motion.outcome == "completed"
+    assert motion.q[-1, 0] < -np.pi / 2 - 0.5
+    assert motion.q == pytest.approx(motion.q[:, :1] * np.array([1.0, -1.0, 1.0]), abs=1e-6)
+
+
+def test_the_report_says_who_led() -> None:
+    command = ["simulate", str(ASSETS / "crank_rocker.scene.toml"), "--duration", "0.05"]
+    assert "\nindependent: O1\n" in call(*command, "--formulation", "closing").out
+    document = json.loads(call(*command, "--formulation", "closing", "--output-format", "json").out)
+    assert document["independent"] == [{"time": 0.0, "names": ["O1"]}]
+    assert json.loads(call(*command, "--output-format", "json").out)["independent"] == []
