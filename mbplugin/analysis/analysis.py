@@ -27,7 +27,8 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 if TYPE_CHECKING:
     from mbplugin.analysis.dca import DcaResult
 
-METHODS = (*TOOLS, "dca")
+DCA_METHODS = ("dca", "dca-extended")
+METHODS = (*TOOLS, *DCA_METHODS)
 
 
 def analyze_mechanism(
@@ -53,9 +54,10 @@ def analyze_mechanism(
         Coordinates to hold while the loops are closed.
     tolerance : float
         Rank tolerance relative to the largest singular value of a block's scaled closure Jacobian.
-    method : "qr", "svd", "nullspace", "rank" or "dca"
+    method : "qr", "svd", "nullspace", "rank", "dca" or "dca-extended"
         The uniqueness tool; they agree wherever the rank is clear, and the divide-and-conquer test
-        says where it does not apply or cannot decide.
+        says where it does not apply or cannot decide. Its extension, which is not in the paper, carries
+        the null space through the tree and decides what the paper's steps leave.
     planar : "xy", "yz" or "zx", optional
         Analyze the motion in a plane.
     samples : int
@@ -84,8 +86,8 @@ def analyze_mechanism(
     structural, generic_q, taken = generic_pose(view, blocks, samples, seed)
     verdicts, dca = constraint_verdicts(mech, stressed, labels, method), None
     verdicts = with_open_directions(mech, view.poses, stressed, verdicts)
-    if method == "dca":
-        verdicts, dca = _by_dca(verdicts, view, planar, samples, seed)
+    if method in DCA_METHODS:
+        verdicts, dca = _by_dca(verdicts, view, planar, samples, seed, extended=method == "dca-extended")
     holonomic_rows, rank_holonomic = _holonomic(view, labels, p)
     cures = proved_cures(view.at(generic_q), view, kept or {}) if structural else Cures()
     return Analysis(
@@ -121,12 +123,20 @@ def _by_dca(
     planar: str | None,
     samples: int,
     seed: int,
+    *,
+    extended: bool,
 ) -> tuple[tuple[ConstraintVerdict, ...], DcaResult]:
-    """Return the verdicts of the divide-and-conquer test, which leaves some of them open."""
+    """Return the verdicts of the divide-and-conquer test, which leaves some of them open if not extended."""
     from mbplugin.analysis.dca import dca_uniqueness
 
     result = dca_uniqueness(
-        view.mech, view.q, tolerance=view.tolerance, planar=planar, samples=samples, seed=seed
+        view.mech,
+        view.q,
+        tolerance=view.tolerance,
+        planar=planar,
+        extended=extended,
+        samples=samples,
+        seed=seed,
     )
     found = {v.name: v for v in result.verdicts}
     same = {v.name: v.reaction == found[v.name].reaction for v in verdicts}

@@ -37,7 +37,7 @@ def analyze(
         while the loops are closed, where that is possible.
     tolerance : float, optional
         Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
-    method : "qr", "svd", "rank", "nullspace" or "dca"
+    method : "qr", "svd", "rank", "nullspace", "dca" or "dca-extended"
     planar : "xy", "yz" or "zx", optional
     samples : int, optional
         Number of sampled poses that distinguish redundancy from a singular pose; the scene's, else

@@ -42,7 +42,11 @@ Samples = Annotated[
 ]
 MethodOption = Annotated[Method, typer.Option(help="The uniqueness tool.")]
 ExplainDca = Annotated[
-    bool, typer.Option("--explain-dca", help="Use the divide-and-conquer test and print every step.")
+    bool,
+    typer.Option(
+        "--explain-dca",
+        help="Use the divide-and-conquer test and print every step, those of dca-extended too.",
+    ),
 ]
 Groups = Annotated[
     list[str] | None,
@@ -188,7 +192,7 @@ def lint_command(
         "tolerance": tolerance,
         "snap_angles": snap_angles,
         "samples": samples,
-        "method": "dca" if explain_dca else method,
+        "method": "dca" if explain_dca and method != "dca-extended" else method,
         "groups": [opt.split([members]) for members in group or ()],
     }
     outputs = (output, write_scene, *(path for _, path in also))

@@ -51,7 +51,7 @@ PairTypeName = Literal[
 ]
 
 #: Uniqueness tools.
-Method = Literal["qr", "svd", "rank", "nullspace", "dca"]
+Method = Literal["qr", "svd", "rank", "nullspace", "dca", "dca-extended"]
 
 Formulation = Literal["kkt", "null-space", "projected", "voronets", "partitioning", "closing"]
 #: Ways to handle redundant rows.

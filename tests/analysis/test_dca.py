@@ -304,6 +304,16 @@ class TestAnyConnection:
         assert extended.reactions == expected
         assert all(r in ("undecided", expected[n]) for n, r in result.reactions.items())
 
+    def test_the_extension_is_a_method_of_analyze(self):
+        scene = mb.load(ASSETS / "minitaur.scene.toml", base="fixed")
+        expected = {v.name: v.reaction for v in mb.analyze(scene, samples=0).constraints}
+        plain = mb.analyze(scene, samples=0, method="dca").constraints
+        assert any(v.reaction == "undecided" for v in plain)
+        extended = mb.analyze(scene, samples=0, method="dca-extended")
+        assert {v.name: v.reaction for v in extended.constraints} == expected
+        assert extended.method == "dca-extended"
+        assert "Extension, not in the paper" in extended.dca.trace
+
     def test_a_body_held_by_a_weld_and_another_joint_is_a_body(self):
         pairs = (
             Pair("weld", "fixed", WORLD, "b", Pose.identity(), Pose.identity()),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
+from command_line import call
 from mbplugin.constraints.assembly import assemble
 from mbplugin.model.mechanism import Coupling, Driver, Lock, Mechanism, Pair, Term
 from mbplugin.model.mechanism.kinematics import joint_vector
@@ -67,6 +68,11 @@ class TestFourWheelRobot:
         assert (analysis.columns, analysis.holonomic_rows, analysis.pfaffian_rows) == (21, 17, 5)
         assert (analysis.rank_holonomic, analysis.rank_pfaffian, analysis.rank) == (17, 4, 20)
         assert analysis.degree_of_redundancy == 2
+
+    def test_the_text_compares_the_ranks(self):
+        text = " ".join(call("lint", str(ASSETS / "four_wheel_robot.scene.toml"), "--verbose").out.split())
+        ranks = "17 of 17 holonomic rows, 4 of 5 nonholonomic ones; together 20 < 17 + 4: the kinds share 1"
+        assert f"rank by kind: {ranks}" in text
 
     def test_unique_reactions(self, four_wheel_robot):
         analysis = mb.analyze(four_wheel_robot)

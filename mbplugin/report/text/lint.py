@@ -291,11 +291,22 @@ def _rank(analysis: Analysis, width: int) -> Iterator[Line]:
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
 
 
+def _kinds(analysis: Analysis, pfaffian: int) -> str:
+    """Return the ranks of holonomic and nonholonomic rows, and what both share (wojtyra2013 §4.2)."""
+    own = (analysis.rank_holonomic, analysis.rank_pfaffian)
+    alone = f"{own[0]} of {analysis.holonomic_rows} holonomic rows, {own[1]} of {pfaffian} nonholonomic ones"
+    shared = sum(own) - analysis.rank
+    together = f"; together {analysis.rank} < {own[0]} + {own[1]}: the kinds share {shared}" if shared else ""
+    return f"rank by kind: {alone}{together}"
+
+
 def reasons(analysis: Analysis) -> Iterator[str]:
     """Yield how the rank was decided and how well loops are closed, in sentences."""
     bodies = counted(len(analysis.bodies), "body", "bodies")
     rank = f"rank {analysis.rank} of {analysis.rows} rows, {analysis.columns} columns"
     yield f"{rank} ({bodies}), tolerance {analysis.tolerance:g}"
+    if pfaffian := analysis.rows - analysis.holonomic_rows:
+        yield _kinds(analysis, pfaffian)
     if analysis.critical is None:
         yield "no loop"
         return
