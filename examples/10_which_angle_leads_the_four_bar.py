@@ -15,10 +15,7 @@ import numpy as np
 
 import mbplugin as mb
 from mbplugin.constraints.assembly import assemble
-from mbplugin.dynamics.joint import joint_equations
-from mbplugin.dynamics.redundancy.eliminate import eliminate
-from mbplugin.studies.loop_cuts import rank_cuts
-from mbplugin.studies.projective_criterion import projective_criterion
+from mbplugin.studies import projective_criterion, rank_cuts
 
 try:
     import matplotlib
@@ -48,11 +45,7 @@ for crank in TURN:
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True)
 for axis, (title, mech) in zip(axes, mechanisms.items(), strict=True):
-    values = []
-    for q in poses[1:]:
-        equations = joint_equations(mech, q, np.zeros(3))
-        values.append(projective_criterion(equations, eliminate(equations)))
-    criterion = np.array(values)
+    criterion = np.array([list(projective_criterion(mech, q).values()) for q in poses[1:]])
     axis.plot(np.degrees(TURN), criterion, label=mech.qd_names)
     axis.set(title=title, xlabel="crank angle, degrees", xticks=range(0, 361, 90))
     best = [mech.qd_names[k] for k in criterion.argmax(axis=1)]

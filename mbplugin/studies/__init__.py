@@ -1,13 +1,21 @@
-"""What only comparisons with the literature need: no command and no public function uses it.
+"""What authors of the field compare: public functions that no command needs.
 
-``elimination``
-    The sets of redundant rows that can be dropped, and the λ of each choice (wojtyra2013 §4.4).
-``impulse_distribution``
-    The impulses of all pairs of a transition, by compliance.
-``loop_cuts``
+``projective_criterion``
+    How well every joint rate serves as an independent one (blajer1994 (23)).
+``rank_cuts``
     The projective criterion of each way to cut a loop (blajer1994 §3).
 ``pair_forces``
     Forces of pairs along physical directions by three solutions that agree (blajer1994 (35)–(38)).
-``projective_criterion``
-    The criterion of every coordinate, in both of its forms (blajer1994 (23)).
+``elimination_variants``
+    The sets of redundant rows that can be dropped, and the λ of each choice (wojtyra2013 §4.4).
+``impulse_shares``
+    The impulses of all pairs of a transition, by compliance.
 """
+
+from mbplugin.studies.elimination import elimination_variants
+from mbplugin.studies.impulse_distribution import impulse_shares
+from mbplugin.studies.loop_cuts import rank_cuts
+from mbplugin.studies.pair_forces import pair_forces
+from mbplugin.studies.projective_criterion import projective_criterion
+
+__all__ = ["elimination_variants", "impulse_shares", "pair_forces", "projective_criterion", "rank_cuts"]

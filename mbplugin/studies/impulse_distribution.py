@@ -66,7 +66,7 @@ class Shares:
         return found
 
 
-def shares(
+def impulse_shares(
     mech: Mechanism,
     q: Array,
     jump: Array,

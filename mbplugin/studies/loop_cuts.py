@@ -10,10 +10,12 @@ from mbplugin.dynamics.formulations.criterion import best_coordinates, independe
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.dynamics.redundancy.eliminate import eliminate
 from mbplugin.errors import BrokenModel
-from mbplugin.model.mechanism.kinematics import coordinates_of, forward
+from mbplugin.joint_reactions.state import closed_state
+from mbplugin.model.mechanism.kinematics import JointValues, coordinates_of, forward
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array
+from mbplugin.readers.source import ModelSource, model_of
 
 
 @dataclass(frozen=True)
@@ -39,16 +41,24 @@ class Cut:
     coordinates: tuple[str, ...]
 
 
-def rank_cuts(mech: Mechanism, q: Array) -> tuple[Cut, ...]:
+def rank_cuts(model: ModelSource, q: JointValues = None) -> tuple[Cut, ...]:
     """Return every way to cut one loop elsewhere, or where it is, the best first (blajer1994 §3).
 
     Parameters
     ----------
-    q : (nq,) array
-        A closed pose.
+    model : path, PyBullet client, Scene or Mechanism
+    q : mapping or vector, optional
+        Joint coordinates, rad and m; the loops are closed first.
+
+    Raises
+    ------
+    CannotClose
+        The loops cannot be closed.
     """
+    state = closed_state(model_of(model), q, None, None, None, None)
+    mech = state.mech
     found = [
-        _evaluated(mech, q, present, pair)
+        _evaluated(mech, state.q, present, pair)
         for present in mech.tree.cut
         for pair in (present, *loop_pairs(mech, present))
     ]

@@ -9,19 +9,94 @@ how fast the points where the forces act move along them when coordinate i moves
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Literal, get_args
+
 import numpy as np
 
+from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.formulations.partition import Partition, motion_in, partition
 from mbplugin.dynamics.formulations.voronets import pivoted_coordinates
+from mbplugin.dynamics.joint import joint_equations
 from mbplugin.dynamics.redundancy.independent import as_they_are
 from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.joint_reactions.state import closed_state
+from mbplugin.model.applied_forces import AppliedForces
+from mbplugin.model.enumerations import Coordinates
+from mbplugin.model.loads import LoadLike, read_loads
+from mbplugin.model.mechanism.identity import RowLabel
+from mbplugin.model.mechanism.kinematics import JointValues
+from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
+from mbplugin.readers.source import ModelSource, model_of
 
-SCHEMES = ("35", "37", "38")
+Scheme = Literal["35", "37", "38"]
+SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
+#: A row of a planar view whose entries without units are below this does not count in the plane.
+_ACROSS = 1e-9
 
 
-def pair_forces(equations: Equations, B: Array | None = None, scheme: str = "37") -> Array:
+def pair_forces(
+    model: ModelSource,
+    q: JointValues = None,
+    qd: JointValues = None,
+    *,
+    loads: Iterable[LoadLike] = (),
+    scheme: Scheme = "37",
+    coordinates: Coordinates = "joint",
+    planar: str | None = None,
+) -> dict[RowLabel, float]:
+    """Return the forces that the constraints of a model exert while it moves, N and N·m, by row.
+
+    Parameters
+    ----------
+    model : path, PyBullet client, Scene or Mechanism
+        Not redundant; a planar mechanism with ``planar``.
+    q, qd : mapping or vector, optional
+        The state, made to agree with the constraints, rad and m.
+    loads : iterable of Load or mapping
+    scheme : "35", "37" or "38"
+        As for :func:`forces_of`.
+    coordinates : "joint" or "absolute"
+        Relative coordinates, whose constraints are those of the cut pairs alone, or those of all bodies.
+    planar : "xy", "yz" or "zx", optional
+
+    Raises
+    ------
+    BadUsage
+        Redundant rows: the forces are then not unique.
+    CannotClose
+        The loops cannot be closed.
+    """
+    given = model_of(model)
+    state = closed_state(given, q, qd, None, None, planar)
+    own, payloads = (given.loads, given.payloads) if isinstance(given, Scene) else ((), ())
+    acting = AppliedForces((*own, *read_loads(state.mech, loads)), payloads)
+    build = joint_equations if coordinates == "joint" else absolute_equations
+    equations = build(state.mech, state.q, state.qd, acting, planar=state.planar, tolerance=state.tolerance)
+    equations = _in_plane(equations) if state.planar else equations
+    forces = forces_of(equations, scheme=scheme)
+    return dict(zip(equations.labels, forces.tolist(), strict=True))
+
+
+def _in_plane(equations: Equations) -> Equations:
+    """Return the equations of a planar view without the rows across it, which no motion in the plane changes."""
+    kept = np.flatnonzero(np.linalg.norm(equations.scaled_C, axis=1) > _ACROSS)
+    dropped = len(equations.C) - len(kept)
+    return replace(
+        equations,
+        labels=tuple(equations.labels[k] for k in kept),
+        C=equations.C[kept],
+        b=equations.b[kept],
+        Gamma=equations.Gamma[kept],
+        row_scale=equations.row_scale[kept],
+        degree_of_redundancy=max(equations.degree_of_redundancy - dropped, 0),
+    )
+
+
+def forces_of(equations: Equations, B: Array | None = None, scheme: Scheme = "37") -> Array:
     """Return the forces f (m,) with Bᵀf = M v̇ − F, N and N·m.
 
     Parameters

@@ -17,8 +17,8 @@ from mbplugin.dynamics.formulations.voronets import pivoted_coordinates
 from mbplugin.dynamics.redundancy.eliminate import eliminate
 from mbplugin.errors import BadUsage
 from mbplugin.model.spatial import Array
-from mbplugin.studies.pair_forces import SCHEMES, pair_forces
-from mbplugin.studies.projective_criterion import complementary_criterion, projective_criterion
+from mbplugin.studies.pair_forces import SCHEMES, forces_of
+from mbplugin.studies.projective_criterion import complementary_cos_squared, cos_squared
 
 #: Links alike, and a coupler that is as heavy as a flywheel.
 ALIKE, HEAVY_COUPLER = Linkage((1.0, 2.0, 2.0)), Linkage((1.0, 40.0, 2.0))
@@ -26,7 +26,7 @@ TURN = np.linspace(0.0, 2 * np.pi, 73)
 
 
 def criterion(equations: Equations) -> Array:
-    return projective_criterion(equations, eliminate(equations))
+    return cos_squared(equations, eliminate(equations))
 
 
 def over_a_turn(linkage: Linkage) -> Array:
@@ -90,7 +90,7 @@ def test_the_linkage_is_closed() -> None:
 def test_both_forms_of_the_criterion_are_one(linkage: Linkage) -> None:
     for crank in TURN:
         equations = linkage.equations(linkage.closed(crank), np.zeros(3))
-        sum_of_both = criterion(equations) + complementary_criterion(equations, eliminate(equations))
+        sum_of_both = criterion(equations) + complementary_cos_squared(equations, eliminate(equations))
         assert sum_of_both == pytest.approx(1.0, rel=1e-9)
 
 
@@ -220,8 +220,8 @@ def test_the_force_at_the_cut_joint() -> None:
     expected = solve(equations, "kkt").multipliers
     reaction = B.T @ expected
     for scheme in SCHEMES:
-        assert pair_forces(equations, scheme=scheme) == pytest.approx(expected, rel=1e-9)
-        assert pair_forces(closing, B, scheme) == pytest.approx(expected, rel=1e-9)
+        assert forces_of(equations, scheme=scheme) == pytest.approx(expected, rel=1e-9)
+        assert forces_of(closing, B, scheme) == pytest.approx(expected, rel=1e-9)
     others = solve(closing, "kkt").multipliers
     assert closing.C.T @ others == pytest.approx(reaction, rel=1e-9)
     assert others != pytest.approx(expected, rel=0.1)

@@ -16,7 +16,7 @@ from mbplugin.dynamics.joint import joint_equations
 from mbplugin.dynamics.redundancy.eliminate import eliminate
 from mbplugin.model.scene import Scene
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.studies.projective_criterion import projective_criterion
+from mbplugin.studies.projective_criterion import cos_squared
 from places import ORACLES, ROOT
 
 #: Loops in closed form (four-bar) and by Newton's steps: spatial ones, and with p = 1 and 3.
@@ -101,7 +101,7 @@ def test_the_first_to_lead_has_the_largest_criterion(formulation: str) -> None:
         motion = mb.simulate(heavy, 0.05, q0={"O1": 4.2}, formulation=formulation)
         q = motion.q[0]
         equations = joint_equations(heavy.mechanism, q, np.zeros(3))
-        criterion = projective_criterion(equations, eliminate(equations))
+        criterion = cos_squared(equations, eliminate(equations))
         best = heavy.mechanism.qd_names[int(criterion.argmax())]
         assert motion.independent[0].time == 0.0
         assert motion.independent[0].names == (best,)

@@ -13,7 +13,7 @@ from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism import WORLD, Lock
 from mbplugin.model.spatial import Pose
 from mbplugin.simulation.impact import activate
-from mbplugin.studies.impulse_distribution import shares
+from mbplugin.studies import impulse_shares
 from models import chain, four_bar, from_world_frames, pose_at
 from states import random_states
 
@@ -25,7 +25,7 @@ def test_shares_of_a_tree_are_the_impulses_of_its_locks() -> None:
     equations = joint_equations(held, q, np.array([1.0, -2.0, 0.5]), AppliedForces(armature=armature))
     U = np.array([0.3, -0.2, 0.1])
     found = activate(equations, None, ["lock j1", "lock j2"], U)
-    taken = shares(held, q, found.jump, impulse=U, armature=armature)
+    taken = impulse_shares(held, q, found.jump, impulse=U, armature=armature)
     assert taken.unique.all() and taken.determined.all()
     for joint in ("j1", "j2"):
         value = found.impulse[f"lock {joint}", "rz_lock"]
@@ -52,14 +52,14 @@ def test_two_sliders_bolted_together_share_by_their_masses() -> None:
     found = activate(joint_equations(mech, q, np.array([3.0, 3.0])), None, ["lock rail1", "lock rail2"])
     assert found.qd_plus == pytest.approx([0.0, 0.0], abs=1e-14)
     assert {n for n, _ in found.open_impulses} >= {"lock rail1", "lock rail2"}
-    rigid = shares(mech, q, found.jump)
+    rigid = impulse_shares(mech, q, found.jump)
     # rigid carriages on rigid rails would decide alone: the bolt's stiffness says nothing about them
-    partly = shares(mech, q, found.jump, stiffness={"bolt": [1e6] * 6})
+    partly = impulse_shares(mech, q, found.jump, stiffness={"bolt": [1e6] * 6})
     assert not partly.determined.all() and np.isnan(partly.of("lock rail1")["tz_lock"])
     assert np.isnan([rigid.of(f"lock {n}")["tz_lock"] for n in ("rail1", "rail2")]).all()
     for k in (1e4, 1e9):
         soft = {name: [k] * 6 for name in ("bolt", "rail1", "rail2")}
-        taken = shares(mech, q, found.jump, stiffness=soft)
+        taken = impulse_shares(mech, q, found.jump, stiffness=soft)
         assert taken.of("lock rail1")["tz_lock"] == pytest.approx(-6.0, rel=1e-9)
         assert taken.of("lock rail2")["tz_lock"] == pytest.approx(-15.0, rel=1e-9)
         assert taken.of("bolt")["tz"] == pytest.approx(0.0, abs=1e-9)
@@ -73,7 +73,8 @@ def test_a_parallelogram_braked_at_both_ends_shares_by_symmetry() -> None:
     found = activate(joint_equations(held, pose, qd), None, ["lock j0", "lock j3"])
     soft = {name: [1e6] * 3 + [1e4] * 3 for name in ("j0", "j1", "j2", "j3")}
     one, other = (
-        shares(held, pose, found.jump, stiffness=soft).of(f"lock {j}")["rz_lock"] for j in ("j0", "j3")
+        impulse_shares(held, pose, found.jump, stiffness=soft).of(f"lock {j}")["rz_lock"]
+        for j in ("j0", "j3")
     )
     assert abs(one) > 1e-3 and one == pytest.approx(other, rel=1e-9)
     total = sum(found.impulse[f"lock {j}", "rz_lock"] for j in ("j0", "j3"))

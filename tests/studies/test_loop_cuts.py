@@ -14,7 +14,7 @@ from mbplugin.dynamics.joint import joint_equations
 from mbplugin.dynamics.redundancy.eliminate import eliminate
 from mbplugin.model.spatial import Array
 from mbplugin.studies.loop_cuts import Cut, loop_pairs, rank_cuts
-from mbplugin.studies.projective_criterion import projective_criterion
+from mbplugin.studies.projective_criterion import cos_squared
 from models import coupled_four_bars
 
 UNLIKE = Linkage((1.0, 3.0, 9.0), gravity=9.81)
@@ -22,7 +22,7 @@ UNLIKE = Linkage((1.0, 3.0, 9.0), gravity=9.81)
 
 def by_hand(linkage: Linkage, alpha: Array) -> Array:
     equations = linkage.equations(alpha, np.zeros(3))
-    return projective_criterion(equations, eliminate(equations))
+    return cos_squared(equations, eliminate(equations))
 
 
 @pytest.mark.parametrize("crank", [0.3, 1.2, 2.9, 4.4])
@@ -35,7 +35,7 @@ def test_the_linkage_by_hand_and_as_a_mechanism(crank: float) -> None:
     theirs = joint_equations(mech, q, rate)
     assert theirs.degree_of_redundancy == 3
     assert np.abs(theirs.M - ours.M).max() < 1e-10
-    assert projective_criterion(theirs, eliminate(theirs)) == pytest.approx(by_hand(UNLIKE, alpha), rel=1e-9)
+    assert cos_squared(theirs, eliminate(theirs)) == pytest.approx(by_hand(UNLIKE, alpha), rel=1e-9)
     for coordinate in range(2):
         a, b = (partition(eliminate(e), np.array([coordinate])).H for e in (ours, theirs))
         assert np.abs(a - b).max() < 1e-9

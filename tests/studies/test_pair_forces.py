@@ -16,7 +16,7 @@ from mbplugin.errors import BadUsage, UnknownName
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import Array, shift_rows
-from mbplugin.studies.pair_forces import SCHEMES, pair_forces
+from mbplugin.studies.pair_forces import SCHEMES, forces_of
 from places import ORACLES
 from states import random_states
 
@@ -37,7 +37,7 @@ def test_the_three_schemes_agree_with_each_other_and_with_the_multipliers(name: 
     size = np.abs(multipliers).max()
     assert size > 0.1
     for scheme in SCHEMES:
-        assert pair_forces(equations, scheme=scheme) == pytest.approx(multipliers, abs=1e-9 * size)
+        assert forces_of(equations, scheme=scheme) == pytest.approx(multipliers, abs=1e-9 * size)
 
 
 def test_forces_do_not_depend_on_how_the_constraints_are_written() -> None:
@@ -49,7 +49,7 @@ def test_forces_do_not_depend_on_how_the_constraints_are_written() -> None:
     other = solve(combined, "kkt").multipliers
     assert np.abs(other - expected).max() > 0.1 * np.abs(expected).max()
     for scheme in SCHEMES:
-        f = pair_forces(combined, equations.C, scheme)
+        f = forces_of(combined, equations.C, scheme)
         assert f == pytest.approx(expected, abs=1e-8 * np.abs(expected).max())
 
 
@@ -83,6 +83,6 @@ def test_rows_of_pairs_distribute_unit_forces() -> None:
 def test_redundant_rows_are_refused() -> None:
     _, _, equations = moving("bricard_A04")
     with pytest.raises(BadUsage, match=r"1 of the constraints.*mbplugin\.reactions"):
-        pair_forces(equations)
+        forces_of(equations)
     with pytest.raises(UnknownName, match="scheme"):
-        pair_forces(equations, scheme="36")
+        forces_of(equations, scheme="36")
