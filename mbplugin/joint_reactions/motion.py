@@ -21,6 +21,8 @@ from mbplugin.model.spatial import ROTATION, Array
 
 #: Below this fraction of the largest motion, what a loop cannot follow is rounding of the file.
 _FOLLOWED = 1e-3
+#: And below this fraction of the motion itself it is rounding of the numbers.
+_ROUNDING = 1e-10
 #: A rate whose axis has less than this fraction of itself in the plane does not count there.
 _IN_PLANE = 2e-3
 
@@ -107,11 +109,14 @@ class JointMotion:
         gap = gap * np.concatenate([row_scale(r, self.length) for r in rows])
         free = np.array([name not in named for name in self.mech.qd_names])
         size = max(float(np.abs(gap).max()), 1e-300)
+        # what is left of rates that satisfy redundant rows already is rounding, which no step closes
+        moved = np.divide(wanted, self.units, out=np.zeros_like(wanted), where=self.units > 0)
+        closed = max(_FOLLOWED * size, _ROUNDING * float((np.abs(J) @ np.abs(moved)).max(initial=0.0)))
         for movable in (free, np.ones_like(free)):
             step = np.zeros(len(wanted))
             step[movable] = np.linalg.lstsq(J[:, movable], -gap, rcond=1e-4)[0] if movable.any() else 0.0
             left = J @ step + gap
-            if np.abs(left).max() <= _FOLLOWED * size:
+            if np.abs(left).max() <= closed:
                 return np.asarray(wanted + step * self.units)
         worst = int(np.abs(left).argmax())
         owner = [r.constraint for r in rows for _ in r.components][worst]

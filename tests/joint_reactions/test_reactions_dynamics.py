@@ -124,6 +124,19 @@ def test_a_driver_prescribes_its_rate_and_acceleration() -> None:
     assert mb.reactions(driven, q).qd == pytest.approx(0)
 
 
+def test_rates_of_a_motion_agree_with_redundant_rows_to_rounding() -> None:
+    """Two wheel rows too many: what a motion leaves of their gap is noise, and no contradiction."""
+    scene = mb.load(ASSETS / "four_wheel_robot.scene.toml")
+    profile = mb.MotionProfile(((0.0, (0.0, 0.0, 0.02)),))
+    motion = mb.simulate(scene, 0.5, qd0={"1.vx": 1.0}, profiles={"drive": profile}, samples=20)
+    for time, q, qd in zip(motion.time, motion.q, motion.qd, strict=True):
+        value, rate, acceleration = profile(time)
+        driver = mb.Driver("drive", "H", value=value, rate=rate, acceleration=acceleration)
+        now = replace(scene, mechanism=replace(scene.mechanism, drivers=(driver,)))
+        state = closed_state(now, q, qd, None, None, None)
+        assert state.qd == pytest.approx(qd, abs=1e-10)
+
+
 def test_contradicting_drivers_are_refused() -> None:
     mech, q = four_bar()
     drivers = (Driver("left", "j0", rate=1.0), Driver("right", "j3", rate=-1.0))

@@ -14,6 +14,20 @@ from mbplugin.model.spatial import Array
 
 
 @dataclass(frozen=True, eq=False)
+class PointMotion:
+    """The path of a point that is fixed in a body, world axes.
+
+    Parameters
+    ----------
+    p_W, v_W : (T, 3) array
+        Place and velocity at the samples, m and m/s.
+    """
+
+    p_W: Array
+    v_W: Array
+
+
+@dataclass(frozen=True, eq=False)
 class BodyMotions:
     """Poses and twists of all bodies at the samples of a motion, world axes.
 

@@ -8,12 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
-from mbplugin.errors import UnknownName, suggestion
+from mbplugin.errors import BadNumber, UnknownName, suggestion
 from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model.spatial import AnyArray, Array, make_read_only
 from mbplugin.phrases import counted, one_line
 from mbplugin.simulation.events.event import Event
 from mbplugin.simulation.outcome import Outcome
@@ -21,6 +23,7 @@ from mbplugin.simulation.outcome import Outcome
 if TYPE_CHECKING:
     from mbplugin.simulation.steppers.leading import Leading
     from mbplugin.simulation.trajectory.axis import AxisForces
+    from mbplugin.simulation.trajectory.body_motions import PointMotion
     from mbplugin.simulation.trajectory.playback import Playback
     from mbplugin.simulation.trajectory.wrenches import JointWrenches
 
@@ -215,6 +218,31 @@ class Trajectory:
         """
         self._require(pair, self.pair_names, "pair")
         return self._determined[pair]
+
+    def point(self, body: str, p_L: Sequence[float] | Array = (0.0, 0.0, 0.0)) -> PointMotion:
+        """Return the path of a point that is fixed in a body, and its velocity, at every sample.
+
+        Parameters
+        ----------
+        p_L : (3,) sequence
+            The point in the body's link frame, m; by default the frame's origin.
+
+        Raises
+        ------
+        UnknownName
+            No body of the mechanism.
+        BadNumber
+            Not three finite numbers.
+        """
+        from mbplugin.simulation.trajectory.body_motions import PointMotion, body_motions
+
+        self._require(body, tuple(self.mechanism.body_index), "body")
+        place = np.array(p_L, dtype=float)
+        if place.shape != (3,) or not np.isfinite(place).all():
+            raise BadNumber(f"the point of {body!r} is {p_L}", expected="three finite numbers, m")
+        found = body_motions(self.mechanism, self.q, self.qd).point(self.mechanism.body_index[body], place)
+        make_read_only(*found)
+        return PointMotion(*found)
 
     def resample(self, times: Sequence[float] | Array) -> Trajectory:
         """Return the motion at other times (s, in order).
