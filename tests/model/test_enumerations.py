@@ -9,6 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from command_line import ROOT, call
+from mbplugin.analysis.analysis import DCA_METHODS
 from mbplugin.analysis.tools import TOOLS
 from mbplugin.constraints.rows.planar import PLANES
 from mbplugin.dynamics.equations import COORDINATES
@@ -25,7 +26,7 @@ from mbplugin.stopping.sweep.backend import BACKENDS
 
 REGISTRIES: dict[str, tuple[Any, Any]] = {
     "planes": (names.Plane, PLANES),
-    "uniqueness tools": (names.Method, [*TOOLS, "dca"]),
+    "uniqueness tools": (names.Method, [*TOOLS, *DCA_METHODS]),
     "formulations": (names.Formulation, TABLE),
     "redundancy": (names.Redundancy, REDUNDANCY),
     "coordinates": (names.Coordinates, COORDINATES),
