@@ -44,6 +44,9 @@ def test_the_verdict_comes_first_and_every_finding_has_a_row(minitaur: str) -> N
     assert [row.get("data-code") for row in rows] == [finding.code for finding in report.findings]
     for row, finding in zip(rows, report.findings, strict=True):
         assert finding.message in row.text_content()
+        (rule,) = page.xpath(f"//details[@id='{row.xpath('td/a/@href')[0][1:]}']")
+        assert rule.xpath("summary")[0].text == f"{finding.code} {finding.name}"
+        assert "Why it matters" in rule.xpath("h3/text()")
     assert len(page.xpath("//button[@data-stress]")) == 4
     assert report.analysis is not None
     pasted = "".join(page.xpath("//pre/text()"))
@@ -62,11 +65,13 @@ def test_a_page_is_small_and_needs_nothing_else(minitaur: str) -> None:
 def test_only_the_script_of_the_page_may_run(minitaur: str) -> None:
     page = parsed(minitaur)
     (policy,) = page.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")
-    (script,) = page.xpath("//script[not(@type)]/text()")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert policy.startswith("default-src 'none';") and f"'sha256-{digest}'" in policy
+    scripts = page.xpath("//script[not(@type)]/text()")
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    assert policy.startswith(f"default-src 'none'; script-src {allowed}; style-src")
     assert "connect-src" not in policy and "unsafe-inline'; img-src data:" in policy
-    assert "The MIT License" in script[:200] and "three.js 0." in script[:20]
+    own, viewer = scripts
+    assert "The MIT License" in viewer[:200] and "three.js 0." in viewer[:20] and len(own) < 2000
 
 
 def test_the_viewer_is_made_of_its_sources() -> None:
@@ -119,8 +124,8 @@ def test_names_stay_text(tmp_path: Path) -> None:
     assert "<img" not in page.replace('<img class="still"', "")
     tree = parsed(page)
     assert tree.xpath("//img[not(@class='still')]") == [] and tree.xpath("//*[@onerror]") == []
-    # the view's data and the script, and nothing that a name has opened
-    assert len(tree.xpath("//script")) == 2
+    # the view's data and two scripts, and nothing that a name has opened
+    assert len(tree.xpath("//script")) == 3
     names = {body["name"] for body in drawing(page)["bodies"]}
     assert set(HOSTILE) <= names
     text = tree.xpath("//main")[0].text_content()

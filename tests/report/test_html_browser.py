@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import re
-import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,109 +10,19 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
+from browser_pages import near, quiet
 from command_line import ASSETS, DOOR_1, DOOR_2
 from html_pages import HOSTILE, drawing, hostile_model, page_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 MINITAUR = str(ASSETS / "minitaur.scene.toml")
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = (
-    "--no-sandbox",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--enable-unsafe-swiftshader",
-    "--use-angle=swiftshader",
-)
 WITHOUT_WEBGL = "HTMLCanvasElement.prototype.getContext = () => null"
-
-
-@dataclass
-class Visit:
-    """A page that is open, and what it has complained about or asked for."""
-
-    page: Any
-    complaints: list[str] = field(default_factory=list)
-    requests: list[str] = field(default_factory=list)
-
-    def pixels(self, selector: str = ".stage") -> Any:
-        """Return what is seen of an element, (h, w, 3)."""
-        from PIL import Image
-
-        shot = self.page.locator(selector).first.screenshot()
-        return np.asarray(Image.open(io.BytesIO(shot)).convert("RGB")).astype(int)
-
-    def settle(self) -> None:
-        self.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-    def until(self, expression: str) -> None:
-        """Wait for something to become true; the policy of the page forbids the driver's own way."""
-        for _ in range(200):
-            if self.page.evaluate(expression):
-                return
-            self.page.wait_for_timeout(50)
-        raise AssertionError(f"never true: {expression}")
-
-    def text(self, selector: str) -> str:
-        return str(self.page.locator(selector).first.text_content())
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    assert found, "no Chromium is installed: apt-get install chromium"
-    with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=found, args=list(FLAGS))
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture
-def visit(browser: Any, tmp_path: Path) -> Iterator[Any]:
-    contexts = []
-
-    def go(page: str, script: str = "") -> Visit:
-        file = tmp_path / "page.html"
-        file.write_text(page, encoding="utf-8")
-        contexts.append(browser.new_context(viewport={"width": 1200, "height": 900}))
-        made = Visit(contexts[-1].new_page())
-        made.page.on("console", lambda message: made.complaints.append(f"{message.type}: {message.text}"))
-        made.page.on("pageerror", lambda error: made.complaints.append(str(error)))
-        made.page.on("request", lambda request: made.requests.append(request.url))
-        if script:
-            made.page.add_init_script(script)
-        made.page.goto(file.as_uri())
-        made.settle()
-        return made
-
-    yield go
-    for context in contexts:
-        context.close()
 
 
 @pytest.fixture(scope="module")
 def minitaur() -> str:
     return page_of("lint", MINITAUR, code=1)
-
-
-def quiet(seen: Visit) -> None:
-    """Nothing was complained about, and nothing but the page was asked for."""
-    assert seen.complaints == []
-    assert len(seen.requests) == 1 and seen.requests[0].startswith("file://")
-
-
-def near(pixels: Any, colour: str, strong: float = 40.0) -> int:
-    """Return how many pixels have about the hue of a colour."""
-    wanted = np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)], dtype=float)
-    across = pixels - pixels.mean(axis=2, keepdims=True)
-    wanted -= wanted.mean()
-    length = np.linalg.norm(across, axis=2)
-    cosine = (across @ wanted) / (np.linalg.norm(wanted) * np.maximum(length, 1.0))
-    return int(((cosine > 0.98) & (length > strong)).sum())
 
 
 def test_the_robot_is_seen_and_nothing_is_asked_for(visit: Any, minitaur: str) -> None:
@@ -231,7 +137,7 @@ def test_names_of_a_file_never_become_markup(visit: Any, tmp_path: Path) -> None
         seen.settle()
         assert seen.text(".picked").startswith(name)
     assert seen.page.locator("img:not(.still)").count() == 0
-    assert seen.page.locator("script").count() == 2
+    assert seen.page.locator("script").count() == 3
     assert seen.page.title() == "hostile – mbplugin"
     quiet(seen)
 
@@ -292,7 +198,7 @@ def test_on_paper_the_view_is_an_image(visit: Any, minitaur: str) -> None:
     seen.until("document.querySelector('.still').naturalWidth > 100")
     assert not seen.page.locator("canvas").is_visible() and not seen.page.locator(".filter").is_visible()
     assert near(seen.pixels(".still"), "#e69f00") > 2000
-    assert seen.page.locator("section > details:not([open])").count() == 0
+    assert seen.page.locator(".run section > details:not([open])").count() == 0
     quiet(seen)
 
 

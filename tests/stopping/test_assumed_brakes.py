@@ -71,13 +71,13 @@ def test_decelerations_that_are_effort_limits_are_assumed_too() -> None:
     assert call("estop", ARM, "--category", "2", *RAMPS, "--require-brakes").code == 0
 
 
-def test_the_pages_are_red_and_never_green() -> None:
+def test_the_pages_are_amber_and_never_green() -> None:
     scene = mb.load(ARM)
     for chapter in (
         stop_chapter(scene, mb.estop(scene)),
         table_chapter(mb.stopping_table(scene, categories=[0])),
     ):
-        assert grade(chapter) == "bad" and "ASSUMED" in chapter.warning
+        assert grade(chapter) == "fair" and "ASSUMED" in chapter.warning
     page = mb.stopping_table(scene, categories=[0]).text("html")
     assert page.index('class="alarm"') < page.index('class="verdict')
     assert 'class="verdict good"' not in page

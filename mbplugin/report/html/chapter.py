@@ -85,7 +85,7 @@ class Chapter:
 
     @property
     def warning(self) -> str:
-        """What stands above the numbers in red: the brakes of stops that are assumed."""
+        """What stands above the numbers: the brakes of stops that are assumed."""
         if self.stop is not None:
             return self.stop.scenario.of_effort.warning
         if self.sweep is not None:

@@ -157,7 +157,7 @@ def _line(frame: _Frame, curve: Curve, k: int, steps: bool) -> Html:
     return element(
         "polyline",
         points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points),
-        stroke=_COLOURS[k % len(_COLOURS)],
+        stroke=_stroke(k),
         stroke_dasharray=_dash(curve, k),
         class_="curve",
     )
@@ -167,6 +167,12 @@ def _dash(curve: Curve, k: int) -> str | None:
     return _DASHES[1] if curve.dashed else _DASHES[k // len(_COLOURS) % len(_DASHES)] or None
 
 
+def _stroke(k: int) -> str:
+    """Return the colour of line k: the page's, which knows light and dark, else the one for light."""
+    k %= len(_COLOURS)
+    return f"var(--c{k},{_COLOURS[k]})"
+
+
 def _swatch(curve: Curve, k: int) -> Html:
     line = element(
         "line",
@@ -174,7 +180,7 @@ def _swatch(curve: Curve, k: int) -> Html:
         y1=5,
         x2=22,
         y2=5,
-        stroke=_COLOURS[k % len(_COLOURS)],
+        stroke=_stroke(k),
         stroke_width=2,
         stroke_dasharray=_dash(curve, k),
     )

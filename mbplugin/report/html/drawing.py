@@ -32,7 +32,7 @@ def drawing_data(seen: Picture) -> dict[str, Any]:
     return {
         "center": seen.center_W,
         "radius": seen.radius,
-        "palette": {key: [colour.hex, colour.alpha] for key, colour in PALETTE.items()},
+        "palette": {key: [colour.hex, colour.alpha, colour.on_dark] for key, colour in PALETTE.items()},
         "legend": [[entry.key, entry.marks, entry.text] for entry in LEGEND],
         "bodies": [
             {

@@ -23,6 +23,7 @@ from mbplugin.report.html.sections.misfits import misfits_section
 from mbplugin.report.html.sections.motion import motion_section
 from mbplugin.report.html.sections.reactions import reactions_section, uniqueness_section
 from mbplugin.report.html.sections.record import record_section
+from mbplugin.report.html.sections.rules import rules_section
 from mbplugin.report.html.sections.stopping.calibration import calibration_section
 from mbplugin.report.html.sections.stopping.distance import distance_section
 from mbplugin.report.html.sections.stopping.stop import stop_section
@@ -38,8 +39,9 @@ from mbplugin.version import __version__
 
 _SECTIONS: tuple[Callable[[Chapter], Html | None], ...] = (
     findings_section,
-    assumptions_section,
     stop_section,
+    motion_section,
+    assumptions_section,
     stopping_table_section,
     worst_stops_section,
     sweep_section,
@@ -47,7 +49,6 @@ _SECTIONS: tuple[Callable[[Chapter], Html | None], ...] = (
     distance_section,
     agreement_section,
     engines_section,
-    motion_section,
     remedies_section,
     stresses_section,
     misfits_section,
@@ -69,24 +70,33 @@ def html_page(*chapters: Chapter) -> str:
     """
     title = chapters[0].title if len(chapters) == 1 else f"{len(chapters)} models"
     live = any(one.model is not None or one.report is not None for one in chapters)
-    script = _own("viewer.min.js") if live else ""
+    scripts = [_own("page.js"), *([_own("viewer.min.js")] if live else [])]
     body = joined(
         [
             element(
                 "header",
                 element("h1", title),
-                element("p", f"mbplugin {__version__}", class_="fine"),
+                element(
+                    "div",
+                    element("span", f"mbplugin {__version__}", class_="fine"),
+                    element("button", "dark", type="button", data_theme_switch=True, hidden=True),
+                    class_="screen",
+                ),
             ),
             _index(chapters) if len(chapters) > 1 else None,
-            element("main", [_chapter(k, one, len(chapters)) for k, one in enumerate(chapters)]),
-            element("script", Html(script)) if script else None,
+            element(
+                "main",
+                [_chapter(k, one, len(chapters)) for k, one in enumerate(chapters)],
+                rules_section(chapters),
+            ),
+            [element("script", Html(script)) for script in scripts],
         ]
     )
     head = joined(
         [
             element("meta", charset="utf-8"),
             element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            Html(f'<meta http-equiv="Content-Security-Policy" content="{_policy(script)}">'),
+            Html(f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">'),
             element("title", f"{title} – mbplugin"),
             element("style", Html(_own("style.css"))),
         ]
@@ -94,10 +104,10 @@ def html_page(*chapters: Chapter) -> str:
     return f"<!doctype html>\n{element('html', element('head', head), element('body', body), lang='en')}\n"
 
 
-def _policy(script: str) -> str:
-    digest = b64encode(sha256(script.encode()).digest()).decode()
-    own = f" script-src 'sha256-{digest}';" if script else ""
-    return f"default-src 'none';{own} style-src 'unsafe-inline'; img-src data:"
+def _policy(scripts: list[str]) -> str:
+    digests = [b64encode(sha256(script.encode()).digest()).decode() for script in scripts]
+    own = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return f"default-src 'none'; script-src {own}; style-src 'unsafe-inline'; img-src data:"
 
 
 @cache

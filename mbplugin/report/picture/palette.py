@@ -7,10 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Colour:
-    """A colour: ``#rrggbb``, and how much of it covers what is behind (1: all)."""
+    """A colour: ``#rrggbb``, how much of it covers what is behind (1: all), and what replaces it on dark paper."""
 
     hex: str
     alpha: float = 1.0
+    dark: str = ""
+
+    @property
+    def on_dark(self) -> str:
+        """The colour on dark paper, ``#rrggbb``."""
+        return self.dark or self.hex
 
     @property
     def rgba(self) -> tuple[float, float, float, float]:
@@ -41,13 +47,13 @@ PALETTE: dict[str, Colour] = {
     "unique": Colour("#009e73"),
     "non-unique": Colour("#d55e00"),
     "undecided": Colour("#f0e442"),
-    "known": Colour("#0072b2"),
+    "known": Colour("#0072b2", dark="#3fa0e0"),
     "open": Colour("#d55e00", 0.45),
-    "resolved": Colour("#7a3b00"),
+    "resolved": Colour("#7a3b00", dark="#c99a6b"),
     "selected": Colour("#cc79a7"),
-    "naive": Colour("#882255", 0.4),
-    "signal": Colour("#8c8c8c", 0.25),
-    "path": Colour("#0072b2"),
+    "naive": Colour("#882255", 0.4, dark="#d2629a"),
+    "signal": Colour("#8c8c8c", 0.25, dark="#b5bcc4"),
+    "path": Colour("#0072b2", dark="#3fa0e0"),
 }
 
 LEGEND: tuple[LegendEntry, ...] = (

@@ -14,7 +14,7 @@ from mbplugin.report.html.markup import Html, element, joined, section, table, u
 if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement, Row
 
-_HEADS = ("quantity", "of", "deviation", "bound", "unit", "error at each step", "orders", "at [s]", "")
+_HEADS = ("quantity", "of", "deviation", "bound", "unit", "error at each step", "orders", "at [s]", "verdict")
 #: Coordinates whose curves are drawn: those that move most.
 _DRAWN = 5
 _MOST = 500
@@ -59,7 +59,9 @@ def _checks(found: Agreement) -> Html:
         for check in found.checks
     ]
     return table(
-        ("motion of", "check of this motion alone", "off by", "bound", "unit", ""), rows, numbers=(2, 3)
+        ("motion of", "check of this motion alone", "off by", "bound", "unit", "verdict"),
+        rows,
+        numbers=(2, 3),
     )
 
 

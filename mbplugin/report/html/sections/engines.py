@@ -27,7 +27,7 @@ def engines_section(chapter: Chapter) -> Html | None:
     return section(
         "Joint forces of several engines",
         element("ul", [element("li", sentence) for sentence in (*absent, *found.notes)]),
-        table(("joint", "component", *names, ""), rows, numbers=range(2, 2 + len(names))),
+        table(("joint", "component", *names, "verdict"), rows, numbers=range(2, 2 + len(names))),
         unshown(len(found.joints), _MOST),
         lead="On the successor, at the origin of its joint frame, in N and N·m.",
     )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
 from mbplugin.linter.finding import SEVERITIES, Finding
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, choice, element, section, table
+from mbplugin.report.html.sections.concerned import concerned
+from mbplugin.report.html.sections.rules import rule_codes
 from mbplugin.report.summary import ignored_lines
 
 
@@ -19,8 +22,9 @@ def findings_section(chapter: Chapter) -> Html | None:
     ignored = [element("p", line, class_="fine") for line in ignored_lines(report)]
     if not report.findings:
         return section("Findings", element("p", "No findings."), ignored)
-    rows = [_row(finding, chapter) for finding in report.findings]
-    heads = ("severity", "code", "element", "problem and remedy", "where")
+    linked = rule_codes([chapter])
+    rows = [_row(finding, chapter, linked) for finding in report.findings]
+    heads = ("severity", "rule", "element", "problem and remedy", "where")
     return section(
         "Findings",
         _filter(report.findings),
@@ -59,7 +63,7 @@ def _filter(findings: Sequence[Finding]) -> Html:
     )
 
 
-def _row(finding: Finding, chapter: Chapter) -> Html:
+def _row(finding: Finding, chapter: Chapter, linked: frozenset[str]) -> Html:
     sentence, *to_paste = finding.help.splitlines() if finding.help not in finding.message else [""]
     evidence = [
         element("div", element("dt", key.replace("_", " ")), element("dd", _value(value)))
@@ -70,7 +74,7 @@ def _row(finding: Finding, chapter: Chapter) -> Html:
     return element(
         "tr",
         element("td", element("span", finding.severity, class_=f"badge {finding.severity}")),
-        element("td", element("strong", finding.code), element("br"), finding.name),
+        element("td", _rule_link(finding, linked), element("br"), finding.name, _shown(finding, chapter)),
         element(
             "td", choice(finding.element, "any") if _known(finding.element, chapter) else finding.element
         ),
@@ -84,6 +88,28 @@ def _row(finding: Finding, chapter: Chapter) -> Html:
         element("td", where, class_="where", title=finding.file or None),
         data_severity=finding.severity,
         data_code=finding.code,
+    )
+
+
+def _rule_link(finding: Finding, linked: frozenset[str]) -> Html:
+    code = element("strong", finding.code)
+    return element("a", code, href=f"#rule-{finding.code}") if finding.code in linked else code
+
+
+def _shown(finding: Finding, chapter: Chapter) -> Html | None:
+    """Return a button that shows in the 3D view what the finding is about."""
+    analysis = chapter.verdicts
+    if analysis is None or chapter.model is None or not (about := concerned(finding, analysis)):
+        return None
+    return element(
+        "button",
+        "show in 3D",
+        type="button",
+        class_="show",
+        data_show_joints=json.dumps(about.constraints),
+        data_show_bodies=json.dumps(about.bodies),
+        aria_pressed="false",
+        aria_label=f"show {finding.code} {finding.element} in the 3D view",
     )
 
 

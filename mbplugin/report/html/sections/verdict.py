@@ -26,16 +26,16 @@ def verdict_section(chapter: Chapter) -> Html:
 
 
 def grade(chapter: Chapter) -> str:
-    """Return good, fair or bad, which colours the verdict."""
+    """Return good (agrees), fair (assumed or undetermined) or bad (dangerous), which colours the verdict."""
     if chapter.report is not None and chapter.report.exit_code:
-        return "bad"
-    if chapter.warning:
         return "bad"
     if chapter.stop is not None and chapter.stop.outcome != "stopped":
         return "bad"
     for compared in (chapter.agreement, chapter.side_by_side):
         if compared is not None and not compared.agrees:
             return "bad"
+    if chapter.warning:
+        return "fair"
     if chapter.calibration is not None and any(row.unexplained for row in chapter.calibration.rows):
         return "fair"
     beside = chapter.table.measured if chapter.table is not None else None
@@ -92,7 +92,7 @@ def _tiles(chapter: Chapter) -> Iterator[tuple[str, str]]:
         yield f"{shown(stop.tool.speed, size=size)} {m}/s", "tool at the signal"
         yield f"{shown(stop.naive.tool_error, size=size)} {m}", "tool error with rates set to zero"
     analysis = chapter.verdicts
-    if analysis is not None:
+    if analysis is not None and chapter.stop is None:
         several = sum(c.reaction == "non-unique" for c in analysis.constraints)
         flexible = sum(not body.may_stay_rigid for body in analysis.bodies)
         yield str(analysis.degree_of_redundancy), "redundant constraints"

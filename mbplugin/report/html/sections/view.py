@@ -68,7 +68,8 @@ def _notes(notes: tuple[str, ...]) -> Html:
 
 
 def _legend_line(entry: LegendEntry) -> Html:
-    paint = f"background:{entry.colour.hex};opacity:{max(entry.colour.alpha, 0.4)}"
+    colour = f"light-dark({entry.colour.hex},{entry.colour.on_dark})"
+    paint = f"background:{colour};opacity:{max(entry.colour.alpha, 0.4)}"
     return element("li", element("span", class_=f"swatch {entry.marks}", style=paint), entry.text)
 
 

@@ -42,16 +42,38 @@ function choose(article, button, current) {
   if (!button) return;
   const view = current();
   if (button.dataset.pick && view) {
-    article.querySelectorAll("[data-stress]").forEach((one) => one.setAttribute("aria-pressed", "false"));
+    release(article, "[data-stress], [data-show-joints]");
     view.pick(button.dataset.pick, button.dataset.name);
-    article.querySelector(".stage").scrollIntoView({ block: "nearest", behavior: "smooth" });
+    toView(article);
   } else if (button.dataset.stress !== undefined && view) {
-    const on = button.getAttribute("aria-pressed") !== "true";
-    button.setAttribute("aria-pressed", String(on));
+    const on = press(button);
+    release(article, "[data-show-joints]");
     const pressed = [...article.querySelectorAll("[data-stress][aria-pressed=true]")];
     view.stress(pressed.map((one) => Number(one.dataset.stress)));
-    if (on) article.querySelector(".stage").scrollIntoView({ block: "nearest", behavior: "smooth" });
+    if (on) toView(article);
+  } else if (button.dataset.showJoints !== undefined && view) {
+    const on = press(button);
+    release(article, "[data-stress], [data-show-joints]", button);
+    const { showJoints, showBodies } = button.dataset;
+    if (on) view.highlight(JSON.parse(showJoints), JSON.parse(showBodies));
+    else view.highlight([], []);
+    if (on) toView(article);
   }
+}
+
+function press(button) {
+  const on = button.getAttribute("aria-pressed") !== "true";
+  button.setAttribute("aria-pressed", String(on));
+  return on;
+}
+
+function release(article, which, kept = null) {
+  for (const one of article.querySelectorAll(which)) if (one !== kept) one.setAttribute("aria-pressed", "false");
+}
+
+function toView(article) {
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  article.querySelector(".stage").scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
 }
 
 const runs = [...document.querySelectorAll(".run")].map(run);

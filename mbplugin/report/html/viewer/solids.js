@@ -23,9 +23,10 @@ export function geometry(told) {
   return toCreasedNormals(made, CREASE);
 }
 
-export function material([colour, alpha]) {
-  return new MeshStandardMaterial({
-    color: colour,
+// of a key of the palette, which has one colour for light paper and one for dark
+export function material(palette, key) {
+  const [, alpha] = palette[key];
+  const made = new MeshStandardMaterial({
     opacity: alpha,
     transparent: alpha < 1,
     depthWrite: alpha === 1,
@@ -33,6 +34,27 @@ export function material([colour, alpha]) {
     metalness: 0.05,
     side: 2,
   });
+  recolour(made, palette, key);
+  return made;
+}
+
+export function recolour(paint, palette, key) {
+  const [light, , dark] = palette[key];
+  paint.userData.key = key;
+  paint.color.set(onDark() ? dark : light);
+}
+
+export function onDark() {
+  const { theme } = document.documentElement.dataset;
+  return theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+// calls back when the paper changes from light to dark or back
+export function watchPaper(changed, signal) {
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed, { signal });
+  const watcher = new MutationObserver(changed);
+  watcher.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  signal.addEventListener("abort", () => watcher.disconnect());
 }
 
 export function place(object, seven) {
@@ -41,11 +63,10 @@ export function place(object, seven) {
 }
 
 // an arrow from the origin of its group to a vector; a moment has two heads
-export function arrow(vector, radius, colour, heads) {
+export function arrow(vector, radius, paint, heads) {
   const length = Math.hypot(...vector);
   const head = Math.min(5 * radius, (0.5 * length) / heads);
   const group = new Group();
-  const paint = material(colour);
   const shaft = new Mesh(new CylinderGeometry(radius, radius, length - head * heads, 12), paint);
   shaft.position.y = 0.5 * (length - head * heads);
   group.add(shaft);

@@ -22,9 +22,9 @@ const THICK = { known: 0.008, resolved: 0.006, open: 0.005 };
 export function setStage(data) {
   const layers = Object.fromEntries(LAYERS.map((name) => [name, new Group()]));
   const shapes = data.geometries.map(geometry);
-  const bodies = data.bodies.map((told) => body(shapes, told, material(data.palette[told.verdict])));
+  const bodies = data.bodies.map((told) => body(shapes, told, material(data.palette, told.verdict)));
   putAt(bodies, floats(data.poses));
-  const joints = data.joints.map((told) => joint(shapes, told, material(data.palette[told.verdict])));
+  const joints = data.joints.map((told) => joint(shapes, told, material(data.palette, told.verdict)));
   layers.bodies.add(...bodies);
   if (joints.length) layers.joints.add(...joints);
   for (const ghost of data.ghosts) addGhost(layers.ghosts, shapes, data, ghost);
@@ -62,7 +62,7 @@ function putAt(bodies, poses) {
 }
 
 function addGhost(layer, shapes, data, ghost) {
-  const paint = material(data.palette[ghost.key]);
+  const paint = material(data.palette, ghost.key);
   const bodies = data.bodies.map((told) => body(shapes, told, paint));
   putAt(bodies, floats(ghost.poses));
   for (const one of bodies) if (one.userData.told.verdict !== "ground") layer.add(one);
@@ -78,7 +78,7 @@ function path(data) {
   }
   if (points.length < 2) return new Group();
   const tube = new TubeGeometry(new CatmullRomCurve3(points), Math.min(4 * points.length, 400), 0.004 * data.radius, 6);
-  return new Mesh(tube, material(data.palette.path));
+  return new Mesh(tube, material(data.palette, "path"));
 }
 
 function arrowsOf(data, told) {
@@ -86,7 +86,7 @@ function arrowsOf(data, told) {
   const heads = told.quantity === "force" ? 1 : 2;
   return Object.entries(vectors).flatMap(([key, all]) =>
     all.filter(Boolean).map((vector) => {
-      const made = arrow(vector, THICK[key] * data.radius, data.palette[key], heads);
+      const made = arrow(vector, THICK[key] * data.radius, material(data.palette, key), heads);
       made.position.set(...told.point);
       Object.assign(made.userData, { kind: "arrow", told });
       return made;
@@ -103,7 +103,9 @@ function lights() {
 function grid({ radius, center }, bodies) {
   const box = new Box3().setFromObject(bodies);
   const low = box.isEmpty() ? center[2] - radius : Math.max(box.min.z, center[2] - 1.5 * radius);
-  const made = new GridHelper(4 * radius, 16, "#c3ccd5", "#dbe1e7");
+  const made = new GridHelper(4 * radius, 16, "#7a8896", "#8d9aa7");
+  // seen on light and on dark
+  Object.assign(made.material, { transparent: true, opacity: 0.35, depthWrite: false });
   made.rotation.x = Math.PI / 2;
   made.position.set(center[0], center[1], low - 0.002 * radius);
   return made;

@@ -1,7 +1,7 @@
 // One 3D view: bodies, joints, arrows, ghosts and labels; turned by the mouse, drawn when something changed.
 import { Box3, PerspectiveCamera, Quaternion, Raycaster, Vector2, Vector3, WebGLRenderer } from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
-import { place } from "./solids.js";
+import { place, recolour, watchPaper } from "./solids.js";
 import { setStage } from "./stage.js";
 
 const FADED = 0.07;
@@ -64,6 +64,7 @@ class View {
       },
       { signal },
     );
+    watchPaper(() => this.#onPaper(), signal);
     this.watcher = new ResizeObserver(() => this.ask());
     this.watcher.observe(this.canvas);
   }
@@ -111,16 +112,28 @@ class View {
   // shows whom some self-stresses load; none of them shows all again
   stress(chosen) {
     const stresses = chosen.map((k) => this.data.stresses[k]);
-    const names = {
-      body: new Set(stresses.flatMap((stress) => stress.bodies)),
-      joint: new Set(stresses.flatMap((stress) => stress.joints)),
-    };
+    this.#only(
+      stresses.flatMap((stress) => stress.joints),
+      stresses.flatMap((stress) => stress.bodies),
+    );
+  }
+
+  // shows some joints with the bodies that they join, and some bodies; without any it shows all again
+  highlight(joints, bodies) {
+    const ends = this.data.joints.filter((one) => joints.includes(one.name)).flatMap((one) => one.ends);
+    this.#only(joints, [...bodies, ...ends.filter((name) => name !== this.data.bodies[0].name)], bodies);
+  }
+
+  #only(joints, bodies, marked = []) {
+    const names = { body: new Set(bodies), joint: new Set(joints) };
+    const all = !names.body.size && !names.joint.size;
     const loaded = ({ userData }) => names[userData.kind].has(userData.told.name);
+    const named = (object) => marked.includes(object.userData.told.name);
     this.frame.querySelector(".picked").textContent = "";
-    this.#paint((object) => (!stresses.length ? "own" : loaded(object) ? "loaded" : "faded"));
-    this.chosen = new Set(this.joints.filter(loaded));
+    this.#paint((object) => (all ? "own" : named(object) ? "selected" : loaded(object) ? "loaded" : "faded"));
+    this.chosen = new Set([...this.joints.filter(loaded), ...this.bodies.filter(named)]);
     // other joints' arrows would hide the loop
-    for (const made of this.arrows) made.visible = !stresses.length || names.joint.has(made.userData.told.joint);
+    for (const made of this.arrows) made.visible = all || names.joint.has(made.userData.told.joint);
     this.ask();
   }
 
@@ -130,16 +143,24 @@ class View {
       const { kind, told } = object.userData;
       const state = how(object);
       const marked = state === "selected" || (state === "loaded" && kind === "joint");
-      const [colour, alpha] = palette[marked ? "selected" : told.verdict];
+      const key = marked ? "selected" : told.verdict;
+      const [, alpha] = palette[key];
       object.traverse((part) => {
         if (!part.isMesh) return;
-        part.material.color.set(colour);
+        recolour(part.material, palette, key);
         part.material.opacity = state === "faded" ? FADED : alpha;
         part.material.transparent = part.material.opacity < 1;
         part.material.depthWrite = part.material.opacity === 1;
         part.material.needsUpdate = true;
       });
     }
+  }
+
+  #onPaper() {
+    this.scene.traverse(({ material }) => {
+      if (material?.userData.key) recolour(material, this.data.palette, material.userData.key);
+    });
+    this.ask();
   }
 
   // moves all bodies between two pictures of a film

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mbplugin.model.units import Units
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, choice, element, section, table
+from mbplugin.report.html.sections.stopping.phases import phases_figure
 from mbplugin.report.text.stopping.estop import (
     axis_cells,
     energy_rows,
@@ -25,6 +26,7 @@ def stop_section(chapter: Chapter) -> Html | None:
         return None
     return section(
         "Stop",
+        phases_figure(stop),
         _joints(stop, chapter.units),
         element("ul", [element("li", sentence) for sentence in _sentences(stop, chapter.units)]),
         _peaks(stop),
@@ -42,7 +44,7 @@ def _joints(stop: StopReport, units: Units) -> Html:
             choice(j.name, "joint"),
             units.shown(j.unit)[1],
             *joint_cells(j, energy, units),
-            "" if j.stopped else "still moves",
+            "at rest" if j.stopped else "still moves",
         )
         for j in stop.joints
     ]
@@ -56,7 +58,7 @@ def _joints(stop: StopReport, units: Units) -> Html:
         "braking",
         "rests at",
         "brake [J]",
-        "",
+        "at the end",
     )
     return table(heads, rows)
 
@@ -80,11 +82,11 @@ def _peaks(stop: StopReport) -> Html:
             choice(p.pair, "joint"),
             p.role,
             *peak_cells(p, scales),
-            "" if p.unique else element("span", "not unique", class_="open"),
+            "unique" if p.unique else element("span", "not unique", class_="open"),
         )
         for p in stop.peaks
     ]
-    heads = ("joint", "role", "force [N]", "at [s]", "moment [N·m]", "at [s]", "")
+    heads = ("joint", "role", "force [N]", "at [s]", "moment [N·m]", "at [s]", "reaction")
     return table(heads, rows, caption="Largest loads")
 
 
