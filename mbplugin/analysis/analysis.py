@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mbplugin.analysis.arbitrary_reactions import with_B_norms
 from mbplugin.analysis.directions import with_open_directions
 from mbplugin.analysis.flexibility import body_verdicts
 from mbplugin.analysis.generic import generic_pose
@@ -85,7 +86,7 @@ def analyze_mechanism(
         samples = 0
     structural, generic_q, taken = generic_pose(view, blocks, samples, seed)
     verdicts, dca = constraint_verdicts(mech, stressed, labels, method), None
-    verdicts = with_open_directions(mech, view.poses, stressed, verdicts)
+    verdicts = with_B_norms(stressed, with_open_directions(mech, view.poses, stressed, verdicts))
     if method in DCA_METHODS:
         verdicts, dca = _by_dca(verdicts, view, planar, samples, seed, extended=method == "dca-extended")
     holonomic_rows, rank_holonomic = _holonomic(view, labels, p)
@@ -146,9 +147,10 @@ def _by_dca(
             reaction=found[verdict.name].reaction,
             indeterminate_dim=found[verdict.name].indeterminate_dim,
             components=tuple(ComponentVerdict(*c) for c in found[verdict.name].components),
-            # the directions are those of the other tools
+            # the directions and norms are those of the other tools
             open_force=verdict.open_force if same[verdict.name] else None,
             open_moment=verdict.open_moment if same[verdict.name] else None,
+            B_norm=verdict.B_norm if same[verdict.name] else None,
         )
         for verdict in verdicts
     )

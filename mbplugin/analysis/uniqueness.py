@@ -45,6 +45,9 @@ class ConstraintVerdict:
         joint's point (the origin of S); none where the reaction is unique. They do not depend on how
         the joint frame is turned about a free axis, as the components do. None for what is no pair,
         and where the method does not tell.
+    B_norm : float or None
+        Frobenius norm of B_X (wojtyra2013 (27)), lengths in characteristic lengths: 0 where the reaction is
+        unique. None where the method does not tell.
     """
 
     name: str
@@ -57,6 +60,7 @@ class ConstraintVerdict:
     components: tuple[ComponentVerdict, ...]
     open_force: tuple[tuple[float, float, float], ...] | None = None
     open_moment: tuple[tuple[float, float, float], ...] | None = None
+    B_norm: float | None = None
 
     @property
     def unique(self) -> bool:

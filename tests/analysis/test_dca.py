@@ -1,11 +1,14 @@
 """The divide-and-conquer uniqueness test: the published answer, preconditions, stalls (pekal2024)."""
 
+import json
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import mbplugin as mb
+from command_line import call
 from mbplugin.analysis.dca import TOOLS, DcaNotApplicable, GroupUniqueness, dca_uniqueness
 from mbplugin.analysis.dca.handles import Joint
 from mbplugin.analysis.dca.inertia import Floating, floating_body, join, unit_inertia
@@ -73,6 +76,43 @@ class TestSpatialParallelogramWithTriplePendulum:
     )
     def test_table_1(self, parallelogram, tool, group, unique, components):
         assert parallelogram.test_group(list(group), tool) == GroupUniqueness(unique, components)
+
+    @pytest.mark.parametrize(
+        ("group", "ranks"),
+        [
+            # a lower rod's ball shares one direction with the rest; the four lower ones are 12 columns of rank 11
+            *((joint, (3, 3, 15)) for joint in "ACEG"),
+            *((joint, (3, 3, 14)) for joint in "KM"),
+            ("KM", (6, 6, 11)),
+            ("ACEG", (12, 11, 6)),
+            ("ACEGKM", (18, 17, 0)),
+        ],
+    )
+    def test_the_ranks_of_table_1_are_those_of_G(self, parallelogram, group, ranks):
+        (found,) = (t for t in parallelogram.tested if "".join(t.members) == group)
+        r = found.ranks
+        assert (r.columns, r.tested, r.remaining) == ranks
+        tested = np.concatenate([np.arange(18)[parallelogram.groups[j]] for j in group])
+        rest = np.delete(np.arange(18), tested)
+        # of G itself, SI, by another program
+        G = parallelogram.G / np.abs(parallelogram.G).max()
+        assert np.linalg.matrix_rank(G[:, tested], tol=1e-9) == r.tested
+        assert (np.linalg.matrix_rank(G[:, rest], tol=1e-9) if rest.size else 0) == r.remaining
+        # (27), and the second step
+        assert (r.excess == 0) == all(a.assembly_effect_unique for _, a in found.answers)
+        assert (r.excess == 0 and r.full) == all(a.components_unique for _, a in found.answers)
+
+    def test_the_text_and_the_document_have_the_ranks(self):
+        name = str(ASSETS / "spatial_parallelogram.scene.toml")
+        text = call("lint", name, "--explain-dca").out
+        for line in ("A   3f + 15 − 17 = 1", "K M   6f + 11 − 17 = 0", "A C E G   11 + 6 − 17 = 0"):
+            group, ranks = line.split("   ")
+            assert re.search(rf"^ +{group} +{re.escape(ranks)} ", text, re.MULTILINE)
+        document = json.loads(call("lint", name, "--method", "dca", "--output-format", "json").out)
+        by_group = {"".join(t["members"]): t for t in document["dca"]["tested"]}
+        assert [by_group["ACEG"][k] for k in ("columns", "rank", "rank_rest", "excess")] == [12, 11, 6, 0]
+        assert set(by_group["ACEG"]["assembly_effect_unique"].values()) == {True}
+        assert set(by_group["ACEG"]["components_unique"].values()) == {False}
 
     def test_order_of_propagation(self, parallelogram):
         assert [(d.step, d.execution, d.body, d.joint, d.unique) for d in parallelogram.order] == [

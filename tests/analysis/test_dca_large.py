@@ -64,7 +64,7 @@ def test_a_large_connection_says_as_much_as_a_small_one(windows):
     np.testing.assert_allclose(connection.A.T @ connection.N_scaled, 0, atol=1e-9)
     np.testing.assert_allclose(np.linalg.norm(connection.A, axis=1), 1, rtol=1e-9)
     assert np.linalg.matrix_rank(connection.A, tol=1e-6) == connection.rank
-    assert not windows.test_group(["g7"]).unique
+    assert not windows.test_group(["g7"]).assembly_effect_unique
     assert pickle.loads(pickle.dumps(windows)).verdicts == windows.verdicts
 
 

@@ -203,7 +203,7 @@ def test_four_tools_give_one_answer_on_G(case, seed):
         answers = {tool: result.test_group(members, tool) for tool in TOOLS}
         assert len(set(answers.values())) == 1, (members, answers)
     for name in ground:
-        assert result.test_group([name]).unique == (result.reactions[name] == "unique")
+        assert result.test_group([name]).assembly_effect_unique == (result.reactions[name] == "unique")
 
 
 @shorter

@@ -1,9 +1,11 @@
 """Answers from the literature and by hand (pekal2024 §4, wojtyra2013 §4, and plain statics)."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import mbplugin as mb
 from command_line import call
@@ -73,6 +75,33 @@ class TestFourWheelRobot:
         text = " ".join(call("lint", str(ASSETS / "four_wheel_robot.scene.toml"), "--verbose").out.split())
         ranks = "17 of 17 holonomic rows, 4 of 5 nonholonomic ones; together 20 < 17 + 4: the kinds share 1"
         assert f"rank by kind: {ranks}" in text
+
+    def test_norms_of_B(self, four_wheel_robot):
+        """(27), (38): zero exactly where reactions are unique, by a QR factorisation of the whole C here."""
+        analysis = mb.analyze(four_wheel_robot)
+        norms = {v.name: v.B_norm for v in analysis.constraints}
+        assert {name for name, norm in norms.items() if norm > 1e-10} == non_unique(analysis)
+        matrix = mb.constraint_matrix(four_wheel_robot, analysis.q)
+        length = analysis.characteristic_length
+        turns = [component[0] == "w" for _, component in matrix.columns]
+        C = matrix.C.toarray() / length * np.where(turns, 1.0, length)
+        C[[k for k, (_, component) in enumerate(matrix.rows) if component == "ry"]] *= length
+        Q = scipy.linalg.qr(C, pivoting=True)[0][:, -2:]
+        for name, norm in norms.items():
+            rows = [k for k, (owner, _) in enumerate(matrix.rows) if owner == name]
+            assert norm == pytest.approx(np.linalg.norm(C[rows].T @ Q[rows]), abs=1e-12), name
+
+    def test_the_text_and_the_document_have_the_norms_of_B(self):
+        name = str(ASSETS / "four_wheel_robot.scene.toml")
+        text = " ".join(call("lint", name, "--verbose").out.split())
+        assert (
+            "norms of B_X = C_XᵀQ_X: B 1.48, C 1.48, W1 0.408, W2 0.408, W3 0.816, W4 0.816; below 1e-12"
+            in text
+        )
+        document = json.loads(call("lint", name, "--output-format", "json").out)
+        assert {c["name"] for c in document["constraints"] if c["B_norm"] > 1e-10} == set("BC") | {
+            f"W{k}" for k in range(1, 5)
+        }
 
     def test_unique_reactions(self, four_wheel_robot):
         analysis = mb.analyze(four_wheel_robot)
@@ -255,8 +284,8 @@ class TestMinitaur:
         meant = mb.analyze(scene, moved, samples=0, snap_angles=True)
         assert written.degree_of_redundancy == meant.degree_of_redundancy == 4
         for ours, exact in zip(written.constraints, meant.constraints, strict=True):
-            assert replace(ours, open_force=None, open_moment=None) == replace(
-                exact, open_force=None, open_moment=None
+            assert replace(ours, open_force=None, open_moment=None, B_norm=None) == replace(
+                exact, open_force=None, open_moment=None, B_norm=None
             )
             # directions in space are tilted by as much as the file is rounded, and are as many
             for one, other in ((ours.open_force, exact.open_force), (ours.open_moment, exact.open_moment)):

@@ -12,6 +12,7 @@ import scipy.linalg
 from mbplugin.analysis.dca.connection import GroundConnection
 from mbplugin.analysis.dca.model import DcaModel
 from mbplugin.analysis.dca.propagation import Decision, Propagation
+from mbplugin.analysis.dca.tested import TestedGroup, tested_groups
 from mbplugin.analysis.dca.tools import TOOLS, GroupUniqueness
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.model.enumerations import Uniqueness
@@ -115,6 +116,11 @@ class DcaResult:
         """Pair name to ``unique``, ``non-unique`` or ``undecided``."""
         return {v.name: v.reaction for v in self.verdicts}
 
+    @cached_property
+    def tested(self) -> tuple[TestedGroup, ...]:
+        """Groups of ground joints with their ranks and what each tool says (pekal2024 Table 1)."""
+        return tuple(group for c in self.connections for group in tested_groups(c))
+
     @property
     def order(self) -> tuple[Decision, ...]:
         """The decisions of the paper's steps, in the order of propagation."""
@@ -162,7 +168,9 @@ class DcaResult:
             for c in self.connections
             if (columns := _columns_of(c, members))
         ]
-        return GroupUniqueness(all(a.unique for a in answers), all(a.components_unique for a in answers))
+        return GroupUniqueness(
+            all(a.assembly_effect_unique for a in answers), all(a.components_unique for a in answers)
+        )
 
     def _require_ground_joint(self, name: str) -> None:
         if name not in self.mechanism.pair_by_name:

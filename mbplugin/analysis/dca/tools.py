@@ -23,14 +23,42 @@ class GroupUniqueness:
 
     Parameters
     ----------
-    unique : bool
+    assembly_effect_unique : bool
         Its effect on the otherwise assembled mechanism.
     components_unique : bool
         Every single multiplier of it: the second step of the tool.
     """
 
-    unique: bool
+    assembly_effect_unique: bool
     components_unique: bool
+
+
+@dataclass(frozen=True)
+class GroupRanks:
+    """Ranks of the tested and of the remaining columns of G beside its own (pekal2024 (26)).
+
+    Parameters
+    ----------
+    columns : int
+        Of the group: ``tested`` is full if it is as large.
+    tested, remaining, whole : int
+        Of G_T, G_R and G.
+    """
+
+    columns: int
+    tested: int
+    remaining: int
+    whole: int
+
+    @property
+    def excess(self) -> int:
+        """What the group and the rest share: zero where the effect of the group is unique (pekal2024 (27))."""
+        return self.tested + self.remaining - self.whole
+
+    @property
+    def full(self) -> bool:
+        """Whether G_T has full rank."""
+        return self.tested == self.columns
 
 
 Columns = Sequence[int]
@@ -41,15 +69,23 @@ def rank_comparison(
     G: Array, rank: int, groups: Sequence[Columns], zero: float
 ) -> tuple[GroupUniqueness, ...]:
     """Compare the ranks of the tested and the remaining columns with that of G (pekal2024 (27))."""
+    return tuple(
+        GroupUniqueness(r.excess == 0, r.excess == 0 and r.full) for r in group_ranks(G, rank, groups)
+    )
+
+
+def group_ranks(G: Array, rank: int, groups: Sequence[Columns]) -> tuple[GroupRanks, ...]:
+    """Return the ranks that groups of columns of G (m, m) have, counted in the gap of the whole G."""
     threshold = gap_threshold(G, rank, 1.0)
-
-    def row_uniqueness(columns: Columns) -> GroupUniqueness:
-        rank_T = rank_above(G[:, columns], threshold)
-        rank_R = rank_above(np.delete(G, columns, axis=1), threshold)
-        unique = rank_T + rank_R == rank
-        return GroupUniqueness(unique, unique and rank_T == len(columns))
-
-    return tuple(row_uniqueness(columns) for columns in groups)
+    return tuple(
+        GroupRanks(
+            len(columns),
+            rank_above(G[:, columns], threshold),
+            rank_above(np.delete(G, columns, axis=1), threshold),
+            rank,
+        )
+        for columns in groups
+    )
 
 
 def pivoted_qr(G: Array, rank: int, groups: Sequence[Columns], zero: float) -> tuple[GroupUniqueness, ...]:

@@ -98,6 +98,11 @@ class _ConstraintVerdict(Part):
     components: list[_ComponentVerdict]
     open_force: OpenForce
     open_moment: OpenMoment
+    B_norm: Size | None = key(
+        "Frobenius norm of B_X of wojtyra2013 (27), in characteristic lengths; 0 where the reaction is unique, "
+        "null where the method does not tell",
+        optional=True,
+    )
     point: Three | None = key("origin of S in the world, m; null for no pair")
     R_WJ: Matrix | None = key(
         "rows of the rotation whose columns are the axes of P in the world; null for no pair"
@@ -220,9 +225,32 @@ class _Decision(Part):
     unique: bool
 
 
+class _TestedGroup(Part):
+    members: list[str]
+    columns: Count = key("of G that belong to the group", read="ranks.columns")
+    rank: Count = key("of these columns; full where it is as large", read="ranks.tested")
+    rank_rest: Count = key("of the other columns", read="ranks.remaining")
+    excess: Count = key(
+        "rank + rank_rest - rank of G; 0 where the effect on the assembly is unique", read="ranks.excess"
+    )
+    assembly_effect_unique: dict[str, bool] = key("by tool")
+    components_unique: dict[str, bool] = key("by tool")
+
+    @classmethod
+    def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
+        """Return the object of a group."""
+        effect = {name: answer.assembly_effect_unique for name, answer in value.answers}
+        components = {name: answer.components_unique for name, answer in value.answers}
+        return super().of(value, assembly_effect_unique=effect, components_unique=components)
+
+
 class _Dca(Part):
     columns: Count = key("columns of G")
     rank: Count = key("rank of G")
+    tested: list[_TestedGroup] = key(
+        "ground joints, alone and together, as the four tools test them; none of a large connection",
+        optional=True,
+    )
     order: list[_Decision]
     stalled: list[str] = key("bodies at which the propagation stops")
     trace: str = key("every step in words")

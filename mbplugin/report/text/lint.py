@@ -316,10 +316,22 @@ def reasons(analysis: Analysis) -> Iterator[str]:
         here = " (used)" if plateau.start <= analysis.tolerance < plateau.stop else ""
         number = counted(plateau.degree_of_redundancy, "redundant constraint")
         yield f"tolerance {plateau.start:.3g} to {plateau.stop:.3g}: {number}{here}"
+    yield from _arbitrary(analysis)
     given, closed = _gap(analysis.assembly.worst_file), _gap(analysis.assembly.worst)
     yield f"loops: {given} as given, {closed} as analyzed"
     if analysis.assembly.degenerate:
         yield f"the nearest closed pose is degenerate: {listed(analysis.assembly.degenerate)} lose rank there"
+
+
+def _arbitrary(analysis: Analysis) -> Iterator[str]:
+    """Yield the norms of the matrices B_X, which are zero where reactions are unique (wojtyra2013 (38))."""
+    shares = {v.name: v.B_norm for v in analysis.constraints if v.B_norm is not None}
+    names = [v.name for v in analysis.constraints if v.reaction == "non-unique" and v.name in shares]
+    if names:
+        parts = [f"{name} {shares.pop(name):.3g}" for name in names]
+        rest = max(shares.values(), default=0.0)
+        others = f"; {_ratio(rest)} at all others" if shares else ""
+        yield f"norms of B_X = C_XᵀQ_X: {listed(parts, MOST_NAMES)}{others}"
 
 
 def _ratio(sigma: float | None) -> str:

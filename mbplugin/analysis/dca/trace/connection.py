@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from mbplugin.analysis.dca.connection import GroundConnection
-from mbplugin.analysis.dca.tools import TOOLS, GroupUniqueness
-from mbplugin.analysis.dca.trace.sentences import FEW, names_of, text
+from mbplugin.analysis.dca.tested import tested_groups
+from mbplugin.analysis.dca.tools import TOOLS, GroupRanks, GroupUniqueness
+from mbplugin.analysis.dca.trace.sentences import names_of, text
 from mbplugin.model.spatial import AnyArray
 
 
@@ -69,24 +70,23 @@ def _rows(c: GroundConnection, chosen: AnyArray) -> str:
 
 def _table(c: GroundConnection) -> Iterator[str]:
     """Tell what each tool says of single joints, of all with one verdict, and of the whole (Table 1)."""
-    zero = c.zero_rows
-    unique = tuple(j for j in c.joints if zero[c.columns[j]].all())
-    others = tuple(j for j in c.joints if j not in unique)
-    single = [(j,) for j in c.joints] if len(c.joints) <= FEW else []
-    groups = single + [g for g in (unique, others, c.joints) if len(g) > 1]
-    groups = list(dict.fromkeys(groups))
-    columns = [[k for j in g for k in range(c.columns[j].start, c.columns[j].stop)] for g in groups]
-    answers = {name: tool(c.G_scaled, c.rank, columns, c.zero_in_G) for name, tool in TOOLS.items()}
     heads = "".join(f"{name:24}" for name in TOOLS).rstrip()
     # of a group that is not what --group calls its reaction, which is told body by body
-    yield "  Tested on G, effect on the assembly / components:"
-    yield f"    {'':<35}{heads}"
-    for k, group in enumerate(groups):
-        label = textwrap.shorten(" ".join(group), 34, placeholder=" …")
-        yield f"    {label:35}" + "".join(f"{_words(answers[name][k]):24}" for name in TOOLS).rstrip()
+    yield from text(
+        "Tested on G, effect on the assembly / components; ranks: G_T + G_R − G, f where G_T has full rank."
+    )
+    yield f"    {'':<35}{'ranks':20}{heads}"
+    for group in tested_groups(c):
+        label = textwrap.shorten(" ".join(group.members), 34, placeholder=" …")
+        words = "".join(f"{_words(answer):24}" for _, answer in group.answers).rstrip()
+        yield f"    {label:35}{_ranks(group.ranks):20}{words}"
+
+
+def _ranks(r: GroupRanks) -> str:
+    return f"{r.tested}{'f' if r.full else ''} + {r.remaining} − {r.whole} = {r.excess}"
 
 
 def _words(answer: GroupUniqueness) -> str:
-    if not answer.unique:
+    if not answer.assembly_effect_unique:
         return "non-unique"
     return "unique / unique" if answer.components_unique else "unique / non-unique"

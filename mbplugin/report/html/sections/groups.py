@@ -5,7 +5,7 @@ from __future__ import annotations
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, element, section, table
 
-_HEADS = ("members", "reaction", "every component", "sum of the wrenches", "effect on the assembly")
+_HEADS = ("members", "reaction", "components", "resultant", "effect on the assembly")
 
 
 def groups_section(chapter: Chapter) -> Html | None:
