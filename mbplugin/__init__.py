@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mbplugin.comparison.side_by_side.values import SideBySide as SideBySide
     from mbplugin.constraints.matrix import ConstraintMatrix as ConstraintMatrix
     from mbplugin.errors import MbPluginError as MbPluginError
+    from mbplugin.joint_reactions.actuation import inverse_dynamics as inverse_dynamics
+    from mbplugin.joint_reactions.actuator_forces import ActuatorForces as ActuatorForces
     from mbplugin.joint_reactions.mask import ReactionMask as ReactionMask
     from mbplugin.joint_reactions.mask import reaction_mask as reaction_mask
     from mbplugin.joint_reactions.misfit.response import MisfitResponse as MisfitResponse

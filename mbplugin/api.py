@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 #: Each public name, and the module that defines it; a module is imported when its name is first used.
 PUBLIC = {
+    "ActuatorForces": "mbplugin.joint_reactions.actuator_forces",
     "Agreement": "mbplugin.comparison.agreement",
     "Analysis": "mbplugin.analysis.result",
     "Body": "mbplugin.model.mechanism.body",
@@ -50,6 +51,7 @@ PUBLIC = {
     "crosscheck": "mbplugin.comparison.crosscheck",
     "engines": "mbplugin.comparison.side_by_side.run",
     "estop": "mbplugin.stopping.run",
+    "inverse_dynamics": "mbplugin.joint_reactions.actuation",
     "lint": "mbplugin.linter.run",
     "load": "mbplugin.api",
     "misfit_response": "mbplugin.joint_reactions.misfit.run",

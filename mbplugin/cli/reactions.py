@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ from mbplugin.cli.shared.acting import LoadOption, PayloadOption
 from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
+from mbplugin.errors import BadUsage
 from mbplugin.model.enumerations import Axes, Material
 
 if TYPE_CHECKING:
@@ -29,6 +31,13 @@ Qdd = Annotated[
 Hold = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME,…", help="Joints to hold; default: the actuated joints, as many as needed."),
+]
+Actuated = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME,…",
+        help="Joints with motors: they hold, and their forces for this motion are printed, open shares as well.",
+    ),
 ]
 Misfit = Annotated[
     list[str] | None,
@@ -66,6 +75,7 @@ def reactions_command(
     load: LoadOption = None,
     payload: PayloadOption = None,
     hold: Hold = None,
+    actuated: Actuated = None,
     misfit: Misfit = None,
     misfit_sigma: MisfitSigma = None,
     limit: Limit = None,
@@ -88,17 +98,25 @@ def reactions_command(
     """
     from mbplugin.joint_reactions.run import reactions
 
+    if actuated is not None and hold is not None:
+        raise BadUsage(
+            "--actuated and --hold are given together", expected="one of them: motors hold as well"
+        )
+    motors = None if actuated is None else opt.split(actuated)
     earlier = earlier_report(against, "reactions")
     scene = read_scene(file, (output,), reading, also=(against,))
     given = quantities_of(scene, file, reading)
-    result = reactions(
-        scene,
+    motion = (
         given.coordinates(q),
         given.rates(qd) if qd else None,
-        given.accelerations(qdd, "--qdd") if qdd else None,
-        loads=given.loads(load),
-        payloads=given.payloads(payload),
-        hold=None if hold is None else opt.split(hold),
+        given.accelerations(qdd, "--qdd") if qdd or motors is not None else None,
+    )
+    acting = {"loads": given.loads(load), "payloads": given.payloads(payload)}
+    result = reactions(
+        scene,
+        *motion,
+        **acting,
+        hold=motors if hold is None else opt.split(hold),
         misfit=given.misfits(misfit),
         misfit_sigma=given.misfits(misfit_sigma, "--misfit-sigma"),
         limits=given.limits(limit),
@@ -107,6 +125,13 @@ def reactions_command(
         tolerance=tolerance,
         planar=planar,
     )
+    if motors is not None:
+        from mbplugin.joint_reactions.actuation import inverse_dynamics
+
+        forces = inverse_dynamics(
+            scene, *motion, **acting, actuated=motors, tolerance=tolerance, planar=planar
+        )
+        result = replace(result, actuation=forces)
     emit_report(_report(result, scene, file, axes, frames), output_format, output, earlier)
 
 

@@ -44,13 +44,11 @@ def held_joints(
     """
     mech = motion.mech
     if hold is not None:
-        named = {lock.name: lock for lock in (_named(mech, name) for name in hold)}
+        named = {lock.name: lock for lock in (named_lock(mech, name) for name in hold)}
         return tuple(lock for lock in named.values() if not _already_held(mech, lock))
     candidates = [pair.name for pair in mech.pairs if pair.name in set(actuated)]
     if not candidates and not mech.drivers and not mech.locks:
-        candidates = [
-            p.name for p in mech.pairs if p.freedoms and all(_limited(f.effort) for f in p.freedoms)
-        ]
+        candidates = limited_joints(mech)
     locks = [lock for lock in map(Lock, candidates) if not _already_held(mech, lock)]
     return _independent(motion, locks, tolerance) if locks else ()
 
@@ -60,16 +58,28 @@ def with_held(mech: Mechanism, held: Sequence[Lock]) -> Mechanism:
     return replace(mech, locks=(*mech.locks, *held)) if held else mech
 
 
+def limited_joints(mech: Mechanism) -> list[str]:
+    """Return the pairs all of whose freedoms have a finite effort limit."""
+    return [p.name for p in mech.pairs if p.freedoms and all(_limited(f.effort) for f in p.freedoms)]
+
+
 def _limited(effort: float) -> bool:
     return 0 < effort < np.inf
 
 
-def _named(mech: Mechanism, name: str) -> Lock:
+def named_lock(mech: Mechanism, name: str, what: str = "the joint to hold") -> Lock:
+    """Return what holds a pair, or ``pair.freedom``.
+
+    Raises
+    ------
+    UnknownName, BadUsage
+        A name that is no pair, or a pair without that freedom.
+    """
     joint, freedom = pair_and_freedom(name, mech.pair_by_name)
     pair, freedoms = mech.pair_by_name.get(joint), (freedom,) if freedom else ()
     if pair is None:
         raise UnknownName(
-            f"the joint to hold, {name!r}, is no pair of {mech.name!r}",
+            f"{what}, {name!r}, is no pair of {mech.name!r}",
             remedy=suggestion(name, [p.name for p in mech.pairs if p.kind.free]),
         )
     if not pair.kind.free or not set(freedoms) <= set(pair.kind.free):

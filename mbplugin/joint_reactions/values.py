@@ -10,6 +10,7 @@ import numpy as np
 
 from mbplugin.analysis.directions import Directions
 from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.joint_reactions.actuator_forces import ActuatorForces
 from mbplugin.joint_reactions.family import Family, NullDirection
 from mbplugin.joint_reactions.misfit.response import MisfitResponse
 from mbplugin.joint_reactions.misfit.tolerances import MisfitBudget
@@ -198,6 +199,8 @@ class Reactions:
         The largest misfit of each component within the limits, the smallest first.
     response : MisfitResponse or None
         What a misfit of each component costs.
+    actuation : ActuatorForces or None
+        The forces of the actuators for this motion, where they were asked for.
     """
 
     mechanism: Mechanism
@@ -220,6 +223,7 @@ class Reactions:
     limits: Mapping[str, float] = field(default_factory=dict)
     budget: tuple[MisfitBudget, ...] = ()
     response: MisfitResponse | None = None
+    actuation: ActuatorForces | None = None
 
     def __repr__(self) -> str:
         redundant = counted(self.degree_of_redundancy, "redundant constraint")

@@ -9,7 +9,7 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.model.mechanism import Body, Mechanism
-from mbplugin.model.spatial import Array, Pose
+from mbplugin.model.spatial import Array, Pose, rotation_from_vector
 from models import chain, four_bar, from_world_frames, pose_at
 
 RADIAL = [1e6, 1e6, 1e6, 0.0, 0.0, 0.0]
@@ -128,6 +128,33 @@ def test_without_redundancy_every_misfit_is_free(seed: int) -> None:
     assert not response.B.any()
     assert response.B.shape == (25, 25)
     assert response["j1.tx"].loads == ()
+
+
+def test_a_loop_without_redundancy_takes_up_every_misfit_by_moving() -> None:
+    """A ball joint and a universal joint in place of two hinges leave the four-bar p = 0 and one freedom.
+
+    Universal about the hinge and the normal of the rod in the plane: no spin of the rod is left.
+    """
+    mech, q = four_bar()
+    hinge = mech.pair_by_name["j2"]
+    across = Pose(rotation_from_vector(np.array([0.0, np.pi / 2, 0.0])), np.zeros(3))
+    cross = replace(hinge.retyped("universal"), X_AP=hinge.X_AP @ across, X_BS=hinge.X_BS @ across)
+    loose = {"j1": mech.pair_by_name["j1"].retyped("spherical"), "j2": cross}
+    mech = replace(mech, pairs=tuple(loose.get(p.name, p) for p in mech.pairs))
+    section = {"E": 70e9, "A": 1e-3, "Iy": 1e-7, "Iz": 2e-7, "J": 1e-7}
+    response = mb.misfit_response(mech, stiffness={b.name: section for b in mech.bodies})
+    assert (response.degree_of_redundancy, len(response.labels)) == (0, 17)
+    assert response.B.shape == (17, 17)
+    assert not response.B.any()
+    assert response.effects == ()
+    for label in response.labels:
+        assert response[label.dotted].loads == ()
+    loads = [{"body": "coupler", "force": [3.0, 5.0, 20.0]}]
+    plain = mb.reactions(mech, hold=["j0"], loads=loads)
+    misfit = {label.dotted: 1e-3 for label in response.labels}
+    forced = mb.reactions(mech, hold=["j0"], loads=loads, misfit=misfit)
+    for label in plain.response.labels:
+        assert forced.value(*label) == plain.value(*label)
 
 
 def test_a_load_free_response_balances_itself() -> None:

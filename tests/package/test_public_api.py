@@ -18,6 +18,7 @@ import mbplugin as mb
 from command_line import ROOT
 
 NAMES = {
+    "ActuatorForces",
     "Agreement",
     "Analysis",
     "Calibration",
@@ -39,6 +40,7 @@ NAMES = {
     "engines",
     "SideBySide",
     "estop",
+    "inverse_dynamics",
     "lint",
     "load",
     "misfit_response",

@@ -142,6 +142,22 @@ class _MisfitBudget(Part):
     decided_by: str = key("the limit that is met first, JOINT or JOINT.COMPONENT")
 
 
+class _ActuatorForce(Part):
+    joint: str
+    value: float = key("on the rate of the joint; of least norm where it is not unique")
+    unit: ReactionUnit
+    unique: bool = key("whether the motion determines it")
+
+
+class _Actuation(Part):
+    mobility: Count
+    forces: list[_ActuatorForce]
+    free: list[str] = key("actuators whose force may be chosen at will")
+    shares: list[list[float]] = key(
+        "forces of all actuators, by row, per unit of each free one, by column; they move nothing"
+    )
+
+
 class Output(Recorded):
     """Joint reactions at a state."""
 
@@ -173,6 +189,9 @@ class Output(Recorded):
     budget: list[_MisfitBudget] = key(
         "largest misfit of each component that keeps every joint below its limit, the smallest first",
         optional=True,
+    )
+    actuation: _Actuation | None = key(
+        "forces of the actuators for this motion, with rotor inertia, damping and friction", optional=True
     )
     notes: list[str]
 

@@ -22,6 +22,9 @@ from mbplugin.report.text.frames import (
 )
 from mbplugin.report.text.layout import MOST_NAMES, PLAIN_WIDTH, Line, wrapped
 
+#: Marks the force of an actuator that shares it with others.
+SHARED = "="
+
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.family import Relation, Weight
     from mbplugin.joint_reactions.stiffness.coverage import MissingStiffness
@@ -50,6 +53,7 @@ def reactions_lines(
     yield from open_lines(result, width)
     if frames:
         yield from frame_lines(result)
+    yield from _actuation(result, width)
     yield from _families(result, width)
     yield from _deviations(result)
     yield from _budget(result, width)
@@ -142,6 +146,29 @@ def _families(result: Reactions, width: int) -> Iterator[Line]:
         for relation in family.relations[:MOST]:
             yield from (Line(text) for text in wrapped(_equation(relation), width, "  ", "      "))
         yield from more_lines(len(family.relations), MOST)
+
+
+def _actuation(result: Reactions, width: int) -> Iterator[Line]:
+    """Yield the forces of the actuators, and what they may share."""
+    if (found := result.actuation) is None:
+        return
+    yield Line()
+    yield Line("Actuators: the force that this motion needs, with rotor inertia, damping and friction", TITLE)
+    wide = max(map(len, found.joints))
+    for force in found.forces:
+        mark = " " if force.unique else SHARED
+        yield Line(f"  {force.joint:<{wide}}{force.value:>{COLUMN}.6g}{mark} {force.unit}")
+    if found.free:
+        text = f"{SHARED} of least norm; the motion stays the same with any more in {listed(found.free)}:"
+        yield from (Line(line) for line in wrapped(text, width, "  ", "    "))
+    for name, column in zip(found.free, found.shares.T, strict=True):
+        with_it = " and ".join(
+            f"{value:.6g} {force.unit} in {force.joint}"
+            for force, value in zip(found.forces, column.tolist(), strict=True)
+            if value and force.joint != name
+        )
+        text = f"1 {found[name].unit} in {name}" + (f" with {with_it}" if with_it else " alone")
+        yield from (Line(line) for line in wrapped(text, width, "    ", "      "))
 
 
 def _deviations(result: Reactions) -> Iterator[Line]:
