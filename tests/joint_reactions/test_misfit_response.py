@@ -135,7 +135,7 @@ def test_a_loop_without_redundancy_takes_up_every_misfit_by_moving() -> None:
 
     Universal about the hinge and the normal of the rod in the plane: no spin of the rod is left.
     """
-    mech, q = four_bar()
+    mech, _ = four_bar()
     hinge = mech.pair_by_name["j2"]
     across = Pose(rotation_from_vector(np.array([0.0, np.pi / 2, 0.0])), np.zeros(3))
     cross = replace(hinge.retyped("universal"), X_AP=hinge.X_AP @ across, X_BS=hinge.X_BS @ across)
