@@ -111,11 +111,12 @@ def reactions_command(
         given.rates(qd) if qd else None,
         given.accelerations(qdd, "--qdd") if qdd or motors is not None else None,
     )
-    acting = {"loads": given.loads(load), "payloads": given.payloads(payload)}
+    loads, payloads = given.loads(load), given.payloads(payload)
     result = reactions(
         scene,
         *motion,
-        **acting,
+        loads=loads,
+        payloads=payloads,
         hold=motors if hold is None else opt.split(hold),
         misfit=given.misfits(misfit),
         misfit_sigma=given.misfits(misfit_sigma, "--misfit-sigma"),
@@ -129,7 +130,13 @@ def reactions_command(
         from mbplugin.joint_reactions.actuation import inverse_dynamics
 
         forces = inverse_dynamics(
-            scene, *motion, **acting, actuated=motors, tolerance=tolerance, planar=planar
+            scene,
+            *motion,
+            actuated=motors,
+            loads=loads,
+            payloads=payloads,
+            tolerance=tolerance,
+            planar=planar,
         )
         result = replace(result, actuation=forces)
     emit_report(_report(result, scene, file, axes, frames), output_format, output, earlier)
