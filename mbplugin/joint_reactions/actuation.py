@@ -278,7 +278,10 @@ def _weights(actuators: _Actuators, weights: Mapping[str, float] | None) -> Arra
 
 
 def _echelon(N: Array, shares: Array) -> tuple[Array, AnyArray]:
-    """Return a basis (a, s) of the shares with a 1 at s actuators of its own, and these (s,)."""
+    """Return a basis (a, s) of the shares (a, s) with a 1 at s actuators of its own, and these (s,).
+
+    N (a, s) is the same, orthonormal.
+    """
     s = N.shape[1]
     chosen = np.sort(scipy.linalg.qr(N.T, mode="r", pivoting=True)[1][:s]) if s else np.zeros(0, dtype=int)
     basis = shares @ np.linalg.inv(shares[chosen]) if s else shares
