@@ -3,6 +3,9 @@
 M is never formed. Inward, every rate takes its share out of the inertia that it carries; a generalised
 force leaves innovations u, and q̈ follows outward. A constraint row is a unit wrench, whose innovations,
 divided by √D, are a row of G with G Gᵀ = J M⁻¹ Jᵀ.
+
+A rate that is held takes nothing out: its body is one with its parent but for the prescribed acceleration, and the
+recursion gives the force that this needs (the hybrid dynamics of Featherstone).
 """
 
 from __future__ import annotations
@@ -17,7 +20,15 @@ from mbplugin.model.spatial import Array
 
 @kernel
 def factor(composites: Records, rates: Records) -> bool:
-    """Fill J, I_A, U and D from poses and axes; return whether every rate carries inertia."""
+    """Fill J, I_A, U and D from poses and axes, all rates free; return whether every rate carries inertia."""
+    for j in range(len(rates)):
+        rates[j].held = False
+    return factor_held(composites, rates)
+
+
+@kernel
+def factor_held(composites: Records, rates: Records) -> bool:
+    """Fill J, I_A, U and D from poses and axes, some rates being held; return whether every rate carries inertia."""
     for k in range(1, len(composites)):
         body = composites[k]
         _turn_inertia(body)
@@ -73,11 +84,13 @@ def _take_rate(body: Records, joint_rate: Records) -> bool:
         + U[4] * x[4]
         + U[5] * x[5]
     )
-    joint_rate.root = sqrt(joint_rate.D)
     for i in range(6):
         joint_rate.U[i] = U[i]
     if not joint_rate.D > 0.0:
         return False
+    if joint_rate.held:
+        return True
+    joint_rate.root = sqrt(joint_rate.D)
     share = 1.0 / joint_rate.D
     for i in range(6):
         for m in range(6):
@@ -120,7 +133,8 @@ def _add_to(on: Records, body: Records, T: Array) -> None:
 def inward(composites: Records, rates: Records, moving: bool) -> None:
     """Fill the innovations u of the forces ``tau`` on rates and the wrenches −``f`` on composite bodies.
 
-    ``moving`` takes the bias accelerations in; without them this is the first half of M⁻¹ tau.
+    ``moving`` takes the bias accelerations in; without them this is the first half of M⁻¹ tau. A held rate has its
+    acceleration in ``qdd``.
     """
     for k in range(len(composites) - 1, 0, -1):
         body = composites[k]
@@ -130,7 +144,7 @@ def inward(composites: Records, rates: Records, moving: bool) -> None:
             for i in range(6):
                 u -= joint_rate.s[i] * body.f[i]
             joint_rate.u = u
-            share = u / joint_rate.D
+            share = joint_rate.qdd if joint_rate.held else u / joint_rate.D
             for i in range(6):
                 body.f[i] += joint_rate.U[i] * share
         if body.parent == 0:
@@ -158,7 +172,7 @@ def pass_wrench(on: Records, body: Records) -> None:
 
 @kernel
 def outward(composites: Records, rates: Records, moving: bool) -> None:
-    """Fill accelerations of rates and composite bodies from the innovations."""
+    """Fill accelerations of rates and composite bodies from innovations; ``u`` of held rates becomes their force."""
     for k in range(1, len(composites)):
         body = composites[k]
         carry_acceleration(composites[body.parent], body, moving)
@@ -167,7 +181,10 @@ def outward(composites: Records, rates: Records, moving: bool) -> None:
             rest = joint_rate.u
             for i in range(6):
                 rest -= joint_rate.U[i] * body.a[i]
-            joint_rate.qdd = rest / joint_rate.D
+            if joint_rate.held:
+                joint_rate.u = joint_rate.D * joint_rate.qdd - rest
+            else:
+                joint_rate.qdd = rest / joint_rate.D
             for i in range(6):
                 body.a[i] += joint_rate.s[i] * joint_rate.qdd
 
@@ -214,6 +231,8 @@ def wrench_innovations(composites: Records, rates: Records, k: int, wrench: Arra
 def force_innovations(composites: Records, rates: Records, j: int, size: float, G: Array) -> None:
     """Add to G (nv,) the innovations over √D of a force ``size`` on rate j."""
     joint_rate = rates[j]
+    if joint_rate.held:
+        return
     body = composites[joint_rate.composite]
     wrench = np.empty(6)
     G[j] += size / joint_rate.root
@@ -232,6 +251,8 @@ def _rate_innovations(body: Records, rates: Records, stop: int, wrench: Array, G
     """
     for j in range(stop - 1, body.qd_start - 1, -1):
         joint_rate = rates[j]
+        if joint_rate.held:
+            continue
         u = 0.0
         for i in range(6):
             u += joint_rate.s[i] * wrench[i]

@@ -57,7 +57,8 @@ COMPOSITE = np.dtype(
 
 #: A joint rate. ``s`` twist per unit rate and ``e`` its direction, ``U = I_A s``, ``D = sᵀ I_A s`` and its
 #: root, ``u`` the force left over on it, ``tau`` the force on it, ``qdd`` its acceleration. ``viscous``,
-#: ``constant``, ``stiffness`` and ``rest`` act on it; ``coordinate`` is the index of its q.
+#: ``constant``, ``stiffness`` and ``rest`` act on it; ``coordinate`` is the index of its q. A rate that is
+#: ``held`` has its acceleration prescribed, and ``u`` becomes the force that holds it.
 RATE = np.dtype(
     [
         ("composite", np.int64),
@@ -75,6 +76,7 @@ RATE = np.dtype(
         ("u", np.float64),
         ("tau", np.float64),
         ("qdd", np.float64),
+        ("held", np.bool_),
     ],
     align=True,
 )

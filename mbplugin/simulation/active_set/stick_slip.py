@@ -26,6 +26,7 @@ from numba import types
 
 from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
 from mbplugin.dynamics.compiler.pointers import address_of, function_at
+from mbplugin.dynamics.kernels.held import any_held
 from mbplugin.dynamics.kernels.solve import add_innovations, row_acceleration, row_rate
 from mbplugin.dynamics.tree_model import TreeModel
 from mbplugin.model.spatial import AnyArray, Array
@@ -141,9 +142,10 @@ def own_innovations(m: KernelState, which: AnyArray) -> tuple[Array, Array]:
 
     Of a row −1 both are zero.
 
-    The rows of the kernel state have been factorized at the state.
+    The rows of the kernel state have been factorized at the state, or their rates are held: then nothing has to be
+    taken out, and what remains is its own.
     """
-    n, nv = len(which), len(m.rates)
+    n, nv, factorized = len(which), len(m.rates), not any_held(m.rates)
     G, share = np.zeros((n, nv)), np.zeros(n)
     for k in range(n):
         if which[k] < 0:
@@ -151,7 +153,7 @@ def own_innovations(m: KernelState, which: AnyArray) -> tuple[Array, Array]:
         add_innovations(m.composites, m.rates, m.rows, m.terms, which[k], 1.0, G[k])
         whole = _length(G[k])
         # twice is enough
-        for _ in range(2):
+        for _ in range(2 * factorized):
             for i in range(len(m.independent_rows)):
                 along = 0.0
                 for j in range(nv):

@@ -15,8 +15,9 @@ from numba import types
 
 from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
 from mbplugin.dynamics.compiler.pointers import address_of, function_at
-from mbplugin.dynamics.kernels.articulated import factor, inward, outward
+from mbplugin.dynamics.kernels.articulated import factor, factor_held, inward, outward
 from mbplugin.dynamics.kernels.forces import gather
+from mbplugin.dynamics.kernels.held import any_held, hold_rates
 from mbplugin.dynamics.kernels.motion import move
 from mbplugin.dynamics.kernels.resistance import resist
 from mbplugin.dynamics.kernels.row_evaluation import update_rows
@@ -48,36 +49,52 @@ def evaluate(place: int, what: int, t: float, begun: float, q: Array, qd: Array)
     rates that closes ``gap``, and multipliers with the impulses.
     """
     m, regular = load_struct(place), True
+    held = what == FORWARD_DYNAMICS and hold_rates(m.rates, m.rows, m.independent_rows)
+    # what follows an evaluation with held rates needs the factors of all
+    refactor = not what & KINEMATICS and any_held(m.rates)
     if what & KINEMATICS:
         move(m.composites, m.rates, q, qd)
-        regular = factor(m.composites, m.rates)
+        regular = factor_held(m.composites, m.rates) if held else factor(m.composites, m.rates)
         if len(m.rows):
             prescribe(m.motion_segments, m.drive, t, begun)
             update_rows(m.composites, m.joint_frames, m.rows, m.terms, m.drive, q)
-    if what & FACTORIZE and len(m.independent_rows):
+    elif refactor:
+        factor(m.composites, m.rates)
+    if (what & FACTORIZE or refactor) and len(m.independent_rows) and not held:
         m.row_independence[0] = decompose(
             m.composites, m.rates, m.rows, m.terms, m.independent_rows, m.Q, m.R
         )
     if what & ACCELERATE:
-        forward_accelerations(m, q, qd)
+        forward_accelerations(m, q, qd, held)
     if what & IMPULSE:
         impulsive_update(m)
     return regular
 
 
 @kernel
-def forward_accelerations(m: KernelState, q: Array, qd: Array) -> None:
-    """Fill accelerations and multipliers from what acts at q (nq,) and qd (nv,); the rows must be decomposed."""
+def forward_accelerations(m: KernelState, q: Array, qd: Array, held: bool) -> None:
+    """Fill accelerations and multipliers from what acts at q (nq,) and qd (nv,).
+
+    The rows must be decomposed, or be those of ``held`` rates.
+    """
     m.power[:] = 0.0
     gather(m.composites, m.rates, m.loads, m.springs, q, qd, m.power)
     resist(m.composites, m.rates, m.rows, m.terms, m.resistances, qd, m.power)
+    r = len(m.independent_rows)
+    if held:
+        for i in range(r):
+            row = m.rows[m.independent_rows[i]]
+            m.rates[row.rate].qdd = row.gamma
     inward(m.composites, m.rates, True)
     outward(m.composites, m.rates, True)
-    if len(m.independent_rows):
+    if held:
+        for i in range(r):
+            m.multipliers[i] = m.rates[m.rows[m.independent_rows[i]].rate].u
+    elif r:
         constrain(m.composites, m.rates, m.rows, m.terms, m.independent_rows, m.Q, m.R, m.multipliers)
-        for i in range(len(m.independent_rows)):
-            # Cᵀλ works with vᵀCᵀλ = −bᵀλ
-            m.power[2] -= m.multipliers[i] * m.rows[m.independent_rows[i]].bias
+    for i in range(r):
+        # Cᵀλ works with vᵀCᵀλ = −bᵀλ
+        m.power[2] -= m.multipliers[i] * m.rows[m.independent_rows[i]].bias
 
 
 @kernel
