@@ -59,10 +59,12 @@ def rotation_from_rpy(rpy: Array | tuple[float, float, float]) -> Array:
 
 def rpy_from_rotation(R: Array) -> Array:
     """Return roll, pitch and yaw (3,) of a rotation R (3, 3), rad; in gimbal lock the roll is zero."""
-    pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
     if np.hypot(R[0, 0], R[1, 0]) < 1e-12:
-        return np.array([0.0, pitch, np.arctan2(-R[0, 1], R[1, 1])])
-    return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
+        return np.array([0.0, np.arctan2(-R[2, 0], 0.0), np.arctan2(-R[0, 1], R[1, 1])])
+    yaw = np.arctan2(R[1, 0], R[0, 0])
+    # Rz(-yaw) R = Ry(pitch) Rx(roll): near gimbal lock the yaw is rough, and this roll makes up for it
+    turned = rotation_from_rpy((0.0, 0.0, -yaw)) @ R
+    return np.array([np.arctan2(-turned[1, 2], turned[1, 1]), np.arctan2(-R[2, 0], turned[0, 0]), yaw])
 
 
 def make_read_only(*arrays: AnyArray) -> None:

@@ -8,6 +8,7 @@ ORDER = (
     ("processes",),
     ("model",),
     ("readers",),
+    ("writers",),
     ("constraints",),
     ("analysis",),
     ("dynamics",),

@@ -1,0 +1,43 @@
+"""Mechanisms to files: one writer per format, each with the clauses that say what the format cannot hold."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Literal, get_args
+
+from mbplugin.errors import BadUsage
+from mbplugin.model.mechanism import Mechanism
+from mbplugin.model.scene import Scene, state_at_home
+from mbplugin.model.spatial import Array
+from mbplugin.writers.written import Written
+
+#: Formats that can be written.
+Format = Literal["mjcf", "scene"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+def write(model: Scene | Mechanism, to: str, q: Array | None = None) -> Written:
+    """Return a model as text of another format, at the pose of its state.
+
+    Parameters
+    ----------
+    model : Scene or Mechanism
+    to : "mjcf" or "scene"
+    q : (nq,) array, optional
+        Joint coordinates, rad and m, instead of those of the state.
+
+    Raises
+    ------
+    BadUsage
+        A format that there is not, a name that the format cannot write, or a constraint without which the rest
+        would be another mechanism.
+    """
+    if to not in FORMATS:
+        raise BadUsage(f"the format is {to!r}", expected=f"one of {', '.join(FORMATS)}")
+    scene = model if isinstance(model, Scene) else Scene(model, state_at_home(model))
+    if q is not None:
+        from dataclasses import replace
+
+        scene = replace(scene, state=replace(scene.state, q=q))
+    written: Written = getattr(import_module(f"mbplugin.writers.{to}"), f"{to}_text")(scene)
+    return written

@@ -1,0 +1,298 @@
+"""MJCF: the tree at the state's pose, closures as equalities between sites, couplings as equalities of joints.
+
+MuJoCo has two closures: ``<connect>`` (3 rows, a ball) and ``<weld>`` (6 rows). Any other closure is written as a part
+of one body that the pair carries and that is welded to the rest, see :mod:`mbplugin.writers.stubs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+
+import numpy as np
+
+from mbplugin.errors import BadUsage
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Pair
+from mbplugin.model.mechanism.kinematics import BodyPoses, forward
+from mbplugin.model.mechanism.topology import TreeJoint
+from mbplugin.model.scene import Scene
+from mbplugin.model.spatial import Pose, quaternion_from_rotation
+from mbplugin.model.spring import JointSpring
+from mbplugin.phrases import counted
+from mbplugin.writers.motions import Motion, motions_of
+from mbplugin.writers.numbers import number, row
+from mbplugin.writers.others import limited, unwritten, unwritten_constraints
+from mbplugin.writers.stubs import with_stubs
+from mbplugin.writers.written import Written
+from mbplugin.writers.xml import Element, document_text, element
+
+#: Closures that MuJoCo has, and their elements.
+EQUALITIES = {"spherical": "connect", "fixed": "weld"}
+#: Written where one side of a range has no limit; readers take it for none.
+_NO_LIMIT = 1e15
+_SIGNS = (-1.0, 1.0)
+
+
+def mjcf_text(scene: Scene) -> Written:
+    """Return the MJCF of a scene: joint coordinates are those of the scene, the default pose is its state.
+
+    Raises
+    ------
+    BadUsage
+        A closure that neither an equality nor a part of a body can hold.
+    """
+    stubbed = [pair for pair in scene.mechanism.tree.cut if pair.type not in EQUALITIES]
+    if lost := [pair for pair in stubbed if not pair.kind.has_coordinates]:
+        raise BadUsage(
+            f"MJCF has no closure such as {lost[0].name!r} ({lost[0].type})",
+            expected="a closure with joint coordinates",
+            remedy="write the model as a scene, which holds every type",
+        )
+    mech, state = with_stubs(scene.mechanism, scene.state, stubbed)
+    writing = _Writing(scene, mech, state.q)
+    root = writing.document()
+    held = [
+        f"closure {pair.name!r} ({pair.type}): a part of a body on the pair, welded to the rest"
+        for pair in stubbed
+    ]
+    return Written("mjcf", document_text(root), (*held, *writing.held), tuple(writing.left_out))
+
+
+@dataclass(eq=False)
+class _Writing:
+    """One document under construction.
+
+    Parameters
+    ----------
+    scene : Scene
+        With all that is no constraint.
+    mech : Mechanism
+        Its cut pairs are spherical or fixed.
+    q : (nq,) array
+    """
+
+    scene: Scene
+    mech: Mechanism
+    q: np.ndarray
+    motions: dict[tuple[str, str], Motion] = field(default_factory=dict)
+    held: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    def document(self) -> Element:
+        """Return the root element."""
+        mech = self.mech
+        root = element(None, "mujoco", {"model": mech.name})
+        element(root, "compiler", {"angle": "radian", "autolimits": "true"})
+        element(root, "option", {"gravity": row(mech.gravity)})
+        poses = forward(mech, self.q)
+        elements = self._bodies(element(root, "worldbody"), poses)
+        equality = element(root, "equality")
+        for pair in mech.tree.cut:
+            self._closure(equality, elements, pair)
+        self._screws(equality)
+        self._couplings(equality)
+        for lock in mech.locks:
+            self._lock(equality, lock.joint, lock.freedoms, lock.name)
+        if not len(equality):
+            root.remove(equality)
+        self._drives(root)
+        self.left_out += unwritten_constraints(mech, ("couplings", "locks"))
+        self.left_out += unwritten(self.scene, ("springs", "actuators"))
+        if between := sum(not isinstance(spring, JointSpring) for spring in self.scene.springs):
+            self.left_out.append(f"{counted(between, 'spring')} between points")
+        if self.scene.options.planar is not None:
+            self.left_out.append(
+                f"the plane {self.scene.options.planar}, to which the scene restricts the analysis"
+            )
+        return root
+
+    def _bodies(self, world: Element, poses: BodyPoses) -> dict[str, Element]:
+        """Write all bodies, each into the body on which it hangs."""
+        mech = self.mech
+        elements, X_W = {WORLD: world}, {WORLD: Pose.identity()}
+        waiting: dict[str, list[Motion]] = {}
+        folded = _folded(mech)
+        into: dict[str, str] = {WORLD: WORLD}
+        for joint in mech.tree.joints:
+            body = mech.bodies[mech.body_index[joint.outer]]
+            X_WL = poses.of(mech.body_index[body.name])
+            motions = [*waiting.pop(joint.inner, ()), *motions_of(mech, joint, self.q, poses)]
+            if body.name in folded:
+                waiting[body.name], into[body.name] = motions, into[joint.inner]
+                continue
+            parent = into[joint.inner]
+            into[body.name] = body.name
+            X = X_W[parent].inverse() @ X_WL
+            made = element(elements[parent], "body", {"name": body.name, **_placed(X)})
+            if joint.pair is None or (joint.pair.type == "floating" and parent == WORLD):
+                element(made, "freejoint", {"name": _free_name(joint)})
+            else:
+                for motion in motions:
+                    self._joint(made, motion, X_WL)
+            _inertial(made, body)
+            elements[body.name], X_W[body.name] = made, X_WL
+        return elements
+
+    def _joint(self, body: Element, motion: Motion, X_WL: Pose) -> None:
+        """Write a simple joint; position and axis are in the body's frame at the pose."""
+        self.motions[motion.pair, motion.component] = motion
+        attributes = {"name": motion.name, "type": motion.kind}
+        if motion.kind != "slide":
+            attributes["pos"] = row(X_WL.inverse().apply(motion.point_W))
+        if motion.kind != "ball":
+            attributes["axis"] = row(X_WL.R.T @ motion.axis_W)
+            if motion.value:
+                attributes["ref"] = number(motion.value)
+            attributes |= self._limits(motion) | self._spring(motion)
+        freedom = motion.freedom
+        attributes |= {
+            key: number(value)
+            for key, value in (
+                ("damping", freedom.damping),
+                ("frictionloss", freedom.friction),
+                ("armature", self._armature(motion)),
+            )
+            if value
+        }
+        element(body, "joint", attributes)
+
+    def _limits(self, motion: Motion) -> dict[str, str]:
+        freedom = motion.freedom
+        found = {}
+        if limited(freedom) and freedom.lower < freedom.upper:
+            lower, upper = np.clip((freedom.lower, freedom.upper), -_NO_LIMIT, _NO_LIMIT)
+            found["range"] = row((lower, upper))
+        elif limited(freedom):
+            self.left_out.append(
+                f"the limits of {motion.name!r}, of which the lower one is not below the upper one"
+            )
+        if isfinite(freedom.effort) and freedom.effort > 0:
+            found["actuatorfrcrange"] = row(sign * freedom.effort for sign in _SIGNS)
+        return found
+
+    def _spring(self, motion: Motion) -> dict[str, str]:
+        for spring in self.scene.springs:
+            if isinstance(spring, JointSpring) and spring.joint in (motion.name, motion.pair):
+                return {"stiffness": number(spring.stiffness), "springref": number(spring.rest)}
+        return {}
+
+    def _armature(self, motion: Motion) -> float:
+        own = [a for a in self.scene.actuators if a.joint in (motion.name, motion.pair)]
+        return sum(a.armature * a.gear_ratio**2 for a in own)
+
+    def _closure(self, equality: Element, elements: Mapping[str, Element], pair: Pair) -> None:
+        """Write a closure between two sites, so that it does not depend on the pose."""
+        sites = []
+        for body, X, side in ((pair.body_a, pair.X_AP, "a"), (pair.body_b, pair.X_BS, "b")):
+            sites.append(f"{pair.name}_{side}")
+            element(elements[body], "site", {"name": sites[-1], **_placed(X)})
+        element(equality, EQUALITIES[pair.type], {"name": pair.name, "site1": sites[0], "site2": sites[1]})
+
+    def _screws(self, equality: Element) -> None:
+        for pair in self.mech.pairs:
+            if pair.type == "screw" and (pair.name, "rz") in self.motions:
+                names = [self.motions[pair.name, c].name for c in ("tz", "rz")]
+                # the slide is at its lead when the turn is: both count from their values at the pose
+                slope = pair.lead / (2 * np.pi)
+                self._joint_row(equality, f"{pair.name}_lead", names, 0.0, slope)
+                self.held.append(f"screw {pair.name!r}: a slide and a hinge with a row between them")
+
+    def _couplings(self, equality: Element) -> None:
+        for coupling in self.mech.couplings:
+            terms = [t for t in coupling.terms if t.coefficient]
+            motions = [self.motions.get((t.joint, t.freedom)) for t in terms]
+            known = [motion for motion in motions if motion is not None]
+            if len(known) < len(motions) or len(known) not in (1, 2):
+                self.left_out.append(
+                    f"coupling {coupling.name!r}, which is not between two joints of one freedom each"
+                )
+                continue
+            slope = -terms[1].coefficient / terms[0].coefficient if len(terms) == 2 else 0.0
+            start = _residual(coupling, self.motions) / terms[0].coefficient
+            self._joint_row(equality, coupling.name, [m.name for m in known], -start, slope)
+
+    def _joint_row(
+        self, equality: Element, name: str, joints: list[str], offset: float, slope: float
+    ) -> None:
+        """Write y − y₀ = offset + slope (x − x₀), both counted from the pose."""
+        attributes = {"name": name, "joint1": joints[0]}
+        if len(joints) == 2:
+            attributes["joint2"] = joints[1]
+        # without a second joint the slope has no meaning
+        attributes["polycoef"] = row((offset, slope, 0.0, 0.0, 0.0))
+        element(equality, "joint", attributes)
+
+    def _lock(self, equality: Element, pair: str, freedoms: tuple[str, ...], name: str) -> None:
+        free = freedoms or self.mech.pair_by_name[pair].kind.free
+        motions = [self.motions.get((pair, component)) for component in free]
+        for motion in motions:
+            if motion is None:
+                self.left_out.append(f"the lock of {pair!r}, which is no hinge or slide of the tree")
+                return
+        for motion in motions:
+            assert motion is not None
+            own = name if len(motions) == 1 else f"{name} {motion.component}"
+            self._joint_row(equality, own, [motion.name], 0.0, 0.0)
+
+    def _drives(self, root: Element) -> None:
+        """Write a motor for every drive that the scene names."""
+        names = [
+            motion.name
+            for joint in self.scene.actuated
+            for (pair, component), motion in self.motions.items()
+            if pair == joint and component
+        ]
+        if names:
+            actuator = element(root, "actuator")
+            for name in names:
+                element(actuator, "motor", {"name": name, "joint": name})
+
+
+def _folded(mech: Mechanism) -> frozenset[str]:
+    """Return the massless bodies between two joints that MuJoCo would refuse: the next body has both joints."""
+    outer: dict[str, list[TreeJoint]] = {}
+    for joint in mech.tree.joints:
+        outer.setdefault(joint.inner, []).append(joint)
+    ends = {body for pair in mech.tree.cut for body in pair.bodies}
+    return frozenset(
+        body.name
+        for body in mech.bodies
+        if body.massless
+        and body.name not in ends
+        and (own := mech.tree.joint_of_body[body.name].pair) is not None
+        and own.kind.free
+        and len(following := outer.get(body.name, [])) == 1
+        and following[0].pair is not None
+        and following[0].pair.kind.free
+    )
+
+
+def _residual(coupling: Coupling, motions: Mapping[tuple[str, str], Motion]) -> float:
+    """Return Σ coefficient · coordinate − offset at the pose, rad or m."""
+    return sum(t.coefficient * motions[t.joint, t.freedom].value for t in coupling.terms) - coupling.offset
+
+
+def _free_name(joint: TreeJoint) -> str:
+    return joint.pair.name if joint.pair is not None else f"{joint.outer}_free"
+
+
+def _placed(X: Pose) -> dict[str, str]:
+    """Return pos and quat (scalar first) of a pose; what is the default is left out."""
+    found = {"pos": row(X.p)}
+    x, y, z, w = quaternion_from_rotation(X.R)
+    if (x, y, z) != (0.0, 0.0, 0.0):
+        found["quat"] = row((w, x, y, z))
+    return found
+
+
+def _inertial(parent: Element, body: Body) -> None:
+    """Write mass and principal inertias; a body without either has none, and no shape to make them from."""
+    if body.massless:
+        return
+    moments, axes = np.diag(body.I_C), np.eye(3)
+    if (body.I_C - np.diag(moments)).any():
+        moments, axes = np.linalg.eigh(body.I_C)
+        axes[:, 0] *= np.linalg.det(axes)
+    principal = _placed(Pose(axes, body.p_LC))
+    element(parent, "inertial", {**principal, "mass": number(body.mass), "diaginertia": row(moments)})

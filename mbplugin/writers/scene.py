@@ -1,0 +1,212 @@
+"""A scene file that needs no other file: bodies, pairs of every type, closures, couplings, wheels, drivers, locks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from math import isfinite
+
+import numpy as np
+
+from mbplugin.model.mechanism import Coupling, Driver, Mechanism, Pair
+from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward
+from mbplugin.model.mechanism.pair import Freedom
+from mbplugin.model.mechanism.pfaffian import KnifeEdge, Pfaffian, Rolling
+from mbplugin.model.scene import LintOptions, Scene
+from mbplugin.model.spatial import Array, Pose, rpy_from_rotation
+from mbplugin.phrases import listed
+from mbplugin.writers.numbers import toml_number
+from mbplugin.writers.others import states_freedom, unwritten
+from mbplugin.writers.written import Written
+
+#: What a ``[[pair]]`` of one freedom states, and the value that says nothing.
+_OF_FREEDOM = ("lower", "upper", "velocity", "effort", "damping", "friction")
+#: Tables that a scene has once.
+_SINGLE = ("state.q", "state.qd", "lint")
+#: A coordinate that the poses of the bodies state to this, rad or m, is not written again.
+_STATED = 1e-9
+
+
+def scene_text(scene: Scene) -> Written:
+    """Return a scene as a ``.scene.toml`` with its bodies at the poses of its state.
+
+    All mechanics are written; drives without an entry of their own become ``[[actuator]]`` tables.
+    """
+    mech, poses = scene.mechanism, forward(scene.mechanism, scene.state.q)
+    tables = [
+        _table("", {"gravity": _vector(mech.gravity)}),
+        *_state(scene, poses),
+        *(_body(mech, poses, i) for i in range(len(mech.bodies))),
+        *(_pair("pair", pair) for pair in mech.pairs if not pair.closure),
+        *(_pair("closure", pair) for pair in mech.pairs if pair.closure),
+        *(_coupling(coupling) for coupling in mech.couplings),
+        *(_pfaffian(pfaffian) for pfaffian in mech.pfaffians),
+        *(_driver(driver) for driver in mech.drivers),
+        *(_table("lock", {"joint": _text(lock.joint), **_freedoms(lock.freedoms)}) for lock in mech.locks),
+        *_actuators(scene),
+        *_lint(scene.options),
+    ]
+    left_out = [*_numbers_left_out(mech), *unwritten(scene, ("actuators",))]
+    return Written("scene", "\n".join(tables), (), tuple(left_out))
+
+
+def _table(kind: str, entries: dict[str, str]) -> str:
+    lines = [f"{key} = {value}" for key, value in entries.items()]
+    head = [] if not kind else [f"[{kind}]" if kind in _SINGLE else f"[[{kind}]]"]
+    return "\n".join((*head, *lines)) + "\n"
+
+
+def _text(name: str) -> str:
+    # TOML strings are written as JSON strings are, but for the one control character that JSON leaves
+    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _vector(values: Sequence[float] | Array) -> str:
+    return f"[{', '.join(toml_number(value) for value in values)}]"
+
+
+def _freedoms(names: tuple[str, ...]) -> dict[str, str]:
+    return {"freedoms": f"[{', '.join(_text(name) for name in names)}]"} if names else {}
+
+
+def _state(scene: Scene, poses: BodyPoses) -> Iterator[str]:
+    """Yield the coordinates that the poses do not state or that are held, and the rates."""
+    mech, state = scene.mechanism, scene.state
+    stated = coordinates_of(mech, poses)
+    entries = {
+        _text(name): toml_number(value)
+        for name, value, pose in zip(mech.q_names, state.q, stated, strict=True)
+        if name in state.given or abs(value - pose) > _STATED
+    }
+    rates = {_text(n): toml_number(v) for n, v in zip(mech.qd_names, state.qd, strict=True) if v}
+    if entries:
+        yield _table("state.q", entries)
+    if rates:
+        yield _table("state.qd", rates)
+
+
+def _frame(X: Pose, side: str = "") -> dict[str, str]:
+    end = f"_{side}" if side else ""
+    found = {f"xyz{end}": _vector(X.p)}
+    if (X.R - np.eye(3)).any():
+        found[f"rpy{end}"] = _vector(rpy_from_rotation(X.R))
+    return found
+
+
+def _body(mech: Mechanism, poses: BodyPoses, index: int) -> str:
+    body = mech.bodies[index]
+    entries = {"name": _text(body.name), "mass": toml_number(body.mass), **_frame(poses.of(index))}
+    if body.p_LC.any():
+        entries["com"] = _vector(body.p_LC)
+    if body.I_C.any():
+        diagonal = not (body.I_C - np.diag(np.diag(body.I_C))).any()
+        moments = np.diag(body.I_C) if diagonal else body.I_C[np.triu_indices(3)]
+        entries["inertia"] = _vector(moments)
+    return _table("body", entries)
+
+
+def _pair(kind: str, pair: Pair) -> str:
+    entries = {
+        "name": _text(pair.name),
+        "type": _text(pair.type),
+        "body_a": _text(pair.body_a),
+        "body_b": _text(pair.body_b),
+        **_frame(pair.X_AP, "a"),
+        **_frame(pair.X_BS, "b"),
+    }
+    if pair.type == "screw":
+        entries["lead"] = toml_number(pair.lead)
+    if pair.type == "distance":
+        entries["length"] = toml_number(pair.length)
+    if kind == "pair" and len(pair.freedoms) == 1:
+        entries |= _limits(pair.freedoms[0])
+    return _table(kind, entries)
+
+
+def _limits(freedom: Freedom) -> dict[str, str]:
+    stated = {key: getattr(freedom, key) for key in _OF_FREEDOM}
+    if not freedom.lower < freedom.upper:
+        stated = {key: value for key, value in stated.items() if key not in ("lower", "upper")}
+    if not freedom.velocity > 0:
+        del stated["velocity"]
+    return {
+        key: toml_number(value)
+        for key, value in stated.items()
+        if isfinite(value) and value != getattr(Freedom(), key)
+    }
+
+
+def _coupling(coupling: Coupling) -> str:
+    terms = (
+        f"{{ joint = {_text(t.joint)}, freedom = {_text(t.freedom)}, coefficient = {toml_number(t.coefficient)} }}"
+        for t in coupling.terms
+    )
+    entries = {"name": _text(coupling.name), "type": _text(coupling.type), "terms": f"[{', '.join(terms)}]"}
+    return _table("coupling", {**entries, "offset": toml_number(coupling.offset)})
+
+
+def _pfaffian(pfaffian: Pfaffian) -> str:
+    entries = {
+        "name": _text(pfaffian.name),
+        "type": _text(pfaffian.type),
+        "body": _text(pfaffian.body),
+    }
+    if isinstance(pfaffian, KnifeEdge):
+        entries |= {"point": _vector(pfaffian.point), "direction": _vector(pfaffian.direction)}
+    elif isinstance(pfaffian, Rolling):
+        plane = f"{{ point = {_vector(pfaffian.plane_point)}, normal = {_vector(pfaffian.plane_normal)} }}"
+        entries |= {
+            "point": _vector(pfaffian.center),
+            "axis": _vector(pfaffian.axis),
+            "radius": toml_number(pfaffian.radius),
+            "plane": plane,
+        }
+    return _table("pfaffian", entries)
+
+
+def _driver(driver: Driver) -> str:
+    entries = {"name": _text(driver.name), "joint": _text(driver.joint), **_freedoms(driver.freedoms)}
+    if driver.value is not None:
+        entries["value"] = toml_number(driver.value)
+    entries |= {"rate": toml_number(driver.rate), "acceleration": toml_number(driver.acceleration)}
+    return _table("driver", entries)
+
+
+def _actuators(scene: Scene) -> Iterator[str]:
+    """Yield the drives; one that a file only names has no numbers."""
+    for actuator in scene.actuators:
+        entries = {"joint": _text(actuator.joint)}
+        entries |= {
+            "armature": toml_number(actuator.armature),
+            "gear_ratio": toml_number(actuator.gear_ratio),
+        }
+        if actuator.deceleration is not None:
+            entries["deceleration"] = toml_number(actuator.deceleration)
+        yield _table("actuator", entries)
+    named = {actuator.joint for actuator in scene.actuators}
+    for joint in dict.fromkeys(scene.actuated):
+        if joint not in named:
+            yield _table("actuator", {"joint": _text(joint)})
+
+
+def _lint(options: LintOptions) -> Iterator[str]:
+    """Yield how the scene is analyzed."""
+    entries = {}
+    if options.tolerance is not None:
+        entries["tolerance"] = toml_number(options.tolerance)
+    if options.planar is not None:
+        entries["planar"] = _text(options.planar)
+    if options.samples is not None:
+        entries["samples"] = str(options.samples)
+    if entries:
+        yield _table("lint", entries)
+
+
+def _numbers_left_out(mech: Mechanism) -> Iterator[str]:
+    """Yield what a table of a scene cannot state: the numbers of a pair that has not one freedom, or closes a loop."""
+    owners = [p.name for p in mech.pairs if states_freedom(p) and (p.closure or len(p.freedoms) != 1)]
+    if owners:
+        yield f"limits, drives, damping and friction of {listed(owners)}"
+    profiled = [driver.name for driver in mech.drivers if driver.profile is not None]
+    if profiled:
+        yield f"the motion profiles of {listed(profiled)}, of which the numbers at the start are written"
