@@ -72,7 +72,10 @@ def motions_of(mech: Mechanism, joint: TreeJoint, q: Array, poses: BodyPoses) ->
 
 
 def _steps(pair: Pair, values: Array) -> list[tuple[str, float, Freedom]]:
-    """Return component, value and freedom of every simple joint, from P to S; three turns of a ball are one."""
+    """Return component, value and freedom of every simple joint from P to S at coordinates ``values`` (c,).
+
+    Three turns of a ball are one.
+    """
     free, freedoms = pair.kind.free, pair.freedoms
     if has_quaternion(pair.type):
         travels = [
