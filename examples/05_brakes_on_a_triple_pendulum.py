@@ -2,7 +2,8 @@
 
 A pendulum of three links falls from rest; its second joint locks at 0.8 s, its third at 1.3 s. A lock is an
 impact: the rates of all joints jump, so that the momenta of the free ones go on (mueller2026 §6). Setting the
-locked rate to zero by hand is another motion. Draws both to out/locks.png where matplotlib is installed.
+locked rate to zero by hand is another motion. Draws both (mueller2026 Figs. 2 to 4) to out/locks.png where
+matplotlib is installed.
 
 Run it from anywhere: python examples/05_brakes_on_a_triple_pendulum.py
 """
@@ -14,8 +15,6 @@ from pathlib import Path
 import numpy as np
 
 import mbplugin as mb
-from mbplugin.model.spatial import Array
-from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -31,7 +30,7 @@ start = np.full(3, np.pi / 6)
 locks = [mb.Lock("j2", at=0.8), mb.Lock("j3", at=1.3)]
 
 
-def swing(transition: str) -> Trajectory:
+def swing(transition: str) -> mb.Trajectory:
     return mb.simulate(
         pendulum, 2.0, q0=start, locks=locks, transition=transition, integrator="rk4", step=1e-3
     )
@@ -48,7 +47,7 @@ print("energy: " + " → ".join(f"{level:.1f}" for level in levels) + " J")
 print(f"angles after 2 s: {np.round(right.q[-1], 4)}, with rates set by hand {np.round(naive.q[-1], 4)} rad")
 
 
-def free_momenta(motion: Trajectory) -> Array:
+def free_momenta(motion: mb.Trajectory) -> np.ndarray:
     """The generalised momenta (T, 3) of the joints that are not locked, N·m·s; NaN for the others."""
     out = motion.momenta.copy()
     out[motion.segment >= 1, 1] = np.nan

@@ -2,8 +2,8 @@
 
 Joints 1, 2 and 3 lock at 0.05, 0.10 and 0.15 s while the arm moves fast. Every lock throws the joints that
 are still free; a simulator that only sets the locked rate to zero puts the tool somewhere else. Motors count
-by the square of their gear ratio. Draws angles, rates and momenta of the motors to out/arm_stop.png where
-matplotlib is installed.
+by the square of their gear ratio. Draws the arm at zero and angles, rates and momenta of its motors
+(mueller2026 Figs. 5 to 8) to out/arm_stop.png where matplotlib is installed.
 
 Run it from anywhere: python examples/12_stopping_an_arm_joint_by_joint.py
 """
@@ -15,24 +15,19 @@ from pathlib import Path
 import numpy as np
 
 import mbplugin as mb
-from mbplugin.dynamics.joint import joint_equations
-from mbplugin.model.applied_forces import scene_actions
-from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.spatial import Array
-from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 ROOT = Path(__file__).resolve().parent.parent
 GEAR, MAIN, END = 100.0, 3, 0.25
 
 scene = mb.load(ROOT / "assets" / "arm_6r.scene.toml")
-arm, actions = scene.mechanism, scene_actions(scene)
+arm = scene.mechanism
 right = mb.simulate(scene, END, samples=250)
 naive = mb.simulate(scene, END, samples=250, transition="naive")
 
 
-def tool(motion: Trajectory) -> Array:
+def tool(motion: mb.Trajectory) -> np.ndarray:
     """The flange at the end of a motion, m."""
-    return forward(arm, motion.q[-1]).p_WL[arm.body_index["flange"]]
+    return motion.point("flange").p_W[-1]
 
 
 for event in right.events:
@@ -54,10 +49,9 @@ elbow = np.abs(right.q[-1] - naive.q[-1])[:MAIN]
 print(f"main axes: {np.round(np.degrees(elbow), 2)} degrees apart")
 
 
-def motor_momenta(motion: Trajectory) -> Array:
+def motor_momenta(motion: mb.Trajectory) -> np.ndarray:
     """Momenta (T, 3) of the main motors that are free, at the motors' side of the gears, N·m·s."""
-    states = zip(motion.q, motion.qd, strict=True)
-    out = np.array([joint_equations(arm, q, qd, actions).M @ qd for q, qd in states])[:, :MAIN] / GEAR
+    out = motion.momenta[:, :MAIN] / GEAR
     for k in range(MAIN):
         out[motion.segment > k, k] = np.nan
     return out
@@ -71,9 +65,15 @@ else:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, grid = pyplot.subplots(2, 3, figsize=(15, 7), sharex=True, layout="constrained")
+    figure = pyplot.figure(figsize=(19, 7), layout="constrained")
+    grid = figure.subplots(2, 4, gridspec_kw={"width_ratios": [0.8, 1, 1, 1]})
+    zero = mb.simulate(arm, 1e-3, q0=dict.fromkeys(arm.q_names, 0.0))
+    joints = np.array([zero.point(body.name).p_W[0] for body in arm.bodies])
+    for view, axis in ((0, 0), (1, 1)):
+        grid[view, 0].plot(joints[:, axis], joints[:, 2], marker="o")
+        grid[view, 0].set(aspect="equal", xlabel=f"{'xy'[axis]}, m", ylabel="z, m", title="all angles zero")
     for row, (motion, kind) in zip(
-        grid, ((right, "momentum balance"), (naive, "rates set by hand")), strict=True
+        grid[:, 1:], ((right, "momentum balance"), (naive, "rates set by hand")), strict=True
     ):
         momenta = motor_momenta(motion)
         for k in range(MAIN):
@@ -84,7 +84,7 @@ else:
         row[1].set(ylabel="motor rate, rad/s", title=kind)
         row[2].set(ylabel="momentum, N·m·s", title=f"free motors, {kind}")
         row[0].legend(loc="upper left")
-    for axes in grid[1]:
+    for axes in grid[1, 1:]:
         axes.set(xlabel="time, s")
     (ROOT / "out").mkdir(exist_ok=True)
     figure.savefig(ROOT / "out" / "arm_stop.png", dpi=120, bbox_inches="tight")

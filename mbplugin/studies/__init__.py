@@ -1,5 +1,7 @@
 """What authors of the field compare: public functions that no command needs.
 
+``closing_conditions``
+    The dependent joints of all loops as functions of the independent ones (blajer1993 (5)–(7)).
 ``projective_criterion``
     How well every joint rate serves as an independent one (blajer1994 (23)).
 ``rank_cuts``
@@ -13,9 +15,17 @@
 """
 
 from mbplugin.studies.elimination import elimination_variants
+from mbplugin.studies.explicit_closing import closing_conditions
 from mbplugin.studies.impulse_distribution import impulse_shares
 from mbplugin.studies.loop_cuts import rank_cuts
 from mbplugin.studies.pair_forces import pair_forces
 from mbplugin.studies.projective_criterion import projective_criterion
 
-__all__ = ["elimination_variants", "impulse_shares", "pair_forces", "projective_criterion", "rank_cuts"]
+__all__ = [
+    "closing_conditions",
+    "elimination_variants",
+    "impulse_shares",
+    "pair_forces",
+    "projective_criterion",
+    "rank_cuts",
+]

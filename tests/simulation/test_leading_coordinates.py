@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
+from closed_mechanisms import planar
 from command_line import ASSETS, call
+from mbplugin.dynamics.explicit_closure import closing_conditions
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.dynamics.redundancy.eliminate import eliminate
 from mbplugin.model.scene import Scene
@@ -27,7 +29,8 @@ LOOPS = [
     "sarrus_6R",
     pytest.param("stewart_6UPS", marks=pytest.mark.long),
 ]
-ACCURATE = {"rtol": 1e-10, "atol": 1e-12}
+ACCURATE: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-12}
+COARSE: dict[str, Any] = {"integrator": "rk4", "step": 0.02, "stabilization": "none", "readable": True}
 
 
 def pulled(name: str, pull: tuple[float, float, float] = (1.0, -9.81, 2.0)) -> Scene:
@@ -47,16 +50,14 @@ def state_of(motion: Trajectory) -> np.ndarray:
 def test_no_loop_opens_without_stabilisation(name: str) -> None:
     """Coarse steps, whose errors open every loop in all other formulations."""
     scene = pulled(name)
-    coarse = {"integrator": "rk4", "step": 0.02, "stabilization": "none", "readable": True}
-    closing = mb.simulate(scene, 0.3, formulation="closing", **coarse)
+    closing = mb.simulate(scene, 0.3, formulation="closing", **COARSE)
     assert max(closing.residuals.values()) < 1e-12
     assert np.abs(closing.qd[-1]).max() > 0.04
 
 
 def test_the_same_steps_open_the_loop_in_another_formulation() -> None:
-    coarse = {"integrator": "rk4", "step": 0.02, "stabilization": "none", "readable": True}
-    closing = mb.simulate(crank_rocker(), 1.0, formulation="closing", **coarse)
-    other = mb.simulate(crank_rocker(), 1.0, formulation="projected", **coarse)
+    closing = mb.simulate(crank_rocker(), 1.0, formulation="closing", **COARSE)
+    other = mb.simulate(crank_rocker(), 1.0, formulation="projected", **COARSE)
     assert max(other.residuals.values()) > 1e-6
     assert max(closing.residuals.values()) < 1e-14
     assert np.ptp(closing.energy) < 1e-3 * closing.kinetic.max()
@@ -165,3 +166,89 @@ def test_the_report_says_who_led() -> None:
     document = json.loads(call(*command, "--formulation", "closing", "--output-format", "json").out)
     assert document["independent"] == [{"time": 0.0, "names": ["O1"]}]
     assert json.loads(call(*command, "--output-format", "json").out)["independent"] == []
+
+
+def five_bar() -> tuple[mb.Mechanism, np.ndarray]:
+    """Two cranks on the ground, one freedom left when one of them is driven or locked."""
+    joints = [
+        ("crank", "revolute", mb.WORLD, "crank", (0.0, 0.0), 0.0),
+        ("elbow", "revolute", "crank", "forearm", (-0.5, 0.6), 0.0),
+        ("crank2", "revolute", mb.WORLD, "crank2", (0.3, 0.0), 0.0),
+        ("elbow2", "revolute", "crank2", "forearm2", (0.9, 0.5), 0.0),
+        ("tip", "revolute", "forearm", "forearm2", (0.2, 1.3), 0.0),
+    ]
+    mech, q = planar(joints)
+    return replace(mech, drivers=(mb.Driver("motor", "crank2"),)), q
+
+
+def swing(t: float) -> tuple[float, float, float]:
+    return 0.5 * np.sin(4 * t), 2.0 * np.cos(4 * t), -8.0 * np.sin(4 * t)
+
+
+def test_a_driven_joint_is_a_function_of_time_and_not_integrated() -> None:
+    """blajer1993 (5), (6): q_D = g(q_I, t), whatever the step; other formulations integrate it and drift."""
+    mech, q = five_bar()
+    given: dict[str, Any] = {"q0": q, "qd0": {"crank2": 2.0}, "profiles": {"motor": swing}}
+    motion = mb.simulate(mech, 0.5, formulation="closing", **given, **COARSE)
+    exact = np.array([swing(t)[:2] for t in motion.time])
+    k = mech.qd_names.index("crank2")
+    assert motion.q[:, k] == pytest.approx(exact[:, 0], abs=1e-15)
+    assert motion.qd[:, k] == pytest.approx(exact[:, 1], abs=1e-15)
+    assert max(motion.residuals.values()) < 1e-14
+    assert "crank2" in motion.independent[0].names and len(motion.independent[0].names) == 2
+    other = mb.simulate(mech, 0.5, formulation="projected", **given, **COARSE)
+    assert np.abs(other.q[:, k] - [swing(t)[0] for t in other.time]).max() > 1e-7
+    expected = mb.simulate(mech, 0.5, **given, **ACCURATE)
+    fine = mb.simulate(mech, 0.5, formulation="closing", **given, **ACCURATE)
+    assert state_of(fine) == pytest.approx(state_of(expected), abs=1e-7)
+    assert fine.driven[-1] == pytest.approx(expected.driven[-1], abs=1e-6)
+
+
+def test_a_lock_stands_still_without_stabilisation_and_lets_go_again() -> None:
+    """The locked joint comes first among the independent ones, others lead again when it opens."""
+    mech, q = five_bar()
+    free = replace(mech, drivers=())
+    given: dict[str, Any] = {"q0": q, "qd0": {"crank": 1.0, "crank2": -0.5}}
+    given["locks"] = [mb.Lock("elbow", at=0.1, until=0.3)]
+    motion = mb.simulate(free, 0.5, formulation="closing", **given, **COARSE)
+    k = free.qd_names.index("elbow")
+    held = (motion.time > 0.1 + 1e-9) & (motion.time < 0.3 - 1e-9)
+    assert held.sum() > 5
+    assert np.ptp(motion.q[held, k]) == 0.0
+    assert np.abs(motion.qd[held, k]).max() == 0.0
+    assert max(motion.residuals.values()) < 1e-14
+    assert [e.kind for e in motion.events] == ["lock", "release"]
+    leaders = [one.names for one in motion.independent if 0.1 - 1e-9 <= one.time < 0.3]
+    assert leaders and all("elbow" in names for names in leaders)
+    expected = mb.simulate(free, 0.5, **given, **ACCURATE)
+    fine = mb.simulate(free, 0.5, formulation="closing", **given, **ACCURATE)
+    assert state_of(fine) == pytest.approx(state_of(expected), abs=1e-7)
+    impulse = next(iter(fine.events[0].impulse.values()))
+    assert impulse == pytest.approx(next(iter(expected.events[0].impulse.values())), rel=1e-6)
+
+
+def test_eta_and_xi_are_derivatives_of_g_along_the_time() -> None:
+    """blajer1993 (5)–(7) with a crank driven by 0.3 + 0.7 t + t²."""
+    mech, q = five_bar()
+    driver = mb.Driver("motor", "crank2", value=0.3, rate=0.7, acceleration=2.0)
+    mech = replace(mech, drivers=(driver,))
+    closing = closing_conditions(mech, q, ["crank", "crank2"])
+    assert [one.driver.name for one in closing.led] == ["motor"]
+    crank, h, t = closing.independent.index("crank"), 1e-5, 0.2
+    led = 1 - crank
+
+    def pose(time: float, speed: float) -> np.ndarray:
+        q_I = np.zeros(2)
+        q_I[crank] = 0.1 + speed * (time - t)
+        return closing.g(q_I, near=q, time=time)
+
+    here = pose(t, 0.0)
+    assert here[mech.qd_names.index("crank2")] == pytest.approx(0.3 + 0.7 * t + t**2)
+    eta = closing.eta(here, t)
+    assert (pose(t + h, 0.0) - pose(t - h, 0.0)) / (2 * h) == pytest.approx(eta, abs=1e-8)
+    speed = 1.3
+    qd = closing.A(here)[:, crank] * speed + eta
+    assert (pose(t + h, speed) - pose(t - h, speed)) / (2 * h) == pytest.approx(qd, abs=1e-7)
+    second = (pose(t + 1e-4, speed) - 2 * here + pose(t - 1e-4, speed)) / 1e-8
+    assert second == pytest.approx(closing.xi(here, qd, t), abs=1e-4)
+    assert closing.A(here)[:, led] == pytest.approx(eta / (0.7 + 2 * t))

@@ -78,3 +78,14 @@ def test_cuts_of_a_file() -> None:
     assert cuts[[c.pair for c in cuts].index("O4")].independence == pytest.approx(
         max(best.values()), rel=1e-9
     )
+
+
+def test_closing_conditions_of_a_file_close_it() -> None:
+    file = ASSETS / "crank_rocker.scene.toml"
+    closing = studies.closing_conditions(file, {"O1": 0.4}, independent=["O1"])
+    assert closing.q[0] == pytest.approx(0.4)
+    later = closing.g(np.array([1.9]))
+    assert later[0] == 1.9 and closing.residuals(later)["O4"] < 1e-14
+    assert studies.closing_conditions(file).explicit
+    with pytest.raises(UnknownName, match="'O9'"):
+        studies.closing_conditions(file, independent=["O9"])

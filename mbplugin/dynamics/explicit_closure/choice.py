@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import scipy.linalg
@@ -26,27 +26,50 @@ def mobile_rates(rows: ClosingRows, q: Array) -> Array:
     return np.asarray(Vt[int((sigma > DEFAULT_TOLERANCE * sigma[0]).sum()) :].T)
 
 
-def orders(layout: Layout, mobile: Array, tied: list[int]) -> Iterator[list[int]]:
+def orders(
+    layout: Layout, mobile: Array, tied: list[int], prescribed: Sequence[int] = ()
+) -> Iterator[list[int]]:
     """Yield independent rates inside loops, best first, then with every other rate in front in turn.
 
     ``mobile`` (nv, f) is a basis as of :func:`mobile_rates`. The ones that move most need not be those behind
-    which the dyads come off one by one.
+    which the dyads come off one by one. Rates that are functions of time, ``prescribed``, are in front of all
+    others, as many as are independent; at last none is, since they may stand at a dead centre.
     """
     plain = sorted(set(tied) & _plain_rates(layout))
     if not plain or not mobile.shape[1]:
         return
     motion = mobile[plain].T
+    led, left = _taken_out(motion, [plain.index(rate) for rate in prescribed if rate in plain])
+    for front, rest in ((led, left), ([], motion)) if led else (([], motion),):
+        for behind in _best_first(rest, front):
+            yield [plain[k] for k in (*front, *behind)]
+
+
+def _best_first(motion: Array, taken: Sequence[int]) -> Iterator[list[int]]:
+    """Yield independent columns of motion (f, k), best first, then with every other in front in turn."""
     best = _pivots(motion)
-    # all that moves may be outside the loops
+    # all that moves may be outside the loops, or prescribed
     if not best:
+        if taken:
+            yield []
         return
-    yield [plain[k] for k in best]
+    yield best
     size = np.linalg.norm(motion, axis=0)
-    for k in np.argsort(-size, kind="stable"):
+    for k in np.argsort(-size, kind="stable").tolist():
         if k != best[0] and size[k] > DEFAULT_TOLERANCE * size[best[0]]:
-            along = motion[:, k] / size[k]
-            rest = _pivots(motion - np.outer(along, along @ motion))
-            yield [plain[k], *(plain[n] for n in rest if n != k)]
+            _, left = _taken_out(motion, [k])
+            yield [k, *(n for n in _pivots(left) if n != k)]
+
+
+def _taken_out(motion: Array, columns: Sequence[int]) -> tuple[list[int], Array]:
+    """Return those of the columns that are independent, in order, and motion (f, k) without what they span."""
+    size, taken, left = np.linalg.norm(motion, axis=0), [], motion
+    for k in columns:
+        along = left[:, k]
+        if (length := float(np.linalg.norm(along))) > DEFAULT_TOLERANCE * size.max():
+            left = left - np.outer(along, along @ left) / length**2
+            taken.append(k)
+    return taken, left
 
 
 def _pivots(motion: Array) -> list[int]:

@@ -10,6 +10,8 @@ from math import ceil
 import numpy as np
 
 from mbplugin.dynamics.explicit_closure.choice import mobile_rates, orders
+from mbplugin.dynamics.explicit_closure.closed_pose import ClosedPose
+from mbplugin.dynamics.explicit_closure.driven import Led, led_rates
 from mbplugin.dynamics.explicit_closure.dyad import DyadStep
 from mbplugin.dynamics.explicit_closure.layout import Layout, layout, measured, with_cut
 from mbplugin.dynamics.explicit_closure.newton import NewtonStep
@@ -84,7 +86,12 @@ class Closing:
         """±1 per step, 0 where a step has one solution or follows the motion."""
         return tuple(step.branch for step in self.steps)
 
-    def g(self, q_I: Array, near: Array | None = None) -> Array:
+    @cached_property
+    def led(self) -> tuple[Led, ...]:
+        """The independent rates that drivers of the mechanism lead."""
+        return led_rates(self.layout, set(self.independent_rates.tolist()))
+
+    def g(self, q_I: Array, near: Array | None = None, time: float | None = None) -> Array:
         """Return all joint coordinates (nq,) for the independent ones (blajer1993 (5)).
 
         Parameters
@@ -94,13 +101,18 @@ class Closing:
         near : (nq,) array, optional
             The pose before. Angles are given in the turn nearest to it, and loops without a closed
             form are followed from it; the default is the pose that selected the branches.
+        time : float, optional
+            s; the coordinates that are ``led`` are then those of their drivers.
 
         Raises
         ------
         CannotClose
             The independent coordinates are out of reach.
         """
-        return self._closed(np.asarray(q_I, dtype=float), near)[: self.layout.nq]
+        own = np.array(q_I, dtype=float)
+        for led in self.led if time is not None else ():
+            own[self.independent_coordinates == led.at] = led.driver.at(time or 0.0)[0]
+        return self._closed(own, near)[: self.layout.nq]
 
     def at(self, q: Array) -> ClosedPose:
         """Return the closing conditions at the independent coordinates of a pose q (nq,)."""
@@ -117,9 +129,25 @@ class Closing:
         """Return A (nv, k) at q (nq,) with q̇ = A q̇_I, identity in the independent rows (blajer1993 (6))."""
         return self.at(q).A
 
-    def xi(self, q: Array, qd: Array) -> Array:
-        """Return ξ (nv,) at q (nq,) and qd (nv,) with q̈ = A q̈_I + ξ, zero in the independent rows (blajer1993 (7))."""
-        return self.at(q).xi(qd)
+    def eta(self, q: Array, time: float) -> Array:
+        """Return η (nv,) at q (nq,) and a time (s): the rates of all joints if only the drivers move (blajer1993 (6)).
+
+        q̇ = A q̇_I + η with the columns of A that no driver leads.
+        """
+        rates = np.zeros(self.layout.nv)
+        for led in self.led:
+            rates[led.rate] = led.driver.at(time)[1]
+        return self.at(q).A @ rates[self.independent_rates]
+
+    def xi(self, q: Array, qd: Array, time: float | None = None) -> Array:
+        """Return ξ (nv,) at q (nq,) and qd (nv,) with q̈ = A q̈_I + ξ, zero in the independent rows (blajer1993 (7)).
+
+        At a ``time`` (s) it has the accelerations of what is ``led``, whose columns of A do not count then.
+        """
+        here, own = self.at(q), np.zeros(self.layout.nv)
+        for led in self.led if time is not None else ():
+            own[led.rate] = led.driver.at(time or 0.0)[2]
+        return here.A @ own[self.independent_rates] + here.xi(qd)
 
     def margin(self, q: Array) -> float:
         """Return how far the worst step is from singular at the independent coordinates of q (nq,), 0 … 1."""
@@ -151,14 +179,15 @@ class Closing:
             y = own
         return replace(self, steps=tuple(steps))
 
-    def change(self, q: Array, projections: Array | None = None) -> Closing:
+    def change(self, q: Array, projections: Array | None = None, prescribed: Sequence[int] = ()) -> Closing:
         """Return the closing conditions in other coordinates at a pose q (nq,), on its branch.
 
         They are those of the largest projective criterion, from ``projections`` (k, nv) as
         :func:`mbplugin.dynamics.formulations.criterion.tangents` gives them, or else those that move most.
-        Nothing jumps: q, q̇ and q̈ are known in all coordinates when the change is made.
+        ``prescribed`` rates come first. Nothing jumps: q, q̇ and q̈ are known in all coordinates when the
+        change is made.
         """
-        return closing_conditions(self.layout.mech, q, projections=projections)
+        return closing_conditions(self.layout.mech, q, projections=projections, prescribed=prescribed)
 
     def residuals(self, q: Array) -> dict[str, float]:
         """Return how far each closure and coupling is open in space at a pose q (nq,), m."""
@@ -183,50 +212,13 @@ class Closing:
         return y
 
 
-@dataclass(frozen=True, eq=False)
-class ClosedPose:
-    """Closing conditions at one pose.
-
-    Parameters
-    ----------
-    y : array
-        Coordinates of the tree, and of the cut pairs behind them.
-    A_all : (rates, k) array
-        Rates of the tree and of the cut pairs per independent rate.
-    slopes : tuple of array
-        Of each step.
-    """
-
-    closing: Closing
-    y: Array
-    A_all: Array
-    slopes: tuple[Array, ...]
-
-    @property
-    def q(self) -> Array:
-        """The closed joint coordinates (nq,)."""
-        return self.y[: self.closing.layout.nq]
-
-    @property
-    def A(self) -> Array:
-        """A (nv, k) with q̇ = A q̇_I."""
-        return self.A_all[: self.closing.layout.nv]
-
-    def xi(self, qd: Array) -> Array:
-        """Return ξ (nv,) at joint rates qd (nv,), of which only the independent ones are read."""
-        yd = self.A_all @ qd[self.closing.independent_rates]
-        xi = np.zeros(len(yd))
-        for step, slope in zip(self.closing.steps, self.slopes, strict=True):
-            xi[list(step.dependent)] = slope @ xi[list(step.known)] + step.bias(self.y, yd)
-        return xi[: self.closing.layout.nv]
-
-
 def closing_conditions(
     mech: Mechanism,
     q: Array,
     independent: Sequence[str] | None = None,
     *,
     projections: Array | None = None,
+    prescribed: Sequence[int] = (),
 ) -> Closing:
     """Return explicit closing conditions of all loops and couplings (blajer1993 (5)–(7)).
 
@@ -244,6 +236,8 @@ def closing_conditions(
     projections : (k, nv) array, optional
         The rates projected on the allowed motions, in the metric of the masses: the default then takes
         those of the largest projective criterion instead (blajer1994 (23a)).
+    prescribed : sequence of int
+        Rates (among ``qd_names``) that are functions of time, or zero: the default takes them first.
 
     Raises
     ------
@@ -267,7 +261,9 @@ def closing_conditions(
     mobile = mobile_rates(rows, pose) if projections is None else projections.T
     if independent is not None:
         return closing(_stated(mech, independent, tied, mobile), True)
-    return _best(closing(first, False) for first in orders(place, mobile, tied)) or closing([], False)
+    return _best(closing(first, False) for first in orders(place, mobile, tied, prescribed)) or closing(
+        [], False
+    )
 
 
 def _best(candidates: Iterator[Closing]) -> Closing | None:

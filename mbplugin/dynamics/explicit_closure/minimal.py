@@ -8,7 +8,8 @@ import numpy as np
 import scipy.linalg
 
 from mbplugin.dynamics.equations import Equations
-from mbplugin.dynamics.explicit_closure.closing import ClosedPose, Closing
+from mbplugin.dynamics.explicit_closure.closed_pose import ClosedPose
+from mbplugin.dynamics.explicit_closure.closing import Closing
 from mbplugin.dynamics.formulations.table import solve
 from mbplugin.dynamics.solution import Solution
 from mbplugin.errors import BadUsage

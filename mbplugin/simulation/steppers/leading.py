@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +37,26 @@ class Leading:
     names: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Prescribed:
+    """A rate that is a function of time at an instant: of a driver, or zero where a lock or stiction holds.
+
+    Parameters
+    ----------
+    rate, at : int
+        Its place among ``qd_names``, and that of its coordinate among ``q_names``.
+    value : float or None
+        Of the coordinate, rad or m; None where it stays where it is.
+    speed : float
+        rad/s or m/s.
+    """
+
+    rate: int
+    at: int
+    value: float | None
+    speed: float
+
+
 class LeadingCoordinates:
     """Which coordinates lead one motion: those of closing conditions, or of coordinate partitioning."""
 
@@ -44,6 +65,8 @@ class LeadingCoordinates:
         self._closing: Closing | None = None
         #: Independent coordinates of the partition, (k,).
         self._partition: AnyArray | None = None
+        #: Rates that were prescribed when the closing conditions were chosen.
+        self._prescribed: tuple[int, ...] = ()
         #: From the start on, one entry for each change.
         self.changes: list[Leading] = []
 
@@ -59,9 +82,13 @@ class LeadingCoordinates:
             self._closing = closing_conditions(self._mech, q)
         return self._closing
 
-    def close(self, q: Array, qd: Array) -> tuple[Array, Array]:
-        """Return the closed state (nq,), (nv,) that has the independent coordinates of q (nq,) and qd (nv,)."""
+    def close(self, q: Array, qd: Array, prescribed: Sequence[Prescribed] = ()) -> tuple[Array, Array]:
+        """Return the closed state (nq,), (nv,) that has the independent coordinates of q (nq,) and qd (nv,).
+
+        What is prescribed among these is so exactly (blajer1993 (5), (6)): nothing of it is integrated.
+        """
         closing = self.closing(q)
+        q, qd = _as_prescribed(closing, q, qd, prescribed)
         try:
             if closing.is_near_singular(q):
                 closing = closing.on_branch_of(q)
@@ -71,18 +98,22 @@ class LeadingCoordinates:
             off = True
         if off:
             # a motion followed again from an earlier time, or a stage beyond the reach of these coordinates
-            closing = closing_conditions(self._mech, q)
+            closing = closing_conditions(self._mech, q, prescribed=self._prescribed)
+            q, qd = _as_prescribed(closing, q, qd, prescribed)
             here = closing.at(q)
         self._closing = closing
         return np.array(here.q), here.A @ qd[closing.independent_rates]
 
-    def choose(self, equations: Equations, t: float, q: Array) -> None:
-        """Choose the coordinates that lead from the end of a step at a time (s) and pose q (nq,)."""
-        closing = self.closing(q)
-        first = not self.changes
-        if first or closing.is_near_singular(q):
+    def choose(self, equations: Equations, t: float, q: Array, prescribed: Sequence[Prescribed] = ()) -> None:
+        """Choose the coordinates that lead from the end of a step at a time (s) and pose q (nq,).
+
+        They are chosen again where they are nearly singular, and where a lock closes or opens.
+        """
+        closing, led = self.closing(q), tuple(one.rate for one in prescribed)
+        if not self.changes or led != self._prescribed or closing.is_near_singular(q):
             own = closing_equations(equations, closing)
-            self._closing = closing.change(q, tangents(own, eliminate(own)))
+            self._closing = closing.change(q, tangents(own, eliminate(own)), led)
+            self._prescribed = led
         self._note(t, self.closing(q).independent)
 
     def choose_partition(self, equations: Equations, t: float) -> None:
@@ -99,3 +130,19 @@ class LeadingCoordinates:
         """Note who leads from a time on, s; a motion that is followed again changes nothing."""
         if not self.changes or (t >= self.changes[-1].time and names != self.changes[-1].names):
             self.changes.append(Leading(t, names))
+
+
+def _as_prescribed(
+    closing: Closing, q: Array, qd: Array, prescribed: Sequence[Prescribed]
+) -> tuple[Array, Array]:
+    """Return q (nq,) and qd (nv,) with what is prescribed among the independent coordinates."""
+    independent = set(closing.independent_rates.tolist()) if prescribed else set()
+    own = [one for one in prescribed if one.rate in independent]
+    if not own:
+        return q, qd
+    q, qd = np.array(q), np.array(qd)
+    for one in own:
+        qd[one.rate] = one.speed
+        if one.value is not None:
+            q[one.at] = one.value
+    return q, qd

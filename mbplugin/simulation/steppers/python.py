@@ -86,16 +86,19 @@ class PythonStepper:
         """Project a state and fill its accelerations, those of a step that has begun at a time, s."""
         self.prescribe(kernel_state, state.t, begun)
         o = self._options
+        at = state.t if begun is None else begun
         if o.formulation == "closing":
-            self._close(state)
+            if not self.leading and self._others_hold(kernel_state):
+                # at the start rates follow those of the drivers as in every formulation
+                project_state(kernel_state, state.t, state.q, state.qd)
+            self._close(kernel_state, state, at)
         if o.stabilization == "projection" and (
             o.formulation != "closing" or self._others_hold(kernel_state)
         ):
             project_state(kernel_state, state.t, state.q, state.qd)
             if o.formulation == "closing":
-                self._close(state)
+                self._close(kernel_state, state, at)
         if o.has_leading_coordinates:
-            at = state.t if begun is None else begun
             self._accelerations.lead(kernel_state, state.t, at, state.q, state.qd)
         self.evaluate(kernel_state, state, begun)
 
@@ -104,9 +107,9 @@ class PythonStepper:
         """Which coordinates led the motion so far, and from when."""
         return tuple(self._accelerations.leading.changes)
 
-    def _close(self, state: State) -> None:
+    def _close(self, kernel_state: KernelState, state: State, begun: float) -> None:
         """Compute the dependent coordinates and rates of a state from the independent ones."""
-        state.q[:], state.qd[:] = self._accelerations.leading.close(state.q, state.qd)
+        state.q[:], state.qd[:] = self._accelerations.close(kernel_state, state.t, begun, state.q, state.qd)
 
     def _others_hold(self, kernel_state: KernelState) -> bool:
         """Whether rows hold that are no closing conditions: drivers, locks, brakes, wheels."""

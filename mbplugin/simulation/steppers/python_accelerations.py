@@ -20,6 +20,7 @@ from mbplugin.dynamics.joint import equations_of
 from mbplugin.dynamics.kernels.articulated import inward, outward
 from mbplugin.dynamics.kernels.forces import gather
 from mbplugin.dynamics.kernels.resistance import law_of, resist
+from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import constrain, row_rate
 from mbplugin.model.brake_law import BrakeLaw, rate_force
 from mbplugin.model.mechanism.coupling import Lock
@@ -30,8 +31,9 @@ from mbplugin.model.spatial import Array
 from mbplugin.simulation.options import Options, breaks_of
 from mbplugin.simulation.problem import Problem
 from mbplugin.simulation.steppers.evaluate import FACTORIZE, KINEMATICS, evaluate_at
+from mbplugin.simulation.steppers.evaluate import prescribe as prescribe_drives
 from mbplugin.simulation.steppers.kernel_state import KernelState
-from mbplugin.simulation.steppers.leading import LeadingCoordinates
+from mbplugin.simulation.steppers.leading import LeadingCoordinates, Prescribed
 
 #: How far beside a break a prescribed motion is asked, relative to 1 s and the time.
 _BESIDE = 1e-12
@@ -69,7 +71,7 @@ class Accelerations:
         if o.projects_independent_rows:
             return self._projected(kernel_state, t, begun, q, qd)
         if o.formulation == "closing":
-            q, qd = self.leading.close(q, qd)
+            q, qd = self.close(kernel_state, t, begun, q, qd)
         # the decomposition says how near a singular pose is
         evaluate_at(kernel_state, KINEMATICS | FACTORIZE, t, q, qd, begun)
         self._model.power[:] = 0.0
@@ -85,12 +87,33 @@ class Accelerations:
         self._model.power[2] = -float(solution.multipliers @ equations.b)
         return solution.v_dot
 
+    def close(
+        self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array
+    ) -> tuple[Array, Array]:
+        """Return the closed state (nq,), (nv,) at a time (s) of a step begun at one, from q (nq,) and qd (nv,)."""
+        prescribe_drives(kernel_state.motion_segments, kernel_state.drive, t, begun)
+        return self.leading.close(q, qd, self._prescribed(kernel_state))
+
+    def _prescribed(self, kernel_state: KernelState) -> tuple[Prescribed, ...]:
+        """Return the joint rates that drivers lead now, and those that locks and stiction hold at zero."""
+        found, rows = [], kernel_state.rows
+        for i in self._active():
+            row = rows[i]
+            if row["kind"] == RATE and row["coordinate"] >= 0:
+                rate, at, drive = (int(row[name]) for name in ("rate", "coordinate", "drive"))
+                if drive < 0:
+                    found.append(Prescribed(rate, at, None, 0.0))
+                else:
+                    value, speed = kernel_state.drive[drive, :2].tolist()
+                    found.append(Prescribed(rate, at, float(row["offset"]) + value, speed))
+        return tuple(found)
+
     def lead(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> None:
         """Choose who leads from the end of a step, at a time (s) and a state q (nq,), qd (nv,)."""
         evaluate_at(kernel_state, KINEMATICS, t, q, qd, begun)
         equations = self._equations(kernel_state, t, q, qd)
         if self._options.formulation == "closing":
-            self.leading.choose(equations, t, q)
+            self.leading.choose(equations, t, q, self._prescribed(kernel_state))
         else:
             self.leading.choose_partition(equations, t)
 
