@@ -3,6 +3,7 @@
 #   make test       ruff, mypy and the tests
 #   make test-long  what takes longer than the loop of a day: the commands of the guides, attacks, large models
 #   make test-all   the same with the slow sweeps, the robots of example-robot-data and a browser
+#   make test-core  the tests that need no PyBullet, in an environment without it: for every Python
 #   make lowest     the core tests with the lowest version of every dependency, in an environment of its own
 #   make lint       ruff and mypy only
 #   make docs       the documentation site, out/site/index.html
@@ -17,22 +18,27 @@
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-SCENE := assets/minitaur.scene.toml
+# what PyBullet's models are needed for has another robot without them
+SCENE = assets/$(if $(wildcard $(VENV)/lib/python3.*/site-packages/pybullet_data),minitaur,four_bar).scene.toml
+PAGE_OF_DEMO = out/$(notdir $(SCENE:.scene.toml=))
 PYTHONS := $(or $(PYTHON),python3.11 python3.10 python3 python3.12 python3.13 python3.14)
 
 # another environment or a user's settings must not leak into this one
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE PIP_USER PIP_TARGET
 
-.PHONY: demo test test-long test-all lowest browser lint docs viewer schemas fuzz bench clean
+.PHONY: demo test test-core test-long test-all lowest browser lint docs viewer schemas fuzz bench clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/core.stamp
 	@mkdir -p out
+	@$(BIN)/python -c 'import pybullet_data' 2>/dev/null || { \
+	  echo "The Minitaur comes with PyBullet, which has no wheel for this Python: another robot for the demo,"; \
+	  echo "or make clean, and make demo PYTHON=python3.11."; echo; }
 	@$(BIN)/mbplugin lint $(SCENE) || [ $$? -eq 1 ]
-	@$(BIN)/mbplugin lint $(SCENE) --report json=out/minitaur.json --output-format html --output out/minitaur.html || [ $$? -eq 1 ]
+	@$(BIN)/mbplugin lint $(SCENE) --report json=$(PAGE_OF_DEMO).json --output-format html --output $(PAGE_OF_DEMO).html || [ $$? -eq 1 ]
 	@echo
-	@echo "The same for programs: out/minitaur.json"
-	@echo "The same as one HTML page, with the robot in 3D: out/minitaur.html"
+	@echo "The same for programs: $(PAGE_OF_DEMO).json"
+	@echo "The same as one HTML page, with the robot in 3D: $(PAGE_OF_DEMO).html"
 
 test: lint
 	$(BIN)/python -m pytest -n 2 -m "not long and not slow and not robots"
@@ -42,6 +48,16 @@ test-long: $(VENV)/test.stamp
 
 test-all: browser $(VENV)/all.stamp lint
 	$(BIN)/python -m pytest -n 2
+
+CORE_ONLY := out/core
+
+test-core:
+	@mkdir -p out
+	@$(or $(PYTHON),python3) -m venv --clear $(CORE_ONLY)
+	@echo "Installing what the tests need into $(CORE_ONLY) …"
+	@$(CORE_ONLY)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test,mjcf]'
+	@$(CORE_ONLY)/bin/python -m pip uninstall --quiet --yes pybullet
+	$(CORE_ONLY)/bin/python -m pytest -n 2 -m "not bullet and not long and not slow and not robots"
 
 LOWEST := out/lowest
 CORE := $(patsubst %,tests/%.py,cli/test_cli readers/test_urdf readers/test_sdf readers/test_mjcf readers/test_scene_toml analysis/test_oracles \
@@ -121,15 +137,10 @@ $(VENV)/all.stamp: $(VENV)/test.stamp
 	@$(PIP) -e '.[test,mjcf,robots,xacro,ray,browser,pinocchio]'
 	@touch $@
 
-# PyBullet has wheels for 3.10 and 3.11; for later ones pip compiles it
+# PyBullet has wheels for 3.10 and 3.11; on later ones it is the extra bullet, and what needs it is skipped
 $(BIN)/python:
 	@for python in $(PYTHONS); do \
 	  $$python -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || continue; \
-	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 12))'; then \
-	    echo "Only $$($$python --version) was found, for which PyBullet has no wheel: pip will compile it now,"; \
-	    echo "which takes about five minutes and needs g++. Python 3.11 or 3.10 would spare you that."; \
-	    command -v g++ >/dev/null || { echo "There is no g++ here: install it, or Python 3.11 or 3.10."; exit 1; }; \
-	  fi; \
 	  echo "Making $(VENV) with $$($$python --version) …"; \
 	  $$python -m venv --clear $(VENV) && exit 0; \
 	done; \

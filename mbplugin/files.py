@@ -118,9 +118,10 @@ def read_bounded(path: Path, most: int = LONGEST) -> bytes:
             data = stream.read(most + 1)
     except FileNotFoundError:
         raise UnreadableFile("no such file", where=str(path), remedy="check the path") from None
-    except IsADirectoryError:
-        raise UnreadableFile("this is a directory", where=str(path), expected="a file") from None
     except (OSError, ValueError) as error:
+        # Windows says that nobody may open a directory
+        if path.is_dir():
+            raise UnreadableFile("this is a directory", where=str(path), expected="a file") from None
         reason = (getattr(error, "strerror", None) or "cannot be read").lower()
         raise UnreadableFile(f"the file cannot be read ({reason})", where=str(path)) from None
     if len(data) > most:

@@ -12,6 +12,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -22,6 +23,18 @@ os.environ.setdefault("SOURCE_DATE_EPOCH", "1700000000")
 # would inherit that
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+#: PyBullet has no wheels for Python 3.12 and later, where it is not installed by itself.
+_WITHOUT_BULLET = find_spec("pybullet") is None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs PyBullet or its models where they are not installed."""
+    for item in items:
+        if _WITHOUT_BULLET and item.get_closest_marker("bullet"):
+            item.add_marker(pytest.mark.skip(reason="needs PyBullet: pip install 'mbplugin[bullet]'"))
+
 
 _suspended: list[str] = []
 _broken: list[AssertionError] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from mbplugin.bullet.child import in_child
-from mbplugin.bullet.session import quiet, session
+from mbplugin.bullet.session import quiet, require_engine, session
 from mbplugin.processes.foreign import Limits, Purpose
 
 _LIMITS = Limits(
@@ -55,6 +55,7 @@ def overlap_depths(solids: Sequence[Solid], pairs: Sequence[tuple[int, int]]) ->
     MbPluginError
         PyBullet is not installed, ended its process or took too long.
     """
+    require_engine("finding overlaps")
     return in_child(_depths, tuple(solids), tuple(pairs), limits=_LIMITS)
 
 

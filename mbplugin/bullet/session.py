@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from types import ModuleType
 
 from mbplugin.errors import BadUsage, MissingDependency
@@ -66,11 +67,33 @@ def engine() -> ModuleType:
         with quiet():
             import pybullet
     except ImportError:
-        raise MissingDependency(
-            "pybullet is not installed", remedy="run `pip install pybullet>=3.2.7`"
-        ) from None
+        raise not_installed("this") from None
     module: ModuleType = pybullet
     return module
+
+
+def require_engine(what: str) -> None:
+    """Refuse what needs PyBullet where it is not installed, before anything is computed for it.
+
+    Parameters
+    ----------
+    what : str
+        The subject of the sentence, such as "a cross-check".
+
+    Raises
+    ------
+    MissingDependency
+        It is not installed.
+    """
+    if "pybullet" not in sys.modules and find_spec("pybullet") is None:
+        raise not_installed(what)
+
+
+def not_installed(what: str) -> MissingDependency:
+    """Return the error for what needs PyBullet where it is not installed."""
+    return MissingDependency(
+        f"{what} needs PyBullet, which is not installed", remedy="pip install 'mbplugin[bullet]'"
+    )
 
 
 @contextmanager

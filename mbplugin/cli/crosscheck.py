@@ -103,7 +103,10 @@ def crosscheck_command(
     Exit code: 0 if it agrees, 1 if it does not or the motions are not comparable, 2 for unusable input or
     wrong usage.
     """
+    from mbplugin.bullet.session import require_engine
+
     _require_files(picture, output)
+    require_engine("a cross-check")
     if stop is not None and (duration or lock or torque or signal is not None):
         raise BadUsage("--stop was given with --duration, --lock, --torque or --signal", expected="it alone")
     scene = read_scene(file, (output, picture), reading, snap_angles=snap_angles)

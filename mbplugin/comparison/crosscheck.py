@@ -7,6 +7,7 @@ from math import isfinite
 
 from mbplugin.bullet.child import Allowance
 from mbplugin.bullet.motion.task import Solver
+from mbplugin.bullet.session import require_engine
 from mbplugin.comparison.agreement import Agreement
 from mbplugin.comparison.run import check, models
 from mbplugin.comparison.setup import of_motion, of_stop
@@ -80,7 +81,10 @@ def crosscheck(
     ------
     BadUsage, UnknownName, BadNumber, CannotClose
         Something in the request that cannot be.
+    MissingDependency
+        PyBullet is not installed.
     """
+    require_engine("a cross-check")
     if step is not None and not (isfinite(step) and step > 0):
         raise BadUsage(f"the step is {step:g} s", expected="a positive number")
     if iterations < 1:

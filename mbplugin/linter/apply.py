@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mbplugin.errors import MissingDependency
 from mbplugin.linter.finding import SEVERITIES, Finding
 from mbplugin.linter.plugins import text_of
 from mbplugin.linter.registry import ModuleRule, broken_plugins, find_rule, rules
@@ -56,6 +57,8 @@ def _found(rule: Rule, scene: Scene, analysis: Analysis | None) -> list[Finding]
         return [_checked(rule, finding) for finding in rule.check(scene, analysis)]
     except (KeyboardInterrupt, RuleTookTooLong):
         raise
+    except MissingDependency as error:
+        return [find_rule(error.code).finding(str(error), element=rule.name)]
     # rules are other people's code too, and may end by sys.exit
     except BaseException as error:
         if isinstance(error, MemoryError) and rule_seconds() is not None:

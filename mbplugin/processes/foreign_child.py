@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import pickle
@@ -61,10 +60,11 @@ def _fields(error: MbPluginError) -> dict[str, str]:
 
 def _limit(limits: Limits) -> None:
     """Limit this process for a call: what passes a limit is ended by the system."""
-    try:
-        import resource
-    except ImportError:  # Windows: the parent's clock is all there is
+    # on Windows the parent's clock is all there is
+    if sys.platform == "win32":
         return
+    import resource
+
     used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
     set_soft(resource.RLIMIT_CPU, math.ceil(used) + limits.cpu)
     set_soft(resource.RLIMIT_AS, addresses() + limits.memory)
@@ -74,11 +74,12 @@ def _limit(limits: Limits) -> None:
 
 
 def _unlimit() -> None:
-    with contextlib.suppress(ImportError):
-        import resource
+    if sys.platform == "win32":
+        return
+    import resource
 
-        signal.alarm(0)
-        set_soft(resource.RLIMIT_AS, resource.RLIM_INFINITY)
+    signal.alarm(0)
+    set_soft(resource.RLIMIT_AS, resource.RLIM_INFINITY)
 
 
 if __name__ == "__main__":

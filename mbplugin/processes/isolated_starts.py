@@ -49,7 +49,7 @@ def interrupts_held() -> Iterator[None]:
 
     One that is interrupted while it starts would print a traceback. Who starts it ends it.
     """
-    if not hasattr(signal, "pthread_sigmask"):
+    if sys.platform == "win32":
         yield
         return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

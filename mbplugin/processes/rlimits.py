@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
+
+#: Where the system does not tell, bytes.
+_ADDRESSES = 1 << 30
 
 
 @contextlib.contextmanager
@@ -15,11 +19,11 @@ def memory_limited(more: int) -> Iterator[None]:
     more : int
         Bytes beyond those that it has; an allocation that needs more raises MemoryError.
     """
-    try:
-        import resource
-    except ImportError:  # Windows
+    if sys.platform == "win32":
         yield
         return
+    import resource
+
     before = resource.getrlimit(resource.RLIMIT_AS)[0]
     set_soft(resource.RLIMIT_AS, addresses() + more)
     try:
@@ -29,7 +33,9 @@ def memory_limited(more: int) -> Iterator[None]:
 
 
 def set_soft(kind: int, value: int) -> None:
-    """Set a soft limit of this process, as far as its hard limit allows."""
+    """Set a soft limit of this process, as far as its hard limit allows; on Windows there are none."""
+    if sys.platform == "win32":
+        return
     import resource
 
     hard = resource.getrlimit(kind)[1]
@@ -41,11 +47,13 @@ def set_soft(kind: int, value: int) -> None:
 
 
 def addresses() -> int:
-    """Return the bytes of addresses that this process has."""
+    """Return the bytes of addresses that this process has, or what it may have where nothing tells."""
+    if sys.platform == "win32":
+        return _ADDRESSES
     import resource
 
     try:
         with open("/proc/self/statm", "rb") as file:  # noqa: PTH123
             return int(file.read().split()[0]) * resource.getpagesize()
     except (OSError, ValueError):
-        return 1 << 30
+        return _ADDRESSES

@@ -93,10 +93,10 @@ def _timed(whose: str, seconds: float) -> Iterator[None]:
 
     _timing = True
     _write(f"{_TIMED}{monotonic():.3f} {seconds + _GRACE:g} {whose}")
-    with open(os.devnull, "w") as nowhere:  # noqa: PTH123
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123
         # a thread of C, which needs nothing of Python, whatever the rule is doing
         faulthandler.dump_traceback_later(seconds + _GRACE, exit=True, file=nowhere)
-        if hasattr(signal, "setitimer"):
+        if sys.platform != "win32":
             signal.signal(signal.SIGALRM, stop)
             signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
         try:
@@ -109,7 +109,7 @@ def _stop_timing() -> None:
     global _timing
     if _timing:
         _timing = False
-        if hasattr(signal, "setitimer"):
+        if sys.platform != "win32":
             signal.setitimer(signal.ITIMER_REAL, 0)
         faulthandler.cancel_dump_traceback_later()
 
@@ -120,7 +120,7 @@ def supervised(command: Callable[[], int]) -> int:
     Where processes cannot be forked, it runs in this one.
     """
     global _board
-    if not hasattr(os, "fork"):
+    if sys.platform == "win32":
         return command()
     _board = mmap.mmap(-1, _SIZE)
     child = os.fork()
@@ -169,6 +169,9 @@ def _pass_signals_on(child: int) -> None:
 
     A terminal interrupts both; a command that was not, or does not end, is ended a little later.
     """
+    # where nothing is forked, nothing is watched
+    if sys.platform == "win32":
+        return
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         global _interrupted

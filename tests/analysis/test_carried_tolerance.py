@@ -43,6 +43,7 @@ def closures(scene: mb.Scene) -> list[str]:
     return [pair.name for pair in scene.mechanism.pairs if pair.closure]
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("by_scene", [False, True])
 def test_a_motion_without_redundancy_has_unique_reactions(
     robot: mb.Scene, strict: mb.Scene, by_scene: bool
@@ -56,6 +57,7 @@ def test_a_motion_without_redundancy_has_unique_reactions(
     assert not all(loose.uniqueness(name).all() for name in closures(robot))
 
 
+@pytest.mark.bullet
 def test_reactions_under_a_lock_are_judged_at_the_tolerance_of_the_motion(robot: mb.Scene) -> None:
     """With p = 0 the multipliers are those of all rows; C^T lambda leaves nothing over."""
     joint = next(p.name for p in robot.mechanism.pairs if p.type == "revolute" and not p.closure)
@@ -69,6 +71,7 @@ def test_reactions_under_a_lock_are_judged_at_the_tolerance_of_the_motion(robot:
         assert motion.reactions(name)[-1] == pytest.approx(by_all.reactions(name)[-1], abs=1e-4 * size)
 
 
+@pytest.mark.bullet
 def test_reports_and_pictures_take_the_tolerance_of_the_motion(robot: mb.Scene) -> None:
     motion = mb.simulate(robot, 1e-3, tolerance=STRICT)
     assert simulate_document(motion, defaultdict(lambda: None), (), "", ())["tolerance"] == STRICT
@@ -80,6 +83,7 @@ def test_reports_and_pictures_take_the_tolerance_of_the_motion(robot: mb.Scene) 
     assert seen.mechanism is robot.mechanism
 
 
+@pytest.mark.bullet
 def test_a_stop_is_computed_at_the_tolerance_of_the_scene(robot: mb.Scene, strict: mb.Scene) -> None:
     brakes = [{"joint": p.name, "torque": 5.0} for p in robot.mechanism.pairs if motorised(p)]
     stops = [mb.estop(model, brakes=brakes, duration=2e-3, limits="ignore") for model in (robot, strict)]

@@ -333,6 +333,7 @@ class TestAnyConnection:
         with pytest.raises(BadUsage, match="between the assembly and the ground"):
             result.test_group([weld])
 
+    @pytest.mark.bullet
     def test_minitaur_on_a_stand(self):
         """Four legs on one welded base: four multi-joint connections; pairs inside the base are statics."""
         scene = mb.load(ASSETS / "minitaur.scene.toml", base="fixed")
@@ -344,6 +345,7 @@ class TestAnyConnection:
         assert extended.reactions == expected
         assert all(r in ("undecided", expected[n]) for n, r in result.reactions.items())
 
+    @pytest.mark.bullet
     def test_the_extension_is_a_method_of_analyze(self):
         scene = mb.load(ASSETS / "minitaur.scene.toml", base="fixed")
         expected = {v.name: v.reaction for v in mb.analyze(scene, samples=0).constraints}

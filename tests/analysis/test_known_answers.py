@@ -223,6 +223,7 @@ def test_the_type_of_a_closure_decides(closure, p):
 
 
 class TestWheels:
+    @pytest.mark.bullet
     def test_husky_on_four_rolling_wheels(self):
         scene = mb.load(ASSETS / "husky.scene.toml")
         analysis = mb.analyze(scene)
@@ -231,6 +232,7 @@ class TestWheels:
         J = analysis.blocks[0].reduced.J
         assert (len(J), analysis.blocks[0].rank) == (12, 9)
 
+    @pytest.mark.bullet
     @pytest.mark.parametrize(("steering", "p"), [(0.3, 2), (0.0, 3)])
     def test_racecar_steered_and_straight(self, steering, p):
         scene = mb.load(ASSETS / "racecar.scene.toml")
@@ -246,12 +248,15 @@ def minitaur():
 
 
 class TestMinitaur:
+    @pytest.mark.bullet
     def test_four_redundant_constraints_and_eight_freedoms(self, minitaur):
         assert (minitaur.degree_of_redundancy, minitaur.structural_redundancy, minitaur.dof) == (4, 4, 8)
 
+    @pytest.mark.bullet
     def test_a_free_base_has_six_more(self):
         assert mb.analyze(mb.load(ASSETS / "minitaur.scene.toml", base="free")).dof == 14
 
+    @pytest.mark.bullet
     def test_plateaus(self, minitaur):
         def p(tolerance):
             return next(x.degree_of_redundancy for x in minitaur.plateaus if x.start <= tolerance <= x.stop)
@@ -263,12 +268,14 @@ class TestMinitaur:
         assert 1e-5 < jump < 1e-4
         assert jump == pytest.approx(minitaur.sigma_r_plus_1, rel=1e-2)
 
+    @pytest.mark.bullet
     def test_angles_as_intended_are_redundant_at_every_tolerance(self):
         snapped = mb.analyze(mb.load(ASSETS / "minitaur.scene.toml"), snap_angles=True)
         assert [x.degree_of_redundancy for x in snapped.plateaus] == [4]
         assert (snapped.plateaus[0].start, snapped.plateaus[0].stop) == (1e-12, 1e-2)
         assert snapped.dof == 8
 
+    @pytest.mark.bullet
     def test_rounding_makes_no_component_non_unique(self):
         """Self-stresses of the rounded file are tilted by 1e-5; the verdict is that of the exact one.
 
@@ -292,6 +299,7 @@ class TestMinitaur:
                 assert np.shape(one) == np.shape(other)
                 assert np.array(one) == pytest.approx(np.array(other), abs=1e-4)
 
+    @pytest.mark.bullet
     def test_a_universal_joint_is_proposed_where_the_knees_are_bent(self, minitaur, tmp_path):
         """Its second axis has turned with the shin, so the released direction is not the file's x or y.
 
@@ -309,6 +317,7 @@ class TestMinitaur:
         assert any({c.new for c in remedy.changes} == {"universal"} for remedy in remedies)
         assert {c.constraint for c in remedies[0].changes} == {p for p in changed if p.startswith("foot")}
 
+    @pytest.mark.bullet
     def test_closing_the_rounded_legs_does_not_fling_them_about(self):
         """Only motions that a 4.6e-5 rad tilt allows could close the last micrometres sideways."""
         scene = mb.load(ASSETS / "minitaur.scene.toml")
@@ -321,6 +330,7 @@ class TestMinitaur:
         assert closed.worst < 1e-4
         assert closed.moved < 0.1
 
+    @pytest.mark.bullet
     def test_only_the_legs_are_concerned(self, minitaur):
         assert "base_chassis_link" not in flexible(minitaur)
         assert {v.name for v in minitaur.constraints if v.kind == "closure"} <= non_unique(minitaur)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pybullet_data
 import pytest
 from scipy.linalg import null_space
 
@@ -22,11 +21,11 @@ from mbplugin.model.mechanism.kinematics import displace, forward, home
 from mbplugin.model.scene import Payload, Scene
 from mbplugin.model.spatial import Array, Pose, rotation_from_quaternion, rotation_from_rpy
 from models import body_at, chain, pose_at
-from places import TESTS
+from places import BULLET_DATA, TESTS
 from random_mechanisms import geared_twice, loop_mechanism
 
 HERE = TESTS
-DATA = Path(pybullet_data.getDataPath())
+DATA = BULLET_DATA
 ORACLES = sorted((HERE / "oracles").glob("*.sdf"))
 ASSETS = sorted((HERE.parent / "assets").glob("*.toml"))
 ROBOTS = ("kuka_iiwa/model.urdf", "humanoid/humanoid.urdf", "quadruped/minitaur.urdf", "r2d2.urdf")

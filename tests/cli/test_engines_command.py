@@ -34,6 +34,7 @@ def test_the_json_has_null_where_ours_is_open(capsys: pytest.CaptureFixture[str]
         assert [value is not None for value in ours] == joint["unique"]
 
 
+@pytest.mark.bullet
 def test_an_engine_without_an_answer_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["engines", str(ASSETS / "husky.scene.toml"), *MUJOCO]) == 0
     assert "no answer of MuJoCo: MuJoCo has no constraint" in capsys.readouterr().out

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import jsonschema
 import numpy as np
-import pybullet_data
 import pytest
 
 import mbplugin as mb
@@ -27,8 +26,9 @@ from mbplugin.report.documents.crosscheck import crosscheck_document
 from mbplugin.report.text.crosscheck import crosscheck_lines
 from mbplugin.report.text.layout import plain_text
 from models import body_at
+from places import BULLET_DATA
 
-IIWA = str(Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf")
+IIWA = str(BULLET_DATA / "kuka_iiwa" / "model.urdf")
 LINK, JOINT = "lbr_iiwa_link_4", "lbr_iiwa_joint_4"
 STEPS = 0.01 / 2.0 ** np.arange(4)
 
@@ -37,6 +37,7 @@ def first_order(quantity: str, values: Array) -> Deviations:
     return Deviations(quantity, ("j",), ("rad",), np.array([0.5, 1.0]), values)
 
 
+@pytest.mark.bullet
 def test_the_published_pendulum_agrees_through_both_locks() -> None:
     mech, q = pendulum_3r()
     found = mb.crosscheck(mech, 2.0, q=q, locks=[mb.Lock("j2", 0.8), mb.Lock("j3", 1.3)])
@@ -65,6 +66,7 @@ def wrong(scene: mb.Scene, **change: object) -> mb.Scene:
     return replace(scene, mechanism=replace(mech, pairs=pairs))
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize(
     ("what", "quantity", "element", "off"),
     [("mass", "mass", LINK, 0.027), ("axis", "joint axis", JOINT, np.radians(0.5))],
@@ -78,6 +80,7 @@ def test_a_wrong_model_is_found_before_it_moves(what: str, quantity: str, elemen
     assert first.deviation == pytest.approx(off, rel=1e-6)
 
 
+@pytest.mark.bullet
 def test_a_live_client_is_compared_as_it_is() -> None:
     scene = mb.load(IIWA, base="fixed")
     with session() as (bullet, client):
@@ -92,6 +95,7 @@ def test_a_live_client_is_compared_as_it_is() -> None:
     assert f"mass of {LINK!r}" in found.reason
 
 
+@pytest.mark.bullet
 def test_a_file_whose_meshes_are_not_found_is_compared_without_them(tmp_path: Path) -> None:
     text = Path(IIWA).read_text(encoding="utf-8").replace('filename="meshes/', 'filename="package://lost/')
     assert 'filename="meshes/' in Path(IIWA).read_text(encoding="utf-8") and "package://lost/" in text
@@ -101,6 +105,7 @@ def test_a_file_whose_meshes_are_not_found_is_compared_without_them(tmp_path: Pa
     assert found.verdict == "disagrees" and "mass of 'lbr_iiwa_link_4' by 0.027 kg" in found.reason
 
 
+@pytest.mark.bullet
 def test_a_client_that_holds_other_models_besides_is_compared_by_the_names_of_ours() -> None:
     scene = mb.load(IIWA, base="fixed")
     with session() as (bullet, client):
@@ -117,6 +122,7 @@ def test_a_client_that_holds_other_models_besides_is_compared_by_the_names_of_ou
             mb.crosscheck(scene, 0.05, against=client)
 
 
+@pytest.mark.bullet
 def test_a_model_without_the_names_of_ours_agrees_with_nothing(tmp_path: Path) -> None:
     arm = mb.load(ROOT / "assets" / "arm_6r.urdf", base="fixed")
     with pytest.raises(BadUsage, match="no moving body and no joint of 'arm_6r'"):
@@ -134,6 +140,7 @@ def mass_of(scene: mb.Scene, name: str) -> float:
     return mass
 
 
+@pytest.mark.bullet
 def test_what_pybullet_cannot_hold_is_a_sentence() -> None:
     flat = mb.crosscheck(mb.load(ROOT / "assets" / "four_wheel_robot.scene.toml"))
     assert flat.verdict == "not comparable" and not flat.agrees
@@ -159,6 +166,7 @@ LINK_TEXT = (
 )
 
 
+@pytest.mark.bullet
 def test_a_file_that_pybullet_dies_of_is_a_note(tmp_path: Path) -> None:
     """Two joints with one child, which end PyBullet; we read them as a loop, and it is built."""
     file = tmp_path / "loop.urdf"
@@ -168,11 +176,13 @@ def test_a_file_that_pybullet_dies_of_is_a_note(tmp_path: Path) -> None:
     assert found.agrees, found.reason
 
 
+@pytest.mark.bullet
 def test_a_mechanism_at_rest_is_told_to_be_one() -> None:
     found = mb.crosscheck(mb.load(ROOT / "tests" / "oracles" / "door_1_hinge.sdf"), 0.1)
     assert found.agrees and "neither moves" in found.reason
 
 
+@pytest.mark.bullet
 def test_a_step_that_is_too_long_is_not_asymptotic() -> None:
     mech, q = pendulum_3r()
     found = mb.crosscheck(mech, 1.5, q=q, step=0.2)
@@ -180,6 +190,7 @@ def test_a_step_that_is_too_long_is_not_asymptotic() -> None:
     assert found.steps[0] == 0.2 and "choose a smaller step" in found.reason
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize(("change", "words"), [
     ({"duration": 0.0}, "duration is 0"),
     ({"step": -1.0}, "the step is -1"),
@@ -267,6 +278,7 @@ def test_the_command_tells_by_its_exit_code(tmp_path: Path) -> None:
     assert "svg" in picture.read_text()[:400]
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize(
     ("options", "words"),
     [

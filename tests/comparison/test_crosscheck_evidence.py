@@ -120,6 +120,7 @@ def test_our_motion_with_too_little_friction_is_told_by_its_own_energy(
     require_told(found)
 
 
+@pytest.mark.bullet
 def test_a_motion_of_pybullet_whose_loops_open_is_told_by_them() -> None:
     """With one iteration its loop does not stay closed."""
     mech, q = rocker()

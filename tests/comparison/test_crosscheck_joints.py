@@ -48,6 +48,7 @@ def written(folder: Path, name: str, old: str = "", new: str = "", root: str = "
     return path
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("root", ["ground", "world"])
 @pytest.mark.parametrize(("old", "new", "quantity", "joint", "off", "unit"), CHANGES)
 def test_a_file_with_one_other_number_differs_in_that_one(
@@ -66,6 +67,7 @@ def test_a_file_with_one_other_number_differs_in_that_one(
     )
 
 
+@pytest.mark.bullet
 def test_a_limit_that_only_one_has_is_a_difference_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "endless.urdf"
     path.write_text(TEXT.format(root="ground", kind="continuous").replace('lower="-1" upper="1.5"', ""))
@@ -75,6 +77,7 @@ def test_a_limit_that_only_one_has_is_a_difference_of_its_own(tmp_path: Path) ->
     assert off == {("presence of a lower limit", "turn"), ("presence of a upper limit", "turn")}
 
 
+@pytest.mark.bullet
 def test_an_axis_without_a_direction_is_a_difference_without_a_number(tmp_path: Path) -> None:
     """PyBullet divides 0 0 0 by its length and goes on with no numbers."""
     path = written(tmp_path, "axis.urdf", '<axis xyz="1 0 0"/>', '<axis xyz="0 0 0"/>')
@@ -82,6 +85,7 @@ def test_an_axis_without_a_direction_is_a_difference_without_a_number(tmp_path: 
     assert "presence of a joint frame of 'slide'" in outcome.out and "nan" not in outcome.out
 
 
+@pytest.mark.bullet
 def test_a_client_whose_joint_rubs_more_differs(tmp_path: Path) -> None:
     """PyBullet tells what was loaded; what ``changeDynamics`` makes of it later it does not."""
     scene = mb.load(written(tmp_path, "ours.urdf"), base="fixed")
@@ -95,6 +99,7 @@ def test_a_client_whose_joint_rubs_more_differs(tmp_path: Path) -> None:
     assert (row.quantity, row.element, row.deviation) == ("joint damping", "slide", pytest.approx(2.0))
 
 
+@pytest.mark.bullet
 def test_limits_that_pybullet_gives_an_endless_joint_of_the_own_file_are_a_note(tmp_path: Path) -> None:
     path = tmp_path / "ours.urdf"
     path.write_text(TEXT.format(root="ground", kind="continuous"))
@@ -105,6 +110,7 @@ def test_limits_that_pybullet_gives_an_endless_joint_of_the_own_file_are_a_note(
         assert note in found.notes
 
 
+@pytest.mark.bullet
 def test_a_quaternion_that_pybullet_ignores_is_told(tmp_path: Path) -> None:
     """The half turn about z is in the file, and not in PyBullet."""
     old, new = 'rpy=".3 .4 .1"', 'quat_xyzw="0 0 1 0"'

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pybullet_data
 import pytest
 
 import mbplugin as mb
@@ -21,14 +20,14 @@ from mbplugin.model.spatial import quaternion_from_rotation, rotation_from_vecto
 from mbplugin.model.spring import JointSpring, Spring
 from mbplugin.readers import load
 from models import chain
-from places import ROOT
+from places import BULLET_DATA, ROOT
 from random_mechanisms import loop_mechanism
 from states import random_states
 
 pytestmark = pytest.mark.slow
 
 ARM = ROOT / "assets" / "arm_6r.scene.toml"
-IIWA = Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf"
+IIWA = BULLET_DATA / "kuka_iiwa" / "model.urdf"
 ORACLES = sorted((ROOT / "tests" / "oracles").glob("*.sdf"))
 
 

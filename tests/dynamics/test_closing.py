@@ -497,6 +497,7 @@ def test_a_loop_that_is_planar_only_up_to_rounding_states_its_residual():
 MINITAUR = ROOT / "assets" / "minitaur.scene.toml"
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("snapped", [True, False])
 def test_minitaur_s_legs_are_four_five_bars(snapped):
     scene = mb.load(MINITAUR)

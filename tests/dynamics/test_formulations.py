@@ -102,6 +102,7 @@ def test_every_combination_gives_one_motion(name: str) -> None:
 REFUSED = ("parallelogram_3SS",)
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("name", [name for name in EXACT if name not in REFUSED])
 def test_closing_conditions_give_the_same_motion(name: str) -> None:
     model = case(name)
@@ -121,6 +122,7 @@ def test_closing_conditions_refuse_what_they_do_not_describe(name: str) -> None:
         minimal_accelerations(equations, closing_conditions(model.mech, q), q)
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("kind", COORDINATES)
 @pytest.mark.parametrize("name", EXACT)
 def test_every_combination_satisfies_the_equations(name: str, kind: str) -> None:

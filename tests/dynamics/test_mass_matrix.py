@@ -95,6 +95,7 @@ def pybullet_says() -> dict[str, Any]:
     return answers
 
 
+@pytest.mark.bullet
 def test_every_file_is_accounted_for(pybullet_says: dict[str, Any]):
     assert len(FILES) == 95
     assert {file for file in FILES if ours(file) is None} == NOT_A_ROBOT
@@ -104,6 +105,7 @@ def test_every_file_is_accounted_for(pybullet_says: dict[str, Any]):
     assert moving >= SPHERICAL
 
 
+@pytest.mark.bullet
 def test_the_inertias_that_bullet_zeroes_are_impossible_ones(pybullet_says: dict[str, Any]):
     zeroed = {file: set(answer["zeroed"]) for file, answer in pybullet_says.items() if answer}
     assert {file: links for file, links in zeroed.items() if links} == ZEROED_BY_BULLET

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import pybullet_data
+from places import BULLET_DATA
 
 ROOT = Path(__file__).resolve().parents[2]
-DATA = Path(pybullet_data.getDataPath())
+DATA = BULLET_DATA
 #: A larger file costs more time than it shows.
 LARGEST = 40_000
 #: The thousand random URDFs differ in a mesh's name only.

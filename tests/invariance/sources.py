@@ -10,12 +10,12 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import pybullet_data
 
 import mbplugin as mb
 from closed_mechanisms import dyads
 from mbplugin.analysis import Analysis
 from mbplugin.errors import MbPluginError
+from places import BULLET_DATA
 from random_mechanisms import loop_mechanism
 
 from .on_mechanism import Posed
@@ -23,7 +23,7 @@ from .urdf_file import Urdf, at_random, read
 from .verdict import SAMPLES, Changed
 
 TESTS = Path(__file__).resolve().parents[1]
-DATA = Path(pybullet_data.getDataPath())
+DATA = BULLET_DATA
 #: How many random mechanisms of either kind.
 RANDOM = 40
 

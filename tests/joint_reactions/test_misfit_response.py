@@ -205,6 +205,7 @@ def test_two_loops_do_not_load_each_other() -> None:
     assert {load.constraint for load in response["c1.tz"].loads} == {"c0", "c1"}
 
 
+@pytest.mark.bullet
 def test_a_scene_estimates_and_marks_it() -> None:
     response = mb.misfit_response(mb.load("assets/minitaur.scene.toml"))
     assert response.estimated

@@ -51,6 +51,7 @@ def test_it_is_what_the_left_null_space_has_no_part_in(name: str, axes: str) -> 
     assert mask.labels[7] == (mask.joints[1], "ty")
 
 
+@pytest.mark.bullet
 def test_it_agrees_with_the_verdicts_of_the_analysis() -> None:
     scene = mb.load(ASSETS / "minitaur.scene.toml")
     mask, analysis = mb.reaction_mask(scene), mb.analyze(scene)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
-import pybullet_data
 import pytest
 
 import mbplugin as mb
@@ -14,8 +12,9 @@ from mbplugin.bullet.session import session
 from mbplugin.joint_reactions.values import Reactions
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import Array
+from places import BULLET_DATA
 
-IIWA = str(Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf")
+IIWA = str(BULLET_DATA / "kuka_iiwa" / "model.urdf")
 POSES = np.array(
     [
         [0.3, 0.7, -0.4, -1.1, 0.5, 0.9, 0.2],
@@ -52,6 +51,7 @@ def in_bullet_s_frame(result: Reactions, name: str) -> Array:
     return np.concatenate((poses.R_WL[child].T @ force, poses.R_WL[child].T @ moment))
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("q", POSES, ids=["bent", "other way", "stretched"])
 def test_joint_feedback_of_an_arm_with_a_payload_at_rest(q: Array) -> None:
     payload = {"body": "lbr_iiwa_link_7", "mass": PAYLOAD, "com": OFFSET}
@@ -80,6 +80,7 @@ def test_joint_feedback_of_an_arm_with_a_payload_at_rest(q: Array) -> None:
         assert np.abs(difference[3:]).max() < 1e-6 * max(np.linalg.norm(theirs[3:]), 1.0)
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("q", POSES, ids=["bent", "other way", "stretched"])
 def test_drive_torques_of_a_moving_arm(q: Array) -> None:
     rng = np.random.default_rng(1)

@@ -68,6 +68,7 @@ def test_the_links_that_bullet_zeroes_are_the_ones_reported() -> None:
         assert impossible == expected[file]
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize(
     ("moments", "bad"),
     [

@@ -21,6 +21,7 @@ def minitaur() -> Report:
     return mb.lint(MINITAUR)
 
 
+@pytest.mark.bullet
 def test_minitaur_s_rounded_angles_are_named(minitaur: Report) -> None:
     right_angle, half_turn = (f for f in minitaur.findings if f.code == "MB501")
     assert (right_angle.severity, half_turn.severity) == ("error", "warning")
@@ -41,6 +42,7 @@ def test_minitaur_s_rounded_angles_are_named(minitaur: Report) -> None:
     ) == (4, 0)
 
 
+@pytest.mark.bullet
 def test_minitaur_has_its_other_findings(minitaur: Report) -> None:
     codes = [finding.code for finding in minitaur.findings]
     assert {code: codes.count(code) for code in codes} == {
@@ -63,6 +65,7 @@ def test_minitaur_has_its_other_findings(minitaur: Report) -> None:
     assert 2e-5 < near.evidence["relative_singular_values"][0] < 5e-5
 
 
+@pytest.mark.bullet
 def test_snapped_minitaur_depends_on_no_tolerance() -> None:
     codes = {finding.code for finding in mb.lint(MINITAUR, snap_angles=True).findings}
     assert not codes & {"MB501", "MB502"}
@@ -79,6 +82,7 @@ def test_linting_minitaur_reads_no_mesh_and_starts_no_engine() -> None:
     assert done.stdout == "[]\n"
 
 
+@pytest.mark.bullet
 def test_a_closure_weakened_as_told_leaves_no_redundancy(minitaur: Report) -> None:
     assert minitaur.analysis is not None
     lines = [f.evidence["toml"] for f in minitaur.findings if f.code == "MB202"]

@@ -27,6 +27,7 @@ def codes(*arguments: object) -> list[str]:
     return [finding["code"] for finding in document["findings"]]
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("rule", OPT_IN, ids=lambda rule: rule.code)
 def test_what_is_off_by_default_is_silent_and_switched_on_by_name(rule: Rule) -> None:
     (file,) = ERR.glob(f"{rule.code.lower()}.urdf")
@@ -73,6 +74,7 @@ def test_the_command_line_the_configuration_and_a_scene_switch_on(
     assert codes(scene) == ["MB160"]
 
 
+@pytest.mark.bullet
 def test_collisions_is_short_for_its_rule() -> None:
     file = ERR / "mb135.urdf"
     assert codes(file, "--collisions") == codes(file, "--extend-select", "MB135") == ["MB135"]
@@ -161,6 +163,7 @@ def overlapping(text: str, file: Path) -> list[tuple[str, str]]:
     return [(f.element, f.message.rpartition("file: ")[2]) for f in findings]
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize(
     ("old", "new", "depth"),
     [
@@ -180,6 +183,7 @@ def test_the_depth_of_an_overlap_is_that_of_the_shapes(
     assert found == ([("fore", f"'base' and 'fore' ({depth} mm)")] if depth else [])
 
 
+@pytest.mark.bullet
 def test_a_mesh_counts_as_its_hull(tmp_path: Path) -> None:
     trimesh = pytest.importorskip("trimesh")
     trimesh.creation.box((400, 100, 100)).export(tmp_path / "box.stl")
@@ -187,6 +191,7 @@ def test_a_mesh_counts_as_its_hull(tmp_path: Path) -> None:
     assert overlapping(mesh, tmp_path / "arm.urdf") == [("fore", "'base' and 'fore' (40 mm)")]
 
 
+@pytest.mark.bullet
 def test_pairs_that_the_srdf_disables_and_joined_links_are_passed_over(tmp_path: Path) -> None:
     file = tmp_path / "arm.urdf"
     file.with_suffix(".srdf").write_text(SRDF.format("upper", "fore"))

@@ -130,6 +130,7 @@ CASES = [
 ]
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize(("code", "number"), CASES)
 def test_a_remedy_ends_its_finding(code: str, number: int, tmp_path: Path) -> None:
     files = copied(code, tmp_path)

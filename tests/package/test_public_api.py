@@ -192,7 +192,12 @@ def test_each_error_has_its_code() -> None:
 
 @pytest.mark.parametrize("function", [mb.analyze, mb.constraint_matrix, mb.reactions, mb.estop])
 @pytest.mark.parametrize(
-    ("source", "words"), [(7, "no PyBullet client"), ("robot.urdf", "no such file"), (2.5, "no model")]
+    ("source", "words"),
+    [
+        pytest.param(7, "no PyBullet client", marks=pytest.mark.bullet),
+        ("robot.urdf", "no such file"),
+        (2.5, "no model"),
+    ],
 )
 def test_what_is_not_there_is_refused(function: Callable[..., object], source: object, words: str) -> None:
     with pytest.raises(mb.MbPluginError, match=words):

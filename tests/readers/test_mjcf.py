@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +13,11 @@ from mbplugin.model.mechanism.kinematics import forward, relative_pose
 from mbplugin.model.scene import Request, Scene
 from mbplugin.readers.common.paths import read_text
 from mbplugin.readers.mjcf.reader import read_mjcf
+from places import BULLET_DATA
 
 mujoco = pytest.importorskip("mujoco")
 
-DATA = Path(importlib.util.find_spec("pybullet_data").submodule_search_locations[0]) / "mjcf"
+DATA = BULLET_DATA / "mjcf"
 
 #: Joints of one body with offset anchors and skew axes, references, a ball, a free root.
 SEVERAL_JOINTS = """<mujoco model="several">
@@ -149,6 +149,7 @@ def test_pybullet_data(file):
     assert_same_poses(read_mjcf(read_text(file), Request(str(file))), model)
 
 
+@pytest.mark.bullet
 def test_humanoid_has_bodies_with_several_joints():
     file = DATA / "humanoid.xml"
     names = [b.name for b in read_mjcf(read_text(file), Request(str(file))).mechanism.bodies]

@@ -165,6 +165,7 @@ def test_unresolved_says_what_to_pass(tmp_path) -> None:
         resolve("package://gone/m.stl", Request(str(tmp_path / "r.urdf")), "r.urdf:3")
 
 
+@pytest.mark.bullet
 def test_pybullet_data_is_found_without_importing_it() -> None:
     found = find("r2d2.urdf", Request("nowhere/r.urdf"))
     assert found is not None and Path(found).parent.name == "pybullet_data"

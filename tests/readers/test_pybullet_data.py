@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-import pybullet_data
 import pytest
 
 from mbplugin.errors import MbPluginError
@@ -15,8 +14,9 @@ from mbplugin.model.mechanism.kinematics import forward, home
 from mbplugin.model.scene import Scene
 from mbplugin.readers import load
 from mbplugin.readers.common.xml import children, parse_xml
+from places import BULLET_DATA
 
-DATA = Path(pybullet_data.getDataPath())
+DATA = BULLET_DATA
 FILES = sorted(file for file in DATA.rglob("*.urdf") if "random_urdfs" not in file.parts)
 RANDOM = sorted((DATA / "random_urdfs").rglob("*.urdf"))
 #: The one model that is no multibody: a deformable torus.
@@ -48,6 +48,7 @@ def check(file: Path) -> None:
     assert np.isfinite(poses.R_WL).all() and np.isfinite(poses.p_WC).all()
 
 
+@pytest.mark.bullet
 def test_the_data_is_the_one_that_is_meant() -> None:
     assert len(FILES) >= 95 and len(RANDOM) >= 1000
 
@@ -63,6 +64,7 @@ def test_random_urdfs() -> None:
         check(file)
 
 
+@pytest.mark.bullet
 def test_minitaur() -> None:
     scene = load(DATA / "quadruped" / "minitaur.urdf")
     mech = scene.mechanism
@@ -73,6 +75,7 @@ def test_minitaur() -> None:
     assert any("1.57075" in text for text in literals)
 
 
+@pytest.mark.bullet
 def test_husky_gets_its_default_for_the_imu() -> None:
     pair = load(DATA / "husky" / "husky.urdf").mechanism.pair_by_name["imu_joint"]
     np.testing.assert_allclose(pair.X_AP.p, [0.19, 0, 0.149])

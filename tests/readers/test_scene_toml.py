@@ -36,6 +36,7 @@ def closing_gap(scene: Scene, name: str):
 
 # Published ranks: wojtyra2013 section 4 and pekal2024 section 4; the others counted by hand or measured by
 # independent programs (planar 4R, Minitaur, wheels).
+@pytest.mark.bullet
 @pytest.mark.parametrize(("asset", "planar", "shape", "rank"), [
     ("four_bar", None, (26, 24), 23),
     ("minitaur", None, (158, 162), 154),
@@ -102,6 +103,7 @@ def test_the_four_bar_closes_and_its_state_is_held():
     assert [Path(f).name for f in scene.files] == ["four_bar.scene.toml", "four_bar.urdf"]
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("asset", ["husky", "racecar"])
 def test_the_wheels_stand_on_their_plane(asset: str):
     scene = load(ASSETS / f"{asset}.scene.toml")

@@ -20,10 +20,10 @@ from mbplugin.model.scene import Request, Scene
 from mbplugin.model.spatial import Pose
 from mbplugin.readers.common.paths import read_text
 from mbplugin.readers.sdf.reader import read_sdf
-from places import ORACLES
+from places import BULLET_DATA, ORACLES
 
 EXPECTED = json.loads((ORACLES / "expected.json").read_text())
-DATA = Path(importlib.util.find_spec("pybullet_data").submodule_search_locations[0])
+DATA = BULLET_DATA
 
 RIGHT = pi / 2
 AXIS = "<axis><xyz>0 0 1</xyz></axis>"
@@ -119,6 +119,7 @@ def test_pybullet_data(file):
     assert not scene.mechanism.tree.cut
 
 
+@pytest.mark.bullet
 def test_two_models_of_one_name_are_told_apart():
     file = DATA / "kuka_iiwa" / "model2.sdf"
     scene = read_sdf(read_text(file), Request(str(file)))

@@ -35,6 +35,7 @@ def minitaur() -> str:
     return page_of("lint", MINITAUR, code=1)
 
 
+@pytest.mark.bullet
 def test_the_verdict_comes_first_and_every_finding_has_a_row(minitaur: str) -> None:
     page = parsed(minitaur)
     report = mb.lint(MINITAUR)
@@ -54,6 +55,7 @@ def test_the_verdict_comes_first_and_every_finding_has_a_row(minitaur: str) -> N
         assert remedy.toml in pasted
 
 
+@pytest.mark.bullet
 def test_a_page_is_small_and_needs_nothing_else(minitaur: str) -> None:
     assert len(minitaur.encode()) < 3_000_000
     page = parsed(minitaur)
@@ -62,6 +64,7 @@ def test_a_page_is_small_and_needs_nothing_else(minitaur: str) -> None:
     assert re.search(r"@import|url\(", "".join(page.xpath("//style/text()"))) is None
 
 
+@pytest.mark.bullet
 def test_only_the_script_of_the_page_may_run(minitaur: str) -> None:
     page = parsed(minitaur)
     (policy,) = page.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")
@@ -82,6 +85,7 @@ def test_the_viewer_is_made_of_its_sources() -> None:
     assert made_of == f"/* made of {digest} */", "make viewer"
 
 
+@pytest.mark.bullet
 def test_bodies_stand_where_the_analysis_closed_them(minitaur: str) -> None:
     data = drawing(minitaur)
     analysis = mb.analyze(mb.load(MINITAUR))
@@ -108,6 +112,7 @@ def test_groups_and_the_steps_of_divide_and_conquer_are_told() -> None:
     assert row[3].text == ("unique" if group.resultant_unique else "non-unique")
 
 
+@pytest.mark.bullet
 def test_geometries_are_told_once_and_can_be_read_back(minitaur: str) -> None:
     data = drawing(minitaur)
     used = [part[0] for body in data["bodies"] for part in body["parts"]] + [

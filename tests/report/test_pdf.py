@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 from unicodedata import normalize
 
-import pybullet_data
 import pytest
 
 from command_line import FOUR_BAR, ROOT, call
 from mbplugin.report import pdf
 from mbplugin.stopping.table.columns import HTML_CELLS
+from places import BULLET_DATA
 
 ARM = str(ROOT / "assets" / "arm_6r.scene.toml")
 KEPT = Path(__file__).parent / "documents"
@@ -56,7 +56,7 @@ def test_no_column_of_a_table_is_cut_off(tmp_path: Path) -> None:
         ("estop", ARM, "--qd", "j2=1"),
         (
             "reactions",
-            str(Path(pybullet_data.getDataPath()) / "quadruped" / "minitaur.urdf"),
+            str(BULLET_DATA / "quadruped" / "minitaur.urdf"),
             "--base",
             "fixed",
         ),

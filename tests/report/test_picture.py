@@ -104,6 +104,7 @@ def test_every_body_of_every_known_mechanism_is_seen(file: Path) -> None:
     assert "every body" in seen.notes[-1]
 
 
+@pytest.mark.bullet
 def test_minitaur_has_its_meshes_and_closed_feet() -> None:
     seen = of(MINITAUR)
     assert seen.notes == ()
@@ -122,6 +123,7 @@ def test_minitaur_has_its_meshes_and_closed_feet() -> None:
     assert len({id(body.parts[0].mesh) for body in motors}) == 1
 
 
+@pytest.mark.bullet
 def test_verdicts_are_those_of_the_analysis() -> None:
     scene = mb.load(MINITAUR)
     analysis = mb.analyze(scene)

@@ -97,6 +97,7 @@ def test_json_numbers_are_the_oracle(name: str) -> None:
     assert model["holonomic_rows"] + model["pfaffian_rows"] == model["rows"]
 
 
+@pytest.mark.bullet
 def test_json_counts_closures_and_says_their_kind() -> None:
     document = strict(call("lint", MINITAUR, "--samples", "0", "--output-format", "json").out)
     assert document["model"]["closures"] == 4
@@ -154,6 +155,7 @@ def test_verdict_of_each_kind(tmp_path: Path) -> None:
     assert "in the zx plane" in verdict(mb.lint(FOUR_BAR, planar="zx"))
 
 
+@pytest.mark.bullet
 def test_text_names_exactly_the_non_unique_reactions() -> None:
     report = mb.lint(MINITAUR, samples=0)
     assert report.analysis is not None
@@ -198,6 +200,7 @@ def test_every_remedy_in_the_json_can_be_pasted(tmp_path: Path) -> None:
         assert (analysis.degree_of_redundancy, analysis.dof) == (0, remedy["dof"])
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize(("tolerance", "redundant"), [("1e-4", "4"), ("1e-6", "0")])
 def test_the_used_plateau_is_marked(tolerance: str, redundant: str) -> None:
     text = call("lint", MINITAUR, "--samples", "0", "--tolerance", tolerance).out

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from math import inf, nan
-from pathlib import Path
 
-import pybullet_data
 import pytest
 
 from command_line import call
 from mbplugin.report.rounding import largest_of, shown
+from places import BULLET_DATA
 
 
 @pytest.mark.parametrize(
@@ -34,9 +33,10 @@ def test_the_largest_of_none_is_zero() -> None:
     assert (largest_of([]), largest_of([1.0, -3.0])) == (0.0, 3.0)
 
 
+@pytest.mark.bullet
 def test_joints_at_rest_have_no_rounding() -> None:
     """A robot that turns about the vertical: brakes hold the other joints where they are, to rounding."""
-    robot = Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf"
+    robot = BULLET_DATA / "kuka_iiwa" / "model.urdf"
     done = call("estop", str(robot), "--base", "fixed", "--qd", "lbr_iiwa_joint_1=1.5")
     assert done.code == 0, done.err
     tables = [line.split()[1:] for line in done.out.splitlines() if line.startswith("  lbr_iiwa_joint_3 ")]

@@ -73,6 +73,7 @@ def test_reactions_are_drawn_and_listed(file: str) -> None:
     assert f"{found['degree_of_redundancy']} redundant" in text
 
 
+@pytest.mark.bullet
 def test_engines_stand_side_by_side_with_what_is_not_unique_marked() -> None:
     arguments = ("engines", str(ROOT / "tests" / "oracles" / "door_2_hinges.sdf"), "--engine", "pybullet")
     page, found = page_of(*arguments), document(*arguments)

@@ -59,6 +59,7 @@ def test_links_in_a_circle_below_a_folder_are_passed_over(call: Call, tmp_path: 
     assert call("lint", str(tmp_path)).code == 0
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize(
     ("command", "option"),
     [

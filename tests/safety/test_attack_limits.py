@@ -41,6 +41,7 @@ def test_so_do_iterations_without_end() -> None:
     assert "PyBullet has not computed the motion within" in " ".join(done.out.split())
 
 
+@pytest.mark.bullet
 def test_no_time_is_refused() -> None:
     done = call_process("crosscheck", BAR, "--max-seconds", "0")
     assert done.code == 2 and "the time to compute is 0 s" in done.err

@@ -158,6 +158,7 @@ def test_a_stop_ends_with_its_budget(call: Call) -> None:
     assert any("1e-06 s of computing were used up" in note for note in found["notes"])
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("call", EITHER_WAY)
 @pytest.mark.parametrize("command", ["lint", "simulate", "estop", "reactions", "crosscheck", "stop-table"])
 @pytest.mark.parametrize("sliding", ["torque = 30", ""], ids=["stated", "effort"])

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import cProfile
 import pstats
-from pathlib import Path
 
-import pybullet_data
 import pytest
 
 import mbplugin as mb
 from mbplugin.simulation.runner import Runner
+from places import BULLET_DATA
 
-IIWA = Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf"
+IIWA = BULLET_DATA / "kuka_iiwa" / "model.urdf"
 
 
+@pytest.mark.bullet
 def test_a_stop_with_sixteen_events_takes_few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seven brakes grip one after the other: 40 000 calls when events were searched and decided in Python."""
     scene = mb.load(IIWA, base="fixed")

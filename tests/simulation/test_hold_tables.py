@@ -91,6 +91,7 @@ def test_a_hold_that_cannot_be_is_refused_with_its_line(tmp_path: Path, table: s
     assert done.code == 2 and said in done.err and "clutch.scene.toml:" in done.err
 
 
+@pytest.mark.bullet
 def test_other_commands_say_what_they_do_with_it(tmp_path: Path) -> None:
     file = written(tmp_path, SCENE + HOLD)
     assert "which PyBullet cannot" in call("crosscheck", file).err

@@ -157,6 +157,7 @@ def event_angle(motion: Trajectory, joint: str) -> float:
     return float(motion.q[k][motion.mechanism.q_names.index(joint)])
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("brakes", [("crank", "rocker"), ("crank",), ("rocker",)])
 def test_pybullet_stops_the_four_bar_the_same_way(brakes: tuple[str, ...]) -> None:
     """Its motors with all the force they want give the same jump, but for one first-order step."""

@@ -7,7 +7,6 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
-import pybullet_data
 import pytest
 
 import mbplugin as mb
@@ -28,7 +27,7 @@ from mbplugin.model.spatial import Array, Pose
 from mbplugin.model.spring import JointSpring, Spring
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from models import chain, four_bar
-from places import ROOT
+from places import BULLET_DATA, ROOT
 from random_mechanisms import loop_mechanism
 from states import random_states
 from trajectories import falling, through
@@ -253,7 +252,7 @@ def test_names_are_suggested() -> None:
         motion.reactions("j0")[0, 0] = 1.0
 
 
-IIWA = str(Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf")
+IIWA = str(BULLET_DATA / "kuka_iiwa" / "model.urdf")
 
 
 def feedback(pb: ModuleType, client: int, q: Array) -> Array:
@@ -271,6 +270,7 @@ def feedback(pb: ModuleType, client: int, q: Array) -> Array:
     return np.array([pb.getJointState(body, j, physicsClientId=client)[2] for j in range(7)])
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("seed", range(3))
 def test_the_joint_feedback_of_an_arm_that_is_let_go(seed: int) -> None:
     """At rest: with rates, Bullet's feedback does not balance the bodies that Bullet moves."""

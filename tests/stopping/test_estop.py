@@ -7,7 +7,6 @@ from math import cos, sin
 from pathlib import Path
 
 import numpy as np
-import pybullet_data
 import pytest
 from scipy.integrate import solve_ivp
 
@@ -24,10 +23,10 @@ from mbplugin.stopping.outcome import impact
 from mbplugin.stopping.run import estop
 from mbplugin.stopping.scenario.decelerations import assumed_deceleration
 from mbplugin.stopping.scenario.start import Move, Recorded
-from places import ORACLES
+from places import BULLET_DATA, ORACLES
 from rod_arms import G, arm, two_rods
 
-IIWA = Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf"
+IIWA = BULLET_DATA / "kuka_iiwa" / "model.urdf"
 
 
 @pytest.fixture(scope="module")
@@ -157,6 +156,7 @@ def test_a_delay_goes_on_and_an_engagement_falls() -> None:
     assert grip.velocity_before[0] == pytest.approx(free.y[1, -1], abs=1e-9)
 
 
+@pytest.mark.bullet
 def test_a_led_stop_follows_its_ramp_then_the_brakes_hold(iiwa: Scene) -> None:
     q, qd = iiwa_state(iiwa)
     slow = dict.fromkeys(q, 4.0)
@@ -174,6 +174,7 @@ def test_a_led_stop_follows_its_ramp_then_the_brakes_hold(iiwa: Scene) -> None:
     assert np.abs(held.trajectory.q[-1] - report.trajectory.q[-1]).max() < 1e-12
 
 
+@pytest.mark.bullet
 def test_energy_of_a_stop_is_balanced(iiwa: Scene) -> None:
     q, qd = iiwa_state(iiwa)
     report = estop(iiwa, q, qd, payload=5.0)
@@ -186,6 +187,7 @@ def test_energy_of_a_stop_is_balanced(iiwa: Scene) -> None:
     assert abs(still.energies.losses) < 1e-6 * energies.kinetic
 
 
+@pytest.mark.bullet
 def test_peaks_are_those_of_the_motion(iiwa: Scene) -> None:
     q, qd = iiwa_state(iiwa)
     report = estop(iiwa, q, qd, payload=5.0)
@@ -199,6 +201,7 @@ def test_peaks_are_those_of_the_motion(iiwa: Scene) -> None:
     assert np.linalg.norm(at_rest) == pytest.approx(weight, rel=1e-6)
 
 
+@pytest.mark.bullet
 def test_a_moment_in_a_recorded_motion(tmp_path: Path, iiwa: Scene) -> None:
     name = iiwa.mechanism.q_names[0]
     time = np.linspace(0, 1, 101)
@@ -213,6 +216,7 @@ def test_a_moment_in_a_recorded_motion(tmp_path: Path, iiwa: Scene) -> None:
         Recorded(file, 1.2).state(iiwa.mechanism, iiwa.state.q)
 
 
+@pytest.mark.bullet
 def test_a_moment_in_a_move(iiwa: Scene) -> None:
     mech = iiwa.mechanism
     first, second = mech.q_names[:2]
@@ -228,6 +232,7 @@ def test_a_moment_in_a_move(iiwa: Scene) -> None:
         assert (ahead[0] - behind[0]) / (2 * h) == pytest.approx(rate, abs=1e-5)
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize(
     ("request_", "error", "words"),
     [

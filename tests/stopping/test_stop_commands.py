@@ -6,16 +6,17 @@ import json
 from pathlib import Path
 
 import jsonschema
-import pybullet_data
 import pytest
 
 from command_line import ASSETS, call
+from places import BULLET_DATA
 
-IIWA = str(Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf")
+IIWA = str(BULLET_DATA / "kuka_iiwa" / "model.urdf")
 STOP = ("estop", IIWA, "--base", "fixed")
 TABLE = ("stop-table", IIWA, "--base", "fixed", "--payload", "7")
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("category", ["0", "1", "2"])
 def test_a_stop_follows_its_schema(category: str) -> None:
     state = ("--q", "lbr_iiwa_joint_2=0.5", "--qd", "lbr_iiwa_joint_1=1", "--payload", "5")
@@ -91,6 +92,7 @@ def test_locks_that_close_later_are_left_out_and_told(tmp_path: Path) -> None:
     assert "the locks that the scene closes at a time are left out: a stop has brakes" in found["notes"]
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pybullet_data
 import pytest
 
 import mbplugin as mb
@@ -23,9 +22,10 @@ from mbplugin.stopping.stop import run_stop
 from mbplugin.stopping.table.axes import table_axes
 from mbplugin.stopping.table.extension import ExtensionPoses
 from mbplugin.stopping.table.values import StoppingTable
+from places import BULLET_DATA
 from rod_arms import arm, two_rods
 
-IIWA = Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf"
+IIWA = BULLET_DATA / "kuka_iiwa" / "model.urdf"
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +88,7 @@ def test_payload_and_brakes_are_exchanged_in_place() -> None:
     assert compiled.stop(q, qd).travels.tolist() == before.travels.tolist()
 
 
+@pytest.mark.bullet
 def test_led_stops_are_those_of_the_runner(iiwa: Scene) -> None:
     q, qd = np.array([0, 0.6, 0, -1.2, 0, 0.5, 0]), np.array([1.5, 0.5, 0, -1, 0.3, 1, 2])
     ramps = {name: 3.0 + k for k, name in enumerate(iiwa.mechanism.q_names)}
@@ -98,6 +99,7 @@ def test_led_stops_are_those_of_the_runner(iiwa: Scene) -> None:
     assert quick.time == pytest.approx(report.time, abs=1e-9)
 
 
+@pytest.mark.bullet
 def test_what_brakes_hold_and_what_joints_move(iiwa: Scene) -> None:
     mech = arm((1.0, 1.0))
     compiled = CompiledStop(make_scenario(mech, brakes=[Brake("j0", 99.0), Brake("j1", 99.0)]))
@@ -107,6 +109,7 @@ def test_what_brakes_hold_and_what_joints_move(iiwa: Scene) -> None:
         assert compiled.inertias(q) == pytest.approx(np.diag(M))
 
 
+@pytest.mark.bullet
 def test_rolls_are_left_out(iiwa: Scene) -> None:
     assert [a[-1] for a in table_axes(iiwa.mechanism, "lbr_iiwa_link_7")] == ["1", "2", "4"]
     with pytest.raises(UnknownName, match="axis 'elbow'"):
@@ -128,6 +131,7 @@ def test_stretched_and_drawn_in() -> None:
     assert abs(third.q[1]) == pytest.approx(elbow, abs=0.03)
 
 
+@pytest.mark.bullet
 def test_the_grid(table: StoppingTable) -> None:
     assert len(table.rows) == 66
     zero = [row for row in table.rows if row["category"] == 0]
@@ -145,6 +149,7 @@ def test_the_grid(table: StoppingTable) -> None:
         assert row["distance"] == pytest.approx(row["speed"] * (0.015 + 0.5 * ramp), abs=1e-12)
 
 
+@pytest.mark.bullet
 def test_a_table_row_is_a_stop(iiwa: Scene, table: StoppingTable) -> None:
     row = table.rows[0]
     compiled = CompiledStop(make_scenario(iiwa))
@@ -157,6 +162,7 @@ def test_a_table_row_is_a_stop(iiwa: Scene, table: StoppingTable) -> None:
     assert abs(report.joints[0].travel) == pytest.approx(row["distance"], rel=1e-4)
 
 
+@pytest.mark.bullet
 def test_files(table: StoppingTable, tmp_path: Path) -> None:
     for ending in ("csv", "json", "html"):
         table.save(tmp_path / f"table.{ending}")
@@ -173,6 +179,7 @@ def test_files(table: StoppingTable, tmp_path: Path) -> None:
         table.save(tmp_path / "table.docx")
 
 
+@pytest.mark.bullet
 def test_tables_that_cannot_be(iiwa: Scene) -> None:
     with pytest.raises(BadUsage, match="full speed of joint 'j0'"):
         mb.stopping_table(arm((1.0,)), brakes=[Brake("j0", 5.0)])
@@ -182,6 +189,7 @@ def test_tables_that_cannot_be(iiwa: Scene) -> None:
     assert len(mb.stopping_table(arm((1.0,)), brakes=[Brake("j0", 50.0)], speeds=speeds, categories=[0]).rows)
 
 
+@pytest.mark.bullet
 def test_a_deceleration_of_no_such_joint_is_refused_with_those_there_are(iiwa: Scene) -> None:
     with pytest.raises(mb.MbPluginError, match=r"'lbr_iiwa_joint_22'.* did you mean 'lbr_iiwa_joint_2'"):
         mb.stopping_table(iiwa, decelerations={"lbr_iiwa_joint_22": 3.0})

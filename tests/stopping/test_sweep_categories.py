@@ -105,6 +105,7 @@ def closing() -> tuple[Scene, dict[str, object]]:
     return scene, options | {"brakes": [Brake("j3", 8.0), Brake("j0", 30.0)]}
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("robot", [husky, swinging, four_bar, closing])
 @pytest.mark.parametrize("category", [0, 1])
 def test_the_rows_of_other_robots_are_single_stops(
@@ -129,6 +130,7 @@ def test_drawn_states_close_their_loops_and_differ() -> None:
         assert max(assemble(scene.mechanism, q).residual_file.values()) < 1e-9
 
 
+@pytest.mark.bullet
 def test_a_free_base_stays_where_it_is() -> None:
     scene, options = husky()
     plan = plan_of(scene, 0, 5, **options)
@@ -169,6 +171,7 @@ def test_in_category_2_the_drives_hold_what_the_brakes_could_not() -> None:
     assert "stopped" not in outcomes[1], "0.01 N·m hold no arm against gravity"
 
 
+@pytest.mark.bullet
 def test_a_motion_of_a_vehicle_gives_its_states() -> None:
     """A free base has seven coordinates and six rates: what is not recorded keeps its place and rests."""
     scene, options = husky()

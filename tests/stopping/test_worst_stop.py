@@ -9,7 +9,6 @@ from pathlib import Path
 
 import jsonschema
 import numpy as np
-import pybullet_data
 import pytest
 
 import mbplugin as mb
@@ -28,10 +27,11 @@ from mbplugin.stopping.worst.search import Objective, StopComputer
 from mbplugin.stopping.worst.space import StopSpace
 from mbplugin.stopping.worst.values import Failure, WorstStop, WorstStops
 from mbplugin.stopping.zones.figures import figures_of_document
+from places import BULLET_DATA
 from rod_arms import arm
 
 ARM = str(ASSETS / "arm_6r.scene.toml")
-IIWA = Path(pybullet_data.getDataPath()) / "kuka_iiwa" / "model.urdf"
+IIWA = BULLET_DATA / "kuka_iiwa" / "model.urdf"
 ROD = arm((1.0,), limits=Freedom(lower=-2.5, upper=2.5, velocity=2.0))
 BRAKE = Brake("j0", 40.0, delay=0.02)
 CONTROLLED = {"category": 2, "decelerations": {"j0": 8.0}}

@@ -193,6 +193,7 @@ def zone_of(scene: Scene, q: np.ndarray, pieces: np.ndarray) -> StopZone:
     )
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("name", ARMS)
 def test_the_zone_of_a_stop_contains_the_meshes_at_all_times(name: str) -> None:
     contained(name, 40)
@@ -204,6 +205,7 @@ def test_the_zones_of_ten_thousand_stops_contain_the_meshes_at_all_times(name: s
     contained(name, 10_000)
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize(("name", "number"), [(ARMS[0], 679), (ARMS[1], 584)])
 def test_an_outline_is_not_simplified_into_its_zone(name: str, number: int) -> None:
     # GEOS simplified the outlines of these stops by more than its tolerance: points were 0.6 mm outside
@@ -216,6 +218,7 @@ def test_an_outline_is_not_simplified_into_its_zone(name: str, number: int) -> N
     assert shapely.covers(outline, shapely.union_all(union._polygons))
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("name", ARMS)
 def test_the_zone_of_a_sweep_contains_its_stops(name: str) -> None:
     scene, rng = arm(name), np.random.default_rng(4)
@@ -242,6 +245,7 @@ def test_the_solids_contain_the_meshes_and_are_closed(tmp_path: Path) -> None:
     assert inside.all()
 
 
+@pytest.mark.bullet
 def test_the_zone_of_a_table_contains_that_of_each_row(tmp_path: Path) -> None:
     scene = arm(ARMS[0])
     brakes = [{"joint": name, "torque": 60, "delay": 0.05} for name in scene.mechanism.q_names]
@@ -302,6 +306,7 @@ def test_the_picture_shows_the_outline_in_millimetres(zone: StopZone, tmp_path: 
     assert (left, -top) == pytest.approx((1e3 * zone.lower[0], 1e3 * zone.upper[1]), abs=1e-2)
 
 
+@pytest.mark.bullet
 def test_bad_requests_are_refused_in_one_sentence(zone: StopZone, tmp_path: Path) -> None:
     scene = bar(tmp_path)
     with pytest.raises(mb.MbPluginError, match=r"written as .png; expected .dxf or .svg or .csv or .stl"):

@@ -3,17 +3,16 @@
 import re
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
-import pybullet_data
 
 from mbplugin.errors import MbPluginError
 from mbplugin.model.mechanism import Body
 from mbplugin.model.scene import Scene
 from mbplugin.readers import load
+from places import BULLET_DATA
 
-DATA = Path(pybullet_data.getDataPath())
+DATA = BULLET_DATA
 
 
 #: Links whose inertia Bullet dislikes and sets to zero, by its own warning.

@@ -6,12 +6,12 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import pybullet_data
 import pytest
 
 from mbplugin.bullet.session import quiet, session
+from places import BULLET_DATA
 
-DATA = Path(pybullet_data.getDataPath())
+DATA = BULLET_DATA
 
 
 LEGS = ("front_left", "back_left", "front_right", "back_right")

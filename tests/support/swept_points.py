@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pybullet_data
 import trimesh
 from scipy.interpolate import BPoly
 
@@ -19,8 +18,9 @@ from mbplugin.readers import load
 from mbplugin.stopping.compiled.batch import CompiledStop
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.sweep.plan import SweepPlan
+from places import BULLET_DATA
 
-DATA = Path(pybullet_data.getDataPath())
+DATA = BULLET_DATA
 ARMS = ("kuka_iiwa/model.urdf", "franka_panda/panda.urdf")
 
 

@@ -249,7 +249,7 @@ def test_without_a_display_it_says_what_works() -> None:
     assert (done.code, done.out) == (2, "")
     assert done.err == (
         "mbplugin: PyBullet cannot open a window since no display is set;"
-        " expected an X display with OpenGL 3; use --picture or --film, which need no window.\n"
+        " expected a display with OpenGL 3; use --picture or --film, which need no window.\n"
     )
 
 

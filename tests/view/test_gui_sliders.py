@@ -44,6 +44,7 @@ def with_motor(mech: Mechanism, name: str) -> Mechanism:
     return replace(mech, pairs=tuple(pairs))
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.name.split(".")[0])
 def test_a_led_pose_satisfies_the_constraints(file) -> None:  # type: ignore[no-untyped-def]
     scene = mb.load(file)
@@ -57,6 +58,7 @@ def test_a_led_pose_satisfies_the_constraints(file) -> None:  # type: ignore[no-
         assert gap(scene, followed.q) <= max(1e-6, 5 * start)
 
 
+@pytest.mark.bullet
 def test_the_other_leading_coordinates_stay() -> None:
     manifold = manifold_of(mb.load(ASSETS / "minitaur.scene.toml"))
     names = manifold.mech.q_names

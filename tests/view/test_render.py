@@ -57,6 +57,7 @@ def cured(scene: mb.Scene, folder: Path) -> Path:
     return file
 
 
+@pytest.mark.bullet
 def test_bodies_have_the_colour_of_their_verdict(four_bar: mb.Scene, tmp_path: Path) -> None:
     flexible = drawn(picture(four_bar, analysis=mb.analyze(four_bar)))
     plain = drawn(picture(four_bar))
@@ -68,6 +69,7 @@ def test_bodies_have_the_colour_of_their_verdict(four_bar: mb.Scene, tmp_path: P
     assert near(rigid, "rigid") > 1500 and near(rigid, "flexible") == 0
 
 
+@pytest.mark.bullet
 def test_glyphs_have_the_colour_of_their_reaction(four_bar: mb.Scene) -> None:
     seen = picture(four_bar, analysis=mb.analyze(four_bar))
     known = {joint.name: joint.verdict for joint in seen.joints}
@@ -76,6 +78,7 @@ def test_glyphs_have_the_colour_of_their_reaction(four_bar: mb.Scene) -> None:
     assert near(drawn(seen), "non-unique") > 40
 
 
+@pytest.mark.bullet
 def test_arrows_and_fans(four_bar: mb.Scene) -> None:
     analysis = mb.analyze(four_bar)
     with_arrows = drawn(seen_at_rest(four_bar, analysis))
@@ -92,6 +95,7 @@ def three_balls() -> Mechanism:
     return from_world_frames("balls", bodies, joints)[0]
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("angles", [(40.0, -20.0), (0.0, 0.0), (200.0, -60.0), (110.0, 30.0)])
 def test_things_are_where_the_camera_says(angles: tuple[float, float]) -> None:
     """PyBullet's rasteriser and our own projection put the balls at the same pixels."""
@@ -111,6 +115,7 @@ def test_things_are_where_the_camera_says(angles: tuple[float, float]) -> None:
         assert abs(columns.mean() + 0.5 - there[0]) < 1.5 and abs(rows.mean() + 0.5 - there[1]) < 1.5
 
 
+@pytest.mark.bullet
 def test_the_view_matrix_is_that_of_pybullet() -> None:
     import pybullet
 
@@ -119,6 +124,7 @@ def test_the_view_matrix_is_that_of_pybullet() -> None:
     assert camera.view == pytest.approx(list(theirs), abs=1e-6)
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("name", ["minitaur", "spatial_parallelogram", "arm_6r", "husky"])
 def test_the_camera_has_the_robot_in_view(name: str) -> None:
     seen = picture(mb.load(ASSETS / f"{name}.scene.toml"))
@@ -136,6 +142,7 @@ def test_a_flat_linkage_is_seen_from_its_flat_side(four_bar: mb.Scene) -> None:
     assert abs(along[1]) > 0.8
 
 
+@pytest.mark.bullet
 def test_a_ghost_covers_what_is_behind_it_by_its_alpha(stop: Any) -> None:
     """A pixel is (1 − α)·what is behind + α·colour; what is behind the robot is not seen."""
     scene, report = stop
@@ -158,6 +165,7 @@ def test_a_ghost_covers_what_is_behind_it_by_its_alpha(stop: Any) -> None:
     assert np.abs(composed - one).max() > 1
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("lift", [0.06, -0.06])
 def test_a_ghost_behind_is_hidden(lift: float) -> None:
     """Seen from above, a ghost that is lower changes no pixel of the robot, and a higher one does."""
@@ -173,6 +181,7 @@ def test_a_ghost_behind_is_hidden(lift: float) -> None:
     assert (changed & robot).any() == (lift > 0)
 
 
+@pytest.mark.bullet
 def test_ghosts_and_path_of_a_stop_are_drawn(stop: Any) -> None:
     scene, report = stop
     replayed = replay_of(scene, report)
@@ -250,6 +259,7 @@ def test_a_film_has_every_pose(tmp_path: Path, four_bar: mb.Scene, ending: str) 
 # The command
 
 
+@pytest.mark.bullet
 def test_the_command_draws_a_picture(tmp_path: Path) -> None:
     file = tmp_path / "seen.png"
     done = call("view", str(SCENE), "--picture", str(file), "--size", "320x180", "--camera", "20,-15,3")
@@ -258,6 +268,7 @@ def test_the_command_draws_a_picture(tmp_path: Path) -> None:
         assert image.size == (320, 180) and near(image, "flexible") > 300
 
 
+@pytest.mark.bullet
 def test_the_command_tells_what_it_drew_as_json(tmp_path: Path) -> None:
     file = tmp_path / "door.png"
     door = str(ORACLES / "door_2_hinges.sdf")
@@ -268,6 +279,7 @@ def test_the_command_tells_what_it_drew_as_json(tmp_path: Path) -> None:
     assert found["notes"] == ["drawn as sticks, since no shape is known: every body"]
 
 
+@pytest.mark.bullet
 def test_the_command_draws_a_stop(tmp_path: Path) -> None:
     file = tmp_path / "stop.png"
     done = call("view", str(ARM), "--stop", "--picture", str(file), "--size", "320x180", "--speed", "0.2")
@@ -299,6 +311,7 @@ BAD = {
 }
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("options", BAD, ids=" ".join)
 def test_what_cannot_be_drawn_is_told(options: tuple[str, ...], tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
@@ -341,6 +354,7 @@ def test_every_oracle_can_be_seen(file: Path, tmp_path: Path) -> None:
             assert (near(image, verdict) > 200) == (rigid in expected), verdict
 
 
+@pytest.mark.bullet
 def test_names_cannot_break_a_picture(tmp_path: Path) -> None:
     hostile = "j\u001b[31m\n\u202e<img src=x>" + "x" * 300
     mech = from_world_frames(

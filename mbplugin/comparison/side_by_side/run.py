@@ -42,7 +42,7 @@ class _Engine(NamedTuple):
 
 #: The other engines, by the names that choose them.
 ENGINES: Mapping[str, _Engine] = {
-    "pybullet": _Engine("PyBullet", "bullet.bullet_wrenches", "pybullet", "pip install 'pybullet>=3.2.7'"),
+    "pybullet": _Engine("PyBullet", "bullet.bullet_wrenches", "pybullet", "pip install 'mbplugin[bullet]'"),
     "mujoco": _Engine("MuJoCo", "mujoco.mujoco_wrenches", "mujoco", "pip install 'mbplugin[mjcf]'"),
     "pinocchio": _Engine(
         "Pinocchio", "pinocchio.pinocchio_wrenches", "pinocchio", "pip install 'mbplugin[pinocchio]'"

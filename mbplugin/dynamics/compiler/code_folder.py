@@ -18,14 +18,15 @@ _UNUSED = 30 * 24 * 3600.0
 
 
 def cache_root() -> Path | None:
-    """Return the folder of this user's caches, or None where there is none.
+    """Return the folder of this user's caches, or None where there is none; on Windows the local one.
 
     A relative ``XDG_CACHE_HOME`` is ignored, as its specification demands: it would lead into the working
     folder, whose files are somebody else's. For the same reason numba's own settings do not count.
     """
-    stated = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if stated.is_absolute():
-        return stated
+    for variable in ("XDG_CACHE_HOME", *("LOCALAPPDATA",) * (sys.platform == "win32")):
+        stated = Path(os.environ.get(variable, ""))
+        if stated.is_absolute():
+            return stated
     try:
         return Path.home() / ".cache"
     except RuntimeError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from mbplugin.linter.files.targets import Target
     from mbplugin.linter.run import Report
 
+#: More processes than these cannot be waited for together on Windows.
+_MOST_ON_WINDOWS = 61
 #: A process takes as long to start as some files take to lint.
 _FILES_PER_PROCESS = 4
 
@@ -52,6 +55,8 @@ def lint_targets(
         More processes than can be started, or a request that cannot be meant, where there is one file.
     """
     workers = require_possible(jobs) if jobs else min(cores(), len(targets) // _FILES_PER_PROCESS)
+    if sys.platform == "win32":
+        workers = min(workers, _MOST_ON_WINDOWS)
     if len(targets) == 1:
         from mbplugin.linter.files.batch import lint_target
 
@@ -142,7 +147,7 @@ def _start(folder: str, seconds: float | None) -> None:
     if seconds is not None:
         set_rule_seconds(seconds, confined=True)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if hasattr(signal, "pthread_sigmask"):
+    if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     # read when numpy is imported, which no import of this module has done
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):

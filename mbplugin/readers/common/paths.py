@@ -63,8 +63,15 @@ def resolve(name: str, request: Request, where: str) -> str:
         f"{name!r} cannot be found",
         where=where,
         expected="a file beside the model or below a package folder",
-        remedy="pass --package-dir DIR with the folder that holds the package",
+        remedy="pass --package-dir DIR with the folder that holds the package" + _bullet_hint(name),
     )
+
+
+def _bullet_hint(name: str) -> str:
+    """Return how to have the models of PyBullet, where they are not installed."""
+    if "://" in name or importlib.util.find_spec("pybullet_data"):
+        return ""
+    return "; those of PyBullet come with pip install 'mbplugin[bullet]'"
 
 
 def find(name: str, request: Request) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import sys
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any, get_args
@@ -72,6 +73,9 @@ def finished(joblib: Any, backend: str, work: Sequence[Any]) -> Iterator[Any]:
 
 def _start_trackers() -> None:
     """Start the processes that clear up after others: their start lets Ctrl-C through to what starts next."""
+    # Windows clears up by itself
+    if sys.platform == "win32":
+        return
     from multiprocessing import resource_tracker
 
     resource_tracker.ensure_running()

@@ -11,6 +11,7 @@ import os
 import pickle
 import signal
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
@@ -115,11 +116,9 @@ def _sentence(status_lines: set[bytes], code: int, printed: IO[bytes]) -> str:
     if ENDED in status_lines:
         return ENDED_SENTENCE
     if OPENED not in status_lines:
-        display = os.environ.get("DISPLAY")
-        where = f"on display {display}" if display else "since no display is set"
         raise MbPluginError(
-            f"PyBullet cannot open a window {where}",
-            expected="an X display with OpenGL 3",
+            f"PyBullet cannot open a window{_on_display()}",
+            expected="a display with OpenGL 3",
             remedy="use --picture or --film, which need no window",
         )
     # closed by whoever looks at it, PyBullet's threads may still fall over each other on their way out
@@ -129,6 +128,13 @@ def _sentence(status_lines: set[bytes], code: int, printed: IO[bytes]) -> str:
             remedy="use --picture or --film, which need no window",
         )
     return CLOSED_SENTENCE
+
+
+def _on_display() -> str:
+    if sys.platform in ("win32", "darwin"):
+        return ""
+    display = os.environ.get("DISPLAY")
+    return f" on display {display}" if display else " since no display is set"
 
 
 def _all_of(printed: IO[bytes]) -> bytes:

@@ -2,7 +2,8 @@
 
 What it does
 ------------
-Requires an optional package only if a file needs it: MuJoCo for MJCF, xacro for xacro files.
+Requires an optional package only if a file needs it: MuJoCo for MJCF, xacro for xacro files,
+PyBullet for overlaps.
 
 Why it matters
 --------------
