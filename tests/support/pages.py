@@ -28,6 +28,15 @@ README = ROOT / "README.md"
 PAGES = (README, *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name != "teams.md"))
 KINDS = ("sh", "console", "python", "toml")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+#: Commands that install, and the extras that there are.
+INSTALLS = re.compile(r"(pip|pipx|uv tool) install '?(\.|mbplugin)(\[(?P<extras>[\w,]+)\])?'?( *#.*)?$")
+EXTRAS = set(
+    re.findall(
+        r"^(\w+) = \[",
+        (ROOT / "pyproject.toml").read_text(encoding="utf-8").split("[project.optional-dependencies]")[1],
+        re.MULTILINE,
+    )
+)
 #: Rounding that differs between machines.
 ROUNDING = re.compile(r"(?<=constraints hold to )\S+")
 
@@ -119,6 +128,11 @@ def run_block(block: Block, folder: Path) -> None:
 
 def run_commands(block: Block, folder: Path) -> None:
     for command in block.text.splitlines():
+        if found := INSTALLS.match(command):
+            # environments are not made here: what is named has to be there
+            if unknown := set(filter(None, (found["extras"] or "").split(","))) - EXTRAS:
+                raise block.fail(f"{command}: there is no extra {min(unknown)!r}")
+            continue
         if command.startswith("make "):
             # only asked what it would do: make test runs the tests
             command = f"{command} --dry-run > /dev/null"
