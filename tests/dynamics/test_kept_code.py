@@ -125,6 +125,53 @@ def test_a_relative_folder_is_ignored(folder: Path) -> None:
     assert any(file.suffix == ".code" for file in (folder / "home" / ".cache").rglob("*"))
 
 
+#: A kernel that calls another, twice with numbers that it states; the files of the other say what they are worth.
+CALLS = """
+import sys
+from mbplugin.dynamics.compiler.jit import compiled, kernel
+from numba import types
+
+@kernel
+def part(number, share):
+    return number * share
+
+@kernel
+def whole(number):
+    return part(number, 2) + part(number, 3)
+
+def entry(number):
+    return whole(number)
+
+def other(number):
+    return whole(number) + 1.0
+
+integer = types.int64(types.int64)
+made = compiled(entry if sys.argv[1] == "entry" else other, integer)
+print(made(7), len(part.overloads), sum(whole._cache_hits.values()), sum(part._cache_misses.values()))
+"""
+
+
+@pytest.mark.long
+def test_another_entry_reads_the_kernels_below_it(tmp_path: Path) -> None:
+    """One translation of each serves both entries; a kernel whose callee is damaged is translated anew."""
+    (tmp_path / "program.py").write_text(CALLS)
+
+    def run(entry: str) -> Outcome:
+        return python("program.py", entry, folder=tmp_path, XDG_CACHE_HOME=str(tmp_path / "cache"))
+
+    assert run("entry") == Outcome(0, "35 1 0 1\n", "")
+    # an entry that is kept needs no kernel
+    assert run("entry") == Outcome(0, "35 0 0 0\n", "")
+    assert run("other") == Outcome(0, "36 1 1 0\n", "")
+    for file in (tmp_path / "cache").rglob("*"):
+        if file.name.startswith("__main__.part") or "other" in file.name:
+            file.write_bytes(b"")
+    again = run("other")
+    assert (again.code, again.out.split()[0]) == (0, "36")
+    assert again.err.count("is damaged") == 2
+    assert run("other") == Outcome(0, "36 0 0 0\n", "")
+
+
 class Payload:
     """Pickled code: it makes a file when it is read."""
 
@@ -143,7 +190,7 @@ def test_a_folder_that_others_may_write_into_is_not_used(other: str, folder: Pat
     for file in kept(folder):
         body = pickle.dumps(Payload(mark))
         fits = hashlib.sha256(file.name.encode() + b"\0" + body).digest()
-        file.write_bytes(b"mbplugin machine code 1\n" + fits + body)
+        file.write_bytes(b"mbplugin machine code 2\n" + fits + body)
     (code,) = (folder / "cache" / "mbplugin").iterdir()
     if other == "writable":
         code.chmod(0o770)
@@ -168,7 +215,7 @@ def test_in_a_folder_of_ones_own_such_code_would_run(folder: Path) -> None:
     first = next(iter(kept(folder)))
     body = pickle.dumps(Payload(folder / "mark"))
     fits = hashlib.sha256(first.name.encode() + b"\0" + body).digest()
-    first.write_bytes(b"mbplugin machine code 1\n" + fits + body)
+    first.write_bytes(b"mbplugin machine code 2\n" + fits + body)
     assert "damaged" in computed(folder)
     assert (folder / "mark").exists()
 

@@ -10,7 +10,7 @@ from typing import Any
 from mbplugin.cli.shared.options import on_terminal
 
 #: What the first motion after an installation waits for.
-_PREPARING = "preparing (machine code is compiled once, which takes up to a minute)"
+_PREPARING = "preparing (machine code is compiled once, which takes some ten seconds)"
 #: Number of a bar's one task.
 _TASK = 0
 #: Of what is counted without a total, the number after which the bar is drawn again.

@@ -18,14 +18,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import FunctionCache
 from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps as _dumps
 
 from mbplugin.dynamics.compiler.code_folder import say
+from mbplugin.dynamics.compiler.kept_form import CannotKeep, EntryForm, KernelForm, NotKept
 from mbplugin.dynamics.compiler.safe_points import safe_point
 
-_MAGIC = b"mbplugin machine code 1\n"
+_MAGIC = b"mbplugin machine code 2\n"
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -33,16 +34,8 @@ class DamagedFile(Exception):
     """A file whose checksum does not fit."""
 
 
-class _Results(CompileResultCacheImpl):
-    """How numba makes bytes of what it has compiled; where they are kept is not its business."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._lineno = function.__code__.co_firstlineno
-        self._locator = None
-
-
 class CodeCache(FunctionCache):
-    """The kept machine code of one function, as numba's dispatcher asks for it.
+    """What is kept of one function, as numba's dispatcher asks for it.
 
     Parameters
     ----------
@@ -50,14 +43,16 @@ class CodeCache(FunctionCache):
         In Python.
     folder : Path
         For this user alone.
+    form : EntryForm or KernelForm
+        What is kept.
     """
 
-    def __init__(self, function: Callable[..., Any], folder: Path) -> None:
+    def __init__(self, function: Callable[..., Any], folder: Path, form: EntryForm | KernelForm) -> None:
         self._name = repr(function)
         self._py_func = function
-        self._impl = _Results(function)
+        self._impl = form
         self._cache_path = str(folder)
-        self._cache_file: Any = _CodeFile(folder / f"{_file_stem(function)}.code")
+        self._cache_file: Any = _CodeFile(folder / f"{_file_stem(function)}.{form.suffix}.code")
         self.enable()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -68,6 +63,8 @@ class CodeCache(FunctionCache):
         rtsys.initialize(target_context)
         try:
             return self._load_overload(sig, target_context)
+        except NotKept:
+            return None
         # what is unpickled may fail in any way
         except Exception as error:
             self._cache_file.discard(error)
@@ -77,9 +74,10 @@ class CodeCache(FunctionCache):
         """Keep what was compiled for a signature; where nothing can be written, nothing is kept."""
         if not self._enabled:
             return
-        key = self._index_key(sig, data.codegen)
         try:
-            self._cache_file.save(key, self._impl.reduce(data))
+            self._cache_file.save(self._index_key(sig, data.codegen), self._impl.reduce(data))
+        except CannotKeep:
+            pass
         except OSError as error:
             self.disable()
             _say_once(self._cache_path, error)

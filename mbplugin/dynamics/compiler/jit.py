@@ -9,12 +9,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.registry import CPUDispatcher
+from numba.core.types import unliteral
 
 from mbplugin.dynamics.compiler.code_cache import CodeCache
 from mbplugin.dynamics.compiler.code_folder import cache_root, private_folder, remove_unused
+from mbplugin.dynamics.compiler.kept_form import EntryForm, KernelForm
+from mbplugin.dynamics.compiler.pipeline import EntryPipeline, KernelPipeline
 
 #: A record of composite bodies, rates or rows, or an array of them; fields are read and written as attributes.
 Records = Any
@@ -23,6 +27,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 #: Fused multiply-adds and division by a common factor; NaN and infinity keep their meaning.
 _FASTMATH = {"contract", "arcp", "nsz"}
+_OPTIONS: dict[str, Any] = {"nopython": True, "error_model": "numpy", "fastmath": _FASTMATH}
 _ROOMS = ("dynamics", "simulation", "stopping")
 #: Compiled where it is used, and plain Python where it stands; and the order of the kinds of rows.
 _COMPILED_ELSEWHERE = ("model/brake_law.py", "model/mechanism/pair.py")
@@ -33,36 +38,80 @@ _CONSTANTS = re.compile(
 
 
 def kernel(function: _F) -> _F:
-    """Compile a function at its first call; the machine code is kept on disk for the next process.
+    """Translate a function where a kernel calls it; what is made of it is kept on disk for the next process.
 
-    A private one is called by kernels only, never from Python: it has no entry for it, which would take the
-    compiler as long as many a function itself.
+    Python may call it too: then it is compiled as an entry, which takes the compiler as long as many kernels.
     """
-    private = function.__name__.startswith("_")
-    made: _F = _with_kept_code(function, no_cfunc_wrapper=True, no_cpython_wrapper=private)
-    return made
+    settings: Any = numba.config
+    made: Any = function if settings.DISABLE_JIT else Kernel(function)
+    return cast("_F", made)
+
+
+class Kernel(CPUDispatcher):
+    """A function for other kernels, with an entry for Python where Python calls it.
+
+    Parameters
+    ----------
+    function : callable
+        Of a module; what is made of another one is not kept.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        options = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        super().__init__(function, targetoptions=options, pipeline_class=KernelPipeline)
+        self._entry: Any = None
+        _keep(self, function, KernelForm())
+
+    def __reduce__(self) -> Any:
+        """Return the name, by which another process finds it."""
+        return self.py_func.__qualname__
+
+    def add_overload(self, made: Any) -> None:
+        """Note what was translated for a signature; Python cannot call that."""
+        self.overloads[tuple(made.signature.args)] = made
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Return the types of a call in a kernel; a number that the caller states is a number like others."""
+        numbers = {name: unliteral(kind) for name, kind in kws.items()}
+        return super().get_call_template(tuple(unliteral(kind) for kind in args), numbers)
+
+    def _compile_for_args(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the entry for arguments from Python."""
+        if self._entry is None:
+            self._entry = _entry_of(self.py_func, no_cfunc_wrapper=True)
+        known = len(self._entry.overloads)
+        with _without_collections():
+            entry_point = self._entry._compile_for_args(*args, **kwargs)
+        for made in list(self._entry.overloads.values())[known:]:
+            enter: Any = self._insert  # type: ignore[attr-defined]
+            enter([kind._code for kind in made.signature.args], made.entry_point, False)
+        return entry_point
 
 
 def compiled(function: Callable[..., Any], signature: Any) -> Any:
     """Return a function compiled now for a signature, with an address."""
-    made = _with_kept_code(function)
     settings: Any = numba.config
     if settings.DISABLE_JIT:
-        return made
+        return function
+    made = _entry_of(function)
     with _without_collections():
         made.compile(signature)
     made.disable_compile()
     return made
 
 
-def _with_kept_code(function: Callable[..., Any], **options: bool) -> Any:
-    """Return a function that numba compiles; its machine code is kept where there is a folder for it."""
-    numba_: Any = numba  # the stubs leave out options
-    made = numba_.njit(error_model="numpy", fastmath=_FASTMATH, **options)(function)
-    folder = None if numba_.config.DISABLE_JIT else cache_folder()
-    if folder is not None:
-        made._cache = CodeCache(function, folder)
+def _entry_of(function: Callable[..., Any], **options: bool) -> Any:
+    """Return a function that is compiled with all kernels below it; its machine code is kept."""
+    made = CPUDispatcher(function, targetoptions={**_OPTIONS, **options}, pipeline_class=EntryPipeline)
+    _keep(made, function, EntryForm())
     return made
+
+
+def _keep(dispatcher: Any, function: Callable[..., Any], form: EntryForm | KernelForm) -> None:
+    """Let what is compiled be kept on disk, where there is a folder for it."""
+    folder = cache_folder()
+    if folder is not None:
+        dispatcher._cache = CodeCache(function, folder, form)
 
 
 @contextmanager
@@ -99,6 +148,7 @@ def state_of_sources(package: Path) -> str:
     """Return the checksum of what is compiled in a package: kernels, and files whose constants they take."""
     sources = [p.read_bytes() for room in _ROOMS for p in sorted((package / room).rglob("*.py"))]
     compiled_ones = [s for s in sources if b"@kernel" in s or b"compiled(" in s]
+    compiled_ones += [p.read_bytes() for p in sorted((package / "dynamics" / "compiler").glob("*.py"))]
     constants = {m.decode().replace(".", "/") for s in compiled_ones for m in _CONSTANTS.findall(s)}
     names = sorted({*_COMPILED_ELSEWHERE, *(f"{name}.py" for name in constants)})
     compiled_ones += [(package / name).read_bytes() for name in names if (package / name).is_file()]
