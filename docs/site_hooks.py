@@ -1,4 +1,4 @@
-"""What the site has beside the pages of this folder: rule pages, the commands' help, pictures.
+"""What the site has beside the pages of this folder: rule pages, help, glossary, gallery, pictures, links.
 
 MkDocs calls the ``on_…`` functions while it builds.
 """
@@ -12,12 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
+from site_links import linked
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = re.compile(r"!\[[^\]]*\]\(pictures/([\w-]+\.png)\)")
 #: A code in the first column of the table of rules.
 RULE_ROW = re.compile(r"^\| (MB\d{3}) \|", re.MULTILINE)
-GUIDES, RULES = "How to", "Rules"
+GUIDES, RULES = "Guides", "Rules"
+#: Pages of names and definitions, in which terms are no links.
+PLAIN = ("glossary.md", "commands.md", "scene.md", "api.md")
+FIRST_DOCSTRING = re.compile(r'"""(.*?)(?:\n\n|""")', re.DOTALL)
 #: What users import besides the public names.
 FURTHER = (
     "mbplugin.testing.assert_lints",
@@ -51,6 +55,8 @@ def on_files(files: Files, config: Any) -> Files:
     files.append(File.generated(config, "commands.md", content=commands_page()))
     files.append(File.generated(config, "api.md", content=api_page()))
     files.append(File.generated(config, "scene.md", content=scene_page()))
+    files.append(File.generated(config, "glossary.md", content=glossary_page()))
+    files.append(File.generated(config, "gallery.md", content=gallery_page()))
     for name in pictures():
         files.append(File.generated(config, f"pictures/{name}", content=drawn(name).read_bytes()))
     return files
@@ -61,6 +67,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     if page.file.src_uri == "rules.md":
         return RULE_ROW.sub(r"| [\1](rules/\1.md) |", markdown)
     return markdown
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
+    """Link the codes of rules to their pages, and the first of each term to the glossary."""
+    return linked(html, page.url, terms=page.file.src_uri not in PLAIN)
 
 
 def section(nav: list[dict[str, Any]], title: str) -> list[Any]:
@@ -165,6 +176,62 @@ def _choices(value: dict[str, Any], tables: dict[str, Any]) -> str:
     return ", ".join(f"`{word}`" for word in words)
 
 
+def glossary_page() -> str:
+    """Return the page of the terms of the output, by name."""
+    from mbplugin.report.terms import TERMS
+
+    intro = """# Glossary
+
+The terms of texts, pages and JSON documents. What the numbers mean, and what they do not mean, is in
+[What the numbers mean](numbers.md).
+"""
+    parts = [intro]
+    for term in sorted(TERMS, key=lambda term: term.name.lower()):
+        also = f"\n\n*Also:* {', '.join(term.forms)}." if term.forms else ""
+        parts.append(f"\n## {term.name} {{ #{term.anchor} }}\n\n{term.meaning}{also}\n")
+    return "".join(parts)
+
+
+def gallery_page() -> str:
+    """Return the page of all examples, each with its picture where it draws one."""
+    intro = """# Gallery
+
+Every example is a script of a page or two: `python examples/NAME.py`. What it prints and draws is computed when this
+site is built.
+"""
+    entries = "".join(_entry_of(path) for path in examples())
+    return f'{intro}\n<div class="gallery" markdown>\n{entries}</div>\n'
+
+
+def examples() -> list[Path]:
+    """Return the scripts and notebooks that a user reads."""
+    return sorted(path for path in (ROOT / "examples").iterdir() if path.suffix in (".py", ".ipynb"))
+
+
+def _entry_of(example: Path) -> str:
+    picture = _picture_of(example)
+    shown = f"![{picture}](pictures/{picture})\n\n" if picture else ""
+    return f"<div markdown>\n{shown}**{_title_of(example)}**\n\n`examples/{example.name}`\n</div>\n"
+
+
+def _title_of(example: Path) -> str:
+    text = example.read_text(encoding="utf-8")
+    if example.suffix == ".ipynb":
+        import json
+
+        first = json.loads(text)["cells"][0]["source"]
+        return "".join(first).splitlines()[0].lstrip("# ")
+    found = FIRST_DOCSTRING.search(text)
+    return re.split(r"(?<=[.?]) ", found[1].splitlines()[0])[0] if found else example.stem
+
+
+def _picture_of(example: Path) -> str:
+    found = (
+        re.findall(r'"([\w-]+\.png)"', example.read_text(encoding="utf-8")) if example.suffix == ".py" else []
+    )
+    return found[0] if found else ""
+
+
 def commands_page() -> str:
     """Return the page with the help of every command."""
     from typer.main import get_command
@@ -188,7 +255,8 @@ def _help(command: str) -> str:
 def pictures() -> list[str]:
     """Return the names of the pictures that the pages show."""
     texts = [page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md")]
-    return sorted({name for text in texts for name in PICTURE.findall(text)})
+    drawn_here = (_picture_of(path) for path in examples())
+    return sorted({name for text in texts for name in PICTURE.findall(text)} | set(filter(None, drawn_here)))
 
 
 def maker(picture: str) -> Path:

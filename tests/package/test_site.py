@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -13,8 +14,10 @@ import pytest
 from lxml import etree, html
 
 import mbplugin as mb
+from browser_pages import FLAGS, chromium
 from command_line import ROOT, call
 from mbplugin.linter.registry import built_in_rules
+from mbplugin.report.terms import TERMS
 
 #: Put before everything else: whoever reaches for a network fails.
 OFFLINE = """
@@ -29,10 +32,15 @@ LOADED = "//script/@src | //img/@src | //link[@rel='stylesheet' or @rel='icon' o
 Page = etree._Element
 
 
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built")
+    build(folder / "site", folder)
+    return folder / "site"
+
+
 @pytest.mark.long
-def test_the_site(tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    build(site, tmp_path)
+def test_the_site(site: Path) -> None:
     pages = {path: html.parse(str(path)).getroot() for path in site.rglob("*.html")}
     assert len(pages) > len(built_in_rules()) + 10
     assert broken_links(site, pages) == []
@@ -42,6 +50,37 @@ def test_the_site(tmp_path: Path) -> None:
     names = {heading.get("id") for heading in pages[site / "api.html"].iter("h2", "h3")}
     assert {f"mb{name.lower()}" for name in mb.__all__} <= names
     check_pictures(site, pages)
+    check_glossary(site, pages)
+    check_examples(pages[site / "gallery.html"])
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_from_disk_the_site_can_be_searched_and_is_wide_enough(site: Path) -> None:
+    """Browsers refuse workers to pages from disk; a page of it also is dark where that is wanted."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium(), args=list(FLAGS))
+        tab = browser.new_page(viewport={"width": 1400, "height": 900}, color_scheme="dark")
+        errors: list[str] = []
+        tab.on("pageerror", lambda error: errors.append(str(error)))
+        tab.goto((site / "rules" / "MB201.html").as_uri())
+        assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(30, 33, 41)"
+        tab.click(".md-search__input")
+        tab.keyboard.type("left null space")
+        hit = tab.locator(".md-search-result__link[href*='theory.html']").first
+        hit.wait_for(timeout=20_000)
+        tab.goto(hit.evaluate("link => link.href"))
+        assert "left null space" in str(tab.locator("article").text_content())
+        # lines of a hundred characters are seen whole
+        tab.goto((site / "commands.html").as_uri())
+        cut = """[...document.querySelectorAll('pre code')].filter((e) => e.scrollWidth > e.clientWidth
+            && Math.max(...e.textContent.split("\\n").map((line) => line.length)) <= 100)"""
+        assert tab.evaluate(f"{cut}.length") == 0
+        assert tab.locator("pre code").count() > 10
+        assert errors == []
+        browser.close()
 
 
 def build(site: Path, folder: Path) -> None:
@@ -114,3 +153,37 @@ def check_pictures(site: Path, pages: dict[Path, Page]) -> None:
             continue
         assert name.startswith("pictures/") and f'"{Path(name).name}"' in examples
         assert (site / name).read_bytes().startswith(b"\x89PNG")
+
+
+def check_glossary(site: Path, pages: dict[Path, Page]) -> None:
+    """Every term has its place, to which the pages link; codes of rules lead to their pages."""
+    named = pages[site / "glossary.html"].xpath("//article//h2/@id")
+    assert sorted(named) == sorted(term.anchor for term in TERMS)
+    linked = {link for root in pages.values() for link in root.xpath("//a[@class='term']/@href")}
+    assert len({link.partition("#")[2] for link in linked}) > 0.7 * len(TERMS)
+    for path in ("numbers.html", "tutorial.html", "index.html"):
+        assert pages[site / path].xpath("//a[@class='term']"), path
+        for link in pages[site / path].xpath(
+            "//article//a[starts-with(text(), 'MB') and string-length() = 5]"
+        ):
+            assert link.get("href") == f"rules/{link.text}.html", (path, link.text)
+
+
+def check_examples(gallery: Page) -> None:
+    """The gallery has every example."""
+    shown = set(gallery.xpath("//article//code/text()"))
+    assert {f"examples/{path.name}" for path in (ROOT / "examples").glob("[0-9]*.*")} <= shown
+    assert len(gallery.xpath("//article//img")) >= 12
+
+
+def test_drawings_are_those_of_their_script() -> None:
+    spec = importlib.util.spec_from_file_location("drawings", ROOT / "docs" / "drawings.py")
+    assert spec and spec.loader
+    drawings = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(drawings)
+    for name, draw in drawings.DRAWINGS.items():
+        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == draw(), "python docs/drawings.py"
+        # readable on both papers: every colour is declared for both
+        light, dark = draw().split("@media (prefers-color-scheme:dark)")
+        classes = set(re.findall(r"\.([\w-]+)\{", light.partition("<style>")[2]))
+        assert set(re.findall(r"\.([\w-]+)\{", dark.partition("</style>")[0])) == classes

@@ -31,6 +31,7 @@ from mbplugin.report.html.sections.stopping.stopping_table import stopping_table
 from mbplugin.report.html.sections.stopping.sweep import sweep_section
 from mbplugin.report.html.sections.stopping.worst_stops import worst_stops_section
 from mbplugin.report.html.sections.stresses import remedies_section, stresses_section
+from mbplugin.report.html.sections.terms import with_terms
 from mbplugin.report.html.sections.verdict import grade, sentence, verdict_section
 from mbplugin.report.html.sections.view import view_section
 from mbplugin.report.picture import picture
@@ -86,7 +87,7 @@ def html_page(*chapters: Chapter) -> str:
             _index(chapters) if len(chapters) > 1 else None,
             element(
                 "main",
-                [_chapter(k, one, len(chapters)) for k, one in enumerate(chapters)],
+                with_terms(joined([_chapter(k, one, len(chapters)) for k, one in enumerate(chapters)])),
                 rules_section(chapters),
             ),
             [element("script", Html(script)) for script in scripts],
