@@ -19,11 +19,12 @@ from mbplugin.report.html.sections.decided import decided_section
 from mbplugin.report.html.sections.engines import engines_section
 from mbplugin.report.html.sections.findings import findings_section
 from mbplugin.report.html.sections.groups import dca_section, groups_section
+from mbplugin.report.html.sections.lookup.rules import rules_section
+from mbplugin.report.html.sections.lookup.terms import with_terms
 from mbplugin.report.html.sections.misfits import misfits_section
 from mbplugin.report.html.sections.motion import motion_section
 from mbplugin.report.html.sections.reactions import reactions_section, uniqueness_section
 from mbplugin.report.html.sections.record import record_section
-from mbplugin.report.html.sections.rules import rules_section
 from mbplugin.report.html.sections.stopping.calibration import calibration_section
 from mbplugin.report.html.sections.stopping.distance import distance_section
 from mbplugin.report.html.sections.stopping.stop import stop_section
@@ -31,7 +32,6 @@ from mbplugin.report.html.sections.stopping.stopping_table import stopping_table
 from mbplugin.report.html.sections.stopping.sweep import sweep_section
 from mbplugin.report.html.sections.stopping.worst_stops import worst_stops_section
 from mbplugin.report.html.sections.stresses import remedies_section, stresses_section
-from mbplugin.report.html.sections.terms import with_terms
 from mbplugin.report.html.sections.verdict import grade, sentence, verdict_section
 from mbplugin.report.html.sections.view import view_section
 from mbplugin.report.picture import picture

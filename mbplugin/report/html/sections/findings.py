@@ -10,7 +10,7 @@ from mbplugin.linter.finding import SEVERITIES, Finding
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, choice, element, section, table
 from mbplugin.report.html.sections.concerned import concerned
-from mbplugin.report.html.sections.rules import rule_codes
+from mbplugin.report.html.sections.lookup.rules import rule_codes
 from mbplugin.report.summary import ignored_lines
 
 

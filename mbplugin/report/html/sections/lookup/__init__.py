@@ -1,0 +1,1 @@
+"""What a page explains at its end: rules and terms."""
