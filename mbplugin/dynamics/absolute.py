@@ -65,16 +65,12 @@ def absolute_equations(
     made = newton_euler(mech, q, qd, loads=actions.loads, payloads=actions.payloads)
     resisting = resisting or {}
     rows = [planar_rows(r, columns) for r in all_rows(mech, made.poses, q, made.twists)]
-    M, F = _block_diagonal(made.M), made.F.ravel().copy()
-    _add_joint_forces(mech, made, actions, time, M, F)
+    M, F = _block_diagonal(made.M), applied_wrenches(mech, made, actions, time).ravel()
+    _add_armature(mech, made, actions, M, F)
     for (pair, component), force in resisting.items():
         (row,) = rows_of(mech, (Driver("", pair, (component,)),), made.poses, made.q, made.twists)
         for body, entry in row.entries:
             F[6 * body : 6 * body + 6] += entry[0] * force
-    for spring in actions.springs:
-        for body, point, pull in spring_forces(mech, spring, made.poses, made.twists):
-            wrench = np.concatenate((pull, np.zeros(3)))
-            F[6 * body : 6 * body + 6] += shift_rows(wrench, point - made.poses.p_WC[body])
     kept = np.concatenate([6 * i + np.array(columns) for i in range(len(mech.bodies))])
     M, F = M[np.ix_(kept, kept)], F[kept]
     if degree_of_redundancy is None:
@@ -125,28 +121,39 @@ def rate_rows(mech: Mechanism, made: NewtonEuler) -> Iterator[tuple[slice, Rows]
             yield joint.qd, rows
 
 
-def _add_joint_forces(
-    mech: Mechanism, made: NewtonEuler, actions: AppliedForces, time: float, M: Array, F: Array
-) -> None:
-    """Add what works on joint rates to M (6N, 6N) and F (6N,): a force Q on the rates r·v is the wrench rᵀQ."""
+def applied_wrenches(mech: Mechanism, made: NewtonEuler, actions: AppliedForces, time: float) -> Array:
+    """Return what acts on every body besides constraints and drives' inertia, (N, 6): gravity, gyroscopic and
+    stated forces, and what works on joint rates, where a force Q on the rates r·v is the wrench rᵀQ."""
+    F = made.F.copy()
     Q = tree_forces(mech, made.q, made.qd, actions, time)
-    armature = rate_values(mech, actions.armature, "armature")
     for joint in mech.tree.joints:
         if joint.pair is None:
-            i = mech.body_index[joint.outer]
-            F[6 * i : 6 * i + 6] += Q[joint.qd]
+            F[mech.body_index[joint.outer]] += Q[joint.qd]
     for at, rows in rate_rows(mech, made):
         for body, entry in rows.entries:
-            F[6 * body : 6 * body + 6] += entry.T @ (Q[at] + armature[at] * rows.Gamma)
-            for other, row in rows.entries:
-                M[6 * body : 6 * body + 6, 6 * other : 6 * other + 6] += entry.T @ (armature[at, None] * row)
+            F[body] += entry.T @ Q[at]
     for pair in mech.tree.cut:
         if pair.kind.free and (actions.damping or actions.friction):
             (rows,) = rows_of(mech, (Driver("", pair.name),), made.poses, made.q, made.twists)
             rates = sum((e @ made.twists[i] for i, e in rows.entries), np.zeros(len(pair.kind.free)))
             force = -np.array([_passive(f, r, actions) for f, r in zip(pair.freedoms, rates, strict=True)])
             for body, entry in rows.entries:
-                F[6 * body : 6 * body + 6] += entry.T @ force
+                F[body] += entry.T @ force
+    for spring in actions.springs:
+        for body, point, pull in spring_forces(mech, spring, made.poses, made.twists):
+            wrench = np.concatenate((pull, np.zeros(3)))
+            F[body] += shift_rows(wrench, point - made.poses.p_WC[body])
+    return F
+
+
+def _add_armature(mech: Mechanism, made: NewtonEuler, actions: AppliedForces, M: Array, F: Array) -> None:
+    """Add the inertia of drives to M (6N, 6N) and F (6N,)."""
+    armature = rate_values(mech, actions.armature, "armature")
+    for at, rows in rate_rows(mech, made):
+        for body, entry in rows.entries:
+            F[6 * body : 6 * body + 6] += entry.T @ (armature[at] * rows.Gamma)
+            for other, row in rows.entries:
+                M[6 * body : 6 * body + 6, 6 * other : 6 * other + 6] += entry.T @ (armature[at, None] * row)
 
 
 def tree_forces(mech: Mechanism, q: Array, qd: Array, actions: AppliedForces, time: float) -> Array:

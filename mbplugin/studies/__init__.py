@@ -8,12 +8,15 @@
     The projective criterion of each way to cut a loop (blajer1994 §3).
 ``pair_forces``
     Forces of pairs along physical directions by three solutions that agree (blajer1994 (35)–(38)).
+``divide_and_conquer``
+    Accelerations and reactions by assembly and back-substitution, and the work of it (pekal2024 (1)–(7), (22)).
 ``elimination_variants``
     The sets of redundant rows that can be dropped, and the λ of each choice (wojtyra2013 §4.4).
 ``impulse_shares``
     The impulses of all pairs of a transition, by compliance.
 """
 
+from mbplugin.studies.divide_and_conquer import divide_and_conquer
 from mbplugin.studies.elimination import elimination_variants
 from mbplugin.studies.explicit_closing import closing_conditions
 from mbplugin.studies.impulse_distribution import impulse_shares
@@ -23,6 +26,7 @@ from mbplugin.studies.projective_criterion import projective_criterion
 
 __all__ = [
     "closing_conditions",
+    "divide_and_conquer",
     "elimination_variants",
     "impulse_shares",
     "pair_forces",

@@ -76,12 +76,12 @@ def pair_forces(
     acting = AppliedForces((*own, *read_loads(state.mech, loads)), payloads)
     build = joint_equations if coordinates == "joint" else absolute_equations
     equations = build(state.mech, state.q, state.qd, acting, planar=state.planar, tolerance=state.tolerance)
-    equations = _in_plane(equations) if state.planar else equations
+    equations = in_plane(equations) if state.planar else equations
     forces = forces_of(equations, scheme=scheme)
     return dict(zip(equations.labels, forces.tolist(), strict=True))
 
 
-def _in_plane(equations: Equations) -> Equations:
+def in_plane(equations: Equations) -> Equations:
     """Return the equations of a planar view without the rows across it, which no motion in the plane changes."""
     kept = np.flatnonzero(np.linalg.norm(equations.scaled_C, axis=1) > _ACROSS)
     dropped = len(equations.C) - len(kept)
@@ -127,20 +127,18 @@ def forces_of(equations: Equations, B: Array | None = None, scheme: Scheme = "37
     constraints = as_they_are(equations)
     parts = partition(constraints, pivoted_coordinates(equations, constraints))
     if scheme == "35":
-        return _from_masses(equations, B, parts)
+        return from_masses(equations, B, parts)
     needed = equations.M @ motion_in(equations, constraints, parts).v_dot - equations.F
-    return (
-        _from_projection(equations, B, parts, needed) if scheme == "37" else _from_balance(B, parts, needed)
-    )
+    return from_projection(equations, B, parts, needed) if scheme == "37" else from_balance(B, parts, needed)
 
 
-def _from_masses(equations: Equations, B: Array, parts: Partition) -> Array:
+def from_masses(equations: Equations, B: Array, parts: Partition) -> Array:
     """Return f (m,) with B (m, n) as f = (B M⁻¹Bᵀ)⁻¹ B([0; ξ] − M⁻¹F) (blajer1994 (35))."""
     solved = equations.solve_M(np.column_stack((equations.F, B.T)))
     return np.asarray(np.linalg.solve(B @ solved[:, 1:], B @ (parts.xi - solved[:, 0])))
 
 
-def _from_projection(equations: Equations, B: Array, parts: Partition, needed: Array) -> Array:
+def from_projection(equations: Equations, B: Array, parts: Partition, needed: Array) -> Array:
     """Return f (m,), the upper part of [f; 0] = (T M)⁻ᵀ(M v̇ − F) with T M = [B; D M] (blajer1994 (37)).
 
     B (m, n) is the distribution matrix, ``needed`` (n,) is M v̇ − F.
@@ -149,7 +147,7 @@ def _from_projection(equations: Equations, B: Array, parts: Partition, needed: A
     return np.asarray(np.linalg.solve(TM.T, needed)[: len(B)])
 
 
-def _from_balance(B: Array, parts: Partition, needed: Array) -> Array:
+def from_balance(B: Array, parts: Partition, needed: Array) -> Array:
     """Return f (m,) from the rows of Bᵀf = M v̇ − F of dependent coordinates (blajer1994 (38)).
 
     B (m, n) is the distribution matrix, ``needed`` (n,) is M v̇ − F.

@@ -109,13 +109,13 @@ def join(label: str, i: Floating, j: Floating, joint: Joint) -> Floating:
     DcaNotApplicable
         U cannot be inverted.
     """
-    d = len(joint.T)
-    rest_i = tuple(name for name in i.handles if name != joint.name)
-    rest_j = tuple(name for name in j.handles if name != joint.name)
-    i1, i2 = i.at(rest_i, d), i.at((joint.name,), d)
-    j1, j2 = j.at((joint.name,), d), j.at(rest_j, d)
-    U = j.Phi[np.ix_(j1, j1)] + i.Phi[np.ix_(i2, i2)]
-    W = _interaction(U, joint)
+    return assembled(label, i, j, joint, interaction(i, j, joint))
+
+
+def assembled(label: str, i: Floating, j: Floating, joint: Joint, W: Array) -> Floating:
+    """Return the subassembly that a joint makes of two floating parts, with the W (d, d) between them."""
+    rest_i, i1, i2 = rest_and_joint(i, joint)
+    rest_j, j2, j1 = rest_and_joint(j, joint)
     n = len(i1)
     Phi = np.empty((n + len(j2), n + len(j2)))
     Phi[:n, :n] = i.Phi[np.ix_(i1, i1)] - i.Phi[np.ix_(i1, i2)] @ W @ i.Phi[np.ix_(i2, i1)]
@@ -125,8 +125,24 @@ def join(label: str, i: Floating, j: Floating, joint: Joint) -> Floating:
     return Floating(label, rest_i + rest_j, Phi)
 
 
-def _interaction(U: Array, joint: Joint) -> Array:
-    """Return W (d, d) from U (d, d), which gives the joint's reaction from the accelerations that it must prevent."""
+def rest_and_joint(part: Floating, joint: Joint) -> tuple[tuple[str, ...], AnyArray, AnyArray]:
+    """Return the other handles of a part, and the indices in Φ of these and of the joint's own."""
+    d = len(joint.T)
+    rest = tuple(name for name in part.handles if name != joint.name)
+    return rest, part.at(rest, d), part.at((joint.name,), d)
+
+
+def interaction(i: Floating, j: Floating, joint: Joint) -> Array:
+    """Return W (d, d) between two parts, which gives the joint's reaction from the accelerations that it must
+    prevent.
+
+    Raises
+    ------
+    DcaNotApplicable
+        U cannot be inverted.
+    """
+    at_i, at_j = rest_and_joint(i, joint)[2], rest_and_joint(j, joint)[2]
+    U = j.Phi[np.ix_(at_j, at_j)] + i.Phi[np.ix_(at_i, at_i)]
     size = np.sqrt(np.abs(np.diag(U)))
     if not size.all() or np.linalg.cond(U / np.outer(size, size)) > _SINGULAR:
         raise singular_U(joint.name)
