@@ -124,7 +124,7 @@ def rate_rows(mech: Mechanism, made: NewtonEuler) -> Iterator[tuple[slice, Rows]
 def applied_wrenches(mech: Mechanism, made: NewtonEuler, actions: AppliedForces, time: float) -> Array:
     """Return what acts on every body besides constraints and drives' inertia, (N, 6): gravity, gyroscopic and
     stated forces, and what works on joint rates, where a force Q on the rates r·v is the wrench rᵀQ."""
-    F = made.F.copy()
+    F: Array = made.F.copy()
     Q = tree_forces(mech, made.q, made.qd, actions, time)
     for joint in mech.tree.joints:
         if joint.pair is None:
