@@ -155,5 +155,5 @@ def ground_multipliers(G: Array, h: Array, unit: Array, N: Array) -> Array:
 
 
 def at_handles(X: Array, inverse: Array, F: Array) -> tuple[Array, Array]:
-    """Return Φ (d·h, d·h) and b (d·h,) of a body: X (d·h, d) shifts, M⁻¹ (d, d), and F (d,) that acts on it."""
+    """Return Φ (d·h, d·h) and b (d·h,) of a body: X (d·h, d) shifts, inverse (d, d) is M⁻¹, F (d,) acts on it."""
     return X @ inverse @ X.T, X @ (inverse @ F)
