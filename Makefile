@@ -129,12 +129,12 @@ $(VENV)/core.stamp: $(BIN)/python pyproject.toml
 
 $(VENV)/test.stamp: $(VENV)/core.stamp
 	@echo "Installing what the tests need …"
-	@$(PIP) -e '.[test,mjcf]'
+	@$(PIP) -e '.[test,mjcf,usd]'
 	@touch $@
 
 $(VENV)/all.stamp: $(VENV)/test.stamp
 	@echo "Installing the big extras …"
-	@$(PIP) -e '.[test,mjcf,robots,xacro,ray,browser,pinocchio]'
+	@$(PIP) -e '.[test,mjcf,usd,robots,xacro,ray,browser,pinocchio]'
 	@touch $@
 
 # PyBullet has wheels for 3.10 and 3.11; on later ones it is the extra bullet, and what needs it is skipped

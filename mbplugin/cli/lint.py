@@ -31,7 +31,7 @@ Files = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE…",
-        help="URDF, SDF, MJCF or scene files, folders of them, patterns; - reads stdin.",
+        help="URDF, SDF, MJCF, USD or scene files, folders of them, patterns; - reads stdin.",
     ),
 ]
 Samples = Annotated[

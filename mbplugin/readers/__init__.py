@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from mbplugin.errors import BadUsage, Template, UnknownFormat, UnreadableFile
+from mbplugin.files import read_bounded
 from mbplugin.model.enumerations import Base
 from mbplugin.model.scene import Request, Scene
 from mbplugin.readers.common.limits import require_few_links, require_ordinary_size
@@ -23,10 +24,13 @@ _READERS = {
     "xacro": ("xacro.reader", "read_xacro"),
     "sdf": ("sdf.reader", "read_sdf"),
     "mjcf": ("mjcf.in_child", "read_mjcf_apart"),
+    "usd": ("usd.in_child", "read_usd_apart"),
     "scene": ("scene_file.reader", "read_scene"),
 }
 #: SDF up to 1.2 calls its root after the simulator.
 _ROOTS = {"robot": "urdf", "sdf": "sdf", "gazebo": "sdf", "mujoco": "mjcf"}
+#: Endings of USD files, some of which are binary: OpenUSD opens them itself.
+_USD = (".usd", ".usda", ".usdc", ".usdz")
 
 
 def load(
@@ -39,7 +43,7 @@ def load(
     xacro_unsafe: bool = False,
     xacro_args: Mapping[str, str] | None = None,
 ) -> Scene:
-    """Return the scene of a URDF, xacro, SDF, MJCF or scene file.
+    """Return the scene of a URDF, xacro, SDF, MJCF, USD or scene file.
 
     Parameters
     ----------
@@ -92,6 +96,9 @@ def reload(scene: Scene, *, snap_angles: bool) -> Scene:
 
 
 def _read(request: Request) -> Scene:
+    if _is_usd(request):
+        read_bounded(Path(request.path))
+        return _reader("usd")("", request)
     text = read_text(request.path) if request.text is None else request.text
     if not text.strip():
         raise UnreadableFile("the text is empty", where=request.path, expected="a model")
@@ -114,13 +121,20 @@ def _reader(name: str) -> Reader:
 
 
 def format_name(request: Request) -> str:
-    """Return the format of the file that a request is for: ``urdf``, ``xacro``, ``sdf``, ``mjcf``, ``scene``.
+    """Return the format of the file that a request is for: ``urdf``, ``xacro``, ``sdf``, ``mjcf``, ``usd``, ``scene``.
 
     Raises
     ------
     UnreadableFile, UnknownFormat
     """
+    if _is_usd(request):
+        return "usd"
     return _format(read_text(request.path) if request.text is None else request.text, request.path)
+
+
+def _is_usd(request: Request) -> bool:
+    """Return whether a file is USD by its ending; its content may be binary."""
+    return request.text is None and request.path.lower().endswith(_USD)
 
 
 def _format(text: str, name: str) -> str:
@@ -128,6 +142,8 @@ def _format(text: str, name: str) -> str:
     ending = Path(name).suffix.lower()
     if ending == ".toml" and not text.lstrip("\ufeff \t\r\n").startswith("<"):
         return "scene"
+    if text.startswith("#usda"):
+        return "usd"
     root = root_name(text)
     if root in ("robot", "sdf") and ending == ".xacro":
         return "xacro"
@@ -136,6 +152,6 @@ def _format(text: str, name: str) -> str:
     raise UnknownFormat(
         f"the root element is <{root}>" if root else "the text is no XML",
         where=f"{name}:1",
-        expected="URDF (<robot>), SDF (<sdf>), MJCF (<mujoco>), xacro or a scene (.toml)",
+        expected="URDF (<robot>), SDF (<sdf>), MJCF (<mujoco>), xacro, USD (.usda, .usdc, .usdz) or a scene (.toml)",
         remedy="check the file",
     )

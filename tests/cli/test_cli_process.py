@@ -105,7 +105,7 @@ def test_interrupt_ends_quietly() -> None:
 
 
 #: Names that would cost a lint its start, or bring an engine into it.
-FOREIGN = ("pybullet", "numba", "trimesh", "mujoco", "matplotlib", "rich", "joblib")
+FOREIGN = ("pybullet", "numba", "trimesh", "mujoco", "matplotlib", "rich", "joblib", "pxr")
 
 
 @pytest.mark.parametrize("file", [FOUR_BAR, str(ASSETS / "minitaur.scene.toml")], ids=["sdf", "scene"])

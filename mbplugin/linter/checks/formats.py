@@ -11,7 +11,7 @@ WITHOUT_POSE = ("urdf", "xacro")
 
 
 def format_of(scene: Scene) -> str:
-    """Return ``urdf``, ``xacro``, ``sdf``, ``mjcf`` or ``scene``; empty for a live client."""
+    """Return ``urdf``, ``xacro``, ``sdf``, ``mjcf``, ``usd`` or ``scene``; empty for a live client."""
     if scene.request is None:
         return ""
     try:

@@ -13,7 +13,9 @@ from mbplugin.readers.common.xml import root_name
 #: What is linted in folders whatever it holds, and collected by pytest.
 ENDINGS = (".urdf", ".sdf", ".world", ".scene.toml")
 #: What is linted where its content is that of a model.
-BY_CONTENT = (".xacro", ".xml", ".mjcf")
+BY_CONTENT = (".xacro", ".xml", ".mjcf", ".usda")
+#: The schema without which a USD layer has no mechanism.
+_RIGID = "PhysicsRigidBodyAPI"
 #: Characters of a file that are looked at for that.
 _HEAD = 2_000_000
 _MACRO = re.compile(r"<xacro:macro\b.*?</xacro:macro\s*>", re.DOTALL)
@@ -45,6 +47,8 @@ def why_skipped(path: str) -> str | None:
     if name.endswith(ENDINGS):
         return None
     text = _head(path)
+    if name.endswith(".usda"):
+        return None if _RIGID in text else ""
     root = root_name(text)
     if name.endswith(".xacro"):
         if root not in ("robot", "sdf") or name.endswith(_SEMANTICS):

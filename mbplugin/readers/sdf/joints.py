@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf, pi
 
 import numpy as np
@@ -327,31 +327,3 @@ def _origins(node: Node, name: str) -> dict[OriginKey, Origin]:
     if xyz is not None:
         found["constraint", name, "axis"] = origin(xyz, (xyz.text or "").strip())
     return found
-
-
-def mark_closures(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs with those that close a loop marked.
-
-    A second joint on one child counts as the closure of its loop, else the later joint.
-    """
-    group: dict[str, str] = {}
-
-    def find(name: str) -> str:
-        while name in group:
-            name = group[name]
-        return name
-
-    has_parent: set[str] = set()
-    second: set[int] = set()
-    for i, pair in enumerate(pairs):
-        if pair.body_b in has_parent:
-            second.add(i)
-        has_parent.add(pair.body_b)
-    marked = list(pairs)
-    for i in sorted(range(len(pairs)), key=lambda i: i in second):
-        a, b = find(pairs[i].body_a), find(pairs[i].body_b)
-        if a == b:
-            marked[i] = replace(pairs[i], closure=True)
-        else:
-            group[a] = b
-    return marked

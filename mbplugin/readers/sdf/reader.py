@@ -14,13 +14,14 @@ from mbplugin.model.mechanism.kinematics import free_pose, home
 from mbplugin.model.scene import Actuator, Defect, Origin, OriginKey, Request, Scene, State
 from mbplugin.model.spatial import Pose
 from mbplugin.model.spring import JointSpring
+from mbplugin.readers.common.closing import mark_closures
 from mbplugin.readers.common.grounding import require_free_root, to_world, with_fixed_roots
 from mbplugin.readers.common.xml import local_name, origin, where
 from mbplugin.readers.sdf.couplings import read_ball_constraint, read_gearbox, read_mimics
 from mbplugin.readers.sdf.document import Reading, Scope
 from mbplugin.readers.sdf.frames import Frames, Node
 from mbplugin.readers.sdf.includes import read_document
-from mbplugin.readers.sdf.joints import GEARBOX, AxisSpring, ReadJoint, joint_type, mark_closures, read_joint
+from mbplugin.readers.sdf.joints import GEARBOX, AxisSpring, ReadJoint, joint_type, read_joint
 from mbplugin.readers.sdf.links import link_origins, read_body, read_shapes
 from mbplugin.readers.sdf.values import number_of, part, vector_of
 

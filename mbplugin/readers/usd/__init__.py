@@ -1,0 +1,1 @@
+"""USD: stages with UsdPhysics."""
