@@ -10,25 +10,16 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import mbplugin as mb
-from closed_mechanisms import (
-    L0,
-    L1,
-    L2,
-    L3,
-    body_accelerations_by_kkt,
-    dyads,
-    paper_four_bar,
-    planar,
-)
+from closed_mechanisms import L0, L1, L2, L3, dyads, paper_four_bar, planar
+from closed_mechanisms import check_closed_motion as check_motion
+from closed_mechanisms import check_closing as check
 from mbplugin.constraints.assembly import assemble
-from mbplugin.constraints.reduction.velocity import body_twists
 from mbplugin.dynamics.absolute import absolute_equations
-from mbplugin.dynamics.accelerations import body_accelerations
 from mbplugin.dynamics.explicit_closure import closing_conditions, minimal_accelerations
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.errors import BadNumber, BadUsage, CannotClose, UnknownName
 from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, Pair, Term
-from mbplugin.model.mechanism.kinematics import displace, forward
+from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import Pose, rotation_from_vector
 from mbplugin.readers import reload
 from models import body_at, coupled_four_bars, four_bar, pose_at
@@ -156,38 +147,6 @@ def test_the_other_branch_is_another_assembly():
 
 
 # every kind of planar loop
-
-
-def check(mech, q, closing, seed=3, tolerance=1e-6):
-    """g closes and keeps q; A and ξ are derivatives of g; the motion is that of the KKT equations."""
-    rng = np.random.default_rng(seed)
-    speed = rng.normal(size=len(closing.independent))
-    k = closing.independent_coordinates
-
-    def pose(time):
-        step = np.zeros(len(mech.qd_names))
-        step[closing.independent_rates] = time * speed
-        return closing.g(displace(mech, q, step)[k], near=q)
-
-    np.testing.assert_allclose(pose(0.0), q, atol=1e-9)
-    A, h = closing.A(q), 1e-5
-    qd = A @ speed
-    xi = closing.xi(q, qd)
-    size = 1 + np.abs(xi).max()
-    np.testing.assert_allclose(displace(mech, pose(-h), 2 * h * qd), pose(h), atol=tolerance * h * size**1.5)
-    np.testing.assert_allclose(
-        (closing.A(pose(h)) - closing.A(pose(-h))) @ speed / (2 * h), xi, atol=tolerance * size**2
-    )
-    assert max(closing.residuals(pose(1e-3)).values()) < 1e-9
-    check_motion(mech, q, qd, closing)
-
-
-def check_motion(mech, q, qd, closing, tolerance=1e-9):
-    qdd = minimal_accelerations(joint_equations(mech, q, qd), closing, q)
-    poses = forward(mech, q)
-    v_dot = body_accelerations(mech, poses, body_twists(mech, poses, qd), qdd).ravel()
-    expected = body_accelerations_by_kkt(mech, q, qd)
-    np.testing.assert_allclose(v_dot, expected, atol=tolerance * (1 + np.abs(expected).max()))
 
 
 CRANK = ("crank", "revolute", WORLD, "crank", (0.0, 0.0), 0.0)

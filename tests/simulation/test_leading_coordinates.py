@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from closed_mechanisms import planar
+from closed_mechanisms import axes_at, planar, spherical
 from command_line import ASSETS, call
 from mbplugin.dynamics.explicit_closure import closing_conditions
 from mbplugin.dynamics.joint import joint_equations
@@ -252,3 +252,17 @@ def test_eta_and_xi_are_derivatives_of_g_along_the_time() -> None:
     second = (pose(t + 1e-4, speed) - 2 * here + pose(t - 1e-4, speed)) / 1e-8
     assert second == pytest.approx(closing.xi(here, qd, t), abs=1e-4)
     assert closing.A(here)[:, led] == pytest.approx(eta / (0.7 + 2 * t))
+
+
+def test_a_spherical_five_bar_moves_in_closed_form() -> None:
+    """The palm of a hand, two freedoms, and a lock; no loop opens, and it is the motion of every formulation."""
+    arcs, turns = np.radians([40, 65, 70, 45, 0]).tolist(), [0.4, 1.5, 1.2, 1.4, 0.0]
+    mech, q = spherical(axes_at(np.array([0.2, -0.1, 0.4]), arcs, turns), 4)
+    assert [step.kind for step in closing_conditions(mech, q).steps] == ["spherical RRR"]
+    given: dict[str, Any] = {"q0": q, "locks": [mb.Lock("j1", at=0.15)]}
+    motion = mb.simulate(mech, 0.3, formulation="closing", **given, **COARSE)
+    assert max(motion.residuals.values()) < 1e-14
+    expected = mb.simulate(mech, 0.3, **given, **ACCURATE)
+    found = mb.simulate(mech, 0.3, formulation="closing", **given, **ACCURATE)
+    assert state_of(found) == pytest.approx(state_of(expected), abs=1e-7)
+    assert np.abs(found.q[-1] - q).max() > 0.1

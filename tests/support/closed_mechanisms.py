@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from mbplugin.constraints.reduction.velocity import body_twists
 from mbplugin.dynamics.absolute import absolute_equations
+from mbplugin.dynamics.accelerations import body_accelerations
+from mbplugin.dynamics.explicit_closure import Closing, minimal_accelerations
+from mbplugin.dynamics.joint import joint_equations
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.mechanism.kinematics import displace, forward
 from mbplugin.model.spatial import Array, Pose, rotation_from_vector
-from models import pose_at, q_at
+from models import from_world_frames, pose_at, q_at
 
 #: Links of the four-bar of the papers, m.
 L0, L1, L2, L3 = 2.0, 0.8, 1.6, 1.7
@@ -108,13 +115,90 @@ def body_accelerations_by_kkt(mech: Mechanism, q: Array, qd: Array) -> Array:
     return np.linalg.lstsq(big, np.concatenate((eq.F, eq.Gamma)), rcond=1e-11)[0][:n]
 
 
+def loop(joints: list[tuple[str, str, Pose]], cut: int, seed: int = 1) -> tuple[Mechanism, Array]:
+    """A single loop from the ground back to it, cut at one of its joints, with links of random frames.
+
+    Joints are (name, type, X_WP) in the order of the way; some are passed from the successor on.
+    """
+    rng = np.random.default_rng(seed)
+    names = [WORLD, *(f"b{k}" for k in range(1, len(joints))), WORLD]
+    bodies = {
+        name: Pose(rotation_from_vector(rng.normal(size=3)), rng.uniform(-0.5, 0.5, 3))
+        for name in names[1:-1]
+    }
+    made = []
+    for k, (name, kind, X_WP) in enumerate(joints):
+        ends = (names[k], names[k + 1]) if k < cut else (names[k + 1], names[k])
+        made.append((name, kind, *ends, X_WP))
+    order = [*made[:cut], *made[:cut:-1], made[cut]]
+    mech, q = from_world_frames("loop", bodies, order, gravity=np.array([1.0, -9.0, 2.0]))
+    closing = replace(mech.pairs[-1], closure=True)
+    return replace(mech, pairs=(*mech.pairs[:-1], closing)), q
+
+
+def axes_at(point: Array, arcs: list[float], turns: list[float]) -> list[Pose]:
+    """Hinges through one point, each an arc from the one before, turned about it by an angle."""
+    X, out = Pose(rotation_from_vector(np.array([0.3, -0.4, 0.2])), np.array(point)), []
+    for arc, turn in zip(arcs, turns, strict=True):
+        out.append(X)
+        X = X @ Pose(rotation_from_vector(np.array([0, 0, turn])), np.zeros(3))
+        X = X @ Pose(rotation_from_vector(np.array([arc, 0, 0])), np.zeros(3))
+    return out
+
+
+def spherical(frames: list[Pose], cut: int, seed: int = 1) -> tuple[Mechanism, Array]:
+    return loop([(f"j{k}", "revolute", X) for k, X in enumerate(frames)], cut, seed)
+
+
+def check_closing(
+    mech: Mechanism, q: Array, closing: Closing, seed: int = 3, tolerance: float = 1e-6
+) -> None:
+    """g closes and keeps q; A and ξ are derivatives of g; the motion is that of the KKT equations."""
+    rng = np.random.default_rng(seed)
+    speed = rng.normal(size=len(closing.independent))
+    k = closing.independent_coordinates
+
+    def pose(time: float) -> Array:
+        step = np.zeros(len(mech.qd_names))
+        step[closing.independent_rates] = time * speed
+        return closing.g(displace(mech, q, step)[k], near=q)
+
+    np.testing.assert_allclose(pose(0.0), q, atol=1e-9)
+    A, h = closing.A(q), 1e-5
+    qd = A @ speed
+    xi = closing.xi(q, qd)
+    size = 1 + np.abs(xi).max()
+    np.testing.assert_allclose(displace(mech, pose(-h), 2 * h * qd), pose(h), atol=tolerance * h * size**1.5)
+    np.testing.assert_allclose(
+        (closing.A(pose(h)) - closing.A(pose(-h))) @ speed / (2 * h), xi, atol=tolerance * size**2
+    )
+    assert max(closing.residuals(pose(1e-3)).values()) < 1e-9
+    check_closed_motion(mech, q, qd, closing)
+
+
+def check_closed_motion(
+    mech: Mechanism, q: Array, qd: Array, closing: Closing, tolerance: float = 1e-9
+) -> None:
+    """The motion of the closing conditions is that of the KKT equations of all bodies."""
+    qdd = minimal_accelerations(joint_equations(mech, q, qd), closing, q)
+    poses = forward(mech, q)
+    v_dot = body_accelerations(mech, poses, body_twists(mech, poses, qd), qdd).ravel()
+    expected = body_accelerations_by_kkt(mech, q, qd)
+    np.testing.assert_allclose(v_dot, expected, atol=tolerance * (1 + np.abs(expected).max()))
+
+
 __all__ = [
     "L0",
     "L1",
     "L2",
     "L3",
+    "axes_at",
     "body_accelerations_by_kkt",
+    "check_closed_motion",
+    "check_closing",
     "dyads",
+    "loop",
     "paper_four_bar",
     "planar",
+    "spherical",
 ]

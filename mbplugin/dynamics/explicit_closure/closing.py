@@ -12,7 +12,6 @@ import numpy as np
 from mbplugin.dynamics.explicit_closure.choice import mobile_rates, orders
 from mbplugin.dynamics.explicit_closure.closed_pose import ClosedPose
 from mbplugin.dynamics.explicit_closure.driven import Led, led_rates
-from mbplugin.dynamics.explicit_closure.dyad import DyadStep
 from mbplugin.dynamics.explicit_closure.layout import Layout, layout, measured, with_cut
 from mbplugin.dynamics.explicit_closure.newton import NewtonStep
 from mbplugin.dynamics.explicit_closure.partition import Step, partition, tied_rates
@@ -164,14 +163,13 @@ class Closing:
     def on_branch_of(self, q: Array) -> Closing:
         """Return the closing conditions on the branch nearest to a pose q (nq,).
 
-        Only dyads that are nearly flat there can have changed their branch: two assemblies meet where a
+        Only steps that are nearly flat there can have changed their branch: two assemblies meet where a
         dyad is flat, and a motion through such a pose goes on in the other one.
         """
         y, steps = with_cut(self.layout, q), []
         for step in self.steps:
             own = step.closed(y)
-            if isinstance(step, DyadStep) and step.branch and step.margin(own) < NEARLY_FLAT:
-                other = replace(step, branch=-step.branch)
+            for other in step.alternatives() if step.margin(own) < NEARLY_FLAT else ():
                 there = other.closed(y)
                 if np.abs(there - y).max() < np.abs(own - y).max():
                     step, own = other, there

@@ -7,7 +7,8 @@ is left of a loop is U₁ K₁ U₂ K₂ U₃ K₃ = 1 with three unknown hinges
 from __future__ import annotations
 
 from cmath import phase
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from math import acos, pi, sqrt
 
 import numpy as np
@@ -88,6 +89,11 @@ class DyadStep:
                 value = value / joint.twist.omega + 2 * pi * turns
             out[joint.at] = value
         return out
+
+    def alternatives(self) -> Iterator[DyadStep]:
+        """Yield the dyad on its other branch."""
+        if self.branch:
+            yield replace(self, branch=-self.branch)
 
     def slope(self, y: Array) -> Array:
         """Return ∂ẋ_D/∂ẋ_I (unknown, known) by the reciprocal twists (blajer1993 (19)–(22))."""

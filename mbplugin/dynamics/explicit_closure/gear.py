@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,6 +59,10 @@ class GearStep:
         out = np.array(y)
         out[self.at] = self.offset + np.dot(self.ratios, y[list(self.others_at)])
         return out
+
+    def alternatives(self) -> Iterator[GearStep]:
+        """Yield nothing: a coupling has one solution."""
+        return iter(())
 
     def slope(self, y: Array) -> Array:
         """Return the ratios (1, known)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,6 +83,10 @@ class NewtonStep:
             )
         return np.concatenate((q, y[self.layout.nq :]))
 
+    def alternatives(self) -> Iterator[NewtonStep]:
+        """Yield nothing: it follows the motion."""
+        return iter(())
+
     def slope(self, y: Array) -> Array:
         """Return ∂q̇_D/∂q̇_I = −C_D⁻¹ C_I, (dependent, known) (blajer1994 (7))."""
         J, _ = self.rows.linearise(y[: self.layout.nq])
@@ -113,9 +118,11 @@ class NewtonStep:
                 remedy="change the independent coordinates before",
             )
         D = list(self.dependent)
-        return np.asarray(self.rows.units[D, None] * _pseudoinverse((J * self.rows.units)[:, D]))
+        return np.asarray(
+            self.rows.units[D, None] * np.linalg.pinv((J * self.rows.units)[:, D], rcond=_SINGULAR)
+        )
 
 
 def _pseudoinverse(J: AnyArray) -> Array:
-    """Return the pseudoinverse (d, k) of J (k, d) at the default rank tolerance."""
+    """Return the pseudoinverse (d, k) of J (k, d) at the default rank tolerance, for a step of bounded size."""
     return np.asarray(np.linalg.pinv(J, rcond=DEFAULT_TOLERANCE))

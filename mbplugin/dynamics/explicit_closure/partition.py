@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from mbplugin.dynamics.explicit_closure.newton import NewtonStep
 from mbplugin.dynamics.explicit_closure.recognise import planar_ring
 from mbplugin.dynamics.explicit_closure.ring import Ring
 from mbplugin.dynamics.explicit_closure.rows import Closings, closing_rows
+from mbplugin.dynamics.explicit_closure.spatial import SpatialStep, spatial_step
+from mbplugin.dynamics.explicit_closure.spatial_ring import SpatialRing, spatial_ring
 from mbplugin.dynamics.explicit_closure.substitute import SubstituteBodies
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism.coupling import Coupling
@@ -23,7 +25,7 @@ from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array
 
-Step = DyadStep | GearStep | NewtonStep
+Step = DyadStep | SpatialStep | GearStep | NewtonStep
 
 
 @dataclass(eq=False)
@@ -33,8 +35,10 @@ class _Peeling:
     layout: Layout
     y: Array
     poses: BodyPoses
-    couplings: list[Coupling]
+    closings: Closings
+    ties: dict[str, set[int]]
     rings: dict[Cycle, Ring | str] = field(default_factory=dict)
+    chains: dict[str, SpatialRing | str] = field(default_factory=dict)
     known: set[int] = field(default_factory=set)
     steps: list[Step] = field(default_factory=list)
 
@@ -53,7 +57,9 @@ class _Peeling:
             self.take(step)
 
     def _closed_forms(self) -> Iterator[Step]:
-        for coupling in self.couplings:
+        for coupling in self.closings:
+            if not isinstance(coupling, Coupling):
+                continue
             members = terms(self.layout, coupling) or {}
             unknown = [rate for rate in members if rate not in self.known]
             if len(unknown) == 1 and (geared := gear(self.layout, coupling, unknown[0])):
@@ -65,6 +71,29 @@ class _Peeling:
             unknown = [k for k, joint in enumerate(ring.joints) if joint.rate not in self.known]
             if len(unknown) in (2, 3) and (found := dyad(ring, unknown, self.y)):
                 yield found
+        for closing in self.closings:
+            if isinstance(closing, Pair) and (in_space := self._in_space(closing)):
+                yield in_space
+
+    def _in_space(self, closing: Pair) -> SpatialStep | None:
+        """Return the closed form of a loop in space, None where it has none or is closed already."""
+        missing = self.ties[closing.name] - self.known
+        if not missing or isinstance(ring := self.chain(closing), str):
+            return None
+        unknown = [k for k, joint in enumerate(ring.joints) if joint.rate not in self.known]
+        ball = self.layout.mech.tree.joint_of_pair.get(ring.closing.name if ring.closing else "")
+        balls = set() if ball is None else set(range(ball.qd.start, ball.qd.stop))
+        if missing != balls | ({ring.joints[k].rate for k in unknown} & set(range(self.layout.nv))):
+            return None
+        rates = newton_step(self, [closing], missing, self.ties[closing.name] - missing)
+        return spatial_step(ring, unknown, self.y, None if ball is None else ball.q, rates)
+
+    def chain(self, closing: Pair) -> SpatialRing | str:
+        """Return the loop of a cut pair as a chain in space, or why it is none."""
+        if closing.name not in self.chains:
+            cycle = fundamental_cycle(self.layout.mech, closing)
+            self.chains[closing.name] = spatial_ring(self.layout, cycle, self.poses)
+        return self.chains[closing.name]
 
     def ring(self, cycle: Cycle) -> Ring | str:
         """Return a loop in its plane, or why it has none."""
@@ -95,8 +124,7 @@ def partition(
         Too few independent rates.
     """
     ties = {closing.name: tied_rates(layout, closing) for closing in closings}
-    couplings = [closing for closing in closings if isinstance(closing, Coupling)]
-    peeling = _Peeling(layout, y, forward(layout.mech, y[: layout.nq]), couplings)
+    peeling = _Peeling(layout, y, forward(layout.mech, y[: layout.nq]), closings, ties)
     peeling.known = set(range(layout.nv)) - set().union(*ties.values()) | set(first if stated else ())
     peeling.peel()
     for rate in first:
@@ -150,14 +178,36 @@ def _newton(peeling: _Peeling, closings: Closings, unknown: set[int], known: set
             expected=f"{len(unknown) - rank} more independent joints, each with a coordinate per rate",
             remedy="name them, or use a formulation that needs no coordinates",
         )
-    spatial = {
+    step = newton_step(peeling, closings, unknown, known)
+    spatial = any(
+        isinstance(closing, Pair) and not _may_have_closed_form(peeling, closing) for closing in closings
+    )
+    return replace(step, reason=_reason(closings, _not_planar(peeling, closings)), spatial=spatial)
+
+
+def newton_step(peeling: _Peeling, closings: Closings, unknown: set[int], known: set[int]) -> NewtonStep:
+    """Return closing rows solved for unknown rates."""
+    rows = closing_rows(peeling.layout.mech, closings, peeling.y[: peeling.layout.nq])
+    return NewtonStep(peeling.layout, rows, tuple(sorted(unknown)), tuple(sorted(known)), "", False)
+
+
+def _not_planar(peeling: _Peeling, closings: Closings) -> dict[str, str]:
+    """Return why each of the loops is not planar, by its closing pair."""
+    mech = peeling.layout.mech
+    return {
         closing.name: ring
         for closing in closings
         if isinstance(closing, Pair)
-        and isinstance(ring := peeling.ring(fundamental_cycle(layout.mech, closing)), str)
+        and isinstance(ring := peeling.ring(fundamental_cycle(mech, closing)), str)
     }
-    dependent, needed = tuple(sorted(unknown)), tuple(sorted(known))
-    return NewtonStep(layout, rows, dependent, needed, _reason(closings, spatial), bool(spatial))
+
+
+def _may_have_closed_form(peeling: _Peeling, closing: Pair) -> bool:
+    """Whether other independent joints may give a loop a closed form."""
+    if isinstance(peeling.ring(fundamental_cycle(peeling.layout.mech, closing)), Ring):
+        return True
+    chain = peeling.chain(closing)
+    return not isinstance(chain, str) and chain.may_have_closed_form
 
 
 def _reason(closings: Closings, spatial: dict[str, str]) -> str:
