@@ -9,15 +9,15 @@ import numpy as np
 
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.dynamics.explicit_closure.cycles import FREE, Cycle, fundamental_cycle
-from mbplugin.dynamics.explicit_closure.dyad import DyadStep, dyad
 from mbplugin.dynamics.explicit_closure.gear import GearStep, gear, terms
 from mbplugin.dynamics.explicit_closure.layout import Layout
 from mbplugin.dynamics.explicit_closure.newton import NewtonStep
-from mbplugin.dynamics.explicit_closure.recognise import planar_ring
-from mbplugin.dynamics.explicit_closure.ring import Ring
+from mbplugin.dynamics.explicit_closure.planar.dyad import DyadStep, dyad
+from mbplugin.dynamics.explicit_closure.planar.recognise import planar_ring
+from mbplugin.dynamics.explicit_closure.planar.ring import Ring
 from mbplugin.dynamics.explicit_closure.rows import Closings, closing_rows
-from mbplugin.dynamics.explicit_closure.spatial import SpatialStep, spatial_step
-from mbplugin.dynamics.explicit_closure.spatial_ring import SpatialRing, spatial_ring
+from mbplugin.dynamics.explicit_closure.space.chain import SpatialRing, spatial_ring
+from mbplugin.dynamics.explicit_closure.space.step import SpatialStep, spatial_step
 from mbplugin.dynamics.explicit_closure.substitute import SubstituteBodies
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism.coupling import Coupling

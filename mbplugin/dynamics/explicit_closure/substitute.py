@@ -11,7 +11,7 @@ from itertools import chain
 
 from mbplugin.dynamics.explicit_closure.cycles import Cycle
 from mbplugin.dynamics.explicit_closure.layout import Layout
-from mbplugin.dynamics.explicit_closure.recognise import may_be_planar
+from mbplugin.dynamics.explicit_closure.planar.recognise import may_be_planar
 from mbplugin.model.mechanism.body import WORLD
 from mbplugin.model.mechanism.graph import adjacency, breadth_first
 from mbplugin.model.mechanism.pair import Pair

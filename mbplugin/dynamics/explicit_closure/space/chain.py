@@ -10,7 +10,7 @@ import numpy as np
 
 from mbplugin.dynamics.explicit_closure.cycles import Cycle, once_round
 from mbplugin.dynamics.explicit_closure.layout import Layout
-from mbplugin.dynamics.explicit_closure.screw import Screw, meeting
+from mbplugin.dynamics.explicit_closure.space.screw import Screw, meeting
 from mbplugin.model.component import axis_of, is_turn
 from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
 from mbplugin.model.mechanism.pair import Pair

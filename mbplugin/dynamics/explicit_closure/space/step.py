@@ -16,7 +16,8 @@ from math import pi
 import numpy as np
 
 from mbplugin.dynamics.explicit_closure.newton import NewtonStep
-from mbplugin.dynamics.explicit_closure.screw import (
+from mbplugin.dynamics.explicit_closure.space.chain import ChainJoint, SpatialRing
+from mbplugin.dynamics.explicit_closure.space.screw import (
     ROUNDING,
     Screw,
     at_distance,
@@ -24,7 +25,6 @@ from mbplugin.dynamics.explicit_closure.screw import (
     meeting,
     off_line,
 )
-from mbplugin.dynamics.explicit_closure.spatial_ring import ChainJoint, SpatialRing
 from mbplugin.errors import CannotClose
 from mbplugin.model.spatial import Array, Pose, cross, quaternion_from_rotation
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.dynamics.explicit_closure.plane import Displacement, Twist
+from mbplugin.dynamics.explicit_closure.planar.plane import Displacement, Twist
 from mbplugin.model.spatial import Array
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from mbplugin.dynamics.explicit_closure.cycles import Cycle, once_round
 from mbplugin.dynamics.explicit_closure.layout import Layout
-from mbplugin.dynamics.explicit_closure.plane import Displacement, Twist
-from mbplugin.dynamics.explicit_closure.ring import Ring, RingJoint
+from mbplugin.dynamics.explicit_closure.planar.plane import Displacement, Twist
+from mbplugin.dynamics.explicit_closure.planar.ring import Ring, RingJoint
 from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, Pose, align_z, cross

@@ -13,8 +13,8 @@ from math import acos, pi, sqrt
 
 import numpy as np
 
-from mbplugin.dynamics.explicit_closure.plane import Displacement, Twist
-from mbplugin.dynamics.explicit_closure.ring import Ring
+from mbplugin.dynamics.explicit_closure.planar.plane import Displacement, Twist
+from mbplugin.dynamics.explicit_closure.planar.ring import Ring
 from mbplugin.errors import CannotClose
 from mbplugin.model.spatial import Array, cross
 

@@ -1,0 +1,1 @@
+"""Planar loops, solved in closed form dyad by dyad."""

@@ -1,0 +1,1 @@
+"""Loops in space with a closed form."""
