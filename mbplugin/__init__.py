@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from mbplugin.analysis.run import analyze as analyze
     from mbplugin.api import constraint_matrix as constraint_matrix
     from mbplugin.api import load as load
+    from mbplugin.closing.run import close as close
+    from mbplugin.closing.values import Closing as Closing
     from mbplugin.comparison.agreement import Agreement as Agreement
     from mbplugin.comparison.crosscheck import crosscheck as crosscheck
     from mbplugin.comparison.side_by_side.run import engines as engines

@@ -10,8 +10,8 @@ import numpy as np
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array
 
-#: How readily a workshop makes the pair; a lower cost is offered first.
-_COST = {
+#: Types that replace others, and how readily a workshop makes each; a lower cost is offered first.
+COST = {
     "revolute": 1.0,
     "prismatic": 1.0,
     "cylindrical": 1.0,
@@ -60,11 +60,11 @@ def replacements(pair: Pair, turn: float) -> Iterator[Replacement]:
     for type_, axis, kept in _variants(pair.type):
         if kept < set(rows):
             released = np.array([np.eye(len(rows))[rows.index(c)] for c in rows if c not in kept])
-            yield Replacement(pair.name, type_, axis, released, _COST[type_] + glued)
+            yield Replacement(pair.name, type_, axis, released, COST[type_] + glued)
     if {"tx", "ty", "tz", "rx", "ry"} <= set(rows):
         for axis in (_AXES["x"], _AXES["y"]):
             yield Replacement(
-                pair.name, "universal", axis, _second_axis(rows, axis, turn), _COST["universal"] + glued
+                pair.name, "universal", axis, _second_axis(rows, axis, turn), COST["universal"] + glued
             )
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 
 from mbplugin.analysis.remedies import (
     OFFERED,
+    Allowed,
     Change,
     Obstacle,
     Remedy,
+    any_type,
     apply_changes,
     candidate_changes,
     changeable,
@@ -39,7 +42,9 @@ class Cures:
     obstacles: tuple[Obstacle, ...] = ()
 
 
-def proved_cures(view: View, here: View, kept: Mapping[str, tuple[str, ...]]) -> Cures:
+def proved_cures(
+    view: View, here: View, kept: Mapping[str, tuple[str, ...]], allowed: Allowed = any_type
+) -> Cures:
     """Return the proved remedies of a mechanism; none for large blocks.
 
     After the changes nothing is redundant any more at the generic pose, as many rows fewer as were redundant
@@ -52,13 +57,16 @@ def proved_cures(view: View, here: View, kept: Mapping[str, tuple[str, ...]]) ->
         At the generic pose and at the given one.
     kept : mapping of pair name to phrases
         What the joints do that are not passive: driven, braked, limited or locked, they stay as they are.
+    allowed : callable
+        Whether a pair may become of a type: a format or a workshop may have few.
     """
     if not view.redundancy or any(b.elimination for b in view.blocks):
         return Cures()
     stressed = [s for s in stress(view.blocks) if s.ranked.redundancy]
-    if len(stressed) > _MANY and (cures := _cured(view, here, kept, stressed, _candidates)).remedies:
+    candidates = partial(_candidates, allowed=allowed)
+    if len(stressed) > _MANY and (cures := _cured(view, here, kept, stressed, candidates, allowed)).remedies:
         return cures
-    return _cured(view, here, kept, stressed, _of_block)
+    return _cured(view, here, kept, stressed, partial(_of_block, allowed=allowed), allowed)
 
 
 def _cured(
@@ -67,6 +75,7 @@ def _cured(
     kept: Mapping[str, tuple[str, ...]],
     stressed: Sequence[StressedBlock],
     ways_of: Callable[[View, StressedBlock, Container[str]], Iterator[tuple[Change, ...]]],
+    allowed: Allowed,
 ) -> Cures:
     """Return what is proved of the first ways of all blocks."""
     ways: list[list[tuple[Change, ...]]] = []
@@ -77,21 +86,25 @@ def _cured(
             ways.append(own)
         else:
             left.append(s.ranked)
-            obstacles += _obstacles(view, s, kept)
+            obstacles += _obstacles(view, s, kept, allowed)
     remedies = tuple(_proved(view, here, ways, sum(b.redundancy for b in left), kept)) if ways else ()
     return Cures(remedies, tuple(obstacles))
 
 
-def _candidates(view: View, s: StressedBlock, kept: Container[str]) -> Iterator[tuple[Change, ...]]:
+def _candidates(
+    view: View, s: StressedBlock, kept: Container[str], allowed: Allowed
+) -> Iterator[tuple[Change, ...]]:
     """Yield the changes that may cure a block."""
-    yield from candidate_changes(view.mech, view.poses, s, kept)
+    yield from candidate_changes(view.mech, view.poses, s, kept, allowed)
     if len(view.columns) < _IN_SPACE:
-        yield from single_closures(view.mech, view.poses, s, kept)
+        yield from single_closures(view.mech, view.poses, s, kept, allowed)
 
 
-def _of_block(view: View, s: StressedBlock, kept: Container[str]) -> Iterator[tuple[Change, ...]]:
+def _of_block(
+    view: View, s: StressedBlock, kept: Container[str], allowed: Allowed
+) -> Iterator[tuple[Change, ...]]:
     """Yield the changes that cure a block for itself."""
-    for changes in islice(_candidates(view, s, kept), _TRIED):
+    for changes in islice(_candidates(view, s, kept, allowed), _TRIED):
         if _cures(view, s.ranked, changes):
             yield changes
 
@@ -103,10 +116,12 @@ def _cures(view: View, ranked: RankedBlock, changes: Sequence[Change]) -> bool:
     return released == ranked.redundancy and spectrum(after.J).redundancy(view.tolerance) == 0
 
 
-def _obstacles(view: View, s: StressedBlock, kept: Mapping[str, tuple[str, ...]]) -> Iterator[Obstacle]:
+def _obstacles(
+    view: View, s: StressedBlock, kept: Mapping[str, tuple[str, ...]], allowed: Allowed
+) -> Iterator[Obstacle]:
     """Yield the joints without whose duties a block could be cured."""
-    if kept and next(_of_block(view, s, ()), None) is not None:
-        for name in changeable(view.mech, view.poses, s, kept):
+    if kept and next(_of_block(view, s, (), allowed), None) is not None:
+        for name in changeable(view.mech, view.poses, s, kept, allowed):
             yield Obstacle(name, kept[name])
 
 

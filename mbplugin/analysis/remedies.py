@@ -6,7 +6,7 @@ Releasing p rows removes all redundancy exactly when these rows of Z form a nons
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +25,14 @@ _WELL_CONDITIONED = 1e-3
 _EFFORT = 360
 #: Ways that are offered.
 OFFERED = 3
+
+#: Whether a pair may become of a type.
+Allowed = Callable[[Pair, str], bool]
+
+
+def any_type(pair: Pair, type: str) -> bool:
+    """Allow every pair of the catalogue."""
+    return True
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,7 @@ def no_remedy(obstacles: Sequence[Obstacle]) -> str:
 
 
 def candidate_changes(
-    mech: Mechanism, poses: BodyPoses, s: StressedBlock, kept: Container[str]
+    mech: Mechanism, poses: BodyPoses, s: StressedBlock, kept: Container[str], allowed: Allowed = any_type
 ) -> Iterator[tuple[Change, ...]]:
     """Yield sets of changes that may release one block: fewest pairs first, then closures, then simple ones.
 
@@ -84,8 +92,10 @@ def candidate_changes(
     ----------
     kept : container of str
         Pairs that stay as they are.
+    allowed : callable
+        Whether a pair may become of a type.
     """
-    yield from _of_block(mech, s, _turns(mech, poses, s), kept)
+    yield from _of_block(mech, s, _turns(mech, poses, s), kept, allowed)
 
 
 def _turns(mech: Mechanism, poses: BodyPoses, s: StressedBlock) -> dict[str, float]:
@@ -95,7 +105,7 @@ def _turns(mech: Mechanism, poses: BodyPoses, s: StressedBlock) -> dict[str, flo
 
 
 def single_closures(
-    mech: Mechanism, poses: BodyPoses, s: StressedBlock, kept: Container[str]
+    mech: Mechanism, poses: BodyPoses, s: StressedBlock, kept: Container[str], allowed: Allowed = any_type
 ) -> Iterator[tuple[Change, ...]]:
     """Yield every weaker type of every closure of a block, the simplest first.
 
@@ -106,14 +116,25 @@ def single_closures(
         for name in s.ranked.block.constraints
         if (pair := mech.pair_by_name.get(name)) is not None and pair.closure and name not in kept
     ]
-    options = [option for pair in closures for option in replacements(pair, _turn(mech, pair, poses))]
+    options = [
+        option
+        for pair in closures
+        for option in replacements(pair, _turn(mech, pair, poses))
+        if allowed(pair, option.type)
+    ]
     for option in sorted(options, key=lambda option: option.cost):
         yield (_change(mech, option),)
 
 
-def changeable(mech: Mechanism, poses: BodyPoses, s: StressedBlock, names: Container[str]) -> tuple[str, ...]:
+def changeable(
+    mech: Mechanism,
+    poses: BodyPoses,
+    s: StressedBlock,
+    names: Container[str],
+    allowed: Allowed = any_type,
+) -> tuple[str, ...]:
     """Return which of some pairs of a block could release self-stresses by a weaker type."""
-    found = (option.replacement.pair for option in _options(mech, s, _turns(mech, poses, s), ()))
+    found = (option.replacement.pair for option in _options(mech, s, _turns(mech, poses, s), (), allowed))
     return tuple(dict.fromkeys(name for name in found if name in names))
 
 
@@ -148,12 +169,16 @@ class _Option:
 
 
 def _of_block(
-    mech: Mechanism, s: StressedBlock, turns: Mapping[str, float], kept: Container[str]
+    mech: Mechanism,
+    s: StressedBlock,
+    turns: Mapping[str, float],
+    kept: Container[str],
+    allowed: Allowed,
 ) -> Iterator[tuple[Change, ...]]:
     """Yield ways to release one block: three that differ in kind where possible, then all others."""
     if not s.complete:
         return
-    options = sorted(_options(mech, s, turns, kept), key=lambda option: option.order)
+    options = sorted(_options(mech, s, turns, kept, allowed), key=lambda option: option.order)
     p = s.Z.shape[1]
     found = [way for start in options[: max(OFFERED, _EFFORT // p)] if (way := _complete(p, start, options))]
     found.sort(key=lambda way: (len(way), _of_tree(mech, way), sum(option.cost for option in way)))
@@ -179,7 +204,11 @@ def _varied(ways: Sequence[tuple[Replacement, ...]]) -> list[tuple[Replacement, 
 
 
 def _options(
-    mech: Mechanism, s: StressedBlock, turns: Mapping[str, float], kept: Container[str]
+    mech: Mechanism,
+    s: StressedBlock,
+    turns: Mapping[str, float],
+    kept: Container[str],
+    allowed: Allowed,
 ) -> Iterator[_Option]:
     Z, measured = _largest_one(s), mech.measured_pairs
     for rows in s.ranked.reduced.rows:
@@ -192,6 +221,8 @@ def _options(
             continue
         Z_X = Z[s.slices[pair.name]]
         for replacement in replacements(pair, turns.get(pair.name, 0.0)):
+            if not allowed(pair, replacement.type):
+                continue
             released = replacement.released @ Z_X
             if len(released) <= Z.shape[1] and (smallest := _smallest(released)) > _WELL_CONDITIONED:
                 yield _Option(replacement, released, smallest)

@@ -10,6 +10,7 @@ import typer
 
 import mbplugin
 from mbplugin.cli import (
+    close,
     config,
     crosscheck,
     engines,
@@ -56,6 +57,7 @@ app.command("sweep")(with_format(sweep.sweep_command))
 app.command("distance")(with_format(distance.distance_command))
 app.command("crosscheck")(with_format(crosscheck.crosscheck_command))
 app.command("engines")(with_format(engines.engines_command))
+app.command("close")(with_format(close.close_command))
 app.command("view")(with_format(view.view_command))
 app.command("warmup")(with_format(warmup.warmup_command))
 

@@ -16,11 +16,11 @@
     The impulses of all pairs of a transition, by compliance.
 """
 
+from mbplugin.closing.loop_cuts import rank_cuts
 from mbplugin.studies.divide_and_conquer import divide_and_conquer
 from mbplugin.studies.elimination import elimination_variants
 from mbplugin.studies.explicit_closing import closing_conditions
 from mbplugin.studies.impulse_distribution import impulse_shares
-from mbplugin.studies.loop_cuts import rank_cuts
 from mbplugin.studies.pair_forces import pair_forces
 from mbplugin.studies.projective_criterion import projective_criterion
 

@@ -29,6 +29,9 @@ from mbplugin.writers.xml import Element, document_text, element
 
 #: Closures that MuJoCo has, and their elements.
 EQUALITIES = {"spherical": "connect", "fixed": "weld"}
+#: MuJoCo's constraints are springs, by default so soft that a weld between slender parts gives way by degrees; these
+#: are hard, and damped within two and a half of its steps (0.002 s).
+_HARD = {"solref": "0.005 1", "solimp": "0.9999 0.9999 0.001 0.5 2"}
 #: Written where one side of a range has no limit; readers take it for none.
 _NO_LIMIT = 1e15
 _SIGNS = (-1.0, 1.0)
@@ -187,7 +190,8 @@ class _Writing:
         for body, X, side in ((pair.body_a, pair.X_AP, "a"), (pair.body_b, pair.X_BS, "b")):
             sites.append(f"{pair.name}_{side}")
             element(elements[body], "site", {"name": sites[-1], **_placed(X)})
-        element(equality, EQUALITIES[pair.type], {"name": pair.name, "site1": sites[0], "site2": sites[1]})
+        ends = {"site1": sites[0], "site2": sites[1]}
+        element(equality, EQUALITIES[pair.type], {"name": pair.name, **ends, **_HARD})
 
     def _screws(self, equality: Element) -> None:
         for pair in self.mech.pairs:
@@ -219,8 +223,7 @@ class _Writing:
         attributes = {"name": name, "joint1": joints[0]}
         if len(joints) == 2:
             attributes["joint2"] = joints[1]
-        # without a second joint the slope has no meaning
-        attributes["polycoef"] = row((offset, slope, 0.0, 0.0, 0.0))
+        attributes |= {"polycoef": row((offset, slope, 0.0, 0.0, 0.0)), **_HARD}
         element(equality, "joint", attributes)
 
     def _lock(self, equality: Element, pair: str, freedoms: tuple[str, ...], name: str) -> None:

@@ -37,6 +37,7 @@ def workplace(tmp_path: Path) -> Path:
 LONG = (
     "README.md",
     "calibrate.md",
+    "close.md",
     "crosscheck.md",
     "engines.md",
     "estop.md",

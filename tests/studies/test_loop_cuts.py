@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from linkage import Linkage
+from mbplugin.closing.loop_cuts import Cut, loop_pairs, rank_cuts
 from mbplugin.dynamics.formulations.partition import partition
 from mbplugin.dynamics.formulations.partitioning import independent_coordinates
 from mbplugin.dynamics.joint import joint_equations
 from mbplugin.dynamics.redundancy.eliminate import eliminate
 from mbplugin.model.spatial import Array
-from mbplugin.studies.loop_cuts import Cut, loop_pairs, rank_cuts
 from mbplugin.studies.projective_criterion import cos_squared
 from models import coupled_four_bars
 

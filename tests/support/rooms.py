@@ -17,6 +17,7 @@ ORDER = (
     ("stopping",),
     ("bullet",),
     ("comparison",),
+    ("closing",),
     ("linter",),
     ("report",),
     ("view",),

@@ -1,7 +1,7 @@
 """Gepetto's Extended URDF: a YAML file beside a URDF that closes loops and retypes joints.
 
 ``closed_loop`` pairs frames by link or joint name, ``type`` says 6d (weld) or 3d (ball) for each, and
-``joint_name`` with ``joint_type`` retypes joints that a URDF cannot state.
+``joint_name`` with ``joint_type`` retypes joints that a URDF cannot state. ``name_mot`` lists the driven joints.
 """
 
 from __future__ import annotations
@@ -50,11 +50,14 @@ class Extension:
         The two frames, and the pair type that joins them.
     retyped : tuple of (Word, Word)
         Joint and new type.
+    driven : tuple of str
+        Joints with a motor; a name that no joint has says nothing.
     """
 
     file: str
     loops: tuple[tuple[Word, Word, str], ...]
     retyped: tuple[tuple[Word, Word], ...]
+    driven: tuple[str, ...] = ()
 
 
 def read_extension(request: Request) -> Extension | None:
@@ -96,7 +99,15 @@ def _extension(text: str, file: str) -> Extension:
         file,
         tuple((a, b, kind) for (a, b), kind in zip(loops, kinds, strict=True)),
         tuple(zip(joints, types, strict=True)),
+        _driven(table.get("name_mot"), file),
     )
+
+
+def _driven(node: yaml.Node | None, file: str) -> tuple[str, ...]:
+    """Return the names of a list; anything else is a pattern of the program that the file is for."""
+    if node is None or not node.tag.endswith(":seq"):
+        return ()
+    return tuple(word.text for word in _words(node, file))
 
 
 def _table(text: str, file: str) -> dict[str, yaml.Node]:

@@ -16,7 +16,7 @@ from mbplugin.readers.common.xml import Element, local_name, origin, parse_xml, 
 from mbplugin.readers.urdf.closures import note_open_closures, read_closures
 from mbplugin.readers.urdf.draft import Draft
 from mbplugin.readers.urdf.drives import driven_joints
-from mbplugin.readers.urdf.extended_urdf import add_loops, read_extension, retype_joints
+from mbplugin.readers.urdf.extended_urdf import Extension, add_loops, read_extension, retype_joints
 from mbplugin.readers.urdf.gazebo_links import read_gazebo_links
 from mbplugin.readers.urdf.joints import couplings, read_joints
 from mbplugin.readers.urdf.links import read_links
@@ -77,6 +77,11 @@ def _scene(robot: Element, request: Request) -> Scene:
         defects=tuple(draft.defects),
         shapes=draft.shapes,
         request=request,
-        actuated=driven_joints(robot, draft),
+        actuated=tuple(dict.fromkeys((*driven_joints(robot, draft), *_motors(extension, draft)))),
         documents=(document_of(robot, "urdf"),),
     )
+
+
+def _motors(extension: Extension | None, draft: Draft) -> tuple[str, ...]:
+    """Return the joints that an extension calls driven."""
+    return tuple(name for name in extension.driven if name in draft.pairs) if extension else ()

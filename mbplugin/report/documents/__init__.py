@@ -20,6 +20,7 @@ DocumentName = Literal[
     "distance",
     "crosscheck",
     "engines",
+    "close",
     "view",
     "config",
     "settings",

@@ -58,7 +58,7 @@ def rank_cuts(model: ModelSource, q: JointValues = None) -> tuple[Cut, ...]:
     state = closed_state(model_of(model), q, None, None, None, None)
     mech = state.mech
     found = [
-        _evaluated(mech, state.q, present, pair)
+        evaluated(mech, state.q, present, pair)
         for present in mech.tree.cut
         for pair in (present, *loop_pairs(mech, present))
     ]
@@ -72,10 +72,15 @@ def loop_pairs(mech: Mechanism, closure: Pair) -> tuple[Pair, ...]:
     return tuple(pair for side in sides for pair in side if pair.name not in common)
 
 
-def _evaluated(mech: Mechanism, q: Array, present: Pair, pair: Pair) -> Cut:
-    """Return a loop cut at another pair, at q (nq,)."""
+def cut_at(mech: Mechanism, present: Pair, pair: Pair) -> Mechanism:
+    """Return the mechanism with the loop that ``present`` closes cut at another pair of it."""
     cut = {c.name for c in mech.tree.cut} - {present.name} | {pair.name}
-    changed = replace(mech, pairs=tuple(replace(p, closure=p.name in cut) for p in mech.pairs))
+    return replace(mech, pairs=tuple(replace(p, closure=p.name in cut) for p in mech.pairs))
+
+
+def evaluated(mech: Mechanism, q: Array, present: Pair, pair: Pair) -> Cut:
+    """Return a loop cut at another pair, at q (nq,)."""
+    changed = cut_at(mech, present, pair)
     pose = coordinates_of(changed, forward(mech, q))
     try:
         equations = joint_equations(changed, pose, np.zeros(len(changed.qd_names)))

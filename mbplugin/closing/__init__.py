@@ -1,0 +1,1 @@
+"""Closures that a simulator can hold: where loops are cut, what closes them, and how far they drift."""

@@ -1,0 +1,259 @@
+"""The cut of every loop, and the weakest closures with p = 0 that a format holds, proved by re-analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from mbplugin.analysis.generic import generic_pose
+from mbplugin.analysis.proof import Cures, proved_cures
+from mbplugin.analysis.remedies import Allowed, Change, apply_changes, no_remedy
+from mbplugin.closing.holding import Holding
+from mbplugin.closing.loop_cuts import Cut, cut_at, evaluated, loop_pairs
+from mbplugin.constraints.view import View
+from mbplugin.model.duties import Duty, duties
+from mbplugin.model.mechanism import WORLD, Mechanism, Pair
+from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward
+from mbplugin.model.scene import Scene
+from mbplugin.model.spatial import Array
+
+#: The cut of the file stays unless the criterion of another one is larger by this factor.
+_CLEARLY_BETTER = 1.25
+#: Other cuts that are tried where redundancy is left.
+_OTHER_CUTS = 60
+_IN_SPACE = tuple(range(6))
+#: Bodies with less than this fraction of the largest mass count as without.
+_DUST = 1e-6
+#: Duties of a joint besides limits, which say nothing of a drive.
+_LIMITS = "limits"
+#: An effort limit stands for a drive only where the model names no drive itself.
+_EFFORT = "effort"
+_NAMED = frozenset({"drive", "actuator", "driver"})
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A mechanism with other closures.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What closes its loops is marked as closure.
+    q : (nq,) array
+        The same pose in its coordinates, rad and m.
+    cuts : tuple of Cut
+        One per loop.
+    changes : tuple of Change
+        Of types, after the cuts.
+    reason : str
+        Why redundancy is left; empty where none is.
+    driven : tuple of str
+        Joints that have to stay in the tree.
+    """
+
+    mechanism: Mechanism
+    q: Array
+    cuts: tuple[Cut, ...]
+    changes: tuple[Change, ...]
+    reason: str
+    driven: tuple[str, ...]
+
+
+def driven_joints(scene: Scene) -> tuple[str, ...]:
+    """Return the joints that a drive, a brake, a coupling, a spring or a lock acts on.
+
+    An effort limit counts as a drive where the model names none: in many files every joint has one.
+    """
+    return tuple(name for name, own in _duties(scene).items() if any(duty.kind != _LIMITS for duty in own))
+
+
+def _duties(scene: Scene) -> dict[str, tuple[Duty, ...]]:
+    """Return what joints do; effort limits are no duty where the model names drives."""
+    found = duties(scene)
+    if any(duty.kind in _NAMED for own in found.values() for duty in own):
+        found = {name: tuple(duty for duty in own if duty.kind != _EFFORT) for name, own in found.items()}
+    return {name: own for name, own in found.items() if own}
+
+
+def choose(scene: Scene, q: Array, holding: Holding, tolerance: float, samples: int) -> Choice:
+    """Return the mechanism of a scene with the closures that a format holds, at a closed pose q (nq,).
+
+    Each loop is cut where the format has the closure, else where the projective criterion is the largest, never
+    at a driven joint if another one is left. Then closures become weaker until nothing is redundant: of types that
+    the format has, then of any type, and last together with passive joints of the tree. Where that does not suffice,
+    loops are cut elsewhere.
+    """
+    driven = driven_joints(scene)
+    at = _Pose(forward(scene.mechanism, q), holding, tolerance, samples)
+    found, mech, cuts = _closed_alone(scene, q, at, driven, moving=False)
+    if found.left:
+        # what is welded in the file cannot become one of the weak pairs of the catalogue that a hinge beside it can
+        again = _closed_alone(scene, q, at, driven, moving=True)
+        found, mech, cuts = again if again[0].left < found.left else (found, mech, cuts)
+    if found.left:
+        with_joints = _weakened(scene, mech, at, driven, (_with_joints(holding),))
+        found = with_joints if with_joints.left < found.left else replace(found, reason=with_joints.reason)
+    changed = apply_changes(mech, found.changes)
+    cuts = tuple(
+        replace(cut, instead_of=was) for cut, was in zip(cuts, _cut_names(scene.mechanism), strict=True)
+    )
+    return Choice(changed, coordinates_of(changed, at.poses), cuts, found.changes, found.reason, driven)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pose:
+    """Where and how mechanisms with different cuts are analyzed."""
+
+    poses: BodyPoses
+    holding: Holding
+    tolerance: float
+    samples: int
+
+
+@dataclass(frozen=True)
+class _Weakened:
+    """Changes of types, the redundancy that they leave, and why."""
+
+    changes: tuple[Change, ...] = ()
+    left: int = 0
+    reason: str = ""
+
+
+def _cut_names(mech: Mechanism) -> list[str]:
+    return [pair.name for pair in mech.tree.cut]
+
+
+def _weakened(
+    scene: Scene, mech: Mechanism, at: _Pose, driven: tuple[str, ...], stages: Sequence[Allowed]
+) -> _Weakened:
+    """Return the weakest types with which least is redundant."""
+    view = View(mech, coordinates_of(mech, at.poses), _IN_SPACE, at.tolerance)
+    structural, generic_q, _ = generic_pose(view, view.blocks, at.samples, 0)
+    if not structural:
+        return _Weakened()
+    kept, best, cures = _kept(scene, mech, driven), _Weakened(left=structural), Cures()
+    for allowed in stages:
+        cures = proved_cures(view.at(generic_q), view, kept, allowed)
+        left = cures.remedies[0].degree_of_redundancy if cures.remedies else structural
+        if left < best.left:
+            best = _Weakened(cures.remedies[0].changes, left)
+        if not best.left:
+            return best
+    return replace(best, reason=_reason(cures))
+
+
+def _closed_alone(
+    scene: Scene, q: Array, at: _Pose, driven: tuple[str, ...], *, moving: bool
+) -> tuple[_Weakened, Mechanism, tuple[Cut, ...]]:
+    """Return the weakest closures alone, and the cuts, at a closed pose q (nq,)."""
+    mech, cuts = _with_best_cuts(scene.mechanism, q, at.holding, frozenset(driven), moving=moving)
+    return _cut_elsewhere(scene, mech, cuts, at, driven)
+
+
+def _cut_elsewhere(
+    scene: Scene, mech: Mechanism, cuts: tuple[Cut, ...], at: _Pose, driven: tuple[str, ...]
+) -> tuple[_Weakened, Mechanism, tuple[Cut, ...]]:
+    """Return the weakest closures alone, and the cuts: while something is redundant, one loop more is cut elsewhere."""
+    alone = tuple(_closures_alone(at.holding))
+    found = _weakened(scene, mech, at, driven, alone)
+    left = _OTHER_CUTS
+    while found.left and left > 0:
+        better = None
+        for other, cut in islice(_other_cuts(mech, at, frozenset(driven)), left):
+            left -= 1
+            again = _weakened(scene, other, at, driven, alone)
+            if again.left < found.left:
+                better = again, other, cut
+                break
+        if better is None:
+            break
+        found, mech, moved = better
+        cuts = tuple(moved if one.pair == moved.instead_of else one for one in cuts)
+    return found, mech, cuts
+
+
+def _other_cuts(mech: Mechanism, at: _Pose, driven: frozenset[str]) -> Iterator[tuple[Mechanism, Cut]]:
+    """Yield the mechanism with one loop cut elsewhere, and that cut."""
+    q = coordinates_of(mech, at.poses)
+    for present in mech.tree.cut:
+        for pair in loop_pairs(mech, present):
+            if pair.kind.free and pair.name not in driven:
+                yield cut_at(mech, present, pair), evaluated(mech, q, present, pair)
+
+
+def _with_best_cuts(
+    mech: Mechanism, q: Array, holding: Holding, driven: frozenset[str], *, moving: bool
+) -> tuple[Mechanism, tuple[Cut, ...]]:
+    """Return the mechanism cut at the best pair of every loop, all cut pairs marked; q (nq,) is a closed pose.
+
+    With ``moving``, loops are cut at fixed pairs only where nothing else is left.
+    """
+    cuts = []
+    poses = forward(mech, q)
+    for present in mech.tree.cut:
+        options = [p for p in loop_pairs(mech, present) if p.kind.free and p.name not in driven]
+        if present.kind.free or not moving or not options:
+            options.insert(0, present)
+        here = coordinates_of(mech, poses)
+        found = [(pair, evaluated(mech, here, present, pair)) for pair in options]
+        merits = [_merit(mech, pair, cut, present, holding, driven) for pair, cut in found]
+        best, cut = found[merits.index(max(merits))]
+        cuts.append(cut)
+        mech = cut_at(mech, present, best)
+    marked = {pair.name for pair in mech.tree.cut}
+    return replace(mech, pairs=tuple(replace(p, closure=p.name in marked) for p in mech.pairs)), tuple(cuts)
+
+
+def _merit(
+    mech: Mechanism, pair: Pair, cut: Cut, present: Pair, holding: Holding, driven: frozenset[str]
+) -> tuple[bool, bool, bool, float]:
+    """Return how good a cut is: passive, no end without mass, of a type of the format, and by the criterion."""
+    bonus = _CLEARLY_BETTER if pair is present else 1.0
+    carried = not _hangs_without_mass(cut_at(mech, present, pair), pair)
+    return pair.name not in driven, carried, holding.holds(pair), bonus * cut.independence
+
+
+def _hangs_without_mass(mech: Mechanism, closure: Pair) -> bool:
+    """Return whether an end of a closure moves on the tree and carries next to no mass: no engine can hold it there."""
+    mass = {body.name: body.mass for body in mech.bodies}
+    least = _DUST * max(mass.values(), default=0.0)
+    for joint in reversed(mech.tree.joints):
+        if joint.inner != WORLD:
+            mass[joint.inner] += mass[joint.outer]
+    for body in closure.bodies:
+        for joint in mech.tree.way_in(body):
+            if joint.pair is not None and joint.pair.kind.free and mass[joint.outer] <= least:
+                return True
+            if mass[joint.outer] > least:
+                break
+    return False
+
+
+def _kept(scene: Scene, mech: Mechanism, driven: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+    """Return what joints do that keep their type; the limits of a closure keep none."""
+    closures = {pair.name for pair in mech.pairs if pair.closure}
+    return {
+        name: tuple(duty.text for duty in own)
+        for name, own in _duties(scene).items()
+        if name in driven or name not in closures
+    }
+
+
+def _closures_alone(holding: Holding) -> Iterator[Allowed]:
+    """Yield what may become of closures: types that the format has, then those that parts of bodies hold."""
+    yield lambda pair, type: pair.closure and type in holding.closures
+    if holding.in_parts:
+        yield lambda pair, type: pair.closure
+
+
+def _with_joints(holding: Holding) -> Allowed:
+    """Return what may become of closures and joints of the tree together."""
+    closures = holding.joints | holding.closures if holding.in_parts else holding.closures
+    return lambda pair, type: type in (closures if pair.closure else holding.joints)
+
+
+def _reason(cures: Cures) -> str:
+    if cures.obstacles:
+        return no_remedy(cures.obstacles)
+    return "no change of closures and passive joints that was tried removes it and keeps the mobility"

@@ -1,0 +1,109 @@
+"""``close``: the model of a file with closures that another format holds, and the proof."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from mbplugin.analysis.analysis import analyze_mechanism
+from mbplugin.closing.choice import Choice, choose
+from mbplugin.closing.drift.run import Drifts, drifts
+from mbplugin.closing.holding import HOLDINGS
+from mbplugin.closing.values import Closing, LoopClosure, Verdict
+from mbplugin.constraints.assembly.assemble import assemble
+from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, rank_tolerance
+from mbplugin.errors import BadUsage
+from mbplugin.model.mechanism import Mechanism
+from mbplugin.model.mechanism.coupling import Lock
+from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
+from mbplugin.model.scene import Scene, State, option_of, state_at_home
+from mbplugin.model.spatial import Array
+from mbplugin.readers import load
+from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.writers import FORMATS, write
+
+#: Endings by which readers tell the formats apart.
+ENDINGS = {"mjcf": ".xml", "scene": ".scene.toml"}
+
+
+def close(
+    model: ModelSource,
+    to: str,
+    q: JointValues = None,
+    *,
+    tolerance: float | None = None,
+    samples: int | None = None,
+    measure_drift: bool = True,
+) -> Closing:
+    """Write a model in another format, its loops closed by the weakest constraints that keep its mobility.
+
+    Parameters
+    ----------
+    model : path, PyBullet client, Scene or Mechanism
+    to : "mjcf" or "scene"
+    q : mapping or vector, optional
+        Joint coordinates of the pose that is written, rad and m; loops are closed first.
+    tolerance : float, optional
+        Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
+    samples : int, optional
+        Sampled poses that distinguish redundancy from a singular pose.
+    measure_drift : bool
+        Run the mechanism for two seconds in MuJoCo and PyBullet, before and after.
+
+    Raises
+    ------
+    BadUsage
+        A format that there is not, a model without bodies, or a constraint that the format does not hold.
+    CannotClose
+        The loops cannot be closed.
+    """
+    if to not in FORMATS:
+        raise BadUsage(f"the format is {to!r}", expected=f"one of {', '.join(FORMATS)}")
+    loaded = model_of(model)
+    scene = loaded if isinstance(loaded, Scene) else Scene(loaded, state_at_home(loaded))
+    rank = rank_tolerance(scene, tolerance)
+    samples = option_of(scene, "samples", DEFAULT_SAMPLES) if samples is None else samples
+    start = joint_vector(scene.mechanism, q, scene.state.q)
+    closed = assemble(scene.mechanism, start, sorted(scene.state.given)).q
+    choice = choose(scene, closed, HOLDINGS[to], rank, samples)
+    state = State(choice.q, np.zeros(len(choice.mechanism.qd_names)))
+    target = replace(scene, mechanism=choice.mechanism, state=state)
+    written = write(target, to)
+    back = load(f"closed{ENDINGS[to]}", text=written.text)
+    before = (scene.mechanism, closed)
+    return Closing(
+        mechanism=choice.mechanism,
+        state=state,
+        written=written,
+        closures=tuple(_closures(scene.mechanism, choice)),
+        changes=tuple(c for c in choice.changes if not choice.mechanism.pair_by_name[c.constraint].closure),
+        before=_verdict(*before, rank, samples, choice.driven),
+        after=_verdict(back.mechanism, back.state.q, rank, samples, choice.driven),
+        driven=choice.driven,
+        reason=choice.reason,
+        drift=drifts(before, (choice.mechanism, choice.q), choice.driven)
+        if measure_drift
+        else Drifts("free"),
+        tolerance=rank,
+    )
+
+
+def _closures(mech: Mechanism, choice: Choice) -> Iterable[LoopClosure]:
+    cuts = {cut.pair: cut for cut in choice.cuts}
+    for pair in choice.mechanism.tree.cut:
+        yield LoopClosure(
+            pair.name, pair.type, *pair.bodies, mech.pair_by_name[pair.name].type, cuts[pair.name]
+        )
+
+
+def _verdict(mech: Mechanism, q: Array, tolerance: float, samples: int, driven: tuple[str, ...]) -> Verdict:
+    found = analyze_mechanism(mech, q, tolerance=tolerance, samples=samples)
+    locked = {lock.joint for lock in mech.locks}
+    held = [p.name for p in mech.pairs if p.name in driven and p.kind.free and p.name not in locked]
+    locks = tuple(Lock(name) for name in held if Lock(name).name not in {c.name for c in mech.constraints()})
+    with_locks = analyze_mechanism(
+        replace(mech, locks=(*mech.locks, *locks)), q, tolerance=tolerance, samples=0
+    )
+    return Verdict(found.degree_of_redundancy, found.structural_redundancy, found.dof, with_locks.dof)

@@ -1,0 +1,90 @@
+"""``mbplugin close``: the text, the JSON, the file, the exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from mbplugin.cli.app import run
+from mbplugin.report.documents.schema import schema_of
+from places import ASSETS, ORACLES
+
+mujoco = pytest.importorskip("mujoco")
+FOUR_BAR = str(ASSETS / "four_bar.scene.toml")
+
+
+def test_the_file_is_written_and_mujoco_loads_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "closed.xml"
+    assert run(["close", FOUR_BAR, "--to", "mjcf", "--write", str(file), "--no-drift"]) == 0
+    model = mujoco.MjModel.from_xml_path(str(file))
+    assert model.neq == 1
+    printed = capsys.readouterr().out
+    assert "1 closure without redundancy (p = 3 before, 0 after; mobility 1 before, 1 after)" in printed
+    assert printed.index("Assumptions") < printed.index("Closures") < printed.index("Held in mjcf")
+    assert "point-on-line instead of revolute" in printed
+
+
+def test_the_document_follows_its_schema_and_has_the_drift(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["close", FOUR_BAR, "--to", "mjcf", "--output-format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, schema_of("close"))
+    assert list(document)[:3] == ["schema_version", "record", "assumptions"]
+    assert document["proved"] and document["written"] is None
+    assert [drift["engine"] for drift in document["drift"]["after"]] == ["MuJoCo", "PyBullet"]
+    assert all(0 < drift["gap"] < 0.01 for drift in document["drift"]["after"])
+
+
+def test_a_scene_is_written_and_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "closed.scene.toml"
+    assert run(["close", FOUR_BAR, "--to", "scene", "--write", str(file), "--no-drift"]) == 0
+    assert run(["lint", str(file)]) == 0
+
+
+def test_redundancy_that_is_left_is_exit_code_1_with_its_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene = tmp_path / "driven.scene.toml"
+    model = (ORACLES / "four_bar_4R.sdf").as_posix()
+    names = [
+        line.split('"')[1]
+        for line in (ORACLES / "four_bar_4R.sdf").read_text().splitlines()
+        if "<joint" in line
+    ]
+    drives = "".join(f'\n[[actuator]]\njoint = "{name}"\n' for name in names)
+    scene.write_text(f'[[model]]\nfile = "{model}"\n{drives}')
+    file = tmp_path / "closed.xml"
+    assert run(["close", str(scene), "--to", "mjcf", "--write", str(file), "--no-drift"]) == 1
+    assert "has an actuator" in capsys.readouterr().out
+    assert file.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((FOUR_BAR, "--to", "step"), "'step'"),
+        ((FOUR_BAR, "--to", "mjcf", "--write", "{tmp}/robot.urdf"), "expected a file with the ending .xml"),
+        ((FOUR_BAR, "--to", "mjcf", "--write", "{tmp}/none/robot.xml"), "no such folder"),
+        (("missing.urdf", "--to", "mjcf", "--write", "{tmp}/robot.xml"), "missing.urdf"),
+        ((str(ASSETS / "racecar.scene.toml"), "--to", "mjcf", "--q", "nothing=1"), "nothing"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_nothing_is_written(
+    arguments: tuple[str, ...], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [word.replace("{tmp}", str(tmp_path)) for word in arguments]
+    assert run(["close", *words]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_input_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "robot.xml"
+    assert run(["close", FOUR_BAR, "--to", "mjcf", "--write", str(file), "--no-drift"]) == 0
+    text = file.read_text()
+    assert run(["close", str(file), "--to", "mjcf", "--write", str(file), "--no-drift"]) == 2
+    assert file.read_text() == text
+    assert "robot.xml" in capsys.readouterr().err

@@ -1,0 +1,118 @@
+"""The closures that are chosen: p = 0 with the mobility of the model, driven joints in the tree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mbplugin as mb
+from mbplugin.closing.choice import driven_joints
+from mbplugin.closing.run import close
+from mbplugin.errors import BadUsage, CannotClose
+from mbplugin.model.mechanism import Freedom, Mechanism, Pair
+from mbplugin.model.scene import Actuator, Scene, State
+from mbplugin.model.spatial import Pose
+from models import four_bar
+from places import ASSETS, ORACLES
+from same_mechanics import assert_same_mass_matrix, redundancy_and_mobility
+
+FILES = (
+    *(
+        ORACLES / f"{name}.sdf"
+        for name in ("four_bar_4R", "four_bar_RSRR", "bennett_4R", "parallelogram_3SS")
+    ),
+    *(ORACLES / f"{name}.sdf" for name in ("sarrus_6R", "stewart_6UPS", "bricard_A04", "n_four_bar_N2")),
+    *(ASSETS / f"{name}.scene.toml" for name in ("four_bar", "spatial_parallelogram", "minitaur")),
+)
+
+
+@pytest.mark.parametrize("to", ["mjcf", "scene"])
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_what_is_written_has_no_redundancy_and_the_mobility_of_the_model(file: object, to: str) -> None:
+    """An independent analysis of the file, not the one of ``close``."""
+    scene = mb.load(file)
+    found = close(scene, to, measure_drift=False)
+    before = redundancy_and_mobility(scene)
+    ending = "x.xml" if to == "mjcf" else "x.scene.toml"
+    back = mb.readers.load(ending, text=found.text)  # type: ignore[attr-defined]
+    assert redundancy_and_mobility(back) == (0, before[1])
+    assert found.proved and found.reason == ""
+    assert not set(found.driven) & {one.name for one in found.closures}
+
+
+def square(**pairs: dict[str, object]) -> Scene:
+    """The unit-square four-bar with other data of some pairs."""
+    mech, q = four_bar()
+    mech = replace(mech, pairs=tuple(replace(p, **pairs.get(p.name, {})) for p in mech.pairs))  # type: ignore[arg-type]
+    return Scene(mech, State(q, np.zeros(len(mech.qd_names))))
+
+
+def test_a_driven_joint_is_not_cut() -> None:
+    motor = (Freedom(effort=5.0),)
+    cut = square().mechanism.tree.cut[0].name
+    scene = square(**{cut: {"freedoms": motor}})
+    assert driven_joints(scene) == (cut,)
+    found = close(scene, "mjcf", measure_drift=False)
+    assert cut not in {one.name for one in found.closures} and found.proved
+    # the mobility of what no drive decides is that of the model
+    assert found.after.held_dof == found.before.held_dof == 0
+
+
+def test_efforts_are_no_drives_where_the_model_names_its_drives() -> None:
+    every = {f"j{k}": {"freedoms": (Freedom(effort=5.0),)} for k in range(4)}
+    scene = square(**every)
+    assert driven_joints(scene) == ("j0", "j1", "j2", "j3")
+    assert driven_joints(replace(scene, actuators=(Actuator("j2"),))) == ("j2",)
+
+
+def test_all_joints_driven_is_no_proof_and_has_a_reason() -> None:
+    every = {f"j{k}": {"freedoms": (Freedom(effort=5.0),)} for k in range(4)}
+    found = close(square(**every), "mjcf", measure_drift=False)
+    assert not found.proved and "effort limit" in found.reason
+    assert found.after.degree_of_redundancy == found.before.degree_of_redundancy == 3
+
+
+def test_a_loop_is_cut_where_mujoco_has_the_closure() -> None:
+    """RRSR with p = 0 in space: a crank, a rocker on an axis of another direction, a ball between."""
+    mech, q = four_bar(types=("revolute", "universal", "spherical", "revolute"))
+    found = close(Scene(mech, State(q, np.zeros(len(mech.qd_names)))), "mjcf", measure_drift=False)
+    assert [one.name for one in found.closures] == ["j2"]
+    assert found.proved
+
+
+def test_an_open_chain_is_written_as_it_is() -> None:
+    scene = mb.load(ASSETS / "arm_6r.urdf", base="fixed")
+    found = close(scene, "mjcf", measure_drift=False)
+    assert found.closures == () and found.proved
+    back = mb.readers.load("x.xml", text=found.text)  # type: ignore[attr-defined]
+    assert_same_mass_matrix(scene, back, tree=True)
+
+
+def test_a_format_that_there_is_not() -> None:
+    with pytest.raises(BadUsage, match="the format is 'step'"):
+        close(square(), "step")
+
+
+def test_loops_that_cannot_be_closed() -> None:
+    mech = square().mechanism
+    far = [
+        replace(p, X_AP=Pose(np.eye(3), np.array([9.0, 0, 0]))) if p.name == "j3" else p for p in mech.pairs
+    ]
+    with pytest.raises(CannotClose):
+        close(replace(mech, pairs=tuple(far)), "mjcf", measure_drift=False)
+
+
+def test_a_distance_is_refused_for_mjcf_and_written_in_a_scene() -> None:
+    mech, _ = four_bar(types=("revolute", "spherical", "spherical", "revolute"))
+    rod = Pair(
+        "rod", "distance", "crank", "rocker", Pose.identity(), Pose.identity(), closure=True, length=1.0
+    )
+    pairs = tuple(p for p in mech.pairs if p.name not in ("j1", "j2"))
+    bodies = tuple(b for b in mech.bodies if b.name != "coupler")
+    short = Mechanism("rod", bodies, (*pairs, rod))
+    state = State(np.zeros(len(short.q_names)), np.zeros(len(short.qd_names)))
+    with pytest.raises(BadUsage, match="MJCF has no closure such as 'rod'"):
+        close(Scene(short, state), "mjcf", measure_drift=False)
+    assert close(Scene(short, state), "scene", measure_drift=False).proved
