@@ -99,6 +99,7 @@ def _closures(mech: Mechanism, choice: Choice) -> Iterable[LoopClosure]:
 
 
 def _verdict(mech: Mechanism, q: Array, tolerance: float, samples: int, driven: tuple[str, ...]) -> Verdict:
+    """Return what an analysis finds at a pose q (nq,)."""
     found = analyze_mechanism(mech, q, tolerance=tolerance, samples=samples)
     locked = {lock.joint for lock in mech.locks}
     held = [p.name for p in mech.pairs if p.name in driven and p.kind.free and p.name not in locked]

@@ -63,7 +63,7 @@ class Closing:
     mechanism : Mechanism
         What was written, before parts of bodies stand for closures.
     state : State
-        The closed pose, at rest.
+        The closed pose, rad and m, at rest.
     written : Written
     closures : tuple of LoopClosure
     changes : tuple of Change

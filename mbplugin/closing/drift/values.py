@@ -139,7 +139,7 @@ def violations(pair: Pair, X_PS: Pose) -> tuple[float, float]:
 
 
 def white_noise(values: Array) -> float:
-    """Return the root mean square of the white noise in rows (n, k) in time, from their second differences.
+    """Return the root mean square of the white noise in ``values`` (n, k), rows in time, from second differences.
 
     A smooth signal has none; of independent values with the variance s² it is s, summed over the columns.
     """
