@@ -13,6 +13,7 @@ from typing import Any
 
 from mkdocs.structure.files import File, Files
 from site_links import linked
+from site_maths import put_in, taken_out
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = re.compile(r"!\[[^\]]*\]\(pictures/([\w-]+\.png)\)")
@@ -63,15 +64,17 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Link the table of rules to their pages."""
+    """Link the table of rules to their pages, and take the formulas out."""
     if page.file.src_uri == "rules.md":
-        return RULE_ROW.sub(r"| [\1](rules/\1.md) |", markdown)
+        markdown = RULE_ROW.sub(r"| [\1](rules/\1.md) |", markdown)
+    markdown, page.meta["formulas"] = taken_out(markdown)
     return markdown
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
-    """Link the codes of rules to their pages, and the first of each term to the glossary."""
-    return linked(html, page.url, terms=page.file.src_uri not in PLAIN)
+    """Link the codes of rules to their pages, and the first of each term to the glossary; put the formulas in."""
+    html = linked(html, page.url, terms=page.file.src_uri not in PLAIN)
+    return put_in(html, page.meta["formulas"])
 
 
 def section(nav: list[dict[str, Any]], title: str) -> list[Any]:

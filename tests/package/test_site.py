@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -51,6 +52,7 @@ def test_the_site(site: Path) -> None:
     assert {f"mb{name.lower()}" for name in mb.__all__} <= names
     check_pictures(site, pages)
     check_glossary(site, pages)
+    check_formulas(pages)
     check_examples(pages[site / "gallery.html"])
 
 
@@ -155,6 +157,22 @@ def check_pictures(site: Path, pages: dict[Path, Page]) -> None:
         assert (site / name).read_bytes().startswith(b"\x89PNG")
 
 
+def check_formulas(pages: dict[Path, Page]) -> None:
+    """All formulas are MathML, and none is left as it was written."""
+    for path, root in pages.items():
+        for part in root.xpath("//article//p | //article//td | //article//li"):
+            words = "".join(part.xpath(".//text()[not(ancestor::code)]"))
+            assert not re.search(r"\$|formula\d+place", words), (path, words)
+    theory = next(root for path, root in pages.items() if path.name == "theory.html")
+    written = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
+    assert (
+        len(theory.xpath("//article//math"))
+        == len(re.findall(r"\$\$.+?\$\$|\$[^$]+\$", written, re.DOTALL))
+        > 60
+    )
+    assert theory.xpath("//article//math//mfrac") and theory.xpath("//article//p/math[@display='block']")
+
+
 def check_glossary(site: Path, pages: dict[Path, Page]) -> None:
     """Every term has its place, to which the pages link; codes of rules lead to their pages."""
     named = pages[site / "glossary.html"].xpath("//article//h2/@id")
@@ -176,11 +194,30 @@ def check_examples(gallery: Page) -> None:
     assert len(gallery.xpath("//article//img")) >= 12
 
 
-def test_drawings_are_those_of_their_script() -> None:
-    spec = importlib.util.spec_from_file_location("drawings", ROOT / "docs" / "drawings.py")
+def script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     assert spec and spec.loader
-    drawings = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(drawings)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_formulas_are_taken_out_of_a_page_and_put_in_again() -> None:
+    """Those of a sentence, of a table and of a line of their own; code keeps its dollars."""
+    pytest.importorskip("latex2mathml")
+    maths = script("site_maths")
+    page = "so $a_1 = b_1$ and\n\n$$ \\frac{1}{2} $$\n\n| $x$ | `$HOME` |\n\n"
+    page += "```console\n$ ls\n$ pwd\n```\n5 $ is a price\n"
+    left, formulas = maths.taken_out(page)
+    assert len(formulas) == 3
+    assert "_" not in left and "`$HOME`" in left and "$ ls\n$ pwd" in left and "5 $ is a price" in left
+    shown = maths.put_in(left, formulas)
+    assert shown.count("<math") == 3 and 'display="block"' in shown
+    assert etree.fromstring(formulas[0]).xpath("count(//*[local-name() = 'msub'])") == 2
+
+
+def test_drawings_are_those_of_their_script() -> None:
+    drawings = script("drawings")
     for name, draw in drawings.DRAWINGS.items():
         assert (ROOT / "docs" / name).read_text(encoding="utf-8") == draw(), "python docs/drawings.py"
         # readable on both papers: every colour is declared for both
