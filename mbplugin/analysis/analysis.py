@@ -24,6 +24,7 @@ from mbplugin.constraints.view import View
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.processes.collections import without_collections
 
 if TYPE_CHECKING:
     from mbplugin.analysis.dca import DcaResult
@@ -32,6 +33,7 @@ DCA_METHODS = ("dca", "dca-extended")
 METHODS = (*TOOLS, *DCA_METHODS)
 
 
+@without_collections()
 def analyze_mechanism(
     mech: Mechanism,
     q: JointValues = None,

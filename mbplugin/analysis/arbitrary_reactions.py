@@ -22,7 +22,11 @@ def with_B_norms(
     for s in stressed:
         if s.ranked.redundancy:
             norms.update(_of_block(s))
-    return tuple(replace(v, B_norm=norms.get(v.name, 0.0)) for v in verdicts)
+    found = [norms.get(v.name, 0.0) for v in verdicts]
+    # a large block has none, nor have the verdicts yet
+    return tuple(
+        v if norm is None else replace(v, B_norm=norm) for v, norm in zip(verdicts, found, strict=True)
+    )
 
 
 def _of_block(s: StressedBlock) -> dict[str, float | None]:

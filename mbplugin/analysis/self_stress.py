@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.analysis.uniqueness import StressedBlock, bodies_of
+from mbplugin.analysis.uniqueness import TOLD, StressedBlock, bodies_of
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 
-#: Number of self-stresses of a large block that are returned.
-_TOLD = 20
 _WORDS = {
     "tx": "translation along x",
     "ty": "translation along y",
@@ -75,7 +73,8 @@ def self_stresses(mech: Mechanism, stressed: Sequence[StressedBlock]) -> tuple[S
 def _of_block(mech: Mechanism, s: StressedBlock) -> list[SelfStress]:
     if not s.ranked.redundancy:
         return []
-    Z, pivots = _one_misfit_each(s, s.Z if s.complete else s.single_stresses(_TOLD))
+    Z, pivots = _one_misfit_each(s, s.Z if s.complete else s.single_stresses(TOLD))
+    known = {constraint.name: bodies_of(mech, constraint) for constraint in mech.constraints()}
     out = []
     for column, pivot in enumerate(pivots):
         weights = Z[:, column] / np.abs(Z[:, column]).max()
@@ -83,7 +82,7 @@ def _of_block(mech: Mechanism, s: StressedBlock) -> list[SelfStress]:
         labels = s.ranked.reduced.labels
         components = tuple(StressComponent(*labels[int(k)], float(weights[k])) for k in loaded)
         names = tuple(dict.fromkeys(c.constraint for c in components))
-        out.append(_described(mech, names, components, labels[pivot]))
+        out.append(_described(known, names, components, labels[pivot]))
     return out
 
 
@@ -102,7 +101,7 @@ def _one_misfit_each(s: StressedBlock, Z: Array) -> tuple[Array, list[int]]:
 
 
 def _described(
-    mech: Mechanism,
+    known: Mapping[str, tuple[str, str]],
     names: tuple[str, ...],
     components: tuple[StressComponent, ...],
     pivot: RowLabel,
@@ -111,16 +110,14 @@ def _described(
         f"{name} ({' '.join(c.component for c in components if c.constraint == name)})" for name in names
     )
     restrained = _WORDS.get(pivot.freedom, pivot.freedom)
-    loop = _loop(mech, names)
+    loop = _loop([known[name] for name in names])
     what = f"the loop {loop} restrains" if loop else f"{' and '.join(names[:4])} restrain"
     text = f"{what} {restrained} of {pivot.constraint} twice; carried by {carried}"
     return SelfStress(names, components, text, loop, restrained, pivot.constraint)
 
 
-def _loop(mech: Mechanism, names: Sequence[str]) -> str:
-    """Return the bodies in the order of the loop, where the loaded constraints form one."""
-    known = {c.name: c for c in mech.constraints()}
-    left = [bodies_of(mech, known[name]) for name in names]
+def _loop(left: list[tuple[str, str]]) -> str:
+    """Return the bodies in the order of the loop, where those of the loaded constraints form one."""
     start, here = left.pop(0)
     path = [start, here]
     while left:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -70,6 +70,8 @@ class ConstraintVerdict:
 
 #: Random self-stresses drawn from a large block; at least as many as a constraint has rows.
 _DRAWN = 8
+#: Number of self-stresses of a large block that are described.
+TOLD = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +83,13 @@ class StressedBlock:
     Z : (m, p) array
         Orthonormal basis, rows as in ``ranked.reduced.labels``; of a large block some random
         self-stresses instead, of largest entry one.
+    first : (m, s) array
+        Independent self-stresses: Z, or ``TOLD`` of a large block.
     """
 
     ranked: RankedBlock
     Z: Array
+    first: Array
 
     @property
     def complete(self) -> bool:
@@ -110,6 +115,8 @@ class StressedBlock:
         """Return up to ``most`` independent self-stresses, (m, s)."""
         if self.ranked.elimination is None:
             return self.Z[:, :most]
+        if most <= self.first.shape[1]:
+            return self.first[:, :most]
         p = self.ranked.redundancy
         mu = self.ranked.elimination.null_vectors(np.eye(p, min(p, most)))
         return self.ranked.reduced.self_stresses(mu)
@@ -117,16 +124,21 @@ class StressedBlock:
 
 def stress(blocks: Iterable[RankedBlock]) -> tuple[StressedBlock, ...]:
     """Return the self-stresses of every block."""
-    return tuple(StressedBlock(b, _self_stresses(b)) for b in blocks)
+    return tuple(StressedBlock(b, *_self_stresses(b)) for b in blocks)
 
 
-def _self_stresses(ranked: RankedBlock) -> Array:
-    """Return a basis (m, p) of the scaled self-stresses, or random ones where the block is large."""
+def _self_stresses(ranked: RankedBlock) -> tuple[Array, Array]:
+    """Return a basis (m, p) of the scaled self-stresses, or random ones of a large block, and its first vectors."""
+    p = ranked.redundancy
     if ranked.elimination is None:
-        return block_null_space(ranked.reduced, ranked.redundancy)
-    drawn = np.random.default_rng(0).normal(size=(ranked.redundancy, _DRAWN * bool(ranked.redundancy)))
-    Z = ranked.reduced.self_stresses(ranked.elimination.null_vectors(drawn))
-    return np.asarray(Z / np.maximum(np.abs(Z).max(axis=0, initial=0.0), 1e-300))
+        Z = block_null_space(ranked.reduced, p)
+        return Z, Z
+    drawn = np.random.default_rng(0).normal(size=(p, _DRAWN * bool(p)))
+    # together, since what statics takes does not depend on how many there are
+    first = np.eye(p, min(p, TOLD))
+    mu = ranked.elimination.null_vectors(np.hstack((drawn, first)))
+    Z, singles = np.hsplit(ranked.reduced.self_stresses(mu), [drawn.shape[1]])
+    return np.asarray(Z / np.maximum(np.abs(Z).max(axis=0, initial=0.0), 1e-300)), singles
 
 
 def constraint_verdicts(
@@ -177,8 +189,14 @@ def _verdict(
         body_b,
         "unique" if all(flags) else "non-unique",
         dim,
-        tuple(ComponentVerdict(c, u) for c, u in zip(labels, flags, strict=True)),
+        _components(labels, tuple(flags)),
     )
+
+
+@lru_cache(maxsize=256)
+def _components(labels: tuple[str, ...], flags: tuple[bool, ...]) -> tuple[ComponentVerdict, ...]:
+    """Return the verdicts on components; those of a thousand hinges are the same."""
+    return tuple(ComponentVerdict(c, u) for c, u in zip(labels, flags, strict=True))
 
 
 def kind_of(constraint: Constraint) -> ConstraintKind:

@@ -141,17 +141,20 @@ class _Elimination:
                 if j != joint:
                     self.touching[j].discard(int(front.slots[0]))
         slots = np.concatenate([f.slots for f in members])
-        parts = [
-            np.vstack([f.values.get(j, np.zeros((len(f.slots), widths[j]))) for f in members])
-            for j in (joint, *joints)
-        ]
-        rank, rotated = self.rotate(slots, parts[0], np.hstack(parts))
-        start, values = widths[joint], {}
-        for j in joints:
-            values[j] = rotated[rank:, start : start + widths[j]]
-            start += widths[j]
-        sigma = np.linalg.norm(rotated[:rank, : widths[joint]], axis=1)
-        self.pivots.append(sigma / self.unit)
+        own, width = widths[joint], 0
+        columns: dict[int, slice] = {}
+        for j in (joint, *joints):
+            columns[j] = slice(width, width + widths[j])
+            width += widths[j]
+        merged, row = np.zeros((len(slots), width)), 0
+        for f in members:
+            for j, part in f.values.items():
+                merged[row : row + len(f.slots), columns[j]] = part
+            row += len(f.slots)
+        rank, rotated = self.rotate(slots, merged[:, :own], merged)
+        values = {j: rotated[rank:, columns[j]] for j in joints}
+        pivots = rotated[:rank, :own]
+        self.pivots.append(np.sqrt((pivots * pivots).sum(axis=1)) / self.unit)
         if rank < len(slots):
             self.put(_Front(slots[rank:], values))
 

@@ -222,7 +222,9 @@ def _entries(
 ) -> list[tuple[Entry, Array]]:
     """Return the pieces of J, each with the size that its entries could have."""
     inward = {link.outer: link for link in links}
-    speeds = {link.outer: _sizes(link.local.T) for link in links}
+    # of all joints at once: one call for each would take longer than what it computes
+    translations, rotations = _sizes(np.hstack([link.local for link in links]).T) if links else ((), ())
+    speeds = {link.outer: (translations[link.rates], rotations[link.rates]) for link in links}
     out: list[tuple[Entry, Array]] = []
     by_rows: dict[int, list[tuple[str, slice, Array]]] = {}
     for wrench in wrenches:
@@ -268,5 +270,5 @@ def _in_ordinary_units(
 
 def _sizes(rows: Array) -> tuple[Array, Array]:
     """Return the lengths of the translation and of the rotation parts of rows (k, 6)."""
-    square = rows * rows
-    return np.sqrt(square[:, :3].sum(axis=1)), np.sqrt(square[:, 3:].sum(axis=1))
+    force, moment = np.sqrt((rows * rows).reshape(-1, 2, 3).sum(axis=2)).T
+    return force, moment

@@ -35,7 +35,7 @@ class TreeJointRows:
     arm : (3,) array
         From its own point to the block's, in characteristic lengths.
     carries : (k, 6) array
-        Takes a wrench on ``outer``, about its own point, to the multipliers that balance it.
+        Takes a wrench on ``outer``, about the block's point, to the multipliers that balance it.
     """
 
     inner: str
@@ -49,7 +49,7 @@ class TreeJointRows:
 
     def balance(self, F: Array) -> Array:
         """Return the multipliers (k, p) that balance wrenches F (6, p) about the block's point."""
-        return np.asarray(self.carries @ shift_rows(F.T, self.arm).T)
+        return np.asarray(self.carries @ F)
 
 
 def block_links(
@@ -64,7 +64,9 @@ def block_links(
     at = [_place(mech, poses, joint) for joint in tree.joints]
     W = _own_rows(mech, poses, tree, rows, frame, at)
     free = _free_twists(W, frame.mask)
+    arms = [(frame.point - point) / frame.length for point in at]
     carries = _by_shape(W, lambda stack: np.asarray(-np.linalg.pinv(np.swapaxes(stack, 1, 2)), dtype=float))
+    carries = _about_block_point(carries, arms)
     links: list[TreeJointRows] = []
     depth: dict[str, int] = {}
     rates, reference_chosen = 0, grounded
@@ -73,18 +75,34 @@ def block_links(
         if joint.pair is None and not reference_chosen:
             # without the ground the first root is the reference: no row sees the block move as one
             reference_chosen, local = True, np.zeros((6, 0))
-        arm = (frame.point - at[k]) / frame.length
         depth[joint.outer] = depth.get(joint.inner, 0) + 1
         slot = slice(rates, rates + local.shape[1])
         rates = slot.stop
         own = None if joint.pair is None else rows[joint.pair.name]
         links.append(
             TreeJointRows(
-                joint.inner, joint.outer, depth[joint.outer], slot, local, own, arm,
+                joint.inner, joint.outer, depth[joint.outer], slot, local, own, arms[k],
                 carries[k],
             )
         )  # fmt: skip
     return tuple(links)
+
+
+def _about_block_point(carries: list[Array], arms: list[Array]) -> list[Array]:
+    """Return matrices (k, 6) on wrenches about joints' points as those on wrenches about the block's.
+
+    ``arms`` (3,) lead from the joints' points to the block's, in characteristic lengths.
+    """
+    shifts = shift_rows(np.broadcast_to(np.eye(6), (len(arms), 6, 6)), np.array(arms).reshape(-1, 1, 3))
+    groups: dict[int, list[int]] = defaultdict(list)
+    for k, matrix in enumerate(carries):
+        groups[len(matrix)].append(k)
+    out = list(carries)
+    for members in groups.values():
+        stack = np.array([carries[k] for k in members]) @ np.swapaxes(shifts[members], 1, 2)
+        for k, matrix in zip(members, stack, strict=True):
+            out[k] = matrix
+    return out
 
 
 def _place(mech: Mechanism, poses: BodyPoses, joint: TreeJoint) -> Array:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -19,6 +17,7 @@ from mbplugin.dynamics.compiler.code_cache import CodeCache
 from mbplugin.dynamics.compiler.code_folder import cache_root, private_folder, remove_unused
 from mbplugin.dynamics.compiler.kept_form import EntryForm, KernelForm
 from mbplugin.dynamics.compiler.pipeline import EntryPipeline, KernelPipeline
+from mbplugin.processes.collections import without_collections
 
 #: A record of composite bodies, rates or rows, or an array of them; fields are read and written as attributes.
 Records = Any
@@ -80,7 +79,7 @@ class Kernel(CPUDispatcher):
         if self._entry is None:
             self._entry = _entry_of(self.py_func, no_cfunc_wrapper=True)
         known = len(self._entry.overloads)
-        with _without_collections():
+        with without_collections():
             entry_point = self._entry._compile_for_args(*args, **kwargs)
         for made in list(self._entry.overloads.values())[known:]:
             enter: Any = self._insert  # type: ignore[attr-defined]
@@ -94,7 +93,7 @@ def compiled(function: Callable[..., Any], signature: Any) -> Any:
     if settings.DISABLE_JIT:
         return function
     made = _entry_of(function)
-    with _without_collections():
+    with without_collections():
         made.compile(signature)
     made.disable_compile()
     return made
@@ -112,18 +111,6 @@ def _keep(dispatcher: Any, function: Callable[..., Any], form: EntryForm | Kerne
     folder = cache_folder()
     if folder is not None:
         dispatcher._cache = CodeCache(function, folder, form)
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """Let the garbage collector rest: what the compiler holds it would look through again and again, to keep it."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 @lru_cache(maxsize=1)

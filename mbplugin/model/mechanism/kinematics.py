@@ -115,7 +115,8 @@ def _outer_pose(mech: Mechanism, joint: TreeJoint, q: Array, R: Array, p: Array)
         return R_WL, q_free[:3] - R_WL @ mech.bodies[mech.body_index[joint.outer]].p_LC
     inner = mech.body_index[joint.inner]
     X = joint.pair.X_AP.inverse() if joint.reversed else joint.pair.X_SB
-    X_PS = pair_transform(joint.pair, q[joint.q]) if joint.pair.kind.free else None
+    # at coordinates of zero, which most files are written at, the joint frames coincide
+    X_PS = pair_transform(joint.pair, q[joint.q]) if q[joint.q].any() else None
     if joint.reversed:
         X = X if X_PS is None else X_PS.inverse() @ X
         X = joint.pair.X_BS @ X
