@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from mbplugin.analysis.run import analyze as analyze
     from mbplugin.api import constraint_matrix as constraint_matrix
     from mbplugin.api import load as load
+    from mbplugin.api import matrix as matrix
+    from mbplugin.api import page as page
+    from mbplugin.api import rule as rule
     from mbplugin.closing.run import close as close
     from mbplugin.closing.values import Closing as Closing
     from mbplugin.comparison.agreement import Agreement as Agreement
@@ -27,8 +30,12 @@ if TYPE_CHECKING:
     from mbplugin.joint_reactions.misfit.response import MisfitResponse as MisfitResponse
     from mbplugin.joint_reactions.misfit.run import misfit_response as misfit_response
     from mbplugin.joint_reactions.run import reactions as reactions
+    from mbplugin.linter.finding import Finding as Finding
+    from mbplugin.linter.registry import rules as rules
+    from mbplugin.linter.rule import Rule as Rule
     from mbplugin.linter.run import Report as Report
     from mbplugin.linter.run import lint as lint
+    from mbplugin.model.brake_law import Brake as Brake
     from mbplugin.model.mechanism import Lock as Lock
     from mbplugin.model.mechanism import Mechanism as Mechanism
     from mbplugin.model.mechanism.body import WORLD as WORLD
@@ -42,8 +49,13 @@ if TYPE_CHECKING:
     from mbplugin.model.mechanism.pair import Pair as Pair
     from mbplugin.model.mechanism.pfaffian import KnifeEdge as KnifeEdge
     from mbplugin.model.mechanism.pfaffian import Rolling as Rolling
+    from mbplugin.model.scene import Load as Load
+    from mbplugin.model.scene import Payload as Payload
     from mbplugin.model.scene import Scene as Scene
     from mbplugin.model.spatial import Pose as Pose
+    from mbplugin.model.spring import JointSpring as JointSpring
+    from mbplugin.model.spring import Spring as Spring
+    from mbplugin.simulation.options import UserEvent as UserEvent
     from mbplugin.simulation.run import simulate as simulate
     from mbplugin.simulation.trajectory.trajectory import Trajectory as Trajectory
     from mbplugin.stopping.calibration.run import calibrate as calibrate
@@ -51,6 +63,9 @@ if TYPE_CHECKING:
     from mbplugin.stopping.order_statistics import tolerance_bound as tolerance_bound
     from mbplugin.stopping.outcome.values import StopReport as StopReport
     from mbplugin.stopping.run import estop as estop
+    from mbplugin.stopping.sweep.study import sweep as sweep
+    from mbplugin.stopping.sweep.swept import Swept as Swept
+    from mbplugin.stopping.table.run import stop_table as stop_table
     from mbplugin.stopping.table.run import stopping_table as stopping_table
     from mbplugin.stopping.table.values import StoppingTable as StoppingTable
     from mbplugin.stopping.worst.run import worst_stop as worst_stop

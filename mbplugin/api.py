@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mbplugin.constraints.matrix import ConstraintMatrix
+    from mbplugin.linter.rule import Rule
     from mbplugin.model.enumerations import Base
     from mbplugin.model.scene import Scene
     from mbplugin.model.spatial import Array
     from mbplugin.readers.source import FileOrClient, ModelSource
+    from mbplugin.rendering import Result
 
     Values = Mapping[str, float] | Array | None
 
@@ -21,30 +23,39 @@ PUBLIC = {
     "Agreement": "mbplugin.comparison.agreement",
     "Analysis": "mbplugin.analysis.result",
     "Body": "mbplugin.model.mechanism.body",
+    "Brake": "mbplugin.model.brake_law",
     "Calibration": "mbplugin.stopping.calibration.values",
     "Closing": "mbplugin.closing.values",
     "ConstraintMatrix": "mbplugin.constraints.matrix",
     "Coupling": "mbplugin.model.mechanism.coupling",
     "Driver": "mbplugin.model.mechanism.coupling",
+    "Finding": "mbplugin.linter.finding",
     "Freedom": "mbplugin.model.mechanism.pair",
+    "JointSpring": "mbplugin.model.spring",
     "KnifeEdge": "mbplugin.model.mechanism.pfaffian",
+    "Load": "mbplugin.model.scene",
     "Lock": "mbplugin.model.mechanism.coupling",
     "MbPluginError": "mbplugin.errors",
     "Mechanism": "mbplugin.model.mechanism.mechanism",
     "MisfitResponse": "mbplugin.joint_reactions.misfit.response",
     "MotionProfile": "mbplugin.model.mechanism.motion_profile",
     "Pair": "mbplugin.model.mechanism.pair",
+    "Payload": "mbplugin.model.scene",
     "Pose": "mbplugin.model.spatial",
     "ReactionMask": "mbplugin.joint_reactions.mask",
     "Report": "mbplugin.linter.run",
     "Rolling": "mbplugin.model.mechanism.pfaffian",
+    "Rule": "mbplugin.linter.rule",
     "Scene": "mbplugin.model.scene",
     "SideBySide": "mbplugin.comparison.side_by_side.values",
+    "Spring": "mbplugin.model.spring",
     "StopReport": "mbplugin.stopping.outcome.values",
     "StoppingTable": "mbplugin.stopping.table.values",
+    "Swept": "mbplugin.stopping.sweep.swept",
     "Term": "mbplugin.model.mechanism.coupling",
     "TimedConstraint": "mbplugin.model.mechanism.coupling",
     "Trajectory": "mbplugin.simulation.trajectory.trajectory",
+    "UserEvent": "mbplugin.simulation.options",
     "WORLD": "mbplugin.model.mechanism.body",
     "analyze": "mbplugin.analysis.run",
     "calibrate": "mbplugin.stopping.calibration.run",
@@ -56,16 +67,22 @@ PUBLIC = {
     "inverse_dynamics": "mbplugin.joint_reactions.actuation",
     "lint": "mbplugin.linter.run",
     "load": "mbplugin.api",
+    "matrix": "mbplugin.api",
     "misfit_response": "mbplugin.joint_reactions.misfit.run",
+    "page": "mbplugin.api",
     "protective_distance": "mbplugin.stopping.zones.protective",
     "reaction_mask": "mbplugin.joint_reactions.mask",
     "reactions": "mbplugin.joint_reactions.run",
     "replay": "mbplugin.view.gui.show",
+    "rule": "mbplugin.api",
+    "rules": "mbplugin.linter.registry",
     "separation_distance": "mbplugin.stopping.zones.separation",
     "show": "mbplugin.view.gui.show",
     "simulate": "mbplugin.simulation.run",
+    "stop_table": "mbplugin.stopping.table.run",
     "stop_zone": "mbplugin.stopping.zones.run",
     "stopping_table": "mbplugin.stopping.table.run",
+    "sweep": "mbplugin.stopping.sweep.study",
     "tolerance_bound": "mbplugin.stopping.order_statistics",
     "worst_stop": "mbplugin.stopping.worst.run",
 }
@@ -130,3 +147,38 @@ def constraint_matrix(
         rate_vector(mechanism, qd, base_qd),
         planar=planar or option_of(mech, "planar", None),
     )
+
+
+#: By the name of the command.
+matrix = constraint_matrix
+
+
+def rule(code: str) -> Rule:
+    """Return a rule of the linter by its code or name; its ``documentation`` is that of ``mbplugin rule``.
+
+    Raises
+    ------
+    UnknownName
+        No such rule.
+    """
+    from mbplugin.linter.registry import find_rule
+
+    return find_rule(code)
+
+
+def page(*results: Result) -> str:
+    """Return one HTML page, a single file, with a chapter for each result.
+
+    Parameters
+    ----------
+    *results
+        What the other functions return: reports, motions, stops, tables (SI units).
+
+    Raises
+    ------
+    BadUsage
+        No result, or one that has no page.
+    """
+    from mbplugin.report.results.cell import page_of_all
+
+    return page_of_all(results)

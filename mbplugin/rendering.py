@@ -1,12 +1,18 @@
-"""Results as JSON or HTML texts: the only import from a result upwards to the reports, at the time of use."""
+"""What every result can be written as: the only import from a result upwards to the reports, at the time of use."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-#: The module that knows the documents and pages of all results; nothing below may import it.
+if TYPE_CHECKING:
+    import pandas
+
+#: The package that knows the documents, texts, tables and pages of all results; nothing below may import it.
 _REPORTS = "mbplugin.report.results"
+#: Endings that a result with other formats of its own leaves to :class:`Result`.
+PAGES = (".json", ".html", ".txt")
 
 
 def rendered(result: object, kind: Literal["json", "html"]) -> str:
@@ -17,4 +23,60 @@ def rendered(result: object, kind: Literal["json", "html"]) -> str:
     TypeError
         The reports know no such result.
     """
-    return str(import_module(_REPORTS).text_of(result, kind))
+    return str(_reports().text_of(result, kind))
+
+
+def _reports() -> Any:
+    return import_module(_REPORTS)
+
+
+class Result:
+    """A result: one line in an interpreter, a text in ``print``, a short table or picture in a notebook."""
+
+    def __str__(self) -> str:
+        """Return the text that the command line prints."""
+        return str(_reports().text_of(self, "text"))
+
+    def _repr_html_(self) -> str:
+        return str(_reports().cell_of(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document of the command line, made of what JSON knows."""
+        document: dict[str, Any] = _reports().dict_of(self)
+        return document
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return the result's table, SI units, as a ``pandas.DataFrame``.
+
+        Raises
+        ------
+        MissingDependency
+            pandas is not installed.
+        """
+        return _reports().frame_of(self)
+
+    def to_html(self) -> str:
+        """Return the HTML page of the result, a single file."""
+        return str(_reports().text_of(self, "html"))
+
+    def plot(self, path: str | Path | None = None) -> None:
+        """Draw the result into a ``.png``, ``.svg``, ``.pdf`` or ``.jpg``, or in a window where none is named.
+
+        Raises
+        ------
+        MissingDependency
+            Matplotlib is not installed.
+        BadUsage
+            No picture by its ending, or a file that cannot be written.
+        """
+        _reports().plot(self, path)
+
+    def save(self, path: str | Path) -> None:
+        """Write to ``.json``, ``.html``, ``.csv`` (the table) or ``.txt``.
+
+        Raises
+        ------
+        BadUsage
+            Another ending, or a file that cannot be written.
+        """
+        _reports().save(self, Path(path))

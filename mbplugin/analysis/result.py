@@ -15,13 +15,14 @@ from mbplugin.constraints.rank import Plateau, RankedBlock
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted, one_line
+from mbplugin.rendering import Result
 
 if TYPE_CHECKING:
     from mbplugin.analysis.dca import DcaResult
 
 
 @dataclass(frozen=True, eq=False)
-class Analysis:
+class Analysis(Result):
     """The analysis of a mechanism at a closed pose (keys of the JSON report).
 
     Attributes

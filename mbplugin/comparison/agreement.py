@@ -9,6 +9,7 @@ from typing import Literal
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line
+from mbplugin.rendering import Result
 
 Verdict = Literal["agrees", "disagrees", "not asymptotic", "not comparable"]
 Program = Literal["mbplugin", "PyBullet"]
@@ -101,7 +102,7 @@ class Curves:
 
 
 @dataclass(frozen=True, eq=False)
-class Agreement:
+class Agreement(Result):
     """The result of a cross-check.
 
     Parameters

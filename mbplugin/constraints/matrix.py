@@ -21,6 +21,7 @@ from mbplugin.model.mechanism.kinematics import JointValues, forward, joint_vect
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line
+from mbplugin.rendering import PAGES, Result
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -29,7 +30,7 @@ _COLUMN_NAMES = ("vx", "vy", "vz", "wx", "wy", "wz")
 
 
 @dataclass(frozen=True, eq=False)
-class ConstraintMatrix:
+class ConstraintMatrix(Result):
     """Velocity constraints  C v + b = 0  and acceleration constraints  C v̇ = Γ, row by row labelled.
 
     Parameters
@@ -69,7 +70,7 @@ class ConstraintMatrix:
         return left_null_space(self, tolerance)
 
     def save(self, path: str | Path) -> None:
-        """Write the matrix to ``.npz`` (all arrays) or ``.csv`` (dense, labelled).
+        """Write the matrix to ``.npz`` (all arrays), ``.csv`` (dense, labelled), ``.json``, ``.html`` or ``.txt``.
 
         Raises
         ------
@@ -77,7 +78,9 @@ class ConstraintMatrix:
             Another ending.
         """
         path = Path(path)
-        if path.suffix == ".npz":
+        if path.suffix in PAGES:
+            super().save(path)
+        elif path.suffix == ".npz":
             np.savez_compressed(
                 path,
                 C=self.C.toarray(),

@@ -11,6 +11,7 @@ from mbplugin.model.enumerations import ReactionUnit
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted, one_line
+from mbplugin.rendering import Result
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class ActuatorForce:
 
 
 @dataclass(frozen=True, eq=False)
-class ActuatorForces:
+class ActuatorForces(Result):
     """Forces of actuators that give one motion: ``values + shares @ y`` does for every y.
 
     Parameters

@@ -21,10 +21,11 @@ from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import COMPONENTS, AnyArray
 from mbplugin.phrases import counted, one_line
 from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.rendering import Result
 
 
 @dataclass(frozen=True, eq=False)
-class ReactionMask:
+class ReactionMask(Result):
     """Which components of the joint forces the rigid model determines: ``np.asarray(mask)`` is the array.
 
     Parameters

@@ -21,6 +21,7 @@ from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted, one_line
+from mbplugin.rendering import Result
 
 Mode = Literal["statics", "inverse dynamics"]
 AXES: tuple[Axes, ...] = get_args(Axes)
@@ -171,7 +172,7 @@ class ConstraintReaction:
 
 
 @dataclass(frozen=True, eq=False)
-class Reactions:
+class Reactions(Result):
     """Joint wrenches of a mechanism at a state.
 
     Parameters

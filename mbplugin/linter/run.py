@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
@@ -22,6 +22,7 @@ from mbplugin.model.scene import Origin, Scene, with_coordinates
 from mbplugin.phrases import counted, one_line
 from mbplugin.readers.common.lookups import lookups_kept
 from mbplugin.readers.source import FileOrClient, client_id, loaded
+from mbplugin.rendering import Result
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.misfit.consequences import RemedyConsequences
@@ -33,7 +34,7 @@ FRAGMENT = "fragment"
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
+class Report(Result):
     """The result of a lint run.
 
     Parameters
@@ -64,6 +65,19 @@ class Report:
             for severity in SEVERITIES
         )
         return one_line(self, self.source, counts)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __getitem__(self, index: int) -> Finding:
+        return self.findings[index]
+
+    def __bool__(self) -> bool:
+        """Return True: a report without findings is a report."""
+        return True
 
     @property
     def exit_code(self) -> int:

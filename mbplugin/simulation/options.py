@@ -31,7 +31,7 @@ Profile = Callable[[float], tuple[float, float, float]]
 
 @dataclass(frozen=True)
 class UserEvent:
-    """A function of (t, q, qd) whose zeros are events.
+    """A function of (t, q, qd), s and rad or m, whose zeros are events.
 
     Parameters
     ----------

@@ -14,6 +14,7 @@ from mbplugin.joint_reactions.values import Mode
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import counted, one_line
+from mbplugin.rendering import Result
 
 #: The name of our own column.
 OURS = "mbplugin"
@@ -74,7 +75,7 @@ class JointWrench:
 
 
 @dataclass(frozen=True, eq=False)
-class SideBySide:
+class SideBySide(Result):
     """Joint wrenches of several engines at one instant.
 
     Parameters

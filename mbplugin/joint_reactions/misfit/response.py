@@ -16,6 +16,7 @@ from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import counted, one_line
+from mbplugin.rendering import Result
 
 #: The misfits to which loads are given: 0.1 mm and 1 mrad.
 STEPS: dict[ReactionUnit, MisfitStep] = {"N": MisfitStep(1e-4, "m"), "N·m": MisfitStep(1e-3, "rad")}
@@ -26,7 +27,7 @@ _AT_ONCE = 256
 
 
 @dataclass(frozen=True, eq=False)
-class MisfitResponse:
+class MisfitResponse(Result):
     """What a misfit of each constraint component costs, without any load.
 
     A misfit δ offsets the successor along a row before the joint is closed (m, rad); it changes the reactions

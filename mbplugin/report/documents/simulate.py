@@ -110,9 +110,16 @@ class Output(Recorded):
 
 
 def simulate_document(
-    motion: Trajectory, request: Mapping[str, Any], pairs: Sequence[str], source: str, files: Sequence[str]
+    motion: Trajectory,
+    request: Mapping[str, Any] | None,
+    pairs: Sequence[str],
+    source: str,
+    files: Sequence[str],
 ) -> dict[str, Any]:
-    """Return the document of one motion, with the reactions of some pairs."""
+    """Return the document of one motion, with the reactions of some pairs.
+
+    A motion does not know its request: without one, ``request`` is null.
+    """
     mech = motion.mechanism
     return Output.of(
         motion,

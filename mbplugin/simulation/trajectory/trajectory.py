@@ -17,6 +17,7 @@ from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array, make_read_only
 from mbplugin.phrases import counted, one_line
+from mbplugin.rendering import PAGES, Result
 from mbplugin.simulation.events.event import Event
 from mbplugin.simulation.outcome import Outcome
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Trajectory:
+class Trajectory(Result):
     """A motion, sampled at T instants. An event has two samples: before and after it.
 
     Parameters
@@ -257,10 +258,16 @@ class Trajectory:
         return resample(self, times)
 
     def save(self, path: str | Path, *, reactions: Sequence[str] = ()) -> None:
-        """Write to ``.npz`` (arrays) or ``.csv`` (a table with units), with the reactions of some pairs."""
+        """Write to ``.npz`` (arrays) or ``.csv`` (a table with units), with the reactions of some pairs.
+
+        Without these also to ``.json``, ``.html`` or ``.txt``.
+        """
         from mbplugin.simulation.trajectory.saving import save
 
-        save(self, path, reactions)
+        if not reactions and Path(path).suffix in PAGES:
+            super().save(path)
+        else:
+            save(self, path, reactions)
 
     def plot(self, path: str | Path | None = None) -> None:
         """Draw coordinates, rates, momenta and energies into a file, or in a window; needs matplotlib."""

@@ -13,6 +13,7 @@ from mbplugin.model.ramp import Ramp
 from mbplugin.model.scene import Brake
 from mbplugin.phrases import counted, one_line
 from mbplugin.readers.hashed import Source
+from mbplugin.rendering import PAGES, Result
 from mbplugin.stopping.calibration.compared import ComparedRow
 from mbplugin.stopping.calibration.cover import Margin
 from mbplugin.stopping.calibration.intervals import Parameter
@@ -111,7 +112,7 @@ class RepeatedStop:
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration:
+class Calibration(Result):
     """Brakes and ramps of a robot from measured stops, and how well they explain these.
 
     Parameters
@@ -172,12 +173,15 @@ class Calibration:
         return [row for row in self.rows if (row.joint, row.category) == own]
 
     def save(self, path: str | Path) -> None:
-        """Write the tables of a scene as TOML.
+        """Write the tables of a scene as ``.toml``, or the calibration to ``.json``, ``.html``, ``.csv`` or ``.txt``.
 
         Raises
         ------
         BadUsage
             A file that cannot be written.
         """
+        if Path(path).suffix in (*PAGES, ".csv"):
+            super().save(path)
+            return
         with replacing(Path(path)) as temporary:
             temporary.write_text(self.toml, encoding="utf-8")

@@ -10,6 +10,7 @@ import numpy as np
 
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line
+from mbplugin.rendering import Result
 from mbplugin.simulation.events.event import Event
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome.outcome import StopOutcome
@@ -206,7 +207,7 @@ class Impact:
 
 
 @dataclass(frozen=True, eq=False)
-class StopReport:
+class StopReport(Result):
     """The result of a stop.
 
     Parameters

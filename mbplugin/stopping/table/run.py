@@ -127,6 +127,10 @@ def stopping_table(
     )
 
 
+#: By the name of the command.
+stop_table = stopping_table
+
+
 def _stated_ramps(
     scenario: Scenario, scene: Scene | None, given: Mapping[str, float] | None
 ) -> dict[str, Ramp]:

@@ -13,7 +13,7 @@ from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.files import replacing
 from mbplugin.output_formats import format_of
 from mbplugin.phrases import counted, one_line
-from mbplugin.rendering import rendered
+from mbplugin.rendering import Result, rendered
 from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ FORMATS = ("csv", "json", "html")
 
 
 @dataclass(frozen=True, eq=False)
-class StoppingTable:
+class StoppingTable(Result):
     """Stopping times and distances of an arm: computed, not measured.
 
     Parameters
@@ -106,7 +106,7 @@ class StoppingTable:
         searched = [f"worst of a search, {one.name}: {one.value:.6g} {one.unit}" for one in found]
         for sentence in (*warning, title, *self.assumptions, *compared, *searched):
             out.write(f"# {' '.join(sentence.split())}\n")
-        rows = [_flat(row) for row in self.rows]
+        rows = [flat(row) for row in self.rows]
         writer = csv.DictWriter(out, list(rows[0]) if rows else [])
         writer.writeheader()
         writer.writerows(rows)
@@ -122,7 +122,7 @@ def slip_words(row: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+def flat(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row of cells: slips in words, one column for each coordinate."""
     cells = {key: value for key, value in row.items() if key not in ("slips", "q", "command")}
     pose = {f"q {name}": value for name, value in row["q"].items()}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from mbplugin.model.enumerations import FailureKind, Moving, StopMeasure
 from mbplugin.phrases import counted, one_line
+from mbplugin.rendering import Result
 from mbplugin.stopping.outcome.outcome import StopOutcome
 from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits
 
@@ -103,7 +104,7 @@ class FailedBrake:
 
 
 @dataclass(frozen=True)
-class WorstStops:
+class WorstStops(Result):
     """The worst stops that a search found: computed, not measured, and no proof that there is no worse one.
 
     Parameters

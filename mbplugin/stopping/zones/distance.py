@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mbplugin.phrases import one_line
+from mbplugin.rendering import Result
 from mbplugin.stopping.zones.figures import StopFigures
 from mbplugin.stopping.zones.term import Term
 
 
 @dataclass(frozen=True, eq=False)
-class Distance:
+class Distance(Result):
     """A separation distance: from a computed stop, not from a measured one.
 
     Parameters

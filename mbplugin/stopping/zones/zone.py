@@ -9,10 +9,11 @@ import numpy as np
 
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted, one_line
+from mbplugin.rendering import Result
 
 
 @dataclass(frozen=True, eq=False)
-class StopZone:
+class StopZone(Result):
     """What a robot, its tool and its payload sweep during stops: computed, not measured.
 
     Parameters

@@ -33,14 +33,15 @@ def motion_section(chapter: Chapter) -> Html | None:
         residual = f" Constraints hold to {worst:.2g} (m, rad), the worst is {name}."
     return section(
         "Motion",
-        element("div", [figure(*one) for one in _charts(motion, chapter.pairs)], class_="charts"),
+        element("div", [figure(*one) for one in motion_charts(motion, chapter.pairs)], class_="charts"),
         _events(motion),
         [element("p", f"Note: {note}", class_="fine") for note in motion.notes],
         lead=f"{motion.time[-1]:.6g} s, {len(motion.time)} samples, {outcome}.{residual}",
     )
 
 
-def _charts(sampled: Trajectory, pairs: tuple[str, ...]) -> Iterator[tuple[Chart, str]]:
+def motion_charts(sampled: Trajectory, pairs: tuple[str, ...]) -> Iterator[tuple[Chart, str]]:
+    """Yield the charts of a motion, and of the reactions of some pairs, with a note each."""
     between = np.linspace(sampled.time[0], sampled.time[-1], _BETWEEN)
     motion = drawn(sampled, np.sort(np.concatenate((sampled.time, between))))
     mech, marks = motion.mechanism, _marks(motion)

@@ -1,0 +1,121 @@
+"""Every result as text, document, table, picture and page, by its type."""
+
+from __future__ import annotations
+
+import csv
+import io
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from mbplugin.errors import BadUsage, MissingDependency
+from mbplugin.files import replacing
+from mbplugin.output_formats import format_of
+from mbplugin.report.documents.json import dumps, plain
+from mbplugin.report.results.presentation import presentation_of
+
+if TYPE_CHECKING:
+    import pandas
+
+#: Width of the text of a result: that of a terminal nobody has widened.
+WIDTH = 80
+_ENDINGS = ("json", "html", "csv", "txt")
+
+
+def text_of(result: object, kind: Literal["text", "json", "html"]) -> str:
+    """Return a result as text of 80 columns, as JSON or as an HTML page.
+
+    Raises
+    ------
+    TypeError
+        The reports know no such result.
+    """
+    how = presentation_of(result)
+    if kind == "json":
+        return dumps(dict_of(result))
+    if kind == "html":
+        from mbplugin.report.results.cell import page
+
+        return page(result, how)
+    if how.lines is None:
+        return repr(result)
+    from mbplugin.report.text.layout import plain_text
+
+    return plain_text(how.lines(result, WIDTH)).rstrip("\n")
+
+
+def cell_of(result: object) -> str:
+    """Return what a notebook shows of a result."""
+    from mbplugin.report.results.cell import cell
+
+    return cell(result, presentation_of(result))
+
+
+def dict_of(result: object) -> dict[str, Any]:
+    """Return the document of a result."""
+    how = presentation_of(result)
+    document = how.document(result) if how.document else {"result": repr(result), "rows": how.rows(result)}
+    made: dict[str, Any] = plain(document)
+    return made
+
+
+def frame_of(result: object) -> pandas.DataFrame:
+    """Return the table of a result for pandas.
+
+    Raises
+    ------
+    MissingDependency
+        pandas is not installed.
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise MissingDependency(
+            "a frame needs pandas, which is not installed", remedy="pip install 'mbplugin[frames]'"
+        ) from None
+    return pandas.DataFrame(list(presentation_of(result).rows(result)))
+
+
+def plot(result: object, path: str | Path | None) -> None:
+    """Draw a result into a file, or in a window where none is named.
+
+    Raises
+    ------
+    MissingDependency
+        Matplotlib is not installed.
+    BadUsage
+        No picture by its ending, a file that cannot be written, or a result that has no picture.
+    """
+    from mbplugin.simulation.trajectory.plotting import draw
+
+    how = presentation_of(result)
+    if how.draw is None:
+        raise BadUsage(f"a {type(result).__name__} has no picture", remedy="use .to_html()")
+    draw(partial(how.draw, result), (9.0, 6.0), path)
+
+
+def save(result: object, path: Path) -> None:
+    """Write a result in the format of the ending.
+
+    Raises
+    ------
+    BadUsage
+        Another ending, or a file that cannot be written.
+    """
+    kind = format_of(path, _ENDINGS, "the file of a result")
+    if kind == "csv":
+        content = _csv(presentation_of(result).rows(result))
+    else:
+        content = text_of(result, {"txt": "text", "json": "json", "html": "html"}[kind])  # type: ignore[arg-type]
+        content += "" if content.endswith("\n") else "\n"
+    with replacing(path) as temporary:
+        temporary.write_text(content, encoding="utf-8", newline="\n")
+
+
+def _csv(rows: Any) -> str:
+    out = io.StringIO()
+    if rows:
+        writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return out.getvalue()

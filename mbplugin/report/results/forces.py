@@ -1,0 +1,163 @@
+"""The presentations of joint reactions and of what goes with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbplugin.model.spatial import COMPONENTS
+from mbplugin.report.results.drawing import bars, grid
+from mbplugin.report.results.presentation import Presentation
+
+if TYPE_CHECKING:
+    from mbplugin.comparison.side_by_side.values import SideBySide
+    from mbplugin.joint_reactions.actuator_forces import ActuatorForces
+    from mbplugin.joint_reactions.mask import ReactionMask
+    from mbplugin.joint_reactions.misfit.response import MisfitResponse
+    from mbplugin.joint_reactions.values import Reactions
+    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.text.layout import Line
+
+#: Components of a force, then of a moment.
+_FORCES = 3
+
+
+def _wrenches(reactions: Reactions) -> list[dict[str, Any]]:
+    names = ("name", "unit", "value", "unique", "source", "sigma")
+    return [
+        {"constraint": one.name, "kind": one.kind, "type": one.type}
+        | {"component" if name == "name" else name: getattr(component, name) for name in names}
+        for one in reactions.constraints
+        for component in one.components
+    ]
+
+
+def _reactions_lines(reactions: Reactions, width: int) -> Iterator[Line]:
+    from mbplugin.report.text.reactions import reactions_lines
+
+    return reactions_lines(reactions, width)
+
+
+def _reactions_document(reactions: Reactions) -> dict[str, Any]:
+    from mbplugin.report.documents.reactions import reactions_document
+
+    return reactions_document(reactions, reactions.mechanism.name, ())
+
+
+def _reactions_chapter(reactions: Reactions) -> Chapter:
+    from mbplugin.report.html.chapter import Chapter
+
+    mech = reactions.mechanism
+    return Chapter(title=f"Joint reactions of {mech.name}", model=mech, reactions=reactions)
+
+
+def _draw_reactions(reactions: Reactions, figure: Any) -> None:
+    shown = [one for one in reactions.constraints if one.wrench is not None]
+    wrenches = [np.asarray(one.wrench) for one in shown]
+    forces = [float(np.linalg.norm(wrench[:_FORCES])) for wrench in wrenches]
+    moments = [float(np.linalg.norm(wrench[_FORCES:])) for wrench in wrenches]
+    title = f"{reactions.mechanism.name}: no bar where the rigid model leaves it open"
+    series = {"force [N]": forces, "moment [N·m]": moments}
+    bars(figure, title, "N, N·m", [one.name for one in shown], series)
+
+
+def _mask_rows(mask: ReactionMask) -> list[dict[str, Any]]:
+    return [
+        {"joint": joint} | dict(zip(mask.components, row, strict=True))
+        for joint, row in zip(mask.joints, mask.mask.tolist(), strict=True)
+    ]
+
+
+def _draw_mask(mask: ReactionMask, figure: Any) -> None:
+    unique = [dict(zip(mask.components, row, strict=True)) for row in mask.mask.tolist()]
+    grid(figure, mask.name, mask.joints, unique)
+
+
+def _misfit_rows(response: MisfitResponse) -> list[dict[str, Any]]:
+    largest = [float(np.abs(response.column(k)).max(initial=0.0)) for k in response.stressing]
+    return [
+        {
+            "constraint": response.labels[k].constraint,
+            "component": response.labels[k].component,
+            "misfit unit": "m" if response.units[k] == "N" else "rad",
+            "largest load per misfit": value,
+        }
+        for k, value in zip(response.stressing, largest, strict=True)
+    ]
+
+
+def _draw_misfits(response: MisfitResponse, figure: Any) -> None:
+    rows = _misfit_rows(response)
+    names = [f"{row['constraint']}.{row['component']}" for row in rows]
+    values = [row["largest load per misfit"] for row in rows]
+    bars(figure, "largest load of a misfit of 1 m or 1 rad", "N, N·m", names, {"load": values})
+
+
+def _actuator_rows(forces: ActuatorForces) -> list[dict[str, Any]]:
+    names = ("joint", "value", "unit", "unique")
+    return [{name: getattr(force, name) for name in names} for force in forces.forces]
+
+
+def _draw_actuators(forces: ActuatorForces, figure: Any) -> None:
+    bars(figure, "actuator forces", "N, N·m", forces.joints, {"least norm": forces.values.tolist()})
+
+
+def _engine_rows(found: SideBySide) -> list[dict[str, Any]]:
+    return [
+        {"joint": joint.name, "component": COMPONENTS[k], "unique": bool(joint.unique[k])}
+        | {engine: float(wrench[k]) for engine, wrench in joint.wrenches.items()}
+        for joint in found.joints
+        for k in range(len(COMPONENTS))
+    ]
+
+
+def _engine_lines(found: SideBySide, width: int) -> Iterator[Line]:
+    from mbplugin.report.text.engines import engines_lines
+
+    return engines_lines(found, width)
+
+
+def _engine_document(found: SideBySide) -> dict[str, Any]:
+    from mbplugin.report.documents.engines import engines_document
+
+    return engines_document(found, found.mechanism.name, ())
+
+
+def _engine_chapter(found: SideBySide) -> Chapter:
+    from mbplugin.report.html.chapter import Chapter
+
+    return Chapter(title=f"Joint forces of {found.mechanism.name}", side_by_side=found)
+
+
+def _draw_engines(found: SideBySide, figure: Any) -> None:
+    engines = list(dict.fromkeys(name for joint in found.joints for name in joint.wrenches))
+    series = {
+        name: [float(np.linalg.norm(joint.wrenches[name][:_FORCES])) for joint in found.joints]
+        for name in engines
+    }
+    names = [joint.name for joint in found.joints]
+    bars(figure, f"{found.mechanism.name}: forces in the joints", "N", names, series)
+
+
+PRESENTATIONS = {
+    "Reactions": Presentation(
+        rows=_wrenches,
+        shown=("constraint", "type", "component", "value", "unit", "unique", "source"),
+        document=_reactions_document,
+        lines=_reactions_lines,
+        chapter=_reactions_chapter,
+        draw=_draw_reactions,
+    ),
+    "ReactionMask": Presentation(rows=_mask_rows, draw=_draw_mask),
+    "MisfitResponse": Presentation(rows=_misfit_rows, draw=_draw_misfits),
+    "ActuatorForces": Presentation(rows=_actuator_rows, draw=_draw_actuators),
+    "SideBySide": Presentation(
+        rows=_engine_rows,
+        document=_engine_document,
+        lines=_engine_lines,
+        chapter=_engine_chapter,
+        draw=_draw_engines,
+    ),
+}

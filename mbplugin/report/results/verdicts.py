@@ -1,0 +1,120 @@
+"""The presentations of a lint, an analysis and a constraint matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbplugin.linter.run import Report
+from mbplugin.model.scene import Scene, State
+from mbplugin.report.results.drawing import grid
+from mbplugin.report.results.presentation import Presentation
+
+if TYPE_CHECKING:
+    from mbplugin.analysis import Analysis
+    from mbplugin.constraints.matrix import ConstraintMatrix
+    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.text.layout import Line
+
+
+def _report(analysis: Analysis) -> Report:
+    """Return a report without findings, as the reports of an analysis are those of a lint."""
+    mech = analysis.mechanism
+    scene = Scene(mech, State(analysis.q, np.zeros(len(mech.qd_names)), frozenset()))
+    return Report(mech.name, (), analysis, scene)
+
+
+def _lint_lines(report: Report, width: int) -> Iterator[Line]:
+    from mbplugin.report.text.lint import lint_lines
+
+    return lint_lines([report], width)
+
+
+def _lint_document(report: Report) -> dict[str, Any]:
+    from mbplugin.report.documents.lint import lint_document
+
+    return lint_document([report])
+
+
+def _lint_chapter(report: Report) -> Chapter:
+    from mbplugin.report.html.chapters import lint_chapter
+
+    return lint_chapter(report)
+
+
+def _findings(report: Report) -> list[dict[str, Any]]:
+    names = ("code", "name", "severity", "message", "element", "file", "line", "help")
+    return [{name: getattr(finding, name) for name in names} for finding in report.findings]
+
+
+def _components(analysis: Analysis) -> list[dict[str, Any]]:
+    return [
+        {"constraint": one.name, "kind": one.kind, "type": one.type, "reaction": one.reaction}
+        | {component.name: component.unique for component in one.components}
+        for one in analysis.constraints
+    ]
+
+
+def _draw_analysis(analysis: Analysis, figure: Any) -> None:
+    unique = [{c.name: bool(c.unique) for c in one.components} for one in analysis.constraints]
+    grid(figure, analysis.mechanism.name, [one.name for one in analysis.constraints], unique)
+
+
+def _draw_report(report: Report, figure: Any) -> None:
+    if report.analysis is not None:
+        _draw_analysis(report.analysis, figure)
+    else:
+        figure.suptitle("nothing was analyzed")
+
+
+def _matrix_document(matrix: ConstraintMatrix) -> dict[str, Any]:
+    from mbplugin.report.documents.matrix import matrix_document
+
+    return matrix_document(matrix, ())
+
+
+def _matrix_rows(matrix: ConstraintMatrix) -> list[dict[str, Any]]:
+    columns = [".".join(column) for column in matrix.columns]
+    dense = matrix.C.toarray()
+    return [
+        {"constraint": label.constraint, "component": label.component} | dict(zip(columns, row, strict=True))
+        for label, row in zip(matrix.rows, dense.tolist(), strict=True)
+    ]
+
+
+def _matrix_lines(matrix: ConstraintMatrix, width: int) -> Iterator[Line]:
+    from mbplugin.report.text.layout import Line
+    from mbplugin.report.text.matrix import matrix_text
+
+    return map(Line, matrix_text(matrix).splitlines())
+
+
+def _draw_matrix(matrix: ConstraintMatrix, figure: Any) -> None:
+    axes = figure.add_subplot()
+    axes.spy(matrix.C, markersize=4)
+    axes.set_xlabel("columns: twists of the bodies")
+    axes.set_ylabel("rows: constraints")
+
+
+PRESENTATIONS = {
+    "Report": Presentation(
+        rows=_findings,
+        shown=("severity", "code", "name", "message", "help"),
+        document=_lint_document,
+        lines=_lint_lines,
+        chapter=_lint_chapter,
+        draw=_draw_report,
+    ),
+    "Analysis": Presentation(
+        rows=_components,
+        document=lambda analysis: _lint_document(_report(analysis)),
+        lines=lambda analysis, width: _lint_lines(_report(analysis), width),
+        chapter=lambda analysis: _lint_chapter(_report(analysis)),
+        draw=_draw_analysis,
+    ),
+    "ConstraintMatrix": Presentation(
+        rows=_matrix_rows, document=_matrix_document, lines=_matrix_lines, draw=_draw_matrix
+    ),
+}

@@ -1,0 +1,122 @@
+"""``sweep``: many stops of a robot with random states, brakes and payloads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from mbplugin.model.brakes import BrakeLike
+from mbplugin.model.enumerations import Backend, StopLimits
+from mbplugin.model.loads import LoadLike
+from mbplugin.model.mechanism.kinematics import JointValues
+from mbplugin.readers.source import ModelSource
+from mbplugin.simulation.budget import MAX_SECONDS
+from mbplugin.stopping.run import PayloadValue, make_scenario
+from mbplugin.stopping.scenario.recording import read_recording
+from mbplugin.stopping.sweep.backend import connected, joblib_with
+from mbplugin.stopping.sweep.plan import SweepPlan
+from mbplugin.stopping.sweep.run import sweep as run_plan
+from mbplugin.stopping.sweep.swept import Swept
+
+
+def sweep(
+    mech: ModelSource,
+    folder: str | Path,
+    count: int = 1000,
+    q: JointValues = None,
+    qd: JointValues = None,
+    *,
+    seed: int = 0,
+    trajectory: str | Path | None = None,
+    q_spread: float = 0.0,
+    speed_range: tuple[float, float] = (1.0, 1.0),
+    category: int = 0,
+    brakes: Iterable[BrakeLike] | None = None,
+    require_brakes: bool = False,
+    decelerations: Mapping[str, float] | None = None,
+    torque_tolerance: float = 0.0,
+    delay_tolerance: float = 0.0,
+    payload: PayloadValue = None,
+    payload_range: tuple[float, float] = (1.0, 1.0),
+    loads: Iterable[LoadLike] = (),
+    tool: str | None = None,
+    limits: StopLimits = "stop",
+    duration: float = 10.0,
+    max_seconds: float = MAX_SECONDS,
+    backend: Backend = "loky",
+    jobs: int = -1,
+    address: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Swept:
+    """Compute many stops; each depends on the seed and its number alone, whatever computes it.
+
+    Parameters
+    ----------
+    mech : path, PyBullet client, Scene or Mechanism
+    folder : path
+        For the part files; a folder of the same sweep is gone on with.
+    count : int
+        Number of stops.
+    q, qd : mapping or vector, optional
+        The middle of the states at the signal, rad and m; what is not named keeps the scene's value.
+    trajectory : path, optional
+        A motion, ``.csv`` or ``.npz``, from whose samples the states are drawn instead.
+    q_spread : float
+        Coordinates vary by up to this much either way, rad and m.
+    speed_range, payload_range : (float, float)
+        Rates, and the payload's mass, are multiplied by a number between these.
+    torque_tolerance, delay_tolerance : float
+        Of brakes, relative, either way, each joint by itself.
+    category, brakes, require_brakes, decelerations, payload, loads, tool, limits, duration, max_seconds
+        As for ``estop``.
+    backend : "loky", "dask" or "ray"
+        This machine's cores, or a cluster at ``address``.
+    jobs : int
+        Processes; −1 for all cores.
+    progress : callable, optional
+        Called with the number of stops done, and of all.
+
+    Returns
+    -------
+    Swept
+        Its ``report`` has quantiles, worst cases and the table of all stops.
+
+    Raises
+    ------
+    BadUsage, BadNumber
+        Something in the request that cannot be.
+    MissingDependency
+        joblib, pyarrow or the backend is not installed.
+    """
+    joblib_with(backend)
+    scenario = make_scenario(
+        mech,
+        q,
+        qd,
+        category=category,
+        payload=payload,
+        brakes=brakes,
+        require_brakes=require_brakes,
+        decelerations=decelerations,
+        loads=loads,
+        tool=tool,
+    )
+    states = None
+    if trajectory is not None:
+        recorded = read_recording(Path(trajectory), scenario.mech.q_names)
+        states = recorded.states(scenario.mech, scenario.q)
+    plan = SweepPlan(
+        replace(scenario, limits=limits, duration=duration, max_seconds=max_seconds),
+        count,
+        seed,
+        states,
+        q_spread,
+        speed_range,
+        torque_tolerance,
+        delay_tolerance,
+        payload_range,
+    )
+    with connected(backend, address, jobs):
+        report = run_plan(plan, folder, jobs=jobs, backend=backend, progress=progress)
+    return Swept(report, plan, str(folder))

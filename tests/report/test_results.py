@@ -1,0 +1,208 @@
+"""What every result can be written as, and what a notebook shows of it."""
+
+from __future__ import annotations
+
+import builtins
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lxml import html
+
+import mbplugin as mb
+from mbplugin.errors import BadUsage, MissingDependency
+from places import ROOT
+
+FOUR_BAR, ARM = ROOT / "assets" / "four_bar.scene.toml", ROOT / "assets" / "arm_6r.scene.toml"
+PUBLISHED = ROOT / "examples" / "published_stops"
+
+#: How each result is made.
+RESULTS: dict[str, Callable[[], Any]] = {
+    "Report": lambda: mb.lint(FOUR_BAR),
+    "Analysis": lambda: mb.analyze(FOUR_BAR),
+    "ConstraintMatrix": lambda: mb.matrix(FOUR_BAR),
+    "Reactions": lambda: mb.reactions(FOUR_BAR),
+    "ReactionMask": lambda: mb.reaction_mask(FOUR_BAR),
+    "MisfitResponse": lambda: mb.misfit_response(FOUR_BAR),
+    "ActuatorForces": lambda: mb.inverse_dynamics(ARM),
+    "SideBySide": lambda: mb.engines(FOUR_BAR, only=["mujoco"]),
+    "Trajectory": lambda: mb.simulate(FOUR_BAR, 0.05),
+    "StopReport": lambda: mb.estop(ARM, qd={"j1": 0.5}),
+    "StoppingTable": lambda: mb.stop_table(ARM, axes=["j1"], categories=[0]),
+    "WorstStops": lambda: mb.worst_stop(ARM, axes=["j1"], samples=20),
+    "Calibration": lambda: mb.calibrate(
+        mb.load(PUBLISHED / "tm5_700.urdf", base="fixed"), PUBLISHED / "tm5_700.csv"
+    ),
+    "Distance": lambda: mb.separation_distance(mb.estop(ARM, qd={"j1": 0.5}), K=1.6, t1=0.1, D_DS=0.1, Z=0.1),
+    "Agreement": lambda: mb.crosscheck(FOUR_BAR, 0.02),
+}
+every_result = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.bullet, pytest.mark.long] * (name == "Agreement"))
+        for name in RESULTS
+    ],
+)
+_MADE: dict[str, Any] = {}
+
+
+def made(name: str) -> Any:
+    if name not in _MADE:
+        _MADE[name] = RESULTS[name]()
+    return _MADE[name]
+
+
+def test_every_result_of_the_public_functions_is_here() -> None:
+    """Swept needs its folder, and StopZone its stops; both are below."""
+    from mbplugin.rendering import Result
+
+    public = {name for name in mb.__all__ if isinstance(getattr(mb, name), type)}
+    results = {name for name in public if issubclass(getattr(mb, name), Result)}
+    assert results <= set(RESULTS) | {"Swept"}
+    assert {type(made(name)).__name__ for name in RESULTS if name != "Agreement"} == set(RESULTS) - {
+        "Agreement"
+    }
+
+
+@every_result
+def test_it_is_shown_in_one_line_a_text_and_a_cell(name: str) -> None:
+    result = made(name)
+    line, text = repr(result), str(result)
+    assert line.startswith(f"<{name} ") and len(line) <= 200 and "\n" not in line
+    assert text.strip() and "\x1b" not in text
+    cell = html.fragment_fromstring(result._repr_html_())
+    assert name in cell.text_content()
+    assert len(cell.xpath(".//table")) == 1
+    # one screen
+    assert len(cell.xpath(".//tbody/tr")) <= 12 and len(cell.xpath(".//thead//th")) <= 10
+    assert not cell.xpath(".//script")
+
+
+@every_result
+def test_its_document_is_that_of_json_and_its_page_is_one_file(name: str, tmp_path: Path) -> None:
+    result = made(name)
+    json.dumps(result.to_dict(), allow_nan=False)
+    result.save(tmp_path / "r.json")
+    assert json.loads((tmp_path / "r.json").read_text()) == json.loads(json.dumps(result.to_dict()))
+    page = html.document_fromstring(result.to_html())
+    assert page.xpath("//title")
+    result.save(tmp_path / "r.html")
+    assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
+
+
+@every_result
+def test_its_frame_is_its_table(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    frame = made(name).to_frame()
+    assert len(frame) and len(frame.columns)
+    made(name).save(tmp_path / "r.csv")
+    with (tmp_path / "r.csv").open(encoding="utf-8") as file:
+        lines = [line for line in csv.reader(file) if line and not line[0].startswith("#")]
+    if name not in ("ConstraintMatrix", "StoppingTable", "Trajectory"):  # whose CSV is of their own
+        assert [str(column) for column in frame.columns] == lines[0]
+    assert len(lines) == len(frame) + 1
+
+
+@pytest.mark.long
+@every_result
+def test_it_can_be_drawn(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    made(name).plot(tmp_path / "r.png")
+    assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
+
+
+# What the tables hold
+
+
+def test_the_findings_of_a_report_are_its_items() -> None:
+    report = made("Report")
+    assert list(report) == list(report.findings) and len(report) == len(report.findings)
+    assert report[0] is report.findings[0] and report[-1] is report.findings[-1]
+    clean = mb.lint(FOUR_BAR, select=["MB101"])
+    assert len(clean) == 0 and clean, "a report without findings is no missing one"
+
+
+def test_a_frame_of_reactions_has_each_component_with_its_unit() -> None:
+    pytest.importorskip("pandas")
+    frame = made("Reactions").to_frame()
+    one = frame[(frame.constraint == "j3") & (frame.component == "tx")].iloc[0]
+    assert one.unit == "N"
+    assert one.value == made("Reactions")["j3"]["tx"].value
+
+
+def test_a_frame_of_a_motion_has_its_samples() -> None:
+    pytest.importorskip("pandas")
+    motion = made("Trajectory")
+    frame = motion.to_frame()
+    assert len(frame.columns) == len(set(frame.columns))
+    np.testing.assert_array_equal(frame["time [s]"], motion.time)
+    np.testing.assert_array_equal(frame["q j0 [rad]"], motion.q[:, 0])
+
+
+def test_a_motion_and_a_stop_show_curves() -> None:
+    for name in ("Trajectory", "StopReport"):
+        cell = html.fragment_fromstring(made(name)._repr_html_())
+        assert len(cell.xpath(".//figure[.//polyline]")) == 2
+
+
+def test_unreadable_input_is_a_report_too() -> None:
+    report = mb.lint("nowhere.urdf")
+    assert "no such file" in str(report) and "no such file" in report._repr_html_()
+    assert report.to_dict()["model"] is None
+
+
+def test_names_of_a_file_are_no_markup_in_a_cell(tmp_path: Path) -> None:
+    text = "<robot name='&lt;script&gt;alert(1)&lt;/script&gt;'><link name='world'/></robot>"
+    report = mb.lint("r.urdf", text=text)
+    assert "<script" not in report._repr_html_() and "<script" not in mb.analyze(report.scene)._repr_html_()
+
+
+def test_one_page_has_several_results() -> None:
+    page = html.document_fromstring(mb.page(made("Report"), made("Trajectory")))
+    assert [h.text_content() for h in page.xpath("//h2[.='Findings' or .='Motion']")] == [
+        "Findings",
+        "Motion",
+    ]
+    with pytest.raises(BadUsage, match="at least one result"):
+        mb.page()
+    with pytest.raises(BadUsage, match="has no chapter"):
+        mb.page(made("ReactionMask"))
+
+
+def test_without_pandas_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any, **named: Any) -> Any:
+        if name == "pandas":
+            raise ImportError
+        return real(name, *rest, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingDependency, match=r"pip install 'mbplugin\[frames\]'"):
+        made("Report").to_frame()
+
+
+def test_another_ending_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadUsage, match=r"r\.doc"):
+        made("Report").save(tmp_path / "r.doc")
+
+
+# Names of the commands
+
+
+def test_names_of_commands_are_names_of_functions() -> None:
+    assert mb.matrix is mb.constraint_matrix and mb.stop_table is mb.stopping_table
+    assert mb.rule("MB201") is mb.rule("redundant-constraints") and mb.rule("MB201") in mb.rules()
+
+
+def test_a_sweep_is_one_call(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    swept = mb.sweep(ARM, tmp_path / "s", 12, qd={"j1": 1.0}, speed_range=(0.5, 1.0), jobs=1)
+    assert "12 stops" in repr(swept) and swept.report.table.num_rows == 12
+    again = mb.sweep(ARM, tmp_path / "s", 12, qd={"j1": 1.0}, speed_range=(0.5, 1.0), jobs=1)
+    assert again.report.quantiles == swept.report.quantiles
+    assert "time" in str(swept)
