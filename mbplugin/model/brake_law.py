@@ -34,7 +34,7 @@ class Brake:
     viscous : float
         N·m·s/rad or N·s/m.
     delay, engagement : float
-        From the signal until the drive is without power, and from there until the brake grips, s.
+        From the signal until the drive is without power, and from there until the brake engages, s.
     wear : float
         Factor of the dry parts.
     short_circuit, short_circuit_rate : float, optional
