@@ -34,8 +34,16 @@ class Holding:
         return pair.type in self.closures
 
 
-#: By format. A scene has every type.
+#: By format. A scene has every type; closures of a URDF are those of ``<loop_joint>``.
 HOLDINGS: Mapping[str, Holding] = {
     "scene": Holding(_EVERY | {"fixed", "continuous", "screw", "distance"}, _EVERY),
+    "sdf": Holding(
+        frozenset({"fixed", "revolute", "continuous", "prismatic", "screw", "universal", "spherical"}),
+        frozenset({"revolute", "prismatic", "universal", "spherical"}),
+    ),
+    "urdf": Holding(
+        _EVERY | {"fixed", "continuous"},
+        frozenset({"revolute", "prismatic", "planar", "spherical"}),
+    ),
     "mjcf": Holding(frozenset({"spherical", "fixed"}), _EVERY, in_parts=True),
 }

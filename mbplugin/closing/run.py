@@ -18,14 +18,14 @@ from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
-from mbplugin.model.scene import Scene, State, option_of, state_at_home
+from mbplugin.model.scene import Scene, State, option_of, state_at_home, with_coordinates
 from mbplugin.model.spatial import Array
 from mbplugin.readers import load
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.writers import FORMATS, write
 
 #: Endings by which readers tell the formats apart.
-ENDINGS = {"mjcf": ".xml", "scene": ".scene.toml"}
+ENDINGS = {"mjcf": ".xml", "sdf": ".sdf", "urdf": ".urdf", "scene": ".scene.toml"}
 
 
 def close(
@@ -42,7 +42,7 @@ def close(
     Parameters
     ----------
     model : path, PyBullet client, Scene or Mechanism
-    to : "mjcf" or "scene"
+    to : "mjcf", "sdf", "urdf" or "scene"
     q : mapping or vector, optional
         Joint coordinates of the pose that is written, rad and m; loops are closed first.
     tolerance : float, optional
@@ -72,6 +72,10 @@ def close(
     target = replace(scene, mechanism=choice.mechanism, state=state)
     written = write(target, to)
     back = load(f"closed{ENDINGS[to]}", text=written.text)
+    if to == "urdf":
+        # it has no pose, and coordinates that mean the same
+        known = dict(zip(choice.mechanism.q_names, choice.q.tolist(), strict=True))
+        back = with_coordinates(back, {name: known[name] for name in back.mechanism.q_names})
     before = (scene.mechanism, closed)
     return Closing(
         mechanism=choice.mechanism,

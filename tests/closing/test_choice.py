@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
+from mbplugin import readers
 from mbplugin.closing.choice import driven_joints
-from mbplugin.closing.run import close
+from mbplugin.closing.run import ENDINGS, close
 from mbplugin.errors import BadUsage, CannotClose
 from mbplugin.model.mechanism import Freedom, Mechanism, Pair
-from mbplugin.model.scene import Actuator, Scene, State
+from mbplugin.model.scene import Actuator, Scene, State, with_coordinates
 from mbplugin.model.spatial import Pose
 from models import four_bar
 from places import ASSETS, ORACLES
@@ -28,15 +29,21 @@ FILES = (
 )
 
 
-@pytest.mark.parametrize("to", ["mjcf", "scene"])
+@pytest.mark.parametrize("to", ["mjcf", "urdf", "scene"])
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_what_is_written_has_no_redundancy_and_the_mobility_of_the_model(file: object, to: str) -> None:
     """An independent analysis of the file, not the one of ``close``."""
     scene = mb.load(file)
+    if to == "urdf" and any(pair.type == "universal" for pair in scene.mechanism.pairs):
+        with pytest.raises(BadUsage, match=r"URDF has no joint such as 'u0' \(universal\)"):
+            close(scene, to, measure_drift=False)
+        return
     found = close(scene, to, measure_drift=False)
     before = redundancy_and_mobility(scene)
-    ending = "x.xml" if to == "mjcf" else "x.scene.toml"
-    back = mb.readers.load(ending, text=found.text)  # type: ignore[attr-defined]
+    back = readers.load(f"x{ENDINGS[to]}", text=found.text)
+    if to == "urdf":
+        known = dict(zip(found.mechanism.q_names, found.state.q, strict=True))
+        back = with_coordinates(back, {name: known[name] for name in back.mechanism.q_names})
     assert redundancy_and_mobility(back) == (0, before[1])
     assert found.proved and found.reason == ""
     assert not set(found.driven) & {one.name for one in found.closures}
@@ -86,7 +93,7 @@ def test_an_open_chain_is_written_as_it_is() -> None:
     scene = mb.load(ASSETS / "arm_6r.urdf", base="fixed")
     found = close(scene, "mjcf", measure_drift=False)
     assert found.closures == () and found.proved
-    back = mb.readers.load("x.xml", text=found.text)  # type: ignore[attr-defined]
+    back = readers.load("x.xml", text=found.text)
     assert_same_mass_matrix(scene, back, tree=True)
 
 
@@ -116,3 +123,12 @@ def test_a_distance_is_refused_for_mjcf_and_written_in_a_scene() -> None:
     with pytest.raises(BadUsage, match="MJCF has no closure such as 'rod'"):
         close(Scene(short, state), "mjcf", measure_drift=False)
     assert close(Scene(short, state), "scene", measure_drift=False).proved
+
+
+def test_sdf_has_no_weak_closure_so_that_a_passive_joint_changes_as_well() -> None:
+    """A point on a line is none of SDF; a universal closure and a ball in the tree release the same three rows."""
+    found = close(mb.load(ASSETS / "four_bar.scene.toml"), "sdf", measure_drift=False)
+    assert found.proved and [change.constraint for change in found.changes] == ["j1"]
+    types = {pair.type for pair in found.mechanism.pairs}
+    assert types <= {"fixed", "revolute", "continuous", "universal", "spherical"}
+    assert redundancy_and_mobility(readers.load("x.sdf", text=found.text)) == (0, 1)

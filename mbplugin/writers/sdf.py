@@ -1,0 +1,210 @@
+"""SDF: a model whose links stand at the state's pose, from which its joint coordinates count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+
+import numpy as np
+
+from mbplugin.errors import BadUsage
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Pair
+from mbplugin.model.mechanism.identity import freedom_name
+from mbplugin.model.mechanism.joint import measure
+from mbplugin.model.mechanism.kinematics import BodyPoses, forward, relative_pose
+from mbplugin.model.mechanism.pair import Freedom
+from mbplugin.model.scene import Scene
+from mbplugin.model.spatial import Array, Pose, rpy_from_rotation
+from mbplugin.model.spring import JointSpring
+from mbplugin.phrases import counted, listed
+from mbplugin.writers.numbers import number, row
+from mbplugin.writers.others import unwritten, unwritten_constraints
+from mbplugin.writers.written import Written
+from mbplugin.writers.xml import Element, document_text, element
+
+#: The joints of SDF by our types; each closes loops as well.
+JOINTS = {
+    "fixed": "fixed",
+    "revolute": "revolute",
+    "continuous": "continuous",
+    "prismatic": "prismatic",
+    "screw": "screw",
+    "universal": "universal",
+    "spherical": "ball",
+}
+_VERSION = "1.11"
+#: Of a model without a world, m/s².
+_GRAVITY = np.array([0.0, 0.0, -9.81])
+
+
+def sdf_text(scene: Scene) -> Written:
+    """Return the SDF of a scene.
+
+    Raises
+    ------
+    BadUsage
+        A pair that SDF does not have.
+    """
+    mech = scene.mechanism
+    if lost := [pair for pair in mech.pairs if pair.type not in JOINTS and pair.type != "floating"]:
+        raise BadUsage(
+            f"SDF has no joint such as {lost[0].name!r} ({lost[0].type})",
+            expected=f"pairs of the types {', '.join(JOINTS)}",
+            remedy="write the model as a scene or as MJCF",
+        )
+    poses = forward(mech, scene.state.q)
+    writing = _Writing(scene, poses, _coordinates(scene, poses))
+    root = element(None, "sdf", {"version": _VERSION})
+    parent = root
+    if (mech.gravity - _GRAVITY).any():
+        # a model alone has the gravity of the simulator
+        parent = element(root, "world", {"name": "world"})
+        _value(parent, "gravity", row(mech.gravity))
+    writing.fill(element(parent, "model", {"name": mech.name}))
+    return Written("sdf", document_text(root), tuple(writing.held), tuple(writing.left_out))
+
+
+def _coordinates(scene: Scene, poses: BodyPoses) -> dict[str, Array]:
+    """Return the coordinates of all pairs at the pose, those of cut pairs as measured; rad, m."""
+    mech = scene.mechanism
+    found = {pair.name: measure(pair, relative_pose(mech, pair, poses)) for pair in mech.pairs}
+    return found | {j.pair.name: scene.state.q[j.q] for j in mech.tree.joints if j.pair is not None}
+
+
+@dataclass(eq=False)
+class _Writing:
+    """One model under construction.
+
+    Parameters
+    ----------
+    poses : BodyPoses
+        At the state.
+    start : mapping of pair to (c,) array
+        Coordinates there, rad, m.
+    """
+
+    scene: Scene
+    poses: BodyPoses
+    start: Mapping[str, Array]
+    held: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    def fill(self, model: Element) -> None:
+        """Write links, then joints: those of the tree first, since a reader takes the first ones for it."""
+        mech = self.scene.mechanism
+        for i, body in enumerate(mech.bodies):
+            _link(model, body, self.poses.of(i))
+        cut = {pair.name for pair in mech.tree.cut}
+        joints = {
+            pair.name: self._joint(model, pair)
+            for pair in sorted(mech.pairs, key=lambda pair: pair.name in cut)
+            if pair.type != "floating"
+        }
+        for coupling in mech.couplings:
+            self._mimic(joints, coupling)
+        moved = [name for name in joints if np.abs(self.start[name][:2]).max(initial=0.0) > 0]
+        if moved:
+            self.held.append(
+                f"joint coordinates count from the pose that is written: {listed(moved)} not at zero"
+            )
+        self.left_out += unwritten_constraints(mech, ("couplings",))
+        self.left_out += unwritten(self.scene, ("springs",))
+        if between := sum(not isinstance(spring, JointSpring) for spring in self.scene.springs):
+            self.left_out.append(f"{counted(between, 'spring')} between points")
+
+    def _joint(self, model: Element, pair: Pair) -> Element:
+        index = self.scene.mechanism.body_index
+        X_WP = self.poses.of(index[pair.body_a]) @ pair.X_AP
+        X_WS = self.poses.of(index[pair.body_b]) @ pair.X_BS
+        joint = element(model, "joint", {"name": pair.name, "type": JOINTS[pair.type]})
+        _value(joint, "parent", pair.body_a)
+        _value(joint, "child", pair.body_b)
+        # a world as the child has no frame of its own
+        _pose(joint, X_WS if pair.body_b == WORLD else pair.X_BS, "__model__" if pair.body_b == WORLD else "")
+        if pair.type == "screw":
+            _value(joint, "screw_thread_pitch", number(pair.lead))
+        if pair.type in ("fixed", "spherical"):
+            if any(freedom != Freedom() for freedom in pair.freedoms):
+                self.left_out.append(
+                    f"limits, damping and friction of {pair.name!r}, which SDF has on axes only"
+                )
+            return joint
+        directions = (X_WS.R[:, 2],) if len(pair.kind.free) == 1 else (X_WP.R[:, 0], X_WS.R[:, 1])
+        for k, (axis_W, freedom) in enumerate(zip(directions, pair.freedoms, strict=True)):
+            axis = element(joint, ("axis", "axis2")[k])
+            _value(axis, "xyz", row(X_WS.R.T @ axis_W))
+            _limit(axis, freedom, float(self.start[pair.name][k]))
+            self._dynamics(axis, pair, k)
+        return joint
+
+    def _dynamics(self, axis: Element, pair: Pair, k: int) -> None:
+        freedom, name = pair.freedoms[k], pair.name
+        if len(pair.kind.free) > 1:
+            name = freedom_name(pair.name, pair.kind.free[k])
+        springs = [s for s in self.scene.springs if isinstance(s, JointSpring) and s.joint == name]
+        if not (freedom.damping or freedom.friction or springs):
+            return
+        dynamics = element(axis, "dynamics")
+        _value(dynamics, "damping", number(freedom.damping))
+        _value(dynamics, "friction", number(freedom.friction))
+        for spring in springs[:1]:
+            _value(dynamics, "spring_reference", number(spring.rest - float(self.start[pair.name][k])))
+            _value(dynamics, "spring_stiffness", number(spring.stiffness))
+
+    def _mimic(self, joints: Mapping[str, Element], coupling: Coupling) -> None:
+        """Write follower = multiplier · leader + offset, in coordinates that count from the pose."""
+        pairs = self.scene.mechanism.pair_by_name
+        terms = [
+            t for t in coupling.terms if t.coefficient and pairs[t.joint].type not in ("fixed", "spherical")
+        ]
+        if len(terms) != 2 or len(coupling.terms) != 2 or any(t.joint not in joints for t in terms):
+            self.left_out.append(f"coupling {coupling.name!r}, which is not between two axes")
+            return
+        follower, leader = terms
+        at = [pairs[t.joint].kind.free.index(t.freedom) for t in terms]
+        values = [float(self.start[t.joint][k]) for t, k in zip(terms, at, strict=True)]
+        multiplier = -leader.coefficient / follower.coefficient
+        offset = coupling.offset / follower.coefficient + multiplier * values[1] - values[0]
+        tags = [("axis", "axis2")[k] for k in at]
+        axis = joints[follower.joint].find(tags[0])
+        assert axis is not None
+        mimic = element(axis, "mimic", {"joint": leader.joint, "axis": tags[1]})
+        _value(mimic, "multiplier", number(multiplier))
+        _value(mimic, "offset", number(offset))
+        _value(mimic, "reference", "0")
+
+
+def _limit(axis: Element, freedom: Freedom, start: float) -> None:
+    """Write limits of a coordinate that is ``start`` (rad, m) at the pose; what is not stated is unlimited."""
+    limit = element(axis, "limit")
+    _value(limit, "lower", number(freedom.lower - start) if isfinite(freedom.lower) else "-1e16")
+    _value(limit, "upper", number(freedom.upper - start) if isfinite(freedom.upper) else "1e16")
+    if isfinite(freedom.effort):
+        _value(limit, "effort", number(freedom.effort))
+    if isfinite(freedom.velocity):
+        _value(limit, "velocity", number(freedom.velocity))
+
+
+def _pose(parent: Element, X: Pose, frame: str = "") -> None:
+    made = element(parent, "pose", {"relative_to": frame} if frame else {})
+    made.text = row((*X.p, *rpy_from_rotation(X.R)))
+
+
+def _value(parent: Element, tag: str, text: str) -> Element:
+    made = element(parent, tag)
+    made.text = text
+    return made
+
+
+def _link(model: Element, body: Body, X_WL: Pose) -> None:
+    link = element(model, "link", {"name": body.name})
+    _pose(link, X_WL)
+    if body.massless:
+        return
+    inertial = element(link, "inertial")
+    _pose(inertial, Pose(np.eye(3), body.p_LC))
+    _value(inertial, "mass", number(body.mass))
+    inertia = element(inertial, "inertia")
+    for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)):
+        _value(inertia, f"i{'xyz'[i]}{'xyz'[j]}", number(body.I_C[i, j]))

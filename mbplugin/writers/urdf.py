@@ -1,0 +1,218 @@
+"""URDF: a tree whose link frames are at their joints, and what closes its loops beside it.
+
+Loops are ``<loop_joint>`` elements, which Isaac Sim and mbplugin read, or ``<drake:ball_constraint>``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+
+import numpy as np
+
+from mbplugin.errors import BadUsage
+from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair, Term
+from mbplugin.model.mechanism.pair import Freedom
+from mbplugin.model.mechanism.topology import TreeJoint
+from mbplugin.model.scene import Scene
+from mbplugin.model.spatial import Pose, rpy_from_rotation
+from mbplugin.phrases import listed
+from mbplugin.writers.numbers import number, row
+from mbplugin.writers.others import limited, unwritten, unwritten_constraints
+from mbplugin.writers.written import Written
+from mbplugin.writers.xml import Element, document_text, element
+
+#: The joints of URDF; ``spherical`` is PyBullet's addition.
+JOINTS = ("fixed", "revolute", "continuous", "prismatic", "planar", "spherical", "floating")
+#: Closures of ``<loop_joint>``.
+LOOP_JOINTS = (
+    *("fixed", "revolute", "continuous", "prismatic", "cylindrical", "universal", "spherical", "planar"),
+    *("point-on-line", "point-on-plane"),
+)
+_DEFAULT_GRAVITY = np.array([0.0, 0.0, -9.81])
+
+
+def urdf_text(scene: Scene) -> Written:
+    """Return the URDF of a scene; joint coordinates are those of the scene.
+
+    Raises
+    ------
+    BadUsage
+        Several roots, or a joint or a closure that URDF does not have.
+    """
+    mech = scene.mechanism
+    _require_tree(mech)
+    frames = _link_frames(mech)
+    writing = _Writing(scene, frames)
+    root = element(None, "robot", {"name": mech.name})
+    if any(WORLD in (joint.inner, joint.outer) for joint in mech.tree.joints if joint.pair is not None):
+        element(root, "link", {"name": WORLD})
+    for body in mech.bodies:
+        _link(root, body, frames.get(body.name, Pose.identity()))
+    for joint in mech.tree.joints:
+        if joint.pair is not None and not (joint.pair.type == "floating" and joint.inner == WORLD):
+            writing.joint(root, joint, joint.pair)
+    for pair in mech.tree.cut:
+        writing.closure(root, pair)
+    writing.say_the_rest()
+    return Written("urdf", document_text(root), tuple(writing.held), tuple(writing.left_out))
+
+
+def _require_tree(mech: Mechanism) -> None:
+    """Refuse what a URDF cannot hold."""
+    roots = [
+        j.outer
+        for j in mech.tree.joints
+        if j.pair is None or (j.pair.type == "floating" and j.inner == WORLD)
+    ]
+    grounded = any(
+        j.inner == WORLD and j.pair is not None and j.pair.type != "floating" for j in mech.tree.joints
+    )
+    if len(roots) + grounded > 1:
+        raise BadUsage(
+            f"URDF has one root, and the model has {len(roots) + grounded}: {listed([*roots, *[WORLD] * grounded])}",
+            remedy="write the model as SDF, MJCF or a scene",
+        )
+    if lost := [j.pair for j in mech.tree.joints if j.pair is not None and j.pair.type not in JOINTS]:
+        raise BadUsage(
+            f"URDF has no joint such as {lost[0].name!r} ({lost[0].type})",
+            expected=f"joints of the types {', '.join(JOINTS)}",
+            remedy="write the model as MJCF or a scene",
+        )
+    if lost := [pair for pair in mech.tree.cut if pair.type not in LOOP_JOINTS]:
+        raise BadUsage(
+            f"<loop_joint> has no closure such as {lost[0].name!r} ({lost[0].type})",
+            expected=f"closures of the types {', '.join(LOOP_JOINTS)}",
+            remedy="write the model as a scene",
+        )
+
+
+def _link_frames(mech: Mechanism) -> dict[str, Pose]:
+    """Return X_LN of the frame N that a URDF gives to each link: that of its joint on the side of the link."""
+    found = {}
+    for joint in mech.tree.joints:
+        if joint.pair is not None:
+            found[joint.outer] = joint.pair.X_AP if joint.reversed else joint.pair.X_BS
+    return found
+
+
+def _link(root: Element, body: Body, X_LN: Pose) -> None:
+    link = element(root, "link", {"name": body.name})
+    if body.massless:
+        return
+    X_NL = X_LN.inverse()
+    I_C = X_NL.R @ body.I_C @ X_NL.R.T
+    inertial = element(link, "inertial")
+    element(inertial, "origin", {"xyz": row(X_NL.apply(body.p_LC)), "rpy": "0 0 0"})
+    element(inertial, "mass", {"value": number(body.mass)})
+    entries = {f"i{'xyz'[i]}{'xyz'[j]}": number(I_C[i, j]) for i in range(3) for j in range(i, 3)}
+    element(inertial, "inertia", entries)
+
+
+@dataclass(eq=False)
+class _Writing:
+    """One document under construction: the joints, and what is said about them."""
+
+    scene: Scene
+    frames: Mapping[str, Pose]
+    held: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    def _in_link(self, body: str, X: Pose) -> Pose:
+        return self.frames.get(body, Pose.identity()).inverse() @ X
+
+    def joint(self, root: Element, joint: TreeJoint, pair: Pair) -> None:
+        """Write a joint of the tree, from its inner link to its outer one."""
+        inner = pair.X_BS if joint.reversed else pair.X_AP
+        made = element(root, "joint", {"name": pair.name, "type": self._type(pair)})
+        _origin(made, "origin", self._in_link(joint.inner, inner))
+        element(made, "parent", {"link": joint.inner})
+        element(made, "child", {"link": joint.outer})
+        if pair.type in ("revolute", "continuous", "prismatic", "planar"):
+            # from the other side, the same coordinate goes the other way
+            element(made, "axis", {"xyz": row((0.0, 0.0, -1.0 if joint.reversed else 1.0))})
+        if len(pair.freedoms) == 1:
+            self._freedom(made, pair, pair.freedoms[0])
+        elif any(freedom != Freedom() for freedom in pair.freedoms):
+            self.left_out.append(f"limits, damping and friction of {pair.name!r}, which has several freedoms")
+        self._mimic(made, pair)
+
+    def _type(self, pair: Pair) -> str:
+        """Return the type: a revolute joint without limits is continuous in a URDF."""
+        return "continuous" if pair.type == "revolute" and not limited(pair.freedoms[0]) else pair.type
+
+    def _freedom(self, made: Element, pair: Pair, freedom: Freedom) -> None:
+        stated = {
+            "lower": freedom.lower if pair.type != "continuous" else -np.inf,
+            "upper": freedom.upper if pair.type != "continuous" else np.inf,
+            "effort": freedom.effort,
+            "velocity": freedom.velocity,
+        }
+        if limited(freedom) or pair.type == "prismatic":
+            # a limit that is not stated is zero
+            for key, sign in (("lower", -1.0), ("upper", 1.0)):
+                stated[key] = stated[key] if isfinite(stated[key]) else sign * 1e16
+            for key in ("effort", "velocity"):
+                stated[key] = stated[key] if isfinite(stated[key]) else 1e16
+        limits = {key: number(value) for key, value in stated.items() if isfinite(value)}
+        if limits:
+            element(made, "limit", limits)
+        if freedom.damping or freedom.friction:
+            entries = {"damping": number(freedom.damping), "friction": number(freedom.friction)}
+            element(made, "dynamics", entries)
+
+    def _mimic(self, made: Element, pair: Pair) -> None:
+        for coupling in self.scene.mechanism.couplings:
+            terms = coupling.terms
+            if terms[0].joint != pair.name or not _is_mimic(self.scene.mechanism, coupling.terms):
+                continue
+            entries = {
+                "joint": terms[1].joint,
+                "multiplier": number(-terms[1].coefficient / terms[0].coefficient),
+                "offset": number(coupling.offset / terms[0].coefficient),
+            }
+            element(made, "mimic", entries)
+            return
+
+    def closure(self, root: Element, pair: Pair) -> None:
+        """Write a loop: both sides in their links."""
+        made = element(root, "loop_joint", {"name": pair.name, "type": pair.type})
+        for tag, body, X in (("link1", pair.body_a, pair.X_AP), ("link2", pair.body_b, pair.X_BS)):
+            X_NJ = self._in_link(body, X)
+            element(made, tag, {"link": body, "xyz": row(X_NJ.p), "rpy": row(rpy_from_rotation(X_NJ.R))})
+        if pair.type in ("revolute", "continuous", "prismatic", "planar", "cylindrical"):
+            element(made, "axis", {"xyz": "0 0 1"})
+        if any(freedom != Freedom() for freedom in pair.freedoms):
+            self.left_out.append(f"limits, drive, damping and friction of closure {pair.name!r}")
+
+    def say_the_rest(self) -> None:
+        """Note what URDF has no place for."""
+        mech = self.scene.mechanism
+        lost = [c for c in mech.couplings if not _is_mimic(mech, c.terms)]
+        seen: set[str] = set()
+        for coupling in mech.couplings:
+            if coupling not in lost and coupling.terms[0].joint in seen:
+                lost.append(coupling)
+            seen.add(coupling.terms[0].joint)
+        self.left_out += [f"coupling {one.name!r}, which is no mimic of one joint by another" for one in lost]
+        self.left_out += unwritten_constraints(mech, ("couplings",))
+        self.left_out += unwritten(self.scene)
+        if (mech.gravity - _DEFAULT_GRAVITY).any():
+            self.left_out.append(f"gravity {row(mech.gravity)} m/s²")
+        if self.scene.state.q.any():
+            self.left_out.append("the pose: a URDF has joint coordinates of zero")
+
+
+def _is_mimic(mech: Mechanism, terms: tuple[Term, ...]) -> bool:
+    """Return whether a coupling is between two joints of one freedom in the tree."""
+    return len(terms) == 2 and all(
+        t.coefficient
+        and t.joint in mech.tree.joint_of_pair
+        and len(mech.pair_by_name[t.joint].kind.free) == 1
+        for t in terms
+    )
+
+
+def _origin(parent: Element, tag: str, X: Pose) -> None:
+    element(parent, tag, {"xyz": row(X.p), "rpy": row(rpy_from_rotation(X.R))})
