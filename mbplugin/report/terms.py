@@ -154,6 +154,10 @@ TERMS: tuple[Term, ...] = (
         "How far a loop is open, m or rad, in the pose of the file and in the one that is analyzed.",
         "closure residuals",
     ),
+    _term(
+        "constraint manifold",
+        "All poses at which every loop is closed; a mechanism moves along it.",
+    ),
     _term("lock", "A constraint that begins at an instant and holds a joint.", "locks"),
     _term(
         "event",

@@ -11,7 +11,14 @@ from mbplugin.model.mechanism.body import WORLD
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation
 from mbplugin.report.picture import Mesh, Picture
-from mbplugin.report.picture.arrows import ArrowLengths, DrawnArrow, drawn_arrows, length
+from mbplugin.report.picture.arrows import (
+    QUANTITIES,
+    ArrowLengths,
+    DrawnArrow,
+    arrow_scale,
+    drawn_arrows,
+    length,
+)
 from mbplugin.report.picture.palette import LEGEND, PALETTE
 from mbplugin.simulation.trajectory.resampling import drawn
 
@@ -57,6 +64,9 @@ def drawing_data(seen: Picture) -> dict[str, Any]:
             for joint in seen.joints
         ],
         "arrows": [_arrow(one) for one in drawn_arrows(seen.arrows, seen.radius, _ARROWS)],
+        "arrow_scale": {
+            quantity: arrow_scale(seen.arrows, quantity, seen.radius, _ARROWS) for quantity in QUANTITIES
+        },
         "poses": pose_bytes(seen.poses),
         "geometries": shelf.geometries,
     }
@@ -71,10 +81,10 @@ def film_data(motion: Trajectory) -> dict[str, Any]:
         return {}
     times = np.asarray(np.linspace(start, end, count), dtype=float)
     frames = drawn(motion, times)
-    poses = np.stack([_poses(forward(motion.mechanism, q)) for q in frames.q])
+    poses = np.stack([body_places(forward(motion.mechanism, q)) for q in frames.q])
     places = poses[:, :, :3].reshape(-1, 3)
     reach = [places.min(axis=0), places.max(axis=0)]
-    return {"time": frames.time, "poses": _base64(poses), "bodies": bodies, "reach": reach}
+    return {"time": frames.time, "poses": base64_of(poses), "bodies": bodies, "reach": reach}
 
 
 def ghost_data(mech: Mechanism, key: str, q: Array) -> dict[str, Any]:
@@ -84,15 +94,15 @@ def ghost_data(mech: Mechanism, key: str, q: Array) -> dict[str, Any]:
 
 def pose_bytes(poses: BodyPoses) -> str:
     """Return the places of all bodies, the ground left out, seven numbers each."""
-    return _base64(_poses(poses))
+    return base64_of(body_places(poses))
 
 
 def path_bytes(path: Array) -> str:
     """Return the points of a path (n, 3), m, in Base64."""
-    return _base64(path)
+    return base64_of(path)
 
 
-def _poses(poses: BodyPoses) -> Array:
+def body_places(poses: BodyPoses) -> Array:
     """Return position and quaternion of all bodies, (N, 7)."""
     count = len(poses.p_WL)
     return np.array([_seven(poses.of(k)) for k in range(count)]).reshape(count, 7)
@@ -102,7 +112,7 @@ def _seven(X: Pose) -> list[float]:
     return [round(float(v), 9) for v in (*X.p, *quaternion_from_rotation(X.R))]
 
 
-def _base64(values: Array) -> str:
+def base64_of(values: Array) -> str:
     """Return values (...,), of any shape, as 32-bit numbers in Base64; the largest of them for what is larger."""
     largest = float(np.finfo("<f4").max)
     return b64encode(np.clip(values, -largest, largest).astype("<f4").tobytes()).decode()
@@ -124,7 +134,7 @@ class _Shelf:
             kind = "<u2" if len(mesh.vertices) < 2**16 else "<u4"
             faces = np.ascontiguousarray(mesh.faces, dtype=kind).tobytes()
             self.geometries.append(
-                {"v": _base64(mesh.vertices), "f": b64encode(faces).decode(), "wide": kind == "<u4"}
+                {"v": base64_of(mesh.vertices), "f": b64encode(faces).decode(), "wide": kind == "<u4"}
             )
         return self._places[id(mesh)]
 

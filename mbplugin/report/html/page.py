@@ -11,6 +11,7 @@ from typing import Any
 
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.drawing import drawing_data, film_data, ghost_data, path_bytes, stress_data
+from mbplugin.report.html.interactive import load_data, slider_data
 from mbplugin.report.html.markup import Html, element, joined, json_script
 from mbplugin.report.html.sections.against import against_section
 from mbplugin.report.html.sections.agreement import agreement_section
@@ -19,6 +20,7 @@ from mbplugin.report.html.sections.decided import decided_section
 from mbplugin.report.html.sections.engines import engines_section
 from mbplugin.report.html.sections.findings import findings_section
 from mbplugin.report.html.sections.groups import dca_section, groups_section
+from mbplugin.report.html.sections.interaction import interaction_panel
 from mbplugin.report.html.sections.lookup.rules import rules_section
 from mbplugin.report.html.sections.lookup.terms import with_terms
 from mbplugin.report.html.sections.misfits import misfits_section
@@ -163,6 +165,7 @@ def _view(k: int, chapter: Chapter) -> Html | None:
     data["ghosts"] = _ghosts(chapter)
     data["path"] = "" if chapter.stop is None else path_bytes(chapter.stop.tool.path)
     data["stresses"] = _stresses(chapter)
+    data["sliders"], data["load"] = _interactive(chapter, seen.radius)
     identifier = f"drawing-{k}"
     frame = view_section(
         seen,
@@ -171,7 +174,18 @@ def _view(k: int, chapter: Chapter) -> Html | None:
         ghosts={ghost["key"] for ghost in data["ghosts"]},
         path=bool(data["path"]),
     )
-    return joined([frame, json_script(identifier, data)])
+    panel = interaction_panel(data["sliders"], data["load"])
+    return joined([frame, panel, json_script(identifier, data)])
+
+
+def _interactive(chapter: Chapter, radius: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return what moves and loads the mechanism on the page; a film moves it by itself."""
+    if chapter.moving is not None or chapter.verdicts is None:
+        return [], {}
+    return (
+        slider_data(chapter.verdicts),
+        {} if chapter.reactions is None else load_data(chapter.reactions, radius),
+    )
 
 
 def _ghosts(chapter: Chapter) -> list[dict[str, Any]]:

@@ -20,6 +20,10 @@ _AROUND = 12
 _ZERO, _UNSEEN = 1e-9, 1e-6
 
 
+#: What arrows stand for.
+QUANTITIES = ("force", "moment")
+
+
 @dataclass(frozen=True, eq=False)
 class ReactionArrow:
     """The force or the moment of one joint on its successor, world axes.
@@ -67,11 +71,9 @@ def drawn_arrows(
     arrows: Sequence[ReactionArrow], radius: float, lengths: ArrowLengths
 ) -> Iterator[DrawnArrow]:
     """Yield arrows as a picture of a radius (m) shows them, forces first."""
-    for quantity in ("force", "moment"):
-        own = [arrow for arrow in arrows if arrow.quantity == quantity]
-        largest = max((length(v) for a in own for v in (a.known, a.resolved)), default=0.0)
-        scale = lengths.largest * radius / largest if largest else 0.0
-        for arrow in own:
+    for quantity in QUANTITIES:
+        scale = arrow_scale(arrows, quantity, radius, lengths)
+        for arrow in (arrow for arrow in arrows if arrow.quantity == quantity):
             known, resolved = (
                 None
                 if vector is None or length(vector) * scale <= _UNSEEN * radius
@@ -79,6 +81,15 @@ def drawn_arrows(
                 for vector in (arrow.known, arrow.resolved)
             )
             yield DrawnArrow(arrow, known, resolved, lengths.fan * radius * arrow.fan)
+
+
+def arrow_scale(
+    arrows: Sequence[ReactionArrow], quantity: str, radius: float, lengths: ArrowLengths
+) -> float:
+    """Return the length of the arrow of 1 N or 1 N·m, m; 0 where all of a quantity are zero."""
+    own = [arrow for arrow in arrows if arrow.quantity == quantity]
+    largest = max((length(v) for a in own for v in (a.known, a.resolved)), default=0.0)
+    return lengths.largest * radius / largest if largest else 0.0
 
 
 def length(vector: Array | None) -> float:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.constraints.view import View
-from mbplugin.view.gui.sliders import Manifold, PoseVerdict
+from mbplugin.simulation.manifold import Manifold, PoseVerdict
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis

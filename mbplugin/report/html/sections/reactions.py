@@ -81,12 +81,17 @@ def reactions_section(chapter: Chapter) -> Html | None:
 
 def _row(constraint: ConstraintReaction) -> Html:
     values = {component.name: component for component in constraint.components}
-    cells = [_value(values[name]) if name in values else "" for name in COMPONENTS]
+    cells = [
+        element("td", _value(values[name]), class_="n", data_reaction=f"{constraint.name} {name}")
+        if name in values
+        else element("td", class_="n")
+        for name in COMPONENTS
+    ]
     return element(
         "tr",
         element("td", choice(constraint.name, "joint")),
         element("td", constraint.type),
-        [element("td", cell, class_="n") for cell in cells],
+        cells,
     )
 
 
@@ -104,7 +109,10 @@ def _others(result: Reactions) -> Iterator[list[Child]]:
                 yield [
                     c.name,
                     freedom_of(component.name),
-                    [_value(component), f" {component.unit}"],
+                    [
+                        element("span", _value(component), data_reaction=f"{c.name} {component.name}"),
+                        f" {component.unit}",
+                    ],
                 ]
 
 

@@ -1,6 +1,8 @@
 // The script of the page: every model gets its view, its filter and its film.
 import { filterFindings } from "./filter.js";
 import { startFilm } from "./film.js";
+import { startLoad } from "./load.js";
+import { startPose } from "./pose.js";
 import { openView } from "./view.js";
 
 function run(article) {
@@ -12,6 +14,14 @@ function run(article) {
     view = openView(frame, data);
     if (!view) return;
     startFilm(article, view, data.film);
+    const panel = article.querySelector(".try");
+    if (panel) {
+      const loadMoved = startLoad(article, panel, view, data);
+      startPose(panel, view, data, (moved) => {
+        view.leave(moved);
+        loadMoved?.(moved);
+      });
+    }
     view.draw();
   };
   const hide = () => {

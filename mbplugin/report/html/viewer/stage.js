@@ -9,13 +9,14 @@ import {
   HemisphereLight,
   Mesh,
   Scene,
+  SphereGeometry,
   TubeGeometry,
   Vector3,
 } from "three";
 import { floats } from "./decode.js";
 import { arrow, geometry, material, place } from "./solids.js";
 
-const LAYERS = ["bodies", "joints", "forces", "moments", "ghosts", "path"];
+const LAYERS = ["bodies", "joints", "forces", "moments", "ghosts", "path", "load"];
 // thickness of arrows beside the radius of the picture
 const THICK = { known: 0.008, resolved: 0.006, open: 0.005 };
 
@@ -88,10 +89,39 @@ function arrowsOf(data, told) {
     all.filter(Boolean).map((vector) => {
       const made = arrow(vector, THICK[key] * data.radius, material(data.palette, key), heads);
       made.position.set(...told.point);
-      Object.assign(made.userData, { kind: "arrow", told });
+      Object.assign(made.userData, { kind: "arrow", told, key });
       return made;
     }),
   );
+}
+
+// an arrow of a reaction that the page has computed
+export function reactionArrow(data, one, quantity) {
+  const scale = data.arrow_scale[quantity] || data.load.metres;
+  const vector = one[quantity].map((x) => x * scale);
+  if (Math.hypot(...vector) < 1e-4 * data.radius) return null;
+  const made = arrow(vector, THICK.known * data.radius, material(data.palette, "known"), quantity === "force" ? 1 : 2);
+  made.position.set(...one.point);
+  const unit = quantity === "force" ? "N" : "N·m";
+  const size = Number(Math.hypot(...one[quantity]).toPrecision(4));
+  const text = `${one.name}: ${quantity} ${size} ${unit} with the load of this page`;
+  Object.assign(made.userData, { kind: "arrow", told: { joint: one.name, quantity, text }, live: true });
+  return made;
+}
+
+// the arrow of a load that begins at a point; its head is easy to hit
+export function loadArrow(data, { point, force, metres }) {
+  const group = new Group();
+  const vector = force.map((x) => x * metres);
+  const paint = material(data.palette, "selected");
+  if (Math.hypot(...vector) > 1e-6 * data.radius) group.add(arrow(vector, 0.012 * data.radius, paint, 1));
+  const head = new Mesh(new SphereGeometry(0.06 * data.radius), paint.clone());
+  Object.assign(head.material, { transparent: true, opacity: 0.25, depthWrite: false });
+  head.position.set(...vector);
+  head.userData.head = true;
+  group.add(head);
+  group.position.set(...point);
+  return group;
 }
 
 function lights() {

@@ -1,8 +1,8 @@
 // One 3D view: bodies, joints, arrows, ghosts and labels; turned by the mouse, drawn when something changed.
-import { Box3, PerspectiveCamera, Quaternion, Raycaster, Vector2, Vector3, WebGLRenderer } from "three";
+import { Box3, PerspectiveCamera, Plane, Quaternion, Raycaster, Vector2, Vector3, WebGLRenderer } from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { place, recolour, watchPaper } from "./solids.js";
-import { setStage } from "./stage.js";
+import { loadArrow, reactionArrow, setStage } from "./stage.js";
 
 const FADED = 0.07;
 // where the view is taken from at first, and how much of the frame is filled then
@@ -25,6 +25,7 @@ export function openView(frame, data) {
 class View {
   constructor(frame, canvas, renderer, data) {
     Object.assign(this, { frame, canvas, renderer, data, closed: false, waiting: false });
+    Object.assign(this, { moved: false, live: false, load: null, onLoad: null, seen: () => true });
     Object.assign(this, setStage(data));
     this.camera = new PerspectiveCamera(35, 1, data.radius / 100, data.radius * 100);
     this.camera.up.set(0, 0, 1);
@@ -56,7 +57,13 @@ class View {
     for (const box of this.boxes) box.addEventListener("change", () => this.ask(), { signal });
     this.frame.querySelector("[data-reset]").addEventListener("click", () => this.reset(), { signal });
     let down = null;
-    this.canvas.addEventListener("pointerdown", (e) => (down = [e.clientX, e.clientY]), { signal });
+    // before the controls: what is dragged does not turn the view
+    this.canvas.addEventListener("pointerdown", (e) => this.#grip(e), { signal, capture: true });
+    this.canvas.addEventListener("pointerdown", (e) => (down = this.plane ? null : [e.clientX, e.clientY]), { signal });
+    this.canvas.addEventListener("pointermove", (e) => this.#drag(e), { signal });
+    for (const end of ["pointerup", "pointercancel"]) {
+      this.canvas.addEventListener(end, () => this.#release(), { signal });
+    }
     this.canvas.addEventListener(
       "pointerup",
       (e) => {
@@ -69,7 +76,7 @@ class View {
     this.watcher.observe(this.canvas);
   }
 
-  #hit(event) {
+  #ray(event) {
     const box = this.canvas.getBoundingClientRect();
     const at = new Vector2(
       (2 * (event.clientX - box.left)) / box.width - 1,
@@ -77,10 +84,42 @@ class View {
     );
     const ray = new Raycaster();
     ray.setFromCamera(at, this.camera);
+    return ray;
+  }
+
+  // the head of the load moves in the plane that faces the viewer
+  #grip(event) {
+    if (!this.load) return;
+    const head = this.load.children.find((one) => one.userData.head);
+    if (!this.#ray(event).intersectObject(head).length) return;
+    const towards = this.camera.getWorldDirection(new Vector3());
+    this.plane = new Plane().setFromNormalAndCoplanarPoint(towards, head.getWorldPosition(new Vector3()));
+    this.controls.enabled = false;
+    this.canvas.setPointerCapture(event.pointerId);
+  }
+
+  #drag(event) {
+    if (!this.plane || !this.load) return;
+    const tip = this.#ray(event).ray.intersectPlane(this.plane, new Vector3());
+    if (!tip) return;
+    const vector = tip.sub(this.load.position).divideScalar(this.data.load.metres);
+    this.onLoad?.drag(vector.toArray());
+  }
+
+  #release() {
+    this.plane = null;
+    this.controls.enabled = true;
+  }
+
+  #hit(event) {
+    const ray = this.#ray(event);
     const seen = ["bodies", "joints", "forces", "moments"].map((name) => this.layers[name]).filter((l) => l.visible);
     // a joint lies inside the bodies that it joins: it is what was meant when it is hit at all
-    const hits = ray.intersectObjects(seen, true).map((hit) => owner(hit.object));
+    const all = ray.intersectObjects(seen, true).filter((hit) => owner(hit.object).visible);
+    const hits = all.map((hit) => owner(hit.object));
     const found = hits.find((one) => one.userData.kind !== "body") || hits[0];
+    const body = all.find((hit) => owner(hit.object).userData.kind === "body");
+    if (body) this.onLoad?.hit(owner(body.object).userData.told.name, body.point.toArray());
     if (found) this.#choose([found]);
     else this.#choose([]);
   }
@@ -92,7 +131,7 @@ class View {
   }
 
   #choose(objects) {
-    for (const made of this.arrows) made.visible = true;
+    this.#see(() => true);
     this.#paint((object) => (objects.includes(object) ? "selected" : "own"));
     const said = this.frame.querySelector(".picked");
     said.textContent = objects.map((object) => this.#words(object.userData)).join("\n");
@@ -133,7 +172,43 @@ class View {
     this.#paint((object) => (all ? "own" : named(object) ? "selected" : loaded(object) ? "loaded" : "faded"));
     this.chosen = new Set([...this.joints.filter(loaded), ...this.bodies.filter(named)]);
     // other joints' arrows would hide the loop
-    for (const made of this.arrows) made.visible = all || names.joint.has(made.userData.told.joint);
+    this.#see((made) => all || names.joint.has(made.userData.told.joint));
+    this.ask();
+  }
+
+  // shows the arrows that a filter lets through; with a load of the page, the known ones are those it has computed
+  #see(filter) {
+    this.seen = filter;
+    for (const made of [...this.layers.forces.children, ...this.layers.moments.children]) {
+      const { live, key } = made.userData;
+      made.visible = filter(made) && (this.live ? Boolean(live) || key === "open" : !live);
+    }
+  }
+
+  // draws reactions that the page has computed; null draws those of the report again
+  react(joints) {
+    this.live = joints !== null;
+    for (const quantity of ["force", "moment"]) {
+      const layer = this.layers[`${quantity}s`];
+      for (const old of layer.children.filter((one) => one.userData.live)) layer.remove(old);
+      const made = (joints || []).map((one) => reactionArrow(this.data, one, quantity));
+      for (const one of made) if (one) layer.add(one);
+    }
+    this.#see(this.seen);
+    this.ask();
+  }
+
+  // draws a load; null draws none
+  setLoad(load) {
+    this.layers.load.clear();
+    this.load = load && loadArrow(this.data, load);
+    if (this.load) this.layers.load.add(this.load);
+    this.ask();
+  }
+
+  // away from the first pose the reactions of it are not shown
+  leave(moved) {
+    this.moved = moved;
     this.ask();
   }
 
@@ -233,7 +308,9 @@ class View {
     this.camera.aspect = width / height;
     this.camera.updateProjectionMatrix();
     for (const box of this.boxes) {
-      if (this.layers[box.dataset.show]) this.layers[box.dataset.show].visible = box.checked;
+      const layer = this.layers[box.dataset.show];
+      const away = this.moved && ["forces", "moments"].includes(box.dataset.show);
+      if (layer) layer.visible = box.checked && !away;
     }
     this.renderer.render(this.scene, this.camera);
     this.#write(width, height);

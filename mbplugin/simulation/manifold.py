@@ -1,4 +1,4 @@
-"""Sliders along the constraint manifold: the prescribed coordinates, and the motion of the others."""
+"""Motion along the constraint manifold: the prescribed coordinates, and how the others follow."""
 
 from __future__ import annotations
 
@@ -64,6 +64,29 @@ class Followed:
     stopped: str = ""
 
 
+@dataclass(frozen=True, eq=False)
+class Course:
+    """Poses along one leading coordinate.
+
+    Parameters
+    ----------
+    values : (n,) array
+        Of the coordinate, rad or m, rising.
+    q : (n, nq) array
+        Closed poses.
+    start : int
+        Which of them is the first pose.
+    low, high : str
+        What ends the course before the end of the range; empty where nothing does.
+    """
+
+    values: Array
+    q: Array
+    start: int
+    low: str
+    high: str
+
+
 class Manifold:
     """The poses that a mechanism can take without opening a loop; free bases stay where they are.
 
@@ -111,6 +134,42 @@ class Manifold:
             else:
                 return Followed(q, moved, reason)
         return Followed(q, moved)
+
+    def along(self, slider: Slider, q: Array, count: int) -> Course:
+        """Return poses over the range of a leading coordinate, as far as it gets, on both sides of a pose.
+
+        Parameters
+        ----------
+        q : (nq,) array
+            The closed pose at which the coordinate has its value at the start.
+        count : int
+            Of poses on each side.
+        """
+        below, low = self._one_way(slider, q, slider.lower - slider.start, count)
+        above, high = self._one_way(slider, q, slider.upper - slider.start, count)
+        found = [*reversed(below), (slider.start, q), *above]
+        return Course(
+            np.array([value for value, _ in found]),
+            np.array([pose for _, pose in found]),
+            len(below),
+            low,
+            high,
+        )
+
+    def _one_way(
+        self, slider: Slider, q: Array, way: float, count: int
+    ) -> tuple[list[tuple[float, Array]], str]:
+        """Return values and poses on the way from q (nq,), and what ends it."""
+        found: list[tuple[float, Array]] = []
+        value = slider.start
+        for _ in range(count if way else 0):
+            followed = self.lead(slider, q, way / count)
+            q, value = followed.q, value + followed.moved
+            if followed.moved:
+                found.append((value, q))
+            if followed.stopped:
+                return found, followed.stopped
+        return found, ""
 
     def verdict_at(self, q: Array) -> PoseVerdict:
         """Return redundancy and rank at a pose q (nq,)."""

@@ -14,8 +14,8 @@ from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.constraints.view import View
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Freedom
+from mbplugin.simulation.manifold import Manifold, PoseVerdict
 from mbplugin.view.gui.lead import status_lines
-from mbplugin.view.gui.sliders import Manifold, PoseVerdict
 
 FILES = [
     ASSETS / "minitaur.scene.toml",
@@ -146,3 +146,21 @@ def test_free_bases_stay() -> None:
     scene = mb.load(ASSETS / "arm_6r.urdf", base="free")
     manifold = manifold_of(scene)
     assert [slider.name for slider in manifold.sliders] == ["j1", "j2", "j3", "j4", "j5", "j6"]
+
+
+@pytest.mark.parametrize("file", FILES[:3], ids=lambda path: path.name)
+def test_a_course_is_closed_everywhere_and_rises(file: object) -> None:
+    scene = mb.load(file)  # type: ignore[arg-type]
+    manifold = manifold_of(scene)
+    for slider in manifold.sliders[:2]:
+        course = manifold.along(slider, manifold.view.q, 6)
+        assert course.values[course.start] == slider.start
+        assert np.array_equal(course.q[course.start], manifold.view.q)
+        assert (np.diff(course.values) > 0).all()
+        assert slider.lower - 1e-9 <= course.values[0] and course.values[-1] <= slider.upper + 1e-9
+        ends = (slider.lower, course.values[0], course.low), (slider.upper, course.values[-1], course.high)
+        for limit, value, why in ends:
+            assert bool(why) == (abs(limit - value) > 1e-6)
+        start = gap(scene, manifold.view.q)
+        # a loop that rounding has opened stays as open
+        assert max(gap(scene, q) for q in course.q) < 3 * start + 1e-6
