@@ -8,11 +8,11 @@ import numpy as np
 
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.joint_reactions.statics import balance
-from mbplugin.joint_reactions.system import System, build_system
+from mbplugin.joint_reactions.system import build_system
 from mbplugin.joint_reactions.values import Reactions
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model.spatial import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ def load_response(result: Reactions) -> LoadResponse:
     return LoadResponse(
         tuple(body.name for body, able in zip(mech.bodies, carried, strict=True) if able),
         poses.p_WC[carried],
-        _labels(system, unique),
+        tuple(system.labels[k] for k in unique),
         matrix[carried],
     )
 
@@ -68,7 +68,3 @@ def _unit_load(count: int, body: int, component: int) -> Array:
     missing = np.zeros((count, 6))
     missing[body, component] = -1.0
     return missing
-
-
-def _labels(system: System, rows: AnyArray) -> tuple[RowLabel, ...]:
-    return tuple(system.labels[k] for k in rows)
