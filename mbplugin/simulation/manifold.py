@@ -65,7 +65,7 @@ class Followed:
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class SampledPath:
     """Poses along one leading coordinate.
 
     Parameters
@@ -77,7 +77,7 @@ class Course:
     start : int
         Which of them is the first pose.
     low, high : str
-        What ends the course before the end of the range; empty where nothing does.
+        What ends the path before the end of the range; empty where nothing does.
     """
 
     values: Array
@@ -135,7 +135,7 @@ class Manifold:
                 return Followed(q, moved, reason)
         return Followed(q, moved)
 
-    def along(self, slider: Slider, q: Array, count: int) -> Course:
+    def along(self, slider: Slider, q: Array, count: int) -> SampledPath:
         """Return poses over the range of a leading coordinate, as far as it gets, on both sides of a pose.
 
         Parameters
@@ -148,7 +148,7 @@ class Manifold:
         below, low = self._one_way(slider, q, slider.lower - slider.start, count)
         above, high = self._one_way(slider, q, slider.upper - slider.start, count)
         found = [*reversed(below), (slider.start, q), *above]
-        return Course(
+        return SampledPath(
             np.array([value for value, _ in found]),
             np.array([pose for _, pose in found]),
             len(below),

@@ -153,14 +153,14 @@ def test_a_course_is_closed_everywhere_and_rises(file: object) -> None:
     scene = mb.load(file)  # type: ignore[arg-type]
     manifold = manifold_of(scene)
     for slider in manifold.sliders[:2]:
-        course = manifold.along(slider, manifold.view.q, 6)
-        assert course.values[course.start] == slider.start
-        assert np.array_equal(course.q[course.start], manifold.view.q)
-        assert (np.diff(course.values) > 0).all()
-        assert slider.lower - 1e-9 <= course.values[0] and course.values[-1] <= slider.upper + 1e-9
-        ends = (slider.lower, course.values[0], course.low), (slider.upper, course.values[-1], course.high)
+        path = manifold.along(slider, manifold.view.q, 6)
+        assert path.values[path.start] == slider.start
+        assert np.array_equal(path.q[path.start], manifold.view.q)
+        assert (np.diff(path.values) > 0).all()
+        assert slider.lower - 1e-9 <= path.values[0] and path.values[-1] <= slider.upper + 1e-9
+        ends = (slider.lower, path.values[0], path.low), (slider.upper, path.values[-1], path.high)
         for limit, value, why in ends:
             assert bool(why) == (abs(limit - value) > 1e-6)
         start = gap(scene, manifold.view.q)
         # a loop that rounding has opened stays as open
-        assert max(gap(scene, q) for q in course.q) < 3 * start + 1e-6
+        assert max(gap(scene, q) for q in path.q) < 3 * start + 1e-6

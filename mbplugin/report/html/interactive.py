@@ -14,7 +14,7 @@ from mbplugin.model.mechanism.body import WORLD
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.rigid import rigid_groups
 from mbplugin.report.html.drawing import base64_of, body_places
-from mbplugin.simulation.manifold import Course, Manifold, Slider
+from mbplugin.simulation.manifold import Manifold, SampledPath, Slider
 from mbplugin.simulation.trajectory.units import rate_units
 
 if TYPE_CHECKING:
@@ -39,24 +39,24 @@ def slider_data(analysis: Analysis) -> list[dict[str, Any]]:
     sliders = manifold.sliders[:_SLIDERS]
     count = int(np.clip(_POSES // (2 * max(1, len(sliders))), _LEAST, _MOST))
     units = rate_units(mech)
-    courses = [(slider, manifold.along(slider, analysis.q, count)) for slider in sliders]
+    paths = [(slider, manifold.along(slider, analysis.q, count)) for slider in sliders]
     return [
-        _course(manifold, slider, course, units[slider.rate].removesuffix("/s"))
-        for slider, course in courses
-        if len(course.values) > 1
+        _path_data(manifold, slider, path, units[slider.rate].removesuffix("/s"))
+        for slider, path in paths
+        if len(path.values) > 1
     ]
 
 
-def _course(manifold: Manifold, slider: Slider, course: Course, unit: str) -> dict[str, Any]:
-    verdicts = [manifold.verdict_at(q) for q in course.q]
-    poses = np.stack([body_places(forward(manifold.mech, q)) for q in course.q])
+def _path_data(manifold: Manifold, slider: Slider, path: SampledPath, unit: str) -> dict[str, Any]:
+    verdicts = [manifold.verdict_at(q) for q in path.q]
+    poses = np.stack([body_places(forward(manifold.mech, q)) for q in path.q])
     return {
         "name": slider.name,
         "unit": unit,
-        "values": course.values.tolist(),
-        "start": course.start,
-        "low": course.low,
-        "high": course.high,
+        "values": path.values.tolist(),
+        "start": path.start,
+        "low": path.low,
+        "high": path.high,
         "redundancy": [one.degree_of_redundancy for one in verdicts],
         "singular": [one.singular for one in verdicts],
         "poses": base64_of(poses),
