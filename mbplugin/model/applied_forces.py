@@ -104,9 +104,12 @@ def rate_values(mech: Mechanism, values: Mapping[str, float], what: str) -> Arra
     out = np.zeros(len(mech.qd_names))
     for name, value in values.items():
         if name not in mech.qd_names:
+            closes = name in mech.pair_by_name and name not in mech.tree.joint_of_pair
             raise UnknownName(
-                f"{what} is given for {name!r}, which is no joint rate",
-                remedy=suggestion(name, mech.qd_names),
+                f"{what} is given for {name!r}, which {'closes a loop and has' if closes else 'is'} no joint rate",
+                remedy="let another joint of its loop be the closure"
+                if closes
+                else suggestion(name, mech.qd_names),
             )
         if not np.isfinite(value):
             raise BadNumber(

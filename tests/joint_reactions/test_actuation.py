@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -265,7 +266,18 @@ def test_the_command_prints_torques_and_their_share() -> None:
     text = " ".join(call(*command).out.split())
     assert "1 N·m in j3 with 0.32 N·m in j0" in text
     assert "j0 -1.26561= N·m" in text
+    assert re.search(r"^  j0  +-1\.26561= N·m$", call(*command).out, re.MULTILINE)
     assert "actuation" not in json.loads(call("reactions", file, "--output-format", "json").out)
     refused = call(*command, "--hold", "j0")
     assert refused.code == 2
     assert "--actuated and --hold are given together" in refused.err
+
+
+def test_a_rotor_on_a_closing_joint_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "rocker.scene.toml"
+    text = (ROOT / "assets" / "crank_rocker.scene.toml").read_text(encoding="utf-8")
+    path.write_text(f"{text}\n[[actuator]]\njoint = 'O4'\narmature = 1e-4\n", encoding="utf-8")
+    with pytest.raises(mb.MbPluginError, match=r"'O4', which closes a loop .* let another joint of its loop"):
+        mb.inverse_dynamics(path, qd={"O1": 1.0})
+    with pytest.raises(mb.MbPluginError, match="'O4', which closes a loop"):
+        mb.simulate(path, 0.1)

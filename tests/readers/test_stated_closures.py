@@ -172,3 +172,29 @@ def test_a_loop_of_the_yaml_that_the_scene_closes_again_names_both_places(tmp_pa
     assert finding.element == "mine" and Path(finding.file).name == "s.scene.toml" and finding.line == 3
     assert "r.yaml:1" in finding.message and "s.scene.toml:3" in finding.message
     assert finding.evidence["rows"] == 3
+
+
+def link_by_link(tmp_path: Path, coupler: str, sides: str) -> list[Finding]:
+    """Two links on hinges; what the second states, and the sides of the hinge between them."""
+    path = tmp_path / "links.scene.toml"
+    path.write_text(
+        "[[body]]\nname = 'crank'\nmass = 1\ninertia = [0.1, 0.1, 0.1]\n"
+        f"[[body]]\nname = 'coupler'\nmass = 1\ninertia = [0.1, 0.1, 0.1]\n{coupler}\n"
+        "[[pair]]\nname = 'A'\ntype = 'revolute'\nbody_a = 'world'\nbody_b = 'crank'\nxyz_a = [0, 0, 0]\n"
+        f"[[pair]]\nname = 'B'\ntype = 'revolute'\nbody_a = 'crank'\nbody_b = 'coupler'\n{sides}\n",
+        encoding="utf-8",
+    )
+    return list(mb.lint(path, select=["MB116"]).findings)
+
+
+def test_a_body_without_a_pose_stands_at_the_origin_where_a_pair_states_one_side(tmp_path: Path) -> None:
+    """Whoever writes links by their dimensions means side b at the link frame; the note has what is computed."""
+    (finding,) = link_by_link(tmp_path, "", "xyz_a = [0.3, 0, 0]")
+    assert "side b of pair 'B' is not given" in finding.message
+    assert "xyz_b = [0.3, 0, 0]" in finding.message
+    assert "'coupler' states no pose and stands at the origin" in finding.message
+    assert (tmp_path / "links.scene.toml").read_text().splitlines()[finding.line :][0] == "name = 'B'"
+    assert not link_by_link(tmp_path, "", "xyz_a = [0.3, 0, 0]\nxyz_b = [0, 0, 0]")
+    assert not link_by_link(tmp_path, "", "xyz_a = [0, 0, 0]\naxis = [0, 1, 1]")
+    # both bodies have a place: the other side is that of the drawing
+    assert link_by_link(tmp_path, "xyz = [0.3, 0, 0]", "xyz_a = [0.3, 0, 0]") == []

@@ -157,7 +157,7 @@ def _actuation(result: Reactions, width: int) -> Iterator[Line]:
     wide = max(map(len, found.joints))
     for force in found.forces:
         mark = " " if force.unique else SHARED
-        yield Line(f"  {force.joint:<{wide}}{force.value:>{COLUMN}.6g}{mark} {force.unit}")
+        yield Line(f"  {force.joint:<{wide}}  {force.value:>{COLUMN}.6g}{mark} {force.unit}")
     if found.free:
         text = f"{SHARED} of least norm; the motion stays the same with any more in {listed(found.free)}:"
         yield from (Line(line) for line in wrapped(text, width, "  ", "    "))

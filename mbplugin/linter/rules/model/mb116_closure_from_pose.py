@@ -3,14 +3,16 @@
 What it does
 ------------
 Reports every ``[[closure]]`` of a scene that gives the joint frame on one body only, with the values that
-the other side gets at the pose of the scene. It is a warning if the distance of the joint from all known
+the other side gets at the pose of the scene; and every ``[[pair]]`` with one joint frame whose bodies state no pose,
+if the other side is away from the link frame. It is a warning if the distance of the joint from all known
 points of one of its bodies (joints, centre of mass, shapes) is more than three times the length of the
 mechanism.
 
 Why it matters
 --------------
 A side that is computed from the pose always closes the loop, so an error in the other one, 5 for 0.5, gives no
-other finding: the analysis is that of another robot.
+other finding: the analysis is that of another robot. A body without a pose stands at the origin of the world when a
+side is computed, which is seldom meant where links are given by their dimensions.
 
 Example
 -------

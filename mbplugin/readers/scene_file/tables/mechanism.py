@@ -51,7 +51,9 @@ class BodyTable(Table):
     name: Name = Field(description="new in the scene; 'world' is the ground")
     mass: NonNegative = Field(default=0.0, description="kg")
     xyz: Vector | None = Field(
-        default=None, description="origin of the link frame in the world, m; default: where the pairs put it"
+        default=None,
+        description="origin of the link frame in the world, m; default: where the pairs put it, or the"
+        " origin of the world for a pair that states one side",
     )
     rpy: Vector | None = Field(default=None, description=f"of the link frame in the world: {RPY}")
     com: Vector = Field(default=[0.0, 0.0, 0.0], description="centre of mass in the link frame, m")
