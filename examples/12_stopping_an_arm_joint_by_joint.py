@@ -71,7 +71,13 @@ else:
     joints = np.array([zero.point(body.name).p_W[0] for body in arm.bodies])
     for view, axis in ((0, 0), (1, 1)):
         grid[view, 0].plot(joints[:, axis], joints[:, 2], marker="o")
-        grid[view, 0].set(aspect="equal", xlabel=f"{'xy'[axis]}, m", ylabel="z, m", title="all angles zero")
+        grid[view, 0].set(
+            aspect="equal",
+            xlim=(-0.6, 0.6),
+            xlabel=f"{'xy'[axis]}, m",
+            ylabel="z, m",
+            title="all angles zero",
+        )
     for row, (motion, kind) in zip(
         grid[:, 1:], ((right, "momentum balance"), (naive, "rates set by hand")), strict=True
     ):

@@ -281,3 +281,18 @@ def test_a_rotor_on_a_closing_joint_is_refused_with_what_to_do(tmp_path: Path) -
         mb.inverse_dynamics(path, qd={"O1": 1.0})
     with pytest.raises(mb.MbPluginError, match="'O4', which closes a loop"):
         mb.simulate(path, 0.1)
+
+
+def test_four_driven_wheels_share_the_thrust_by_hand() -> None:
+    """A skid-steered robot straight ahead: Σ c = (m r² + Σ I) α, and how the wheels share it nothing says."""
+    scene = mb.load(ROOT / "assets" / "husky.scene.toml")
+    wheels = [name for name in scene.mechanism.qd_names if name.endswith("_wheel")]
+    found = mb.inverse_dynamics(scene, qdd={wheels[0]: 2.0}, actuated=wheels)
+    radius = found.qdd[scene.mechanism.qd_names.index("base_footprint.vx")] / 2.0
+    mass = sum(body.mass for body in scene.mechanism.bodies)
+    bodies = {body.name: body for body in scene.mechanism.bodies}
+    spin = [bodies[scene.mechanism.pair_by_name[name].body_b].I_C[1, 1] for name in wheels]
+    assert found.values.sum() == pytest.approx(2.0 * (mass * radius**2 + sum(spin)), rel=1e-9)
+    assert found.values == pytest.approx(found.values.mean(), rel=1e-9)
+    assert (found.mobility, len(found.free)) == (1, 3)
+    assert found.shares.sum(axis=0) == pytest.approx(np.zeros(3), abs=1e-9)

@@ -37,8 +37,8 @@ def sides_from_pose(source: SceneSource, tables: SceneFile, mech: Mechanism) -> 
         side = defect.evidence["side"]
         if np.abs([*defect.evidence[f"xyz_{side}"], *defect.evidence[f"rpy_{side}"]]).max() > _AT_LINK:
             body = next(name for name in (pair.body_b, pair.body_a) if name in loose)
-            told = f"; {body!r} states no pose and stands at the origin of the world there"
-            yield replace(defect, message=defect.message + told)
+            where = f"; {body!r} states no pose and stands at the origin of the world there"
+            yield replace(defect, message=defect.message + where)
 
 
 def _one_sided(
