@@ -79,10 +79,10 @@ def resist(
         resistance = resistances[n]
         if resistance.sense == 0.0 and resistance.stuck == 0.0 and not _depends_on_rate(resistance):
             continue
-        rate = row_rate(composites, rows, terms, resistance.row, qd)
+        row = rows[resistance.row]
+        rate = qd[row.rate] if row.kind == RATE else row_rate(composites, rows, terms, resistance.row, qd)
         force = -_rate_force(resistance, rate) - resistance.sense * resistance.sliding + resistance.stuck
         power[0] += force * rate
-        row = rows[resistance.row]
         if row.kind == RATE:
             rates[row.rate].tau += force
             continue

@@ -11,6 +11,7 @@ from numba import types
 
 from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
 from mbplugin.dynamics.compiler.pointers import address_of, function_at
+from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import row_acceleration, row_rate
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.active_set.stick_slip import AT_REST
@@ -138,24 +139,46 @@ def clear_candidates(event_functions: Records) -> None:
 @kernel
 def read_event_function(m: KernelState, event_function: Records, q: Array, qd: Array) -> tuple[float, float]:
     """Return the value of an event function at q (nq,) and qd (nv,), and its rate (zero where it is not known)."""
-    slope = 0.0
-    if event_function.kind == COORDINATE:
-        slope = qd[event_function.rate]
-    elif event_function.kind == ROW_RATE:
-        slope = row_acceleration(m.composites, m.rates, m.rows, m.terms, event_function.index)
-        slope -= m.rows[event_function.index].gamma
-    return event_value(m, event_function, q, qd), slope
+    kind, index = event_function.kind, event_function.index
+    # what needs no body is read here: handing on a kernel state takes longer than that
+    if kind == COORDINATE:
+        return float(q[index] - event_function.level), float(qd[event_function.rate])
+    if kind == MULTIPLIER:
+        return float(event_function.level - abs(m.multipliers[index])), 0.0
+    row = m.rows[index]
+    if kind == ROW_RATE and row.kind == RATE:
+        return float(qd[row.rate]), float(m.rates[row.rate].qdd - row.gamma)
+    return _row_value(m, event_function, qd), _row_slope(m, event_function)
 
 
 @kernel
 def event_value(m: KernelState, event_function: Records, q: Array, qd: Array) -> float:
     """Return the value of an event function at an evaluated state q (nq,), qd (nv,)."""
-    if event_function.kind == COORDINATE:
-        return float(q[event_function.index] - event_function.level)
-    if event_function.kind == MULTIPLIER:
-        return float(event_function.level - abs(m.multipliers[event_function.index]))
+    kind, index = event_function.kind, event_function.index
+    if kind == COORDINATE:
+        return float(q[index] - event_function.level)
+    if kind == MULTIPLIER:
+        return float(event_function.level - abs(m.multipliers[index]))
+    row = m.rows[index]
+    if kind == ROW_RATE and row.kind == RATE:
+        return float(qd[row.rate])
+    return _row_value(m, event_function, qd)
+
+
+@kernel
+def _row_value(m: KernelState, event_function: Records, qd: Array) -> float:
+    """Return the value of an event function of a row at rates qd (nv,)."""
     rate = row_rate(m.composites, m.rows, m.terms, event_function.index, qd)
     return event_function.level - abs(rate) if event_function.kind == DRIFT else rate
+
+
+@kernel
+def _row_slope(m: KernelState, event_function: Records) -> float:
+    """Return the rate of an event function of a row, zero for a drift."""
+    if event_function.kind == DRIFT:
+        return 0.0
+    own = row_acceleration(m.composites, m.rates, m.rows, m.terms, event_function.index)
+    return float(own - m.rows[event_function.index].gamma)
 
 
 _FLAGS = types.boolean[::1]

@@ -52,35 +52,70 @@ def solve_brakes(
     friction: Friction,
     tolerance: float,
     at_zero: int,
-) -> tuple[KernelState, bool]:
+) -> tuple[KernelState, int, bool]:
     """Decide which brakes hold, and fill the accelerations; return the kernel state with the rows that hold.
 
-    ``rows`` (n,) becomes those rows. The second value is false where nothing is decided: a brake breaks away, and
-    ``breaking`` is 0.
+    ``rows`` (n,) becomes those rows. Further values are the number of evaluations, and whether it is decided: not where
+    a brake breaks away, and ``breaking`` is 0.
     """
-    r, n = 0, len(s)
+    r, n, led = 0, len(s), 0
     for k in range(n):
         friction.acting[k], friction.resting[k] = not s[k].controlled, friction.carrying[k]
         if s[k].controlled:
-            rows[r] = whole.resistances[k].row
-            r += 1
-    m = _holding(whole, rows, r)
+            rows[led] = whole.resistances[k].row
+            led += 1
+    m = _holding(whole, rows, led)
     # rows of rates need no kinematics
     let_slide(m, now.qd, friction.acting, at_zero, friction.resting)
+    # most often all that rests is held: then the forces which that needs are within the bounds, and nothing else is
+    r = _let_hold(whole, rows, led, s, now, friction.resting)
+    m = _holding(whole, rows, r)
+    evaluate(struct_pointer(m), FORWARD_DYNAMICS, t, t, now.q, now.qd)
+    if _within_bounds(m, led, friction.resting):
+        for k in range(n):
+            friction.sticking[k] = friction.carrying[k] = friction.resting[k]
+        _take(m, now)
+        return m, 1, True
+    m = _holding(whole, rows, led)
     evaluate(struct_pointer(m), FORWARD_DYNAMICS, t, t, now.q, now.qd)
     place, qd = struct_pointer(m), now.qd
     if not solve(breaking, place, qd, friction.resting, tolerance, friction.sticking, friction.carrying):
-        return m, False
-    for k in range(n):
-        if friction.carrying[k]:
+        return m, 2, False
+    r = _let_hold(whole, rows, led, s, now, friction.carrying)
+    m = _holding(whole, rows, r)
+    evaluate(struct_pointer(m), FORWARD_DYNAMICS, t, t, now.q, now.qd)
+    _take(m, now)
+    return m, 3, True
+
+
+@kernel
+def _let_hold(whole: KernelState, rows: AnyArray, r: int, s: Records, now: Motion, holding: AnyArray) -> int:
+    """Put the rows that are ``holding`` (n,), at rest, behind the first r of ``rows`` (n,); return their number."""
+    for k in range(len(s)):
+        if holding[k]:
             rows[r] = whole.resistances[k].row
             r += 1
             now.qd[s[k].rate] = 0.0
-    m = _holding(whole, rows, r)
-    evaluate(struct_pointer(m), FORWARD_DYNAMICS, t, t, now.q, now.qd)
+    return r
+
+
+@kernel
+def _within_bounds(m: KernelState, led: int, holding: AnyArray) -> bool:
+    """Return whether the forces on the rows behind the first ``led``, those ``holding`` (n,), can be held."""
+    i = led
+    for k in range(len(holding)):
+        if holding[k]:
+            if not abs(m.multipliers[i]) <= m.resistances[k].static:
+                return False
+            i += 1
+    return True
+
+
+@kernel
+def _take(m: KernelState, now: Motion) -> None:
+    """Take the accelerations of a kernel state."""
     for j in range(len(now.qd)):
         now.qdd[j] = m.rates[j].qdd
-    return m, True
 
 
 @kernel

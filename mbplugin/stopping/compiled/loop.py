@@ -19,6 +19,7 @@ from mbplugin.simulation.active_set.stick_slip import is_at_rest, solve_address,
 from mbplugin.simulation.events.locate import locate_address, locate_from
 from mbplugin.simulation.events.watch import COORDINATE, EVENT_FUNCTION, ROW_RATE, watch_address, watch_from
 from mbplugin.simulation.integrators.explicit_loop import METHOD, advance_address, advance_from
+from mbplugin.simulation.integrators.hermite import QUINTIC, quintic, quintic_at
 from mbplugin.simulation.steppers.evaluate import FORWARD_DYNAMICS, evaluate_address, evaluate_from
 from mbplugin.simulation.steppers.kernel_state import (
     DONE,
@@ -103,24 +104,24 @@ def stop_loop(
     evaluate, advance, locate = evaluate_from(address), advance_from(addresses[1]), locate_from(addresses[2])
     solve, watch_brakes = solve_from(addresses[3]), watch_from(addresses[4])
     whole, n, h = load_struct(whole_place), len(s), _FIRST_STEP
-    counts, none, control = np.zeros(2), event_functions[:0], (end, rtol, atol)
+    counts, control = np.zeros(2), (end, rtol, atol)
     now, old = motion_at(q, qd), motion_at(q.copy(), qd.copy())
-    taken = room_for_steps(len(qd), method[0].powers)
+    taken, inside = room_for_steps(len(qd)), np.zeros((QUINTIC + 1, 2, len(qd)))
     friction = room_for_friction(n)
     t, kept, limited = _start(whole, s, now, old, end, pieces)
     if limited:
         return LIMIT, t, 0
-    m, place, watched, changed, at_zero = whole, whole_place, none, True, -1
+    m, place, watched, changed, at_zero = whole, whole_place, event_functions[:0], True, -1
     for _ in range(STEPS):
         if changed:
-            m, decided = solve_brakes(
+            m, spent, decided = solve_brakes(
                 evaluate, solve, addresses[5], whole, rows, s, t, now, friction, tolerance, at_zero
             )
             if not decided:
                 return UNDECIDED, t, 0
             place = struct_pointer(m)
             watched = event_functions[: watch(watch_brakes, m, s, now, friction, event_functions)]
-            counts[0] += 2
+            counts[0] += spent
             changed, at_zero = False, -1
         if all_switched(s, t) and is_at_rest(qd, now.qdd):
             return STOPPED, t, int(counts[0])
@@ -135,8 +136,9 @@ def stop_loop(
         )
         kept, begin = keep_all(pieces, kept, s, begin, old, taken, count - 1 if status == LOOK else count)
         if status == LOOK:
-            length, dense = t - begin, taken.dense[count - 1]
-            fraction, which = locate(address, place, watched, begin, length, old.q, dense)
+            length = t - begin
+            quintic(length, old.q, now.q, old.qd, now.qd, old.qdd, now.qdd, inside)
+            fraction, which = locate(address, place, watched, begin, length, old.q, inside)
             if which < 0:
                 # the search has read the model elsewhere
                 evaluate(place, FORWARD_DYNAMICS, t, t, q, qd)
@@ -145,17 +147,9 @@ def stop_loop(
         elif status != DONE:
             break
         if which >= 0:
-            put_all(old, now)
-            part = fraction * length
-            status, count, t, part = _advance(
-                advance, address, place, method, none, begin, begin + part, part, control, now, taken, counts
-            )
-            kept, begin = keep_all(pieces, kept, s, begin, old, taken, count)
-            if status != DONE:
-                break
-            if count == AT_ONCE:
-                # there is more to go to the event, which is found again
-                continue
+            t = begin + fraction * length
+            quintic_at(length, fraction, old.q, inside, now.q, now.qd, now.qdd)
+            kept, begin = keep_step(pieces, kept, s, begin, t, old, now)
             if watched[which].kind == COORDINATE:
                 return LIMIT, t, int(counts[0])
             if watched[which].kind == ROW_RATE:

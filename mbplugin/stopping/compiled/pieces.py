@@ -42,8 +42,8 @@ def motion_at(q: Array, qd: Array) -> Motion:
 
 
 @kernel
-def room_for_steps(nv: int, powers: int) -> Taken:
-    """Return room for the steps of nv rates, with dense output of so many powers."""
+def room_for_steps(nv: int) -> Taken:
+    """Return room for the steps of nv rates, without dense output: both ends of a step give its quintic."""
     n = AT_ONCE
     return Taken(
         np.zeros(n),
@@ -51,7 +51,7 @@ def room_for_steps(nv: int, powers: int) -> Taken:
         np.zeros((n, nv)),
         np.zeros((n, nv)),
         np.zeros((n, 3)),
-        np.zeros((n, powers, 2, nv)),
+        np.zeros((0, 1, 2, nv)),
     )
 
 

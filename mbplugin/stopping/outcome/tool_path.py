@@ -10,9 +10,17 @@ from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.dynamics.kernels.motion import move
 from mbplugin.model.spatial import Array
 
-#: Gauss–Legendre nodes and weights on 0 … 1: a step is smooth, and so is the speed of the tool on it.
-_NODES, _WEIGHTS = (np.ascontiguousarray(a) for a in np.polynomial.legendre.leggauss(8))
-_NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
+
+def _gauss_legendre(n: int) -> tuple[Array, Array]:
+    """Return n nodes on 0 … 1, and their weights."""
+    nodes, weights = np.polynomial.legendre.leggauss(n)
+    return 0.5 * (nodes + 1.0), 0.5 * weights
+
+
+#: A step is smooth, and so is the speed of the tool on it; steps shorter than ``_SHORT`` (s) need fewer nodes.
+_NODES, _WEIGHTS = _gauss_legendre(8)
+_FEW_NODES, _FEW_WEIGHTS = _gauss_legendre(4)
+_SHORT = 0.01
 
 
 @kernel
@@ -38,11 +46,13 @@ def path_length(composites: Records, rates: Records, carrier: int, point: Array,
         h = pieces[k, 0, 0]
         if h <= 0.0:
             break
-        for node in range(len(_NODES)):
+        few = h < _SHORT
+        for node in range(len(_FEW_NODES) if few else len(_NODES)):
+            at, weight = (_FEW_NODES[node], _FEW_WEIGHTS[node]) if few else (_NODES[node], _WEIGHTS[node])
             for j in range(nv):
-                q[j], qd[j] = _quintic(pieces[k, 1:, j], h, _NODES[node])
+                q[j], qd[j] = _quintic(pieces[k, 1:, j], h, at)
             move(composites, rates, q, qd)
-            total += h * _WEIGHTS[node] * _speed(composites, carrier, point)
+            total += h * weight * _speed(composites, carrier, point)
     return total
 
 
