@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from math import sqrt
 
-import numpy as np
-
 from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.model.spatial import Array
+
+#: Force and moment, N and N·m, in registers: an array would have to be allocated.
+Wrench = tuple[float, float, float, float, float, float]
 
 
 @kernel
@@ -92,6 +93,7 @@ def _take_rate(body: Records, joint_rate: Records) -> bool:
         return True
     joint_rate.root = sqrt(joint_rate.D)
     share = 1.0 / joint_rate.D
+    joint_rate.per_root = share * joint_rate.root
     for i in range(6):
         for m in range(6):
             body.I_A[i, m] -= share * U[i] * U[m]
@@ -215,15 +217,15 @@ def accelerate(composites: Records, rates: Records) -> None:
 
 
 @kernel
-def wrench_innovations(composites: Records, rates: Records, k: int, wrench: Array, G: Array) -> None:
-    """Add to G (nv,) the innovations over √D of a wrench (6,) at composite body k's centre of mass.
+def wrench_innovations(composites: Records, rates: Records, k: int, wrench: Wrench, G: Array) -> None:
+    """Add to G (nv,) the innovations over √D of a wrench at composite body k's centre of mass.
 
-    Only the rates on the way to the ground feel it. ``wrench`` is used up.
+    Only the rates on the way to the ground feel it.
     """
     while k > 0:
         body = composites[k]
-        _rate_innovations(body, rates, body.qd_start + body.freedoms, wrench, G)
-        shift_wrench(composites[body.parent], body, wrench)
+        wrench = _rate_innovations(body, rates, body.qd_start + body.freedoms, wrench, G)
+        wrench = _shifted(composites[body.parent], body, wrench)
         k = body.parent
 
 
@@ -233,32 +235,40 @@ def force_innovations(composites: Records, rates: Records, j: int, size: float, 
     joint_rate = rates[j]
     if joint_rate.held:
         return
-    body = composites[joint_rate.composite]
-    wrench = np.empty(6)
+    body, U = composites[joint_rate.composite], joint_rate.U
     G[j] += size / joint_rate.root
-    for i in range(6):
-        wrench[i] = -joint_rate.U[i] * size / joint_rate.D
-    _rate_innovations(body, rates, j, wrench, G)
-    shift_wrench(composites[body.parent], body, wrench)
-    wrench_innovations(composites, rates, body.parent, wrench, G)
+    share = -size / joint_rate.D
+    wrench = (share * U[0], share * U[1], share * U[2], share * U[3], share * U[4], share * U[5])
+    wrench = _rate_innovations(body, rates, j, wrench, G)
+    wrench_innovations(composites, rates, body.parent, _shifted(composites[body.parent], body, wrench), G)
 
 
 @kernel
-def _rate_innovations(body: Records, rates: Records, stop: int, wrench: Array, G: Array) -> None:
-    """Let a composite body's rates before ``stop`` take their share of a wrench (6,) at its centre of mass.
+def _rate_innovations(body: Records, rates: Records, stop: int, wrench: Wrench, G: Array) -> Wrench:
+    """Let a composite body's rates before ``stop`` take their share of a wrench at its centre of mass.
 
-    What they take is added over √D to G (nv,); what they pass on is left in ``wrench``.
+    What they take is added over √D to G (nv,); what they pass on is returned.
     """
+    a, b, c, d, e, f = wrench
     for j in range(stop - 1, body.qd_start - 1, -1):
         joint_rate = rates[j]
         if joint_rate.held:
             continue
-        u = 0.0
-        for i in range(6):
-            u += joint_rate.s[i] * wrench[i]
-        G[j] += u / joint_rate.root
-        for i in range(6):
-            wrench[i] -= joint_rate.U[i] * u / joint_rate.D
+        s, U = joint_rate.s, joint_rate.U
+        share = (a * s[0] + b * s[1] + c * s[2] + (d * s[3] + e * s[4] + f * s[5])) * joint_rate.per_root
+        G[j] += share
+        share *= joint_rate.per_root
+        a, b, c = a - share * U[0], b - share * U[1], c - share * U[2]
+        d, e, f = d - share * U[3], e - share * U[4], f - share * U[5]
+    return a, b, c, d, e, f
+
+
+@kernel
+def _shifted(on: Records, body: Records, wrench: Wrench) -> Wrench:
+    """Return a wrench moved from a composite body's centre of mass to its parent's."""
+    x, y, z = body.c[0] - on.c[0], body.c[1] - on.c[1], body.c[2] - on.c[2]
+    a, b, c, d, e, f = wrench
+    return a, b, c, d + y * c - z * b, e + z * a - x * c, f + x * b - y * a
 
 
 @kernel

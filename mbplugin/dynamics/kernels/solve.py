@@ -23,6 +23,8 @@ from mbplugin.model.spatial import AnyArray, Array
 #: A row counts as dependent in the kernels when less than this is its own, relative to the largest row: only
 #: at a singular pose, since the rows that are redundant anywhere have been left out before.
 SINGULAR = 1e-10
+#: A row that keeps this share of its length is orthogonal to rounding, over this share, after one pass.
+_MUCH_LEFT = 0.1
 
 
 @kernel
@@ -44,8 +46,11 @@ def _add_part(composites: Records, rates: Records, row: Records, size: float, G:
     if row.kind == RATE:
         force_innovations(composites, rates, row.rate, size, G)
         return
-    wrench_innovations(composites, rates, row.a, size * row.on_a, G)
-    wrench_innovations(composites, rates, row.b, size * row.on_b, G)
+    a, b = row.on_a, row.on_b
+    on_a = (size * a[0], size * a[1], size * a[2], size * a[3], size * a[4], size * a[5])
+    on_b = (size * b[0], size * b[1], size * b[2], size * b[3], size * b[4], size * b[5])
+    wrench_innovations(composites, rates, row.a, on_a, G)
+    wrench_innovations(composites, rates, row.b, on_b, G)
 
 
 @kernel
@@ -139,37 +144,50 @@ def decompose(
         add_innovations(
             composites, rates, rows, terms, independent_rows[i], rows[independent_rows[i]].unit, Q[i]
         )
-        size = _norm(Q[i])
+        size = sqrt(_product(Q, i, i))
         for k in range(i + 1):
             R[k, i] = 0.0
-        # twice is enough
-        for _ in range(2):
-            for k in range(i):
-                along = 0.0
-                for j in range(nv):
-                    along += Q[k, j] * Q[i, j]
-                R[k, i] += along
-                for j in range(nv):
-                    Q[i, j] -= along * Q[k, j]
-        own = _norm(Q[i])
+        own = _take_out(Q, R, i)
+        # twice is enough, and once where little was taken out
+        if own < _MUCH_LEFT * size:
+            own = _take_out(Q, R, i)
         # a row can become dependent, or vanish altogether, be it the first
         largest, least = max(largest, size), min(least, own)
         share = own / largest if largest > 0.0 else 0.0
         R[i, i] = own if share > SINGULAR else 0.0
+        scale = 1.0 / own if share > SINGULAR else 0.0
         for j in range(nv):
-            Q[i, j] = Q[i, j] / own if share > SINGULAR else 0.0
+            Q[i, j] *= scale
     if r == 0:
         return 1.0
     return least / largest if largest > 0.0 else 0.0
 
 
 @kernel
-def _norm(a: Array) -> float:
-    """Return the Euclidean norm of a (n,)."""
-    total = 0.0
-    for j in range(len(a)):
-        total += a[j] * a[j]
-    return sqrt(total)
+def _take_out(Q: Array, R: Array, i: int) -> float:
+    """Make row i of Q (r, nv) orthogonal to those before it, adding to column i of R (r, r); return its length."""
+    for k in range(i):
+        along = _product(Q, k, i)
+        R[k, i] += along
+        for j in range(Q.shape[1]):
+            Q[i, j] -= along * Q[k, j]
+    return sqrt(_product(Q, i, i))
+
+
+@kernel
+def _product(Q: Array, i: int, k: int) -> float:
+    """Return the product of rows i and k of Q (r, nv), in four sums that do not wait for each other."""
+    nv, a, b, c, d, j = Q.shape[1], 0.0, 0.0, 0.0, 0.0, 0
+    while j + 4 <= nv:
+        a += Q[i, j] * Q[k, j]
+        b += Q[i, j + 1] * Q[k, j + 1]
+        c += Q[i, j + 2] * Q[k, j + 2]
+        d += Q[i, j + 3] * Q[k, j + 3]
+        j += 4
+    while j < nv:
+        a += Q[i, j] * Q[k, j]
+        j += 1
+    return (a + b) + (c + d)
 
 
 @kernel
@@ -222,11 +240,12 @@ def constrain(
 @kernel
 def _add_orthonormal(rates: Records, Q: Array, y: Array) -> None:
     """Add Qᵀ y to the innovations, Q (r, nv) and y (r,)."""
+    total = np.zeros(len(rates))
+    for i in range(len(y)):
+        for j in range(len(rates)):
+            total[j] += Q[i, j] * y[i]
     for j in range(len(rates)):
-        total = 0.0
-        for i in range(len(y)):
-            total += Q[i, j] * y[i]
-        rates[j].u += total * rates[j].root
+        rates[j].u += total[j] * rates[j].root
 
 
 @kernel

@@ -55,10 +55,10 @@ COMPOSITE = np.dtype(
     align=True,
 )
 
-#: A joint rate. ``s`` twist per unit rate and ``e`` its direction, ``U = I_A s``, ``D = sᵀ I_A s`` and its
-#: root, ``u`` the force left over on it, ``tau`` the force on it, ``qdd`` its acceleration. ``viscous``,
-#: ``constant``, ``stiffness`` and ``rest`` act on it; ``coordinate`` is the index of its q. A rate that is
-#: ``held`` has its acceleration prescribed, and ``u`` becomes the force that holds it.
+#: A joint rate. ``s`` twist per unit rate and ``e`` its direction, ``U = I_A s``, ``D = sᵀ I_A s``, its
+#: root and one over that, ``u`` the force left over on it, ``tau`` the force on it, ``qdd`` its
+#: acceleration. ``viscous``, ``constant``, ``stiffness`` and ``rest`` act on it; ``coordinate`` is the index
+#: of its q. A rate that is ``held`` has its acceleration prescribed, and ``u`` becomes the force that holds it.
 RATE = np.dtype(
     [
         ("composite", np.int64),
@@ -73,6 +73,7 @@ RATE = np.dtype(
         ("U", np.float64, _W),
         ("D", np.float64),
         ("root", np.float64),
+        ("per_root", np.float64),
         ("u", np.float64),
         ("tau", np.float64),
         ("qdd", np.float64),

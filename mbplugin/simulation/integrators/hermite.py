@@ -78,9 +78,18 @@ def quintic(
 def quintic_at(
     h: float, fraction: float, q0: Array, polynomial: Array, q: Array, qd: Array, qdd: Array
 ) -> None:
-    """Fill coordinates, rates and accelerations (nv,) at a fraction of a step of length h (s) that starts at q0 (nv,).
+    """Fill coordinates, rates and accelerations at a fraction of a step.
 
-    ``polynomial`` (6, 2, nv) as of :func:`quintic`.
+    Parameters
+    ----------
+    h, fraction : float
+        Length of the step, s, and where in it.
+    q0 : (nv,) array
+        Coordinates at the start.
+    polynomial : (6, 2, nv) array
+        As of :func:`quintic`.
+    q, qd, qdd : (nv,) array
+        To be filled.
     """
     for j in range(len(q0)):
         x, v, a = 0.0, 0.0, 0.0
