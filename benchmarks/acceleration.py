@@ -14,10 +14,10 @@ import os
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 
-import numba  # noqa: E402
 import numpy as np  # noqa: E402
 from _models import chain, iiwa, mjcf, pendulum, per_call, table, urdf  # noqa: E402
 
+from mbplugin.dynamics.compiler.jit import kernel  # noqa: E402
 from mbplugin.dynamics.forward import ForwardDynamics, free_accelerations  # noqa: E402
 from mbplugin.model.applied_forces import AppliedForces  # noqa: E402
 from mbplugin.model.mechanism import Mechanism  # noqa: E402
@@ -26,8 +26,8 @@ from mbplugin.model.spatial import Array  # noqa: E402
 _LOOP = 200
 
 
-@numba.njit
-def _many(n, composites, rates, loads, springs, power, q, qd, out):  # type: ignore[no-untyped-def]
+@kernel
+def many(n, composites, rates, loads, springs, power, q, qd, out):  # type: ignore[no-untyped-def]
     for _ in range(n):
         free_accelerations(composites, rates, loads, springs, power, q, qd, out)
 
@@ -36,7 +36,7 @@ def ours(mech: Mechanism, q: Array, qd: Array) -> dict[str, tuple[float, Array]]
     forward, out = ForwardDynamics(mech, AppliedForces(damping=False)), np.empty(len(qd))
     records = forward._records
     count = max(20, 2000 // len(qd))
-    looped = per_call(lambda: _many(_LOOP, *records, q, qd, out), max(1, count // 20)) / _LOOP
+    looped = per_call(lambda: many(_LOOP, *records, q, qd, out), max(1, count // 20)) / _LOOP
     return {
         "mbplugin, in a compiled loop": (looped, forward(q, qd)),
         "mbplugin, one Python call": (per_call(lambda: forward(q, qd, out), count), forward(q, qd)),

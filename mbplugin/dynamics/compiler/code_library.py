@@ -86,6 +86,25 @@ class KernelLibrary(JITCodeLibrary):
 class EntryLibrary(KernelLibrary):
     """The module of an entry, with all kernels below it, and its machine code."""
 
+    #: What it defines itself, and others find by name.
+    _own: frozenset[str] = frozenset()
+
+    def add_llvm_module(self, ll_module: Any) -> None:
+        """Add a module of its own."""
+        self._own |= frozenset(self._names(ll_module.functions))
+        super().add_llvm_module(ll_module)
+
+    def _optimize_final_module(self) -> None:
+        """Optimise all together; what is not its own is called from nowhere else.
+
+        So a kernel with one caller becomes part of it, and of the seven numbers of an array those that nobody reads are
+        not handed on.
+        """
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.name not in self._own:
+                function.linkage = ll.Linkage.internal
+        JITCodeLibrary._optimize_final_module(self)
+
     def finalize(self) -> None:
         """Link the kernels below, and optimise all together."""
         self._linking_libraries = list(dict.fromkeys(self.below()))

@@ -58,30 +58,30 @@ def solve_brakes(
     ``rows`` (n,) becomes those rows. Further values are the number of evaluations, and whether it is decided: not where
     a brake breaks away, and ``breaking`` is 0.
     """
-    r, n, led = 0, len(s), 0
+    r, n, controlled = 0, len(s), 0
     for k in range(n):
         friction.acting[k], friction.resting[k] = not s[k].controlled, friction.carrying[k]
         if s[k].controlled:
-            rows[led] = whole.resistances[k].row
-            led += 1
-    m = _holding(whole, rows, led)
+            rows[controlled] = whole.resistances[k].row
+            controlled += 1
+    m = _holding(whole, rows, controlled)
     # rows of rates need no kinematics
     let_slide(m, now.qd, friction.acting, at_zero, friction.resting)
     # most often all that rests is held: then the forces which that needs are within the bounds, and nothing else is
-    r = _let_hold(whole, rows, led, s, now, friction.resting)
+    r = _let_hold(whole, rows, controlled, s, now, friction.resting)
     m = _holding(whole, rows, r)
     evaluate(struct_pointer(m), FORWARD_DYNAMICS, t, t, now.q, now.qd)
-    if _within_bounds(m, led, friction.resting):
+    if _within_bounds(m, controlled, friction.resting):
         for k in range(n):
             friction.sticking[k] = friction.carrying[k] = friction.resting[k]
         _take(m, now)
         return m, 1, True
-    m = _holding(whole, rows, led)
+    m = _holding(whole, rows, controlled)
     evaluate(struct_pointer(m), FORWARD_DYNAMICS, t, t, now.q, now.qd)
     place, qd = struct_pointer(m), now.qd
     if not solve(breaking, place, qd, friction.resting, tolerance, friction.sticking, friction.carrying):
         return m, 2, False
-    r = _let_hold(whole, rows, led, s, now, friction.carrying)
+    r = _let_hold(whole, rows, controlled, s, now, friction.carrying)
     m = _holding(whole, rows, r)
     evaluate(struct_pointer(m), FORWARD_DYNAMICS, t, t, now.q, now.qd)
     _take(m, now)
@@ -100,9 +100,9 @@ def _let_hold(whole: KernelState, rows: AnyArray, r: int, s: Records, now: Motio
 
 
 @kernel
-def _within_bounds(m: KernelState, led: int, holding: AnyArray) -> bool:
-    """Return whether the forces on the rows behind the first ``led``, those ``holding`` (n,), can be held."""
-    i = led
+def _within_bounds(m: KernelState, controlled: int, holding: AnyArray) -> bool:
+    """Return whether the forces on the rows behind the first ``controlled``, those ``holding`` (n,), can be held."""
+    i = controlled
     for k in range(len(holding)):
         if holding[k]:
             if not abs(m.multipliers[i]) <= m.resistances[k].static:
