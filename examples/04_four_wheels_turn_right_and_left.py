@@ -19,47 +19,61 @@ import mbplugin as mb
 from mbplugin import studies
 
 VARIANTS = ((6, 21), (18, 21), (19, 21))
-#: Where the steering slider is, m, at some times, s: it rests at each of them.
-CORNERS = (
-    (0.0, 0.0),
-    (1.0, 0.04),
-    (3.0, 0.04),
-    (4.0, 0.0),
-    (5.0, -0.04),
-    (7.0, -0.04),
-    (8.0, 0.0),
-    (10.0, 0.0),
-)
-EDGES = {"W1": ("2", -0.1, 0.0), "W2": ("3", -0.1, 0.0), "W3": ("1", 0.3, 0.0), "W4": ("1", -0.3, 0.0)}
+#: Where the edges touch: body, and the place in its frame, m.
+EDGES = {
+    "W1": ("2", (0.0, -0.1, 0.0)),
+    "W2": ("3", (0.0, -0.1, 0.0)),
+    "W3": ("1", (0.0, 0.3, 0.0)),
+    "W4": ("1", (0.0, -0.3, 0.0)),
+    "W5": ("7", (-0.1, 0.0, 0.0)),
+}
 SHOWN = ("B", "W3", "D", "W5")
 
 
-def steering(t: float) -> tuple[float, float, float]:
-    """Where the steering slider is, its rate and its acceleration: quintic from corner to corner."""
-    k = min(sum(t >= time for time, _ in CORNERS[1:]), len(CORNERS) - 2)
-    (t0, x0), (t1, x1) = CORNERS[k], CORNERS[k + 1]
-    h, rise, s = t1 - t0, x1 - x0, (t - t0) / (t1 - t0)
-    value = x0 + rise * s**3 * (10 - 15 * s + 6 * s**2)
-    return value, rise * 30 * s**2 * (1 - s) ** 2 / h, rise * 60 * s * (1 - s) * (1 - 2 * s) / h**2
+def steering(left: float) -> mb.MotionProfile:
+    """Where the slider is over time, at rest at each point: right, straight, left by ``left`` (m), straight."""
+    points = [(0, 0), (1, 0.04), (2.5, 0.04), (3.5, 0), (5, 0), (6, -left), (7.5, -left), (8.5, 0), (10, 0)]
+    return mb.MotionProfile.from_points(points, between="rest")
+
+
+def drive(left: float) -> mb.Trajectory:
+    """Let the robot roll on: nothing pushes it."""
+    return mb.simulate(scene, 10.0, qd0={"1.vx": 1.0}, profiles={"drive": steering(left)}, samples=100)
+
+
+def headings(motion: mb.Trajectory) -> np.ndarray:
+    """Return the direction (T,) of the platform, rad from the x axis of the world."""
+    ahead = motion.point("1", (1.0, 0.0, 0.0)).p_W - motion.point("1").p_W
+    return np.unwrap(np.arctan2(ahead[:, 1], ahead[:, 0]))
 
 
 scene = mb.load(Path(__file__).parents[1] / "assets" / "four_wheel_robot.scene.toml")
-# nothing pushes: the robot rolls on, and goes straight as soon as its edges are parallel
-motion = mb.simulate(scene, 10.0, qd0={"1.vx": 1.0}, profiles={"drive": steering}, samples=100)
+# steered to the left as far as it takes to end parallel to the x axis: some steps of the secant method
+tried = [0.04, 0.036]
+ends = [float(headings(drive(left))[-1]) for left in tried]
+for _ in range(3):
+    tried.append(tried[-1] - ends[-1] * (tried[-1] - tried[-2]) / (ends[-1] - ends[-2]))
+    motion = drive(tried[-1])
+    ends.append(float(headings(motion)[-1]))
+profile = steering(tried[-1])
 balance = np.abs(motion.energy - motion.energy[0] - motion.driven).max()
 print(
     f"{motion.outcome}; p = 2 of 22 rows; energy and the work of the drive agree to 1e-7 J: {balance < 1e-7}"
 )
 paths = {"platform": motion.point("1").p_W}
-paths |= {name: motion.point(body, (0.0, y, z)).p_W for name, (body, y, z) in EDGES.items()}
-heading = np.unwrap(np.arctan2(*(paths["W3"] - paths["W4"])[:, [1, 0]].T))
-straight = motion.time > 8.0
-print(f"the last two seconds are a straight line: {np.ptp(heading[straight]) < 1e-6}")
+paths |= {name: motion.point(*edge).p_W for name, edge in EDGES.items()}
+heading = headings(motion)
+print(f"it turns right by {-np.degrees(heading.min()):.1f} degrees and drives on so, without a push")
+between, last = (motion.time > 3.5) & (motion.time < 5.0), motion.time > 8.5
+for name, line in (("between the turns", between), ("at the end", last)):
+    away = np.ptp(heading[line])
+    print(f"{name} the path is a straight line: {away < 1e-6}")
+print(f"its end is parallel to the x axis: {abs(heading[-1]) < 1e-6}")
 
 # the same state with other rows left out, at each sample
 forces: dict[tuple[str, str], list[list[float]]] = {}
 for time, q, qd in zip(motion.time, motion.q, motion.qd, strict=True):
-    value, rate, acceleration = steering(time)
+    value, rate, acceleration = profile(time)
     driver = mb.Driver("drive", "H", value=value, rate=rate, acceleration=acceleration)
     now = replace(scene, mechanism=replace(scene.mechanism, drivers=(driver,)))
     found = studies.elimination_variants(now, VARIANTS, q=q, qd=qd)
@@ -94,7 +108,7 @@ else:
         ("W5", lines["W5", "side"]),
     ]
     figure, axes = plt.subplots(2, 4, figsize=(16, 7), layout="constrained")
-    axes[0, 0].plot(motion.time, [steering(t)[0] for t in motion.time])
+    axes[0, 0].plot(motion.time, [profile(t)[0] for t in motion.time])
     axes[0, 0].set(title="steering", xlabel="t, s", ylabel="slider, m")
     for name, path in paths.items():
         axes[1, 0].plot(path[:, 0], path[:, 1], label=name)

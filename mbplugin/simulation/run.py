@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,6 +43,10 @@ from mbplugin.simulation.trajectory.measure import measure
 from mbplugin.simulation.trajectory.playback import Playback
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
+if TYPE_CHECKING:
+    from mbplugin.joint_reactions.stiffness.pair_stiffness import StiffnessLike
+    from mbplugin.simulation.trajectory.compliance_spread import StatedStiffness
+
 Model = Scene | Mechanism
 
 #: The largest step along a piece of a profile.
@@ -61,6 +66,7 @@ def simulate(
     loads: Iterable[LoadLike] = (),
     payloads: Iterable[PayloadLike] = (),
     springs: Iterable[Spring | JointSpring] = (),
+    stiffness: StiffnessLike = (),
     torques: Mapping[str, float] | None = None,
     armature: Mapping[str, float] | None = None,
     controller: Controller | None = None,
@@ -113,6 +119,9 @@ def simulate(
     loads, payloads : iterable, optional
         Load and Payload, or mappings with the keys of the scene's tables.
     springs : iterable of Spring or JointSpring
+    stiffness : iterable of Stiffness or mapping, optional
+        As for :func:`mbplugin.joint_reactions.run.reactions`, besides that of the scene: reactions that the rigid
+        model does not determine are those of least elastic energy. The motion is that of the rigid model.
     torques, armature : mapping, optional
         By joint rate: a constant force, N·m or N, and a drive's inertia, kg·m² or kg.
     controller : callable, optional
@@ -212,7 +221,8 @@ def simulate(
     timed = (*(scene.locks if scene else ()), *locks)
     given = set(q0) if isinstance(q0, Mapping) else set()
     given |= scene.state.given if scene else set()
-    return move(
+    stated = _stated(mechanism, scene.stiffness if scene else (), stiffness)
+    motion = move(
         mechanism,
         actions,
         joint_vector(mechanism, q0, start[0]),
@@ -224,6 +234,17 @@ def simulate(
         holds=timed_holds(holds, held, options),
         given_rates=tuple(qd0) if isinstance(qd0, Mapping) else (),
     )
+    return replace(motion, stiffness=stated) if stated else motion
+
+
+def _stated(mech: Mechanism, of_scene: StiffnessLike, given: StiffnessLike) -> StatedStiffness | None:
+    """Return the stiffness that decides on reactions, checked; None where none is stated."""
+    if not of_scene and not given:
+        return None
+    # what gives way takes long to import, and few motions need it
+    from mbplugin.simulation.trajectory.compliance_spread import stated_stiffness
+
+    return stated_stiffness(mech, of_scene, given)
 
 
 def move(

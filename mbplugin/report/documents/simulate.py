@@ -75,6 +75,9 @@ class _PairReaction(Part):
     unique: list[Annotated[list[bool], Field(min_length=6, max_length=6)]] = key(
         "whether the rigid model determines each component"
     )
+    determined: list[Annotated[list[bool], Field(min_length=6, max_length=6)]] = key(
+        "whether the rigid model or the stated stiffness does; only with stated stiffness", optional=True
+    )
 
 
 class _Leading(Part):
@@ -131,5 +134,12 @@ def simulate_document(
         qdd=by_name(mech.qd_names, motion.qdd.T),
         momentum=by_name(mech.qd_names, motion.momenta.T),
         energy=motion,
-        reactions={pair: (motion.reactions(pair), motion.uniqueness(pair)) for pair in pairs},
+        reactions={
+            pair: (
+                motion.reactions(pair),
+                motion.uniqueness(pair),
+                motion.determined(pair) if motion.stiffness else None,
+            )
+            for pair in pairs
+        },
     )

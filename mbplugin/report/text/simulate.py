@@ -110,12 +110,14 @@ def _reactions(motion: Trajectory, pairs: Sequence[str], width: int) -> Iterator
     )
     if any(OPEN in cells for _, cells in rows):
         said += "; ? is not determined by the rigid model (see mbplugin reactions)"
+    if motion.stiffness and not all(motion.uniqueness(pair).all() for pair in pairs):
+        said += "; what the rigid model does not determine, the stated stiffness does"
     yield from (Line(text) for text in wrapped(said, width, "  ", "  "))
 
 
 def _largest(motion: Trajectory, pair: str) -> list[str]:
     largest = np.abs(motion.reactions(pair)).max(axis=0).tolist()
-    unique = np.asarray(motion.uniqueness(pair).all(axis=0)).tolist()
+    unique = np.asarray(motion.determined(pair).all(axis=0)).tolist()
     free = motion.mechanism.pair_by_name[pair].kind.free
     return [
         OPEN if not known else "" if name in free and not value else f"{value:.6g}"

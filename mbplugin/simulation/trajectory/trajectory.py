@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mbplugin.simulation.steppers.leading import Leading
     from mbplugin.simulation.trajectory.axis import AxisForces
     from mbplugin.simulation.trajectory.body_motions import PointMotion
+    from mbplugin.simulation.trajectory.compliance_spread import StatedStiffness
     from mbplugin.simulation.trajectory.playback import Playback
     from mbplugin.simulation.trajectory.wrenches import JointWrenches
 
@@ -82,6 +83,8 @@ class Trajectory(Result):
         one for each change. Of formulations ``closing`` and ``partitioning``; empty for all others.
     playback : Playback or None
         Integrates the motion again between its samples; None if only samples are known.
+    stiffness : StatedStiffness or None
+        What determines the reactions that the rigid model does not.
     """
 
     mechanism: Mechanism
@@ -111,6 +114,7 @@ class Trajectory(Result):
     tolerance: float = DEFAULT_TOLERANCE
     independent: tuple[Leading, ...] = ()
     playback: Playback | None = field(default=None, repr=False)
+    stiffness: StatedStiffness | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         facts = (f"{self.time[-1] - self.time[0]:.6g} s", counted(len(self.time), "sample"), self.outcome)
@@ -219,6 +223,13 @@ class Trajectory(Result):
         """
         self._require(pair, self.pair_names, "pair")
         return self._determined[pair]
+
+    def determined(self, pair: str) -> AnyArray:
+        """Return which components of a pair's reaction have a value, (T, 6) of bool.
+
+        The rigid model determines them, or the stated stiffness does.
+        """
+        return self._wrenches.determined[pair] if self.stiffness else self.uniqueness(pair)
 
     def point(self, body: str, p_L: Sequence[float] | Array = (0.0, 0.0, 0.0)) -> PointMotion:
         """Return the path of a point that is fixed in a body, and its velocity, at every sample.

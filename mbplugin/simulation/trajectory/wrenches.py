@@ -17,7 +17,7 @@ from mbplugin.model.applied_forces import BrakeForce
 from mbplugin.model.mechanism.identity import freedom_held, lock_label
 from mbplugin.model.mechanism.joint import travel_per_radian
 from mbplugin.model.mechanism.pair import Pair, RowKind
-from mbplugin.model.spatial import COMPONENTS, Array, cross, make_read_only
+from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, cross, make_read_only
 from mbplugin.simulation.active_set.braking import (
     before_jumps,
     brake_force,
@@ -29,6 +29,7 @@ from mbplugin.simulation.active_set.braking import (
 )
 from mbplugin.simulation.active_set.multipliers import Handling
 from mbplugin.simulation.trajectory.segments import Held, held_mechanisms
+from mbplugin.simulation.trajectory.uniqueness import determined_components
 
 if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.trajectory import Trajectory
@@ -51,6 +52,9 @@ class JointWrenches:
         holds.
     transmitted : dict of str to (T, 6) array
         As ``of_pair``, with all that acts along the freedoms: drives, brakes, friction, springs.
+    determined : dict of str to (T, 6) array of bool
+        Which components of ``of_pair`` the rigid model or the stated stiffness determines; without stated
+        stiffness it is empty.
     """
 
     of_pair: dict[str, Array]
@@ -58,10 +62,11 @@ class JointWrenches:
     of_brake: dict[str, Array]
     of_resistance: dict[tuple[str, str], Array]
     transmitted: dict[str, Array]
+    determined: dict[str, AnyArray]
 
 
 @dataclass(frozen=True, eq=False)
-class _Carried:
+class _Passing:
     """What passes through the joints at the samples of one segment, world axes.
 
     Parameters
@@ -102,6 +107,11 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
     of_brake: dict[str, Array] = {brake.joint: np.zeros(count) for brake in trajectory.actions.brakes}
     of_resistance: dict[tuple[str, str], Array] = {}
     transmitted: dict[str, Array] = {name: np.zeros((count, 6)) for name in trajectory.pair_names}
+    determined = (
+        {name: np.array(own) for name, own in determined_components(trajectory).items()}
+        if trajectory.stiffness
+        else {}
+    )
     for held, gripped in _stretches(trajectory):
         start = trajectory.q[held.samples[0]]
         model = tree_model(held.mech, trajectory.actions, planar=trajectory.planar, q=start, apart=True)
@@ -124,8 +134,8 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
                 whole, constrained = _wrench(model, pair, carried)
                 transmitted[pair.name][held.samples] = whole
                 of_pair[pair.name][held.samples] = constrained
+        rest = {n: [model.table.labels[i][1] for i in at] for n, at in _rows_by_constraint(model).items()}
         if trajectory.coordinates == "absolute":
-            rest = {n: [model.table.labels[i][1] for i in at] for n, at in _rows_by_constraint(model).items()}
             before = {name: wrenches[held.samples] for name, wrenches in of_pair.items()}
             # what absolute coordinates need takes long to import, and few motions need it
             from mbplugin.simulation.trajectory.absolute_spread import spread_over_all_rows
@@ -133,12 +143,22 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
             spread_over_all_rows(trajectory, held, rest, of_pair, of_rest)
             for name, wrenches in of_pair.items():
                 transmitted[name][held.samples] += wrenches[held.samples] - before[name]
+        if trajectory.stiffness:
+            from mbplugin.simulation.trajectory.compliance_spread import Carried, resolve_along
+
+            resolve_along(
+                trajectory,
+                held,
+                trajectory.stiffness,
+                Carried(of_pair, transmitted, of_rest, rest, determined),
+            )
+        if trajectory.stiffness or trajectory.coordinates == "absolute":
             for brake in gripped:
                 if label := holding_row(model, held, brake):
                     k = rest[label[0]].index(label[1])
                     of_brake[brake.joint][held.samples] = of_rest[label[0]][held.samples, k]
-    out = JointWrenches(of_pair, of_rest, of_brake, of_resistance, transmitted)
-    for held_by in (of_pair, of_rest, of_brake, of_resistance, transmitted):
+    out = JointWrenches(of_pair, of_rest, of_brake, of_resistance, transmitted, determined)
+    for held_by in (of_pair, of_rest, of_brake, of_resistance, transmitted, determined):
         make_read_only(*held_by.values())
     return out
 
@@ -152,12 +172,12 @@ def _stretches(trajectory: Trajectory) -> Iterator[tuple[Held, tuple[BrakeForce,
 
 def _carried(
     trajectory: Trajectory, held: Held, model: TreeModel, gripped: tuple[BrakeForce, ...]
-) -> _Carried:
+) -> _Passing:
     apart = trajectory.dropped if trajectory.coordinates == "joint" else ()
     handling = Handling(trajectory.redundancy, apart)
     p = trajectory.degree_of_redundancy if not held.active else _redundancy(trajectory, held)
     count, composites, rows = len(held.samples), len(model.composites), model.table.persistent
-    out = _Carried(
+    out = _Passing(
         np.empty((count, composites, 3, 3)),
         np.empty((count, composites, 3)),
         np.empty((count, composites, 3)),
@@ -223,7 +243,7 @@ def _rows_by_constraint(model: TreeModel) -> dict[str, list[int]]:
     return found
 
 
-def _wrench(model: TreeModel, pair: Pair, carried: _Carried) -> tuple[Array, Array]:
+def _wrench(model: TreeModel, pair: Pair, carried: _Passing) -> tuple[Array, Array]:
     """Return all of the wrench (s, 6) of a pair on its successor at the origin of S, axes of P, and the part
     that its rows carry."""
     mech = model.mech
@@ -249,7 +269,7 @@ def _wrench(model: TreeModel, pair: Pair, carried: _Carried) -> tuple[Array, Arr
     return constrained + _along_freedoms(model, pair, carried), constrained
 
 
-def _along_freedoms(model: TreeModel, pair: Pair, carried: _Carried) -> Array:
+def _along_freedoms(model: TreeModel, pair: Pair, carried: _Passing) -> Array:
     """Return what acts along the freedoms of a cut pair (s, 6): what slides, and what holds."""
     out: Array = np.zeros((len(carried.resisted), 6))
     labels = model.table.labels

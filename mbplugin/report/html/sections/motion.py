@@ -80,7 +80,7 @@ def _named(
 def _reactions(
     motion: Trajectory, pair: str, marks: tuple[tuple[float, str], ...]
 ) -> Iterator[tuple[Chart, str]]:
-    wrench, unique = motion.reactions(pair), motion.uniqueness(pair)
+    wrench, unique = motion.reactions(pair), motion.determined(pair)
     for quantity, unit, part in (("force", "N", range(3)), ("moment", "N·m", range(3, 6))):
         curves = tuple(
             Curve(f"{COMPONENTS[k]}", motion.time, np.where(unique[:, k], wrench[:, k], np.nan))

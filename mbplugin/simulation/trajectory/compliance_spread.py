@@ -1,0 +1,178 @@
+"""Reactions of a motion by stated stiffness: at each sample the one of least elastic energy (pekal2024 §4).
+
+Accelerations are those of the rigid model, λ = λ₀ + S y. What acts along the freedoms of joints (drives,
+brakes, friction, springs) loads the flexible bodies where the joints are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbplugin.analysis.directions import joint_place
+from mbplugin.constraints.reduction.velocity import body_twists
+from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.constraints.rows.row import Rows
+from mbplugin.dynamics.accelerations import body_accelerations
+from mbplugin.dynamics.newton_euler import newton_euler
+from mbplugin.joint_reactions.springs import spring_loads
+from mbplugin.joint_reactions.stiffness.beams import Section
+from mbplugin.joint_reactions.stiffness.compliance import resolve
+from mbplugin.joint_reactions.stiffness.coverage import coverage
+from mbplugin.joint_reactions.stiffness.elements import Applied, joint_rows, stated_elements
+from mbplugin.joint_reactions.stiffness.pair_stiffness import read_stiffness
+from mbplugin.joint_reactions.system import System, build_system
+from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.scene import Load
+from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
+from mbplugin.simulation.trajectory.segments import Held
+
+if TYPE_CHECKING:
+    from mbplugin.joint_reactions.stiffness.pair_stiffness import StiffnessLike
+    from mbplugin.model.mechanism.mechanism import Mechanism
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
+
+#: A row has no part in a component of a wrench below this.
+_NO_PART = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class StatedStiffness:
+    """What gives way along a motion: flexibility (6, 6) of pairs, sections of bodies, by name."""
+
+    pairs: Mapping[str, Array]
+    sections: Mapping[str, Section]
+
+    def __bool__(self) -> bool:
+        return bool(self.pairs or self.sections)
+
+
+def stated_stiffness(
+    mech: Mechanism, of_scene: StiffnessLike, given: StiffnessLike
+) -> StatedStiffness | None:
+    """Return the stiffness of a scene, replaced by what a call gives; None where there is none.
+
+    Raises
+    ------
+    UnknownName, BadUsage
+        As for :func:`mbplugin.joint_reactions.stiffness.pair_stiffness.read_stiffness`.
+    """
+    own, more = read_stiffness(mech, of_scene), read_stiffness(mech, given)
+    found = StatedStiffness({**own[0], **more[0]}, {**own[1], **more[1]})
+    return found if found else None
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """Reactions of a motion, changed in place sample by sample.
+
+    Parameters
+    ----------
+    of_pair, transmitted : dict of str to (T, 6) array
+        [f; m] on the successor at the origin of S, axes of P, N and N·m.
+    of_rest : dict of str to (T, k) array
+        Multipliers of the other constraints, N and N·m.
+    rest : mapping of constraint name to its components
+        The columns of ``of_rest``.
+    determined : dict of str to (T, 6) array of bool
+        Which components the rigid model or the stated stiffness determines.
+    """
+
+    of_pair: dict[str, Array]
+    transmitted: dict[str, Array]
+    of_rest: dict[str, Array]
+    rest: Mapping[str, Sequence[str]]
+    determined: dict[str, AnyArray]
+
+
+def resolve_along(trajectory: Trajectory, held: Held, stated: StatedStiffness, carried: Carried) -> None:
+    """Let the stated stiffness decide at the samples of one set of constraints, in place."""
+    columns = plane_columns(trajectory.planar)
+    for k in held.samples.tolist():
+        q = trajectory.q[k]
+        system = build_system(held.mech, q, forward(held.mech, q), columns, trajectory.tolerance)
+        if system.Z.shape[1]:
+            _resolve_at(trajectory, system, stated, carried, k)
+
+
+def _resolve_at(
+    trajectory: Trajectory, system: System, stated: StatedStiffness, carried: Carried, k: int
+) -> None:
+    known = np.concatenate([_multipliers(system, r, carried, k) for r in system.rows])
+    elements = stated_elements(
+        system, stated.pairs, stated.sections, _applied(trajectory, system, carried, k)
+    )
+    uncovered = coverage(system, elements).uncovered
+    found = resolve(system, known / system.scale, elements, np.zeros(len(known)), uncovered)
+    values = system.scale * found.multipliers
+    for r in system.rows:
+        at = system.slices[r.constraint]
+        pair = system.mech.pair_by_name.get(r.constraint)
+        if pair is not None and r.components:
+            L = joint_rows(system, pair, r)
+            change = (values[at] - known[at]) @ L
+            carried.of_pair[pair.name][k] += change
+            carried.transmitted[pair.name][k] += change
+            part = np.abs(L) > _NO_PART
+            carried.determined[pair.name][k] = ~part[~found.determined[at]].any(axis=0)
+        elif pair is None and r.constraint in carried.rest:
+            places = [list(carried.rest[r.constraint]).index(c) for c in r.components]
+            carried.of_rest[r.constraint][k, places] = values[at]
+
+
+def _multipliers(system: System, rows: Rows, carried: Carried, k: int) -> Array:
+    """Return the multipliers (n,) of a constraint at a sample, N and N·m, one of the possible ones."""
+    pair = system.mech.pair_by_name.get(rows.constraint)
+    if pair is not None:
+        L = joint_rows(system, pair, rows) if rows.components else np.zeros((0, 6))
+        return np.asarray(np.linalg.lstsq(L.T, carried.of_pair[pair.name][k], rcond=None)[0])
+    names = list(carried.rest.get(rows.constraint, ()))
+    if not names:
+        return np.zeros(len(rows.components))
+    return carried.of_rest[rows.constraint][k, [names.index(c) for c in rows.components]]
+
+
+def _applied(trajectory: Trajectory, system: System, carried: Carried, k: int) -> Applied:
+    """Return what acts on the bodies at a sample, besides what the rows carry."""
+    mech, actions = system.mech, trajectory.actions
+    q, qd, qdd = trajectory.q[k], trajectory.qd[k], trajectory.qdd[k]
+    loads = (
+        *actions.loads,
+        *spring_loads(mech, actions.springs, q, qd),
+        *(load for pair in mech.pairs for load in _along_freedoms(system, pair, carried, k)),
+    )
+    made = newton_euler(mech, q, qd, loads=loads, payloads=actions.payloads)
+    accelerations = body_accelerations(mech, made.poses, body_twists(mech, made.poses, qd), qdd)
+    return Applied(made, accelerations, loads, actions.payloads)
+
+
+def _along_freedoms(system: System, pair: Pair, carried: Carried, k: int) -> list[Load]:
+    """Return what acts along the freedoms of a pair without being a row, on both of its bodies."""
+    if not pair.kind.free:
+        return []
+    wrench = carried.transmitted[pair.name][k] - carried.of_pair[pair.name][k]
+    for r in system.rows:
+        constraint = system.constraint_by_name[r.constraint]
+        values = _multipliers(system, r, carried, k) if not isinstance(constraint, Pair) else np.zeros(0)
+        if isinstance(constraint, Driver | Lock) and constraint.joint == pair.name and r.components:
+            wrench = wrench - values @ joint_rows(system, pair, r)
+        elif isinstance(constraint, Coupling):
+            for term in constraint.terms:
+                if term.joint == pair.name:
+                    free = COMPONENTS.index(pair.kind.free[0])
+                    wrench = wrench - values.sum() * term.coefficient * np.eye(6)[free]
+    if not wrench.any():
+        return []
+    point, R_WP = joint_place(system.mech, system.poses, pair)
+    force, torque = R_WP @ wrench[:3], R_WP @ wrench[3:]
+    found = []
+    for name, sign in ((pair.body_b, 1.0), (pair.body_a, -1.0)):
+        if name in system.mech.body_index and system.mech.body_index[name] >= 0:
+            at = system.poses.of(system.mech.body_index[name]).inverse().apply(point)
+            found.append(Load(name, sign * force, sign * torque, at))
+    return found
