@@ -45,7 +45,7 @@ from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.stiffness.pair_stiffness import StiffnessLike
-    from mbplugin.simulation.trajectory.compliance_spread import StatedStiffness
+    from mbplugin.simulation.trajectory.redundant.compliance_spread import StatedStiffness
 
 Model = Scene | Mechanism
 
@@ -242,7 +242,7 @@ def _stated(mech: Mechanism, of_scene: StiffnessLike, given: StiffnessLike) -> S
     if not of_scene and not given:
         return None
     # what gives way takes long to import, and few motions need it
-    from mbplugin.simulation.trajectory.compliance_spread import stated_stiffness
+    from mbplugin.simulation.trajectory.redundant.compliance_spread import stated_stiffness
 
     return stated_stiffness(mech, of_scene, given)
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from mbplugin.simulation.steppers.leading import Leading
     from mbplugin.simulation.trajectory.axis import AxisForces
     from mbplugin.simulation.trajectory.body_motions import PointMotion
-    from mbplugin.simulation.trajectory.compliance_spread import StatedStiffness
     from mbplugin.simulation.trajectory.playback import Playback
+    from mbplugin.simulation.trajectory.redundant.compliance_spread import StatedStiffness
     from mbplugin.simulation.trajectory.wrenches import JointWrenches
 
 

@@ -138,13 +138,13 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
         if trajectory.coordinates == "absolute":
             before = {name: wrenches[held.samples] for name, wrenches in of_pair.items()}
             # what absolute coordinates need takes long to import, and few motions need it
-            from mbplugin.simulation.trajectory.absolute_spread import spread_over_all_rows
+            from mbplugin.simulation.trajectory.redundant.absolute_spread import spread_over_all_rows
 
             spread_over_all_rows(trajectory, held, rest, of_pair, of_rest)
             for name, wrenches in of_pair.items():
                 transmitted[name][held.samples] += wrenches[held.samples] - before[name]
         if trajectory.stiffness:
-            from mbplugin.simulation.trajectory.compliance_spread import Carried, resolve_along
+            from mbplugin.simulation.trajectory.redundant.compliance_spread import Carried, resolve_along
 
             resolve_along(
                 trajectory,
