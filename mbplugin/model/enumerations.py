@@ -28,7 +28,7 @@ PairRole = Literal["base", "joint", "flange"]
 PAIR_ROLES: tuple[PairRole, ...] = get_args(PairRole)
 
 #: Simulators whose reading of a file is known.
-Simulator = Literal["mujoco", "isaac", "gazebo", "drake", "pybullet"]
+Simulator = Literal["mujoco", "newton", "isaac", "gazebo", "drake", "pybullet"]
 SIMULATORS: tuple[Simulator, ...] = get_args(Simulator)
 
 #: Categories of stops (IEC 60204-1): power-off; controlled, then power-off; controlled.

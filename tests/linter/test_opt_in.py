@@ -127,8 +127,8 @@ MJCF = """<mujoco><worldbody>
 @pytest.mark.parametrize(
     ("name", "text", "ignoring"),
     [
-        ("r.urdf", URDF.format(LOOP), {"mujoco", "gazebo", "drake", "pybullet"}),
-        ("r.urdf", URDF.format(BALL), {"mujoco", "isaac", "gazebo", "pybullet"}),
+        ("r.urdf", URDF.format(LOOP), {"mujoco", "newton", "gazebo", "drake", "pybullet"}),
+        ("r.urdf", URDF.format(BALL), {"mujoco", "newton", "isaac", "gazebo", "pybullet"}),
         ("r.xml", MJCF.format('<connect body1="a" body2="b" anchor="0 0 0"/>'), {"pybullet"}),
         ("r.xml", MJCF.format('<weld body1="a" body2="b"/>'), {"drake", "pybullet"}),
         ("r.xml", MJCF.format('<joint joint1="j" joint2="k"/>'), {"drake", "pybullet"}),

@@ -103,6 +103,9 @@ APART = {
     "MB116": "below: lines to paste into the scene",
     "MB128": "below: a scene",
     "MB161": "below: each simulator has its own",
+    "MB162": "a scene: its ok case",
+    "MB163": "a scene: its ok case",
+    "MB164": "a scene: its ok case",
 }
 
 

@@ -11,6 +11,7 @@ from mbplugin.linter.checks.urdf_elements import urdf_documents
 from mbplugin.linter.files.places import constraint_place
 from mbplugin.model.document import Node
 from mbplugin.model.enumerations import Simulator
+from mbplugin.model.mechanism import PAIR_TYPES
 from mbplugin.model.scene import Origin, Scene
 
 #: What a simulator makes of a constraint that it does not apply: nothing, or it does not load the file.
@@ -32,24 +33,28 @@ UNSUPPORTED: dict[tuple[str, str], dict[Simulator, Treatment]] = {
     ("urdf", "<mimic>"): {"pybullet": "ignored"},
     ("urdf", "<loop_joint>"): {
         "mujoco": "ignored",
+        "newton": "ignored",
         "gazebo": "ignored",
         "drake": "an error",
         "pybullet": "ignored",
     },
     ("urdf", "<drake:ball_constraint>"): {
         "mujoco": "ignored",
+        "newton": "ignored",
         "isaac": "ignored",
         "gazebo": "ignored",
         "pybullet": "ignored",
     },
     ("urdf", "<gazebo><joint>"): {
         "mujoco": "ignored",
+        "newton": "ignored",
         "isaac": "ignored",
         "drake": "ignored",
         "pybullet": "ignored",
     },
     ("urdf", "closed_loop"): {
         "mujoco": "ignored",
+        "newton": "ignored",
         "isaac": "ignored",
         "gazebo": "ignored",
         "drake": "ignored",
@@ -61,6 +66,30 @@ UNSUPPORTED: dict[tuple[str, str], dict[Simulator, Treatment]] = {
     ("mjcf", "<weld>"): {"drake": "ignored", "pybullet": "ignored"},
     ("mjcf", "<equality><joint>"): {"drake": "ignored", "pybullet": "ignored"},
 }
+
+#: What a simulator is called.
+LABELS: dict[Simulator, str] = {
+    "mujoco": "MuJoCo",
+    "newton": "Newton",
+    "isaac": "Isaac Sim",
+    "gazebo": "Gazebo",
+    "drake": "Drake",
+    "pybullet": "PyBullet",
+}
+_ANY = frozenset(PAIR_TYPES) - {"floating"}
+#: Types of closures that each simulator has a constraint for; Newton with its MuJoCo solver.
+CLOSURES: dict[Simulator, frozenset[str]] = {
+    "mujoco": frozenset({"spherical", "fixed"}),
+    "newton": frozenset({"spherical", "fixed", "revolute", "continuous"}),
+    "isaac": _ANY - {"screw"},
+    "gazebo": frozenset({"fixed", "revolute", "continuous", "prismatic", "screw", "universal", "spherical"}),
+    "drake": frozenset({"spherical", "fixed", "distance"}),
+    "pybullet": frozenset({"spherical", "fixed", "prismatic", "revolute", "continuous"}),
+}
+#: Simulators that close a loop at a hinge by two points of its axis: 6 rows for 5.
+TWO_POINTS: tuple[Simulator, ...] = ("newton", "pybullet")
+#: Simulators that solve constraints by iterations over their rows, one after the other.
+ITERATIVE: tuple[Simulator, ...] = ("isaac", "gazebo", "pybullet")
 
 
 def stated_constraints(scene: Scene) -> Iterator[tuple[str, Stated]]:

@@ -21,7 +21,7 @@ State the constraint in a way that the simulator reads, or add it by its interfa
 References
 ----------
 Drake: parsing of URDF, SDFormat and MJCF; Isaac Sim: URDF importer; MuJoCo: URDF extensions; SDFormat:
-``<mimic>``; PyBullet: createConstraint.
+``<mimic>``; PyBullet: createConstraint; Newton: ``add_urdf`` and ``add_mjcf``.
 """
 
 from __future__ import annotations
@@ -30,21 +30,15 @@ from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.listing import Instance, joined_finding
-from mbplugin.linter.checks.simulators import UNSUPPORTED, stated_constraints
+from mbplugin.linter.checks.simulators import LABELS, UNSUPPORTED, stated_constraints
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.model.enumerations import Simulator
 from mbplugin.model.scene import Scene
 
 SEVERITY: Severity = "note"
-_LABELS: dict[Simulator, str] = {
-    "mujoco": "MuJoCo",
-    "isaac": "Isaac Sim",
-    "gazebo": "Gazebo",
-    "drake": "Drake",
-    "pybullet": "PyBullet",
-}
 _REMEDIES: dict[Simulator, str] = {
-    "mujoco": "convert the file to MJCF, and state them in <equality>",
+    "mujoco": "convert the file to MJCF, and state them in <equality>: mbplugin close FILE --to mjcf",
+    "newton": "convert the file to MJCF, and state them in <equality>: mbplugin close FILE --to mjcf",
     "isaac": "state loops as <loop_joint>",
     "gazebo": "state them in SDF",
     "drake": "state loops as <drake:ball_constraint>, mimics as <mimic> in URDF or <drake:mimic> in SDF",
@@ -65,7 +59,7 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
                 for treatment, one in treatments
                 if treatment is not None
             ],
-            f"{_LABELS[simulator]} does not apply what the file states",
+            f"{LABELS[simulator]} does not apply what the file states",
             help=_REMEDIES[simulator],
             evidence={"target": simulator},
         )
