@@ -7,8 +7,8 @@ Without ``--target`` it reports nothing.
 
 Why it matters
 --------------
-However the closure is written, the loop stays open there, or is closed by a constraint that restrains other motions:
-the mobility and the forces are those of another mechanism.
+However the closure is written, nothing closes the loop there, or a constraint does that restrains other motions: the
+mobility and the forces are those of another mechanism.
 
 Example
 -------
