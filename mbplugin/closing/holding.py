@@ -41,6 +41,7 @@ HOLDINGS: Mapping[str, Holding] = {
         frozenset({"fixed", "revolute", "continuous", "prismatic", "screw", "universal", "spherical"}),
         frozenset({"revolute", "prismatic", "universal", "spherical"}),
     ),
+    "usd": Holding(_EVERY | {"fixed", "continuous", "distance"}, _EVERY),
     "urdf": Holding(
         _EVERY | {"fixed", "continuous"},
         frozenset({"revolute", "prismatic", "planar", "spherical"}),

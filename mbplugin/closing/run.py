@@ -25,7 +25,7 @@ from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.writers import FORMATS, write
 
 #: Endings by which readers tell the formats apart.
-ENDINGS = {"mjcf": ".xml", "sdf": ".sdf", "urdf": ".urdf", "scene": ".scene.toml"}
+ENDINGS = {"mjcf": ".xml", "sdf": ".sdf", "urdf": ".urdf", "usd": ".usda", "scene": ".scene.toml"}
 
 
 def close(
@@ -42,7 +42,7 @@ def close(
     Parameters
     ----------
     model : path, PyBullet client, Scene or Mechanism
-    to : "mjcf", "sdf", "urdf" or "scene"
+    to : "mjcf", "sdf", "urdf", "usd" or "scene"
     q : mapping or vector, optional
         Joint coordinates of the pose that is written, rad and m; loops are closed first.
     tolerance : float, optional

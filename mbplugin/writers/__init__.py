@@ -12,7 +12,7 @@ from mbplugin.model.spatial import Array
 from mbplugin.writers.written import Written
 
 #: Formats that can be written.
-Format = Literal["mjcf", "sdf", "urdf", "scene"]
+Format = Literal["mjcf", "sdf", "urdf", "usd", "scene"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 
@@ -22,7 +22,7 @@ def write(model: Scene | Mechanism, to: str, q: Array | None = None) -> Written:
     Parameters
     ----------
     model : Scene or Mechanism
-    to : "mjcf", "sdf", "urdf" or "scene"
+    to : "mjcf", "sdf", "urdf", "usd" or "scene"
     q : (nq,) array, optional
         Joint coordinates, rad and m, instead of those of the state.
 

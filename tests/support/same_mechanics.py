@@ -49,11 +49,11 @@ def assert_same_mass_matrix(ours: Scene, theirs: Scene, *, tree: bool, precision
     """Compare the mass matrices in the joint rates of ours: those of theirs are found by the bodies' twists."""
     T, U = twists(ours, tree=tree), twists(theirs, tree=tree)
     assert T.shape[1] == U.shape[1]
-    common = [b.name for b in ours.mechanism.bodies if b.name in theirs.mechanism.body_index]
-    rows = [
-        np.concatenate([6 * s.mechanism.body_index[name] + np.arange(6) for name in common])
-        for s in (ours, theirs)
-    ]
+    places = [s.mechanism.body_index for s in (ours, theirs)]
+    common = [(places[0][b.name], places[1][b.name]) for b in ours.mechanism.bodies if b.name in places[1]]
+    # where a format cannot write any of the names, their order is the same
+    common = common or [(k, k) for k in range(len(ours.mechanism.bodies))]
+    rows = [np.concatenate([6 * pair[side] + np.arange(6) for pair in common]) for side in (0, 1)]
     X = np.linalg.lstsq(U[rows[1]], T[rows[0]], rcond=1e-12)[0]
     size = max(1.0, float(np.abs(T).max(initial=0.0)))
     np.testing.assert_allclose(U[rows[1]] @ X, T[rows[0]], atol=precision * size)

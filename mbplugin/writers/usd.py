@@ -1,0 +1,293 @@
+"""USD: a stage with UsdPhysics, bodies at the state's pose, closures as joints outside of the articulation.
+
+Frames of joints are prims of their own, with double precision; masses, centres of mass, inertias and limits have the
+single precision of UsdPhysics. The text needs no package; reading it does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from math import degrees, isfinite
+
+import numpy as np
+
+from mbplugin.errors import BadUsage
+from mbplugin.model.component import is_turn
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Pair
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.pair import Freedom
+from mbplugin.model.scene import Scene
+from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation
+from mbplugin.phrases import counted, listed
+from mbplugin.writers.numbers import number
+from mbplugin.writers.others import unwritten, unwritten_constraints
+from mbplugin.writers.written import Written
+
+#: Joint prims with a schema of their own; other pairs are generic joints with locked directions.
+_SCHEMAS = {
+    "fixed": "PhysicsFixedJoint",
+    "revolute": "PhysicsRevoluteJoint",
+    "continuous": "PhysicsRevoluteJoint",
+    "prismatic": "PhysicsPrismaticJoint",
+    "spherical": "PhysicsSphericalJoint",
+    "distance": "PhysicsDistanceJoint",
+}
+_DIRECTIONS = {"tx": "transX", "ty": "transY", "tz": "transZ", "rx": "rotX", "ry": "rotY", "rz": "rotZ"}
+_HEAD = """#usda 1.0
+(
+    defaultPrim = "{name}"
+    kilogramsPerUnit = 1
+    metersPerUnit = 1
+    upAxis = "Z"
+)
+"""
+#: Prims of the model that are no body.
+_JOINTS, _GROUND = "joints", "ground_frames"
+
+
+def usd_text(scene: Scene) -> Written:
+    """Return the stage of a scene as ``.usda``.
+
+    Raises
+    ------
+    BadUsage
+        A screw, which UsdPhysics does not have.
+    """
+    mech = scene.mechanism
+    if lost := [pair for pair in mech.pairs if pair.type == "screw"]:
+        raise BadUsage(
+            f"UsdPhysics has no joint such as {lost[0].name!r} (screw)",
+            remedy="write the model as a scene or as MJCF",
+        )
+    writing = _Writing(scene, *_prim_names(scene))
+    text = "".join(line + "\n" for line in writing.lines())
+    return Written("usd", text, tuple(writing.held), tuple(writing.left_out))
+
+
+def _prim_names(scene: Scene) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the prim of every body and of every pair; a prim's name is an identifier."""
+    mech = scene.mechanism
+    bodies = _identifiers([body.name for body in mech.bodies], {_JOINTS, _GROUND, WORLD})
+    return bodies, _identifiers([pair.name for pair in mech.pairs], set())
+
+
+def _identifiers(names: list[str], taken: set[str]) -> dict[str, str]:
+    found = {}
+    for name in names:
+        plain = re.sub(r"\W", "_", name, flags=re.ASCII) or "_"
+        plain = f"_{plain}" if plain[0].isdigit() else plain
+        chosen, count = plain, 1
+        while chosen in taken:
+            count += 1
+            chosen = f"{plain}_{count}"
+        taken.add(chosen)
+        found[name] = chosen
+    return found
+
+
+@dataclass(eq=False)
+class _Writing:
+    """One stage under construction.
+
+    Parameters
+    ----------
+    bodies, joints : mapping of name to name of a prim
+    """
+
+    scene: Scene
+    bodies: Mapping[str, str]
+    joints: Mapping[str, str]
+    held: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the stage."""
+        mech = self.scene.mechanism
+        robot = _identifiers([mech.name], set())[mech.name]
+        poses = forward(mech, self.scene.state.q)
+        yield _HEAD.format(name=robot)
+        yield from _gravity(mech.gravity)
+        yield f'def Xform "{robot}" ('
+        yield '    prepend apiSchemas = ["PhysicsArticulationRootAPI"]'
+        yield ")"
+        yield "{"
+        for k, body in enumerate(mech.bodies):
+            yield from self._body(body, poses.of(k))
+        yield f'    def Scope "{_GROUND}"'
+        yield "    {"
+        yield from self._frames(WORLD)
+        yield "    }"
+        yield f'    def Scope "{_JOINTS}"'
+        yield "    {"
+        for pair in mech.pairs:
+            if pair.type != "floating":
+                yield from self._joint(robot, pair)
+        yield "    }"
+        yield "}"
+        self._note()
+
+    def _body(self, body: Body, X_WL: Pose) -> Iterator[str]:
+        schemas = '"PhysicsRigidBodyAPI"' + ("" if body.massless else ', "PhysicsMassAPI"')
+        yield f'    def Xform "{self.bodies[body.name]}" ('
+        yield f"        prepend apiSchemas = [{schemas}]"
+        yield "    )"
+        yield "    {"
+        yield from _placed(X_WL, "        ")
+        if not body.massless:
+            moments, axes = np.diag(body.I_C), np.eye(3)
+            if (body.I_C - np.diag(moments)).any():
+                moments, axes = np.linalg.eigh(body.I_C)
+                axes[:, 0] *= np.linalg.det(axes)
+            yield f"        float physics:mass = {number(body.mass)}"
+            yield f"        point3f physics:centerOfMass = {_tuple(body.p_LC)}"
+            yield f"        float3 physics:diagonalInertia = {_tuple(moments)}"
+            yield f"        quatf physics:principalAxes = {_wxyz(axes)}"
+        yield from self._frames(body.name)
+        yield "    }"
+
+    def _frames(self, body: str) -> Iterator[str]:
+        """Yield the joint frames on a body: the attributes of a joint have single precision only."""
+        for pair in self.scene.mechanism.pairs:
+            for owner, X, side in ((pair.body_a, pair.X_AP, 0), (pair.body_b, pair.X_BS, 1)):
+                if owner == body and pair.type != "floating":
+                    yield f'        def Xform "{self.joints[pair.name]}_{side}"'
+                    yield "        {"
+                    yield from _placed(X, "            ")
+                    yield "        }"
+
+    def _joint(self, robot: str, pair: Pair) -> Iterator[str]:
+        schema = _SCHEMAS.get(pair.type, "PhysicsJoint")
+        locked = pair.kind.constrained if schema == "PhysicsJoint" else ()
+        schemas = [f"PhysicsLimitAPI:{_DIRECTIONS[c]}" for c in locked]
+        single = pair.freedoms[0] if len(pair.freedoms) == 1 else Freedom()
+        if drive := self._drive(pair, single):
+            schemas.append(f"PhysicsDriveAPI:{drive}")
+        yield f'        def {schema} "{self.joints[pair.name]}"' + (" (" if schemas else "")
+        if schemas:
+            yield f"            prepend apiSchemas = [{', '.join(f'{chr(34)}{s}{chr(34)}' for s in schemas)}]"
+            yield "        )"
+        yield "        {"
+        for side, body in enumerate(pair.bodies):
+            inner = _GROUND if body == WORLD else self.bodies[body]
+            yield f"            rel physics:body{side} = </{robot}/{inner}/{self.joints[pair.name]}_{side}>"
+        if pair.closure:
+            yield "            uniform bool physics:excludeFromArticulation = 1"
+        if schema in ("PhysicsRevoluteJoint", "PhysicsPrismaticJoint"):
+            yield '            uniform token physics:axis = "Z"'
+        for direction in (_DIRECTIONS[c] for c in locked):
+            yield f"            float limit:{direction}:physics:low = 1"
+            yield f"            float limit:{direction}:physics:high = -1"
+        if pair.type == "distance":
+            yield f"            float physics:minDistance = {number(pair.length)}"
+            yield f"            float physics:maxDistance = {number(pair.length)}"
+        yield from self._freedom(pair, single, drive)
+        yield from self._mimic(robot, pair)
+        yield "        }"
+
+    def _drive(self, pair: Pair, freedom: Freedom) -> str:
+        """Return the instance of the drive of a joint; empty where it has none."""
+        if len(pair.freedoms) != 1 or pair.closure:
+            return ""
+        driven = pair.name in self.scene.actuated or (isfinite(freedom.effort) and freedom.effort > 0)
+        return ("angular" if is_turn(pair.kind.free[0]) else "linear") if driven else ""
+
+    def _freedom(self, pair: Pair, freedom: Freedom, drive: str) -> Iterator[str]:
+        if len(pair.freedoms) != 1:
+            if any(one != Freedom() for one in pair.freedoms):
+                self.left_out.append(
+                    f"limits, damping and friction of {pair.name!r}, which has several freedoms"
+                )
+            return
+        turns = is_turn(pair.kind.free[0])
+        unit = degrees if turns else float
+        if isfinite(freedom.lower) and pair.type != "continuous":
+            yield f"            float physics:lowerLimit = {number(unit(freedom.lower))}"
+        if isfinite(freedom.upper) and pair.type != "continuous":
+            yield f"            float physics:upperLimit = {number(unit(freedom.upper))}"
+        if drive and isfinite(freedom.effort):
+            yield f"            float drive:{drive}:physics:maxForce = {number(freedom.effort)}"
+        armature = sum(a.armature * a.gear_ratio**2 for a in self.scene.actuators if a.joint == pair.name)
+        for key, value in (
+            ("newton:armature", armature),
+            ("mjc:damping", freedom.damping),
+            ("mjc:frictionloss", freedom.friction),
+        ):
+            if value:
+                yield f"            custom double {key} = {number(value)}"
+        if isfinite(freedom.velocity):
+            yield f"            custom double physxJoint:maxJointVelocity = {number(unit(freedom.velocity))}"
+
+    def _mimic(self, robot: str, pair: Pair) -> Iterator[str]:
+        for coupling in self.scene.mechanism.couplings:
+            if self._is_mimic(coupling) and coupling.terms[0].joint == pair.name:
+                follower, leader = coupling.terms
+                offset = coupling.offset / follower.coefficient
+                offset = degrees(offset) if is_turn(follower.freedom) else offset
+                joint = f"/{robot}/{_JOINTS}/{self.joints[leader.joint]}"
+                yield f"            custom rel newton:mimicJoint = <{joint}>"
+                yield f"            custom double newton:mimicCoef0 = {number(offset)}"
+                yield (
+                    "            custom double newton:mimicCoef1 = "
+                    f"{number(-leader.coefficient / follower.coefficient)}"
+                )
+                return
+
+    def _is_mimic(self, coupling: Coupling) -> bool:
+        """Return whether a coupling is the first one of a joint by another one of its kind."""
+        mech, terms = self.scene.mechanism, coupling.terms
+        first = next(c for c in mech.couplings if c.terms[0].joint == terms[0].joint)
+        return (
+            coupling is first
+            and len(terms) == 2
+            and all(t.coefficient and len(mech.pair_by_name[t.joint].kind.free) == 1 for t in terms)
+            and is_turn(terms[0].freedom) == is_turn(terms[1].freedom)
+        )
+
+    def _note(self) -> None:
+        """Note renamed parts, and what the stage has no place for."""
+        mech = self.scene.mechanism
+        both = [*self.bodies.items(), *self.joints.items()]
+        if renamed := [f"{name!r} as {plain}" for name, plain in both if name != plain]:
+            self.held.append(f"names of prims are identifiers: {listed(renamed)}")
+        lost = [c.name for c in mech.couplings if not self._is_mimic(c)]
+        self.left_out += [
+            f"coupling {name!r}, which is no mimic of one joint by another of its kind" for name in lost
+        ]
+        self.left_out += unwritten_constraints(mech, ("couplings",))
+        self.left_out += unwritten(self.scene, ("actuators",))
+        inexact = [body for body in mech.bodies if float(np.float32(body.mass)) != body.mass]
+        if inexact:
+            self.held.append(
+                f"masses and inertias in single precision: {counted(len(inexact), 'body', 'bodies')}"
+            )
+
+
+def _gravity(gravity: Array) -> Iterator[str]:
+    """Yield a physics scene with the gravity (3,), m/s²."""
+    size = float(np.linalg.norm(gravity))
+    direction = gravity / size if size else np.array([0.0, 0.0, -1.0])
+    yield 'def PhysicsScene "physics"'
+    yield "{"
+    yield f"    vector3f physics:gravityDirection = {_tuple(direction)}"
+    yield f"    float physics:gravityMagnitude = {number(size)}"
+    yield "}"
+    yield ""
+
+
+def _placed(X: Pose, indent: str) -> Iterator[str]:
+    yield f"{indent}double3 xformOp:translate = {_tuple(X.p)}"
+    yield f"{indent}quatd xformOp:orient = {_wxyz(X.R)}"
+    yield f'{indent}uniform token[] xformOpOrder = ["xformOp:translate", "xformOp:orient"]'
+
+
+def _tuple(values: Array) -> str:
+    """Return ``values`` (n,) in brackets."""
+    return f"({', '.join(number(value) for value in values)})"
+
+
+def _wxyz(R: Array) -> str:
+    """Return the quaternion of a rotation R (3, 3), scalar first."""
+    x, y, z, w = quaternion_from_rotation(R)
+    return _tuple(np.array([w, x, y, z]))
