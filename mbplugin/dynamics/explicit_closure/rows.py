@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from mbplugin.constraints.reduction.scaling import characteristic_length, rate_scale
-from mbplugin.constraints.reduction.velocity import body_twists, tree_motion
+from mbplugin.constraints.reduction.velocity import TreeMotion, body_twists, tree_motion
 from mbplugin.constraints.rows.build import rows_of
 from mbplugin.constraints.rows.row import Rows
 from mbplugin.dynamics.accelerations import body_accelerations
 from mbplugin.model.mechanism.coupling import Coupling
-from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array
@@ -44,19 +44,16 @@ class ClosingRows:
 
     def linearise(self, q: Array) -> tuple[Array, Array]:
         """Return J (k, nv) and the residual (k,) at joint coordinates q (nq,)."""
-        poses = forward(self.mech, q)
+        poses, motion = _pose(self.mech, q.tobytes())
         rows = rows_of(self.mech, self.closings, poses, q)
         scale = self._scale(rows)
-        return scale[:, None] * tree_motion(self.mech, poses).reduce(rows), scale * _joined(
-            [r.Phi for r in rows]
-        )
+        return scale[:, None] * motion.reduce(rows), scale * _joined([r.Phi for r in rows])
 
     def gamma(self, q: Array, qd: Array) -> Array:
         """Return Γ (k,) of J q̈ = Γ at q (nq,) and qd (nv,): the rows' own, less what the rates alone accelerate."""
-        poses = forward(self.mech, q)
-        twists = body_twists(self.mech, poses, qd)
+        poses, _ = _pose(self.mech, q.tobytes())
+        twists, carried = _carried(self.mech, q.tobytes(), qd.tobytes())
         rows = rows_of(self.mech, self.closings, poses, q, twists)
-        carried = body_accelerations(self.mech, poses, twists, np.zeros(len(qd)))
         own = [r.Gamma - sum((e @ carried[i] for i, e in r.entries), np.zeros(len(r.Gamma))) for r in rows]
         return self._scale(rows) * _joined(own)
 
@@ -68,6 +65,21 @@ class ClosingRows:
     def _scale(self, rows: Sequence[Rows]) -> Array:
         """Return the factors (k,) that make the rows metres: 1 for travels, ``length`` for angles."""
         return _joined([np.where(r.translation, 1.0, self.length) for r in rows])
+
+
+@lru_cache(maxsize=2)
+def _pose(mech: Mechanism, q: bytes) -> tuple[BodyPoses, TreeMotion]:
+    """Return the bodies at joint coordinates, and how they move; loops of one mechanism ask for the same pose."""
+    poses = forward(mech, np.frombuffer(q))
+    return poses, tree_motion(mech, poses)
+
+
+@lru_cache(maxsize=2)
+def _carried(mech: Mechanism, q: bytes, qd: bytes) -> tuple[Array, Array]:
+    """Return twists (N, 6) of all bodies at a state, and what they accelerate by the rates alone (N, 6)."""
+    poses, rates = _pose(mech, q)[0], np.frombuffer(qd)
+    twists = body_twists(mech, poses, rates)
+    return twists, body_accelerations(mech, poses, twists, np.zeros(len(rates)))
 
 
 def closing_rows(mech: Mechanism, closings: Closings, q: Array) -> ClosingRows:
