@@ -268,6 +268,8 @@ def test_the_command_prints_torques_and_their_share() -> None:
     assert "j0 -1.26561= N·m" in text
     assert re.search(r"^  j0  +-1\.26561= N·m$", call(*command).out, re.MULTILINE)
     assert "actuation" not in json.loads(call("reactions", file, "--output-format", "json").out)
+    page = call(*command, "--output-format", "html").out
+    assert "shared, of least norm" in page and "1 N·m in j3 with 0.32 N·m in j0" in page
     refused = call(*command, "--hold", "j0")
     assert refused.code == 2
     assert "--actuated and --hold are given together" in refused.err

@@ -9,6 +9,7 @@ from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.identity import freedom_of
 from mbplugin.model.spatial import COMPONENTS
 from mbplugin.phrases import counted, listed
+from mbplugin.report import actuators
 from mbplugin.report.misfits import budget_words, deviation_rows
 from mbplugin.report.text.blocks import MOST, TITLE, more_lines, note_lines, sentences_under
 from mbplugin.report.text.frames import (
@@ -21,9 +22,6 @@ from mbplugin.report.text.frames import (
     wrench_lines,
 )
 from mbplugin.report.text.layout import MOST_NAMES, PLAIN_WIDTH, Line, wrapped
-
-#: Marks the force of an actuator that shares it with others.
-SHARED = "="
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.family import Relation, Weight
@@ -153,21 +151,15 @@ def _actuation(result: Reactions, width: int) -> Iterator[Line]:
     if (found := result.actuation) is None:
         return
     yield Line()
-    yield Line("Actuators: the force that this motion needs, with rotor inertia, damping and friction", TITLE)
+    yield Line(actuators.TITLE, TITLE)
     wide = max(map(len, found.joints))
     for force in found.forces:
-        mark = " " if force.unique else SHARED
+        mark = " " if force.unique else actuators.SHARED
         yield Line(f"  {force.joint:<{wide}}  {force.value:>{COLUMN}.6g}{mark} {force.unit}")
     if found.free:
-        text = f"{SHARED} of least norm; the motion stays the same with any more in {listed(found.free)}:"
+        text = f"{actuators.SHARED} of least norm; the motion stays the same with any more in {listed(found.free)}:"
         yield from (Line(line) for line in wrapped(text, width, "  ", "    "))
-    for name, column in zip(found.free, found.shares.T, strict=True):
-        with_it = " and ".join(
-            f"{value:.6g} {force.unit} in {force.joint}"
-            for force, value in zip(found.forces, column.tolist(), strict=True)
-            if value and force.joint != name
-        )
-        text = f"1 {found[name].unit} in {name}" + (f" with {with_it}" if with_it else " alone")
+    for text in actuators.share_words(found):
         yield from (Line(line) for line in wrapped(text, width, "    ", "      "))
 
 

@@ -10,6 +10,7 @@ from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.identity import freedom_of
 from mbplugin.model.spatial import COMPONENTS
 from mbplugin.phrases import counted
+from mbplugin.report import actuators
 from mbplugin.report.directions import open_words
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Child, Html, choice, element, section, table, unshown
@@ -72,11 +73,31 @@ def reactions_section(chapter: Chapter) -> Html | None:
         table(heads, [_row(c) for c in pairs[:_MOST]], numbers=range(2, 8)),
         unshown(len(pairs), _MOST),
         table(("drive, wheel or coupling", "component", "value"), others[:_MOST]) if others else None,
+        list(_actuation(result)),
         [element("p", line, class_="fine") for line in _legend(result)],
         [element("p", f"Note: {note}", class_="fine") for note in result.notes],
         lead=f"{result.mode.capitalize()}{plane}: the wrench on the successor, at the origin of its joint"
         f" frame, in axes of the predecessor's joint frame.{held}",
     )
+
+
+def _actuation(result: Reactions) -> Iterator[Html]:
+    """Yield the forces of the actuators, and what they may share, where they were asked for."""
+    if (found := result.actuation) is None:
+        return
+    rows = [
+        [
+            choice(force.joint, "joint"),
+            f"{force.value:.4g} {force.unit}",
+            "by the motion" if force.unique else "shared, of least norm",
+        ]
+        for force in found.forces
+    ]
+    yield element("p", f"{actuators.TITLE}.")
+    yield table(("actuator", "force", "determined"), rows[:_MOST])
+    words = list(actuators.share_words(found))
+    if words:
+        yield element("p", f"The motion stays the same with any more of: {'; '.join(words)}.", class_="fine")
 
 
 def _row(constraint: ConstraintReaction) -> Html:
