@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mbplugin.errors import MbPluginError
+from mbplugin.model.mechanism.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.joint_reactions.values import Reactions
-    from mbplugin.model.mechanism.mechanism import Mechanism
     from mbplugin.model.scene import Scene
     from mbplugin.model.spatial import Array
 
@@ -33,11 +33,19 @@ def reactions_at_rest(
     model: Scene | Mechanism, analysis: Analysis
 ) -> tuple[Reactions | None, tuple[str, ...]]:
     """Return what the joints carry at rest at the pose of an analysis, or why that is left out."""
+    return reactions_at(model, analysis.q, analysis.tolerance, analysis.planar)
+
+
+def reactions_at(
+    model: Scene | Mechanism, q: Array, tolerance: float | None, planar: str | None
+) -> tuple[Reactions | None, tuple[str, ...]]:
+    """Return what the joints carry at rest at a pose q (nq,), or why that is left out."""
     from mbplugin.joint_reactions.run import reactions
 
-    if len(analysis.mechanism.bodies) > _MOST_BODIES:
+    mech = model if isinstance(model, Mechanism) else model.mechanism
+    if len(mech.bodies) > _MOST_BODIES:
         return None, (f"Joint reactions are left out: there are more than {_MOST_BODIES} bodies.",)
     try:
-        return reactions(model, analysis.q, tolerance=analysis.tolerance, planar=analysis.planar), ()
+        return reactions(model, q, tolerance=tolerance, planar=planar), ()
     except MbPluginError as error:
         return None, (f"Joint reactions are left out: {error.sentence()}",)

@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.constraints.view import View
+from mbplugin.report.judging import reactions_at
+from mbplugin.report.picture import reaction_arrows
 from mbplugin.simulation.manifold import Manifold, PoseVerdict
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
+    from mbplugin.model.spatial import Array
+    from mbplugin.report.picture import ReactionArrow
     from mbplugin.view.gui.window import DebugWindow
 
 
@@ -23,8 +27,10 @@ def lead(shown: DebugWindow, analysis: Analysis) -> None:
     handles = [shown.slider(s.name, s.lower, s.upper, s.start) for s in manifold.sliders]
     asked = [shown.read(handle) for handle in handles]
     shown.board.write(status=status_lines(manifold.verdict_at(q)))
+    stale = False
     while True:
         shown.tick()
+        moved = False
         for k, handle in enumerate(handles):
             target = shown.read(handle)
             if target == asked[k]:
@@ -32,12 +38,24 @@ def lead(shown: DebugWindow, analysis: Analysis) -> None:
             asked[k] = target
             followed = manifold.lead(manifold.sliders[k], q, target - values[k])
             q, values[k] = followed.q, values[k] + followed.moved
-            shown.stage.pose(q)
-            shown.stage.remove(shown.arrows)
-            shown.arrows = ()
+            shown.pose(q)
+            moved = True
             name = manifold.sliders[k].name
             why = f"{name} stays at {values[k]:.4g}: {followed.stopped}" if followed.stopped else ""
             shown.board.write(status=status_lines(manifold.verdict_at(q), why))
+        if moved and not stale:
+            # those of another pose say nothing here
+            shown.redraw_arrows(())
+        elif stale and not moved:
+            shown.redraw_arrows(arrows_at(shown, analysis, q))
+        stale = moved
+
+
+def arrows_at(shown: DebugWindow, analysis: Analysis, q: Array) -> tuple[ReactionArrow, ...]:
+    """Return the reactions at rest at a pose q (nq,); none where the mechanism has no equilibrium there."""
+    model = shown.window.model
+    reactions = None if model is None else reactions_at(model, q, analysis.tolerance, analysis.planar)[0]
+    return () if reactions is None else reaction_arrows(reactions)
 
 
 def status_lines(verdict: PoseVerdict, why: str = "") -> list[tuple[str, str]]:

@@ -21,6 +21,8 @@ from mbplugin.processes.isolation import isolated_command
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
+    from mbplugin.model.mechanism.mechanism import Mechanism
+    from mbplugin.model.scene import Scene
     from mbplugin.report.picture import Picture
     from mbplugin.view.recording import Replay
 
@@ -47,6 +49,8 @@ class Window:
         Moves it instead.
     loop : bool
         Whether a replay begins again.
+    model : Scene or Mechanism, optional
+        Whose reactions at rest are drawn at every pose of the sliders.
     """
 
     seen: Picture
@@ -54,6 +58,7 @@ class Window:
     analysis: Analysis | None = None
     replay: Replay | None = None
     loop: bool = True
+    model: Scene | Mechanism | None = None
 
 
 def in_window(window: Window) -> str:

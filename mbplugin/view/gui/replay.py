@@ -36,7 +36,7 @@ def play(shown: DebugWindow, replay: Replay, loop: bool) -> None:
         clock.tick(rate)
         if clock.frame != frame:
             frame = clock.frame
-            shown.stage.pose(replay.q[frame])
+            shown.pose(replay.q[frame])
         if time.monotonic() - written > _CLOCK or clock.at_end:
             written = time.monotonic()
             shown.board.write(status=[(line, "") for line in replay.said(frame, round(rate, 4))])

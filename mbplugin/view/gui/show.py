@@ -183,7 +183,7 @@ def open_or_draw(
         seen = seen_in_motion(mech, replay, planar, tolerance)
         title = (seen.mechanism.name,)
     if files == [None, None]:
-        sentence = in_window(Window(seen, title, None if replay else result, replay, loop))
+        sentence = in_window(Window(seen, title, None if replay else result, replay, loop, mech))
         return Viewed("closed" if sentence == CLOSED_SENTENCE else "ended", notes=seen.notes)
     if files[0] is not None:
         write_picture(files[0], seen, title, size or SIZE, camera, replay, labels)

@@ -2,131 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 
-import numpy as np
-
-from mbplugin.model.spatial import Array
+from mbplugin.model.mechanism.kinematics import BodyPoses
 from mbplugin.phrases import cut_short
 from mbplugin.report.picture import Picture
 from mbplugin.report.picture.palette import PALETTE
+from mbplugin.view.gui.controls import WIDTH
+from mbplugin.view.gui.place import LINE, Box, Screen, box_of, plain, room_for
 from mbplugin.view.render.labels import LONGEST, labelled
-from mbplugin.visible import visible
 
 _INK = (0.1, 0.12, 0.15)
-#: What the panels leave free: from the left, from above, from below; and the height of a line, pixels.
-_LEFT, _TOP, _BOTTOM, _LINE = 262, 52, 142, 21
-#: How far before the camera texts hang, beside the distance to the robot.
-_BEFORE = 0.25
-_SIZE, _LABEL_SIZE = 1.1, 1.0
-#: Of labels over joints, beside the radius of the robot.
-_ABOVE = 0.07
+#: From the left, from above, from below, pixels.
+_LEFT, _TOP, _BOTTOM = 24, 36, 24
+_SIZE = 1.1
 #: Title and status stand above, the legend below.
 _ABOVE_ALL, _BELOW_ALL = ("title", "status"), "legend"
+#: How long names wait while the robot moves, s: many texts take PyBullet long.
+_WAIT = 0.4
+#: A line: where it begins, pixels, its text and the key of its colour.
+_Row = tuple[float, float, str, str]
 
 
 class TextOverlay:
-    """Texts in a window.
+    """Texts in a window: lines at its edges, and names beside joints that overlap nothing.
 
     Parameters
     ----------
     bullet : module
         pybullet.
-    bodies : mapping of int to int
-        Ids of what is drawn, by index of the body that they move with.
     """
 
-    def __init__(self, bullet: ModuleType, client: int, seen: Picture, bodies: Mapping[int, int]) -> None:
-        self.bullet, self.client, self.seen, self.bodies = bullet, client, seen, bodies
+    def __init__(self, bullet: ModuleType, client: int, seen: Picture) -> None:
+        self.bullet, self.client, self.seen, self.poses = bullet, client, seen, seen.poses
         self._lines: dict[str, list[tuple[str, str]]] = {}
         self._ids: list[int] = []
-        self._shown: list[tuple[float, str, str]] = []
-        self._camera: tuple[float, ...] = ()
-        self._placed: tuple[float, ...] = ()
-
-    def label(self) -> None:
-        """Write names beside joints; they move with them."""
-        for joint in labelled(self.seen):
-            index = self.seen.mechanism.body_index[joint.body]
-            # above the glyph, which would hide it
-            up_W = np.array([0.0, 0.0, _ABOVE * self.seen.radius])
-            point_L = joint.X_LJ.p + self.seen.poses.of(index).R.T @ up_W
-            parent = {"parentObjectUniqueId": self.bodies[index]} if index in self.bodies else {}
-            self.bullet.addUserDebugText(
-                _plain(cut_short(joint.name, LONGEST)),
-                (point_L if parent else joint.X_WJ.p + up_W).tolist(),
-                PALETTE[joint.verdict].rgba[:3],
-                textSize=_LABEL_SIZE,
-                physicsClientId=self.client,
-                **parent,
-            )
+        self._shown: list[_Row] = []
+        self._screen: Screen | None = None
+        self._placed: Screen | None = None
+        self._moved = False
+        self._written = 0.0
 
     def write(self, **blocks: Sequence[tuple[str, str]]) -> None:
         """Write title, status or legend, each line with the key of its colour (empty: ink)."""
         for block, lines in blocks.items():
-            self._lines[block] = [(_plain(text), key) for text, key in lines]
-        self._place(self._now())
+            self._lines[block] = [(plain(text), key) for text, key in lines]
+        self._place(Screen.of(self.bullet, self.client))
 
-    def follow(self) -> None:
-        """Move the texts when the camera has come to rest somewhere else."""
-        now = self._now()
-        if now == self._camera and now != self._placed:
-            self._place(now)
-        self._camera = now
+    def pose(self, poses: BodyPoses) -> None:
+        """Let names go with the bodies."""
+        self.poses, self._moved = poses, True
 
-    def _now(self) -> tuple[float, ...]:
-        state = self.bullet.getDebugVisualizerCamera(physicsClientId=self.client)
-        return (state[0], state[1], *state[2], *state[3], state[10], *state[11])
+    def follow(self, screen: Screen) -> None:
+        """Move the texts when the camera has come to rest somewhere else, or the robot has moved."""
+        rested = screen == self._screen and screen != self._placed
+        if rested or (self._moved and time.monotonic() - self._written > _WAIT):
+            self._place(screen)
+        self._screen = screen
 
-    def _place(self, camera: tuple[float, ...]) -> None:
-        moved = camera != self._placed
-        self._placed = camera
-        lines = self._rows(camera[1])
-        for k, (y, text, key) in enumerate(lines):
-            if not moved and self._shown[k : k + 1] == [(y, text, key)]:
+    def _place(self, screen: Screen) -> None:
+        turned = screen != self._placed
+        self._placed, self._moved, self._written = screen, False, time.monotonic()
+        edges = list(self._edges(screen))
+        rows = [*edges, *self._names(screen, [box_of(text, x, y) for x, y, text, _ in edges])]
+        for k, row in enumerate(rows):
+            if not turned and self._shown[k : k + 1] == [row]:
                 continue
+            x, y, text, key = row
             replaced = {"replaceItemUniqueId": self._ids[k]} if k < len(self._ids) else {}
             id = self.bullet.addUserDebugText(
                 text,
-                _at(camera, _LEFT, y).tolist(),
+                screen.point(x, y).tolist(),
                 PALETTE[key].rgba[:3] if key else _INK,
                 textSize=_SIZE,
                 physicsClientId=self.client,
                 **replaced,
             )
             self._ids[k : k + 1] = [int(id)]
-        for id in self._ids[len(lines) :]:
+        for id in self._ids[len(rows) :]:
             self.bullet.removeUserDebugItem(id, physicsClientId=self.client)
-        self._ids, self._shown = self._ids[: len(lines)], lines
+        self._ids, self._shown = self._ids[: len(rows)], rows
 
-    def _rows(self, height: float) -> list[tuple[float, str, str]]:
-        """Return all lines with where they stand, pixels from above."""
+    def _edges(self, screen: Screen) -> Iterator[_Row]:
+        """Yield the lines at the edges."""
         below = self._lines.get(_BELOW_ALL, [])
         above = [line for name in _ABOVE_ALL for line in (*self._lines.get(name, []), ("", ""))]
-        ys = [height - _BOTTOM - k * _LINE for k in reversed(range(len(below)))]
-        ys += [_TOP + k * _LINE for k in range(len(above))]
-        rows = zip(ys, (*below, *above), strict=True)
-        return [(y, *line) for y, line in rows if line[0]]
+        for k, (text, key) in enumerate(reversed(below)):
+            yield _LEFT, screen.height - _BOTTOM - k * LINE, text, key
+        for k, (text, key) in enumerate(above):
+            if text:
+                yield _LEFT, _TOP + k * LINE, text, key
 
-
-def _at(camera: tuple[float, ...], x: float, y: float) -> Array:
-    """Return the point (3,) of the world that is seen at a pixel, before everything else."""
-    width, height = camera[:2]
-    view = np.array(camera[2:18]).reshape(4, 4).T
-    projection = np.array(camera[18:34]).reshape(4, 4).T
-    depth = _BEFORE * camera[34]
-    p_K = np.array(
-        [
-            (2 * x / width - 1) * depth / projection[0, 0],
-            (1 - 2 * y / height) * depth / projection[1, 1],
-            -depth,
-        ]
-    )
-    return np.asarray(view[:3, :3].T @ (p_K - view[:3, 3]))
-
-
-def _plain(text: str) -> str:
-    """Return a text in the letters that PyBullet's font has."""
-    known = visible(text).replace("×", "x").replace("·", ".").replace("–", "-").replace("…", "...")
-    return known.encode("ascii", errors="replace").decode()
+    def _names(self, screen: Screen, taken: list[Box]) -> Iterator[_Row]:
+        """Yield the names of joints for which there is room; ``taken`` is where other lines are."""
+        within = Box(_LEFT, 0.0, screen.width - WIDTH - 2 * _LEFT, screen.height - _BOTTOM / 2)
+        middle = screen.pixel(self.seen.center_W) or (0.5 * screen.width, 0.5 * screen.height)
+        boxes = list(taken)
+        for joint in labelled(self.seen):
+            X_WL = self.poses.of(self.seen.mechanism.body_index[joint.body])
+            at = screen.pixel(X_WL.apply(joint.X_LJ.p))
+            text = plain(cut_short(joint.name, LONGEST))
+            if at is None or (box := room_for(text, at, boxes, within, middle)) is None:
+                continue
+            boxes.append(box)
+            yield box.left, box.bottom - 0.2 * LINE, text, ""

@@ -7,11 +7,17 @@ import pickle
 import sys
 import time
 import traceback
+from dataclasses import replace
 from types import ModuleType
 from typing import IO
 
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.spatial import Array
+from mbplugin.report.picture import ReactionArrow
 from mbplugin.report.picture.palette import LEGEND
 from mbplugin.view.debug_bodies import VisualScene
+from mbplugin.view.gui.controls import Controls
+from mbplugin.view.gui.place import Screen
 from mbplugin.view.gui.process import BUG, ENDED, OPENED, Window
 from mbplugin.view.gui.text import TextOverlay
 from mbplugin.view.render.camera import camera_for
@@ -27,11 +33,14 @@ from mbplugin.view.scene_view import (
 )
 
 _SIZE = (1280, 760)
-#: What is off: previews of pictures, shadows, dragging with the mouse, single letters as commands.
+#: Of the distance for pictures: the window has a wider angle.
+_NEARER = 0.75
+#: What is off: panels with previews of pictures, shadows, dragging with the mouse, single letters as commands.
 _OFF = (
     "COV_ENABLE_RGB_BUFFER_PREVIEW",
     "COV_ENABLE_DEPTH_BUFFER_PREVIEW",
     "COV_ENABLE_SEGMENTATION_MARK_PREVIEW",
+    "COV_ENABLE_GUI",
     "COV_ENABLE_SHADOWS",
     "COV_ENABLE_MOUSE_PICKING",
     "COV_ENABLE_KEYBOARD_SHORTCUTS",
@@ -87,8 +96,7 @@ class DebugWindow:
         self.bullet, self.client, self.window = bullet, client, window
         self.stage = VisualScene(bullet, client, window.seen.mechanism)
         bullet.configureDebugVisualizer(bullet.COV_ENABLE_RENDERING, 0, physicsClientId=client)
-        robot = list(robot_surfaces(window.seen))
-        ids = self.stage.draw(robot)
+        self.stage.draw(robot_surfaces(window.seen))
         self.arrows = self.stage.draw(self._beside())
         self.stage.place(window.seen.poses)
         bullet.configureDebugVisualizer(bullet.COV_ENABLE_RENDERING, 1, physicsClientId=client)
@@ -97,13 +105,16 @@ class DebugWindow:
         )
         camera = camera_for(window.seen, _SIZE, cloud_W=extra)
         bullet.resetDebugVisualizerCamera(
-            camera.distance, camera.yaw, camera.pitch, camera.target_W.tolist(), physicsClientId=client
+            _NEARER * camera.distance,
+            camera.yaw,
+            camera.pitch,
+            camera.target_W.tolist(),
+            physicsClientId=client,
         )
         light = camera.eye_W + 2 * camera.distance * camera.R_WK[:, 1]
         bullet.configureDebugVisualizer(lightPosition=light.tolist(), physicsClientId=client)
-        bodies = {surface.body: id for surface, id in zip(robot, ids, strict=True)}
-        self.board = TextOverlay(bullet, client, window.seen, bodies)
-        self.board.label()
+        self.controls = Controls(bullet, client)
+        self.board = TextOverlay(bullet, client, window.seen)
         keys = self._keys()
         self.board.write(
             title=[(line, "") for line in window.title],
@@ -111,17 +122,31 @@ class DebugWindow:
         )
 
     def tick(self) -> None:
-        """Wait a little; texts follow the camera."""
+        """Wait a little; controls follow mouse and keys, texts the camera."""
         time.sleep(PAUSE)
-        self.board.follow()
+        screen = Screen.of(self.bullet, self.client)
+        self.controls.follow(screen)
+        self.board.follow(screen)
+
+    def pose(self, q: Array) -> None:
+        """Move the robot and its names to coordinates q (nq,)."""
+        poses = forward(self.window.seen.mechanism, q)
+        self.stage.place(poses)
+        self.board.pose(poses)
+
+    def redraw_arrows(self, arrows: tuple[ReactionArrow, ...]) -> None:
+        """Draw reaction arrows in the place of those that are drawn; none leaves none."""
+        self.stage.remove(self.arrows)
+        surfaces = arrow_surfaces(replace(self.window.seen, arrows=arrows))
+        self.arrows = self.stage.draw(surfaces) if arrows else ()
 
     def slider(self, name: str, lower: float, upper: float, start: float) -> int:
         """Add a slider, or a button where lower > upper, and return its id."""
-        return int(self.bullet.addUserDebugParameter(name, lower, upper, start, physicsClientId=self.client))
+        return self.controls.slider(name, lower, upper, start)
 
     def read(self, slider: int) -> float:
         """Return where a slider stands, or how often a button was pressed."""
-        return float(self.bullet.readUserDebugParameter(slider, physicsClientId=self.client))
+        return self.controls.read(slider)
 
     def _beside(self) -> list[Surface]:
         """Return what stands beside the robot."""
