@@ -176,13 +176,25 @@ def _newton(peeling: _Peeling, closings: Closings, unknown: set[int], known: set
         raise BadUsage(
             f"the loops through {', '.join(repr(c.name) for c in closings)} do not determine {rates}",
             expected=f"{len(unknown) - rank} more independent joints, each with a coordinate per rate",
-            remedy="name them, or use a formulation that needs no coordinates",
+            remedy=f"name them{_spin(layout, unknown)}, or use a formulation that needs no coordinates",
         )
     step = newton_step(peeling, closings, unknown, known)
     spatial = any(
         isinstance(closing, Pair) and not _may_have_closed_form(peeling, closing) for closing in closings
     )
     return replace(step, reason=_reason(closings, _not_planar(peeling, closings)), spatial=spatial)
+
+
+def _spin(layout: Layout, unknown: set[int]) -> str:
+    """Return a remedy where a rod may spin between two balls, of which none has a coordinate per rate."""
+    balls = [
+        name
+        for name, joint in layout.mech.tree.joint_of_pair.items()
+        if name not in layout.places and unknown & set(range(joint.qd.start, joint.qd.stop))
+    ]
+    if not balls:
+        return ""
+    return f", make the pair {balls[0]!r} universal, close the loop by a distance in place of a rod between two balls"
 
 
 def newton_step(peeling: _Peeling, closings: Closings, unknown: set[int], known: set[int]) -> NewtonStep:
