@@ -172,10 +172,12 @@ def table(title: str, head: list[str], rows: list[list[str]]) -> None:
         print("| " + " | ".join(row) + " |", flush=True)
 
 
-def prepared(mech: Mechanism, q: Array, **options: object) -> Callable[[], Array]:
-    """Return a run of 1 s from rest that returns q(1 s); the model is built once, as the peers' are."""
+def prepared(mech: Mechanism, q: Array, qd: Array | None = None, **options: object) -> Callable[[], Array]:
+    """Return a run of 1 s, from rest or from qd, that returns q(1 s); the model is built once, as the peers' are."""
     made = Options(1.0, limits="ignore", **options)  # type: ignore[arg-type]
-    problem = pose_problem(mech, AppliedForces(damping=False), q, np.zeros(len(mech.qd_names)), (), (), made)
+    rates = np.zeros(len(mech.qd_names)) if qd is None else qd
+    passive = AppliedForces(damping=False, friction=False)
+    problem = pose_problem(mech, passive, q, rates, (), (), made)
 
     def run() -> Array:
         stepper = CompiledStepper(made, dense=problem.own_rank > 0)

@@ -1,11 +1,11 @@
-"""What does accuracy cost? Error against time of several tools, on two trees and on a redundant loop.
+"""What does accuracy cost? Error against time of several tools, on two trees, a redundant loop and a closed robot.
 
-    python benchmarks/work_precision.py [--picture FILE]
+    python benchmarks/work_precision.py [--picture FILE.svg]
 
 Every row is one run over 1 s on a model that has been built before: best wall seconds of three, and the
 error of the joint angles at the end against our solution at rtol 1e-13. Peers that are not installed are
 left out. No peer can close Bricard's loop by a hinge without redundancy; MuJoCo closes it by two soft
-points.
+points, and the Minitaur's legs by four. The Minitaur floats, its joints turning at up to 1 rad/s at first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from pathlib import Path
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 
+import closed_minitaur  # noqa: E402
 import numpy as np  # noqa: E402
+from _chart import chart  # noqa: E402
 from _models import iiwa, mjcf, pendulum, prepared, table, urdf, wall  # noqa: E402
 
 import mbplugin as mb  # noqa: E402
@@ -31,13 +33,13 @@ Found = list[tuple[str, str, float, Array]]
 BRICARD = Path(__file__).resolve().parent.parent / "tests" / "oracles" / "bricard_A04.sdf"
 
 
-def ours(mech: Mechanism, q: Array) -> Found:
+def ours(mech: Mechanism, q: Array, qd: Array | None = None) -> Found:
     out = []
     for rtol in (1e-5, 1e-7, 1e-9, 1e-11):
-        run = prepared(mech, q, rtol=rtol, atol=rtol)
+        run = prepared(mech, q, qd, rtol=rtol, atol=rtol)
         out.append(("mbplugin dop853", f"{rtol:g}", wall(run, 3), run()))
     for step in (5e-3, 2e-3, 5e-4, 1e-4):
-        run = prepared(mech, q, integrator="rk4", step=step)
+        run = prepared(mech, q, qd, integrator="rk4", step=step)
         out.append(("mbplugin rk4", f"{step:g} s", wall(run, 3), run()))
     return out
 
@@ -174,6 +176,25 @@ def soft_bricard(mech: Mechanism, q: Array) -> Found:
     return out
 
 
+def minitaur_rates(mech: Mechanism, q: Array) -> Array:
+    """Return rates (nv,) that keep the legs closed."""
+    rates = np.random.default_rng(4).uniform(-1, 1, len(mech.qd_names))
+    return mb.simulate(mech, 1e-3, q0=q, qd0=rates, limits="ignore").qd[0]
+
+
+def soft_minitaur(mech: Mechanism, q: Array) -> Found:
+    rates, out = minitaur_rates(mech, q), []
+    for step in (2e-3, 5e-4, 1e-4):
+        seconds, _, end = closed_minitaur.mujoco(mech, q, rates, step, "RK4")
+        out.append(("MuJoCo RK4, connects", f"{step:g} s", seconds, end))
+    return out
+
+
+def angles(mech: Mechanism, q: Array) -> Array:
+    """Return the coordinates of the joints, without those of a free base."""
+    return np.concatenate([q[j.q] for j in mech.tree.joints if j.pair is not None and j.pair.kind.free])
+
+
 TREES: tuple[Callable[[Mechanism, Array], Found], ...] = (mujoco, exudyn, drake, pybullet)
 
 
@@ -185,6 +206,7 @@ def cases() -> list[tuple[str, Mechanism, Array, tuple[Callable[[Mechanism, Arra
         ("3R pendulum", pendulum(), np.full(3, np.pi / 6), TREES),
         ("iiwa", iiwa(), rng.uniform(-1, 1, 7), TREES),
         ("Bricard", bricard, closed, (soft_bricard,)),
+        ("Minitaur, legs closed", *closed_minitaur.minitaur(), (soft_minitaur,)),
     ]
 
 
@@ -194,8 +216,12 @@ def main() -> None:
     arguments = parser.parse_args()
     rows, curves = [], {}
     for name, mech, q, peers in cases():
-        truth = simulate(mech, 1.0, q0=q, rtol=1e-13, atol=1e-14, damping=False, limits="ignore").q[-1]
-        found = ours(mech, q)
+        qd = minitaur_rates(mech, q) if name.startswith("Minitaur") else None
+        options = {"damping": False, "friction": False, "limits": "ignore"}
+        truth = angles(mech, simulate(mech, 1.0, q0=q, qd0=qd, rtol=1e-13, atol=1e-14, **options).q[-1])
+        found = [
+            (tool, setting, seconds, angles(mech, end)) for tool, setting, seconds, end in ours(mech, q, qd)
+        ]
         for peer in peers:
             try:
                 found += peer(mech, q)
@@ -207,25 +233,7 @@ def main() -> None:
             curves.setdefault((name, tool), []).append((seconds, error))
     table("One second of motion", ["model", "tool", "setting", "s", "error, rad"], rows)
     if arguments.picture:
-        draw(curves, arguments.picture)
-
-
-def draw(curves: dict[tuple[str, str], list[tuple[float, float]]], path: str) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    names = list(dict.fromkeys(name for name, _ in curves))
-    figure, axes = plt.subplots(1, len(names), figsize=(5 * len(names), 4))
-    for ax, name in zip(axes, names, strict=True):
-        for (model, tool), points in curves.items():
-            if model == name:
-                ax.loglog(*zip(*points, strict=True), "o-", label=tool)
-        ax.set(title=name, xlabel="wall time, s", ylabel="error of q(1 s), rad")
-        ax.legend(fontsize=7)
-    figure.tight_layout()
-    figure.savefig(path, dpi=120)
+        Path(arguments.picture).write_text(chart(curves), encoding="utf-8")
 
 
 if __name__ == "__main__":
