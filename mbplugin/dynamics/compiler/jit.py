@@ -87,12 +87,12 @@ class Kernel(CPUDispatcher):
         return entry_point
 
 
-def compiled(function: Callable[..., Any], signature: Any) -> Any:
-    """Return a function compiled now for a signature, with an address."""
+def compiled(function: Callable[..., Any], signature: Any, *, address: bool = False) -> Any:
+    """Return a function compiled now for a signature, which Python calls; with an address where that is asked for."""
     settings: Any = numba.config
     if settings.DISABLE_JIT:
         return function
-    made = _entry_of(function)
+    made = _entry_of(function, no_cfunc_wrapper=not address)
     with without_collections():
         made.compile(signature)
     made.disable_compile()

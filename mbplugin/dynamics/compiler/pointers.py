@@ -21,7 +21,7 @@ def address_of(function: Any, signature: Any) -> int:
     Parameters
     ----------
     function : dispatcher
-        Compiled for the signature.
+        Compiled for the signature, with an address.
     signature : numba signature
     """
     made = function.get_compile_result(signature)

@@ -13,6 +13,7 @@ import numpy as np
 from mbplugin.dynamics.compiler.jit import kernel
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.active_set.orthogonal import least_squares, orthogonalize
+from mbplugin.simulation.active_set.selection import largest_size, place_of_least, true_positions
 
 #: Beyond its bound by more than this an unknown is held there.
 _BEYOND = 1e-9
@@ -47,7 +48,10 @@ def bounded_least_squares(A: Array, b: Array) -> tuple[Array, AnyArray]:
     n = A.shape[1]
     sizes = column_sizes(A)
     free = sizes > 0.0
-    u = np.where(free, 0.0, 1.0)
+    u = np.zeros(n)
+    for j in range(n):
+        if not free[j]:
+            u[j] = 1.0
     for _ in range(10 * n + 10):
         z = _fit(A, sizes, b, u, free)
         if _go_to_bound(u, free, z):
@@ -66,7 +70,7 @@ def bounded_least_squares(A: Array, b: Array) -> tuple[Array, AnyArray]:
 def _fit(A: Array, sizes: Array, b: Array, u: Array, free: AnyArray) -> Array:
     """Return the unbounded minimiser (n,) of the free unknowns; of several the smallest in columns of unit length."""
     m, n = A.shape
-    at = np.flatnonzero(free)
+    at = true_positions(free)
     part, rest, z = np.empty((m, len(at))), b.copy(), np.zeros(n)
     for j in range(n):
         if not free[j]:
@@ -152,18 +156,19 @@ def basic_solution(A: Array, u: Array, free: AnyArray) -> tuple[Array, AnyArray]
     u, free = u.copy(), free.copy()
     sizes = column_sizes(A)
     for _ in range(n):
-        at = np.flatnonzero(free)
+        at = true_positions(free)
         part = np.empty((m, len(at)))
         for i in range(len(at)):
             for k in range(m):
                 part[k, i] = A[k, at[i]] / sizes[at[i]]
         _, V, sigma = orthogonalize(part)
-        if len(at) == 0 or sigma.min() > _DEPENDENT * sigma.max():
+        weakest = place_of_least(sigma)
+        if len(at) == 0 or sigma[weakest] > _DEPENDENT * largest_size(sigma):
             break
-        d = V[:, sigma.argmin()].copy()
+        d = np.empty(len(at))
         for i in range(len(at)):
-            d[i] /= sizes[at[i]]
-        which, length, least = -1, np.inf, 1e-12 * np.abs(d).max()
+            d[i] = V[i, weakest] / sizes[at[i]]
+        which, length, least = -1, np.inf, 1e-12 * largest_size(d)
         for i in range(len(at)):
             if abs(d[i]) > least:
                 way = (np.sign(d[i]) - u[at[i]]) / d[i]

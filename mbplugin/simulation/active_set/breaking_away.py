@@ -8,6 +8,7 @@ from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.active_set.bounded import basic_solution, bounded_least_squares
 from mbplugin.simulation.active_set.orthogonal import least_squares, orthogonalize
+from mbplugin.simulation.active_set.selection import largest_size
 
 #: A resistance at its bound slides where its acceleration is that of this share of its bound.
 _BREAKS_AWAY = 1e-9
@@ -103,7 +104,7 @@ def _mobility(G: Array, holding: AnyArray) -> Array:
     for i in range(n):
         own = G[i].copy()
         for k in range(len(holding)):
-            if sigma[k] > _HELD * sigma.max():
+            if sigma[k] > _HELD * largest_size(sigma):
                 along = 0.0
                 for j in range(nv):
                     along += W[j, k] * own[j]
@@ -152,9 +153,10 @@ def _weakest(resistances: Records, at: AnyArray, broken: AnyArray, A: Array, pus
         if not broken[k] or resistances[at[k]].sliding >= resistances[at[k]].static:
             continue
         if len(loads) == 0:
-            loads = np.abs(least_squares(A, -pushed, _REACHED))
-        if loads[k] > most:
-            first, most = k, loads[k]
+            # the other way round: what counts is how large it is
+            loads = least_squares(A, pushed, _REACHED)
+        if abs(loads[k]) > most:
+            first, most = k, abs(loads[k])
     return first
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from mbplugin.dynamics.compiler.jit import kernel
 from mbplugin.model.spatial import Array
+from mbplugin.simulation.active_set.selection import largest_size
 
 #: Columns are orthogonal when the cosine between them is smaller; those are zero whose length is this part of
 #: the largest.
@@ -81,7 +82,7 @@ def least_squares(A: Array, b: Array, dependent: float) -> Array:
         return x
     # squares of what is left are numbers
     W, V, sigma = orthogonalize(A / largest)
-    greatest = sigma.max()
+    greatest = largest_size(sigma)
     for i in range(n):
         if sigma[i] > dependent * greatest:
             along = 0.0

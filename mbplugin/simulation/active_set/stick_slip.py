@@ -32,6 +32,7 @@ from mbplugin.dynamics.tree_model import TreeModel
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.active_set.all_hold import all_hold
 from mbplugin.simulation.active_set.breaking_away import break_away
+from mbplugin.simulation.active_set.selection import true_positions
 from mbplugin.simulation.steppers.kernel_state import MATRIX, VECTOR, KernelState, load_struct
 
 #: A rate is at rest below this, rad/s and m/s.
@@ -106,7 +107,7 @@ def solve_stick_slip(
     n = len(m.resistances)
     for k in range(n):
         sticking[k] = carrying[k] = False
-    if not resting.any():
+    if not len(true_positions(resting)):
         return True
     which = np.empty(n, dtype=np.int64)
     for k in range(n):
@@ -202,7 +203,7 @@ def _own_share_at(place: int, row: int) -> float:
 
 def _break_away_at(place: int, G: Array, a0: Array, within: AnyArray, carrying: AnyArray) -> None:
     """Call :func:`break_away` on the kernel state at an address; G (n, nv), a0, within and carrying (n,)."""
-    break_away(load_struct(place).resistances, G, a0, np.flatnonzero(within), carrying)
+    break_away(load_struct(place).resistances, G, a0, true_positions(within), carrying)
 
 
 _FLAGS = types.boolean[::1]
@@ -228,7 +229,7 @@ def breaking_address() -> int:
 
 @lru_cache(maxsize=1)
 def _compiled_break_away() -> Any:
-    return compiled(_break_away_at, _BREAK_AWAY)
+    return compiled(_break_away_at, _BREAK_AWAY, address=True)
 
 
 def breaking_so_far() -> int:
@@ -254,7 +255,7 @@ def compiled_stick_slip() -> _Compiled:
     flags, place, whole = _FLAGS, types.intp, types.int64
     return _Compiled(
         compiled(_let_slide_at, types.void(place, VECTOR, flags, whole, flags)),
-        compiled(solve_stick_slip, _SOLVE),
+        compiled(solve_stick_slip, _SOLVE, address=True),
         compiled(_own_share_at, types.float64(place, whole)),
     )
 

@@ -232,7 +232,7 @@ locate_from = function_at(types.FunctionType(_SIGNATURE))
 
 @lru_cache(maxsize=1)
 def _compiled_locate() -> Any:
-    return compiled(first_change, _SIGNATURE)
+    return compiled(first_change, _SIGNATURE, address=True)
 
 
 @lru_cache(maxsize=1)

@@ -192,7 +192,7 @@ watch_from = function_at(types.FunctionType(_SIGNATURE))
 @lru_cache(maxsize=1)
 def compiled_watch() -> Any:
     """Return :func:`watch_resistances`, compiled or from the cache."""
-    return compiled(watch_resistances, _SIGNATURE)
+    return compiled(watch_resistances, _SIGNATURE, address=True)
 
 
 @lru_cache(maxsize=1)

@@ -192,7 +192,7 @@ advance_from = function_at(types.FunctionType(_SIGNATURE))
 @lru_cache(maxsize=1)
 def explicit_loop() -> Any:
     """Return the compiled loop; it is called with the addresses of ``evaluate`` and the kernel state in front."""
-    return compiled(advance_explicit, _SIGNATURE)
+    return compiled(advance_explicit, _SIGNATURE, address=True)
 
 
 @lru_cache(maxsize=1)

@@ -113,7 +113,7 @@ def discrete_forces(place: int, what: int, t: float, begun: float, q: Array, qd:
 @lru_cache(maxsize=1)
 def compiled_discrete_forces() -> Evaluate:
     """Return ``discrete_forces``, compiled or from the cache."""
-    return compiled(discrete_forces, SIGNATURE)
+    return compiled(discrete_forces, SIGNATURE, address=True)
 
 
 _named_tuple: Any = types.NamedTuple  # the stubs leave it untyped
@@ -178,7 +178,7 @@ def variational_step(
 @lru_cache(maxsize=1)
 def compiled_step() -> Any:
     """Return the step, compiled or from the cache."""
-    return compiled(variational_step, _STEP)
+    return compiled(variational_step, _STEP, address=True)
 
 
 @kernel

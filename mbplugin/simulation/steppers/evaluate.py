@@ -146,7 +146,7 @@ _MOST_STORED = 16
 @lru_cache(maxsize=1)
 def compiled_evaluate() -> Evaluate:
     """Return ``evaluate``, compiled or from the cache."""
-    return compiled(evaluate, SIGNATURE)
+    return compiled(evaluate, SIGNATURE, address=True)
 
 
 @lru_cache(maxsize=1)
