@@ -63,6 +63,7 @@ def read_client(client_id: int, *, base: Base | None = None) -> Scene:
         It holds something that PyBullet does not describe (a planar joint).
     """
     from mbplugin.bullet.reader.constraints import read_constraints
+    from mbplugin.bullet.reader.shapes import shapes_of
     from mbplugin.bullet.reader.state import state_of
 
     bullet = engine()
@@ -75,9 +76,10 @@ def read_client(client_id: int, *, base: Base | None = None) -> Scene:
         pairs = tuple(pair for part in parts for pair in part.pairs)
         closures, couplings = read_constraints(bullet, client_id, links, pairs)
         gravity = _gravity(bullet, client_id)
+        shapes = shapes_of(bullet, client_id, links)
     name = models[0].name if len(models) == 1 else f"client {client_id}"
     mech = Mechanism(name, bodies, (*pairs, *closures), tuple(couplings), gravity=gravity)
-    return Scene(mech, state_of(mech, parts))
+    return Scene(mech, state_of(mech, parts), shapes=shapes)
 
 
 @dataclass(frozen=True)

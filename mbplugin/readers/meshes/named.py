@@ -14,7 +14,7 @@ from mbplugin.model.bounds import LARGEST
 from mbplugin.model.scene import Request, Scene, Shape
 from mbplugin.model.spatial import Array
 from mbplugin.readers.common.lookups import looked_up
-from mbplugin.readers.common.paths import find
+from mbplugin.readers.common.paths import find, is_file
 from mbplugin.readers.meshes.checks import UnusableMesh
 from mbplugin.readers.meshes.files import LARGEST_FILE, load_mesh
 
@@ -24,8 +24,11 @@ _LARGEST_FOR_HINT = 8_000_000
 
 def mesh_path(shape: Shape, request: Request | None) -> str | None:
     """Return the file of a mesh, or None where it is not found."""
-    if request is None or not shape.mesh:
+    if not shape.mesh:
         return None
+    if request is None:
+        # no model file: an engine has found the mesh already
+        return shape.mesh if Path(shape.mesh).is_absolute() and is_file(Path(shape.mesh)) else None
     return find(shape.mesh, replace(request, path=shape.beside, text=None) if shape.beside else request)
 
 
