@@ -28,6 +28,12 @@ WriteOption = Annotated[
     Path | None,
     typer.Option("--write", metavar="FILE", help="Write the model; without it nothing is written."),
 ]
+DrivenOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME,…", help="Joints that stay in the tree, with * and ?; default: those with a drive."
+    ),
+]
 DriftOption = Annotated[
     bool, typer.Option("--drift/--no-drift", help="Run two seconds in MuJoCo and PyBullet, before and after.")
 ]
@@ -39,6 +45,7 @@ def close_command(
     to: ToOption,
     write: WriteOption = None,
     q: opt.QOption = None,
+    driven: DrivenOption = None,
     tolerance: opt.ToleranceOption = None,
     drift: DriftOption = True,
     output_format: opt.FormatOption = "text",
@@ -61,7 +68,8 @@ def close_command(
     earlier = earlier_report(against, "close")
     scene = read_scene(file, (output, write), reading, also=(against,))
     given = quantities_of(scene, file, reading)
-    found = close(scene, to, given.coordinates(q), tolerance=tolerance, measure_drift=drift)
+    named = None if driven is None else opt.split(driven)
+    found = close(scene, to, given.coordinates(q), tolerance=tolerance, driven=named, measure_drift=drift)
     if write is not None:
         found.save(write)
     written = None if write is None else str(write)

@@ -76,7 +76,9 @@ def _duties(scene: Scene) -> dict[str, tuple[Duty, ...]]:
     return {name: own for name, own in found.items() if own}
 
 
-def choose(scene: Scene, q: Array, holding: Holding, tolerance: float, samples: int) -> Choice:
+def choose(
+    scene: Scene, q: Array, holding: Holding, tolerance: float, samples: int, driven: tuple[str, ...]
+) -> Choice:
     """Return the mechanism of a scene with the closures that a format holds, at a closed pose q (nq,).
 
     Each loop is cut where the format has the closure, else where the projective criterion is the largest, never
@@ -84,7 +86,6 @@ def choose(scene: Scene, q: Array, holding: Holding, tolerance: float, samples: 
     the format has, then of any type, and last together with passive joints of the tree. Where that does not suffice,
     loops are cut elsewhere.
     """
-    driven = driven_joints(scene)
     at = _Pose(forward(scene.mechanism, q), holding, tolerance, samples)
     found, mech, cuts = _closed_alone(scene, q, at, driven, moving=False)
     if found.left:
@@ -233,11 +234,12 @@ def _hangs_without_mass(mech: Mechanism, closure: Pair) -> bool:
 def _kept(scene: Scene, mech: Mechanism, driven: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
     """Return what joints do that keep their type; the limits of a closure keep none."""
     closures = {pair.name for pair in mech.pairs if pair.closure}
-    return {
-        name: tuple(duty.text for duty in own)
-        for name, own in _duties(scene).items()
-        if name in driven or name not in closures
+    own = {
+        name: [d.text for d in found if name in driven or d.kind == _LIMITS]
+        for name, found in duties(scene).items()
     }
+    kept = {name: tuple(texts) for name, texts in own.items() if texts and name not in closures}
+    return {**kept, **{name: tuple(own.get(name, ())) or ("a drive",) for name in driven}}
 
 
 def _closures_alone(holding: Holding) -> Iterator[Allowed]:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
 from mbplugin.analysis.analysis import analyze_mechanism
-from mbplugin.closing.choice import Choice, choose
+from mbplugin.closing.choice import Choice, choose, driven_joints
 from mbplugin.closing.drift.run import Drifts, drifts
 from mbplugin.closing.holding import HOLDINGS
 from mbplugin.closing.values import Closing, LoopClosure, Verdict
 from mbplugin.constraints.assembly.assemble import assemble
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, rank_tolerance
-from mbplugin.errors import BadUsage
+from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
@@ -35,6 +36,7 @@ def close(
     *,
     tolerance: float | None = None,
     samples: int | None = None,
+    driven: Iterable[str] | None = None,
     measure_drift: bool = True,
 ) -> Closing:
     """Write a model in another format, its loops closed by the weakest constraints that keep its mobility.
@@ -49,6 +51,9 @@ def close(
         Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
     samples : int, optional
         Sampled poses that distinguish redundancy from a singular pose.
+    driven : iterable of str, optional
+        Joints that stay in the tree, patterns with ``*`` and ``?`` among them; default: those with a drive, a brake, a
+        coupling, a spring or a lock, and those with an effort limit where the model names no drive.
     measure_drift : bool
         Run the mechanism for two seconds in MuJoCo and PyBullet, before and after.
 
@@ -56,6 +61,8 @@ def close(
     ------
     BadUsage
         A format that there is not, a model without bodies, or a constraint that the format does not hold.
+    UnknownName
+        A driven joint that there is not.
     CannotClose
         The loops cannot be closed.
     """
@@ -67,7 +74,7 @@ def close(
     samples = option_of(scene, "samples", DEFAULT_SAMPLES) if samples is None else samples
     start = joint_vector(scene.mechanism, q, scene.state.q)
     closed = assemble(scene.mechanism, start, sorted(scene.state.given)).q
-    choice = choose(scene, closed, HOLDINGS[to], rank, samples)
+    choice = choose(scene, closed, HOLDINGS[to], rank, samples, _driven(scene, driven))
     state = State(choice.q, np.zeros(len(choice.mechanism.qd_names)))
     target = replace(scene, mechanism=choice.mechanism, state=state)
     written = write(target, to)
@@ -92,6 +99,20 @@ def close(
         else Drifts("free"),
         tolerance=rank,
     )
+
+
+def _driven(scene: Scene, names: Iterable[str] | None) -> tuple[str, ...]:
+    """Return the joints that stay in the tree; those that couplings, drivers and locks name always do."""
+    if names is None:
+        return driven_joints(scene)
+    joints = [pair.name for pair in scene.mechanism.pairs]
+    chosen = set(scene.mechanism.measured_pairs)
+    for name in names:
+        found = fnmatch.filter(joints, name)
+        if not found:
+            raise UnknownName(f"no joint is called {name!r}", remedy=suggestion(name, joints))
+        chosen.update(found)
+    return tuple(name for name in joints if name in chosen)
 
 
 def _closures(mech: Mechanism, choice: Choice) -> Iterable[LoopClosure]:

@@ -6,18 +6,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import mbplugin as mb
 from mbplugin import readers
 from mbplugin.closing.choice import driven_joints
 from mbplugin.closing.run import ENDINGS, close
-from mbplugin.errors import BadUsage, CannotClose
-from mbplugin.model.mechanism import Freedom, Mechanism, Pair
+from mbplugin.errors import BadUsage, CannotClose, UnknownName
+from mbplugin.model.mechanism import WORLD, Freedom, Mechanism, Pair
 from mbplugin.model.scene import Actuator, Scene, State, with_coordinates
 from mbplugin.model.spatial import Pose
 from models import four_bar
 from places import ASSETS, ORACLES
+from random_mechanisms import loop_mechanism
 from same_mechanics import assert_same_mass_matrix, redundancy_and_mobility
+from solid_bodies import with_masses
 
 FILES = (
     *(
@@ -132,3 +136,39 @@ def test_sdf_has_no_weak_closure_so_that_a_passive_joint_changes_as_well() -> No
     types = {pair.type for pair in found.mechanism.pairs}
     assert types <= {"fixed", "revolute", "continuous", "universal", "spherical"}
     assert redundancy_and_mobility(readers.load("x.sdf", text=found.text)) == (0, 1)
+
+
+@settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(0, 2**31), st.integers(1, 3), st.sampled_from(["planar", "spherical", "generic"]))
+def test_the_mobility_is_kept_and_nothing_becomes_more_redundant(seed: int, loops: int, kind: str) -> None:
+    """Random loops: what is called proved is so by an analysis of the file alone."""
+    mech, q = loop_mechanism(seed, loops, kind)
+    scene = Scene(with_masses(mech, seed), State(q, np.zeros(len(mech.qd_names))))
+    found = close(scene, "mjcf", measure_drift=False, samples=4)
+    p, dof = redundancy_and_mobility(scene)
+    after = redundancy_and_mobility(readers.load("x.xml", text=found.text))
+    assert after[1] == dof and after[0] <= p
+    assert found.proved is (after[0] == 0)
+    assert found.proved or (kind == "spherical" and found.reason)
+
+
+def test_named_drives_stay_in_the_tree_and_free_the_others() -> None:
+    every = {f"j{k}": {"freedoms": (Freedom(effort=5.0),)} for k in range(4)}
+    found = close(square(**every), "mjcf", driven=["j[03]"], measure_drift=False)
+    assert found.driven == ("j0", "j3") and found.proved
+    assert found.closures[0].name in ("j1", "j2")
+    with pytest.raises(UnknownName, match="no joint is called 'jj'; known names are j0"):
+        close(square(**every), "mjcf", driven=["jj"], measure_drift=False)
+
+
+def test_a_loop_is_not_cut_where_its_end_has_no_mass() -> None:
+    """The tip of 1e-9 kg between the rocker's hinge and the weld to the ground would hang on a hinge."""
+    mech, _ = four_bar()
+    last = mech.pair_by_name["j3"]
+    tip = replace(mech.bodies[0], name="tip", mass=1e-9, I_C=np.zeros((3, 3)))
+    hinge = replace(last, body_a="tip", X_AP=Pose.identity(), body_b="rocker")
+    weld = Pair("weld", "fixed", WORLD, "tip", last.X_AP, Pose.identity(), closure=True)
+    tipped = replace(mech, bodies=(*mech.bodies, tip), pairs=(*mech.pairs[:3], hinge, weld))
+    scene = Scene(tipped, State(np.zeros(len(tipped.q_names)), np.zeros(len(tipped.qd_names))))
+    found = close(scene, "mjcf", measure_drift=False)
+    assert found.proved and "weld" not in {one.name for one in found.closures}

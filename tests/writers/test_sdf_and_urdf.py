@@ -95,6 +95,25 @@ def test_pybullet_loads_the_urdf_and_has_our_mass_matrix(tmp_path: Path) -> None
     np.testing.assert_allclose(M, ours[np.ix_(order, order)], rtol=1e-6, atol=1e-6)
 
 
+def test_pinocchio_reads_the_urdf_and_has_our_mass_matrix() -> None:
+    pinocchio = pytest.importorskip("pinocchio")
+    scene = chain()
+    # a joint without limits has two coordinates there
+    pairs = tuple(
+        replace(p, type="revolute", freedoms=(Freedom(-9.0, 9.0),)) if p.name == "three" else p
+        for p in scene.mechanism.pairs
+    )
+    scene = replace(scene, mechanism=replace(scene.mechanism, pairs=pairs))
+    model = pinocchio.buildModelFromXML(writers.write(scene, "urdf").text)
+    order = [scene.mechanism.q_names.index(name) for name in list(model.names)[1:]]
+    M = np.array(pinocchio.crba(model, model.createData(), scene.state.q[order]))
+    M = np.triu(M) + np.triu(M, 1).T
+    poses = forward(scene.mechanism, scene.state.q)
+    S = velocity_transformation(scene.mechanism, poses)
+    ours = S.T @ mass_matrix(scene.mechanism, poses) @ S
+    np.testing.assert_allclose(M, ours[np.ix_(order, order)], atol=1e-9)
+
+
 @pytest.mark.parametrize("to", ["sdf", "urdf"])
 def test_a_loop_comes_back(to: str) -> None:
     mech, q = four_bar()

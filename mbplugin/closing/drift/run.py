@@ -102,10 +102,10 @@ def _task(mech: Mechanism, q: Array, held: Collection[str], duration: float) -> 
     passive = [replace(p, freedoms=tuple(Freedom(damping=f.damping) for f in p.freedoms)) for p in mech.pairs]
     mech = replace(mech, pairs=tuple(passive), drivers=(), locks=(), pfaffians=())
     mech = with_fixed_roots(mech, {b.name: poses.of(i) for i, b in enumerate(mech.bodies)})
-    coupled = {term.joint for coupling in mech.couplings for term in coupling.terms}
-    still = [
-        pair.name for pair in passive if pair.name in held and pair.kind.free and pair.name not in coupled
-    ]
+    still = _can_be_held(mech, held)
+    # between joints that stand still nothing is coupled any more
+    moving = tuple(c for c in mech.couplings if not {term.joint for term in c.terms} <= set(still))
+    mech = replace(mech, couplings=moving)
     mech = with_fixed(mech, poses, [Lock(name) for name in still])
     closures = tuple(pair.name for pair in mech.tree.cut)
     if not closures:
@@ -116,6 +116,13 @@ def _task(mech: Mechanism, q: Array, held: Collection[str], duration: float) -> 
     except MbPluginError as error:
         return str(error)
     return Task(mech, at, closures, text, duration)
+
+
+def _can_be_held(mech: Mechanism, held: Collection[str]) -> list[str]:
+    """Return the driven joints that stand still: not those that a coupling lets move others."""
+    coupled = [{term.joint for term in coupling.terms} for coupling in mech.couplings]
+    leading = {name for joints in coupled if not joints <= set(held) for name in joints}
+    return [p.name for p in mech.pairs if p.name in held and p.kind.free and p.name not in leading]
 
 
 def _ask(task: Task, engine: str, function: str, package: str, remedy: str) -> Drift:
