@@ -60,13 +60,14 @@ def square(**pairs: dict[str, object]) -> Scene:
     return Scene(mech, State(q, np.zeros(len(mech.qd_names))))
 
 
-def test_a_driven_joint_is_not_cut() -> None:
-    motor = (Freedom(effort=5.0),)
-    cut = square().mechanism.tree.cut[0].name
-    scene = square(**{cut: {"freedoms": motor}})
-    assert driven_joints(scene) == (cut,)
+@pytest.mark.parametrize("driven", ["j0", "j1", "j2", "j3"])
+def test_a_driven_joint_is_not_cut(driven: str) -> None:
+    """Also where the file closes the loop at it."""
+    scene = square(**{driven: {"freedoms": (Freedom(effort=5.0),), "closure": True}})
+    assert [pair.name for pair in scene.mechanism.tree.cut] == [driven]
+    assert driven_joints(scene) == (driven,)
     found = close(scene, "mjcf", measure_drift=False)
-    assert cut not in {one.name for one in found.closures} and found.proved
+    assert driven not in {one.name for one in found.closures} and found.proved
     # the mobility of what no drive decides is that of the model
     assert found.after.held_dof == found.before.held_dof == 0
 
@@ -163,7 +164,7 @@ def test_named_drives_stay_in_the_tree_and_free_the_others() -> None:
 
 def test_a_loop_is_not_cut_where_its_end_has_no_mass() -> None:
     """The tip of 1e-9 kg between the rocker's hinge and the weld to the ground would hang on a hinge."""
-    mech, _ = four_bar()
+    mech, _ = four_bar(types=("cylindrical", "universal", "universal", "revolute"))
     last = mech.pair_by_name["j3"]
     tip = replace(mech.bodies[0], name="tip", mass=1e-9, I_C=np.zeros((3, 3)))
     hinge = replace(last, body_a="tip", X_AP=Pose.identity(), body_b="rocker")
@@ -172,3 +173,13 @@ def test_a_loop_is_not_cut_where_its_end_has_no_mass() -> None:
     scene = Scene(tipped, State(np.zeros(len(tipped.q_names)), np.zeros(len(tipped.qd_names))))
     found = close(scene, "mjcf", measure_drift=False)
     assert found.proved and "weld" not in {one.name for one in found.closures}
+
+
+def test_a_driven_joint_is_not_cut_where_nothing_is_redundant() -> None:
+    """Here no other cut is tried for the sake of the redundancy: the file closes the loop at its motor."""
+    mech, q = four_bar(types=("cylindrical", "universal", "universal", "revolute"))
+    motor = {"freedoms": (Freedom(effort=5.0),), "closure": True}
+    mech = replace(mech, pairs=tuple(replace(p, **motor) if p.name == "j3" else p for p in mech.pairs))  # type: ignore[arg-type]
+    found = close(Scene(mech, State(q, np.zeros(len(mech.qd_names)))), "mjcf", measure_drift=False)
+    assert found.proved and found.before.structural_redundancy == 0
+    assert found.closures[0].name != "j3" and found.closures[0].cut.instead_of == "j3"

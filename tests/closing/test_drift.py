@@ -11,6 +11,7 @@ import mbplugin as mb
 from mbplugin.closing.drift.run import _can_be_held, drifts
 from mbplugin.closing.drift.values import violations, white_noise
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Pair, Term
+from mbplugin.model.mechanism.kinematics import home
 from mbplugin.model.spatial import Pose, rotation_from_vector
 from models import four_bar, pose_at
 from places import ASSETS
@@ -67,6 +68,17 @@ def test_the_force_at_rest_is_the_weight_by_statics_in_both_engines() -> None:
         assert drift.reason == ""
         assert drift.closures[0].force == pytest.approx(0.5 * 4.0 * 9.81, rel=0.01)
         assert drift.gap < 1e-3 and drift.noise < 0.5
+
+
+def test_a_free_base_stands_still() -> None:
+    """Else the beam would fall with it, and its ball would carry nothing."""
+    mech = beam()
+    base = Body("base", 50.0, np.zeros(3), np.eye(3))
+    pairs = tuple(replace(pair, body_a="base") for pair in mech.pairs)
+    free = Mechanism("beam", (base, *mech.bodies), pairs)
+    q = home(free)
+    for drift in drifts((free, q), (free, q), (), 0.3).before:
+        assert drift.closures[0].force == pytest.approx(0.5 * 4.0 * 9.81, rel=0.01)
 
 
 def test_rounding_in_a_redundant_loop_loads_it_and_the_weakest_closure_does_not() -> None:
