@@ -189,7 +189,8 @@ def _resisted(mech: Mechanism, actions: AppliedForces) -> Iterator[tuple[Pair, s
         for component, freedom in zip(pair.kind.free, pair.freedoms, strict=True):
             viscous = freedom.damping if actions.damping and cut else 0.0
             dry = freedom.friction if actions.friction else 0.0
-            if viscous or dry or (pair.name, component) in braked:
+            by_load = actions.friction and freedom.load_friction > 0
+            if viscous or dry or by_load or (pair.name, component) in braked:
                 yield pair, component, BrakeLaw(dry, dry, viscous)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.constraints.matrix import constraint_matrix
+from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.dynamics.compiler.first_run import announce_compilation
 from mbplugin.errors import BadUsage
@@ -18,12 +19,13 @@ from mbplugin.model.applied_forces import AppliedForces, Controller, scene_actio
 from mbplugin.model.brakes import BrakeLike, brake_forces
 from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_payloads
 from mbplugin.model.mechanism.coupling import Driver, Lock, TimedConstraint
-from mbplugin.model.mechanism.kinematics import JointValues, joint_vector, rate_vector
+from mbplugin.model.mechanism.kinematics import JointValues, forward, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.motion_profile import MotionProfile
 from mbplugin.model.scene import Scene, mechanism_of, option_of
 from mbplugin.model.spatial import Array, make_read_only
 from mbplugin.model.spring import JointSpring, Spring
+from mbplugin.phrases import listed
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.simulation.active_set.activation import Activation
 from mbplugin.simulation.budget import MAX_SECONDS
@@ -287,18 +289,38 @@ def move(
     dense = bool(
         options.samples or options.limits != "ignore" or options.events or friction or problem.own_rank
     )
-    plain = options.plain and actions.controller is None
     activation = Activation(problem, options)
+    plain = options.plain and actions.controller is None and not activation.by_load
     stepper: Stepper = CompiledStepper(options, dense)
     if not plain:
-        stepper = PythonStepper(problem, options, activation.active)
+        stepper = PythonStepper(problem, options, activation.active, activation.by_load)
     engagement_time = [(brake.closes, brake.joint) for brake in actions.brakes]
     breaks = [time for profile in options.profiles.values() for time in breaks_of(profile)]
     breaks += [time for driver in drivers if driver.profile is not None for time in driver.profile.breaks]
     schedule = schedule_of((*later, *(hold for hold, _ in holds)), engagement_time, drives, to_rest, breaks)
+    if activation.by_load:
+        problem = replace(
+            problem, notes=(*problem.notes, *_open_loads(problem, activation.by_load.names, options))
+        )
     runner = Runner(problem, stepper, options, activation, schedule)
     outcome = runner.run(progress)
     return _trajectory(problem, runner, options, outcome, perf_counter() - begun)
+
+
+def _open_loads(problem: Problem, joints: Sequence[str], options: Options) -> list[str]:
+    """Return a note where friction depends on reactions that the rigid model does not determine."""
+    # what decides on reactions takes long to import, and few motions need it
+    from mbplugin.joint_reactions.system import build_system
+
+    mech, columns = problem.model.mech, plane_columns(options.planar)
+    system = build_system(mech, problem.q, forward(mech, problem.q), columns, options.tolerance)
+    names = [v.name for v in system.verdicts if v.name in joints and not v.unique]
+    if not names:
+        return []
+    return [
+        f"the motion is not unique: the friction of {listed(names)} depends on a reaction that the rigid model "
+        f"does not determine; this one has the reactions of redundancy {options.redundancy!r}"
+    ]
 
 
 def _step_of_profiles(drivers: Sequence[Driver]) -> float:

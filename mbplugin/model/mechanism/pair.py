@@ -108,6 +108,9 @@ class Freedom:
         Largest magnitudes under the drive, rad/s or m/s and per second; infinite where the file states none.
     damping, friction : float
         Viscous, N·m·s/rad or N·s/m, and dry, N·m or N.
+    load_friction : float
+        Dry friction per newton of the force that the joint transmits: μ of a prismatic joint, μ times the radius
+        of a revolute one, m.
     """
 
     lower: float = -inf
@@ -119,6 +122,7 @@ class Freedom:
     acceleration: float = inf
     deceleration: float = inf
     jerk: float = inf
+    load_friction: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

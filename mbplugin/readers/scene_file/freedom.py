@@ -23,6 +23,9 @@ def with_freedom(source: SceneSource, index: int, table: PairTable, pair: Pair) 
         Numbers for a pair that has not one freedom, or for a passive one; a lower limit that is not below the upper.
     """
     stated = {key: value for key in _KEYS if (value := getattr(table, key)) is not None}
+    by_load = _load_friction(source, index, table, pair)
+    if by_load is not None:
+        pair = replace(pair, freedoms=(replace(pair.freedoms[0], load_friction=by_load),))
     if not stated:
         return pair
     first = next(iter(stated))
@@ -47,3 +50,26 @@ def with_freedom(source: SceneSource, index: int, table: PairTable, pair: Pair) 
             expected="a lower limit below the upper one",
         )
     return replace(pair, freedoms=(freedom,))
+
+
+def _load_friction(source: SceneSource, index: int, table: PairTable, pair: Pair) -> float | None:
+    """Return what dry friction is per newton of the joint's force: μ, or μ r, m; None where nothing is stated."""
+    mu, radius = table.friction_coefficient, table.friction_radius
+    if mu is None and radius is None:
+        return None
+    where = source.where("pair", index, "friction_radius" if mu is None else "friction_coefficient")
+    if pair.type not in ("revolute", "prismatic"):
+        raise BadScene(
+            f"[[pair]] {table.name!r} is {pair.type} and states friction that grows with its load",
+            where=where,
+            expected="a revolute or a prismatic pair",
+        )
+    if mu is None or (radius is None) == (pair.type == "revolute"):
+        keys = "both" if pair.type == "revolute" else "friction_coefficient alone"
+        raise BadScene(
+            f"[[pair]] {table.name!r} is {pair.type} and states friction_coefficient or friction_radius",
+            where=where,
+            expected=f"{keys}: the friction is "
+            + ("coefficient · radius · force" if pair.type == "revolute" else "coefficient · force"),
+        )
+    return mu * (1.0 if radius is None else radius)

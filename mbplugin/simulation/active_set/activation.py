@@ -10,6 +10,7 @@ from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.model.mechanism.identity import freedom_held
 from mbplugin.model.spatial import AnyArray
 from mbplugin.simulation.active_set.choose import choose_rows, trusted_share
+from mbplugin.simulation.active_set.load_friction import LoadFriction
 from mbplugin.simulation.active_set.lock_transition import close_locks
 from mbplugin.simulation.active_set.stick_slip import (
     AT_REST,
@@ -29,6 +30,8 @@ from mbplugin.simulation.steppers.evaluate import FACTORIZE, KINEMATICS, evaluat
 from mbplugin.simulation.steppers.kernel_state import UNKNOWN_INDEPENDENCE, kernel_state_of
 
 _SINGULAR = 1e-9
+#: Decisions on what sticks until the loads agree with it, and the relative change at which they do.
+_AGREEING, _SAME = 10, 1e-9
 #: Other rows are taken only when the weakest of them is this much stronger.
 _STRONGER = 10.0
 #: A row of which less is its own is not used to correct a step, wherever it has been more.
@@ -55,6 +58,8 @@ class Activation:
         self.sticking: AnyArray = np.zeros(len(self.model.resistances), dtype=bool)
         self.carrying: AnyArray = self.sticking
         self.kernel_state = problem.kernel_state
+        #: Friction that grows with its load.
+        self.by_load = LoadFriction(problem.model)
         self._leading: AnyArray = problem.kernel_state.independent_rows
         self.event_functions: AnyArray = np.zeros(0, dtype=EVENT_FUNCTION)
         self.reselect_below = 0.0
@@ -189,6 +194,31 @@ class Activation:
             *(self.sticking, self.carrying),
         )
         self._hold()
+        if self.by_load and resting.any():
+            self._agree_on_loads(stepper, state, resting)
+
+    def _agree_on_loads(self, stepper: Stepper, state: State, resting: AnyArray) -> None:
+        """Decide anew what sticks, where it changes the loads that friction depends on; resting (n,) of bool."""
+        static = self.model.resistances["static"]
+        for _ in range(_AGREEING):
+            used = static.copy()
+            stepper.fill(self.kernel_state, state)
+            if np.abs(static - used).max() <= _SAME * (1.0 + static.max()):
+                return
+            senses = self.model.resistances["sense"].copy()
+            senses[resting] = 0.0
+            self.model.resistances["sense"] = senses
+            self.model.resistances["stuck"][resting] = 0.0
+            self.by_load.frozen = True
+            self.sticking, self.carrying = np.zeros_like(resting), np.zeros_like(resting)
+            self.choose(state)
+            stepper.fill(self.kernel_state, state)
+            self.by_load.frozen = False
+            decide_stick_slip(
+                *(place_of(self.kernel_state), state.qd, resting, self.options.tolerance),
+                *(self.sticking, self.carrying),
+            )
+            self._hold()
 
     def _left_to_friction(self) -> AnyArray:
         """Return which resistances act, (n,) of bool: a drive or a lock that leads a freedom takes them over."""

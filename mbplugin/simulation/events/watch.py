@@ -129,6 +129,16 @@ def mark_overloaded(m: KernelState, event_functions: Records) -> None:
             event_functions[n].candidate = True
 
 
+def follow_static(m: KernelState, event_functions: AnyArray, places: AnyArray) -> None:
+    """Let the levels of held rows, ``event_functions`` (n,), be the static parts of their resistances, those at
+    some ``places`` (k,)."""
+    for n in places.tolist():
+        at = np.flatnonzero(m.independent_rows == m.resistances["row"][n])
+        if at.size:
+            own = (event_functions["kind"] == MULTIPLIER) & (event_functions["index"] == at[0])
+            event_functions["level"][own] = _SLIPS * m.resistances["static"][n]
+
+
 @kernel
 def clear_candidates(event_functions: Records) -> None:
     """Begin a step: no event function is a candidate for a change of sign."""

@@ -12,11 +12,13 @@ import numpy as np
 from mbplugin.dynamics.kernels.group import displace, increment_rate
 from mbplugin.errors import BadUsage
 from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.simulation.active_set.load_friction import LoadFriction
 from mbplugin.simulation.events.locate_python import first_change_in_python
 from mbplugin.simulation.events.watch import (
     EVENT_FUNCTION,
     clear_candidates,
     event_value,
+    follow_static,
     mark_overloaded,
     sign_changes,
 )
@@ -52,9 +54,12 @@ class PythonStepper:
         Options that steps of this integrator, or Baumgarte's terms, do not allow.
     """
 
-    def __init__(self, problem: Problem, options: Options, active: Callable[[], tuple[int, ...]]) -> None:
+    def __init__(
+        self, problem: Problem, options: Options, active: Callable[[], tuple[int, ...]], by_load: LoadFriction
+    ) -> None:
         self._model, self._options = problem.model, options
-        self._accelerations = Accelerations(problem, options, active)
+        self._accelerations = Accelerations(problem, options, active, by_load)
+        self._by_load = by_load
         #: What is watched, and whether a stage of the step under way has been beyond it.
         self._watched: AnyArray = np.zeros(0, dtype=EVENT_FUNCTION)
         self.counts: Array = np.zeros(2)
@@ -66,6 +71,11 @@ class PythonStepper:
                 f"the {options.integrator} integrator steps by momenta, not by accelerations",
                 expected="projected formulation, elimination, joint coordinates, and projection",
                 remedy=f"use integrator={_others()} with these",
+            )
+        if by_load and self._integrator.by_momenta:
+            raise BadUsage(
+                f"the {options.integrator} integrator has no accelerations, from which friction takes its loads",
+                remedy=f"use integrator={_others()}",
             )
         if baumgarte and not options.projects_independent_rows:
             raise BadUsage(
@@ -144,6 +154,7 @@ class PythonStepper:
             displace(kernel_state.composites, step.q, x, q)
             t = step.start + fraction * step.length
             self.fill(kernel_state, State(t, q, qd, np.empty_like(qd)), step.start)
+            self._raise_levels(kernel_state, event_functions)
             return np.array([event_value(kernel_state, event_functions[n], q, qd) for n in which])
 
         return first_change_in_python(event_functions, values)
@@ -174,11 +185,17 @@ class PythonStepper:
             kept += 1
             if not (is_motion(state.q, state.qd) and np.isfinite(state.qdd).all()):
                 return NOT_FINITE, chunk, kept
+            self._raise_levels(kernel_state, event_functions)
             if sign_changes(kernel_state, event_functions, taken, state.q, state.qd):
                 return LOOK, chunk, kept
             if kernel_state.row_independence[0] < reselect_below:
                 return RESELECT, chunk, kept
         return status, chunk, kept
+
+    def _raise_levels(self, kernel_state: KernelState, event_functions: AnyArray) -> None:
+        """Let what holds be watched, ``event_functions`` (n,), up to the friction of its load now."""
+        if self._by_load:
+            follow_static(kernel_state, event_functions, self._by_load.places)
 
     def _look(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> None:
         """Note where a stage at q (nq,) and qd (nv,) overloads what friction holds."""
@@ -186,6 +203,7 @@ class PythonStepper:
             power = kernel_state.power.copy()
             self._accelerations.fill(kernel_state, t, begun, q, qd)
             kernel_state.power[:] = power
+        self._raise_levels(kernel_state, self._watched)
         mark_overloaded(kernel_state, self._watched)
 
     def finish(self, kernel_state: KernelState, state: State, h: float, new: Array) -> None:

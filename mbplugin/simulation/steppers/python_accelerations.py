@@ -28,6 +28,8 @@ from mbplugin.model.mechanism.identity import RowLabel, drive_component, freedom
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
+from mbplugin.simulation.active_set.load_friction import LoadFriction
+from mbplugin.simulation.active_set.multipliers import Handling
 from mbplugin.simulation.options import Options, breaks_of
 from mbplugin.simulation.problem import Problem
 from mbplugin.simulation.steppers.evaluate import FACTORIZE, KINEMATICS, evaluate_at
@@ -42,7 +44,11 @@ _BESIDE = 1e-12
 class Accelerations:
     """How one model accelerates, by the chosen formulation."""
 
-    def __init__(self, problem: Problem, options: Options, active: Callable[[], tuple[int, ...]]) -> None:
+    def __init__(
+        self, problem: Problem, options: Options, active: Callable[[], tuple[int, ...]], by_load: LoadFriction
+    ) -> None:
+        self.by_load = by_load
+        self._handling = Handling(options.redundancy)
         self._problem, self._model, self._options = problem, problem.model, options
         self._active = active
         #: Who leads, for formulations that have independent coordinates.
@@ -72,6 +78,9 @@ class Accelerations:
             return self._projected(kernel_state, t, begun, q, qd)
         if o.formulation == "closing":
             q, qd = self.close(kernel_state, t, begun, q, qd)
+        if self.by_load:
+            # sliding parts that go with the state, for whichever equations follow
+            self._projected(kernel_state, t, begun, q, qd)
         # the decomposition says how near a singular pose is
         evaluate_at(kernel_state, KINEMATICS | FACTORIZE, t, q, qd, begun)
         self._model.power[:] = 0.0
@@ -143,6 +152,31 @@ class Accelerations:
         self._model.control(t, q, qd)
 
     def _projected(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> Array:
+        """Return q̈ (nv,) at q (nq,) and qd (nv,), friction being that of the loads which they cause."""
+        if not self.by_load or self.by_load.frozen:
+            return self._with_friction(kernel_state, t, begun, q, qd)
+        for _ in self.by_load.passes():
+            qdd = self._with_friction(kernel_state, t, begun, q, qd)
+            multipliers = self._multipliers(kernel_state, t, q, qd, qdd)
+            evaluate_at(kernel_state, KINEMATICS, t, q, qd, begun)
+            self._count_power(kernel_state, t, q, qd)
+            self.by_load.follow(qdd, multipliers)
+        # what the loads were read from has been used up
+        return self._with_friction(kernel_state, t, begun, q, qd)
+
+    def _multipliers(self, kernel_state: KernelState, t: float, q: Array, qd: Array, qdd: Array) -> Array:
+        """Return the multipliers (m,) of all rows for accelerations qdd (nv,) at q (nq,) and qd (nv,), N and N·m,
+        redundant rows being handled as the options say."""
+        out = np.zeros(len(self._model.table.rows))
+        if self._options.redundancy == "eliminate":
+            held = kernel_state.independent_rows
+            out[held] = kernel_state.multipliers[: len(held)]
+        else:
+            equations = self._equations(kernel_state, t, q, qd)
+            out[list(self._active())] = self._handling.multipliers(equations, qdd)
+        return out
+
+    def _with_friction(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> Array:
         """Return q̈ (nv,) at q (nq,) and qd (nv,) as the compiled piece does, with the controller's forces."""
         m = kernel_state
         evaluate_at(m, KINEMATICS | FACTORIZE, t, q, qd, begun)

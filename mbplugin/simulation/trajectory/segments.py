@@ -78,7 +78,7 @@ def _freedoms(mech: Mechanism, lock: Lock) -> tuple[str, ...]:
 
 def _without_friction(pair: Pair, held: set[tuple[str, str]]) -> Pair:
     freedoms = tuple(
-        replace(freedom, friction=0.0) if (pair.name, name) in held else freedom
+        replace(freedom, friction=0.0, load_friction=0.0) if (pair.name, name) in held else freedom
         for name, freedom in zip(pair.kind.free, pair.freedoms, strict=True)
     )
     return pair if freedoms == pair.freedoms else replace(pair, freedoms=freedoms)

@@ -11,7 +11,6 @@ import numpy as np
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.dynamics.joint import equations_of
 from mbplugin.dynamics.kernels.inverse import inverse_dynamics
-from mbplugin.dynamics.kernels.rows import COMBINED
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.model.applied_forces import BrakeForce
 from mbplugin.model.mechanism.identity import freedom_held, lock_label
@@ -27,6 +26,7 @@ from mbplugin.simulation.active_set.braking import (
     resistance_forces,
     set_senses,
 )
+from mbplugin.simulation.active_set.load_friction import LoadFriction, pull_rows
 from mbplugin.simulation.active_set.multipliers import Handling
 from mbplugin.simulation.trajectory.segments import Held, held_mechanisms
 from mbplugin.simulation.trajectory.uniqueness import determined_components
@@ -189,16 +189,20 @@ def _carried(
     )
     ends = before_jumps(trajectory.time)
     multipliers = np.zeros(rows)
+    by_load = LoadFriction(model)
     for n, k in enumerate(held.samples):
         t, q, qd, qdd = (getattr(trajectory, name)[k] for name in ("time", "q", "qd", "qdd"))
         model.evaluate(q, qd, t)
         before = (trajectory.qd[k - 1], trajectory.qdd[k - 1]) if k and ends[k] else None
         set_senses(model, qd, qdd, before)
-        if rows:
-            equations = equations_of(model, q, qd, time=t, degree_of_redundancy=p, decided=True)
-            multipliers = handling.multipliers(equations, qdd)
+        for _ in by_load.passes():
+            if rows:
+                equations = equations_of(model, q, qd, time=t, degree_of_redundancy=p, decided=True)
+                multipliers = handling.multipliers(equations, qdd)
+            model.evaluate(q, qd, t)
+            by_load.follow(qdd, multipliers)
         model.evaluate(q, qd, t)
-        _pull(model, multipliers)
+        pull_rows(model, multipliers)
         model.rates["qdd"] = qdd
         inverse_dynamics(model.composites, model.rates, np.empty(len(qdd)))
         for name, field in (("R", out.R), ("p", out.p), ("c", out.c), ("f", out.inwards)):
@@ -216,24 +220,6 @@ def _redundancy(trajectory: Trajectory, held: Held) -> int:
     # more at single poses is singular, not redundant
     poses = (trajectory.q[k] for k in held.spread(3))
     return min(redundancy(held.mech, q, trajectory.planar, trajectory.tolerance) for q in poses)
-
-
-def _pull(model: TreeModel, multipliers: Array) -> None:
-    """Let the closing rows act on the composite bodies, with multipliers (m,), N and N·m.
-
-    What they do to joint rates passes through no joint's rows.
-    """
-    rows, terms = model.table.rows, model.table.terms
-    if not len(multipliers):
-        return
-    force = np.zeros(len(rows))
-    force[: len(multipliers)] = multipliers
-    for i in np.flatnonzero(rows["kind"][: len(multipliers)] == COMBINED):
-        own = terms[rows["first"][i] : rows["first"][i] + rows["count"][i]]
-        np.add.at(force, own["row"], own["coefficient"] * multipliers[i])
-        force[i] = 0.0
-    for body, entry in (("a", "on_a"), ("b", "on_b")):
-        np.subtract.at(model.composites["f"], rows[body], force[:, None] * rows[entry])
 
 
 def _rows_by_constraint(model: TreeModel) -> dict[str, list[int]]:

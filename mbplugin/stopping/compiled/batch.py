@@ -284,7 +284,8 @@ def supports_compiled_stop(scenario: Scenario) -> bool:
     bound = mech.tree.cut or mech.couplings or mech.pfaffians or mech.locks or mech.drivers
     controlled = {brake.joint for brake in scenario.brakes}
     free = {j.pair.name for j in joints if j.pair is not None and j.pair.kind.free}
-    plain = scenario.actions.controller is None and not scenario.qdd.any()
+    by_load = any(f.load_friction for pair in mech.pairs for f in pair.freedoms)
+    plain = scenario.actions.controller is None and not scenario.qdd.any() and not by_load
     return single and not bound and free <= controlled and plain
 
 

@@ -6,8 +6,8 @@ Lists the pairs with stated friction whose reaction the rigid model does not det
 
 Why it matters
 --------------
-Friction in a real joint increases with its reaction. If the reaction is arbitrary, so are the friction
-and the *motion* that a simulator computes, not only the forces.
+Friction in a real joint increases with its reaction, and with ``friction_coefficient`` that of the model does.
+If the reaction is arbitrary, so are the friction and the *motion* that a simulator computes, not only the forces.
 
 Example
 -------
@@ -19,6 +19,7 @@ Remove the redundancy, or make the bodies around these joints flexible.
 
 References
 ----------
+wojtyra2013, section 1: with Coulomb friction in joints the simulated motion might be non-unique.
 pekal2024, section 1: friction that depends on load makes the motion non-unique.
 """
 
@@ -41,7 +42,9 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         return
     pairs = scene.mechanism.pair_by_name
     friction = {
-        verdict.name: max(freedom.friction for freedom in pairs[verdict.name].freedoms)
+        verdict.name: max(
+            max(freedom.friction, freedom.load_friction) for freedom in pairs[verdict.name].freedoms
+        )
         for verdict in analysis.constraints
         if not verdict.unique and verdict.name in pairs and pairs[verdict.name].freedoms
     }

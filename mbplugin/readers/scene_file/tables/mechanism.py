@@ -100,7 +100,8 @@ class PairTable(JointTable):
 
     ``passive``: whatever the file says, this joint has no drive, brake or end stop. A pair of one freedom may
     state its limits (rad, m), the velocity and effort of its drive (rad/s, m/s; N·m, N), damping
-    (N·m·s/rad, N·s/m) and dry friction (N·m, N), as a URDF does.
+    (N·m·s/rad, N·s/m) and dry friction (N·m, N), as a URDF does. A revolute or prismatic pair may also state
+    Coulomb friction that grows with the force that the joint transmits.
     """
 
     name: Name = Field(description="unique among all constraints; without bodies that of a joint of a model")
@@ -115,6 +116,13 @@ class PairTable(JointTable):
     effort: NonNegative | None = Field(default=None, description="limit of its drive, N·m or N")
     damping: NonNegative | None = Field(default=None, description="viscous, N·m·s/rad or N·s/m")
     friction: NonNegative | None = Field(default=None, description="dry, N·m or N")
+    friction_coefficient: NonNegative | None = Field(
+        default=None,
+        description="revolute and prismatic: μ of dry friction that grows with the joint's force",
+    )
+    friction_radius: Positive | None = Field(
+        default=None, description="revolute with friction_coefficient: radius at which that friction acts, m"
+    )
 
 
 class ClosureTable(JointTable):
