@@ -35,6 +35,15 @@ class Resistance:
     damping: float
     friction: float
     brakes: tuple[tuple[float, float, float, float, float, float], ...]
+    motion: Trajectory | None = None
+
+    def dry(self, time: Array) -> Array:
+        """Dry friction of the joint at some times; of what grows with the load between samples only about."""
+        if self.motion is None:
+            return self.friction + 0.0 * time
+        arm = self.pair.freedoms[0].load_friction
+        load = np.linalg.norm(self.motion.reactions(self.pair.name)[:, :3], axis=1)
+        return np.asarray(self.friction + arm * np.interp(time, self.motion.time, load))
 
     @property
     def key(self) -> tuple[str, str]:
@@ -49,13 +58,13 @@ class Resistance:
 
     def sliding(self, time: Array) -> Array:
         """All dry parts at some times while it slides."""
-        return self.friction + sum(
+        return self.dry(time) + sum(
             (s * gripped(closes, time) for closes, _, s, *_ in self.brakes), 0.0 * time
         )
 
     def static(self, time: Array) -> Array:
         """The most it holds at rest at some times."""
-        return self.friction + sum(
+        return self.dry(time) + sum(
             (s * gripped(closes, time) for closes, _, _, s, *_ in self.brakes), 0.0 * time
         )
 
@@ -77,8 +86,9 @@ def resistances(motion: Trajectory) -> Iterator[Resistance]:
             )
             damping = one.damping if actions.damping else 0.0
             friction = one.friction if actions.friction else 0.0
-            if damping or friction or brakes:
-                yield Resistance(pair, freedom, damping, friction, brakes)
+            by_load = motion if actions.friction and one.load_friction else None
+            if damping or friction or brakes or by_load is not None:
+                yield Resistance(pair, freedom, damping, friction, brakes, by_load)
 
 
 def is_led(motion: Trajectory, pair: str, segment: AnyArray) -> AnyArray:
