@@ -24,7 +24,8 @@ def energies_of_stop_are_balanced(report: StopReport) -> None:
     assert abs(e.residual) <= size + _impact_of(motion), (
         f"the balance of the stop leaves {e.residual:.6g} J open, more than {size:.3g} J"
     )
-    if not any(r.damping or r.friction or r.motion is not None for r in resistances(motion)) and not motion.actions.springs:
+    resisted = any(r.damping or r.friction or r.motion is not None for r in resistances(motion))
+    if not resisted and not motion.actions.springs:
         cut = {pair.name for pair in motion.mechanism.tree.cut}
         if not any(b.joint in cut for b in motion.actions.brakes):
             assert abs(taken - lost) <= size, (
