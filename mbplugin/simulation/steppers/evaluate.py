@@ -77,9 +77,11 @@ def forward_accelerations(m: KernelState, q: Array, qd: Array, held: bool) -> No
 
     The rows must be decomposed, or be those of ``held`` rates.
     """
-    m.power[:] = 0.0
+    m.power[0] = m.power[1] = m.power[2] = 0.0
     gather(m.composites, m.rates, m.loads, m.springs, q, qd, m.power)
-    resist(m.composites, m.rates, m.rows, m.terms, m.resistances, qd, m.power)
+    # a call hands on all its arrays, which takes longer than a few joints do
+    if len(m.resistances):
+        resist(m.composites, m.rates, m.rows, m.terms, m.resistances, qd, m.power)
     r = len(m.independent_rows)
     if held:
         for i in range(r):

@@ -31,10 +31,10 @@ class Ramps:
         """When each joint has come to rest (n,), s from the signal; 0 for one that rests."""
         return np.where(self.v != 0.0, self.delay + np.abs(self.v) / self.deceleration, 0.0)
 
-    def at(self, time: float) -> tuple[Array, Array]:
-        """Return coordinates and rates (n,) at a time, s."""
+    def at(self, time: float | Array) -> tuple[Array, Array]:
+        """Return coordinates and rates (n,) at a time, s; (k, n) at times (k, 1)."""
         sense = np.sign(self.v)
-        led = np.clip(time - self.delay, 0.0, np.abs(self.v) / self.deceleration)
+        led = np.minimum(np.maximum(time - self.delay, 0.0), np.abs(self.v) / self.deceleration)
         before = np.where(self.v != 0.0, np.minimum(time, self.delay), 0.0)
         q = self.q + self.v * (before + led) - 0.5 * sense * self.deceleration * led**2
         rate = np.where(time >= self.ends, 0.0, self.v - sense * self.deceleration * led)
@@ -57,13 +57,11 @@ class Ramps:
     def pieces(self, end: float) -> Array:
         """Return the motion up to a time (s) as pieces (k, 7, n): see :func:`~.tool_path.path_length`."""
         marks = np.unique(np.concatenate(([0.0, end], self.delay, self.ends)).clip(0.0, end))
-        out = np.zeros((len(marks), 7, len(self.q)))
-        for piece, start, stop in zip(out, marks, marks[1:], strict=False):
-            middle = 0.5 * (start + stop)
-            ramping = (self.v != 0.0) & (middle > self.delay) & (middle < self.ends)
-            a = np.where(ramping, -np.sign(self.v) * self.deceleration, 0.0)
-            piece[0, 0] = stop - start
-            piece[1], piece[2] = self.at(start)
-            piece[4], piece[5] = self.at(stop)
-            piece[3] = piece[6] = a
+        out, middle = np.zeros((len(marks), 7, len(self.q))), 0.5 * (marks[:-1, None] + marks[1:, None])
+        ramping = (self.v != 0.0) & (middle > self.delay) & (middle < self.ends)
+        q, rate = self.at(marks[:, None])
+        out[:-1, 0, 0] = np.diff(marks)
+        out[:-1, 1], out[:-1, 2] = q[:-1], rate[:-1]
+        out[:-1, 4], out[:-1, 5] = q[1:], rate[1:]
+        out[:-1, 3] = out[:-1, 6] = np.where(ramping, -np.sign(self.v) * self.deceleration, 0.0)
         return out
