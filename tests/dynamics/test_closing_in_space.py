@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from closed_mechanisms import axes_at, check_closing, loop, spherical
 from mbplugin.dynamics.explicit_closure import Closing, closing_conditions
@@ -303,3 +305,27 @@ def test_without_names_the_coordinates_are_such_that_the_loop_has_a_closed_form(
         assert closing.explicit
         assert not closing.is_near_singular(q)
         assert len(closing.independent) == len(independent)
+
+
+CHAINS = [
+    ("revolute", "universal", "spherical", "revolute"),
+    ("revolute", "spherical", "universal", "revolute"),
+    ("revolute", "universal", "spherical", "prismatic"),
+    ("prismatic", "universal", "spherical", "revolute"),
+    ("revolute", "spherical", "cylindrical", "prismatic"),
+    ("revolute", "cylindrical", "spherical", "prismatic"),
+]
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 2**31), chain=st.sampled_from(CHAINS), cut=st.integers(1, 3))
+def test_any_such_chain_at_any_place_and_cut_anywhere_has_a_closed_form(
+    seed: int, chain: tuple[str, ...], cut: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    frames = [Pose(rotation_from_vector(rng.normal(size=3)), rng.uniform(-1, 1, 3)) for _ in chain]
+    mech, q = loop([(f"j{k}", kind, X) for k, (kind, X) in enumerate(zip(chain, frames, strict=True))], cut)
+    closing = closing_conditions(mech, q, ["j0"])
+    assert closing.explicit
+    assume(closing.margin(q) > 0.2)
+    check_closing(mech, q, closing, tolerance=1e-5)
