@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from closed_mechanisms import axes_at, check_closing, loop, spherical
@@ -318,6 +318,7 @@ CHAINS = [
 
 
 @settings(deadline=None, max_examples=25)
+@example(seed=6544, chain=CHAINS[1], cut=3)
 @given(seed=st.integers(0, 2**31), chain=st.sampled_from(CHAINS), cut=st.integers(1, 3))
 def test_any_such_chain_at_any_place_and_cut_anywhere_has_a_closed_form(
     seed: int, chain: tuple[str, ...], cut: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import acos, atan2, hypot, sqrt
+from math import acos, atan2, hypot, inf, sqrt
 
 import numpy as np
 
@@ -120,3 +120,10 @@ def meeting(screws: Sequence[Screw], size: float) -> Array | None:
     point = origin + np.linalg.solve(total, np.sum(lines, axis=0))
     off = max(float(np.linalg.norm(screw.across(point))) for screw in screws)
     return np.asarray(point) if off <= ROUNDING * size else None
+
+
+def miss(first: Screw, second: Screw) -> float:
+    """Return how far two lines pass each other, m; infinite for parallel ones."""
+    across = cross(first.e, second.e)
+    sine = float(np.linalg.norm(across))
+    return abs(float(across @ (second.p - first.p))) / sine if sine > ROUNDING else inf

@@ -16,13 +16,14 @@ from math import pi
 import numpy as np
 
 from mbplugin.dynamics.explicit_closure.newton import NewtonStep
-from mbplugin.dynamics.explicit_closure.space.chain import ChainJoint, SpatialRing
+from mbplugin.dynamics.explicit_closure.space.chain import SpatialRing
 from mbplugin.dynamics.explicit_closure.space.screw import (
     ROUNDING,
     Screw,
     at_distance,
     at_height,
     meeting,
+    miss,
     off_line,
 )
 from mbplugin.errors import CannotClose
@@ -128,7 +129,8 @@ def spatial_step(
     ring: SpatialRing, unknown: Sequence[int], y: Array, ball_at: slice | None, rates: NewtonStep
 ) -> SpatialStep | None:
     """Return a closed form for the unknown joints of a ring, on the branch of y (nq + c,); None without one."""
-    for kind in _kinds(ring, [ring.joints[k] for k in unknown]):
+    # what fits by construction before what fits but for rounding, or by chance
+    for _, kind in sorted(_kinds(ring, unknown)):
         found = [
             step
             for branches in product((1, -1), repeat=2 if "U" in kind else 1)
@@ -149,23 +151,27 @@ def _away(step: SpatialStep, y: Array) -> float:
     return sum(abs(float(own[step.ring.joints[k].at] - y[step.ring.joints[k].at])) for k in step.unknown)
 
 
-def _kinds(ring: SpatialRing, joints: list[ChainJoint]) -> Iterator[str]:
-    """Yield the closed forms that there may be for unknown joints of a ring, by their letters."""
+def _kinds(ring: SpatialRing, unknown: Sequence[int]) -> Iterator[tuple[float, str]]:
+    """Yield the closed forms that there may be for unknown joints of a ring, and by how much each does not fit."""
+    joints = [ring.joints[k] for k in unknown]
     letters = "".join(joint.letter for joint in joints)
     if ring.closing is None:
         if letters == "RRR" and ring.is_spherical:
-            yield "spherical RRR"
+            yield 0.0, "spherical RRR"
     elif ring.closing.type == "distance":
         if len(letters) == 1:
-            yield f"{letters}-distance"
+            yield 0.0, f"{letters}-distance"
     elif len(letters) == 3:
-        # the single joint may be on either side of the ball
-        for single, pair, form in ((0, letters[1:], "{}SU"), (2, letters[:2], "US{}")):
-            if pair == "RR":
-                yield form.format(letters[single])
-        for pair, form in ((letters[1:], "PSC"), (letters[:2], "CSP")):
-            if sorted(pair) == ["P", "R"] and letters[0 if form == "PSC" else 2] == "P":
-                yield form
+        # the single joint may be on either side of the ball; nothing that moves is between the other two
+        for single, first, forms in ((0, 1, ("{}SU", "{}SC")), (2, 0, ("US{}", "CS{}"))):
+            if unknown[first + 1] != unknown[first] + 1:
+                continue
+            pair = [joint.screw for joint in joints[first : first + 2]]
+            crossing, coaxial = (form.format(letters[single]) for form in forms)
+            if all(screw.turns for screw in pair):
+                yield miss(*pair) / ring.size, crossing
+            elif pair[0].turns != pair[1].turns and letters[single] == "P":
+                yield float(np.linalg.norm(cross(pair[0].e, pair[1].e))), coaxial
 
 
 def _solve(
