@@ -82,3 +82,22 @@ def test_engines_stand_side_by_side_with_what_is_not_unique_marked() -> None:
     marks = [row.xpath("td")[-1].text_content().startswith("unique") for row in rows]
     assert marks == [unique for joint in found["joints"] for unique in joint["unique"]]
     assert any(marks) and not all(marks)
+
+
+def test_a_stopping_table_has_both_categories_in_its_charts() -> None:
+    """Category 0 has one speed, the full one: a point of the curves of category 1, where its row says."""
+    arm = str(ROOT / "assets" / "arm_6r.scene.toml")
+    page, found = (
+        parsed(page_of("stop-table", arm, "--grid", "extension=100")),
+        document("stop-table", arm, "--grid", "extension=100"),
+    )
+    rows = [row for row in found["rows"] if row["category"] == 0]
+    titles = page.xpath("//figure//circle/title/text()")
+    assert len(titles) == 2 * len(rows) > 0
+    for row in rows:
+        share = row["extension_percent"]
+        wanted = f"category 0, {share} % extension: {row['distance']:.6g} at {row['speed']:.6g}"
+        assert wanted in titles
+        assert f"category 0, {share} % extension: {1e3 * row['time']:.6g} at {row['speed']:.6g}" in titles
+    names = page.xpath("//figure//span[@class='key']/text()")
+    assert "category 0, 100 % extension" in names

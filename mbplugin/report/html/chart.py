@@ -48,6 +48,8 @@ class Chart:
         Which values are exponents of ten.
     clock : bool
         The abscissa is the time of the film, s.
+    points : tuple of (float, float, str)
+        Single values, and what they are.
     """
 
     title: str
@@ -58,6 +60,7 @@ class Chart:
     steps: bool = False
     powers: Literal["", "x", "xy"] = ""
     clock: bool = False
+    points: tuple[tuple[float, float, str], ...] = ()
 
 
 def most_moving(curves: Sequence[Curve]) -> tuple[tuple[Curve, ...], str]:
@@ -70,7 +73,8 @@ def most_moving(curves: Sequence[Curve]) -> tuple[tuple[Curve, ...], str]:
 
 def figure(chart: Chart, note: str = "") -> Html:
     """Return a chart with its names."""
-    low, high = _range([v for c in chart.curves for v in (c.y.min(), c.y.max())])
+    ends = [v for c in chart.curves for v in (c.y.min(), c.y.max())]
+    low, high = _range([*ends, *(y for _, y, _ in chart.points)])
     left, right = _span(chart)
     frame = _Frame(left, right, low, high)
     drawn = element(
@@ -80,6 +84,7 @@ def figure(chart: Chart, note: str = "") -> Html:
         list(_axes(chart, frame)),
         [_mark(frame, x, text) for x, text in chart.marks if left <= x <= right],
         [_line(frame, curve, k, chart.steps) for k, curve in enumerate(chart.curves)],
+        [_point(frame, *point) for point in chart.points],
         _now(frame) if chart.clock else None,
         viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
         role="img",
@@ -87,6 +92,10 @@ def figure(chart: Chart, note: str = "") -> Html:
     )
     names = [
         element("span", _swatch(curve, k), curve.name, class_="key") for k, curve in enumerate(chart.curves)
+    ]
+    names += [
+        element("span", element("span", class_="point", aria_hidden="true"), words, class_="key")
+        for words in dict.fromkeys(words for _, _, words in chart.points)
     ]
     said = element("p", note, class_="fine") if note else None
     caption = element("figcaption", element("strong", chart.title), element("div", names), said)
@@ -119,8 +128,9 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _span(chart: Chart) -> tuple[float, float]:
-    left = min(float(c.x.min()) for c in chart.curves)
-    right = max(float(c.x.max()) for c in chart.curves)
+    single = [x for x, _, _ in chart.points]
+    left = min([*(float(c.x.min()) for c in chart.curves), *single])
+    right = max([*(float(c.x.max()) for c in chart.curves), *single])
     return left, right if right > left else left + 1.0
 
 
@@ -190,6 +200,17 @@ def _swatch(curve: Curve, k: int) -> Html:
 def _mark(frame: _Frame, x: float, text: str) -> Html:
     at = f"M{frame.x(x):.1f} {_TOP}V{_HEIGHT - _BOTTOM}"
     return element("path", element("title", text), d=at, class_="event")
+
+
+def _point(frame: _Frame, x: float, y: float, words: str) -> Html:
+    return element(
+        "circle",
+        element("title", f"{words}: {y:.6g} at {x:.6g}"),
+        cx=f"{frame.x(x):.1f}",
+        cy=f"{frame.y(y):.1f}",
+        r=4.5,
+        class_="point",
+    )
 
 
 def _now(frame: _Frame) -> Html:

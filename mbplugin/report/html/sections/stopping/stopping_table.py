@@ -68,7 +68,10 @@ def _measured(beside: MeasuredStops, units: Units) -> Html:
 
 
 def _charts(made: StoppingTable, all_rows: list[dict[str, Any]]) -> Iterator[Chart]:
-    """Yield curves over the speed, one line per extension, at the largest payload."""
+    """Yield curves over the speed, one line per extension, at the largest payload.
+
+    A category of one speed only, as category 0 is by the standard, is points in the curves of the others.
+    """
     full = max((row["payload_percent"] for row in all_rows), default=0)
     for k, joint in enumerate(made.axes, 1):
         for category in sorted({row["category"] for row in all_rows}):
@@ -77,12 +80,23 @@ def _charts(made: StoppingTable, all_rows: list[dict[str, Any]]) -> Iterator[Cha
                 for r in all_rows
                 if r["axis"] == k and r["category"] == category and r["payload_percent"] == full
             ]
-            # of one speed there is no curve
-            if len({row["speed"] for row in rows}) > 1:
-                yield from _of_axis(rows, f"Axis {k}, {joint}: category {category}, payload {full} %")
+            if _is_curve(rows):
+                single = _single(all_rows, k, full)
+                yield from _of_axis(rows, f"Axis {k}, {joint}: category {category}, payload {full} %", single)
 
 
-def _of_axis(rows: list[dict[str, Any]], title: str) -> Iterator[Chart]:
+def _is_curve(rows: list[dict[str, Any]]) -> bool:
+    return len({row["speed"] for row in rows}) > 1
+
+
+def _single(all_rows: list[dict[str, Any]], axis: int, full: float) -> list[dict[str, Any]]:
+    """Return the rows of an axis at full payload in the categories that have one speed only."""
+    own = [r for r in all_rows if r["axis"] == axis and r["payload_percent"] == full]
+    groups = [[r for r in own if r["category"] == category] for category in {r["category"] for r in own}]
+    return [row for rows in groups if not _is_curve(rows) for row in rows]
+
+
+def _of_axis(rows: list[dict[str, Any]], title: str, single: list[dict[str, Any]]) -> Iterator[Chart]:
     unit = rows[0]["unit"]
     for key, factor, label in (("distance", 1.0, f"distance [{unit}]"), ("time", 1e3, "axis at rest [ms]")):
         curves = []
@@ -90,7 +104,11 @@ def _of_axis(rows: list[dict[str, Any]], title: str) -> Iterator[Chart]:
             own = sorted((r["speed"], factor * r[key]) for r in rows if r["extension_percent"] == share)
             speed, value = np.array(own).T
             curves.append(Curve(f"{share} % extension", speed, value))
-        yield Chart(title, f"speed [{unit}/s]", label, tuple(curves))
+        points = tuple(
+            (r["speed"], factor * r[key], f"category {r['category']}, {r['extension_percent']} % extension")
+            for r in single
+        )
+        yield Chart(title, f"speed [{unit}/s]", label, tuple(curves), points=points)
 
 
 def _poses(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:
