@@ -14,7 +14,7 @@ from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_s
 from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
-from mbplugin.writers import Format
+from mbplugin.model.enumerations import Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -31,6 +31,10 @@ PAIR_ROLES: tuple[PairRole, ...] = get_args(PairRole)
 Simulator = Literal["mujoco", "newton", "isaac", "gazebo", "drake", "pybullet"]
 SIMULATORS: tuple[Simulator, ...] = get_args(Simulator)
 
+#: Formats in which a model can be written.
+Format = Literal["mjcf", "sdf", "urdf", "usd", "scene"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
 #: Categories of stops (IEC 60204-1): power-off; controlled, then power-off; controlled.
 StopCategory = Literal[0, 1, 2]
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Literal, get_args
 
 from mbplugin.errors import BadUsage
+from mbplugin.model.enumerations import FORMATS as FORMATS
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.scene import Scene, state_at_home
 from mbplugin.model.spatial import Array
 from mbplugin.writers.written import Written
-
-#: Formats that can be written.
-Format = Literal["mjcf", "sdf", "urdf", "usd", "scene"]
-FORMATS: tuple[Format, ...] = get_args(Format)
 
 
 def write(model: Scene | Mechanism, to: str, q: Array | None = None) -> Written:

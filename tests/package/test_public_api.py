@@ -168,6 +168,11 @@ def test_import_is_silent_and_light() -> None:
     assert not {"numpy", "scipy", "pybullet", "typer", "lxml", "pydantic", "pxr"} & set(modules)
 
 
+def test_the_command_line_loads_what_computes_only_when_it_computes() -> None:
+    modules = printed("import sys, mbplugin.cli.app; print(*sys.modules)").split()
+    assert not {"numpy", "scipy", "pybullet", "lxml", "pydantic", "pxr", "mujoco"} & set(modules)
+
+
 def test_lint_can_be_called_after_its_room_was_imported() -> None:
     code = (
         "import mbplugin as mb, mbplugin.linter.registry; from mbplugin import lint; print(lint is mb.lint)"

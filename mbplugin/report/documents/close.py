@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mbplugin.closing.drift.run import Drives
+from mbplugin.model.enumerations import Format
 from mbplugin.report.documents.part import Count, Part, Recorded, Size, by_name, key
-from mbplugin.writers import Format
 
 if TYPE_CHECKING:
     from mbplugin.closing.values import Closing
