@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mbplugin.closing.values import Closing as Closing
     from mbplugin.comparison.agreement import Agreement as Agreement
     from mbplugin.comparison.crosscheck import crosscheck as crosscheck
+    from mbplugin.comparison.models.run import diff as diff
+    from mbplugin.comparison.models.values import ModelDiff as ModelDiff
     from mbplugin.comparison.side_by_side.run import engines as engines
     from mbplugin.comparison.side_by_side.values import SideBySide as SideBySide
     from mbplugin.constraints.matrix import ConstraintMatrix as ConstraintMatrix

@@ -13,6 +13,7 @@ from mbplugin.cli import (
     close,
     config,
     crosscheck,
+    diff,
     engines,
     lint,
     matrix,
@@ -56,6 +57,7 @@ app.command("worst-stop")(with_format(worst_stop.worst_stop_command))
 app.command("sweep")(with_format(sweep.sweep_command))
 app.command("distance")(with_format(distance.distance_command))
 app.command("crosscheck")(with_format(crosscheck.crosscheck_command))
+app.command("diff")(with_format(diff.diff_command))
 app.command("engines")(with_format(engines.engines_command))
 app.command("close")(with_format(close.close_command))
 app.command("view")(with_format(view.view_command))

@@ -63,6 +63,7 @@ def _arguments(command: str, folder: Path) -> list[str]:
     more = {
         "simulate": ["--duration", "1"],
         "calibrate": ["rows.csv"],
+        "diff": [FOUR_BAR],
         "sweep": ["--out", str(folder / "sweep"), "--number", "1"],
     }
     return ["a.json" if command == "distance" else FOUR_BAR, *more.get(command, [])]

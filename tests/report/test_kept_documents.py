@@ -29,6 +29,7 @@ COMMANDS = {
     "lint_remedies": ("lint", "tests/cases/err/mb301.scene.toml"),
     "matrix": ("matrix", f"{ORACLES}/door_2_hinges.sdf"),
     "matrix_planar": ("matrix", f"{ORACLES}/parallelogram_3crank_planar.sdf", "--planar", "xy"),
+    "diff": ("diff", f"{ORACLES}/four_bar_4R.sdf", f"{ORACLES}/four_bar_RSRR.sdf"),
     "rule": ("rule", "MB201"),
     "reactions": ("reactions", f"{ORACLES}/door_2_hinges.sdf"),
     "simulate": (

@@ -151,6 +151,23 @@ def parse_xacro_args(texts: Sequence[str] | None) -> dict[str, str]:
     return values
 
 
+def parse_names(texts: Sequence[str] | None) -> dict[str, str]:
+    """Return the names of ``--map`` in the second model, by those in the first.
+
+    Raises
+    ------
+    BadUsage
+        A name on one side only.
+    """
+    names: dict[str, str] = {}
+    for text in split(texts):
+        first, _, second = (part.strip() for part in text.partition("="))
+        if not first or not second:
+            raise BadUsage(f"--map is {text!r}", expected="A=B with a name of each model")
+        names[first] = second
+    return names
+
+
 def split(texts: Sequence[str] | None) -> tuple[str, ...]:
     """Return the parts of comma-separated texts."""
     parts = (part.strip() for text in texts or () for part in text.split(","))

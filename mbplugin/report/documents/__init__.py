@@ -19,6 +19,7 @@ DocumentName = Literal[
     "sweep",
     "distance",
     "crosscheck",
+    "diff",
     "engines",
     "close",
     "view",

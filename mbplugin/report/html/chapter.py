@@ -10,6 +10,7 @@ from mbplugin.model.units import SI, Units
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.comparison.agreement import Agreement
+    from mbplugin.comparison.models.values import ModelDiff
     from mbplugin.comparison.side_by_side.values import SideBySide
     from mbplugin.joint_reactions.values import Reactions
     from mbplugin.linter.run import Report
@@ -48,6 +49,8 @@ class Chapter:
         The comparison with PyBullet.
     side_by_side : SideBySide, optional
         Joint forces of several engines.
+    difference : ModelDiff, optional
+        The comparison with another model.
     notes : tuple of str
         What is missing, and why.
     record : Record, optional
@@ -73,6 +76,7 @@ class Chapter:
     distance: Distance | None = None
     agreement: Agreement | None = None
     side_by_side: SideBySide | None = None
+    difference: ModelDiff | None = None
     notes: tuple[str, ...] = ()
     record: Record | None = None
     comparison: Comparison | None = None

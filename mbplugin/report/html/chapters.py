@@ -15,6 +15,7 @@ from mbplugin.report.record import record_of
 
 if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement
+    from mbplugin.comparison.models.values import ModelDiff
     from mbplugin.comparison.side_by_side.values import SideBySide
     from mbplugin.joint_reactions.values import Reactions
     from mbplugin.linter.run import Report
@@ -133,6 +134,18 @@ def engines_chapter(scene: Scene, found: SideBySide) -> Chapter:
         model=scene,
         analysis=analysis,
         side_by_side=found,
+        notes=note,
+    )
+
+
+def diff_chapter(scene: Scene, found: ModelDiff) -> Chapter:
+    """Return the chapter of two models, the first of them drawn."""
+    analysis, note = judged(scene, scene.state.q)
+    return Chapter(
+        title=f"{found.a.name} and {found.b.name}",
+        model=scene,
+        analysis=analysis,
+        difference=found,
         notes=note,
     )
 

@@ -13,11 +13,12 @@ from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.drawing import drawing_data, film_data, ghost_data, path_bytes, stress_data
 from mbplugin.report.html.interactive import load_data, slider_data
 from mbplugin.report.html.markup import Html, element, joined, json_script
-from mbplugin.report.html.sections.against import against_section
-from mbplugin.report.html.sections.agreement import agreement_section
 from mbplugin.report.html.sections.assumptions import assumptions_section
+from mbplugin.report.html.sections.compared.against import against_section
+from mbplugin.report.html.sections.compared.agreement import agreement_section
+from mbplugin.report.html.sections.compared.diff import diff_section
+from mbplugin.report.html.sections.compared.engines import engines_section
 from mbplugin.report.html.sections.decided import decided_section
-from mbplugin.report.html.sections.engines import engines_section
 from mbplugin.report.html.sections.findings import findings_section
 from mbplugin.report.html.sections.groups import dca_section, groups_section
 from mbplugin.report.html.sections.interaction import interaction_panel
@@ -51,6 +52,7 @@ _SECTIONS: tuple[Callable[[Chapter], Html | None], ...] = (
     calibration_section,
     distance_section,
     agreement_section,
+    diff_section,
     engines_section,
     remedies_section,
     stresses_section,

@@ -31,6 +31,8 @@ def grade(chapter: Chapter) -> str:
         return "bad"
     if chapter.stop is not None and chapter.stop.outcome != "stopped":
         return "bad"
+    if chapter.difference is not None:
+        return "good" if chapter.difference.same else "bad"
     for compared in (chapter.agreement, chapter.side_by_side):
         if compared is not None and not compared.agrees:
             return "bad"
@@ -70,6 +72,8 @@ def sentence(chapter: Chapter) -> str:
         missed = sum(bool(row.unexplained) for row in chapter.calibration.rows)
         rows = counted(len(chapter.calibration.rows), "measured row")
         return f"{chapter.calibration.model}: {rows}, {missed} of them not explained by what was fitted"
+    if chapter.difference is not None:
+        return f"{chapter.difference.a.name} and {chapter.difference.b.name}: {chapter.difference.verdict}"
     if chapter.side_by_side is not None:
         return f"{chapter.side_by_side.mechanism.name}: {engines_verdict(chapter.side_by_side)}"
     if chapter.agreement is not None:

@@ -1,0 +1,1 @@
+"""Whether two models are the same robot."""

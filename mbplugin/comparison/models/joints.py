@@ -1,0 +1,184 @@
+"""Axes, places, types and limits of matched joints; loops that are lost or doubled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import isfinite
+
+import numpy as np
+
+from mbplugin.comparison.models.alignment import Tolerances
+from mbplugin.comparison.models.bodies import Found
+from mbplugin.comparison.models.causes import axis_cause, limit_cause, place_cause
+from mbplugin.comparison.models.matching import Matching
+from mbplugin.comparison.models.merging import Merged
+from mbplugin.comparison.models.rewriting import Rewritten
+from mbplugin.comparison.models.sides import AXIAL, angle_between, side_gap
+from mbplugin.comparison.models.values import Difference, DifferenceKind, Normalised, NormalisedKind
+from mbplugin.model.mechanism import Freedom, Mechanism, Pair
+from mbplugin.model.mechanism.pair import PAIR_TYPES
+from mbplugin.model.spatial import Array, Pose
+
+#: Types that only differ in what a file may state of their limits.
+_SAME = {"continuous": "revolute"}
+
+
+def compare_joints(
+    one: Merged, other: Merged, b: Rewritten, found: Matching, limits: Tolerances
+) -> Iterator[Found]:
+    """Yield what differs between the joints of a model and another one, which is also given in its terms."""
+    theirs = b.mechanism.pair_by_name
+    for pair in one.mechanism.pairs:
+        if pair.name in found.pairs:
+            yield from _joint(pair, theirs[pair.name], b, found.pairs[pair.name], limits)
+        else:
+            lost = _single(pair, "lost", pair.name, "")
+            yield replace(lost, cause="joint became fixed") if _is_fixed(one, other, pair) else lost
+    twins = {*found.pairs}
+    for pair in b.mechanism.pairs:
+        if pair.name not in twins:
+            yield _extra(pair, b.pairs[pair.name], b.mechanism)
+
+
+def _is_fixed(one: Merged, other: Merged, pair: Pair) -> bool:
+    """Return whether links on both sides of a pair are one rigid body in the other model."""
+    sides = [{other.group_of(link) for link in one.frames[body]} - {None} for body in pair.bodies]
+    return bool(sides[0] & sides[1])
+
+
+def _single(pair: Pair, said: str, a: str, b: str) -> Difference:
+    what: DifferenceKind = "loop" if pair.closure else "joint"
+    value = f"{pair.type} between {pair.body_a} and {pair.body_b}"
+    cause = f"{said} {what}" if said == "lost" else f"{what} {said}"
+    return Difference(what, a, b, value if a else "", value if b else "", cause)
+
+
+def _extra(pair: Pair, name: str, mech: Mechanism) -> Difference:
+    """Return the difference of a joint that only the second model has."""
+    beside = [p for p in mech.pairs if p is not pair and set(p.bodies) == set(pair.bodies)]
+    found = _single(pair, "only in the second", "", name)
+    if not beside:
+        return found
+    return Difference("loop", "", name, "", found.value_b, f"doubled loop: beside {beside[0].name!r}")
+
+
+def _joint(a: Pair, b: Pair, r: Rewritten, name: str, limits: Tolerances) -> Iterator[Found]:
+    if a.closure != b.closure:
+        yield Normalised("cut", a.name, "the loop is cut at another joint")
+    if set(a.bodies) != set(b.bodies):
+        yield Difference(
+            "ends", a.name, name, "–".join(a.bodies), "–".join(b.bodies), "joint on another body"
+        )
+        return
+    if _SAME.get(a.type, a.type) != _SAME.get(b.type, b.type):
+        yield Difference("type", a.name, name, a.type, b.type, _type_cause(a, b))
+        return
+    if a.name in r.reversed:
+        yield Normalised("order", a.name, "the bodies of the joint are in the other order")
+    yield from _geometry(a, b, r.sides[a.name], name, limits)
+    yield from _limits(a, b, r, name, limits)
+    yield from _settings(a, b)
+
+
+def _type_cause(a: Pair, b: Pair) -> str:
+    rows = len(PAIR_TYPES[a.type].constrained) - len(PAIR_TYPES[b.type].constrained)
+    if a.closure or b.closure:
+        return f"closure {'weaker' if rows > 0 else 'stronger'} by {abs(rows)} constraints" if rows else ""
+    if b.type == "fixed":
+        return "joint became fixed"
+    return "joint type lost" if rows else "turning and sliding exchanged"
+
+
+def _geometry(a: Pair, b: Pair, written: tuple[Pose, Pose], name: str, limits: Tolerances) -> Iterator[Found]:
+    """Yield axes and places that differ, each on the body where they do; places as they are written."""
+    axes: list[Difference] = []
+    places: list[Difference] = []
+    for body, X, Y, Z in ((a.body_a, a.X_AP, b.X_AP, written[0]), (a.body_b, a.X_BS, b.X_BS, written[1])):
+        distance, angle = side_gap(a.type, X, Y)
+        if angle > limits.angle:
+            z, w = X.R[:, 2], Y.R[:, 2]
+            axial = a.type in AXIAL
+            cause = axis_cause(z, w) if axial else "joint frame turned"
+            ours, theirs = (_axis(z, body), _axis(w, body)) if axial else (_turned(X.R), _turned(Y.R))
+            axes.append(Difference("axis", a.name, name, ours, theirs, cause))
+        if distance > limits.length:
+            ours, theirs = (f"({_three(F.p)}) m in {body}" for F in (X, Z))
+            places.append(Difference("origin", a.name, name, ours, theirs, place_cause(X.p, Z.p)))
+    # a joint that is wrong in both bodies is one fault: the body in which its cause is plain
+    for same in (axes, places):
+        yield from sorted(same, key=lambda d: -len(d.cause))[:1]
+    if axes or places or a.type not in AXIAL:
+        return
+    # what neither side shows: how the child lies to its parent at zero
+    home, there = a.X_AP @ a.X_SB, b.X_AP @ b.X_SB
+    gap = float(np.linalg.norm(home.p - there.p))
+    if gap > 2 * limits.length:
+        ours, theirs = (f"({_three(X.p)}) m in {a.body_a}" for X in (home, there))
+        cause = place_cause(home.p, there.p) or "moved along the axis"
+        yield Difference("origin", a.name, name, ours, theirs, cause)
+    turn = angle_between(home.R, there.R)
+    if a.type == "prismatic" and turn > limits.angle:
+        yield Difference(
+            "axis", a.name, name, _turned(home.R), _turned(there.R), "child turned about the axis"
+        )
+
+
+def _limits(a: Pair, b: Pair, r: Rewritten, name: str, limits: Tolerances) -> Iterator[Found]:
+    """Yield limits that differ in the first model's coordinate, and axes that point the other way."""
+    sign, offset = r.signs[a.name], r.offsets[a.name]
+    wrong = []
+    for component, one, other in zip(a.kind.free, a.freedoms, b.freedoms, strict=True):
+        bound = limits.angle if component[0] == "r" else limits.length
+        for side in ("lower", "upper"):
+            x, y = getattr(one, side), getattr(other, side)
+            if x != y and not abs(x - y) <= max(bound, limits.relative * abs(x) if isfinite(x) else 0.0):
+                wrong.append((side, component, x, y))
+    if sign < 0 and (wrong or _symmetric(a.freedoms)):
+        how = "the limits are not exchanged" if wrong else "nothing in its limits shows that it is meant"
+        z = a.X_AP.R[:, 2]
+        yield Difference(
+            "axis", a.name, name, _axis(z, a.body_a), _axis(-z, a.body_a), f"axis flipped: {how}"
+        )
+        return
+    if sign < 0:
+        yield Normalised("axis", a.name, "the axis points the other way, and the limits are exchanged")
+    if offset and not wrong:
+        yield Normalised("zero", a.name, f"the zero position is moved by {offset:.6g}")
+    for side, component, x, y in wrong:
+        unit = "rad" if component[0] == "r" else "m"
+        cause = limit_cause(x, y)
+        if offset and abs(abs(x - y) - abs(offset)) < 10 * limits.angle:
+            cause = "zero position moved, limits not"
+        yield Difference("limit", a.name, name, f"{side} {x:.6g} {unit}", f"{side} {y:.6g} {unit}", cause)
+
+
+def _symmetric(freedoms: tuple[Freedom, ...]) -> bool:
+    return all(abs(f.lower + f.upper) <= 1e-9 or not isfinite(f.lower + f.upper) for f in freedoms)
+
+
+def _settings(a: Pair, b: Pair) -> Iterator[Found]:
+    """Yield what formats state of drives and friction, which is not part of the comparison."""
+    names: tuple[NormalisedKind, ...] = ("effort", "damping", "friction", "velocity")
+    for name in names:
+        ours, theirs = ([getattr(f, name) for f in p.freedoms] for p in (a, b))
+        if ours != theirs and not np.allclose(ours, theirs, rtol=1e-3):
+            values = f"{', '.join(f'{x:.6g}' for x in ours)} and {', '.join(f'{x:.6g}' for x in theirs)}"
+            yield Normalised(name, a.name, f"{name} {values}")
+
+
+def _axis(z: Array, body: str) -> str:
+    """Return an axis z (3,) as text."""
+    return f"({_three(z)}) in {body}"
+
+
+def _turned(R: Array) -> str:
+    """Return a rotation R (3, 3) as text."""
+    from mbplugin.model.spatial import vector_from_rotation
+
+    return f"turned by ({_three(np.degrees(vector_from_rotation(R)))})°"
+
+
+def _three(p: Array) -> str:
+    """Return the numbers of p (3,) as text."""
+    return ", ".join(f"{x:.6g}" for x in np.where(np.abs(p) < 1e-9, 0.0, p))

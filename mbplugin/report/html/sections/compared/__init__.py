@@ -1,0 +1,1 @@
+"""What two models, several engines and earlier reports say beside this one."""
