@@ -142,7 +142,8 @@ def _proved(
         # as many rows fewer as were redundant: rank, and with it the mobility, is what it was
         if after.redundancy != left or released != view.redundancy - left:
             continue
-        if _held_mobility(after, kept) == mobility and _changed(here, changes).redundancy <= bound:
+        there = after if here is view else _changed(here, changes)
+        if _held_mobility(after, kept) == mobility and there.redundancy <= bound:
             columns = len(view.columns) * len(view.mech.bodies)
             yield Remedy(changes, after.redundancy, columns - rows + released + after.redundancy)
 
@@ -161,7 +162,7 @@ def _held_mobility(view: View, kept: Mapping[str, tuple[str, ...]]) -> int:
         for pair in mech.pairs
         if pair.name in kept and pair.kind.free and Lock(pair.name).name not in taken
     )
-    held = replace(view, mech=replace(mech, locks=(*mech.locks, *locks)))
+    held = replace(view, mech=replace(mech, locks=(*mech.locks, *locks))) if locks else view
     return len(view.columns) * len(mech.bodies) - _rows(held) + held.redundancy
 
 
