@@ -114,7 +114,7 @@ def test_a_finding_shows_its_loop_and_its_joints(visit: Any) -> None:
     seen.settle()
     assert seen.page.locator(".labels span:visible").count() == 0
     # the rule of the finding is on the page
-    row.locator("a").click()
+    row.locator("a[href='#rule-MB201']").click()
     seen.until("document.querySelector('#rule-MB201').open")
     assert seen.page.locator("#rule-MB201").get_by_text("Why it matters").is_visible()
     quiet(seen)
