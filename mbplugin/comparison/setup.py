@@ -144,6 +144,12 @@ def _task(
     drives: tuple[TimedDrive, ...],
 ) -> Task:
     actions: AppliedForces = ours.actions
+    by_load = [p.name for p in mech.pairs if any(f.load_friction for f in p.freedoms)]
+    if actions.friction and by_load:
+        raise BadUsage(
+            f"PyBullet has no friction that grows with the load of a joint, as {by_load[0]!r} has",
+            remedy="leave friction out of both motions (--no-friction)",
+        )
     return Task(
         mech,
         ours.q[0],

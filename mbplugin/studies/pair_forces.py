@@ -30,6 +30,7 @@ from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import listed
 from mbplugin.readers.source import ModelSource, model_of
 
 Scheme = Literal["35", "37", "38"]
@@ -66,12 +67,17 @@ def pair_forces(
     Raises
     ------
     BadUsage
-        Redundant rows: the forces are then not unique.
+        Redundant rows: the forces are then not unique. Friction that grows with its load.
     CannotClose
         The loops cannot be closed.
     """
     given = model_of(model)
     state = closed_state(given, q, qd, None, None, planar)
+    if by_load := [p.name for p in state.mech.pairs if any(f.load_friction for f in p.freedoms)]:
+        raise BadUsage(
+            f"the friction of {listed(by_load)} grows with the forces that are looked for",
+            remedy="use mbplugin.simulate, which finds both together",
+        )
     own, payloads = (given.loads, given.payloads) if isinstance(given, Scene) else ((), ())
     acting = AppliedForces((*own, *read_loads(state.mech, loads)), payloads)
     build = joint_equations if coordinates == "joint" else absolute_equations

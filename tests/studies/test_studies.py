@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -89,3 +91,15 @@ def test_closing_conditions_of_a_file_close_it() -> None:
     assert studies.closing_conditions(file).explicit
     with pytest.raises(UnknownName, match="'O9'"):
         studies.closing_conditions(file, independent=["O9"])
+
+
+def test_friction_that_grows_with_its_load_leaves_no_ideal_pairs() -> None:
+    scene = mb.load(ASSETS / "crank_rocker.scene.toml")
+    first, *others = scene.mechanism.pairs
+    first = replace(first, freedoms=(replace(first.freedoms[0], load_friction=0.01),))
+    mech = replace(scene.mechanism, pairs=(first, *others))
+    for study in (studies.pair_forces, studies.divide_and_conquer):
+        with pytest.raises(BadUsage, match="grows with"):
+            study(mech, planar="xy")
+    with pytest.raises(BadUsage, match="no ideal pair"):
+        mb.analyze(mech, method="dca", planar="xy")

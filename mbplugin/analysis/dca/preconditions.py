@@ -87,6 +87,13 @@ def require_pairs_only(mech: Mechanism) -> None:
         raise DcaNotApplicable(
             "holonomic", f"{_listed(names)} have nonholonomic rows ({rows})", f"{_QR}, which take them", names
         )
+    if by_load := tuple(p.name for p in mech.pairs if any(f.load_friction for f in p.freedoms)):
+        raise DcaNotApplicable(
+            "pairs only",
+            f"the friction of {_listed(by_load)} grows with its load, so it is no ideal pair",
+            _QR,
+            by_load,
+        )
     for kind, found in (
         ("coupling", mech.couplings),
         ("driver", mech.drivers),
