@@ -307,7 +307,7 @@ def _write(
     explain_dca: bool,
     detail: Detail,
 ) -> None:
-    if output_format == "text" and output is None and opt.on_terminal(sys.stdout):
+    if output_format == "text" and output is None and (opt.on_terminal(sys.stdout) or opt.colour_is_forced()):
         from mbplugin.report.text.lint import lint_lines
 
         emit_lines(lambda width: lint_lines(reports, width, explain_dca, detail))

@@ -14,16 +14,21 @@ if TYPE_CHECKING:
 
 
 def rule_command(
-    code: Annotated[str | None, typer.Argument(help="A code such as MB201, or a rule's name.")] = None,
+    code: Annotated[
+        str | None,
+        typer.Argument(help="A code such as MB201, a name, or a word to search."),
+    ] = None,
     output_format: opt.FormatOption = "text",
     output: opt.OutputOption = None,
 ) -> None:
-    """List the rules, or print the documentation of one."""
-    from mbplugin.linter.registry import find_rule, rules
+    """List the rules, or those about a word, or print the documentation of one."""
+    from mbplugin.linter.registry import find_rule, rules, rules_about
 
-    chosen = rules() if code is None else (find_rule(code),)
+    known = code is not None and any(code.upper() == r.code or code.lower() == r.name for r in rules())
+    found = rules_about(code) if code is not None and not known and not code.upper().startswith("MB") else ()
+    chosen = rules() if code is None else found or (find_rule(code),)
     if output_format == "text":
-        emit(_documentation(chosen[0]) if code else _table(chosen), output)
+        emit(_table(chosen) if code is None or found else _documentation(chosen[0]), output)
     else:
         from mbplugin.report.documents.rule import rules_document
 

@@ -87,6 +87,14 @@ def identity(module_name: str) -> tuple[str, str]:
     return code.upper(), name.replace("_", "-")
 
 
+def rules_about(words: str) -> tuple[Rule, ...]:
+    """Return the rules whose name or documentation has all of some words, those with it in their names first."""
+    wanted = words.lower().split()
+    named = [rule for rule in rules() if all(word in rule.name for word in wanted)]
+    other = [rule for rule in rules() if all(word in rule.documentation.lower() for word in wanted)]
+    return (*named, *(rule for rule in other if rule not in named)) if wanted else ()
+
+
 def find_rule(code: str) -> Rule:
     """Return a rule by code or name.
 
@@ -98,6 +106,9 @@ def find_rule(code: str) -> Rule:
     for rule in rules():
         if code.upper() == rule.code or code.lower() == rule.name:
             return rule
+    if found := rules_about(code):
+        names = ", ".join(f"{rule.code} {rule.name}" for rule in found[:3])
+        raise UnknownName(f"no rule is called {code!r}", expected=f"one of its kind: {names}")
     raise UnknownName(
         f"no rule is called {code!r}", remedy=suggestion(code.upper(), [rule.code for rule in rules()])
     )

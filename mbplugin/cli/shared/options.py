@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -193,6 +194,11 @@ def read_source(file: str) -> tuple[str, str | None]:
         return "<stdin>", data.decode("utf-8")
     except UnicodeDecodeError:
         return "<stdin>", data.decode("latin-1")
+
+
+def colour_is_forced() -> bool:
+    """Return whether FORCE_COLOR asks for colour where stdout is no terminal, and NO_COLOR does not refuse it."""
+    return bool(os.environ.get("FORCE_COLOR")) and not os.environ.get("NO_COLOR")
 
 
 def on_terminal(stream: TextIO | None) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from mbplugin.cli.shared.options import on_terminal
+from mbplugin.cli.shared.options import colour_is_forced, on_terminal
 from mbplugin.errors import BadUsage
 from mbplugin.files import is_same_file, replacing, require_folder
 from mbplugin.report.formats import serialized
@@ -66,7 +66,7 @@ def emit_lines(
     """
     from mbplugin.report.text.layout import PLAIN_WIDTH, plain_text, print_lines, terminal_width
 
-    if output is None and on_terminal(sys.stdout):
+    if output is None and (on_terminal(sys.stdout) or colour_is_forced()):
         print_lines(lines(terminal_width()))
     else:
         kept = _record_text(record()) if record is not None and output is not None else ""
