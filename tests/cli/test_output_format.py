@@ -64,6 +64,7 @@ def _arguments(command: str, folder: Path) -> list[str]:
         "simulate": ["--duration", "1"],
         "calibrate": ["rows.csv"],
         "diff": [FOUR_BAR],
+        "close": ["--to", "mjcf"],
         "sweep": ["--out", str(folder / "sweep"), "--number", "1"],
     }
     return ["a.json" if command == "distance" else FOUR_BAR, *more.get(command, [])]

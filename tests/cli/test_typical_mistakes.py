@@ -41,7 +41,7 @@ MISTAKES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("lint", BAR, "--fail-on", "warn"), "'error', 'warning', 'note'"),
     (("lint", BAR, "--group", "j0,j8"), "known names are j0, j1, j2, j3"),
     (("lint", BAR, "--report", "json"), "expected FORMAT=FILE"),
-    (("lint", BAR, "--output-format", "text", "--output", BAR), "another file than"),
+    (("lint", BAR, "--output-format", "text", "--output", BAR), "or another ending"),
     (("rule", "MB2011"), "did you mean 'MB201'?"),
     (("rule", "xyzzy"), "known names are MB101"),
     (("schema", "linter"), "'lint', 'scene'"),
