@@ -123,7 +123,8 @@ class Commands(TyperGroup):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the commands by what they are for, then the options of all."""
-        for title, commands in COMMANDS.items():
+        others = [name for name in self.commands if name not in EXAMPLES]
+        for title, commands in {**COMMANDS, **({"Others": others} if others else {})}.items():
             with formatter.section(title):
                 formatter.write_dl([(name, self.commands[name].get_short_help_str(90)) for name in commands])
         records = [r for p in self.get_params(ctx) if (r := p.get_help_record(ctx)) is not None]
