@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 #: The package that knows the documents, texts, tables and pages of all results; nothing below may import it.
 _REPORTS = "mbplugin.report.results"
 #: Endings that a result with other formats of its own leaves to :class:`Result`.
-PAGES = (".json", ".html", ".txt")
+PAGES = (".json", ".html", ".htm", ".txt")
 
 
 def rendered(result: object, kind: Literal["json", "html"]) -> str:

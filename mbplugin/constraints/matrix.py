@@ -98,7 +98,9 @@ class ConstraintMatrix(Result):
                 for k, row in enumerate(self.C.toarray()):
                     writer.writerow([*self.rows[k], *row, self.b[k], self.Gamma[k], self.Phi[k]])
         else:
-            raise BadUsage(f"cannot save a matrix as {path.name!r}", expected=".npz or .csv")
+            raise BadUsage(
+                f"cannot save a matrix as {path.name!r}", expected=".npz, .csv, .json, .html or .txt"
+            )
 
 
 def constraint_matrix(

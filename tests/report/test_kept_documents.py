@@ -47,6 +47,7 @@ COMMANDS = {
     "stop_table": ("stop-table", "assets/arm_6r.scene.toml", "--axes", "j1"),
 }
 LONG_COMMANDS = {
+    "close": ("close", f"{ORACLES}/four_bar_4R.sdf", "--to", "mjcf", "--no-drift"),
     "estop": ("estop", "assets/arm_6r.scene.toml", "--qd", "j1=0.5,j2=-1", "--category", "1"),
 }
 

@@ -90,6 +90,8 @@ def test_its_document_is_that_of_json_and_its_page_is_one_file(name: str, tmp_pa
     assert json.loads((tmp_path / "r.json").read_text()) == json.loads(json.dumps(result.to_dict()))
     page = html.document_fromstring(result.to_html())
     assert page.xpath("//title")
+    result.save(tmp_path / "r.txt")
+    assert (tmp_path / "r.txt").read_text().strip() == str(result).strip()
     result.save(tmp_path / "r.html")
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
 

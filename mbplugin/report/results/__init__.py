@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: Width of the text of a result: that of a terminal nobody has widened.
 WIDTH = 80
-_ENDINGS = ("json", "html", "csv", "txt")
+_FORMATS = ("text", "json", "html", "csv")
 
 
 def text_of(result: object, kind: Literal["text", "json", "html"]) -> str:
@@ -102,11 +102,11 @@ def save(result: object, path: Path) -> None:
     BadUsage
         Another ending, or a file that cannot be written.
     """
-    kind = format_of(path, _ENDINGS, "the file of a result")
+    kind = format_of(path, _FORMATS, "the file of a result")
     if kind == "csv":
         content = _csv(presentation_of(result).rows(result))
     else:
-        content = text_of(result, {"txt": "text", "json": "json", "html": "html"}[kind])  # type: ignore[arg-type]
+        content = text_of(result, kind)  # type: ignore[arg-type]
         content += "" if content.endswith("\n") else "\n"
     with replacing(path) as temporary:
         temporary.write_text(content, encoding="utf-8", newline="\n")

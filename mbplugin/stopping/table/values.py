@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mbplugin.stopping.zones.motion import StopMotion
 
 #: What a table is saved as.
-FORMATS = ("csv", "json", "html")
+FORMATS = ("text", "csv", "json", "html")
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class StoppingTable(Result):
         return one_line(self, self.model, (counted(len(self.rows), "row"), f"axes {', '.join(self.axes)}"))
 
     def save(self, path: str | Path) -> None:
-        """Write to ``.csv``, ``.json`` or ``.html``.
+        """Write to ``.csv``, ``.json``, ``.html`` or ``.txt``.
 
         Raises
         ------
@@ -90,9 +90,11 @@ class StoppingTable(Result):
             temporary.write_text(self.text(kind), encoding="utf-8")
 
     def text(self, kind: str) -> str:
-        """Return the table as ``csv``, ``json`` or ``html``."""
+        """Return the table as ``csv``, ``json``, ``html`` or ``text``."""
         if kind == "csv":
             return self._csv()
+        if kind == "text":
+            return f"{str(self).rstrip()}\n"
         return rendered(self, "json" if kind == "json" else "html")
 
     def _csv(self) -> str:

@@ -275,6 +275,23 @@ COMMANDS: dict[str, Command] = {
         },
         {},
     ),
+    "close": Command(
+        3,
+        {
+            **STATE,
+            **TOLERANCE,
+            **COMMON,
+            "--write": one_of("w.xml", "w.sdf", "w.urdf", "w.scene.toml", "w.usda"),
+            "--driven": Asked.names,
+        },
+        {"--to": one_of("mjcf", "sdf", "urdf", "usd", "scene"), "--no-drift": None},
+    ),
+    "diff": Command(
+        3,
+        {**COMMON, "--map": lambda a: f"{a.joint()}={a.joint()}", "--tolerance": any_of(1e-3, 0.1)},
+        {},
+        _PAGE,
+    ),
     "warmup": Command(1, {"--output": one_of("out.txt")}, {}),
     "config": Command(2, {"--output": one_of("out.txt")}, {}),
     "rule": Command(1, {"--output": one_of("out.txt")}, {}),
@@ -295,6 +312,8 @@ _DOCUMENTS = (
     "sweep",
     "crosscheck",
     "engines",
+    "close",
+    "diff",
     "config",
 )
 
@@ -339,6 +358,8 @@ def _about(name: str, main: list[str], files: list[str], dice: Dice) -> list[str
     if name == "distance":
         return [_beside("stop.json", files, dice)]
     found = [dice.name([*files, ".", "-", "*.urdf"])] if dice.chance(0.02) or dice.odd() else [main[0]]
+    if name == "diff":
+        found.append(dice.name(files))
     if name == "calibrate":
         found.append(_beside("measured.csv", files, dice))
     if name == "lint" and dice.chance(0.03):

@@ -19,7 +19,7 @@ import jsonschema
 from .case import Case
 
 #: Exit codes of all commands, and of those that find something.
-CODES, FINDING = (0, 2), ("lint", "crosscheck", "engines")
+CODES, FINDING = (0, 2), ("lint", "crosscheck", "engines", "close", "diff")
 #: What lint reports where a rule of ours or a whole run failed.
 _BUGS = ("MB911", "MB912")
 #: A number that is none, and neither a quoted text of a file nor a name before its type in parentheses.
