@@ -137,6 +137,7 @@ def test_a_speed_of_no_axis_is_refused(command: str) -> None:
 
 
 def test_lengths_of_a_zone_are_in_the_units_of_the_user(tmp_path: Path) -> None:
+    pytest.importorskip("shapely")
     arm, zone = str(ASSETS / "arm_6r.scene.toml"), str(tmp_path / "zone.csv")
     run = ("estop", arm, "--qd", "j4=1", "--payload", "5", "--zone", zone, "--output-format", "json")
     said = call(*run, "--units", "deg,mm", "--payload-radius", "100", "--zone-resolution", "5")

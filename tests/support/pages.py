@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from places import ROOT
+from usd_stages import four_bar as four_bar_stage
 
 README = ROOT / "README.md"
 #: docs/teams.md is run by tests/test_teams.py, in the repository that it speaks of.
@@ -93,6 +94,7 @@ def furnish(folder: Path) -> Path:
     shutil.copy(ROOT / "Makefile", folder)
     shutil.copy(ROOT / "assets" / "four_bar.urdf", folder / "robot.urdf")
     (folder / "robot.scene.toml").write_text(readme_scene(), encoding="utf-8")
+    (folder / "robot.usda").write_text(four_bar_stage(), encoding="utf-8")
     return folder
 
 
