@@ -88,6 +88,7 @@ def test_shells_complete_commands_and_options(shell: str) -> None:
     assert "stop-table" in completed and "lint" not in completed
 
 
+@pytest.mark.long
 def test_colour_is_forced_and_refused() -> None:
     plain = {"FORCE_COLOR": "", "NO_COLOR": "", "TERM": "xterm"}
     assert "\x1b[" not in printed("lint", BAR, **plain)

@@ -91,6 +91,7 @@ def test_rounding_in_a_redundant_loop_loads_it_and_the_weakest_closure_does_not(
         assert after.noise < before.noise and after.gap < before.gap
 
 
+@pytest.mark.long
 def test_a_loop_that_comes_apart_is_measured_with_its_drives_held() -> None:
     """At a weight of a hundred thousand times the usual one the steps are too long for the motion."""
     mech, q = four_bar()

@@ -161,6 +161,7 @@ def directly(mech: mb.Mechanism, q, qd, rates: dict[str, float], arms: dict[str,
     return motion(loads)[0], loads
 
 
+@pytest.mark.long
 def test_a_linkage_with_friction_in_every_bearing() -> None:
     """In a loop friction changes the loads that it depends on; energy goes where friction takes it."""
     arms = {"O1": 0.03, "O2": 0.02, "O3": 0.02, "O4": 0.03}
