@@ -6,7 +6,7 @@ from lxml import etree
 
 from mbplugin.model.document import Document, Written
 from mbplugin.model.scene import Origin
-from mbplugin.readers.common.xml import Element, local_name
+from mbplugin.readers.common.xml import Element, attributes_of, local_name
 
 
 def document_of(root: Element, format: str) -> Document:
@@ -17,7 +17,7 @@ def document_of(root: Element, format: str) -> Document:
     for element in root.iter(etree.Element):
         parent = element.getparent()
         position[element] = len(elements)
-        attributes = dict(element.attrib)
+        attributes = attributes_of(element)
         text = " ".join((element.text or "").split())
         above = -1 if parent is None or element is root else position[parent]
         place = Origin(file, int(element.sourceline or 0))

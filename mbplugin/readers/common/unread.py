@@ -13,7 +13,7 @@ from mbplugin.model.scene import Defect
 from mbplugin.phrases import listed
 from mbplugin.readers.common.parents import Parents
 from mbplugin.readers.common.vocabulary import TEXT, Entry, Idle, Unread, Use, Vocabulary
-from mbplugin.readers.common.xml import Element, local_name, origin
+from mbplugin.readers.common.xml import Element, attributes_of, local_name, origin
 
 #: How many names a message lists, and how much of a value.
 _NAMED, _SHOWN = 4, 60
@@ -77,7 +77,7 @@ def _scan(root: Element, vocabulary: Vocabulary, key: str) -> Iterator[_Seen]:
 def _attributes(element: Element, known: Entry, owner: str) -> Iterator[_Seen]:
     """Yield the attributes of an element that are not read, those with one reason together."""
     unread: dict[Unread | None, dict[str, str]] = {}
-    for name, value in element.attrib.items():
+    for name, value in attributes_of(element).items():
         # names with a namespace belong to other programs, as xsi:schemaLocation does
         if str(name).startswith("{"):
             continue
