@@ -74,8 +74,8 @@ if TYPE_CHECKING:
     from mbplugin.stopping.zones.protective import protective_distance as protective_distance
     from mbplugin.stopping.zones.run import stop_zone as stop_zone
     from mbplugin.stopping.zones.separation import separation_distance as separation_distance
-    from mbplugin.view.gui.show import replay as replay
-    from mbplugin.view.gui.show import show as show
+    from mbplugin.visualization.gui.show import replay as replay
+    from mbplugin.visualization.gui.show import show as show
 
 __all__ = list(PUBLIC)
 

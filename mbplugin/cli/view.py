@@ -18,7 +18,7 @@ from mbplugin.files import require_folder
 
 if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
-    from mbplugin.view.recording import Replay
+    from mbplugin.visualization.recording import Replay
 
 Motion = Annotated[
     Path | None,
@@ -73,7 +73,7 @@ def view_command(
     Sliders move the robot along its constraint manifold. Exit code: 0, also when the window is closed;
     2 for unusable input, wrong usage, or without a display.
     """
-    from mbplugin.view.render.film import check_files
+    from mbplugin.visualization.render.film import check_files
 
     _check(motion, stop, bool(qd), film)
     check_files(picture, film)
@@ -82,7 +82,7 @@ def view_command(
     scene = read_scene(file, (output,), reading)
     given = quantities_of(scene, file, reading)
     replayed = _replay(scene, given.coordinates(q), given.rates(qd), motion, category, speed, stop)
-    from mbplugin.view.gui.show import open_or_draw
+    from mbplugin.visualization.gui.show import open_or_draw
 
     with count_bar("pictures") if film is not None else nullcontext() as progress:
         viewed = open_or_draw(
@@ -116,7 +116,7 @@ def _replay(
     speed: float | None,
     stop: bool,
 ) -> Replay | None:
-    from mbplugin.view.recording import replay_of
+    from mbplugin.visualization.recording import replay_of
 
     if motion is not None:
         return replay_of(scene, motion, speed)

@@ -15,8 +15,8 @@ from mbplugin.model.mechanism import Pair
 from mbplugin.report.documents.simulate import simulate_document
 from mbplugin.report.documents.stopping.estop import estop_document
 from mbplugin.report.html.chapters import motion_chapter, stop_chapter
-from mbplugin.view.gui.show import seen_in_motion
-from mbplugin.view.recording import replay_of
+from mbplugin.visualization.gui.show import seen_in_motion
+from mbplugin.visualization.recording import replay_of
 from places import ASSETS
 
 MINITAUR = ASSETS / "minitaur.scene.toml"

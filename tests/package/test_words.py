@@ -26,7 +26,7 @@ IN_ROOMS = {
     "bullet/motion": "push touch tie asked",
     "comparison": "ask parted bare",
     "analysis/tools": "judge",
-    "view": "Stage Layer judge",
+    "visualization": "Stage Layer judge",
 }
 #: Where such a word is what the standard library or the field calls a thing.
 MEANT = {

@@ -15,7 +15,7 @@ from mbplugin.constraints.view import View
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.simulation.manifold import Manifold, PoseVerdict
-from mbplugin.view.gui.lead import status_lines
+from mbplugin.visualization.gui.lead import status_lines
 
 FILES = [
     ASSETS / "minitaur.scene.toml",

@@ -20,7 +20,7 @@ ORDER = (
     ("closing",),
     ("linter",),
     ("report",),
-    ("view",),
+    ("visualization",),
     ("api", ""),
     ("testing",),
     ("pytest_plugin", "cli", "__main__"),

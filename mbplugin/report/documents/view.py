@@ -8,7 +8,7 @@ from mbplugin.report.documents.part import Document, Model, key
 
 if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
-    from mbplugin.view.gui.show import Viewed
+    from mbplugin.visualization.gui.show import Viewed
 
 
 class Output(Document):

@@ -12,9 +12,9 @@ from mbplugin.errors import MissingDependency
 from mbplugin.phrases import cut_short
 from mbplugin.report.picture import LEGEND, Picture
 from mbplugin.report.picture.palette import PALETTE
-from mbplugin.view.render.camera import Camera
-from mbplugin.view.render.labels import LONGEST, labelled
 from mbplugin.visible import visible
+from mbplugin.visualization.render.camera import Camera
+from mbplugin.visualization.render.labels import LONGEST, labelled
 
 #: Left, top, right, bottom, pixels.
 Box = tuple[float, float, float, float]

@@ -15,13 +15,13 @@ from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import Array
 from mbplugin.report.picture import ReactionArrow
 from mbplugin.report.picture.palette import LEGEND
-from mbplugin.view.debug_bodies import VisualScene
-from mbplugin.view.gui.controls import Controls
-from mbplugin.view.gui.place import Screen
-from mbplugin.view.gui.process import BUG, ENDED, OPENED, Window
-from mbplugin.view.gui.text import TextOverlay
-from mbplugin.view.render.camera import camera_for
-from mbplugin.view.scene_view import (
+from mbplugin.visualization.debug_bodies import VisualScene
+from mbplugin.visualization.gui.controls import Controls
+from mbplugin.visualization.gui.place import Screen
+from mbplugin.visualization.gui.process import BUG, ENDED, OPENED, Window
+from mbplugin.visualization.gui.text import TextOverlay
+from mbplugin.visualization.render.camera import camera_for
+from mbplugin.visualization.scene_view import (
     Surface,
     arrow_points,
     arrow_surfaces,
@@ -72,11 +72,11 @@ def _run(window: Window, status_lines: IO[bytes]) -> None:
         pybullet.configureDebugVisualizer(getattr(pybullet, name), 0, physicsClientId=client)
     view = DebugWindow(pybullet, client, window)
     if window.replay is not None:
-        from mbplugin.view.gui.replay import play
+        from mbplugin.visualization.gui.replay import play
 
         play(view, window.replay, window.loop)
     elif window.analysis is not None:
-        from mbplugin.view.gui.lead import lead
+        from mbplugin.visualization.gui.lead import lead
 
         lead(view, window.analysis)
     status_lines.write(ENDED)

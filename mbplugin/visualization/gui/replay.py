@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbplugin.view.recording import Replay
+from mbplugin.visualization.recording import Replay
 
 if TYPE_CHECKING:
-    from mbplugin.view.gui.window import DebugWindow
+    from mbplugin.visualization.gui.window import DebugWindow
 
 _BUTTONS = ("pause / play", "step >", "< step", "to the start")
 #: Range of the speed, beside that at first.

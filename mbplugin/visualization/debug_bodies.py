@@ -12,7 +12,7 @@ from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array, quaternion_from_rotation
 from mbplugin.report.picture.palette import PALETTE
-from mbplugin.view.scene_view import Surface
+from mbplugin.visualization.scene_view import Surface
 
 
 class VisualScene:

@@ -13,10 +13,10 @@ from mbplugin.bullet.session import quiet, session
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.report.picture import Picture
 from mbplugin.report.picture.palette import PALETTE
-from mbplugin.view.debug_bodies import VisualScene
-from mbplugin.view.render.camera import FIELD, Camera, camera_for
-from mbplugin.view.render.canvas import Canvas, pillow
-from mbplugin.view.scene_view import (
+from mbplugin.visualization.debug_bodies import VisualScene
+from mbplugin.visualization.render.camera import FIELD, Camera, camera_for
+from mbplugin.visualization.render.canvas import Canvas, pillow
+from mbplugin.visualization.scene_view import (
     Surface,
     arrow_points,
     arrow_surfaces,
@@ -29,7 +29,7 @@ from mbplugin.view.scene_view import (
 )
 
 if TYPE_CHECKING:
-    from mbplugin.view.recording import Replay
+    from mbplugin.visualization.recording import Replay
 
 SIZE = (1280, 720)
 #: Fine pixels for each pixel of a picture, each way.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.model.spatial import Array
     from mbplugin.report.picture import ReactionArrow
-    from mbplugin.view.gui.window import DebugWindow
+    from mbplugin.visualization.gui.window import DebugWindow
 
 
 def lead(shown: DebugWindow, analysis: Analysis) -> None:

@@ -15,7 +15,7 @@ from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.report.judging import judged, reactions_at_rest
 from mbplugin.report.picture import Picture
 from mbplugin.report.picture import picture as whole_picture
-from mbplugin.view.gui.process import CLOSED_SENTENCE, ENDED_SENTENCE, Window, in_window
+from mbplugin.visualization.gui.process import CLOSED_SENTENCE, ENDED_SENTENCE, Window, in_window
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mbplugin.model.mechanism.kinematics import JointValues
     from mbplugin.simulation.trajectory.trajectory import Trajectory
     from mbplugin.stopping.outcome.values import StopReport
-    from mbplugin.view.recording import Replay
+    from mbplugin.visualization.recording import Replay
 
 
 def show(
@@ -112,7 +112,7 @@ def replay(
         An unusable motion or speed, a window that cannot be opened, a file that cannot be written, or a
         crash of PyBullet.
     """
-    from mbplugin.view.recording import replay_of
+    from mbplugin.visualization.recording import replay_of
 
     mech = model_of(mech)
     made = replay_of(mech, motion, speed)
@@ -167,8 +167,8 @@ def open_or_draw(
 
     Parameters are those of :func:`show` and :func:`replay`, and of :func:`mbplugin.analyze`.
     """
-    from mbplugin.view.render.film import FILM_SIZE, check_files, write_film, write_picture
-    from mbplugin.view.render.render import SIZE
+    from mbplugin.visualization.render.film import FILM_SIZE, check_files, write_film, write_picture
+    from mbplugin.visualization.render.render import SIZE
 
     files = [None if path is None else Path(path) for path in (picture, film)]
     check_files(*files)

@@ -11,9 +11,9 @@ import pytest
 import mbplugin as mb
 from command_line import ASSETS
 from mbplugin.report.picture import picture
-from mbplugin.view.gui.controls import Controls
-from mbplugin.view.gui.place import Box, Screen, box_of, room_for
-from mbplugin.view.gui.text import TextOverlay
+from mbplugin.visualization.gui.controls import Controls
+from mbplugin.visualization.gui.place import Box, Screen, box_of, room_for
+from mbplugin.visualization.gui.text import TextOverlay
 
 DOWN, RELEASED = 3, 4
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mbplugin.model.mechanism.mechanism import Mechanism
     from mbplugin.model.scene import Scene
     from mbplugin.report.picture import Picture
-    from mbplugin.view.recording import Replay
+    from mbplugin.visualization.recording import Replay
 
 OPENED, ENDED = b"opened\n", b"ended\n"
 CLOSED_SENTENCE = "The window was closed."
@@ -73,7 +73,7 @@ def in_window(window: Window) -> str:
     """
     with tempfile.TemporaryFile() as printed:
         process = subprocess.Popen(
-            isolated_command("mbplugin.view.gui.window"),
+            isolated_command("mbplugin.visualization.gui.window"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=printed,

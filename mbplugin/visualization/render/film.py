@@ -12,9 +12,9 @@ import numpy as np
 from mbplugin.errors import BadUsage, MissingDependency
 from mbplugin.files import replacing, require_folder
 from mbplugin.report.picture import Picture
-from mbplugin.view.recording import RATE, Replay
-from mbplugin.view.render.canvas import pillow
-from mbplugin.view.render.render import Renderer
+from mbplugin.visualization.recording import RATE, Replay
+from mbplugin.visualization.render.canvas import pillow
+from mbplugin.visualization.render.render import Renderer
 
 PICTURES, FILMS = (".png", ".jpg"), (".gif", ".mp4")
 FILM_SIZE = (640, 360)

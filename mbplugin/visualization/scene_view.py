@@ -19,7 +19,7 @@ from mbplugin.report.picture.glyphs import glyph_mesh
 from mbplugin.report.picture.mesh import merged, moved
 
 if TYPE_CHECKING:
-    from mbplugin.view.recording import Replay
+    from mbplugin.visualization.recording import Replay
 
 #: Lengths of arrows, and radii of arrows, rods and paths, beside the radius of the picture.
 _ARROWS = ArrowLengths(largest=0.36, smallest=0.09, fan=0.17)

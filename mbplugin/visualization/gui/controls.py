@@ -9,7 +9,7 @@ from types import ModuleType
 import numpy as np
 
 from mbplugin.phrases import cut_short
-from mbplugin.view.gui.place import Screen, plain
+from mbplugin.visualization.gui.place import Screen, plain
 
 #: Width and left edge from the right of the window, top, height of a row, of the track below its name, pixels.
 WIDTH, _FROM_RIGHT, _TOP, _ROW, _TRACK = 220, 250, 40, 44, 14

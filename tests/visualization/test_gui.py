@@ -19,9 +19,9 @@ from PIL import Image
 
 from command_line import ASSETS, ROOT, call_process
 from mbplugin.errors import MbPluginError
-from mbplugin.view.gui.process import BUG, CLOSED_SENTENCE, ENDED, ENDED_SENTENCE, OPENED, _sentence
-from mbplugin.view.gui.replay import Clock
-from mbplugin.view.recording import Replay
+from mbplugin.visualization.gui.process import BUG, CLOSED_SENTENCE, ENDED, ENDED_SENTENCE, OPENED, _sentence
+from mbplugin.visualization.gui.replay import Clock
+from mbplugin.visualization.recording import Replay
 from seen_colours import near
 
 FOUR_BAR = ASSETS / "four_bar.scene.toml"

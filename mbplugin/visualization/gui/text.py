@@ -10,9 +10,9 @@ from mbplugin.model.mechanism.kinematics import BodyPoses
 from mbplugin.phrases import cut_short
 from mbplugin.report.picture import Picture
 from mbplugin.report.picture.palette import PALETTE
-from mbplugin.view.gui.controls import WIDTH
-from mbplugin.view.gui.place import LINE, Box, Screen, box_of, plain, room_for
-from mbplugin.view.render.labels import LONGEST, labelled
+from mbplugin.visualization.gui.controls import WIDTH
+from mbplugin.visualization.gui.place import LINE, Box, Screen, box_of, plain, room_for
+from mbplugin.visualization.render.labels import LONGEST, labelled
 
 _INK = (0.1, 0.12, 0.15)
 #: From the left, from above, from below, pixels.
