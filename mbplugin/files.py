@@ -96,6 +96,16 @@ def is_same_file(first: Path, second: str | Path) -> bool:
         return False
 
 
+def seen_from(folder: Path, file: str) -> str:
+    """Return the name of a file as written in one of a folder, with / everywhere."""
+    try:
+        name = os.path.relpath(file, folder)
+    except ValueError:
+        # no path leads from one drive of Windows to another
+        name = os.path.abspath(file)  # noqa: PTH100
+    return name.replace(os.sep, "/")
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)

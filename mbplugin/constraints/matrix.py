@@ -92,7 +92,7 @@ class ConstraintMatrix(Result):
             )
         elif path.suffix == ".csv":
             with path.open("w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file)
+                writer = csv.writer(file, lineterminator="\n")
                 labels = [f"{body} {component}" for body, component in self.columns]
                 writer.writerow(["constraint", "component", *labels, "b", "Gamma", "Phi"])
                 for k, row in enumerate(self.C.toarray()):

@@ -5,12 +5,16 @@ mypy knows what each system lacks; a process in which that is missing shows that
 
 from __future__ import annotations
 
+import ntpath
 import subprocess
 import sys
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
+from types import SimpleNamespace
 
 import pytest
 
+import mbplugin as mb
+from mbplugin import files
 from places import ROOT
 
 #: Modules, and names of os and signal, that Windows does not have.
@@ -89,6 +93,26 @@ def test_a_directory_is_told_where_it_may_not_be_opened(tmp_path: Path) -> None:
 
     with pytest.raises(UnreadableFile, match="this is a directory"):
         read_bounded(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [(r"C:\robots\arms\arm.urdf", "../arms/arm.urdf"), (r"D:\arm.urdf", "D:/arm.urdf")],
+    ids=["one drive", "two drives"],
+)
+def test_a_file_is_named_with_slashes(monkeypatch: pytest.MonkeyPatch, file: str, name: str) -> None:
+    """No relative path leads from one drive of Windows to another."""
+    monkeypatch.setattr(files, "os", SimpleNamespace(path=ntpath, sep="\\"))
+    assert files.seen_from(PureWindowsPath(r"C:\robots\scenes"), file) == name
+
+
+def test_every_table_ends_its_lines_alike(tmp_path: Path) -> None:
+    mb.matrix("assets/four_bar.scene.toml").save(tmp_path / "matrix.csv")
+    mb.simulate("assets/four_bar.scene.toml", 0.01).save(tmp_path / "motion.csv")
+    mb.stop_table("assets/arm_6r.scene.toml", axes=["j1"]).save(tmp_path / "table.csv")
+    written = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    assert len(written) == 3
+    assert [name for name, data in written.items() if b"\r" in data] == []
 
 
 @pytest.mark.long

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mbplugin.errors import BadUsage, UnreadableFile
-from mbplugin.files import read_bounded
+from mbplugin.files import read_bounded, seen_from
 from mbplugin.linter.finding import ELEMENTS, Finding
 from mbplugin.linter.run import Report
 
@@ -66,4 +65,4 @@ def _new(report: Report, finding: Finding, left: Known) -> bool:
 
 
 def _key(source: Any, code: Any, element: Any) -> tuple[str, str, str]:
-    return os.path.relpath(str(source)).replace(os.sep, "/"), str(code), str(element)
+    return seen_from(Path.cwd(), str(source)), str(code), str(element)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import numpy as np
 
 from mbplugin.errors import BadUsage
+from mbplugin.files import seen_from
 from mbplugin.linter.run import Report
 
 #: What assembling moves less is rounding, rad or m.
@@ -43,7 +43,7 @@ def closed_scene(report: Report, target: Path) -> str:
             remedy="store the closed pose (evidence q in the JSON) in [state] of the scene",
         )
     # TOML strings are written as JSON strings are
-    file = os.path.relpath(request.path, target.absolute().parent).replace(os.sep, "/")
+    file = seen_from(target.absolute().parent, request.path)
     lines = ["[[model]]", f"file = {json.dumps(file)}"]
     if request.base is not None:
         lines.append(f'base = "{request.base}"')

@@ -103,7 +103,7 @@ def columns(trajectory: Trajectory, reactions: Sequence[str] = ()) -> Iterator[C
 
 def _write_table(table: Sequence[Column], path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
-        writer = csv.writer(file)
+        writer = csv.writer(file, lineterminator="\n")
         writer.writerow([column.header for column in table])
         writer.writerows(zip(*(column.values.tolist() for column in table), strict=True))
 

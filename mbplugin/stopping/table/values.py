@@ -109,7 +109,7 @@ class StoppingTable(Result):
         for sentence in (*warning, title, *self.assumptions, *compared, *searched):
             out.write(f"# {' '.join(sentence.split())}\n")
         rows = [flat(row) for row in self.rows]
-        writer = csv.DictWriter(out, list(rows[0]) if rows else [])
+        writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
         return out.getvalue()

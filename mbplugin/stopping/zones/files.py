@@ -114,6 +114,7 @@ def _svg(zone: StopZone, path: Path) -> None:
         f"<title>{escape(visible(f'Stop zone of {zone.model}'))}</title>\n<desc>{sentences}</desc>\n"
         f'<path d="{outlines}" fill="#d62728" fill-opacity="0.25" stroke="#d62728" stroke-width="1"/>\n</svg>\n',
         encoding="utf-8",
+        newline="\n",
     )
 
 
