@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -12,6 +13,7 @@ import mbplugin as mb
 from command_line import FOUR_BAR, call
 from mbplugin.analysis.remedies import apply_changes
 from mbplugin.joint_reactions.misfit import loops
+from mbplugin.joint_reactions.misfit.consequences import consequences_of
 from mbplugin.linter.run import lint
 from mbplugin.report.documents.schema import schema_of
 from mbplugin.report.html import html_page
@@ -177,6 +179,26 @@ def test_what_a_remedy_does_to_the_door_by_hand(tmp_path: Path) -> None:
     assert document["consequences"]["kept"]["load"]["value"] == pytest.approx(-200 / 3)
     assert len(document["consequences"]["remedies"]) == len(document["remedies"])
     assert "keep it: a misfit costs" in html_page(lint_chapter(report))
+
+
+def test_a_remedy_of_one_loop_leaves_the_cost_of_the_other(tmp_path: Path) -> None:
+    """Hinges of the other door are twice as stiff: 0.1 mm costs 133.3 N there, with the first one mended or not."""
+    text = door_text("a") + door_text("b", 2.0) + stated("a") + stated("b").replace("1e6", "2e6")
+    report = lint(scene(tmp_path, text))
+    analysis = report.analysis
+    assert analysis is not None
+    response = mb.misfit_response(analysis.mechanism)
+    for mended, left, force in (("a", "b", 400 / 3), ("b", "a", 200 / 3)):
+        changes = [c for c in analysis.remedies[0].changes if c.constraint.startswith(mended)]
+        partial = replace(analysis.remedies[0], changes=tuple(changes), degree_of_redundancy=3)
+        found = consequences_of([partial], report.misfits, response)
+        assert found is not None and found.kept.load.constraint == "b1"
+        (after,) = (one.after for one in found.remedies)
+        assert after is not None and after.load.constraint == f"{left}1"
+        assert abs(after.load.value) == pytest.approx(force)
+        # an own analysis of the changed mechanism finds loads in that door only
+        effects = mb.misfit_response(apply_changes(analysis.mechanism, changes)).effects
+        assert {load.constraint[0] for effect in effects for load in effect.loads} == {left}
 
 
 def test_a_cost_above_the_limit_and_an_infinite_one_are_said(tmp_path: Path) -> None:
