@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from mbplugin.stopping.zones.separation import separation_distance as separation_distance
     from mbplugin.visualization.gui.show import replay as replay
     from mbplugin.visualization.gui.show import show as show
+    from mbplugin.visualization.gui.show import view as view
 
 __all__ = list(PUBLIC)
 

@@ -86,6 +86,7 @@ PUBLIC = {
     "stopping_table": "mbplugin.stopping.table.run",
     "sweep": "mbplugin.stopping.sweep.study",
     "tolerance_bound": "mbplugin.stopping.order_statistics",
+    "view": "mbplugin.visualization.gui.show",
     "worst_stop": "mbplugin.stopping.worst.run",
 }
 

@@ -59,7 +59,6 @@ def close_command(
     joints stay in the tree. Exit code: 0, 1 if the written file has redundant constraints or another mobility, 2
     for unusable input, wrong usage, or a constraint that the format does not hold.
     """
-    from mbplugin.closing.assumptions import assumptions_of
     from mbplugin.closing.run import ENDINGS, close
 
     if write is not None and not write.name.endswith(ENDINGS[to]):
@@ -73,23 +72,20 @@ def close_command(
     if write is not None:
         found.save(write)
     written = None if write is None else str(write)
-    assumptions = tuple(assumptions_of(found, scene))
-    emit_report(_report(found, scene, file, written, assumptions), output_format, output, earlier)
+    emit_report(_report(found, scene, file, written), output_format, output, earlier)
     if not found.proved:
         raise typer.Exit(1)
 
 
-def _report(
-    found: Closing, scene: Scene, file: str, written: str | None, assumptions: tuple[str, ...]
-) -> CommandReport:
+def _report(found: Closing, scene: Scene, file: str, written: str | None) -> CommandReport:
     def lines(width: int) -> Iterable[Line]:
         from mbplugin.report.text.close import close_lines
 
-        return close_lines(found, written, assumptions, width)
+        return close_lines(found, width, written)
 
     def document() -> dict[str, Any]:
         from mbplugin.report.documents.close import close_document
 
-        return close_document(found, file, scene.files, written, assumptions)
+        return close_document(found, file, scene.files, written)
 
     return CommandReport(lines, document, partial(record_of_scene, scene))

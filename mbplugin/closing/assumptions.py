@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from mbplugin.closing.drift.run import DURATION
 from mbplugin.closing.values import Closing
-from mbplugin.model.scene import Scene
 from mbplugin.phrases import listed
 
 _DRIVES = {
@@ -15,14 +14,14 @@ _DRIVES = {
 }
 
 
-def assumptions_of(found: Closing, scene: Scene) -> Iterator[str]:
-    """Yield the assumptions of a conversion of a scene."""
+def assumptions_of(found: Closing) -> Iterator[str]:
+    """Yield the assumptions of a conversion."""
     if found.driven:
         yield f"driven joints stay in the tree: {listed(found.driven)}"
     else:
         yield "no joint is driven: the model names no drive, brake, coupling, lock or effort limit"
-    if scene.options.planar is not None:
-        yield f"the redundancy is that in space, although the scene is analyzed in the plane {scene.options.planar}"
+    if found.planar is not None:
+        yield f"the redundancy is that in space, although the scene is analyzed in the plane {found.planar}"
     yield f"the pose that is written is closed, with rank tolerance {found.tolerance:g}"
     if found.drift.before:
         yield (

@@ -98,6 +98,7 @@ def close(
         if measure_drift
         else Drifts("free"),
         tolerance=rank,
+        planar=scene.options.planar,
     )
 
 

@@ -11,6 +11,7 @@ from mbplugin.closing.loop_cuts import Cut
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.scene import State
 from mbplugin.phrases import counted, one_line
+from mbplugin.rendering import PAGES, Result
 from mbplugin.writers.written import Written
 
 
@@ -55,7 +56,7 @@ class LoopClosure:
 
 
 @dataclass(frozen=True, eq=False)
-class Closing:
+class Closing(Result):
     """A model with closures that a format holds.
 
     Parameters
@@ -78,6 +79,8 @@ class Closing:
         With the closures of the model and with those that were written; empty where it was not computed.
     tolerance : float
         Relative rank tolerance.
+    planar : str, optional
+        The plane in which the scene is analyzed, although the closures are chosen in space.
     """
 
     mechanism: Mechanism
@@ -91,6 +94,7 @@ class Closing:
     reason: str
     drift: Drifts
     tolerance: float
+    planar: str | None = None
 
     def __repr__(self) -> str:
         facts = (
@@ -121,11 +125,14 @@ class Closing:
         return (self.after.dof, self.after.held_dof) == (self.before.dof, self.before.held_dof)
 
     def save(self, path: str | Path) -> None:
-        """Write the file, whole or not at all.
+        """Write the model, whole or not at all; to ``.json``, ``.html``, ``.csv`` or ``.txt`` what was found.
 
         Raises
         ------
         BadUsage
             The file cannot be written.
         """
-        self.written.save(path)
+        if Path(path).suffix in (*PAGES, ".csv"):
+            super().save(path)
+        else:
+            self.written.save(path)

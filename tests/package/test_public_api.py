@@ -86,6 +86,7 @@ NAMES = {
     "rules",
     "stop_table",
     "sweep",
+    "view",
 }
 #: A name of the ground, not a class.
 CONSTANTS = {"WORLD"}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import builtins
 import csv
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,8 +38,12 @@ RESULTS: dict[str, Callable[[], Any]] = {
         mb.load(PUBLISHED / "tm5_700.urdf", base="fixed"), PUBLISHED / "tm5_700.csv"
     ),
     "Distance": lambda: mb.separation_distance(mb.estop(ARM, qd={"j1": 0.5}), K=1.6, t1=0.1, D_DS=0.1, Z=0.1),
+    "Closing": lambda: mb.close(FOUR_BAR, "mjcf", measure_drift=False),
+    "ModelDiff": lambda: mb.diff(FOUR_BAR, ARM),
     "Agreement": lambda: mb.crosscheck(FOUR_BAR, 0.02),
 }
+#: Those that are no picture.
+UNDRAWN = ("Closing", "ModelDiff")
 every_result = pytest.mark.parametrize(
     "name",
     [
@@ -113,6 +117,10 @@ def test_its_frame_is_its_table(name: str, tmp_path: Path) -> None:
 @every_result
 def test_it_can_be_drawn(name: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
+    if name in UNDRAWN:
+        with pytest.raises(BadUsage, match=rf"a {name} has no picture; use \.to_html\(\)"):
+            made(name).plot(tmp_path / "r.png")
+        return
     made(name).plot(tmp_path / "r.png")
     assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
 
@@ -175,17 +183,24 @@ def test_one_page_has_several_results() -> None:
         mb.page(made("ReactionMask"))
 
 
-def test_without_pandas_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
+@every_result
+def test_without_pandas_there_is_a_sentence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = made(name)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingDependency, match=r"^a frame needs .*; pip install 'mbplugin\[frames\]'\.$"):
+        result.to_frame()
 
-    def without(name: str, *rest: Any, **named: Any) -> Any:
-        if name == "pandas":
-            raise ImportError
-        return real(name, *rest, **named)
 
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingDependency, match=r"pip install 'mbplugin\[frames\]'"):
-        made("Report").to_frame()
+@every_result
+def test_without_matplotlib_there_is_a_sentence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = made(name)
+    if name in UNDRAWN:
+        return
+    for module in ("matplotlib", "matplotlib.figure", "matplotlib.pyplot"):
+        monkeypatch.setitem(sys.modules, module, None)
+    for path in (None, "r.png"):
+        with pytest.raises(MissingDependency, match=r"^plots need .*; pip install 'mbplugin\[plot\]'\.$"):
+            result.plot(path)
 
 
 def test_another_ending_is_refused(tmp_path: Path) -> None:
@@ -197,8 +212,17 @@ def test_another_ending_is_refused(tmp_path: Path) -> None:
 
 
 def test_names_of_commands_are_names_of_functions() -> None:
-    assert mb.matrix is mb.constraint_matrix and mb.stop_table is mb.stopping_table
+    assert mb.matrix is mb.constraint_matrix and mb.stop_table is mb.stopping_table and mb.view is mb.show
     assert mb.rule("MB201") is mb.rule("redundant-constraints") and mb.rule("MB201") in mb.rules()
+
+
+def test_a_model_in_another_format_is_saved_as_model_or_as_report(tmp_path: Path) -> None:
+    closing = made("Closing")
+    closing.save(tmp_path / "m.xml")
+    assert (tmp_path / "m.xml").read_text() == closing.text
+    closing.save(tmp_path / "m.json")
+    document = json.loads((tmp_path / "m.json").read_text())
+    assert document["format"] == "mjcf" and document["assumptions"]
 
 
 def test_a_sweep_is_one_call(tmp_path: Path) -> None:

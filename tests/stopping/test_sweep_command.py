@@ -15,6 +15,7 @@ import jsonschema
 import numpy as np
 import pytest
 
+import mbplugin as mb
 from command_line import ROOT, call
 from mbplugin.cli.shared.progress import count_bar
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
@@ -54,6 +55,29 @@ def scene_file(tmp_path: Path) -> str:
     path = tmp_path / "arm.scene.toml"
     path.write_text(SCENE, encoding="utf-8")
     return str(path)
+
+
+def test_the_function_goes_on_in_the_folder_of_the_command(scene: str, tmp_path: Path) -> None:
+    """Another plan would be refused there."""
+    folder = tmp_path / "s"
+    assert call("sweep", scene, "--out", str(folder), "--number", "12", *STATE, *VARIED, *RAMPS).code == 0
+    swept = mb.sweep(
+        scene,
+        folder,
+        12,
+        {"j0": 0.3, "j1": -0.4},
+        {"j0": 1.5, "j1": -1.0},
+        payload=2.0,
+        jobs=1,
+        q_spread=0.3,
+        speed_range=(0.2, 1.0),
+        torque_tolerance=0.2,
+        delay_tolerance=0.3,
+        payload_range=(0.0, 1.5),
+        seed=7,
+        decelerations={"j0": 8.0, "j1": 9.0},
+    )
+    assert swept.report.count == 12 and not swept.report.replaced
 
 
 def listed(values: dict[str, float]) -> str:

@@ -223,6 +223,16 @@ def test_a_saved_motion_is_the_same_replay(tmp_path: Path, ending: str) -> None:
     assert read.path_W == pytest.approx(direct.path_W, abs=1e-4)
 
 
+@pytest.mark.bullet
+@pytest.mark.long
+def test_view_replays_a_stop(stop: Any, tmp_path: Path) -> None:
+    for name, function in (("view.png", mb.view), ("replay.png", mb.replay)):
+        assert "written" in function(*stop, picture=tmp_path / name, size=(160, 90))
+    seen, replayed, at_rest = tmp_path / "view.png", tmp_path / "replay.png", tmp_path / "rest.png"
+    mb.view(stop[0], picture=at_rest, size=(160, 90))
+    assert seen.read_bytes() == replayed.read_bytes() != at_rest.read_bytes()
+
+
 def test_a_motion_of_another_mechanism_is_refused(four_bar: mb.Scene, stop: Any) -> None:
     with pytest.raises(BadUsage, match="the motion is that of 'arm_6r', not of 'four_bar'"):
         replay_of(four_bar, stop[1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -138,41 +137,34 @@ def sweep_command(
     scene = read_scene(file, (output, *(zone or ())), reading, also=(trajectory, against))
     given = quantities_of(scene, file, reading)
     requested = zone_request(zone, zone_resolution, payload_radius, output, given.units)
-    from mbplugin.stopping.run import make_scenario
-    from mbplugin.stopping.sweep.plan import SweepPlan
     from mbplugin.stopping.sweep.run import sweep
+    from mbplugin.stopping.sweep.study import sweep_plan
     from mbplugin.stopping.sweep.swept import Swept
 
-    scenario = make_scenario(
+    plan = sweep_plan(
         scene,
+        number,
         given.coordinates(q),
         given.rates(qd),
+        seed=seed,
+        trajectory=trajectory,
+        q_spread=q_spread,
+        speed_range=parse_range("--speed-range", speed_range),
         category=category,
         payload=given.tool_payloads(payload),
         brakes=given.brakes(brake),
         require_brakes=require_brakes,
         decelerations=given.accelerations(deceleration, "--deceleration"),
+        torque_tolerance=torque_tolerance,
+        delay_tolerance=delay_tolerance,
+        payload_range=parse_range("--payload-range", payload_range),
         loads=given.loads(load),
         tool=tool,
+        limits=limits,
+        duration=duration,
+        max_seconds=max_seconds,
     )
-    warn(scenario.warnings)
-    states = None
-    if trajectory is not None:
-        from mbplugin.stopping.scenario.recording import read_recording
-
-        mech = scenario.mech
-        states = read_recording(trajectory, mech.q_names).states(mech, scenario.q)
-    plan = SweepPlan(
-        replace(scenario, limits=limits, duration=duration, max_seconds=max_seconds),
-        number,
-        seed,
-        states,
-        q_spread,
-        parse_range("--speed-range", speed_range),
-        torque_tolerance,
-        delay_tolerance,
-        parse_range("--payload-range", payload_range),
-    )
+    warn(plan.scenario.warnings)
     try:
         with (
             termination_interrupts(),

@@ -8,6 +8,7 @@ from typing import Literal
 
 from mbplugin.model.scene import Origin
 from mbplugin.phrases import counted, one_line
+from mbplugin.rendering import Result
 
 #: What may differ between two models.
 DifferenceKind = Literal[
@@ -107,7 +108,7 @@ class Quantities:
 
 
 @dataclass(frozen=True, eq=False)
-class ModelDiff:
+class ModelDiff(Result):
     """Whether two models are the same robot.
 
     Parameters

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from mbplugin.closing.assumptions import assumptions_of
 from mbplugin.closing.drift.run import Drives
 from mbplugin.model.enumerations import Format
 from mbplugin.report.documents.part import Count, Part, Recorded, Size, by_name, key
@@ -86,13 +87,11 @@ class Output(Recorded):
     drift: _Drifts
 
 
-def close_document(
-    found: Closing, source: str, files: Sequence[str], written: str | None, assumptions: Sequence[str]
-) -> dict[str, Any]:
+def close_document(found: Closing, source: str, files: Sequence[str], written: str | None) -> dict[str, Any]:
     """Return the document of one conversion."""
     return Output.of(
         found,
-        assumptions=list(assumptions),
+        assumptions=list(assumptions_of(found)),
         source=source,
         files=list(files),
         written=written,

@@ -51,6 +51,8 @@ _MODULES = {
     "Analysis": "verdicts",
     "Report": "verdicts",
     "ConstraintMatrix": "verdicts",
+    "Closing": "models",
+    "ModelDiff": "models",
     "ReactionMask": "forces",
     "Reactions": "forces",
     "MisfitResponse": "forces",

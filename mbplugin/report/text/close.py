@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from mbplugin.closing.assumptions import assumptions_of
 from mbplugin.phrases import counted
 from mbplugin.report.text.blocks import sentences_under, table_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
@@ -16,16 +17,14 @@ if TYPE_CHECKING:
 _HEADS = ("closures of", "gap mm", "turn mrad", "force N", "noise N")
 
 
-def close_lines(
-    found: Closing, written: str | None, assumptions: Sequence[str], width: int = PLAIN_WIDTH
-) -> Iterator[Line]:
+def close_lines(found: Closing, width: int = PLAIN_WIDTH, written: str | None = None) -> Iterator[Line]:
     """Yield the verdict, the closures and the table of drift."""
     style = "bold green" if found.proved else "bold yellow"
     for text in wrapped(f"{found.mechanism.name}: {close_verdict(found)}", width, "", "  "):
         yield Line(text, style)
     if written is not None:
         yield Line(f"written to {written}")
-    yield from sentences_under("Assumptions", assumptions, width)
+    yield from sentences_under("Assumptions", list(assumptions_of(found)), width)
     yield from sentences_under("Closures", [*_closures(found), *_changes(found)], width)
     yield from sentences_under(f"Held in {found.format} in another way", found.written.held, width)
     yield from sentences_under(f"Not in the {found.format}", found.written.left_out, width)

@@ -90,6 +90,59 @@ def sweep(
         joblib, pyarrow or the backend is not installed.
     """
     joblib_with(backend)
+    plan = sweep_plan(
+        mech,
+        count,
+        q,
+        qd,
+        seed=seed,
+        trajectory=trajectory,
+        q_spread=q_spread,
+        speed_range=speed_range,
+        category=category,
+        brakes=brakes,
+        require_brakes=require_brakes,
+        decelerations=decelerations,
+        torque_tolerance=torque_tolerance,
+        delay_tolerance=delay_tolerance,
+        payload=payload,
+        payload_range=payload_range,
+        loads=loads,
+        tool=tool,
+        limits=limits,
+        duration=duration,
+        max_seconds=max_seconds,
+    )
+    with connected(backend, address, jobs):
+        report = run_plan(plan, folder, jobs=jobs, backend=backend, progress=progress)
+    return Swept(report, plan, str(folder))
+
+
+def sweep_plan(
+    mech: ModelSource,
+    count: int,
+    q: JointValues = None,
+    qd: JointValues = None,
+    *,
+    seed: int = 0,
+    trajectory: str | Path | None = None,
+    q_spread: float = 0.0,
+    speed_range: tuple[float, float] = (1.0, 1.0),
+    category: int = 0,
+    brakes: Iterable[BrakeLike] | None = None,
+    require_brakes: bool = False,
+    decelerations: Mapping[str, float] | None = None,
+    torque_tolerance: float = 0.0,
+    delay_tolerance: float = 0.0,
+    payload: PayloadValue = None,
+    payload_range: tuple[float, float] = (1.0, 1.0),
+    loads: Iterable[LoadLike] = (),
+    tool: str | None = None,
+    limits: str = "stop",
+    duration: float = 10.0,
+    max_seconds: float = MAX_SECONDS,
+) -> SweepPlan:
+    """Return the plan of a sweep; arguments as for :func:`sweep`."""
     scenario = make_scenario(
         mech,
         q,
@@ -106,7 +159,7 @@ def sweep(
     if trajectory is not None:
         recorded = read_recording(Path(trajectory), scenario.mech.q_names)
         states = recorded.states(scenario.mech, scenario.q)
-    plan = SweepPlan(
+    return SweepPlan(
         replace(scenario, limits=limits, duration=duration, max_seconds=max_seconds),
         count,
         seed,
@@ -117,6 +170,3 @@ def sweep(
         delay_tolerance,
         payload_range,
     )
-    with connected(backend, address, jobs):
-        report = run_plan(plan, folder, jobs=jobs, backend=backend, progress=progress)
-    return Swept(report, plan, str(folder))

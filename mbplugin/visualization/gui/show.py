@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def show(
     mech: ModelSource,
-    result: Analysis | None = None,
+    result: Analysis | Trajectory | StopReport | None = None,
     *,
     reactions: Reactions | None = None,
     picture: str | Path | None = None,
@@ -37,13 +37,14 @@ def show(
 ) -> str:
     """Show a robot coloured by result in a window, and return when it is closed.
 
-    Sliders move it along its constraint manifold; it shows redundancy p and rank at every pose.
+    Sliders move it along its constraint manifold; it shows redundancy p and rank at every pose. A motion or
+    a stop is replayed; :func:`replay` has the options of that.
 
     Parameters
     ----------
     mech : path, PyBullet client, Scene or Mechanism
-    result : Analysis, optional
-        Its verdicts and its pose (rad, m); by default the scene is analyzed.
+    result : Analysis, Trajectory or StopReport, optional
+        Verdicts and a pose (rad, m), or a motion; by default the scene is analyzed.
     reactions : Reactions, optional
         Drawn as arrows; by default those under the loads of the scene at rest, if there is an equilibrium.
     picture : path, optional
@@ -63,6 +64,10 @@ def show(
     MbPluginError
         A window that cannot be opened, a picture that cannot be written, or a crash of PyBullet.
     """
+    from mbplugin.analysis.result import Analysis
+
+    if result is not None and not isinstance(result, Analysis):
+        return replay(mech, result, picture=picture, size=size, camera=camera)
     return open_or_draw(
         model_of(mech), result=result, reactions=reactions, picture=picture, size=size, camera=camera
     ).sentence
@@ -119,6 +124,10 @@ def replay(
     return open_or_draw(
         mech, replay=made, loop=loop, picture=picture, film=film, size=size, camera=camera
     ).sentence
+
+
+#: By the name of the command.
+view = show
 
 
 @dataclass(frozen=True)

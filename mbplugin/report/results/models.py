@@ -1,0 +1,66 @@
+"""The presentations of a model in another format, and of the comparison of two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from mbplugin.report.results.presentation import Presentation
+
+if TYPE_CHECKING:
+    from mbplugin.closing.values import Closing
+    from mbplugin.comparison.models.values import ModelDiff
+    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.text.layout import Line
+
+
+def _closures(found: Closing) -> list[dict[str, Any]]:
+    names = ("name", "type", "was", "body_a", "body_b")
+    return [
+        {name: getattr(one, name) for name in names}
+        | {"instead_of": one.cut.instead_of, "independence": one.cut.independence}
+        for one in found.closures
+    ]
+
+
+def _closing_lines(found: Closing, width: int) -> Iterator[Line]:
+    from mbplugin.report.text.close import close_lines
+
+    return close_lines(found, width)
+
+
+def _closing_document(found: Closing) -> dict[str, Any]:
+    from mbplugin.report.documents.close import close_document
+
+    return close_document(found, found.mechanism.name, (), None)
+
+
+def _differences(found: ModelDiff) -> list[dict[str, Any]]:
+    names = ("kind", "element_a", "element_b", "value_a", "value_b", "cause")
+    return [{name: getattr(one, name) for name in names} for one in found.differences]
+
+
+def _diff_lines(found: ModelDiff, width: int) -> Iterator[Line]:
+    from mbplugin.report.text.diff import diff_lines
+
+    return diff_lines(found, (found.a.name, found.b.name), width)
+
+
+def _diff_document(found: ModelDiff) -> dict[str, Any]:
+    from mbplugin.report.documents.diff import diff_document
+
+    return diff_document(found, (found.a.name, found.b.name), ())
+
+
+def _diff_chapter(found: ModelDiff) -> Chapter:
+    from mbplugin.report.html.chapter import Chapter
+
+    return Chapter(title=f"{found.a.name} and {found.b.name}", difference=found)
+
+
+PRESENTATIONS = {
+    "Closing": Presentation(rows=_closures, document=_closing_document, lines=_closing_lines),
+    "ModelDiff": Presentation(
+        rows=_differences, document=_diff_document, lines=_diff_lines, chapter=_diff_chapter
+    ),
+}
