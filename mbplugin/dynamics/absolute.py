@@ -106,11 +106,14 @@ class _Factor:
             try:
                 self._factor = scipy.linalg.cho_factor(self._M)
             except np.linalg.LinAlgError:
-                raise BrokenModel(
-                    "a body has no mass", remedy="give it one, or use joint coordinates"
-                ) from None
+                raise without_mass() from None
         # a stage of a step that is too long may overflow; the step is rejected for its error
         return np.asarray(scipy.linalg.cho_solve(self._factor, rhs, check_finite=False))
+
+
+def without_mass() -> BrokenModel:
+    """Return the error for a body that has no acceleration of its own."""
+    return BrokenModel("a body has no mass", remedy="give it one, or use joint coordinates")
 
 
 def rate_rows(mech: Mechanism, made: NewtonEuler) -> Iterator[tuple[slice, Rows]]:

@@ -104,7 +104,7 @@ class TreeModel:
     def control(self, time: float, q: Array, qd: Array) -> None:
         """Add the controller's forces at q (nq,) and qd (nv,) to ``tau``, where there is one, and their power."""
         if self.actions.controller is not None:
-            force = self._controlled(time, q, qd)
+            force = self.controller_force(time, q, qd)
             self.rates["tau"] += force
             self.power[1] += float(force @ qd)
 
@@ -125,8 +125,14 @@ class TreeModel:
         for d, (driver, _) in enumerate(self.table.driven):
             self.drive[d] = driver.at(time)
 
-    def _controlled(self, time: float, q: Array, qd: Array) -> Array:
-        """Return the controller's forces (nv,) at q (nq,) and qd (nv,), N·m and N."""
+    def controller_force(self, time: float, q: Array, qd: Array) -> Array:
+        """Return the controller's forces (nv,) at q (nq,) and qd (nv,), N·m and N.
+
+        Raises
+        ------
+        BadNumber
+            A controller that returns something else than nv finite numbers.
+        """
         assert self.actions.controller is not None
         force = np.asarray(self.actions.controller(time, q.copy(), qd.copy()), dtype=float)
         if force.shape != qd.shape or not np.isfinite(force).all():
@@ -154,7 +160,7 @@ def tree_model(
     composites_of = find_composites(mech, actions.payloads, apart=apart)
     rates = rate_records(mech, composites_of, rate_values(mech, actions.armature, "armature"))
     fill_rate_forces(mech, rates, actions)
-    resisted = list(_resisted(mech, actions))
+    resisted = list(resisted_freedoms(mech, actions))
     freedoms = [(pair, freedom) for pair, freedom, _ in resisted]
     table = row_table(mech, composites_of, plane_columns(planar), cast(Sequence[Lock], locks), freedoms)
     first = len(table.labels) - len(resisted)
@@ -181,7 +187,7 @@ def tree_model(
     )
 
 
-def _resisted(mech: Mechanism, actions: AppliedForces) -> Iterator[tuple[Pair, str, BrakeLaw]]:
+def resisted_freedoms(mech: Mechanism, actions: AppliedForces) -> Iterator[tuple[Pair, str, BrakeLaw]]:
     """Yield freedoms with friction or a brake, and dampers in cut pairs: pair, freedom, law of its own."""
     braked = {(brake.joint, brake.freedom) for brake in actions.brakes}
     for pair in mech.pairs:

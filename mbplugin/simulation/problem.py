@@ -98,7 +98,7 @@ def pose_problem(
         mech, actions, locks=(*locks, *held, *(d.driver for d in drives)), planar=options.planar, q=q
     )
     p = generic_redundancy(mech, q, options.planar, options.tolerance)
-    motion_segments = _stretches(model, drives)
+    motion_segments = motion_segments_of(model, drives)
     empty = kernel_state_of(model, motion_segments, np.zeros(0, dtype=np.int64))
     start, rates = np.array(q), np.array(qd, dtype=float)
     if not evaluate_at(empty, KINEMATICS, 0.0, start, rates):
@@ -154,7 +154,7 @@ def _changes(mech: Mechanism, requested: Array, rates: Array, given: tuple[str, 
     ]
 
 
-def _stretches(model: TreeModel, drives: tuple[TimedDrive, ...]) -> AnyArray:
+def motion_segments_of(model: TreeModel, drives: tuple[TimedDrive, ...]) -> AnyArray:
     """Return the prescribed motions as records (k,), one segment for each driver, those of drives behind them."""
     own = {drive.driver.name: drive.motion_segments for drive in drives}
     out = []

@@ -32,7 +32,7 @@ def factor_held(composites: Records, rates: Records) -> bool:
     """Fill J, I_A, U and D from poses and axes, some rates being held; return whether every rate carries inertia."""
     for k in range(1, len(composites)):
         body = composites[k]
-        _turn_inertia(body)
+        turn_inertia(body)
         for i in range(3):
             for j in range(3):
                 body.I_A[i, j] = body.mass if i == j else 0.0
@@ -51,7 +51,7 @@ def factor_held(composites: Records, rates: Records) -> bool:
 
 
 @kernel
-def _turn_inertia(body: Records) -> None:
+def turn_inertia(body: Records) -> None:
     """Fill J with R I Rᵀ."""
     for i in range(3):
         a, b, c = body.R[i, 0], body.R[i, 1], body.R[i, 2]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -15,6 +15,7 @@ from mbplugin.model.mechanism.joint import travel_per_radian
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.pair import Pair, RowKind
 from mbplugin.model.mechanism.pfaffian import KnifeEdge, Rolling
+from mbplugin.model.mechanism.topology import TreeJoint
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, Pose
 
 #: Kinds of rows; 0 … 5 are the components tx … rz of an end, in axes of P, then come those of RowKind.
@@ -108,8 +109,8 @@ class RowTable:
 class _Builder:
     """Collects records; the parts of combined rows go behind the labelled rows."""
 
-    def __init__(self, mech: Mechanism, composites: Composites) -> None:
-        self.mech, self.composites = mech, composites
+    def __init__(self, mech: Mechanism, composites: Composites, joints: Mapping[str, TreeJoint]) -> None:
+        self.mech, self.composites, self.joints = mech, composites, joints
         self.rows: list[AnyArray] = []
         self.labels: list[RowLabel] = []
         self.parts: list[AnyArray] = []
@@ -158,7 +159,7 @@ class _Builder:
 
     def freedom(self, pair: Pair, freedom: str) -> AnyArray:
         """Return the row that measures the rate of a freedom, one of the rows (m,) of the table."""
-        joint = self.mech.tree.joint_of_pair.get(pair.name)
+        joint = self.joints.get(pair.name)
         if joint is not None:
             rate = joint.qd.start + pair.kind.free.index(freedom)
             name = self.mech.qd_names[rate]
@@ -173,14 +174,18 @@ def row_table(
     columns: tuple[int, ...] = (0, 1, 2, 3, 4, 5),
     locks: Sequence[Lock] = (),
     resisted: Sequence[tuple[Pair, str]] = (),
+    *,
+    every_pair: bool = False,
 ) -> RowTable:
     """Return the rows of a mechanism; behind them those of locks, and of freedoms that friction can hold.
 
-    Where ``columns`` leaves twist components out, free roots get rows that hold them in the plane.
+    Where ``columns`` leaves twist components out, free roots get rows that hold them in the plane. With
+    ``every_pair`` the pairs of the tree have rows as well, and no row is that of a rate.
     """
-    build = _Builder(mech, composites)
+    joints = {} if every_pair else mech.tree.joint_of_pair
+    build = _Builder(mech, composites, joints)
     for constraint in mech.constraints():
-        if constraint.name not in mech.tree.joint_of_pair:
+        if constraint.name not in joints:
             _add(build, constraint)
     for name, rate in _rates_across(mech, columns):
         build.place("plane", name, build.row(RATE, rate=rate, coordinate=-1))

@@ -164,7 +164,7 @@ def place_of(m: KernelState) -> int:
         if len(_stored) >= _MOST_STORED:
             _stored.clear()
         words = np.empty(WORDS, dtype=np.int64)
-        _compiled_store()(m, words)
+        store_kernel_state()(m, words)
         found = _stored[id(m)] = (m, words, words.ctypes.data)
     return found[2]
 
@@ -180,5 +180,6 @@ def _store(m: KernelState, words: AnyArray) -> None:
 
 
 @lru_cache(maxsize=1)
-def _compiled_store() -> Any:
+def store_kernel_state() -> Any:
+    """Return what stores a kernel state as words (WORDS,), compiled."""
     return compiled(_store, types.void(KERNEL_STATE, INDICES))

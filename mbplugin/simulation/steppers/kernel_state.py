@@ -102,19 +102,23 @@ def kernel_state_of(model: TreeModel, motion_segments: AnyArray, independent_row
     )
 
 
-def _records(dtype: np.dtype[Any]) -> Any:
+def record_array(dtype: np.dtype[Any]) -> Any:
+    """Return the compiler's type of an array of records."""
     record: Any = numba.from_dtype(dtype)
     return record[::1]
 
 
-_named_tuple: Any = types.NamedTuple  # the stubs leave these untyped
+named_tuple: Any = types.NamedTuple  # the stubs leave these untyped
 _intrinsic: Any = intrinsic
 cgutils: Any = _cgutils
 
 VECTOR, MATRIX, INDICES = types.float64[::1], types.float64[:, ::1], types.int64[::1]
 #: The kernel state as the compiler knows it.
-KERNEL_STATE = _named_tuple(
-    [_records(d) for d in (COMPOSITE, RATE, JOINT_FRAME, ROW, TERM, LOAD, SPRING, RESISTANCE, MOTION_SEGMENT)]
+KERNEL_STATE = named_tuple(
+    [
+        record_array(d)
+        for d in (COMPOSITE, RATE, JOINT_FRAME, ROW, TERM, LOAD, SPRING, RESISTANCE, MOTION_SEGMENT)
+    ]
     + [MATRIX, INDICES, MATRIX, MATRIX, VECTOR, VECTOR, VECTOR, VECTOR],
     KernelState,
 )
@@ -148,19 +152,30 @@ def _store_struct(_: Any, kernel_state: Any, words: Any) -> Any:
     return types.void(kernel_state, words), code
 
 
-def _load_struct(_: Any, place: Any) -> Any:
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = context.get_value_type(signature.return_type).as_pointer()
-        return builder.load(builder.inttoptr(args[0], pointer))
+def struct_loader(kind: Any) -> Callable[[int], Any]:
+    """Return what loads a named tuple of a kind from an address, for kernels.
 
-    return KERNEL_STATE(place), code
+    Parameters
+    ----------
+    kind : numba type
+    """
+
+    def typed(_: Any, place: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            pointer = context.get_value_type(signature.return_type).as_pointer()
+            return builder.load(builder.inttoptr(args[0], pointer))
+
+        return kind(place), code
+
+    made: Callable[[int], Any] = _intrinsic(typed)
+    return made
 
 
 #: In a loop: the address of a kernel state, good until the function that asks for it returns.
 struct_pointer: Callable[[KernelState], int] = _intrinsic(_struct_pointer)
 #: For Python: put a kernel state into an array of words, whose address is then its own.
-store_struct: Callable[[KernelState, AnyArray], None] = _intrinsic(_store_struct)
+store_struct: Callable[[Any, AnyArray], None] = _intrinsic(_store_struct)
 #: Enough words for a kernel state: nine for an array of two dimensions.
 WORDS = 9 * len(KernelState._fields)
 #: In a kernel: the kernel state at an address.
-load_struct: Callable[[int], KernelState] = _intrinsic(_load_struct)
+load_struct: Callable[[int], KernelState] = struct_loader(KERNEL_STATE)

@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 
-from mbplugin.constraints.rank import rank_blocks
-from mbplugin.constraints.reduction.velocity import body_twists, velocity_transformation
-from mbplugin.constraints.rows.planar import plane_columns
-from mbplugin.dynamics.absolute import absolute_equations
-from mbplugin.dynamics.accelerations import body_accelerations
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.explicit_closure.minimal import minimal_solution
 from mbplugin.dynamics.formulations import solve
 from mbplugin.dynamics.joint import equations_of
 from mbplugin.dynamics.kernels.articulated import inward, outward
 from mbplugin.dynamics.kernels.forces import gather
-from mbplugin.dynamics.kernels.resistance import law_of, resist
+from mbplugin.dynamics.kernels.resistance import resist
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import constrain, row_rate
-from mbplugin.model.brake_law import BrakeLaw, rate_force
-from mbplugin.model.mechanism.coupling import Lock
-from mbplugin.model.mechanism.identity import RowLabel, drive_component, freedom_held
-from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.active_set.load_friction import LoadFriction
 from mbplugin.simulation.active_set.multipliers import Handling
 from mbplugin.simulation.options import Options, breaks_of
 from mbplugin.simulation.problem import Problem
+from mbplugin.simulation.steppers.absolute_accelerations import AbsoluteAccelerations
 from mbplugin.simulation.steppers.evaluate import FACTORIZE, KINEMATICS, evaluate_at
 from mbplugin.simulation.steppers.evaluate import prescribe as prescribe_drives
 from mbplugin.simulation.steppers.kernel_state import KernelState
@@ -53,8 +42,7 @@ class Accelerations:
         self._active = active
         #: Who leads, for formulations that have independent coordinates.
         self.leading = LeadingCoordinates(problem.model.mech)
-        self._locked_for: set[RowLabel] = set()
-        self._with_locks = problem.model.mech
+        self._absolute = AbsoluteAccelerations(problem, options, active)
 
     def prescribe(self, kernel_state: KernelState, t: float, begun: float) -> None:
         """Let prescribed motions given as callables be polynomials about this instant of a step.
@@ -81,12 +69,16 @@ class Accelerations:
         if self.by_load:
             # sliding parts that go with the state, for whichever equations follow
             self._projected(kernel_state, t, begun, q, qd)
+        if o.coordinates == "absolute":
+            qdd = self._absolute.compiled(kernel_state, t, begun, q, qd)
+            if qdd is not None:
+                return qdd
         # the decomposition says how near a singular pose is
         evaluate_at(kernel_state, KINEMATICS | FACTORIZE, t, q, qd, begun)
         self._model.power[:] = 0.0
         if o.coordinates == "absolute":
             self._count_power(kernel_state, t, q, qd)
-            return self._absolute(kernel_state, t, q, qd)
+            return self._absolute.readable(kernel_state, t, q, qd)
         equations = self._equations(kernel_state, t, q, qd)
         if o.formulation == "closing":
             solution = minimal_solution(equations, self.leading.closing(q), q)
@@ -197,74 +189,6 @@ class Accelerations:
         rate = [row_rate(kernel_state.composites, kernel_state.rows, kernel_state.terms, i, qd) for i in rows]
         gap = np.array(rate) + kernel_state.rows["bias"][rows]
         return np.asarray(-2.0 * alpha * gap - alpha**2 * kernel_state.rows["phi"][rows])
-
-    def _absolute(self, kernel_state: KernelState, t: float, q: Array, qd: Array) -> Array:
-        """Return q̈ (nv,) at q (nq,) and qd (nv,), read back from the accelerations of the bodies."""
-        model, o = self._model, self._options
-        mech = self._mechanism
-        equations = absolute_equations(
-            mech,
-            q,
-            qd,
-            # friction slides and sticks as has been decided, not as the rates of a stage have it
-            replace(model.actions, friction=False),
-            time=t,
-            planar=o.planar,
-            degree_of_redundancy=self._flat_redundancy
-            + len(self._active())
-            - len(kernel_state.independent_rows),
-            resisting=self._resisting(qd),
-        )
-        Gamma, b = equations.Gamma.copy(), equations.b.copy()
-        for d, (driver, freedom) in enumerate(model.table.driven):
-            k = equations.labels.index((driver.name, drive_component(freedom)))
-            Gamma[k] += model.drive[d, 2] - driver.acceleration
-            b[k] = -model.drive[d, 1]
-        equations = replace(equations, Gamma=Gamma, b=b)
-        solution = solve(equations, o.formulation, o.redundancy, o.dropped)
-        model.power[2] = -float(solution.multipliers @ b)
-        poses = forward(mech, q)
-        S = velocity_transformation(mech, poses)
-        bias = body_accelerations(mech, poses, body_twists(mech, poses, qd), np.zeros(len(qd))).ravel()
-        kept = [6 * i + c for i in range(len(mech.bodies)) for c in plane_columns(o.planar)]
-        return np.asarray(np.linalg.lstsq(S[kept], solution.v_dot - bias[kept], rcond=1e-10)[0])
-
-    def _resisting(self, qd: Array) -> dict[tuple[str, str], float]:
-        """Return what friction and brakes do along freedoms at qd (nv,), N and N·m, by (pair, component)."""
-        model, out = self._model, {}
-        rows, terms = model.table.rows, model.table.terms
-        for one in model.resistances:
-            pair, component = freedom_held(model.table.labels[one["row"]])
-            law = law_of(one)
-            if pair not in model.mech.tree.joint_of_pair and model.actions.damping:
-                # dampers of closures are in the equations already
-                of = model.mech.pair_by_name[pair]
-                law += BrakeLaw(viscous=-of.freedoms[of.kind.free.index(component)].damping)
-            rate = row_rate(model.composites, rows, terms, one["row"], qd)
-            out[pair, component] = float(one["stuck"] - one["sense"] * law.sliding - rate_force(law, rate))
-        return out
-
-    @property
-    def _mechanism(self) -> Mechanism:
-        """The mechanism with what holds now among its own locks: locks, friction and brakes that stick."""
-        labels = {self._model.table.labels[i] for i in self._active()[self._model.table.persistent :]}
-        if labels != self._locked_for:
-            own, names = self._model.mech, {name for name, _ in labels}
-            later = [lock for lock in self._problem.locks if lock.name in names]
-            known = {lock.name for lock in later}
-            sticking = sorted(freedom_held(label) for label in labels if label.constraint not in known)
-            later += [Lock(pair, freedoms=(component,)) for pair, component in sticking]
-            self._locked_for, self._with_locks = labels, replace(own, locks=(*own.locks, *later))
-        return self._with_locks
-
-    @cached_property
-    def _flat_redundancy(self) -> int:
-        """What p in a plane is more (or less) than p of the rows in joint rates, which hold the plane too."""
-        o, mech, q = self._options, self._model.mech, self._problem.q
-        if o.planar is None:
-            return 0
-        flat = rank_blocks(mech, forward(mech, q), plane_columns(o.planar), o.tolerance, q)
-        return sum(b.redundancy for b in flat) - self._problem.degree_of_redundancy
 
 
 def _on_one_side(breaks: tuple[float, ...], t: float, begun: float) -> float:

@@ -1,0 +1,151 @@
+"""Accelerations and multipliers in absolute coordinates, from the poses and twists of the tree."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbplugin.dynamics.compiler.jit import Records, kernel
+from mbplugin.dynamics.kernels.absolute.independent import choose_independent, fill_rows
+from mbplugin.dynamics.kernels.absolute.mass import factor_masses, solve_lower, solve_upper
+from mbplugin.dynamics.kernels.absolute.state import AbsoluteState, place_bodies
+from mbplugin.dynamics.kernels.forces import apply_wrench, gather
+from mbplugin.dynamics.kernels.resistance import resist
+from mbplugin.dynamics.kernels.row_evaluation import update_rows
+from mbplugin.dynamics.kernels.vectors import cross, minus, plus
+from mbplugin.model.spatial import Array
+
+
+@kernel
+def absolute_accelerations(
+    a: AbsoluteState,
+    composites: Records,
+    rates: Records,
+    resistances: Records,
+    drive: Array,
+    q: Array,
+    qd: Array,
+    power: Array,
+) -> bool:
+    """Fill ``v_dot``, multipliers, and ``qdd`` of the rates of the tree; return whether every body has mass.
+
+    The composite bodies of the tree must be placed at q (nq,) and qd (nv,). ``drive`` (d, 3) prescribes motions;
+    ``power`` (3,) takes that of dampers and friction, of applied forces, and of drivers, W.
+    """
+    place_bodies(composites, a.bodies)
+    update_rows(a.bodies, a.joint_frames, a.rows, a.terms, drive, q)
+    if not factor_masses(a, rates):
+        return False
+    _apply_forces(a, composites, rates, resistances, q, qd, power)
+    _fill_forces(a, rates)
+    solve_lower(a.M, a.first, a.v_dot, 0)
+    fill_rows(a)
+    _constrain(a)
+    solve_upper(a.M, a.first, a.v_dot)
+    for k in range(len(a.candidates)):
+        # Cᵀλ works with vᵀCᵀλ = −bᵀλ
+        power[2] -= a.multipliers[k] * a.rows[a.candidates[k]].bias
+    _read_back(a, composites, rates)
+    return True
+
+
+@kernel
+def _apply_forces(
+    a: AbsoluteState,
+    composites: Records,
+    rates: Records,
+    resistances: Records,
+    q: Array,
+    qd: Array,
+    power: Array,
+) -> None:
+    """Fill minus the wrenches ``f`` on all bodies; arrays as for :func:`absolute_accelerations`."""
+    gather(a.bodies, rates, a.loads, a.springs, q, qd, power)
+    for n in range(len(resistances)):
+        a.resistances[n] = resistances[n]
+        a.resistances[n].row = a.resisted[0] + n
+    resist(a.bodies, rates, a.rows, a.terms, a.resistances, qd, power)
+    for j in range(len(rates)):
+        rates[j].tau += a.applied[j]
+        power[1] += a.applied[j] * qd[j]
+        if a.measured[j] >= 0:
+            row = a.rows[a.measured[j]]
+            for i in range(6):
+                a.bodies[row.a].f[i] -= rates[j].tau * row.on_a[i]
+                a.bodies[row.b].f[i] -= rates[j].tau * row.on_b[i]
+    for k in a.roots:
+        body = a.bodies[k]
+        root = composites[body.parent]
+        j = root.qd_start
+        force = (rates[j].tau, rates[j + 1].tau, rates[j + 2].tau)
+        torque = (rates[j + 3].tau, rates[j + 4].tau, rates[j + 5].tau)
+        apply_wrench(body, (root.joint[0], root.joint[1], root.joint[2]), force, torque)
+
+
+@kernel
+def _fill_forces(a: AbsoluteState, rates: Records) -> None:
+    """Fill ``v_dot`` with the generalised forces, those with which drives oppose what turns without them included."""
+    w = len(a.columns)
+    for j in range(len(rates)):
+        if rates[j].armature != 0.0 and a.measured[j] >= 0:
+            row = a.rows[a.measured[j]]
+            for i in range(6):
+                a.bodies[row.a].f[i] -= rates[j].armature * row.gamma * row.on_a[i]
+                a.bodies[row.b].f[i] -= rates[j].armature * row.gamma * row.on_b[i]
+    for k in range(1, len(a.bodies)):
+        for i in range(w):
+            a.v_dot[(k - 1) * w + i] = -a.bodies[k].f[a.columns[i]]
+
+
+@kernel
+def _constrain(a: AbsoluteState) -> None:
+    """Add Lᵀ times what independent rows do to ``v_dot``, which is Lᵀ v̇ here; fill the multipliers."""
+    m, n, r = len(a.candidates), len(a.v_dot), len(a.R)
+    y = np.empty(m)
+    for k in range(m):
+        row, along = a.rows[a.candidates[k]], 0.0
+        for j in range(n):
+            along += a.G[k, j] * a.v_dot[j]
+        y[k] = row.unit * row.gamma - along
+        a.multipliers[k] = 0.0
+    choose_independent(a.G, a.R, a.order)
+    for k in range(r):
+        i = a.order[k]
+        for s in range(k):
+            y[i] -= a.R[s, i] * y[a.order[s]]
+        y[i] = y[i] / a.R[k, i] if a.R[k, i] > 0.0 else 0.0
+        for j in range(n):
+            a.v_dot[j] += y[i] * a.G[i, j]
+    for k in range(r - 1, -1, -1):
+        i = a.order[k]
+        total = y[i]
+        for s in range(k + 1, r):
+            total -= a.R[k, a.order[s]] * a.multipliers[a.order[s]]
+        a.multipliers[i] = total / a.R[k, i] if a.R[k, i] > 0.0 else 0.0
+    for k in range(m):
+        a.multipliers[k] *= a.rows[a.candidates[k]].unit
+
+
+@kernel
+def _read_back(a: AbsoluteState, composites: Records, rates: Records) -> None:
+    """Fill the accelerations of the bodies, and from these, pair by pair, those of the rates of the tree."""
+    w = len(a.columns)
+    for k in range(1, len(a.bodies)):
+        a.bodies[k].a[:] = 0.0
+        for i in range(w):
+            a.bodies[k].a[a.columns[i]] = a.v_dot[(k - 1) * w + i]
+    for j in range(len(rates)):
+        if a.measured[j] >= 0:
+            row = a.rows[a.measured[j]]
+            total = -row.gamma
+            for i in range(6):
+                total += row.on_a[i] * a.bodies[row.a].a[i] + row.on_b[i] * a.bodies[row.b].a[i]
+            rates[j].qdd = total
+    for k in a.roots:
+        body = a.bodies[k]
+        root = composites[body.parent]
+        arm = minus((root.joint[0], root.joint[1], root.joint[2]), (body.c[0], body.c[1], body.c[2]))
+        turn = (body.v[3], body.v[4], body.v[5])
+        of_arm = plus(cross((body.a[3], body.a[4], body.a[5]), arm), cross(turn, cross(turn, arm)))
+        for i in range(3):
+            rates[root.qd_start + i].qdd = body.a[i] + of_arm[i]
+            rates[root.qd_start + 3 + i].qdd = body.a[3 + i]
