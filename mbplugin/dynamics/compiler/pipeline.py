@@ -11,6 +11,7 @@ from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.types import Dispatcher
 
+from mbplugin.dynamics.compiler.borrowing import CountingWrapper, borrow_arrays
 from mbplugin.dynamics.compiler.code_library import EntryLibrary, KernelLibrary, Origin
 
 _numba: Any = numba  # the stubs leave these out
@@ -61,11 +62,13 @@ class _TypeInference(typed.NopythonTypeInference):
 @_register_pass(mutates_CFG=True, analysis_only=False)
 class _EntryLowering(typed.NativeLowering):
     _name = "native_lowering"
+    lowering_class = CountingWrapper
 
     def run_pass(self, state: Any) -> bool:
         """Translate an entry, and make machine code of it and all below it."""
         state.library = EntryLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
+        borrow_arrays(state)
         super().run_pass(state)
         state.library.set_environments()
         return True
@@ -80,6 +83,7 @@ class _KernelLowering(typed.NativeLowering):
         library = KernelLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         library.origin = Origin(state.func_id.modname, state.func_id.func_qualname, tuple(state.args))
         state.library, state.flags.no_compile = library, True
+        borrow_arrays(state)
         super().run_pass(state)
         state["cr"] = state["cr"]._replace(
             cfunc=register_kernel(state.targetctx, library, state["cr"].fndesc, state["cr"].env)
