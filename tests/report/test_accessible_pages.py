@@ -43,6 +43,11 @@ def made(name: str, folder: Path) -> str:
     return page_of(*arguments, *([str(folder / "stops")] if arguments[-1] == "--out" else []))
 
 
+#: Cells with a sentence in a column of a word or two.
+SQUEEZED = """[...document.querySelectorAll('td')].filter((cell) => cell.checkVisibility()
+  && cell.innerText.length > 40 && cell.clientWidth < 150).map((cell) => cell.innerText)"""
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_axe_finds_nothing_and_a_narrow_page_does_not_scroll_sideways(
     visit: Any, tmp_path: Path, name: str
@@ -52,6 +57,7 @@ def test_axe_finds_nothing_and_a_narrow_page_does_not_scroll_sideways(
         for scheme in ("light", "dark"):
             seen = visit(page, width=width, color_scheme=scheme, bypass_csp=True)
             assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+            assert seen.page.evaluate(SQUEEZED) == []
             assert violations(seen) == [], (width, scheme)
             quiet(seen)
 

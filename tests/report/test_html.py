@@ -272,7 +272,10 @@ def test_an_agreement_is_told_row_by_row() -> None:
     assert told[0] == ["coordinate", "<j1>", "2e-05", "1e-05", "rad"]
     assert [row[1] for row in told] == ["<j1>", "<j2>", "<link>"]
     assert [row.get("class") for row in page.xpath("//tbody/tr")] == ["warn", None, None]
-    by_step, _ = page.xpath("//figure")
+    by_step, along = page.xpath("//figure")
+    # both coordinates are angles
+    for figure_ in (by_step, along):
+        assert "[rad]" in figure_.xpath(".//text/text()")
     first, second = by_step.xpath(".//polyline/@points")
     (x0, y0), (x1, y1) = (tuple(map(float, point.split(","))) for point in first.split())
     (_, z0), (_, z1) = (tuple(map(float, point.split(","))) for point in second.split())
@@ -304,6 +307,15 @@ def test_steps_stand_until_the_next() -> None:
     pairs = [tuple(map(float, p.split(","))) for p in points.split()]
     assert len(pairs) == 5
     assert all(a[0] == b[0] or a[1] == b[1] for a, b in pairwise(pairs))
+
+
+def test_counts_have_whole_numbers_and_all_labels_fit() -> None:
+    tolerances = Curve("p", np.array([-12.0, -2.0]), np.zeros(2))
+    tree = parsed(figure(Chart("t", "tolerance", "number", (tolerances,), steps=True, powers="x")))
+    assert tree.xpath("//text[@class='tick end']/text()") == ["0", "1"]
+    for label in tree.xpath("//text[@class='tick middle']"):
+        # a character of 14 px, as on a narrow page, is 8 px wide
+        assert float(label.get("x")) + 4 * len(label.text) <= 460
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-3e-9, 8e-9), (1e6, 1.0001e6), (-7.0, 123.0)])

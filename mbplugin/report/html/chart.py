@@ -14,7 +14,7 @@ from mbplugin.model.spatial import Array
 from mbplugin.report.html.markup import Html, element
 
 _WIDTH, _HEIGHT = 460, 250
-_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 10, 12, 40
+_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 24, 24, 40
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#4d4d4d")
 _DASHES = ("", "7 3", "2 3")
 #: Lines that can be told apart, and points of one line that can be seen.
@@ -43,7 +43,7 @@ class Chart:
     marks : tuple of (float, str)
         Lines across at some abscissae, and what happened there.
     steps : bool
-        The values hold from one point to the next.
+        The values are counts, and hold from one point to the next.
     powers : "", "x" or "xy"
         Which values are exponents of ten.
     clock : bool
@@ -74,7 +74,7 @@ def most_moving(curves: Sequence[Curve]) -> tuple[tuple[Curve, ...], str]:
 def figure(chart: Chart, note: str = "") -> Html:
     """Return a chart with its names."""
     ends = [v for c in chart.curves for v in (c.y.min(), c.y.max())]
-    low, high = _range([*ends, *(y for _, y, _ in chart.points)])
+    low, high = _counts(ends) if chart.steps else _range([*ends, *(y for _, y, _ in chart.points)])
     left, right = _span(chart)
     frame = _Frame(left, right, low, high)
     drawn = element(
@@ -127,6 +127,10 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
     return low - 0.04 * (high - low), high + 0.04 * (high - low)
 
 
+def _counts(values: Sequence[float]) -> tuple[float, float]:
+    return max(0.0, min(values) - 1.0) - 0.2, max(values) + 1.0
+
+
 def _span(chart: Chart) -> tuple[float, float]:
     single = [x for x, _, _ in chart.points]
     left = min([*(float(c.x.min()) for c in chart.curves), *single])
@@ -134,9 +138,9 @@ def _span(chart: Chart) -> tuple[float, float]:
     return left, right if right > left else left + 1.0
 
 
-def ticks(low: float, high: float, count: int = 5) -> list[float]:
-    """Return round numbers from low to high, about ``count`` of them."""
-    rough = (high - low) / count
+def ticks(low: float, high: float, count: int = 5, least: float = 0.0) -> list[float]:
+    """Return round numbers from low to high, about ``count`` of them and ``least`` apart."""
+    rough = max((high - low) / count, least)
     power = 10.0 ** floor(log10(rough))
     step = next(f * power for f in (1.0, 2.0, 5.0, 10.0) if f * power >= rough * (1 - 1e-9))
     return [k * step for k in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
@@ -144,7 +148,7 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
 
 def _axes(chart: Chart, frame: _Frame) -> Iterator[Html]:
     bottom = _HEIGHT - _BOTTOM
-    for value in ticks(frame.low, frame.high):
+    for value in ticks(frame.low, frame.high, least=1.0 if chart.steps else 0.0):
         y = frame.y(value)
         yield element("path", d=f"M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}", class_="grid")
         label = f"{10.0**value:.2g}" if chart.powers == "xy" else f"{value:.6g}"
@@ -156,7 +160,7 @@ def _axes(chart: Chart, frame: _Frame) -> Iterator[Html]:
         yield element("text", label, x=f"{x:.1f}", y=bottom + 17, class_="tick middle")
     yield element("path", d=f"M{_LEFT} {_TOP}V{bottom}H{_WIDTH - _RIGHT}", class_="axis")
     yield element("text", chart.x_label, x=_WIDTH - _RIGHT, y=_HEIGHT - 6, class_="label end")
-    yield element("text", chart.y_label, x=4, y=_HEIGHT - 6, class_="label")
+    yield element("text", chart.y_label, x=4, y=13, class_="label")
 
 
 def _line(frame: _Frame, curve: Curve, k: int, steps: bool) -> Html:

@@ -113,7 +113,7 @@ def table(
         "div",
         element(
             "table",
-            element("caption", caption) if caption else None,
+            element("caption", element("span", caption)) if caption else None,
             element("thead", element("tr", top)),
             element("tbody", body),
             class_=class_,

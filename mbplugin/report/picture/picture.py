@@ -14,6 +14,7 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.rigid import rigid_groups
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import listed
 from mbplugin.report.picture.arrows import ReactionArrow, reaction_arrows
 from mbplugin.report.picture.bodies import BodyDrawing, Part, drawings, joint_points, shown_parts
 from mbplugin.report.picture.glyphs import JointGlyph, glyphs
@@ -100,7 +101,7 @@ def picture(
     keys |= {"resolved"} if any(a.resolved is not None for a in arrows) else set()
     sticks = [body.name for body in bodies if body.stick and body.name != WORLD]
     if sticks:
-        which = "every body" if len(sticks) == len(mech.bodies) else ", ".join(sticks)
+        which = "every body" if len(sticks) == len(mech.bodies) else listed(sticks)
         notes = (*notes, f"drawn as sticks, since no shape is known: {which}")
     return Picture(mech, poses, bodies, joints, arrows, center_W, radius, legend_of(keys), notes)
 

@@ -311,7 +311,8 @@ def reasons(analysis: Analysis) -> Iterator[str]:
         yield "no loop"
         return
     counts, rest = _ratio(analysis.sigma_r), _ratio(analysis.sigma_r_plus_1)
-    yield f"relative singular values: smallest nonzero {counts}, largest taken as zero {rest}"
+    zero = "none taken as zero" if analysis.sigma_r_plus_1 is None else f"largest taken as zero {rest}"
+    yield f"relative singular values: smallest nonzero {counts}, {zero}"
     for plateau in analysis.plateaus:
         here = " (used)" if plateau.start <= analysis.tolerance < plateau.stop else ""
         number = counted(plateau.degree_of_redundancy, "redundant constraint")

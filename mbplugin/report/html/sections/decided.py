@@ -40,7 +40,7 @@ def _plateaus(analysis: Analysis) -> Chart | None:
     return Chart(
         "Redundant constraints by rank tolerance",
         "relative tolerance",
-        "[1]",
+        "number",
         (curve,),
         (used,),
         steps=True,

@@ -105,6 +105,6 @@ def _marks(motion: Trajectory) -> tuple[tuple[float, str], ...]:
 def _events(motion: Trajectory) -> Html | None:
     if not motion.events:
         return None
-    rows = [(f"{e.time:.9g}", e.kind, e.joint, e.text) for e in motion.events[:_MOST]]
+    rows = [(f"{e.time:.6g}", e.kind, e.joint, e.text) for e in motion.events[:_MOST]]
     events = table(("time [s]", "kind", "joint", "what happened"), rows, caption="Events")
     return element("div", events, unshown(len(motion.events), _MOST))

@@ -32,19 +32,13 @@ def uniqueness_section(chapter: Chapter) -> Html | None:
         return None
     order = ("non-unique", "undecided", "unique")
     sorted_ones = sorted(analysis.constraints, key=lambda c: order.index(c.reaction))
+    heads = ("constraint", "kind", "type", "between", "reaction", "non-unique components", "in world axes")
+    kept = 5 if all(one.unique for one in sorted_ones) else 7
     return section(
         "Unique and non-unique reactions",
         table(
-            (
-                "constraint",
-                "kind",
-                "type",
-                "between",
-                "reaction",
-                "non-unique components",
-                "in world axes",
-            ),
-            [_verdict(one) for one in sorted_ones[:_MOST]],
+            heads[:kept],
+            [_verdict(one)[:kept] for one in sorted_ones[:_MOST]],
         ),
         unshown(len(sorted_ones), _MOST),
     )

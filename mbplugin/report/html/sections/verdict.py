@@ -36,7 +36,7 @@ def grade(chapter: Chapter) -> str:
     for compared in (chapter.agreement, chapter.side_by_side):
         if compared is not None and not compared.agrees:
             return "bad"
-    if chapter.warning:
+    if chapter.warning or (chapter.distance is not None and chapter.distance.stop.assumed):
         return "fair"
     if chapter.calibration is not None and any(row.unexplained for row in chapter.calibration.rows):
         return "fair"
@@ -62,6 +62,10 @@ def sentence(chapter: Chapter) -> str:
         return f"{motion.mechanism.name}: motion over {motion.time[-1]:.6g} s, {outcome}"
     if chapter.table is not None:
         return f"{chapter.table.model}: stopping table, tool {chapter.table.tool}; computed, not measured"
+    if chapter.worst is not None:
+        return (
+            f"{chapter.worst.model}: worst of {counted(chapter.worst.count, 'stop')}; computed, not measured"
+        )
     if chapter.distance is not None:
         made = chapter.distance
         return f"{made.stop.model}: {made.symbol} = {made.value:.4f} m by {made.standard}; computed, not measured"
@@ -90,7 +94,8 @@ def _tile(value: str, words: str) -> Html:
 def _tiles(chapter: Chapter) -> Iterator[tuple[str, str]]:
     if chapter.stop is not None:
         stop = chapter.stop
-        yield f"{stop.time:.4g} s", "from the signal to rest"
+        rested = stop.outcome == "stopped"
+        yield f"{stop.time:.4g} s", f"from the signal to {'rest' if rested else 'the end of the motion'}"
         size, m = chapter.units.shown("m")
         yield f"{shown(stop.tool.distance, size=size)} {m}", f"path of the tool {stop.tool.body}"
         yield f"{shown(stop.tool.speed, size=size)} {m}/s", "tool at the signal"

@@ -169,5 +169,5 @@ def row_cells(row: ComparedRow, units: Units) -> tuple[str, ...]:
         f"{1e3 * row.time_computed:.1f}",
         "" if row.distance_measured is None else f"{size * row.distance_measured:.{digits}f} {unit}",
         f"{size * row.distance_computed:.{digits}f} {unit}",
-        "" if deviation is None else f"{100 * deviation:+.1f} %",
+        "" if deviation is None else f"{round(100 * deviation, 1) + 0.0:+.1f} %",
     )

@@ -61,7 +61,10 @@ def quantile_rows(swept: Swept, units: Units) -> list[tuple[str, list[str]]]:
     """Return the name and the cells of each quantity."""
     report = swept.report
     return [
-        (f"{name} [{unit}]", [*(shown(v, size=size) for v in own.values()), str(report.worst[name])])
+        (
+            f"{name.replace('_', ' ')} [{unit}]",
+            [*(shown(v, size=size) for v in own.values()), str(report.worst[name])],
+        )
         for name, own in report.quantiles.items()
         for size, unit in [units.shown(quantity_unit(swept.plan, name))]
     ]
@@ -73,7 +76,7 @@ def bound_rows(swept: Swept, units: Units) -> list[tuple[str, tuple[str, ...]]]:
     if not swept.bounds or missing_sentence(next(iter(swept.bounds.values()))):
         return []
     return [
-        (f"{name} [{unit}]", (_bound(bound.value, size), str(bound.rank), str(bound.count)))
+        (f"{name.replace('_', ' ')} [{unit}]", (_bound(bound.value, size), str(bound.rank), str(bound.count)))
         for name, bound in swept.bounds.items()
         for size, unit in [units.shown(quantity_unit(swept.plan, name))]
         if bound.value is not None

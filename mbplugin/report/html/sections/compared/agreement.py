@@ -109,8 +109,11 @@ def _row(row: Row) -> Html:
 
 def _charts(found: Agreement) -> Iterator[Chart]:
     """Yield the errors by step, then the coordinates that move most, ours and PyBullet's."""
+    units = {row.element: row.unit for row in found.rows if row.quantity == "coordinate"}
     if len(found.steps) > 1 and (errors := tuple(_errors(found))):
-        yield Chart("PyBullet's error by its step", "step [s]", "[rad or m]", errors, powers="xy")
+        shown = {units[curve.name] for curve in errors}
+        label = f"[{' or '.join(sorted(shown, reverse=True))}]"
+        yield Chart("PyBullet's error by its step", "step [s]", label, errors, powers="xy")
     curves = found.curves
     if curves is None or not len(curves.names):
         return
@@ -120,7 +123,7 @@ def _charts(found: Agreement) -> Iterator[Chart]:
             Curve("mbplugin", curves.time, curves.ours[:, k]),
             Curve("PyBullet at its smallest step", curves.time, curves.bullet[:, k], dashed=True),
         )
-        yield Chart(curves.names[k], "time [s]", "[rad or m]", pair)
+        yield Chart(curves.names[k], "time [s]", f"[{units.get(curves.names[k], 'rad or m')}]", pair)
 
 
 def _errors(found: Agreement) -> Iterator[Curve]:

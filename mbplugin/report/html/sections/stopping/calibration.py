@@ -43,7 +43,7 @@ def _joint(joint: FittedJoint, made: Calibration, units: Units) -> Html:
         [
             element("h3", joint_title(joint)),
             table(("parameter", *PARAMETER_HEADS), parameters),
-            table(("line", *ROW_HEADS), [_row(row, units) for row in made.rows_of(joint)]),
+            table(("line", *ROW_HEADS), [_row(row, units) for row in made.rows_of(joint)], numbers=range(8)),
             element("ul", [element("li", note) for note in joint_notes(joint, made, units)]),
         ]
     )
@@ -51,4 +51,6 @@ def _joint(joint: FittedJoint, made: Calibration, units: Units) -> Html:
 
 def _row(row: CalibratedRow, units: Units) -> Html:
     cells = (row_name(row), *row_cells(row, units))
-    return element("tr", [element("td", cell) for cell in cells], class_="warn" if row.unexplained else None)
+    return element(
+        "tr", [element("td", cell, class_="n") for cell in cells], class_="warn" if row.unexplained else None
+    )

@@ -8,7 +8,7 @@ from mbplugin.report.html.chart import ticks
 from mbplugin.report.html.markup import Html, element
 from mbplugin.stopping.outcome.values import JointStop, StopReport
 
-_WIDTH, _LEFT, _RIGHT, _ROW, _BAR, _FOOT = 760, 130, 16, 22, 14, 40
+_WIDTH, _LEFT, _RIGHT, _ROW, _BAR, _FOOT = 460, 130, 24, 22, 14, 40
 #: Joints that are shown, those that move longest.
 _MOST = 16
 #: Characters of a name beside its bar.

@@ -92,12 +92,8 @@ def _peaks(stop: StopReport) -> Html:
 
 def _axes(stop: StopReport) -> Html:
     scales = load_scales(stop)
-    rows = [
-        (choice(p.pair, "joint"), p.axis.unit, *axis_cells(p, scales))
-        for p in stop.peaks
-        if p.axis is not None
-    ]
-    heads = ("joint", "axis in", "bearing [N]", "bearing [N·m]", "along axis", "drive", "brake", "friction")
+    rows = [(choice(p.pair, "joint"), *axis_cells(p, scales)) for p in stop.peaks if p.axis is not None]
+    heads = ("joint", "bearing [N]", "bearing [N·m]", "along axis", "drive", "brake", "friction")
     return table(heads, rows, caption="Largest loads of bearings, and along their axes")
 
 

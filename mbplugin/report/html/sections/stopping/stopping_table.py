@@ -52,7 +52,7 @@ def _measured(beside: MeasuredStops, units: Units) -> Html:
     rows = [
         element(
             "tr",
-            [element("td", cell) for cell in (measured_name(row), *row_cells(row, units))],
+            [element("td", cell, class_="n") for cell in (measured_name(row), *row_cells(row, units))],
             class_=None if row.covered else "warn",
         )
         for row in beside.rows
@@ -62,7 +62,7 @@ def _measured(beside: MeasuredStops, units: Units) -> Html:
             element("h3", MEASURED_TITLE),
             element("p", beside.sentence),
             element("p", str(beside.source), class_="fine"),
-            table(("line", *ROW_HEADS), rows),
+            table(("line", *ROW_HEADS), rows, numbers=range(8)),
         ]
     )
 
@@ -82,7 +82,9 @@ def _charts(made: StoppingTable, all_rows: list[dict[str, Any]]) -> Iterator[Cha
             ]
             if _is_curve(rows):
                 single = _single(all_rows, k, full)
-                yield from _of_axis(rows, f"Axis {k}, {joint}: category {category}, payload {full} %", single)
+                yield from _of_axis(
+                    rows, f"Axis {k}, {joint}", f"category {category}, payload {full} %", single
+                )
 
 
 def _is_curve(rows: list[dict[str, Any]]) -> bool:
@@ -96,9 +98,9 @@ def _single(all_rows: list[dict[str, Any]], axis: int, full: float) -> list[dict
     return [row for rows in groups if not _is_curve(rows) for row in rows]
 
 
-def _of_axis(rows: list[dict[str, Any]], title: str, single: list[dict[str, Any]]) -> Iterator[Chart]:
+def _of_axis(rows: list[dict[str, Any]], axis: str, at: str, single: list[dict[str, Any]]) -> Iterator[Chart]:
     unit = rows[0]["unit"]
-    for key, factor, label in (("distance", 1.0, f"distance [{unit}]"), ("time", 1e3, "axis at rest [ms]")):
+    for key, factor, words, of in (("distance", 1.0, "distance", unit), ("time", 1e3, "time to rest", "ms")):
         curves = []
         for share in sorted({row["extension_percent"] for row in rows}):
             own = sorted((r["speed"], factor * r[key]) for r in rows if r["extension_percent"] == share)
@@ -108,7 +110,8 @@ def _of_axis(rows: list[dict[str, Any]], title: str, single: list[dict[str, Any]
             (r["speed"], factor * r[key], f"category {r['category']}, {r['extension_percent']} % extension")
             for r in single
         )
-        yield Chart(title, f"speed [{unit}/s]", label, tuple(curves), points=points)
+        title = f"{axis}: {words}, {at}"
+        yield Chart(title, f"speed [{unit}/s]", f"[{of}]", tuple(curves), points=points)
 
 
 def _poses(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:

@@ -16,7 +16,7 @@ from mbplugin.report.text.stopping.sweep import (
 
 
 def sweep_section(chapter: Chapter) -> Html | None:
-    """Return what is assumed, the outcomes, and tables of quantiles and bounds."""
+    """Return the outcomes, tables of quantiles and bounds, and what is assumed."""
     made = chapter.sweep
     if made is None:
         return None
@@ -24,7 +24,6 @@ def sweep_section(chapter: Chapter) -> Html | None:
     bounds = bound_rows(made, units)
     return section(
         "Sweep of stops",
-        element("ul", [element("li", one) for one in (*scenario.stated, *scenario.assumed, *scenario.notes)]),
         element("ul", [element("li", one) for one in outcome_sentences(made.report)]),
         table(
             ("of those that stopped", *QUANTILE_HEADS),
@@ -33,6 +32,8 @@ def sweep_section(chapter: Chapter) -> Html | None:
         table(("tolerance bounds", *BOUND_HEADS), [(name, *row) for name, row in bounds]) if bounds else None,
         element("ul", [element("li", one) for one in bound_sentences(made)]),
         element("p", f"All stops are in {made.folder}."),
+        element("h3", "Assumptions and notes"),
+        element("ul", [element("li", one) for one in (*scenario.stated, *scenario.assumed, *scenario.notes)]),
         lead=f"{counted(made.report.count, 'stop')} of category {scenario.category}, seed {made.plan.seed}, tool"
         f" {scenario.tool}. Computed, not measured.",
     )

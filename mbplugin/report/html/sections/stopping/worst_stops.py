@@ -19,7 +19,7 @@ from mbplugin.stopping.worst.values import WorstStop
 
 
 def worst_stops_section(chapter: Chapter) -> Html | None:
-    """Return the assumptions of the search and its finds."""
+    """Return the finds of the search, and its assumptions."""
     if chapter.worst is None:
         return None
     worst, length = worst_in_units(chapter.worst, chapter.units), chapter.units.length
@@ -27,7 +27,6 @@ def worst_stops_section(chapter: Chapter) -> Html | None:
     assumed = worst.only_here(chapter.table.assumptions if chapter.table is not None else ())
     return section(
         "Worst stops",
-        element("ul", [element("li", sentence) for sentence in assumed]),
         table(("worst stop", *WORST_HEADS, "again"), [_row(one, length) for one in worst.found]),
         table(
             ("these stops again", *FAILURE_HEADS),
@@ -35,6 +34,8 @@ def worst_stops_section(chapter: Chapter) -> Html | None:
         )
         if worst.failed
         else None,
+        element("h3", "Assumptions and notes") if assumed else None,
+        element("ul", [element("li", sentence) for sentence in assumed]) if assumed else None,
         lead=f"The worst of {counted(worst.count, 'stop')} of category {worst.category} that a search computed, seed"
         f" {worst.seed}, tool {worst.tool}: {outcomes}. Computed, not measured.",
     )
