@@ -58,7 +58,7 @@ def test_a_sweep_has_its_quantiles_and_bounds(tmp_path: Path) -> None:
     assert "ASSUMED, NOT STATED" in text and text.index("ASSUMED") < text.index("of those that stopped")
     rows = parsed(page).xpath("//table[.//th='median']//tr[td]")
     assert [row.xpath("td")[0].text_content() for row in rows] == [
-        f"{one['name']} [{one['unit']}]" for one in found["quantities"]
+        f"{one['name'].replace('_', ' ')} [{one['unit']}]" for one in found["quantities"]
     ]
     assert len(parsed(page).xpath("//table[.//th='no more than']//tr[td]")) == len(found["bounds"])
     assert str(tmp_path / "stops") in text
