@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Sized
+from dataclasses import MISSING, Field, fields
+from math import prod
+from types import FunctionType
+from typing import Any, TypeVar
 
 from mbplugin.visible import visible
+
+_Type = TypeVar("_Type", bound=type)
 
 #: Characters of one name where a phrase is to be short.
 _LONGEST_NAME = 90
 #: Characters of a result on one line.
 _LONGEST_LINE = 200
+#: Characters of one field of a value on one line, and members of an array or a collection that are few.
+_LONGEST_FIELD, _FEW = 40, 4
 
 
 def listed(names: Sequence[str], most: int = 8, room: int | None = None) -> str:
@@ -51,3 +59,56 @@ def one_line(value: object, name: object, facts: Iterable[object]) -> str:
     about = repr(shortened(str(name), _LONGEST_NAME))
     listed_facts = " ".join(", ".join(map(str, facts)).split())
     return shortened(f"<{type(value).__name__} {about}: {listed_facts}>", _LONGEST_LINE)
+
+
+def one_line_repr(kind: _Type) -> _Type:
+    """Give a dataclass a ``repr`` of one line: its fields that are not at their defaults, large ones by their size."""
+
+    def line(value: Any) -> str:
+        stated = [
+            f for f in fields(value) if f.repr and not f.name.startswith("_") and not _is_default(value, f)
+        ]
+        given = ", ".join(f"{f.name}={_in_brief(getattr(value, f.name))}" for f in stated)
+        most = _LONGEST_LINE - len(type(value).__name__) - 2
+        return f"{type(value).__name__}({cut_short(given, most)})"
+
+    kind.__repr__ = line  # type: ignore[method-assign, assignment]
+    return kind
+
+
+def _is_default(value: object, field: Field[Any]) -> bool:
+    own = getattr(value, field.name)
+    if field.default_factory is not MISSING:
+        return isinstance(own, Sized) and not hasattr(own, "shape") and not len(own)
+    return own is field.default or (not hasattr(own, "shape") and bool(own == field.default))
+
+
+def _in_brief(value: object) -> str:
+    """Return a short text of a field: a value as it is, an array by its shape, a collection by its size."""
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple):
+        text = _numbers(value.tolist()) if prod(shape) <= _FEW**2 and hasattr(value, "tolist") else ""
+        return text if 0 < len(text) <= _LONGEST_FIELD else f"{' × '.join(map(str, shape))} array"
+    if isinstance(value, str):
+        return repr(shortened(value, _LONGEST_FIELD))
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, FunctionType):
+        return value.__qualname__
+    if not isinstance(value, Collection) or len(value) <= _FEW:
+        text = repr(value)
+        if len(text) <= _LONGEST_FIELD and "\n" not in text:
+            return text
+    if isinstance(value, Collection):
+        return f"{len(value)} × {type(next(iter(value))).__name__}"
+    return f"{type(value).__name__}(…)"
+
+
+def _numbers(value: Any) -> str:
+    return (
+        f"[{', '.join(map(_numbers, value))}]"
+        if isinstance(value, list)
+        else f"{value:g}"
+        if isinstance(value, float | int)
+        else str(value)
+    )

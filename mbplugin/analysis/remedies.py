@@ -17,6 +17,7 @@ from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import one_line_repr
 
 #: A released set is accepted when the smallest singular value of its rows of Z exceeds this fraction
 #: of the largest force or moment; below, the released rows hardly carry the self-stress.
@@ -52,6 +53,7 @@ class Change:
         return "\n".join(lines)
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Remedy:
     """Changes after which less is redundant and the mobility is as before (proved by analysis).

@@ -11,6 +11,7 @@ from mbplugin.analysis.uniqueness import TOLD, StressedBlock, bodies_of
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import one_line_repr
 
 _WORDS = {
     "tx": "translation along x",
@@ -36,6 +37,7 @@ class StressComponent:
     weight: float
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class SelfStress:
     """One independent self-stress state: internal forces that load the mechanism and move nothing.

@@ -18,6 +18,7 @@ from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import one_line_repr
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class ComponentVerdict:
     unique: bool | None
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class ConstraintVerdict:
     """What the rigid model says about the reaction of one constraint.

@@ -10,7 +10,7 @@ from mbplugin.closing.drift.run import Drifts
 from mbplugin.closing.loop_cuts import Cut
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.scene import State
-from mbplugin.phrases import counted, one_line
+from mbplugin.phrases import counted, one_line, one_line_repr
 from mbplugin.rendering import PAGES, Result
 from mbplugin.writers.written import Written
 
@@ -34,6 +34,7 @@ class Verdict:
     held_dof: int
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class LoopClosure:
     """What closes one loop of the file that was written.

@@ -8,7 +8,7 @@ from typing import Literal
 
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.model.spatial import Array
-from mbplugin.phrases import one_line
+from mbplugin.phrases import one_line, one_line_repr
 from mbplugin.rendering import Result
 
 Verdict = Literal["agrees", "disagrees", "not asymptotic", "not comparable"]
@@ -18,6 +18,7 @@ Program = Literal["mbplugin", "PyBullet"]
 FIRST_ORDER = (0.7, 1.3)
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Row:
     """One compared quantity of one element.
@@ -81,6 +82,7 @@ class Check:
         return self.value <= self.bound
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class Curves:
     """Joint coordinates of both, for a picture.

@@ -14,6 +14,7 @@ from mbplugin.constraints.reduction.reduce import ReducedBlock, reduce_blocks
 from mbplugin.model.mechanism.kinematics import BodyPoses
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import one_line_repr
 
 LOOSEST, TIGHTEST = 1e-2, 1e-12
 #: Entries of a closure Jacobian up to which its singular values are computed.
@@ -24,6 +25,7 @@ _SAME_JUMP = 1e-3
 LOADED = 1e-2
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class RankedBlock:
     """A reduced block with its spectrum and the rank decided at the tolerance.
@@ -76,6 +78,7 @@ class RankedBlock:
         return min(LOADED, max(1e-9, 10.0 * unknown / min(self.sigma_r, 1.0)))
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Plateau:
     """A range of relative tolerances over which the degree of redundancy is constant."""

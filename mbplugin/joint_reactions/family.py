@@ -13,6 +13,7 @@ from mbplugin.joint_reactions.system import System
 from mbplugin.model.enumerations import ReactionUnit
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.phrases import one_line_repr
 
 #: A coefficient below this fraction of the largest of its row is rounding.
 _ZERO = 1e-8
@@ -36,6 +37,7 @@ class NullDirection:
     components: tuple[Weight, ...]
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Relation:
     """component = constant + Σ weight · parameter, in N and N·m: true for every possible reaction."""
@@ -47,6 +49,7 @@ class Relation:
     terms: tuple[Weight, ...]
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Family:
     """All reactions that the rigid model allows: free parameters, and what follows from them.

@@ -20,7 +20,7 @@ from mbplugin.model.enumerations import Axes, ConstraintKind, ReactionSource, Re
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
-from mbplugin.phrases import counted, one_line
+from mbplugin.phrases import counted, one_line, one_line_repr
 from mbplugin.rendering import Result
 
 Mode = Literal["statics", "inverse dynamics"]
@@ -67,6 +67,7 @@ class ComponentReaction:
     sigma: float | None = None
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class WorldWrench:
     """A reaction in world axes.
@@ -90,6 +91,7 @@ class WorldWrench:
     sources: tuple[ReactionSource | None, ...]
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class ConstraintReaction:
     """The reaction of one constraint, acting on its successor body.

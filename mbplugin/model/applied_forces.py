@@ -16,6 +16,7 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Load, Payload, Scene
 from mbplugin.model.spatial import Array
 from mbplugin.model.spring import JointSpring, Spring
+from mbplugin.phrases import one_line_repr
 
 #: A controller returns generalised forces (nv,) in the order of ``qd_names``, N·m and N, at t, q, qd.
 Controller = Callable[[float, Array, Array], Array]
@@ -37,6 +38,7 @@ class BrakeForce:
     closes: float = 0.0
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class AppliedForces:
     """Everything but constraints and gravity that makes a mechanism move or stop.

@@ -13,6 +13,7 @@ from math import inf, isfinite, sqrt
 from typing import Any
 
 from mbplugin.errors import BadUsage
+from mbplugin.phrases import one_line_repr
 
 
 def _stated(default: float | None, unit: str, *, positive: bool = False) -> Any:
@@ -23,6 +24,7 @@ def _part(key: str, text: str, default: float = 0.0) -> Any:
     return field(default=default, metadata={"key": key, "text": text})
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Brake:
     """A brake as a scene, a call or an option states it.

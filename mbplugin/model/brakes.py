@@ -14,6 +14,7 @@ from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.mechanism.undriven import follows, unbraked_joints
+from mbplugin.phrases import one_line_repr
 
 BrakeLike = Brake | Mapping[str, Any]
 
@@ -24,6 +25,7 @@ ASSUMED_DELAY = 0.015
 _KEYS = tuple(field.name for field in fields(Brake))
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class JointBrake:
     """A brake with all its numbers.

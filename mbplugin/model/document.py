@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from mbplugin.model.scene import Origin
+from mbplugin.phrases import one_line, one_line_repr
 
 
 # a tuple, because a large file has ten thousand of them
@@ -30,7 +31,11 @@ class Written(NamedTuple):
     origin: Origin
     parent: int
 
+    def __repr__(self) -> str:
+        return one_line(self, self.tag, (self.origin,))
 
+
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class Document:
     """The elements of one model file in file order, without nesting: files nest deeply.

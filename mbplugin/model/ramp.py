@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mbplugin.errors import BadUsage
+from mbplugin.phrases import one_line_repr
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Ramp:
     """How the drive of a joint decelerates it to rest in categories 1 and 2.

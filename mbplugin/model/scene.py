@@ -19,12 +19,13 @@ from mbplugin.model.misfits import Limit, Misfit
 from mbplugin.model.ramp import Ramp as Ramp
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.model.spring import JointSpring, Spring
-from mbplugin.phrases import counted, one_line
+from mbplugin.phrases import counted, one_line, one_line_repr
 
 if TYPE_CHECKING:
     from mbplugin.model.document import Document
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Request:
     """The arguments of ``load``, kept in the scene so that it can be loaded again.
@@ -61,6 +62,7 @@ class Request:
         return Path(os.path.realpath(self.path)).parent if self.text is None else Path.cwd()
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Origin:
     """Where an element was written: file, line (from 1) and the literal text."""
@@ -80,6 +82,7 @@ OriginKey = tuple[str, str, str]
 MADE = "made"
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Defect:
     """Something a reader saw and could read past; a rule of the same code reports it.
@@ -95,6 +98,7 @@ class Defect:
     severity: Literal["", "note", "warning"] = ""
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class Shape:
     """A geometry of a link.
@@ -123,6 +127,7 @@ class Shape:
     beside: str = ""
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class State:
     """Joint coordinates and rates in the order of q_names and qd_names; ``given`` are held when a
@@ -133,6 +138,7 @@ class State:
     given: frozenset[str] = frozenset()
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class Load:
     """A force (N) and torque (N·m) on a body at a point of its link frame (m)."""
@@ -144,6 +150,7 @@ class Load:
     frame: str = "world"
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class Stiffness:
     """Stiffness of a pair (6×6, N/m and N·m/rad, in its predecessor frame) or a body's beam section."""
@@ -154,6 +161,7 @@ class Stiffness:
     section: Mapping[str, float] = field(default_factory=dict)
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class Payload:
     """A mass (kg) carried by a body: centre of mass (m) in its link frame, inertia (kg·m²)."""
@@ -168,6 +176,7 @@ class Payload:
         return replace(self, mass=share * self.mass, inertia=share * self.inertia)
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Actuator:
     """Rotor inertia (kg·m², motor side), gear ratio and braking of a joint's drive (rad/s² or m/s²)."""
@@ -178,6 +187,7 @@ class Actuator:
     deceleration: float | None = None
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class LintOptions:
     """The ``[lint]`` table of a scene; None means the default."""

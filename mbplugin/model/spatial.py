@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mbplugin.phrases import one_line_repr
+
 Array = NDArray[np.float64]
 #: Arrays of flags or of indices.
 AnyArray = NDArray[Any]
@@ -144,6 +146,7 @@ def align_z(axis: Array) -> Array:
     return np.array([[1 - k * x * x, -k * x * y, x], [-k * x * y, 1 - k * y * y, y], [-x, -y, z]])
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class Pose:
     """A rigid displacement X_AB: orientation and origin of frame B in frame A.

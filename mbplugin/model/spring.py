@@ -8,8 +8,10 @@ import numpy as np
 
 from mbplugin.errors import BadNumber
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import one_line_repr
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class Spring:
     """A spring and damper between two points, along the line that joins them.
@@ -61,6 +63,7 @@ class Spring:
         return np.asarray(tension * e)
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class JointSpring:
     """A spring on one joint rate: force −stiffness · (q − rest).

@@ -12,6 +12,7 @@ from mbplugin.dynamics.equations import COORDINATES
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.model.enumerations import Limits, TransitionRule
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import one_line_repr
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR, integrator_names
 
@@ -29,6 +30,7 @@ SHORTEST_STEP = 1e-13
 Profile = Callable[[float], tuple[float, float, float]]
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class UserEvent:
     """A function of (t, q, qd), s and rad or m, whose zeros are events.

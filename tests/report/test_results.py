@@ -5,9 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,49 +13,7 @@ from lxml import html
 
 import mbplugin as mb
 from mbplugin.errors import BadUsage, MissingDependency
-from places import ROOT
-
-FOUR_BAR, ARM = ROOT / "assets" / "four_bar.scene.toml", ROOT / "assets" / "arm_6r.scene.toml"
-PUBLISHED = ROOT / "examples" / "published_stops"
-
-#: How each result is made.
-RESULTS: dict[str, Callable[[], Any]] = {
-    "Report": lambda: mb.lint(FOUR_BAR),
-    "Analysis": lambda: mb.analyze(FOUR_BAR),
-    "ConstraintMatrix": lambda: mb.matrix(FOUR_BAR),
-    "Reactions": lambda: mb.reactions(FOUR_BAR),
-    "ReactionMask": lambda: mb.reaction_mask(FOUR_BAR),
-    "MisfitResponse": lambda: mb.misfit_response(FOUR_BAR),
-    "ActuatorForces": lambda: mb.inverse_dynamics(ARM),
-    "SideBySide": lambda: mb.engines(FOUR_BAR, only=["mujoco"]),
-    "Trajectory": lambda: mb.simulate(FOUR_BAR, 0.05),
-    "StopReport": lambda: mb.estop(ARM, qd={"j1": 0.5}),
-    "StoppingTable": lambda: mb.stop_table(ARM, axes=["j1"], categories=[0]),
-    "WorstStops": lambda: mb.worst_stop(ARM, axes=["j1"], samples=20),
-    "Calibration": lambda: mb.calibrate(
-        mb.load(PUBLISHED / "tm5_700.urdf", base="fixed"), PUBLISHED / "tm5_700.csv"
-    ),
-    "Distance": lambda: mb.separation_distance(mb.estop(ARM, qd={"j1": 0.5}), K=1.6, t1=0.1, D_DS=0.1, Z=0.1),
-    "Closing": lambda: mb.close(FOUR_BAR, "mjcf", measure_drift=False),
-    "ModelDiff": lambda: mb.diff(FOUR_BAR, ARM),
-    "Agreement": lambda: mb.crosscheck(FOUR_BAR, 0.02),
-}
-#: Those that are no picture.
-UNDRAWN = ("Closing", "ModelDiff")
-every_result = pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.bullet, pytest.mark.long] * (name == "Agreement"))
-        for name in RESULTS
-    ],
-)
-_MADE: dict[str, Any] = {}
-
-
-def made(name: str) -> Any:
-    if name not in _MADE:
-        _MADE[name] = RESULTS[name]()
-    return _MADE[name]
+from public_values import ARM, FOUR_BAR, RESULTS, UNDRAWN, every_result, made, too_long
 
 
 def test_every_result_of_the_public_functions_is_here() -> None:
@@ -84,6 +40,11 @@ def test_it_is_shown_in_one_line_a_text_and_a_cell(name: str) -> None:
     # one screen
     assert len(cell.xpath(".//tbody/tr")) <= 12 and len(cell.xpath(".//thead//th")) <= 10
     assert not cell.xpath(".//script")
+
+
+@every_result
+def test_all_that_it_holds_is_one_line(name: str) -> None:
+    assert not too_long(made(name), name)
 
 
 @every_result

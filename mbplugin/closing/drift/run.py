@@ -19,6 +19,7 @@ from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import coordinates_of, forward
 from mbplugin.model.scene import Scene, State
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_own_child
 from mbplugin.readers.common.grounding import with_fixed_roots
 from mbplugin.writers import write
@@ -43,6 +44,7 @@ _LIMITS = Limits(
 Drives = Literal["free", "held"]
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class Drifts:
     """The same motion with two sets of closures.

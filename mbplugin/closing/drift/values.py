@@ -10,6 +10,7 @@ from mbplugin.model.component import axis_of, is_turn
 from mbplugin.model.mechanism import Mechanism, Pair
 from mbplugin.model.mechanism.pair import RowKind
 from mbplugin.model.spatial import Array, Pose, vector_from_rotation
+from mbplugin.phrases import one_line_repr
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class ClosureDrift:
     noise: float
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Drift:
     """All closures of a mechanism in one engine.

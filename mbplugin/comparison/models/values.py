@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mbplugin.model.scene import Origin
-from mbplugin.phrases import counted, one_line
+from mbplugin.phrases import counted, one_line, one_line_repr
 from mbplugin.rendering import Result
 
 #: What may differ between two models.
@@ -52,6 +52,7 @@ NormalisedKind = Literal[
 ]
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Difference:
     """One thing that differs.

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import one_line_repr
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class Answer:
     """The joint wrenches of one engine.

@@ -13,7 +13,7 @@ from mbplugin.errors import UnknownName, suggestion
 from mbplugin.joint_reactions.values import Mode
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.phrases import counted, one_line
+from mbplugin.phrases import counted, one_line, one_line_repr
 from mbplugin.rendering import Result
 
 #: The name of our own column.
@@ -26,6 +26,7 @@ _FLOOR = 0.01
 _SMALL_MOMENT = 0.001
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class JointWrench:
     """What passes through one joint, by every engine that answers.

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import one_line_repr
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class Assembly:
     """A closed pose and how well each constraint is closed.

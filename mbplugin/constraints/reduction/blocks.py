@@ -16,10 +16,12 @@ from mbplugin.model.mechanism.graph import DisjointSets, biconnected_components
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.mechanism.pfaffian import KnifeEdge, Rolling
+from mbplugin.phrases import one_line_repr
 
 _Bond = frozenset[str]
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class Block:
     """Constraints that may restrain one another.

@@ -25,6 +25,7 @@ from mbplugin.model.mechanism.kinematics import BodyPoses
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.topology import spanning_tree
 from mbplugin.model.spatial import Array, shift_rows
+from mbplugin.phrases import one_line_repr
 
 #: In a large loop distant joints have long lever arms and many joints add up; both would set the scale
 #: and drown the other rows. Beyond ten times the ordinary size a rate, or a row, is measured in larger
@@ -34,6 +35,7 @@ _LARGE = 10.0
 _CANCELLED = 1e-12
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class Entry:
     """A dense piece of J: rows of one closing constraint in the rates of one tree joint."""
@@ -43,6 +45,7 @@ class Entry:
     values: Array
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class ReducedBlock:
     """The closure Jacobian of one block, dimensionless, and the way back to its tree pairs.

@@ -14,8 +14,10 @@ from mbplugin.model.mechanism.kinematics import BodyPoses
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.topology import SpanningTree, TreeJoint
 from mbplugin.model.spatial import ROTATION, Array, shift_rows
+from mbplugin.phrases import one_line_repr
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class TreeJointRows:
     """One tree joint of a block, in the block's dimensionless frame.

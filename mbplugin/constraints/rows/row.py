@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.phrases import one_line_repr
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Rows of one constraint,  Σ entries · twist + b = 0  and  Σ entries · acceleration = Gamma.

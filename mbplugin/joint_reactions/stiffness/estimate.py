@@ -13,6 +13,7 @@ import numpy as np
 from mbplugin.joint_reactions.stiffness.beams import Layout, Section, beam_axes
 from mbplugin.model.scene import Request, Shape
 from mbplugin.model.spatial import Array, Pose
+from mbplugin.phrases import one_line_repr
 from mbplugin.readers.meshes.checks import UnusableMesh
 from mbplugin.readers.meshes.named import mesh_path, read_mesh
 
@@ -30,6 +31,7 @@ WIDEST = 1e4
 _LARGEST_FILE = 20_000_000
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Estimate:
     """A beam section that nobody stated, and what it was made of.

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import one_line_repr
 
 #: The name of the ground, which is not a body.
 WORLD = "world"
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class Body:
     """A rigid body.

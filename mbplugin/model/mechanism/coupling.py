@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from mbplugin.model.mechanism.identity import Holder
 from mbplugin.model.mechanism.motion_profile import MotionProfile
+from mbplugin.phrases import one_line_repr
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Term:
     """One joint in a coupling: ``coefficient`` times the coordinate (rad or m) of a freedom of a pair."""
@@ -17,6 +19,7 @@ class Term:
     coefficient: float
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Coupling:
     """One row  Σ coefficient · q̇ = 0, with  Σ coefficient · q = offset.
@@ -39,6 +42,7 @@ class Coupling:
     offset: float = 0.0
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Driver:
     """A prescribed motion of freedoms of a pair: q(t) = value + rate·t + ½·acceleration·t², or a profile.
@@ -87,6 +91,7 @@ class Driver:
         return start + self.rate * time + 0.5 * a * time**2, self.rate + a * time, a
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Lock:
     """A locked pair: all its freedoms (or the named ones) are constrained, permanently or for an interval.
@@ -119,6 +124,7 @@ class Lock:
         return str(Holder("lock", self.joint))
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class TimedConstraint:
     """A closure, coupling, driver, wheel or knife edge that is active only for an interval.

@@ -11,12 +11,14 @@ import numpy as np
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.bounds import LARGEST
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import one_line_repr
 
 #: What passes between points that state values only.
 Between = Literal["spline", "rest"]
 MOST_POINTS = 10_000
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class MotionProfile:
     """A motion as polynomials in time, each from its start on; calling it gives value, rate, acceleration.

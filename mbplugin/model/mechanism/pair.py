@@ -11,6 +11,7 @@ from math import inf
 import numpy as np
 
 from mbplugin.model.spatial import COMPONENTS, Array, Pose, align_z, cross, unit
+from mbplugin.phrases import one_line_repr
 
 
 class RowKind(Enum):
@@ -94,6 +95,7 @@ PAIR_TYPES: dict[str, PairType] = {
 }
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Freedom:
     """What a file states of one freedom of a pair; numbers are in rad or m, N·m or N, and per second.
@@ -125,6 +127,7 @@ class Freedom:
     load_friction: float = 0.0
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class Pair:
     """A kinematic pair between a predecessor body a and a successor body b.

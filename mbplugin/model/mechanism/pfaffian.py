@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import one_line_repr
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class KnifeEdge:
     """A point of a body that cannot move sideways (wojtyra2013 (30)); row ``side``.
@@ -35,6 +37,7 @@ class KnifeEdge:
     nonholonomic: tuple[str, ...] = ("side",)
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class Rolling:
     """A thin wheel that rolls on a plane: rows ``normal`` (holonomic), ``roll`` and ``side``.

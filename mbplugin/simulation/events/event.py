@@ -8,12 +8,14 @@ from typing import Literal, get_args
 import numpy as np
 
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import one_line_repr
 
 #: Declared once, for what makes events and the schemas that promise their kinds.
 EventKind = Literal["lock", "brake", "release", "stick", "slip", "limit", "user", "singular", "contradictory"]
 EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class Event:
     """An instant at which a motion changed, or something watched was passed.

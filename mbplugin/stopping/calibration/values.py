@@ -11,7 +11,7 @@ from mbplugin.files import replacing
 from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.model.ramp import Ramp
 from mbplugin.model.scene import Brake
-from mbplugin.phrases import counted, one_line
+from mbplugin.phrases import counted, one_line, one_line_repr
 from mbplugin.readers.hashed import Source
 from mbplugin.rendering import PAGES, Result
 from mbplugin.stopping.calibration.compared import ComparedRow
@@ -25,6 +25,7 @@ TOLERANCE = 0.10
 LawName = Literal["friction", "short_circuit", "ramp_time", "ramp_deceleration"]
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class FittedJoint:
     """The brake or the ramp of a joint.
@@ -70,6 +71,7 @@ class FittedJoint:
     margin: Margin | None = None
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class CalibratedRow(ComparedRow):
     """A measured stop beside the one that the fit gives.

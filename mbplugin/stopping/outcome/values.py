@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.model.spatial import Array
-from mbplugin.phrases import one_line
+from mbplugin.phrases import one_line, one_line_repr
 from mbplugin.rendering import Result
 from mbplugin.simulation.events.event import Event
 from mbplugin.simulation.trajectory.trajectory import Trajectory
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mbplugin.stopping.outcome.peaks import PeakWrench
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class JointStop:
     """How one joint stops; angles rad (or m), times s from the signal.
@@ -64,6 +65,7 @@ class JointStop:
         return self.reaction_travel + self.braking_travel
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class ToolStop:
     """How a point of the tool stops, world axes, m and m/s.
@@ -95,6 +97,7 @@ class ToolStop:
         return float(np.linalg.norm(self.path[-1] - self.path[0]))
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class SweptVolume:
     """The room that is swept: boxes in world axes, m.
@@ -116,6 +119,7 @@ class SweptVolume:
     left_out: tuple[str, ...]
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Energies:
     """The balance of a stop, J: kinetic + potential + driven + applied = brakes + losses + residual.
@@ -155,6 +159,7 @@ class Energies:
         return tuple((words, value) for words, value in parts if value)
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class InstantStop:
     """The usual simplification: every rate set to zero when its brake engages.
@@ -181,6 +186,7 @@ class InstantStop:
     energy_ignored: float
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Impact:
     """A joint that runs into its end stop, caught there without rebound.

@@ -17,6 +17,7 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.plausible import implausible
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import one_line_repr
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.events.passing_marks import joint_limits
 from mbplugin.simulation.options import LONGEST, Options
@@ -28,6 +29,7 @@ from mbplugin.stopping.scenario.ramp_source import RampSource
 CATEGORIES: tuple[StopCategory, ...] = get_args(StopCategory)
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class Scenario:
     """A moving robot and a stop; the signal is at t = 0.

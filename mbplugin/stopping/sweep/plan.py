@@ -14,6 +14,7 @@ from mbplugin.model.bounds import LARGEST
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.phrases import one_line_repr
 from mbplugin.stopping.scenario.scenario import Scenario
 from mbplugin.stopping.sweep.fingerprint import fingerprint_of
 
@@ -26,6 +27,7 @@ MOST_STOPS = 10_000_000
 _SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625)
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class SweepPlan:
     """Many stops of one robot. Stop k depends on the plan and k only, wherever it is computed.

@@ -13,6 +13,7 @@ import numpy as np
 
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.phrases import one_line_repr
 from mbplugin.processes.number import require_possible
 from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, ToleranceBound, tolerance_bound
 from mbplugin.stopping.sweep.backend import finished, joblib_with, working
@@ -27,6 +28,7 @@ QUANTILES = (0.5, 0.9, 0.99, 1.0)
 Progress = Callable[[int, int], None]
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class SweepReport:
     """What a sweep comes to.

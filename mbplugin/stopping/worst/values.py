@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from mbplugin.model.enumerations import FailureKind, Moving, StopMeasure
-from mbplugin.phrases import counted, one_line
+from mbplugin.phrases import counted, one_line, one_line_repr
 from mbplugin.rendering import Result
 from mbplugin.stopping.outcome.outcome import StopOutcome
 from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits
@@ -29,6 +29,7 @@ class Failure:
     amount: float = 0.0
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class WorstStop:
     """The worst stop that was found in one respect.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import read_bounded
-from mbplugin.phrases import listed
+from mbplugin.phrases import listed, one_line_repr
 from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ _EXPECTED = "the JSON document of estop, stop-table or worst-stop"
 _REMEDY = "write one by mbplugin estop FILE --output-format json --output stop.json"
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class StopFigures:
     """The figures of one stop, or the largest ones of several.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import BPoly
 
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import one_line_repr
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 #: Between two samples the joints together turn less than this, rad (or move less, m): the path of a point
@@ -18,6 +19,7 @@ _TURN = 0.05
 _MOST = 20_000
 
 
+@one_line_repr
 @dataclass(frozen=True, eq=False)
 class StopMotion:
     """Samples of a stop; at an event there may be two of one time.

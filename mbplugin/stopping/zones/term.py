@@ -8,6 +8,7 @@ from math import isfinite
 from typing import Literal
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
+from mbplugin.phrases import one_line_repr
 
 TermOrigin = Literal["given", "stop", "formula"]
 TermUnit = Literal["m", "s", "m/s"]
@@ -25,6 +26,7 @@ class Quantity:
     unit: TermUnit
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Term:
     """A quantity with its value.
