@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mbplugin.model.enumerations import Base
     from mbplugin.model.scene import Scene
     from mbplugin.model.spatial import Array
-    from mbplugin.readers.source import FileOrClient, ModelSource
+    from mbplugin.readers.source import ModelSource
     from mbplugin.rendering import Result
 
     Values = Mapping[str, float] | Array | None
@@ -92,19 +92,20 @@ PUBLIC = {
 
 
 def load(
-    source: FileOrClient,
+    source: ModelSource,
     *,
     package_dirs: Sequence[str] = (),
     base: Base | None = None,
     xacro_unsafe: bool = False,
     xacro_args: Mapping[str, str] | None = None,
 ) -> Scene:
-    """Read a model file, a scene file or a live PyBullet client.
+    """Read a model file, a scene file or a live PyBullet client; what was read before is its scene.
 
     Parameters
     ----------
-    source : path, int or client
-        A URDF, Xacro, SDF, MJCF or ``.scene.toml`` file, or a PyBullet client: its id, or a ``BulletClient``.
+    source : path, PyBullet client, Scene or Mechanism
+        A URDF, Xacro, SDF, MJCF or ``.scene.toml`` file, or a PyBullet client: its id, or a ``BulletClient``;
+        a Scene as it is, and a Mechanism at home.
     package_dirs : sequence of str
         Folders in which ``package://`` and relative names are searched.
     base : "fixed" or "free", optional
@@ -118,9 +119,18 @@ def load(
     ------
     MbPluginError
         Unusable input; the message is one sentence.
+    BadUsage
+        Options of reading, and a model that was read.
     """
+    from mbplugin.errors import BadUsage
+    from mbplugin.model.mechanism.mechanism import Mechanism
+    from mbplugin.model.scene import Scene, as_scene
     from mbplugin.readers.source import loaded
 
+    if isinstance(source, Scene | Mechanism):
+        if package_dirs or base or xacro_unsafe or xacro_args:
+            raise BadUsage("options of reading were given for a model that was read", remedy="give its file")
+        return as_scene(source)
     return loaded(
         source,
         base=base,

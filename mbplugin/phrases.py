@@ -105,10 +105,6 @@ def _in_brief(value: object) -> str:
 
 
 def _numbers(value: Any) -> str:
-    return (
-        f"[{', '.join(map(_numbers, value))}]"
-        if isinstance(value, list)
-        else f"{value:g}"
-        if isinstance(value, float | int)
-        else str(value)
-    )
+    if isinstance(value, list):
+        return f"[{', '.join(map(_numbers, value))}]"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -19,7 +19,7 @@ from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
-from mbplugin.model.scene import Scene, State, option_of, state_at_home, with_coordinates
+from mbplugin.model.scene import Scene, State, as_scene, option_of, with_coordinates
 from mbplugin.model.spatial import Array
 from mbplugin.readers import load
 from mbplugin.readers.source import ModelSource, model_of
@@ -68,8 +68,7 @@ def close(
     """
     if to not in FORMATS:
         raise BadUsage(f"the format is {to!r}", expected=f"one of {', '.join(FORMATS)}")
-    loaded = model_of(model)
-    scene = loaded if isinstance(loaded, Scene) else Scene(loaded, state_at_home(loaded))
+    scene = as_scene(model_of(model))
     rank = rank_tolerance(scene, tolerance)
     samples = option_of(scene, "samples", DEFAULT_SAMPLES) if samples is None else samples
     start = joint_vector(scene.mechanism, q, scene.state.q)

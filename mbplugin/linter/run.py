@@ -18,10 +18,11 @@ from mbplugin.linter.finding import SEVERITIES, Finding, Severity
 from mbplugin.linter.registry import find_rule
 from mbplugin.linter.selection import Selection
 from mbplugin.model.enumerations import SIMULATORS, Base, Simulator
-from mbplugin.model.scene import Origin, Scene, with_coordinates
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.scene import Origin, Scene, as_scene, with_coordinates
 from mbplugin.phrases import counted, one_line
 from mbplugin.readers.common.lookups import lookups_kept
-from mbplugin.readers.source import FileOrClient, client_id, loaded
+from mbplugin.readers.source import ModelSource, client_id, loaded
 from mbplugin.rendering import Result
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ class Report(Result):
 
 @lookups_kept()
 def lint(
-    source: FileOrClient | Scene,
+    source: ModelSource,
     *,
     q: Mapping[str, float] | None = None,
     base: Base | None = None,
@@ -154,7 +155,7 @@ def lint(
 
     Parameters
     ----------
-    source : path, PyBullet client or Scene
+    source : path, PyBullet client, Scene or Mechanism
     q : mapping of joint coordinate to value, optional
         rad and m.
     base, package_dirs
@@ -243,7 +244,7 @@ def _with_targets(scene: Scene, targets: Sequence[Simulator]) -> Scene:
 
 
 def _load(
-    source: FileOrClient | Scene,
+    source: ModelSource,
     base: Base | None,
     package_dirs: Sequence[str],
     snap_angles: bool,
@@ -253,8 +254,9 @@ def _load(
 ) -> Scene:
     from mbplugin import readers
 
-    if isinstance(source, Scene):
-        return readers.reload(source, snap_angles=True) if snap_angles else source
+    if isinstance(source, Scene | Mechanism):
+        scene = as_scene(source)
+        return readers.reload(scene, snap_angles=True) if snap_angles else scene
     if client_id(source) is not None:
         scene = loaded(source, base=base)
         return readers.reload(scene, snap_angles=True) if snap_angles else scene
@@ -269,9 +271,10 @@ def _load(
     )
 
 
-def _name(source: FileOrClient | Scene) -> str:
-    if isinstance(source, Scene):
-        return source.files[0] if source.files else source.mechanism.name
+def _name(source: ModelSource) -> str:
+    if isinstance(source, Scene | Mechanism):
+        scene = as_scene(source)
+        return scene.files[0] if scene.files else scene.mechanism.name
     client = client_id(source)
     return os.fspath(cast("str", source)) if client is None else f"<client {client}>"
 

@@ -284,6 +284,11 @@ def state_at_home(mech: Mechanism) -> State:
     return State(home(mech), np.zeros(len(mech.qd_names)))
 
 
+def as_scene(model: Scene | Mechanism) -> Scene:
+    """Return a scene as it is, and a mechanism as a scene at home, at rest."""
+    return model if isinstance(model, Scene) else Scene(model, state_at_home(model))
+
+
 def state_of(model: Scene | Mechanism) -> tuple[Mechanism, Array | None, Array | None]:
     """Return the mechanism with the joint coordinates and rates of the scene; None for a bare mechanism."""
     mechanism = mechanism_of(model)

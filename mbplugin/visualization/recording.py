@@ -12,7 +12,7 @@ import numpy as np
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.scene import Scene, state_at_home
+from mbplugin.model.scene import Scene, as_scene
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.trajectory.resampling import drawn
 
@@ -122,7 +122,7 @@ def _of_file(model: Scene | Mechanism, file: Path, speed: float | None) -> Repla
 
     mech = model.mechanism if isinstance(model, Scene) else model
     recording = read_recording(file, mech.q_names)
-    home = (model.state if isinstance(model, Scene) else state_at_home(mech)).q
+    home = as_scene(model).state.q
     times = _times(float(recording.time[0]), float(recording.time[-1]), speed)
     q = np.array([recording.state(mech, home, at)[0] for at in times])
     return Replay(file.name, times, q, _speed(times, speed), path_W=_path(mech, q))

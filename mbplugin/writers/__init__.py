@@ -7,7 +7,7 @@ from importlib import import_module
 from mbplugin.errors import BadUsage
 from mbplugin.model.enumerations import FORMATS as FORMATS
 from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.scene import Scene, state_at_home
+from mbplugin.model.scene import Scene, as_scene
 from mbplugin.model.spatial import Array
 from mbplugin.writers.written import Written
 
@@ -30,7 +30,7 @@ def write(model: Scene | Mechanism, to: str, q: Array | None = None) -> Written:
     """
     if to not in FORMATS:
         raise BadUsage(f"the format is {to!r}", expected=f"one of {', '.join(FORMATS)}")
-    scene = model if isinstance(model, Scene) else Scene(model, state_at_home(model))
+    scene = as_scene(model)
     if q is not None:
         from dataclasses import replace
 

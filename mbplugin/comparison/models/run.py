@@ -20,7 +20,7 @@ from mbplugin.comparison.models.values import Difference, ModelDiff, Normalised,
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.model.mechanism import WORLD, Mechanism
 from mbplugin.model.mechanism.kinematics import coordinates_of, forward, home
-from mbplugin.model.scene import Origin, Scene, State, state_at_home
+from mbplugin.model.scene import Origin, Scene, State, as_scene
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted
 from mbplugin.readers.common.grounding import with_fixed_roots
@@ -102,8 +102,7 @@ def diff(
 
 
 def _scene(source: ModelSource) -> Scene:
-    model = model_of(source)
-    scene = model if isinstance(model, Scene) else Scene(model, state_at_home(model))
+    scene = as_scene(model_of(source))
     mech = scene.mechanism
     loose = [p for p in mech.pairs if p.type == "floating" and WORLD in p.bodies]
     if not loose:

@@ -84,9 +84,9 @@ def picture(
         if q is None and source is not None:
             q = source.q
     if q is None:
-        from mbplugin.model.scene import state_at_home
+        from mbplugin.model.scene import as_scene
 
-        q = (model.state if isinstance(model, Scene) else state_at_home(mech)).q
+        q = as_scene(model).state.q
     poses = forward(mech, q)
     parts, notes = shown_parts(model) if isinstance(model, Scene) else ({}, ())
     center_W, radius = _extent(mech, poses, parts)
