@@ -199,8 +199,8 @@ def gallery_page() -> str:
     """Return the page of all examples, each with its picture where it draws one."""
     intro = """# Gallery
 
-Every example is a script of a page or two: `python examples/NAME.py`. What it prints and draws is computed when this
-site is built.
+Every example is a script of a page or two: `python examples/NAME.py`; the notebook opens with `jupyter lab`. What they
+print and draw is computed when this site is built.
 """
     entries = "".join(_entry_of(path) for path in examples())
     return f'{intro}\n<div class="gallery" markdown>\n{entries}</div>\n'
