@@ -13,7 +13,7 @@
 #                   command lines made from a grammar; what fails is in out/fuzz
 #   make bench      the benchmarks
 #   make clean      remove what make made
-# PYTHON=… chooses the interpreter for .venv.
+# PYTHON=… chooses the interpreter of a new .venv: one that is there is used until make clean.
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -22,6 +22,15 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SCENE = assets/$(if $(wildcard $(VENV)/lib/python3.*/site-packages/pybullet_data),minitaur,four_bar).scene.toml
 PAGE_OF_DEMO = out/$(notdir $(SCENE:.scene.toml=))
 PYTHONS := $(or $(PYTHON),python3.11 python3.10 python3 python3.12 python3.13 python3.14)
+
+define make_venv
+made=; for python in $(PYTHONS); do \
+  $$python -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || continue; \
+  echo "Making $(1) with $$($$python --version) …"; \
+  $$python -m venv --clear $(1) && made=1 && break; \
+done; \
+[ $$made ] || { echo "No Python 3.10 or later with venv and pip was found (tried $(PYTHONS)): install Python 3.11, on Debian and Ubuntu python3-venv too."; exit 1; }
+endef
 
 # another environment or a user's settings must not leak into this one
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE PIP_USER PIP_TARGET
@@ -53,7 +62,7 @@ CORE_ONLY := out/core
 
 test-core:
 	@mkdir -p out
-	@$(or $(PYTHON),python3) -m venv --clear $(CORE_ONLY)
+	@$(call make_venv,$(CORE_ONLY))
 	@echo "Installing what the tests need into $(CORE_ONLY) …"
 	@$(CORE_ONLY)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test,mjcf]'
 	@$(CORE_ONLY)/bin/python -m pip uninstall --quiet --yes pybullet
@@ -139,10 +148,4 @@ $(VENV)/all.stamp: $(VENV)/test.stamp
 
 # PyBullet has wheels for 3.10 and 3.11; on later ones it is the extra bullet, and what needs it is skipped
 $(BIN)/python:
-	@for python in $(PYTHONS); do \
-	  $$python -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || continue; \
-	  echo "Making $(VENV) with $$($$python --version) …"; \
-	  $$python -m venv --clear $(VENV) && exit 0; \
-	done; \
-	echo "No Python 3.10 or later with venv and pip was found (tried $(PYTHONS)): install Python 3.11."; \
-	exit 1
+	@$(call make_venv,$(VENV))

@@ -124,3 +124,19 @@ def test_every_module_of_the_wheel_imports(installed: Path, tmp_path: Path) -> N
         "print('all')\n"
     )
     assert run(installed / "python", "-c", code, cwd=tmp_path).splitlines()[-1:] == ["all"]
+
+
+@pytest.mark.parametrize("target", ["demo", "test-core"])
+def test_make_says_which_python_it_needs(tmp_path: Path, target: str) -> None:
+    """Neither a Python that is too old nor one without pip makes an environment."""
+    for name, made_so in (("old", "version_info = (3, 9)"), ("bare", "modules['ensurepip'] = None")):
+        python = tmp_path / name
+        code = f"import sys; sys.{made_so}; exec(sys.argv[1])"
+        python.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{code}" "$2"\n', encoding="utf-8")
+        python.chmod(0o755)
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    command = ["make", target, f"PYTHON={tmp_path / 'old'} {tmp_path / 'bare'}"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stdout.count("\n") == 1
+    assert done.stdout.startswith("No Python 3.10 or later") and "python3-venv" in done.stdout
