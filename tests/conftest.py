@@ -13,9 +13,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from places import BULLET_SCENES
 
 # the record of a report has a date, and texts of equal commands are compared
 os.environ.setdefault("SOURCE_DATE_EPOCH", "1700000000")
@@ -28,12 +31,19 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 _WITHOUT_BULLET = find_spec("pybullet") is None
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs PyBullet or its models where they are not installed."""
+    """Mark what has a model of PyBullet as a parameter."""
     for item in items:
-        if _WITHOUT_BULLET and item.get_closest_marker("bullet"):
-            item.add_marker(pytest.mark.skip(reason="needs PyBullet: pip install 'mbplugin[bullet]'"))
+        values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        if any(isinstance(value, Path) and value in BULLET_SCENES for value in values):
+            item.add_marker("bullet")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs PyBullet or its models where they are not installed."""
+    if _WITHOUT_BULLET and item.get_closest_marker("bullet"):
+        pytest.skip("needs PyBullet: pip install 'mbplugin[bullet]'")
 
 
 _suspended: list[str] = []

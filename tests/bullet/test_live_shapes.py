@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
-import pybullet
-import pybullet_data
 import pytest
 
 import mbplugin as mb
 from mbplugin.report.picture import picture
+from places import BULLET_DATA
 
-DATA = pybullet_data.getDataPath()
+pybullet = pytest.importorskip("pybullet")
 
 
 @pytest.fixture
 def client() -> Iterator[int]:
     made = pybullet.connect(pybullet.DIRECT)
-    pybullet.setAdditionalSearchPath(DATA, physicsClientId=made)
+    pybullet.setAdditionalSearchPath(str(BULLET_DATA), physicsClientId=made)
     yield made
     pybullet.disconnect(made)
 
@@ -29,7 +27,7 @@ def client() -> Iterator[int]:
 )
 def test_shapes_are_where_the_file_has_them(client: int, name: str) -> None:
     pybullet.loadURDF(name, physicsClientId=client)
-    live, file = mb.load(client), mb.load(str(Path(DATA) / name))
+    live, file = mb.load(client), mb.load(str(BULLET_DATA / name))
     compared = 0
     for body, shapes in file.shapes.items():
         wanted = [one for one in shapes if one.role == "visual"]
@@ -76,7 +74,7 @@ def test_reading_shapes_changes_no_motion(client: int) -> None:
     ends = []
     for one in (client, other):
         pybullet.setGravity(0, 0, -9.81, physicsClientId=one)
-        robot = pybullet.loadURDF(str(Path(DATA) / "r2d2.urdf"), [0, 0, 1], physicsClientId=one)
+        robot = pybullet.loadURDF(str(BULLET_DATA / "r2d2.urdf"), [0, 0, 1], physicsClientId=one)
         for step in range(50):
             if one == client and step % 10 == 0:
                 mb.load(one)

@@ -60,6 +60,7 @@ def beam() -> Mechanism:
     return Mechanism("beam", (body,), (hinge, ball))
 
 
+@pytest.mark.bullet
 def test_the_force_at_rest_is_the_weight_by_statics_in_both_engines() -> None:
     mech = beam()
     found = drifts((mech, np.zeros(1)), (mech, np.zeros(1)), (), 0.5)
@@ -70,6 +71,7 @@ def test_the_force_at_rest_is_the_weight_by_statics_in_both_engines() -> None:
         assert drift.gap < 1e-3 and drift.noise < 0.5
 
 
+@pytest.mark.bullet
 def test_a_free_base_stands_still() -> None:
     """Else the beam would fall with it, and its ball would carry nothing."""
     mech = beam()
@@ -81,6 +83,7 @@ def test_a_free_base_stands_still() -> None:
         assert drift.closures[0].force == pytest.approx(0.5 * 4.0 * 9.81, rel=0.01)
 
 
+@pytest.mark.bullet
 def test_rounding_in_a_redundant_loop_loads_it_and_the_weakest_closure_does_not() -> None:
     """The Minitaur of PyBullet: its legs do not quite fit, which a ball resists and a point on a line does not."""
     found = mb.close(ASSETS / "minitaur.scene.toml", "mjcf")

@@ -285,6 +285,7 @@ def test_a_rotor_on_a_closing_joint_is_refused_with_what_to_do(tmp_path: Path) -
         mb.simulate(path, 0.1)
 
 
+@pytest.mark.bullet
 def test_four_driven_wheels_share_the_thrust_by_hand() -> None:
     """A skid-steered robot straight ahead: Σ c = (m r² + Σ I) α, and how the wheels share it nothing says."""
     scene = mb.load(ROOT / "assets" / "husky.scene.toml")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -11,10 +13,10 @@ from mbplugin.joint_reactions.load_response import load_response
 from mbplugin.model.mechanism.kinematics import forward
 
 MODELS = {
-    "four-bar": str(ASSETS / "four_bar.scene.toml"),
-    "minitaur": str(ASSETS / "minitaur.scene.toml"),
-    "door": str(ORACLES / "door_2_hinges.sdf"),
-    "planar": str(ASSETS / "crank_rocker.scene.toml"),
+    "four-bar": ASSETS / "four_bar.scene.toml",
+    "minitaur": ASSETS / "minitaur.scene.toml",
+    "door": ORACLES / "door_2_hinges.sdf",
+    "planar": ASSETS / "crank_rocker.scene.toml",
 }
 
 
@@ -22,9 +24,9 @@ MODELS = {
 HELD = {"planar": ["O1"], "door": ["h0"]}
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_the_map_adds_what_the_load_adds(name: str) -> None:
-    scene = mb.load(MODELS[name], base="fixed")
+@pytest.mark.parametrize(("name", "file"), MODELS.items(), ids=MODELS)
+def test_the_map_adds_what_the_load_adds(name: str, file: Path) -> None:
+    scene = mb.load(file, base="fixed")
     base = mb.reactions(scene, estimate=False, hold=HELD.get(name))
     found = load_response(base)
     assert found.bodies and found.labels

@@ -239,6 +239,7 @@ def test_a_stop_of_a_joint_with_such_friction(made) -> None:
     assert stop.time == pytest.approx(10.0 / (5.0 + 0.1 * 0.02 * 3 * G), rel=1e-6)
 
 
+@pytest.mark.bullet
 def test_a_comparison_leaves_it_out_or_is_refused(made) -> None:
     scene = made(block(0.3, 0.5))
     with pytest.raises(BadUsage, match="PyBullet has no friction that grows"):

@@ -44,7 +44,6 @@ def with_motor(mech: Mechanism, name: str) -> Mechanism:
     return replace(mech, pairs=tuple(pairs))
 
 
-@pytest.mark.bullet
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.name.split(".")[0])
 def test_a_led_pose_satisfies_the_constraints(file) -> None:  # type: ignore[no-untyped-def]
     scene = mb.load(file)

@@ -56,8 +56,7 @@ class Recorder:
 
 
 def screen() -> Screen:
-    import pybullet
-
+    pybullet = pytest.importorskip("pybullet")
     view = pybullet.computeViewMatrixFromYawPitchRoll([0.1, 0.2, 0.3], 2.0, 30, -20, 0, 2)
     return Screen(
         1280, 760, tuple(view), tuple(pybullet.computeProjectionMatrixFOV(60, 1280 / 760, 0.01, 100)), 2.0

@@ -100,6 +100,7 @@ def test_every_kind_of_constraint_is_written() -> None:
     assert (back.options.tolerance, back.options.samples) == (1e-5, 3)
 
 
+@pytest.mark.bullet
 def test_what_a_table_cannot_state_is_named() -> None:
     scene = mb.load(ROOT / "assets" / "minitaur.scene.toml")
     pair = replace(scene.mechanism.pairs[-1], closure=True, freedoms=(Freedom(damping=1.0),) * 3)
