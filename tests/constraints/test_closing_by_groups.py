@@ -163,7 +163,7 @@ def test_equations_at_the_last_poses_are_not_computed_again(monkeypatch: pytest.
     J, Phi = system.linearised(q[None])
     again = system.linearised(np.array(q)[None])
     assert computed == [1] and again[0] is J and again[1] is Phi
-    moved = system.stepped(q[None], np.full((1, J.shape[2]), 0.1))
+    moved = system.stepped(q[None], np.full((1, J.pattern.shape[1]), 0.1))
     assert not np.allclose(system.linearised(moved)[1], Phi)
     assert computed == [1, 1]
     # what is kept cannot be changed by a descent

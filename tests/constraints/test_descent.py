@@ -6,8 +6,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mbplugin.constraints.assembly.newton import gauss_newton, levenberg_marquardt
+from mbplugin.constraints.assembly.descent.jacobians import Jacobians, Pattern
+from mbplugin.constraints.assembly.descent.newton import gauss_newton, levenberg_marquardt
 from mbplugin.model.spatial import AnyArray, Array
+
+
+def alike(value: float, count: int) -> Jacobians:
+    """Jacobians of one row whose two entries are equal."""
+    return Jacobians(Pattern((1, 2), [(slice(0, 1), np.arange(2))]), np.full((count, 2), value))
 
 
 @dataclass
@@ -18,8 +24,8 @@ class Growing:
     length: float = 1.0
     rates: AnyArray = field(default_factory=lambda: np.arange(2))
 
-    def linearised(self, Q: Array) -> tuple[Array, Array]:
-        return np.full((len(Q), 1, 2), 1000.0**self.steps), np.full((len(Q), 1), 0.5**self.steps)
+    def linearised(self, Q: Array) -> tuple[Jacobians, Array]:
+        return alike(1000.0**self.steps, len(Q)), np.full((len(Q), 1), 0.5**self.steps)
 
     def stepped(self, Q: Array, step: Array) -> Array:
         self.steps += 1
@@ -39,8 +45,8 @@ class Flat:
     length: float = 1.0
     rates: AnyArray = field(default_factory=lambda: np.arange(2))
 
-    def linearised(self, Q: Array) -> tuple[Array, Array]:
-        return np.full((len(Q), 1, 2), 1e-310), np.full((len(Q), 1), 3.0)
+    def linearised(self, Q: Array) -> tuple[Jacobians, Array]:
+        return alike(1e-310, len(Q)), np.full((len(Q), 1), 3.0)
 
     def stepped(self, Q: Array, step: Array) -> Array:
         return Q + step

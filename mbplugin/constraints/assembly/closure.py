@@ -6,8 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
+from mbplugin.constraints.assembly.descent.jacobians import Jacobians
+from mbplugin.constraints.assembly.descent.newton import Equations, gauss_newton
 from mbplugin.constraints.assembly.loops import Group, Paths, connected
-from mbplugin.constraints.assembly.newton import Equations, gauss_newton
 from mbplugin.constraints.assembly.residuals import Residuals
 from mbplugin.constraints.reduction.scaling import characteristic_length, rate_scale
 from mbplugin.constraints.rows.build import rows_of
@@ -105,8 +106,9 @@ class Closure:
     def linearise(self, q: Array) -> tuple[Array, Array]:
         """Return Jacobian (k, nv) in dimensionless joint rates and residual (k,) at q (nq,), both in metres."""
         J, Phi = self._whole.linearised(q[None])
-        out = np.zeros((J.shape[1], len(self.units)))
-        out[:, self._whole.rates] = J[0]
+        pattern = J.pattern
+        out = np.zeros((pattern.shape[0], len(self.units)))
+        out[pattern.rows, self._whole.rates[pattern.columns]] = J.values[0]
         return out, Phi[0]
 
 
@@ -133,19 +135,19 @@ class System(Equations):
         self.units = units[self.rates]
         metres = np.where(residuals.translation, 1.0, length)
         self._scale = np.where(residuals.holonomic, metres, 0.0)
-        self._metres = metres
-        self._last: tuple[Array, Array, Array] | None = None
+        self._last: tuple[Array, Jacobians, Array] | None = None
 
-    def linearised(self, Q: Array) -> tuple[Array, Array]:
-        """Return J (K, r, C) and Φ (K, r), both in metres and read-only, at poses Q (K, nq).
+    def linearised(self, Q: Array) -> tuple[Jacobians, Array]:
+        """Return J, (r, C) at each of K poses Q (K, nq), and Φ (K, r), both in metres and read-only.
 
         One descent begins where another one ended, so the last ones are kept.
         """
         if self._last is None or not np.array_equal(self._last[0], Q):
-            J, Phi = self._residuals.at(Q)
-            J, Phi = J * self._scale[:, None] * self.units, Phi * self._scale
-            self._last = (np.array(Q), J, Phi)
-            make_read_only(*self._last)
+            values, Phi = self._residuals.at(Q)
+            pattern = self._residuals.pattern
+            values = values * (self._scale[pattern.rows] * self.units[pattern.columns])
+            self._last = (np.array(Q), Jacobians(pattern, values), Phi * self._scale)
+            make_read_only(self._last[0], values, self._last[2])
         return self._last[1:]
 
     def stepped(self, Q: Array, step: Array) -> Array:

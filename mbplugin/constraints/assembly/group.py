@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mbplugin.constraints.assembly.branch import ranks
 from mbplugin.constraints.assembly.closure import CLOSED, CONVERGED, Closure, System
+from mbplugin.constraints.assembly.descent.newton import gauss_newton, levenberg_marquardt
 from mbplugin.constraints.assembly.limits import beyond_limits
 from mbplugin.constraints.assembly.loops import Group
 from mbplugin.constraints.assembly.nearness import distances, nearest_turns
-from mbplugin.constraints.assembly.newton import gauss_newton, levenberg_marquardt
 from mbplugin.constraints.assembly.starts import drawn
 from mbplugin.model.spatial import AnyArray, Array
 
@@ -97,7 +96,7 @@ class GroupSearch:
             k = int(gap.argmin())
             return Found(Q[k], float(gap[k]), len(Q), group.constraints)
         near = nearest_turns(self.closure, Q[closed], q, group.joints)
-        rank = ranks(system.linearised(near)[0])
+        rank = system.linearised(near)[0].ranks()
         outside = [len(beyond_limits(self.closure, pose)) for pose in near]
         away = distances(self.closure, near, q, group.joints)
         order = sorted(range(len(near)), key=lambda k: (outside[k], away[k]))

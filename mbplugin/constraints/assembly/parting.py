@@ -9,7 +9,6 @@ import numpy as np
 from mbplugin.constraints.assembly.closure import Closure
 from mbplugin.constraints.assembly.loops import Group, connected
 from mbplugin.constraints.assembly.starts import drawn
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.model.spatial import AnyArray, Array
 
 
@@ -49,19 +48,13 @@ def _bearable(closure: Closure, group: Group, order: Sequence[int], q: Array, mo
     At q (nq,), movable (nv,) of bool.
     """
     system = closure.system(group)
-    J = system.linearised(q[None])[0][0]
+    J = system.linearised(q[None])[0]
     keep = movable[system.rates].copy()
-    rank, held = _rank(J[:, keep]), []
+    rank, held = J.moving(keep).ranks()[0], []
     for joint in order:
         span = closure.mech.tree.joints[joint].qd
         trial = keep & ~((system.rates >= span.start) & (system.rates < span.stop))
-        if trial.sum() >= rank and _rank(J[:, trial]) == rank:
+        if trial.sum() >= rank and J.moving(trial).ranks()[0] == rank:
             keep = trial
             held.append(joint)
     return held
-
-
-def _rank(J: Array) -> int:
-    """Return the rank of J (r, C)."""
-    sigma = np.linalg.svd(J, compute_uv=False) if J.size else np.zeros(0)
-    return int((sigma > DEFAULT_TOLERANCE * sigma.max(initial=0.0)).sum())

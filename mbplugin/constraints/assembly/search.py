@@ -9,9 +9,9 @@ import numpy as np
 
 from mbplugin.constraints.assembly.branch import generic_nearby
 from mbplugin.constraints.assembly.closure import CLOSED, CONVERGED, Closure, System
+from mbplugin.constraints.assembly.descent.newton import gauss_newton, levenberg_marquardt
 from mbplugin.constraints.assembly.group import Found, GroupSearch, better, gap_at
 from mbplugin.constraints.assembly.loops import Group
-from mbplugin.constraints.assembly.newton import gauss_newton, levenberg_marquardt
 from mbplugin.constraints.assembly.parting import parted
 from mbplugin.constraints.assembly.starts import drawn
 from mbplugin.model.spatial import AnyArray, Array
