@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence, Sized
 from dataclasses import MISSING, Field, fields
 from math import prod
+from pathlib import PurePath
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -89,8 +90,8 @@ def _in_brief(value: object) -> str:
     if isinstance(shape, tuple):
         text = _numbers(value.tolist()) if prod(shape) <= _FEW**2 and hasattr(value, "tolist") else ""
         return text if 0 < len(text) <= _LONGEST_FIELD else f"{' × '.join(map(str, shape))} array"
-    if isinstance(value, str):
-        return repr(shortened(value, _LONGEST_FIELD))
+    if isinstance(value, str | PurePath):
+        return repr(shortened(str(value), _LONGEST_FIELD))
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, FunctionType):

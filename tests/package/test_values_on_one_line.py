@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import mbplugin as mb
 from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.phrases import one_line_repr
+from mbplugin.stopping.scenario.start import Move, Recorded
 from places import ROOT
 from public_values import ARM, FOUR_BAR, PUBLISHED, made, too_long
 
@@ -79,6 +81,8 @@ TAKEN = (
     mb.Term(LONG, "rz", 1.0),
     mb.TimedConstraint(LONG, 0.1),
     mb.UserEvent(lambda t, q, qd: t, LONG),
+    Move(np.zeros(99), dict.fromkeys(map(str, range(99)), 1.0), 0.5),
+    Recorded(Path(LONG), 0.5),
     AppliedForces(
         torques=dict.fromkeys(map(str, range(999)), 1.0), loads=(mb.Load(LONG, X, ZERO, ZERO),) * 99
     ),

@@ -189,6 +189,7 @@ def test_a_model_in_another_format_is_saved_as_model_or_as_report(tmp_path: Path
 def test_a_sweep_is_one_call(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     swept = mb.sweep(ARM, tmp_path / "s", 12, qd={"j1": 1.0}, speed_range=(0.5, 1.0), jobs=1)
+    assert not too_long(swept, "swept")
     assert "12 stops" in repr(swept) and swept.report.table.num_rows == 12
     again = mb.sweep(ARM, tmp_path / "s", 12, qd={"j1": 1.0}, speed_range=(0.5, 1.0), jobs=1)
     assert again.report.quantiles == swept.report.quantiles

@@ -14,6 +14,7 @@ from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import one_line_repr
 from mbplugin.stopping.scenario.recording import read_recording
 
 State = tuple[Array, Array, Array]
@@ -27,6 +28,7 @@ class Start(Protocol):
         ...
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Recorded:
     """A moment of a recorded motion.
@@ -49,6 +51,7 @@ class Recorded:
         return read_recording(Path(self.file), mech.q_names).state(mech, q, self.at)
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class Move:
     """A moment of a move in joint space: straight, all joints together, with a trapezoidal speed.
