@@ -14,7 +14,7 @@ from mbplugin.model.enumerations import Limits, TransitionRule
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line_repr
 from mbplugin.simulation.budget import MAX_SECONDS
-from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR, integrator_names
+from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR, find_integrator, integrator_names
 
 LIMITS: tuple[Limits, ...] = get_args(Limits)
 TRANSITIONS: tuple[TransitionRule, ...] = get_args(TransitionRule)
@@ -145,6 +145,12 @@ class Options:
         return method == ("projected", "eliminate", "joint")
 
     @property
+    def projects_absolute(self) -> bool:
+        """Whether the compiled evaluation in absolute coordinates does what is asked for."""
+        method = (self.formulation, self.redundancy, self.coordinates)
+        return method == ("projected", "eliminate", "absolute")
+
+    @property
     def has_leading_coordinates(self) -> bool:
         """Whether the formulation has independent joint coordinates, which may change along the motion."""
         return self.coordinates == "joint" and self.formulation in ("closing", "partitioning")
@@ -152,8 +158,12 @@ class Options:
     @property
     def plain(self) -> bool:
         """Whether the compiled loops support the options."""
+        # whether rows that the user drops can be spared at a pose is decided in Python
+        absolute = (
+            self.projects_absolute and not self.dropped and not find_integrator(self.integrator).by_momenta
+        )
         return (
-            self.projects_independent_rows
+            (self.projects_independent_rows or absolute)
             and not self.profiles
             and not self.readable
             and self.stabilization != "baumgarte"

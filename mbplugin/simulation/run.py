@@ -39,6 +39,7 @@ from mbplugin.simulation.outcome import declared
 from mbplugin.simulation.problem import Problem, pose_problem
 from mbplugin.simulation.request import checked_locks, each_once, led_by, scene_state, timed_holds
 from mbplugin.simulation.runner import Progress, Runner
+from mbplugin.simulation.steppers.absolute_accelerations import AbsoluteAccelerations
 from mbplugin.simulation.steppers.compiled import CompiledStepper, Stepper
 from mbplugin.simulation.steppers.python import PythonStepper
 from mbplugin.simulation.trajectory.measure import measure
@@ -291,7 +292,10 @@ def move(
     )
     activation = Activation(problem, options)
     plain = options.plain and actions.controller is None and not activation.by_load
-    stepper: Stepper = CompiledStepper(options, dense)
+    absolute = options.coordinates == "absolute"
+    stepper: Stepper = CompiledStepper(
+        options, dense, AbsoluteAccelerations(problem, options, activation.active) if absolute else None
+    )
     if not plain:
         stepper = PythonStepper(problem, options, activation.active, activation.by_load)
     engagement_time = [(brake.closes, brake.joint) for brake in actions.brakes]

@@ -34,10 +34,12 @@ from mbplugin.model.mechanism.kinematics import displace, forward, joint_vector
 from mbplugin.model.scene import Load, Payload
 from mbplugin.model.spatial import Array
 from mbplugin.model.spring import JointSpring, Spring
+from mbplugin.simulation.integrators import explicit
 from mbplugin.simulation.problem import motion_segments_of
 from mbplugin.simulation.steppers import absolute_accelerations
-from mbplugin.simulation.steppers.evaluate_absolute import AbsoluteEvaluation
+from mbplugin.simulation.steppers.evaluate_absolute import AbsoluteEvaluation, absolute_address
 from mbplugin.simulation.steppers.kernel_state import kernel_state_of
+from mbplugin.simulation.steppers.python import PythonStepper
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from models import chain
 from places import ASSETS, ORACLES
@@ -212,3 +214,42 @@ def test_a_body_without_mass_is_refused() -> None:
     first = replace(mech.bodies[0], mass=0.0, I_C=np.zeros((3, 3)))
     with pytest.raises(BrokenModel, match="a body has no mass"):
         mb.simulate(replace(mech, bodies=(first, mech.bodies[1])), 0.1, coordinates="absolute")
+
+
+def test_compiled_loops_move_as_readable_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two arms with stiction, a motor and an armature; a lock closes and opens again."""
+    mech, _ = chain(3, "revolute", np.random.default_rng(2))
+    rough = (Freedom(damping=0.1, friction=0.3),)
+    mech = replace(mech, pairs=(mech.pairs[0], *(replace(p, freedoms=rough) for p in mech.pairs[1:])))
+    how = {"qd0": {"j0": 2.0, "j1": 1.0}, "torques": {"j1": 0.2}, "locks": [Lock("j0", 0.1, until=0.2)]}
+    between = [0.05, 0.15, 0.25, 0.3]
+    others = [
+        mb.simulate(mech, 0.3, coordinates="absolute", readable=True, **how),
+        mb.simulate(mech, 0.3, **how),
+    ]
+    expected = [other.resample(between).q for other in others]
+    monkeypatch.setattr(PythonStepper, "advance", None)
+    motion = mb.simulate(mech, 0.3, coordinates="absolute", **how)
+    for other, q in zip(others, expected, strict=True):
+        assert [event.kind for event in motion.events] == [event.kind for event in other.events]
+        assert motion.resample(between).q == pytest.approx(q, abs=1e-7)
+        assert motion.dissipated[-1] == pytest.approx(other.dissipated[-1], abs=1e-7)
+    assert {"lock", "release", "slip"} <= {event.kind for event in motion.events}
+
+
+def test_compiled_loops_and_those_that_follow_them_evaluate_in_absolute_coordinates(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mech, _ = chain(2, "revolute", np.random.default_rng(3))
+    loop, addresses = explicit.explicit_loop(), []
+
+    def noted(address: int, *others: object) -> object:
+        addresses.append(address)
+        return loop(address, *others)
+
+    monkeypatch.setattr(explicit, "explicit_loop", lambda: noted)
+    motion = mb.simulate(mech, 0.1, qd0={"j0": 1.0}, coordinates="absolute")
+    steps = len(addresses)
+    motion.resample([0.033])
+    assert 0 < steps < len(addresses)
+    assert set(addresses) == {absolute_address()}

@@ -113,6 +113,8 @@ class Control(NamedTuple):
         rejected step may be due to a singular pose.
     projected : bool
         Whether states are projected onto the constraints.
+    evaluate : tuple of int, optional
+        Addresses of the compiled evaluation and of what it evaluates, where that is not the one of the tree.
     """
 
     end: float
@@ -122,6 +124,7 @@ class Control(NamedTuple):
     reselect_below: float
     dependent: float
     projected: bool
+    evaluate: tuple[int, int] | None = None
 
 
 #: A step in Python, taken in place by (kernel state, state, control, dense output (d, 2, nv) to fill): its

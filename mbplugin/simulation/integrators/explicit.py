@@ -45,8 +45,7 @@ class ExplicitIntegrator(Integrator):
         :meth:`mbplugin.simulation.integrators.contract.Integrator.advance`.
         """
         status, kept, state.t, state.h = explicit_loop()(
-            evaluate_address(),
-            place_of(kernel_state),
+            *(control.evaluate or (evaluate_address(), place_of(kernel_state))),
             self.tableau.table,
             event_functions,
             state.t,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction.velocity import body_twists, velocity_transformation
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.dynamics.absolute import absolute_equations, without_mass
-from mbplugin.dynamics.absolute_model import absolute_model
 from mbplugin.dynamics.accelerations import body_accelerations
 from mbplugin.dynamics.formulations import solve
 from mbplugin.dynamics.kernels.resistance import law_of
@@ -26,8 +26,11 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import Problem
-from mbplugin.simulation.steppers.evaluate_absolute import AbsoluteEvaluation
 from mbplugin.simulation.steppers.kernel_state import KernelState
+
+if TYPE_CHECKING:
+    from mbplugin.dynamics.kernels.absolute.state import AbsoluteState
+    from mbplugin.simulation.steppers.evaluate_absolute import AbsoluteEvaluation
 
 
 class AbsoluteAccelerations:
@@ -38,38 +41,53 @@ class AbsoluteAccelerations:
         self._active = active
         self._locked_for: set[RowLabel] = set()
         self._with_locks = problem.model.mech
-        #: The compiled evaluation does what the default formulation and handling do.
-        self._handled = (options.formulation, options.redundancy) == ("projected", "eliminate")
 
     def compiled(self, m: KernelState, t: float, begun: float, q: Array, qd: Array) -> Array | None:
         """Return q̈ (nv,) at q (nq,) and qd (nv,), and fill the power, in machine code.
 
         None where only the readable equations do: other formulations and handlings, and poses at which the rows
         that the user drops can hardly be spared.
+        """
+        dropped = set(self._options.dropped)
+        if not self._options.projects_absolute or (dropped and len(dropped) != self._redundancy(m)):
+            return None
+        state = self.evaluate(m, t, begun, q, qd)
+        own = state.R[np.arange(len(state.R)), state.order[: len(state.R)]]
+        if dropped and len(own) and own.min() < ADMISSIBLE * own.max():
+            return None
+        return np.array(m.rates["qdd"])
+
+    def evaluate(self, m: KernelState, t: float, begun: float, q: Array, qd: Array) -> AbsoluteState:
+        """Fill accelerations and power at q (nq,) and qd (nv,), in machine code; return the state.
 
         Raises
         ------
         BrokenModel
             A body without mass.
         """
-        p, dropped = self._redundancy(m), tuple(RowLabel(*row) for row in self._options.dropped)
-        if not self._handled or (dropped and len(set(dropped)) != p):
-            return None
-        state, place = self._evaluation.state(m, self._active(), p, dropped)
+        state, place = self._state(m)
         if self._model.actions.controller is not None:
             state.applied[:] = self._model.controller_force(t, q, qd)
-        if not self._evaluation.at(place, t, begun, q, qd):
-            if np.isfinite(state.M).all():
-                raise without_mass()
-            # a stage of a step that is too long may overflow; the step is rejected for its error
-            return np.full(len(qd), np.nan)
-        own = state.R[np.arange(len(state.R)), state.order[: len(state.R)]]
-        if dropped and len(own) and own.min() < ADMISSIBLE * own.max():
-            return None
-        return np.array(m.rates["qdd"])
+        # a stage of a step that is too long may overflow; the step is rejected for its error
+        if not self._evaluation.at(place, t, begun, q, qd) and np.isfinite(state.M).all():
+            raise without_mass()
+        return state
+
+    def for_loops(self, m: KernelState) -> tuple[int, int]:
+        """Return the addresses of the compiled evaluation, and of what it evaluates now."""
+        return self._evaluation.address, self._state(m)[1]
+
+    def _state(self, m: KernelState) -> tuple[AbsoluteState, int]:
+        """Return the state of the rows that hold, and its address."""
+        dropped = [RowLabel(*row) for row in self._options.dropped]
+        return self._evaluation.state(m, self._active(), self._redundancy(m), dropped)
 
     @cached_property
     def _evaluation(self) -> AbsoluteEvaluation:
+        # few motions need it, and its kernels take a while to import
+        from mbplugin.dynamics.absolute_model import absolute_model
+        from mbplugin.simulation.steppers.evaluate_absolute import AbsoluteEvaluation
+
         problem = self._problem
         locks = (*problem.locks, *problem.held, *(d.driver for d in problem.drives))
         return AbsoluteEvaluation(absolute_model(self._model, problem.q, locks))

@@ -13,6 +13,7 @@ from mbplugin.simulation.integrators.contract import Chunk, Control, Step, make_
 from mbplugin.simulation.integrators.registry import find_integrator
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.projection import project_state
+from mbplugin.simulation.steppers.absolute_accelerations import AbsoluteAccelerations
 from mbplugin.simulation.steppers.evaluate import FORWARD_DYNAMICS, evaluate_at
 from mbplugin.simulation.steppers.kernel_state import KernelState
 
@@ -78,10 +79,11 @@ class Stepper(Protocol):
 
 
 class CompiledStepper:
-    """The compiled loops, for one set of options."""
+    """The compiled loops for one set of options; they evaluate in absolute coordinates where these are given."""
 
-    def __init__(self, options: Options, dense: bool) -> None:
+    def __init__(self, options: Options, dense: bool, absolute: AbsoluteAccelerations | None = None) -> None:
         self._options = options
+        self.absolute = absolute
         self._integrator = find_integrator(options.integrator)
         self._dense = dense
         self.counts: Array = np.zeros(2)
@@ -96,7 +98,11 @@ class CompiledStepper:
 
     def evaluate(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
         """Fill the accelerations of a state, of a step that has begun at a time (s), or begins here."""
-        self.fill(kernel_state, state, begun)
+        if self.absolute is None:
+            self.fill(kernel_state, state, begun)
+        else:
+            at = state.t if begun is None else begun
+            self.absolute.evaluate(kernel_state, state.t, at, state.q, state.qd)
         state.qdd[:] = kernel_state.rates["qdd"]
 
     def fill(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
@@ -127,6 +133,8 @@ class CompiledStepper:
             chunk = make_chunk(size, len(state.q), len(state.qd), self._integrator.degree, self._dense)
             self._chunks[size] = chunk
         control = control_of(self._options, end, reselect_below)
+        if self.absolute is not None:
+            control = control._replace(evaluate=self.absolute.for_loops(kernel_state))
         status, kept = self._integrator.advance(
             kernel_state, event_functions, state, control, chunk, self.counts
         )

@@ -25,7 +25,6 @@ from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.steppers.evaluate import (
     ACCELERATE,
-    FACTORIZE,
     FORWARD_DYNAMICS,
     SIGNATURE,
     evaluate_address,
@@ -67,9 +66,9 @@ def evaluate_absolute(place: int, what: int, t: float, begun: float, q: Array, q
     evaluate = evaluate_from(_load_word(place + 8 * _ADDRESS))
     if not what & ACCELERATE:
         return bool(evaluate(place, what, t, begun, q, qd))
-    # what sticks is watched by its multiplier, and the decomposition says how near a singular pose is
-    of_tree = what if len(m.resistances) else (what & ~ACCELERATE) | FACTORIZE
-    regular = evaluate(place, of_tree, t, begun, q, qd)
+    # what sticks is watched by its multiplier
+    of_tree = what if len(m.resistances) else what & ~ACCELERATE
+    regular = not of_tree or evaluate(place, of_tree, t, begun, q, qd)
     m.power[0] = m.power[1] = m.power[2] = 0.0
     known = absolute_accelerations(a, m.composites, m.rates, m.resistances, m.drive, q, qd, m.power)
     return bool(regular and known)
@@ -102,6 +101,11 @@ class AbsoluteEvaluation:
             known = self._known = (m, active, p, state, words)
         return known[3], known[4].ctypes.data
 
+    @property
+    def address(self) -> int:
+        """Where the compiled evaluation is, for loops."""
+        return absolute_address()
+
     def at(self, place: int, t: float, begun: float, q: Array, qd: Array) -> bool:
         """Fill accelerations and power at q (nq,) and qd (nv,); return whether every body has mass.
 
@@ -116,6 +120,7 @@ def compiled_evaluate_absolute() -> Any:
     return compiled(evaluate_absolute, SIGNATURE, address=True)
 
 
+@lru_cache(maxsize=1)
 def absolute_address() -> int:
     """Return where the compiled ``evaluate_absolute`` is, for loops."""
     return address_of(compiled_evaluate_absolute(), SIGNATURE)

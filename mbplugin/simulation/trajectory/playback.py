@@ -113,7 +113,9 @@ class Playback:
 
     def __init__(self, phases: Phases, stepper: Stepper, options: Options, record: Record) -> None:
         self._phases = phases
-        self._stepper = CompiledStepper(options, False) if isinstance(stepper, CompiledStepper) else stepper
+        if isinstance(stepper, CompiledStepper):
+            stepper = CompiledStepper(options, False, stepper.absolute)
+        self._stepper = stepper
         self._samples = record.arrays()
         self._times: list[float] = self._samples[0].tolist()
         self._segment = record.segment()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import nan
+
 import numpy as np
 
 from mbplugin.dynamics.compiler.jit import Records, kernel
@@ -28,12 +30,15 @@ def absolute_accelerations(
 ) -> bool:
     """Fill ``v_dot``, multipliers, and ``qdd`` of the rates of the tree; return whether every body has mass.
 
+    Where one has none, or the state is no motion any more, ``qdd`` is not a number.
     The composite bodies of the tree must be placed at q (nq,) and qd (nv,). ``drive`` (d, 3) prescribes motions;
     ``power`` (3,) takes that of dampers and friction, of applied forces, and of drivers, W.
     """
     place_bodies(composites, a.bodies)
     update_rows(a.bodies, a.joint_frames, a.rows, a.terms, drive, q)
     if not factor_masses(a, rates):
+        for j in range(len(rates)):
+            rates[j].qdd = nan
         return False
     _apply_forces(a, composites, rates, resistances, q, qd, power)
     _fill_forces(a, rates)
