@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from numba.core import ir, types
-from numba.core.lowering import Lower
 from numba.core.typing.templates import _IntrinsicTemplate
+
+from mbplugin.dynamics.compiler.elements import ElementLowering
 
 #: Operations whose result has no array but those of its operands.
 _BORROWING = (
@@ -25,7 +26,7 @@ def borrow_arrays(state: Any) -> None:
         state.targetctx = state.targetctx.subtarget(enable_nrt=False)
 
 
-class CountingWrapper(Lower):
+class CountingWrapper(ElementLowering):
     """Translates a function, and what Python calls it through: that counts, as Python does."""
 
     def create_cpython_wrapper(self, release_gil: bool = False) -> None:

@@ -13,6 +13,7 @@ from numba.core.types import Dispatcher
 
 from mbplugin.dynamics.compiler.borrowing import CountingWrapper, borrow_arrays
 from mbplugin.dynamics.compiler.code_library import EntryLibrary, KernelLibrary, Origin
+from mbplugin.dynamics.compiler.elements import ElementLowering
 
 _numba: Any = numba  # the stubs leave these out
 _register_pass: Any = register_pass
@@ -77,6 +78,7 @@ class _EntryLowering(typed.NativeLowering):
 @_register_pass(mutates_CFG=True, analysis_only=False)
 class _KernelLowering(typed.NativeLowering):
     _name = "native_lowering"
+    lowering_class = ElementLowering
 
     def run_pass(self, state: Any) -> bool:
         """Translate a kernel that others call."""
