@@ -137,6 +137,8 @@ def test_make_says_which_python_it_needs(tmp_path: Path, target: str) -> None:
     shutil.copy(ROOT / "Makefile", tmp_path)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     command = ["make", target, f"PYTHON={tmp_path / 'old'} {tmp_path / 'bare'}"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    # a make within a make tells its folder
+    alone = {"PATH": os.environ["PATH"]}
+    done = subprocess.run(command, cwd=tmp_path, env=alone, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and done.stdout.count("\n") == 1
     assert done.stdout.startswith("No Python 3.10 or later") and "python3-venv" in done.stdout

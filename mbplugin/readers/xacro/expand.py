@@ -85,14 +85,14 @@ def _xacro(request: Request) -> ModuleType:
         raise MissingDependency(
             "this is a xacro file, and xacro is not installed",
             where=request.path,
-            remedy="pip install mbplugin[xacro], or run xacro yourself and pass the URDF",
+            remedy="pip install 'mbplugin[xacro]', or run xacro yourself and pass the URDF",
         ) from None
     missing = [name for name in _NEEDED if not hasattr(xacro, name)]
     if missing:
         raise MissingDependency(
             f"the installed xacro is too old, it has no {missing[0]}",
             where=request.path,
-            remedy="pip install mbplugin[xacro]",
+            remedy="pip install 'mbplugin[xacro]'",
         )
     module: ModuleType = xacro
     return module

@@ -15,7 +15,7 @@ Example
 
 Remedy
 ------
-Install the extra that the message names, such as ``pip install mbplugin[mjcf]``.
+Install the extra that the message names, such as ``pip install 'mbplugin[mjcf]'``.
 
 References
 ----------
