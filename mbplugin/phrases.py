@@ -1,4 +1,4 @@
-"""Numbers with their nouns, and names in one phrase."""
+"""Numbers, alone and with their nouns, and names in one phrase."""
 
 from __future__ import annotations
 
@@ -39,6 +39,12 @@ def listed(names: Sequence[str], most: int = 8, room: int | None = None) -> str:
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Return ``1 link`` or ``2 links``, with a plural of its own where one is given."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def number(value: float, form: str = ".4g") -> str:
+    """Return a number in a format; what is zero in it has no sign: 0.0 instead of -0.0 and +0.0."""
+    text = format(value, form)
+    return text.replace("-", "", 1).replace("+", "", 1) if float(text) == 0.0 else text
 
 
 def shortened(text: str, most: int) -> str:

@@ -22,6 +22,8 @@ from places import BULLET_SCENES
 
 # the record of a report has a date, and texts of equal commands are compared
 os.environ.setdefault("SOURCE_DATE_EPOCH", "1700000000")
+# workers of pytest have a width of their own, and texts in a pipe follow it
+os.environ.pop("COLUMNS", None)
 # a shell starts what runs in the background with interrupts ignored, and the programs that tests start
 # would inherit that
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -307,12 +307,14 @@ def _write(
     explain_dca: bool,
     detail: Detail,
 ) -> None:
-    if output_format == "text" and output is None and (opt.on_terminal(sys.stdout) or opt.colour_is_forced()):
+    if output_format == "text":
         from mbplugin.report.text.lint import lint_lines
 
-        emit_lines(lambda width: lint_lines(reports, width, explain_dca, detail))
-        return
-    emit(rendered(output_format, reports, explain_dca, detail, command_line()), output)
+        emit_lines(lambda width: lint_lines(reports, width, explain_dca, detail), output)
+        if output is None and (opt.on_terminal(sys.stdout) or opt.colour_is_forced()):
+            return
+    else:
+        emit(rendered(output_format, reports, explain_dca, detail, command_line()), output)
     # who reads a file or a pipe still learns why there is no verdict
     for report in reports:
         for finding in report.findings:

@@ -52,10 +52,9 @@ def matrix_command(
 
 def _report(matrix: ConstraintMatrix, scene: Scene) -> CommandReport:
     def lines(width: int) -> Iterable[Line]:
-        from mbplugin.report.text.layout import Line
-        from mbplugin.report.text.matrix import matrix_text
+        from mbplugin.report.text.matrix import matrix_lines
 
-        return map(Line, matrix_text(matrix).splitlines())
+        return matrix_lines(matrix, width)
 
     def document() -> dict[str, Any]:
         from mbplugin.report.documents.matrix import matrix_document

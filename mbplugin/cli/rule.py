@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import Annotated
 
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.output import emit, emit_document
-
-if TYPE_CHECKING:
-    from mbplugin.linter.rule import Rule
+from mbplugin.cli.shared.output import emit_document, emit_lines
 
 
 def rule_command(
@@ -28,24 +26,13 @@ def rule_command(
     found = rules_about(code) if code is not None and not known and not code.upper().startswith("MB") else ()
     chosen = rules() if code is None else found or (find_rule(code),)
     if output_format == "text":
-        emit(_table(chosen) if code is None or found else _documentation(chosen[0]), output)
+        from mbplugin.report.text.rule import documentation_lines, rule_lines
+
+        several = code is None or bool(found)
+        emit_lines(
+            partial(rule_lines, chosen) if several else partial(documentation_lines, chosen[0]), output
+        )
     else:
         from mbplugin.report.documents.rule import rules_document
 
         emit_document(rules_document(chosen), output, output_format)
-
-
-def _table(rules: tuple[Rule, ...]) -> str:
-    width = max(len(rule.name) for rule in rules)
-    return "".join(
-        f"{rule.code}  {rule.name:<{width}}  {_grade(rule):<14}  {rule.documentation.splitlines()[0]}\n"
-        for rule in rules
-    )
-
-
-def _documentation(rule: Rule) -> str:
-    return f"{rule.code} {rule.name} ({_grade(rule)})\n\n{rule.documentation}\n"
-
-
-def _grade(rule: Rule) -> str:
-    return f"{rule.severity}, off" if rule.opt_in else rule.severity

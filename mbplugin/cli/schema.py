@@ -12,7 +12,10 @@ from mbplugin.report.documents import DocumentName
 
 
 def schema_command(
-    document: Annotated[DocumentName, typer.Argument(help="The document.")] = "lint",
+    document: Annotated[
+        DocumentName,
+        typer.Argument(metavar="DOCUMENT", help=f"{opt.choices(DocumentName)}."),
+    ] = "lint",
     output_format: opt.FormatOption = "json",
     output: opt.OutputOption = None,
 ) -> None:

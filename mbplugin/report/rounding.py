@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from mbplugin.phrases import number
+
 #: Beside the largest of its kind, what is smaller is rounding. Beside 1 m, 1 rad and 1 s, too.
 ROUNDING = 1e-12
 
@@ -18,7 +20,7 @@ def shown(value: float, largest: float = 1.0, size: float = 1.0, digits: int = 4
     largest : float
         Of its kind, in the same units.
     """
-    return f"{size * value if not abs(value) <= ROUNDING * largest else 0.0:.{digits}g}"
+    return number(size * value if not abs(value) <= ROUNDING * largest else 0.0, f".{digits}g")
 
 
 def largest_of(values: Iterable[float]) -> float:

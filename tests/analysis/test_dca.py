@@ -107,7 +107,7 @@ class TestSpatialParallelogramWithTriplePendulum:
         text = call("lint", name, "--explain-dca").out
         for line in ("A   3f + 15 − 17 = 1", "K M   6f + 11 − 17 = 0", "A C E G   11 + 6 − 17 = 0"):
             group, ranks = line.split("   ")
-            assert re.search(rf"^ +{group} +{re.escape(ranks)} ", text, re.MULTILINE)
+            assert re.search(rf"^ +{group}: ranks {re.escape(ranks)}, ", text, re.MULTILINE)
         document = json.loads(call("lint", name, "--method", "dca", "--output-format", "json").out)
         by_group = {"".join(t["members"]): t for t in document["dca"]["tested"]}
         assert [by_group["ACEG"][k] for k in ("columns", "rank", "rank_rest", "excess")] == [12, 11, 6, 0]

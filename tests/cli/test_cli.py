@@ -200,8 +200,9 @@ def test_matrix_json_holds_the_matrix() -> None:
 def test_matrix_text_has_a_row_per_constraint_component() -> None:
     lines = call("matrix", FOUR_BAR).out.splitlines()
     assert "20 rows (20 holonomic), 18 columns" in lines[0]
-    assert len(lines) == 21
-    assert all(line.endswith("= 0") for line in lines[1:])
+    # a row of many terms goes on below
+    assert sum(line.endswith("= 0") for line in lines) == 20
+    assert sum(line[:1] != " " for line in lines) == 21
 
 
 def test_rule_lists_and_explains() -> None:
@@ -211,7 +212,7 @@ def test_rule_lists_and_explains() -> None:
     assert explained == call("rule", "redundant-constraints").out
     assert "Remedy" in explained
     rules = json.loads(call("rule", "--output-format", "json").out)["rules"]
-    assert len(rules) == len(listed.splitlines())
+    assert len(rules) == len(re.findall(r"^MB\d+  ", listed, re.MULTILINE))
 
 
 def test_version() -> None:

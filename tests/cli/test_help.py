@@ -47,8 +47,7 @@ def test_a_help_has_groups_and_an_example_that_can_be_typed(
     options = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", text, re.MULTILINE))
     assert set(re.findall(r"(?<= )--[\w-]+", EXAMPLES[name])) <= options
     assert "Output:\n" in text or name == "warmup"
-    # names of an argument are one word
-    assert max(map(len, text.splitlines())) <= 80 or name == "schema"
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_the_commands_stand_by_their_use(capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,6 +38,8 @@ _OPTIONS = {
         *("--verbose", "--write-scene", "--write", "--commands", "--frames", "--reactions"),
     ),
 }
+#: Characters of an argument with its choices.
+_LONGEST = 60
 _GROUP = {option: group for group, options in _OPTIONS.items() for option in options}
 #: What commands are for, in the order of their use, and an example of each.
 COMMANDS = {
@@ -99,7 +101,9 @@ class Command(TyperCommand):
             if record is None:
                 continue
             if parameter.param_type_name == "argument":
-                groups["Arguments"].append(record)
+                name, text = record
+                # choices that fit no line stand in the text
+                groups["Arguments"].append((name if len(name) <= _LONGEST else name.partition(" ")[0], text))
             else:
                 groups[_group_of(parameter.opts)].append(record)
         for title, records in groups.items():

@@ -49,7 +49,7 @@ def emit_lines(
     output: Path | None = None,
     record: Recording | None = None,
 ) -> None:
-    """Write styled lines: in colour and as wide as the terminal where stdout is one, else plain.
+    """Write styled lines: as wide as the terminal or COLUMNS, in colour where stdout is a terminal.
 
     Parameters
     ----------
@@ -64,13 +64,13 @@ def emit_lines(
     BadUsage
         The text cannot be written there.
     """
-    from mbplugin.report.text.layout import PLAIN_WIDTH, plain_text, print_lines, terminal_width
+    from mbplugin.report.text.layout import PLAIN_WIDTH, output_width, plain_text, print_lines
 
     if output is None and (on_terminal(sys.stdout) or colour_is_forced()):
-        print_lines(lines(terminal_width()))
+        print_lines(lines(output_width()))
     else:
         kept = _record_text(record()) if record is not None and output is not None else ""
-        emit(plain_text(lines(PLAIN_WIDTH)) + kept, output)
+        emit(plain_text(lines(output_width() if output is None else PLAIN_WIDTH)) + kept, output)
 
 
 def _record_text(record: Record) -> str:

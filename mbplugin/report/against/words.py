@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mbplugin.phrases import number
 from mbplugin.report.against.values import Comparison, InputChange, KeyChange, Scalar
 
 #: Characters of a long value.
@@ -27,7 +28,7 @@ def change_words(change: KeyChange) -> tuple[str, str, str]:
     """
     if change.where and change.where in (change.old, change.new):
         return change.key, "new" if change.old is None else "gone", change.where
-    share = "" if change.relative is None else f" ({100 * change.relative:+.3g} %)"
+    share = "" if change.relative is None else f" ({number(100 * change.relative, '+.3g')} %)"
     most = f"{_shown(change.old)} → {_shown(change.new)}{share}"
     place = f"{change.where}: " if change.where else ""
     return change.key, f"{change.changed} of {change.count} differ, the most", place + most

@@ -85,10 +85,9 @@ def _matrix_rows(matrix: ConstraintMatrix) -> list[dict[str, Any]]:
 
 
 def _matrix_lines(matrix: ConstraintMatrix, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.layout import Line
-    from mbplugin.report.text.matrix import matrix_text
+    from mbplugin.report.text.matrix import matrix_lines
 
-    return map(Line, matrix_text(matrix).splitlines())
+    return matrix_lines(matrix, width)
 
 
 def _draw_matrix(matrix: ConstraintMatrix, figure: Any) -> None:

@@ -1,40 +1,17 @@
-"""Blocks that several reports have: tables, notes, sentences under a title, events."""
+"""Blocks that several reports have: warnings, notes, sentences under a title, events."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from mbplugin.report.text.layout import Line, wrapped
+from mbplugin.report.text.layout import TITLE, Line, wrapped
 
 if TYPE_CHECKING:
     from mbplugin.simulation.events.event import Event
 
 #: Rows and events that are printed; all are in the JSON.
 MOST = 40
-#: Style of titles.
-TITLE = "bold cyan"
-
-
-def table_lines(
-    title: str,
-    heads: Sequence[str],
-    rows: Sequence[tuple[str, Sequence[str]]],
-    column: int = 13,
-    widest: int | None = None,
-) -> Iterator[Line]:
-    """Yield a table: names on the left, at most ``widest`` characters of them, cells below their heads."""
-    yield Line()
-    names = max((len(name) for name, _ in rows), default=0)
-    wide = max(len(title), names if widest is None else min(names, widest))
-    yield Line(row_text(title, heads, wide, column), TITLE)
-    for name, cells in rows:
-        yield Line(row_text(name[:wide], cells, wide, column).rstrip())
-
-
-def row_text(label: str, cells: Iterable[str], wide: int, column: int) -> str:
-    """Return a row of a table: a label in a first column of ``wide`` characters, then the cells in theirs."""
-    return f"  {label:<{wide}}" + "".join(f"{cell:>{column}}" for cell in cells)
 
 
 def warning_lines(warning: str, width: int) -> Iterator[Line]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from mbplugin.closing.assumptions import assumptions_of
 from mbplugin.phrases import counted
-from mbplugin.report.text.blocks import sentences_under, table_lines
+from mbplugin.report.text.blocks import sentences_under
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
+from mbplugin.report.text.table import table_lines
 
 if TYPE_CHECKING:
     from mbplugin.closing.drift.values import Drift
@@ -73,7 +74,7 @@ def _drift(found: Closing, width: int) -> Iterator[Line]:
             else:
                 rows.append((drift.engine, _cells(whose, drift)))
     if rows:
-        yield from table_lines("Drift", _HEADS, rows, column=12)
+        yield from table_lines("Drift", _HEADS, rows, width, 12)
     yield from sentences_under("No drift", list(dict.fromkeys(reasons)), width)
 
 

@@ -6,16 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mbplugin.model.units import SI, Units
-from mbplugin.phrases import counted, cut_short
-from mbplugin.report.text.blocks import TITLE, note_lines, row_text
+from mbplugin.phrases import counted
+from mbplugin.report.text.blocks import note_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
+from mbplugin.report.text.table import grid_lines
 
 if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement, Check, Row
 
 _COLUMN = 12
-#: Widths of the first column: beside errors at every step, and where there is no step.
-_NARROW, _WIDE = 34, 56
 _STYLES = {"agrees": "bold green", "disagrees": "bold red"}
 #: Rows of elements that are printed for a quantity; all are in the JSON.
 _MOST = 3
@@ -33,14 +32,11 @@ def crosscheck_lines(
     still = [row for row in found.rows if not row.errors]
     moved = [row for row in found.rows if row.errors]
     if still:
-        yield Line()
-        yield from _still(still, units)
+        yield from _still(still, width, units)
     if moved:
-        yield Line()
-        yield from _moved(found, moved, units)
+        yield from _moved(found, moved, width, units)
     if found.checks:
-        yield Line()
-        yield from _checks(found.checks)
+        yield from _checks(found.checks, width)
     yield from note_lines(found.notes, width)
 
 
@@ -59,41 +55,63 @@ def _steps(found: Agreement) -> str:
     )
 
 
-def _still(rows: Sequence[Row], units: Units) -> Iterator[Line]:
-    yield Line(row_text("without motion", ("compared", "deviation", "bound"), _WIDE, _COLUMN), TITLE)
+def _still(rows: Sequence[Row], width: int, units: Units) -> Iterator[Line]:
+    cells, agree = [], []
     for quantity, own in _by_quantity(rows):
         worst = _worst(own)
         for row in [row for row in worst if not row.agrees] or worst[:1]:
             size, unit = units.shown(row.unit)
             label = f"{quantity} of {row.element} [{unit}]" if unit != "1" else quantity
-            cells = (f"{len(own)}", f"{size * row.deviation:.3g}", f"{size * row.bound:.3g}")
-            yield _cells(label, cells, row.agrees, _WIDE)
+            cells.append((label, (f"{len(own)}", f"{size * row.deviation:.3g}", f"{size * row.bound:.3g}")))
+            agree.append(row.agrees)
+    yield from _table("without motion", ("compared", "deviation", "bound"), cells, agree, width)
 
 
-def _moved(found: Agreement, rows: Sequence[Row], units: Units) -> Iterator[Line]:
-    heads = [f"{1e3 * step:.4g} ms" for step in found.steps]
-    yield Line(row_text("largest deviation", (*heads, "step → 0", "bound"), _NARROW, _COLUMN), TITLE)
+def _moved(found: Agreement, rows: Sequence[Row], width: int, units: Units) -> Iterator[Line]:
+    cells, agree, below = [], [], []
     for quantity, own in _by_quantity(rows):
         worst = _worst(own)
         for row in worst[:_MOST]:
             size, unit = units.shown(row.unit)
-            cells = tuple(f"{size * e:.3g}" for e in (*row.errors, row.deviation, row.bound))
-            yield _cells(f"{quantity} of {row.element} [{unit}]", cells, row.agrees, _NARROW)
+            numbers = (*row.errors, row.deviation, row.bound)
+            cells.append(
+                (f"{quantity} of {row.element} [{unit}]", [f"{size * value:.3g}" for value in numbers])
+            )
+            agree.append(row.agrees)
+            below.append(list[Line]())
         if len(own) > _MOST:
-            yield Line(f"    and {counted(len(own) - _MOST, 'row')} of {quantity} that are closer")
+            below[-1].append(
+                Line(f"    and {counted(len(own) - _MOST, 'row')} of {quantity} that are closer")
+            )
+    heads = (*(f"{1e3 * step:.4g} ms" for step in found.steps), "step → 0", "bound")
+    yield from _table("largest deviation", heads, cells, agree, width, below)
 
 
-def _checks(checks: Sequence[Check]) -> Iterator[Line]:
-    yield Line(row_text("checks of each motion alone", ("off by", "bound"), _WIDE, _COLUMN), TITLE)
-    for check in checks:
-        unit = f" [{check.unit}]" if check.unit != "1" else ""
-        cells = (f"{check.value:.3g}", f"{check.bound:.3g}")
-        yield _cells(f"{check.program}: {check.name}{unit}", cells, check.passes, _WIDE)
+def _checks(checks: Sequence[Check], width: int) -> Iterator[Line]:
+    cells = [
+        (
+            f"{check.program}: {check.name}{f' [{check.unit}]' if check.unit != '1' else ''}",
+            (f"{check.value:.3g}", f"{check.bound:.3g}"),
+        )
+        for check in checks
+    ]
+    agree = [check.passes for check in checks]
+    yield from _table("checks of each motion alone", ("off by", "bound"), cells, agree, width)
 
 
-def _cells(label: str, cells: Sequence[str], agrees: bool, wide: int) -> Line:
-    text = row_text(cut_short(label, wide), cells, wide, _COLUMN)
-    return Line(text if agrees else text + "  ✗", "" if agrees else "red")
+def _table(
+    title: str,
+    heads: Sequence[str],
+    cells: Sequence[tuple[str, Sequence[str]]],
+    agree: Sequence[bool],
+    width: int,
+    below: Sequence[Sequence[Line]] = (),
+) -> Iterator[Line]:
+    """Yield a table in which a row that does not agree is marked."""
+    rows = [(label, [*own, "" if agrees else "✗"]) for (label, own), agrees in zip(cells, agree, strict=True)]
+    styles = ["" if agrees else "red" for agrees in agree]
+    yield Line()
+    yield from grid_lines(title, heads, rows, width, _COLUMN, styles, below)
 
 
 def _by_quantity(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:

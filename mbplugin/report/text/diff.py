@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mbplugin.phrases import counted, listed
-from mbplugin.report.text.blocks import MOST, TITLE, more_lines
-from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
+from mbplugin.report.text.blocks import MOST, more_lines
+from mbplugin.report.text.layout import PLAIN_WIDTH, TITLE, Line, wrapped
 
 if TYPE_CHECKING:
     from mbplugin.comparison.models.values import Difference, ModelDiff, Normalised, Quantities

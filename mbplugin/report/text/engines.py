@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.phrases import counted
-from mbplugin.report.text.blocks import TITLE, note_lines, row_text
-from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
+from mbplugin.report.text.blocks import note_lines
+from mbplugin.report.text.layout import PLAIN_WIDTH, TITLE, Line, wrapped
+from mbplugin.report.text.table import grid_lines
 
 if TYPE_CHECKING:
     from mbplugin.comparison.side_by_side.values import JointWrench, SideBySide
 
-_LABEL, _COLUMN = 18, 12
+_COLUMN = 12
 #: Names and units of the components of a wrench.
 COMPONENT_NAMES = ("fx N", "fy N", "fz N", "mx N·m", "my N·m", "mz N·m")
 #: Beside the largest in its joint, this is printed as zero.
@@ -36,9 +37,8 @@ def engines_lines(found: SideBySide, width: int = PLAIN_WIDTH) -> Iterator[Line]
         yield Line()
         held = ", held" if joint.held else ""
         title = f"{joint.name} ({joint.type}{held}): on {joint.body_b}"
-        yield Line(title, TITLE)
-        yield Line(row_text("", names, _LABEL, _COLUMN))
-        yield from _rows(joint, names)
+        yield from (Line(text, TITLE) for text in wrapped(title, width, "", "  "))
+        yield from _rows(joint, names, width)
     yield from note_lines(found.notes, width)
 
 
@@ -59,15 +59,15 @@ def absent_words(name: str, reason: str) -> str:
     return f"no answer of {name}: {reason}"
 
 
-def _rows(joint: JointWrench, names: list[str]) -> Iterator[Line]:
+def _rows(joint: JointWrench, names: list[str], width: int) -> Iterator[Line]:
+    rows, styles = [], []
     for k, component in enumerate(COMPONENT_NAMES):
         cells = [wrench_cell(joint.wrenches[name][k], joint.size[k]) for name in names]
         unique, agrees = bool(joint.unique[k]), bool(joint.agrees[k])
-        mark = "" if unique else "  *"
-        mark += "" if unique or agrees else " differ"
-        mark += "  DIFFER" if unique and not agrees else ""
-        style = "yellow" if not unique else "green" if agrees else "bold red"
-        yield Line(row_text(f"  {component}", cells, _LABEL, _COLUMN) + mark, style)
+        mark = "" if unique else "* " if agrees else "* differ"
+        rows.append((f"  {component}", [*cells, "DIFFER" if unique and not agrees else mark]))
+        styles.append("yellow" if not unique else "green" if agrees else "bold red")
+    yield from grid_lines("", names, rows, width, _COLUMN, styles)
 
 
 def wrench_cell(value: float, size: float) -> str:

@@ -11,6 +11,8 @@ from mbplugin.visible import visible
 
 #: Width where nobody's terminal decides it: files, pipes, CI logs.
 PLAIN_WIDTH = 100
+#: Style of titles.
+TITLE = "bold cyan"
 #: Names that a list of a report shows.
 MOST_NAMES = 24
 _NARROWEST, _WIDEST = 60, 140
@@ -44,8 +46,13 @@ class Line:
 
 def wrapped(text: str, width: int, first: str = "", rest: str | None = None) -> Iterator[str]:
     """Yield the lines of a text, the first and the following ones indented."""
+    yield from filled(filter(None, _BREAKS.split(visible(text))), width, first, rest)
+
+
+def filled(pieces: Iterable[str], width: int, first: str = "", rest: str | None = None) -> Iterator[str]:
+    """Yield lines of pieces that stay whole, those that are blank between others, as :func:`wrapped` does."""
     indent, line = first, ""
-    for piece in filter(None, _BREAKS.split(visible(text))):
+    for piece in pieces:
         blank = piece.isspace()
         if line.strip() and not blank and len(indent) + len(line) + len(piece) > width:
             yield indent + line.rstrip()
@@ -60,8 +67,8 @@ def plain_text(lines: Iterable[Line]) -> str:
     return "".join(line.text + "\n" for line in lines)
 
 
-def terminal_width() -> int:
-    """Return the width to wrap for on the terminal."""
+def output_width() -> int:
+    """Return the width to wrap for on stdout: COLUMNS, that of the terminal, or that of plain text."""
     return min(_WIDEST, max(_NARROWEST, shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns))
 
 

@@ -55,7 +55,9 @@ def lint_lines(
         yield from _run(report, width, detail)
         if explain_dca and report.analysis is not None and report.analysis.dca is not None:
             yield Line()
-            yield from (Line(text) for text in report.analysis.dca.trace.splitlines())
+            from mbplugin.analysis.dca.trace import explain
+
+            yield from map(Line, explain(report.analysis.dca, width).splitlines())
     if len(reports) > 1:
         if shown:
             yield Line()

@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbplugin.phrases import counted
+from mbplugin.report.rounding import ROUNDING
+from mbplugin.report.text.layout import PLAIN_WIDTH, Line, filled, wrapped
 from mbplugin.visible import visible
 
 if TYPE_CHECKING:
     from mbplugin.constraints.matrix import ConstraintMatrix
 
 
-def matrix_text(matrix: ConstraintMatrix) -> str:
-    """Return every row as its label and its nonzero terms, after a line that sums up."""
+def matrix_lines(matrix: ConstraintMatrix, width: int = PLAIN_WIDTH) -> Iterator[Line]:
+    """Yield every row as its label and its terms, after a line that sums up; rounding is left out."""
     m, n = matrix.C.shape
     gap = float(np.abs(matrix.Phi).max(initial=0.0))
-    lines = [
-        f"{matrix.mechanism.name}: {m} rows ({matrix.holonomic_rows} holonomic), {n} columns,"
+    title = (
+        f"{matrix.mechanism.name}: {m} rows ({matrix.holonomic_rows} holonomic), {counted(n, 'column')},"
         f" {matrix.C.nnz} nonzeros, largest position residual {gap:.3g} (m or rad)"
-    ]
-    labels = list(map(str, matrix.rows))
-    width = max(map(len, labels), default=0)
+    )
+    yield from map(Line, wrapped(title, width, "", "  "))
+    labels = [visible(str(row)) for row in matrix.rows]
+    wide = max(map(len, labels), default=0)
+    # beside long labels there is no room for the terms
+    beside = wide <= width // 3
+    rest = " " * (wide + 2 if beside else 4)
     for k, label in enumerate(labels):
-        start, stop = matrix.C.indptr[k : k + 2]
-        terms = [
-            f"{value:+.4g} {'.'.join(matrix.columns[j])}"
-            for j, value in zip(matrix.C.indices[start:stop], matrix.C.data[start:stop], strict=True)
-        ]
-        constant = [f"{matrix.b[k]:+.4g}"] if matrix.b[k] else []
-        lines.append(f"{label:<{width}}  {' '.join([*terms, *constant]) or '0'} = 0")
-    return "".join(f"{visible(line)}\n" for line in lines)
+        pieces = [piece for term in _terms(matrix, k) for piece in (visible(term), " ")]
+        if not beside:
+            yield Line(label)
+        yield from map(Line, filled([*pieces, "= 0"], width, f"{label:<{wide}}  " if beside else rest, rest))
+
+
+def _terms(matrix: ConstraintMatrix, k: int) -> Iterator[str]:
+    """Yield the terms of a row and its constant; what is rounding beside the largest of them is none."""
+    start, stop = matrix.C.indptr[k : k + 2]
+    values, constant = matrix.C.data[start:stop].tolist(), float(matrix.b[k])
+    least = ROUNDING * max(map(abs, (*values, constant)), default=0.0)
+    found = [
+        f"{value:+.4g} {'.'.join(matrix.columns[j])}"
+        for j, value in zip(matrix.C.indices[start:stop], values, strict=True)
+        if abs(value) > least
+    ]
+    yield from found or ["0"]
+    if abs(constant) > least:
+        yield f"{constant:+.4g}"

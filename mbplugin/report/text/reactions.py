@@ -11,7 +11,7 @@ from mbplugin.model.spatial import COMPONENTS
 from mbplugin.phrases import counted, listed
 from mbplugin.report import actuators
 from mbplugin.report.misfits import budget_words, deviation_rows
-from mbplugin.report.text.blocks import MOST, TITLE, more_lines, note_lines, sentences_under
+from mbplugin.report.text.blocks import MOST, more_lines, note_lines, sentences_under
 from mbplugin.report.text.frames import (
     COLUMN,
     MARKS,
@@ -21,7 +21,8 @@ from mbplugin.report.text.frames import (
     world_table,
     wrench_lines,
 )
-from mbplugin.report.text.layout import MOST_NAMES, PLAIN_WIDTH, Line, wrapped
+from mbplugin.report.text.layout import MOST_NAMES, PLAIN_WIDTH, TITLE, Line, wrapped
+from mbplugin.report.text.table import grid_lines
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.family import Relation, Weight
@@ -37,23 +38,23 @@ def reactions_lines(
     Parameters
     ----------
     width : int
-        Of the sentences; the table is as wide as it has to be.
+        Of sentences and tables.
     axes : "joint" or "world"
         In which the wrenches are printed.
     frames : bool
         Whether to print the point and the axes of every joint frame.
     """
     yield from (Line(text, "bold") for text in wrapped(_headline(result), width, "", "  "))
-    yield from world_table(result) if axes == "world" else _table(result)
-    yield from _others(result)
+    yield from world_table(result, width) if axes == "world" else _table(result, width)
+    yield from _others(result, width)
     legend = _legend(result, axes)
     yield from (Line(text) for sentence in legend for text in wrapped(sentence, width, "  ", "    "))
     yield from open_lines(result, width)
     if frames:
-        yield from frame_lines(result)
+        yield from frame_lines(result, width)
     yield from _actuation(result, width)
     yield from _families(result, width)
-    yield from _deviations(result)
+    yield from _deviations(result, width)
     yield from _budget(result, width)
     yield from _estimates(result, width)
     yield from note_lines(result.notes, width)
@@ -66,11 +67,11 @@ def _headline(result: Reactions) -> str:
     return f"{result.mechanism.name}: joint reactions, {result.mode}{plane}; {redundancy}{held}"
 
 
-def _table(result: Reactions) -> Iterator[Line]:
+def _table(result: Reactions, width: int) -> Iterator[Line]:
     pairs = [c for c in result.constraints if c.wrench is not None and c.components]
     heads = [f"{name} {units_of(name).force}" for name in COMPONENTS]
     yield from wrench_lines(
-        heads, [(f"{c.name} ({c.type})", [_cell(c, name) for name in COMPONENTS]) for c in pairs]
+        heads, [(f"{c.name} ({c.type})", [_cell(c, name) for name in COMPONENTS]) for c in pairs], width
     )
 
 
@@ -85,7 +86,7 @@ def _value(component: ComponentReaction) -> str:
     return f"{component.value:.6g}{MARKS[component.source]}"
 
 
-def _others(result: Reactions) -> Iterator[Line]:
+def _others(result: Reactions, width: int) -> Iterator[Line]:
     """Yield what is no component of a pair's frame: drives, held joints, couplings, wheels, rods."""
     rows = [
         (c, component)
@@ -96,10 +97,11 @@ def _others(result: Reactions) -> Iterator[Line]:
     if not rows:
         return
     yield Line()
-    labels = [f"{c.name} {freedom_of(component.name)}" for c, component in rows]
-    wide = max(map(len, labels))
-    for (_, component), label in zip(rows, labels, strict=True):
-        yield Line(f"  {label:<{wide}}{_value(component):>{COLUMN + 1}} {component.unit}")
+    cells = [
+        (f"{c.name} {freedom_of(component.name)}", (_value(component), component.unit))
+        for c, component in rows
+    ]
+    yield from grid_lines("", ("",), cells, width, COLUMN + 1)
 
 
 def _legend(result: Reactions, axes: str) -> Iterator[str]:
@@ -152,10 +154,11 @@ def _actuation(result: Reactions, width: int) -> Iterator[Line]:
         return
     yield Line()
     yield Line(actuators.TITLE, TITLE)
-    wide = max(map(len, found.joints))
-    for force in found.forces:
-        mark = " " if force.unique else actuators.SHARED
-        yield Line(f"  {force.joint:<{wide}}  {force.value:>{COLUMN}.6g}{mark} {force.unit}")
+    cells = [
+        (one.joint, (f"{one.value:.6g}{' ' if one.unique else actuators.SHARED}", one.unit))
+        for one in found.forces
+    ]
+    yield from grid_lines("", ("",), cells, width)
     if found.free:
         text = f"{actuators.SHARED} of least norm; the motion stays the same with any more in {listed(found.free)}:"
         yield from (Line(line) for line in wrapped(text, width, "  ", "    "))
@@ -163,15 +166,14 @@ def _actuation(result: Reactions, width: int) -> Iterator[Line]:
         yield from (Line(line) for line in wrapped(text, width, "    ", "      "))
 
 
-def _deviations(result: Reactions) -> Iterator[Line]:
+def _deviations(result: Reactions, width: int) -> Iterator[Line]:
     if not result.misfit_sigma:
         return
     yield Line()
-    yield Line("Standard deviations for the stated tolerances (? where nothing gives way)", TITLE)
+    title = "Standard deviations for the stated tolerances (? where nothing gives way)"
+    yield from (Line(text, TITLE) for text in wrapped(title, width, "", "  "))
     rows = deviation_rows(result)
-    wide = max((len(name) for name, _ in rows), default=0)
-    for name, value in rows[:MOST]:
-        yield Line(f"  {name:<{wide}}  {value}")
+    yield from grid_lines("", ("",), [(name, (value,)) for name, value in rows[:MOST]], width)
     if not rows:
         yield Line("  none of these misfits loads anything")
     yield from more_lines(len(rows), MOST)

@@ -12,15 +12,15 @@ from mbplugin.model.spatial import COMPONENTS
 from mbplugin.model.units import SI, Units
 from mbplugin.phrases import counted
 from mbplugin.report.rounding import largest_of, shown
-from mbplugin.report.text.blocks import MOST, event_lines, more_lines, note_lines, table_lines
+from mbplugin.report.text.blocks import MOST, event_lines, more_lines, note_lines
 from mbplugin.report.text.frames import OPEN
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
+from mbplugin.report.text.table import table_lines
 from mbplugin.simulation.trajectory.units import coordinate_units
 
 if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.trajectory import Trajectory
 
-_WIDEST_NAME = 40
 #: Energies and works of a motion, and their names.
 ENERGIES = {
     "kinetic": "kinetic",
@@ -36,10 +36,10 @@ def simulate_lines(
 ) -> Iterator[Line]:
     """Yield the report of one motion, with the reactions of some pairs; coordinates in some units."""
     yield from (Line(text, "bold") for text in wrapped(_headline(motion), width, "", "  "))
-    yield from _coordinates(motion, units)
+    yield from _coordinates(motion, width, units)
     yield from _independent(motion, width)
-    yield from _energies(motion)
-    yield from _residuals(motion)
+    yield from _energies(motion, width)
+    yield from _residuals(motion, width)
     yield from event_lines(motion.events, width, 9)
     if pairs:
         yield from _reactions(motion, pairs, width)
@@ -56,7 +56,7 @@ def _headline(motion: Trajectory) -> str:
     )
 
 
-def _coordinates(motion: Trajectory, units: Units) -> Iterator[Line]:
+def _coordinates(motion: Trajectory, width: int, units: Units) -> Iterator[Line]:
     names, sizes = motion.mechanism.q_names, map(units.shown, coordinate_units(motion.mechanism))
     rows = [
         (
@@ -67,7 +67,7 @@ def _coordinates(motion: Trajectory, units: Units) -> Iterator[Line]:
     ]
     if rows:
         heads = ("start", "end", "smallest", "largest")
-        yield from table_lines("coordinate", heads, rows[:MOST], widest=_WIDEST_NAME)
+        yield from table_lines("coordinate", heads, rows[:MOST], width)
     yield from more_lines(len(rows), MOST)
 
 
@@ -81,7 +81,7 @@ def _independent(motion: Trajectory, width: int) -> Iterator[Line]:
     yield from more_lines(len(changes), MOST)
 
 
-def _energies(motion: Trajectory) -> Iterator[Line]:
+def _energies(motion: Trajectory, width: int) -> Iterator[Line]:
     found = {text: getattr(motion, name) for name, text in ENERGIES.items()}
     largest = largest_of(np.abs(values).max(initial=0.0) for values in found.values())
     rows = [
@@ -90,21 +90,22 @@ def _energies(motion: Trajectory) -> Iterator[Line]:
         if values.any()
     ]
     if rows:
-        yield from table_lines("energy and work [J]", ("start", "end"), rows)
+        yield from table_lines("energy and work [J]", ("start", "end"), rows, width)
 
 
-def _residuals(motion: Trajectory) -> Iterator[Line]:
+def _residuals(motion: Trajectory, width: int) -> Iterator[Line]:
     if motion.residuals:
         name, worst = max(motion.residuals.items(), key=lambda item: item[1])
         yield Line()
-        yield Line(f"  constraints hold to {worst:.2g} (m, rad), the worst is {name}")
+        said = f"constraints hold to {worst:.2g} (m, rad), the worst is {name}"
+        yield from (Line(text) for text in wrapped(said, width, "  ", "    "))
 
 
 def _reactions(motion: Trajectory, pairs: Sequence[str], width: int) -> Iterator[Line]:
     """Yield the largest absolute value of every component; an undetermined one has no number."""
     rows = [(pair, _largest(motion, pair)) for pair in pairs]
     heads = [f"{c} {units_of(c).force}" for c in COMPONENTS]
-    yield from table_lines("largest reaction", heads, rows, widest=_WIDEST_NAME)
+    yield from table_lines("largest reaction", heads, rows, width)
     said = (
         "sizes on the successor, at the origin of its joint frame, in axes of the predecessor's joint frame"
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbplugin.phrases import counted
+from mbplugin.phrases import counted, number
 from mbplugin.stopping.calibration.intervals import Parameter
 from mbplugin.stopping.calibration.measured.measurement import Measurement
 from mbplugin.stopping.calibration.values import TOLERANCE
@@ -39,7 +39,9 @@ def unexplained(
     clauses = []
     for name, computed, measured in (("time", time, row.time), ("distance", distance, row.distance)):
         if np.isfinite(measured) and abs(computed - measured) > TOLERANCE * abs(measured):
-            clauses.append(f"the computed {name} differs by {100 * (computed / measured - 1):+.0f} %")
+            clauses.append(
+                f"the computed {name} differs by {number(100 * (computed / measured - 1), '+.0f')} %"
+            )
     index = row.shape_index
     if clauses and index < _BELOW:
         clauses.append(_reason(row, index, gravity, depends_on_rate))

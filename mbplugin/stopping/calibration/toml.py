@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 
 from mbplugin.model.ramp import Ramp
-from mbplugin.phrases import counted, listed
+from mbplugin.phrases import counted, listed, number
 from mbplugin.readers.hashed import Source
 from mbplugin.stopping.calibration.values import CalibratedRow, FittedJoint
 from mbplugin.version import __version__
@@ -52,7 +52,8 @@ def _table(joint: FittedJoint, rows: Sequence[CalibratedRow]) -> Iterator[str]:
             gap, share = max(gaps, key=lambda pair: abs(pair[0]))
             ignored = joint.freedom and getattr(joint, f"{name}_scatter") is None
             note = ", which was not fitted" if ignored else ""
-            yield f"# largest residual of the {name}{note}: {gap:+.3g} {unit} ({100 * share:+.1f} %)"
+            size, percent = number(gap, "+.3g"), number(100 * share, "+.1f")
+            yield f"# largest residual of the {name}{note}: {size} {unit} ({percent} %)"
     yield from (f"# {note}" for note in joint.notes)
     yield "[[ramp]]" if isinstance(joint.stated, Ramp) else "[[brake]]"
     fitted = {}

@@ -114,7 +114,7 @@ def _brake(brake: Brake) -> str:
 
 def _exact(values: Mapping[str, float]) -> str:
     """Return ``NAME=VALUE,…`` with all digits."""
-    return ",".join(f"{name}={float(value)!r}" for name, value in values.items())
+    return ",".join(f"{name}={float(value) + 0.0!r}" for name, value in values.items())
 
 
 def _listed(values: Mapping[str, float]) -> str:

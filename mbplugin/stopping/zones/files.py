@@ -12,6 +12,7 @@ import numpy as np
 
 from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
+from mbplugin.phrases import number
 from mbplugin.stopping.zones.libraries import ezdxf, shapely
 from mbplugin.visible import visible
 
@@ -95,8 +96,8 @@ def _csv(zone: StopZone, path: Path) -> None:
             stream.write(f"# {visible(sentence)}\n")
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(("polygon", "x [m]", "y [m]"))
-        for number, polygon in enumerate(zone.polygons, start=1):
-            writer.writerows((number, f"{x:.6f}", f"{y:.6f}") for x, y in polygon)
+        for k, polygon in enumerate(zone.polygons, start=1):
+            writer.writerows((k, number(x, ".6f"), number(y, ".6f")) for x, y in polygon)
 
 
 def _svg(zone: StopZone, path: Path) -> None:
@@ -104,7 +105,7 @@ def _svg(zone: StopZone, path: Path) -> None:
     low, high = 1e3 * zone.lower[:2], 1e3 * zone.upper[:2]
     wide, tall = high - low
     outlines = " ".join(
-        "M " + " L ".join(f"{1e3 * x:.3f} {-1e3 * y:.3f}" for x, y in polygon) + " Z"
+        "M " + " L ".join(f"{number(1e3 * x, '.3f')} {number(-1e3 * y, '.3f')}" for x, y in polygon) + " Z"
         for polygon in zone.polygons
     )
     sentences = escape(visible(" ".join(f"{sentence}." for sentence in zone_sentences(zone))))

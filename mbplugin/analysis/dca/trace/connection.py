@@ -10,7 +10,7 @@ import numpy as np
 from mbplugin.analysis.dca.connection import GroundConnection
 from mbplugin.analysis.dca.tested import tested_groups
 from mbplugin.analysis.dca.tools import TOOLS, GroupRanks, GroupUniqueness
-from mbplugin.analysis.dca.trace.sentences import names_of, text
+from mbplugin.analysis.dca.trace.sentences import FIRST_HEAD, names_of, text
 from mbplugin.model.spatial import AnyArray
 
 
@@ -75,7 +75,7 @@ def _table(c: GroundConnection) -> Iterator[str]:
     yield from text(
         "Tested on G, effect on the assembly / components; ranks: G_T + G_R − G, f where G_T has full rank."
     )
-    yield f"    {'':<35}{'ranks':20}{heads}"
+    yield f"    {'':<35}{FIRST_HEAD:20}{heads}"
     for group in tested_groups(c):
         label = textwrap.shorten(" ".join(group.members), 34, placeholder=" …")
         words = "".join(f"{_words(answer):24}" for _, answer in group.answers).rstrip()

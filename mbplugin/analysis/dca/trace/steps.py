@@ -8,12 +8,12 @@ from mbplugin.analysis.dca.preconditions import PRECONDITIONS
 from mbplugin.analysis.dca.propagation import Decision
 from mbplugin.analysis.dca.result import DcaResult
 from mbplugin.analysis.dca.trace.connection import connection_lines
-from mbplugin.analysis.dca.trace.sentences import FEW, few, more, names_of, text, title
+from mbplugin.analysis.dca.trace.sentences import FEW, few, more, names_of, set_lines, text, title
 from mbplugin.phrases import counted
 
 
-def explain(result: DcaResult) -> str:
-    """Return the trace of a divide-and-conquer uniqueness test, for printing."""
+def explain(result: DcaResult, width: int | None = None) -> str:
+    """Return the trace of a divide-and-conquer uniqueness test, for printing, where given for a width."""
     lines = [
         *_preconditions(result),
         *_assembly(result),
@@ -24,7 +24,7 @@ def explain(result: DcaResult) -> str:
         *_steps_6_to_8(result),
         *_end(result),
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(set_lines(lines, width)) + "\n"
 
 
 def _preconditions(result: DcaResult) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mbplugin.analysis.remedies import Remedy, no_remedy
 from mbplugin.analysis.self_stress import SelfStress
-from mbplugin.phrases import counted, listed
+from mbplugin.phrases import counted, listed, number
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, choice, element, section, table
 
@@ -31,7 +31,7 @@ def stresses_section(chapter: Chapter) -> Html | None:
 
 
 def _stress(k: int, stress: SelfStress) -> Html:
-    rows = [(choice(c.constraint, "joint"), c.component, f"{c.weight:+.3f}") for c in stress.components]
+    rows = [(choice(c.constraint, "joint"), c.component, number(c.weight, "+.3f")) for c in stress.components]
     return element(
         "li",
         element("button", "show", type="button", data_stress=k, aria_pressed="false"),

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mbplugin.model.units import SI, Units
-from mbplugin.phrases import counted, listed
-from mbplugin.report.text.blocks import note_lines, table_lines
+from mbplugin.phrases import counted, listed, number
+from mbplugin.report.text.blocks import note_lines
 from mbplugin.report.text.bounds import bounded
-from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
+from mbplugin.report.text.layout import PLAIN_WIDTH, TITLE, Line, wrapped
+from mbplugin.report.text.table import table_lines
 
 if TYPE_CHECKING:
     from mbplugin.stopping.calibration.compared import ComparedRow
@@ -40,7 +41,7 @@ def calibrate_lines(calibration: Calibration, width: int = PLAIN_WIDTH, units: U
     for joint in calibration.joints:
         yield from _joint(joint, calibration, width, units)
     yield Line()
-    yield Line(f"Tables of a scene{'' if units.is_si else ', in rad and m'}", "bold cyan")
+    yield Line(f"Tables of a scene{'' if units.is_si else ', in rad and m'}", TITLE)
     yield from (Line(f"  {line}".rstrip()) for line in calibration.toml.splitlines())
 
 
@@ -63,10 +64,9 @@ def _joint(joint: FittedJoint, calibration: Calibration, width: int, units: Unit
     rows = calibration.rows_of(joint)
     yield from (Line(text, "bold") for text in wrapped(joint_title(joint), width, "", "  "))
     parameters = [(name, parameter_cells(parameter, units)) for name, parameter in joint.parameters.items()]
-    yield from table_lines("parameter", PARAMETER_HEADS, parameters)
-    yield from table_lines(
-        "line", ROW_HEADS, [(row_name(row), row_cells(row, units)) for row in rows], column=14
-    )
+    yield from table_lines("parameter", PARAMETER_HEADS, parameters, width)
+    cells = [(row_name(row), row_cells(row, units)) for row in rows]
+    yield from table_lines("line", ROW_HEADS, cells, width, 14)
     yield from note_lines(list(joint_notes(joint, calibration, units)), width)
 
 
@@ -136,8 +136,9 @@ def _missed(rows: list[CalibratedRow], name: str) -> Iterator[str]:
     missed = [(row.line, deviation) for row, deviation in found if deviation is not None]
     if not missed:
         return
-    low, high = (100 * bound for bound in (min(d for _, d in missed), max(d for _, d in missed)))
-    size = f"{low:+.0f} %" if round(low) == round(high) else f"{low:+.0f} to {high:+.0f} %"
+    deviations = [deviation for _, deviation in missed]
+    low, high = (number(100 * bound, "+.0f") for bound in (min(deviations), max(deviations)))
+    size = f"{low} %" if low == high else f"{low} to {high} %"
     lines = listed([str(line) for line, _ in missed], most=len(missed))
     yield f"not explained: the computed {name} differs by {size} in line{'s' * (len(missed) > 1)} {lines}"
 
@@ -169,5 +170,5 @@ def row_cells(row: ComparedRow, units: Units) -> tuple[str, ...]:
         f"{1e3 * row.time_computed:.1f}",
         "" if row.distance_measured is None else f"{size * row.distance_measured:.{digits}f} {unit}",
         f"{size * row.distance_computed:.{digits}f} {unit}",
-        "" if deviation is None else f"{round(100 * deviation, 1) + 0.0:+.1f} %",
+        "" if deviation is None else f"{number(100 * deviation, '+.1f')} %",
     )

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from mbplugin.model.component import units_of
 from mbplugin.model.units import SI, Units
 from mbplugin.report.rounding import largest_of, shown
-from mbplugin.report.text.blocks import event_lines, sentences_under, table_lines, warning_lines
+from mbplugin.report.text.blocks import event_lines, sentences_under, warning_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
+from mbplugin.report.text.table import table_lines
 
 if TYPE_CHECKING:
     from mbplugin.stopping.outcome.peaks import PeakWrench
@@ -29,10 +30,10 @@ def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI)
     """Yield the report of one stop, with angles and lengths in some units."""
     yield from warning_lines(report.scenario.of_effort.warning, width)
     yield from (Line(text, "bold") for text in wrapped(_headline(report), width, "", "  "))
-    yield from _joints(report, units)
+    yield from _joints(report, width, units)
     yield from _tool(report, width, units)
-    yield from _peaks(report)
-    yield from _energies(report)
+    yield from _peaks(report, width)
+    yield from _energies(report, width)
     yield from event_lines([event for event in report.events if event.kind in _KINDS], width, 6)
     yield from sentences_under("Brakes and ramps", report.scenario.stated, width)
     yield from sentences_under("Assumed", report.assumed, width)
@@ -47,12 +48,11 @@ def _headline(report: StopReport) -> str:
     )
 
 
-def _joints(report: StopReport, units: Units) -> Iterator[Line]:
+def _joints(report: StopReport, width: int, units: Units) -> Iterator[Line]:
     energy = energy_scale(report)
     rows = [(f"{j.name} [{units.shown(j.unit)[1]}]", joint_cells(j, energy, units)) for j in report.joints]
-    yield from table_lines(
-        "joint", ("rate [/s]", "time [s]", "travel", "reaction", "braking", "rests at", "brake [J]"), rows
-    )
+    heads = ("rate [/s]", "time [s]", "travel", "reaction", "braking", "rests at", "brake [J]")
+    yield from table_lines("joint", heads, rows, width)
 
 
 def energy_scale(report: StopReport) -> float:
@@ -107,17 +107,17 @@ def _tool(report: StopReport, width: int, units: Units) -> Iterator[Line]:
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
 
 
-def _peaks(report: StopReport) -> Iterator[Line]:
+def _peaks(report: StopReport, width: int) -> Iterator[Line]:
     scales = load_scales(report)
     rows = [
         (f"{p.pair} ({p.role})", peak_cells(p, scales) + ([] if p.unique else ["not unique"]))
         for p in report.peaks
     ]
-    yield from table_lines("largest loads", ("force [N]", "at [s]", "moment [N·m]", "at [s]"), rows)
+    yield from table_lines("largest loads", ("force [N]", "at [s]", "moment [N·m]", "at [s]"), rows, width)
     rows = [(p.pair, axis_cells(p, scales)) for p in report.peaks if p.axis is not None]
     if rows:
         heads = ("force [N]", "moment [N·m]", "along axis", "drive", "brake", "friction")
-        yield from table_lines("bearing and axis", heads, rows)
+        yield from table_lines("bearing and axis", heads, rows, width)
 
 
 def load_scales(report: StopReport) -> Mapping[str, float]:
@@ -150,6 +150,6 @@ def energy_rows(report: StopReport) -> list[tuple[str, str]]:
     return [(words, shown(value, largest)) for words, value in report.energies.labelled]
 
 
-def _energies(report: StopReport) -> Iterator[Line]:
+def _energies(report: StopReport, width: int) -> Iterator[Line]:
     rows = [(words, [cell]) for words, cell in energy_rows(report)]
-    yield from table_lines("energy", ("[J]",), rows)
+    yield from table_lines("energy", ("[J]",), rows, width)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from mbplugin.model.units import SI, Units
-from mbplugin.phrases import counted
-from mbplugin.report.text.blocks import TITLE, row_text, table_lines, warning_lines
-from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
+from mbplugin.phrases import counted, number
+from mbplugin.report.text.blocks import warning_lines
+from mbplugin.report.text.layout import PLAIN_WIDTH, TITLE, Line, wrapped
 from mbplugin.report.text.stopping.calibrate import ROW_HEADS, row_cells
 from mbplugin.report.text.stopping.worst_stop import found_lines
+from mbplugin.report.text.table import grid_lines, table_lines
 from mbplugin.stopping.table.columns import TEXT_CELLS
 from mbplugin.stopping.table.in_units import head_in_units, rows_in_units
 from mbplugin.stopping.table.values import slip_words
@@ -43,7 +44,7 @@ def stop_table_lines(
     if table.worst is not None:
         title = f"Worst of {counted(table.worst.count, 'stop')} of category 0, seed {table.worst.seed}"
         yield Line()
-        yield Line(title, TITLE)
+        yield from (Line(text, TITLE) for text in wrapped(title, width, "", "  "))
         for sentence in table.worst.only_here(table.assumptions):
             yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
         yield from found_lines(table.worst, width, commands=commands, units=units)
@@ -59,7 +60,7 @@ def _measured(beside: MeasuredStops, width: int, units: Units) -> Iterator[Line]
         Line(text, "yellow" if missed else "") for text in wrapped(beside.sentence, width, "  ", "    ")
     )
     rows = [(measured_name(row), row_cells(row, units)) for row in beside.rows]
-    yield from table_lines("line", ROW_HEADS, rows, column=14)
+    yield from table_lines("line", ROW_HEADS, rows, width, 14)
 
 
 def measured_name(row: MeasuredRow) -> str:
@@ -74,18 +75,26 @@ def _block(rows: list[dict[str, Any]], width: int, commands: bool, units: Units)
     full = first["speed"] * 100 / first["speed_percent"]
     title = f"Category {first['category']}, axis {first['axis']}: {first['joint']}"
     yield Line()
-    yield Line(f"{title}, {full:.4g} {first['unit']}/s", TITLE)
-    column = _COLUMN if units.is_si else _WIDE_COLUMN
-    yield Line(row_text("", (head_in_units(cell, units) for cell in TEXT_CELLS), 0, column))
-    for row in rows:
-        outcome = "" if row["outcome"] == "stopped" else f"  {row['outcome'].replace('_', ' ')}"
-        yield Line(row_text("", (cell.show(row) for cell in TEXT_CELLS), 0, column) + outcome)
-        for phrase in slip_words(row):
-            yield from (Line(text, "yellow") for text in wrapped(phrase, width, "    ! ", "      "))
-        if commands and row["command"]:
-            yield Line(f"    {row['command']}")
+    title += f", {full:.4g} {first['unit']}/s"
+    yield from (Line(text, TITLE) for text in wrapped(title, width, "", "  "))
+    heads = [head_in_units(cell, units) for cell in TEXT_CELLS]
+    cells = [("", [*(cell.show(row) for cell in TEXT_CELLS), _outcome(row)]) for row in rows]
+    below = [list(_below(row, width, commands)) for row in rows]
+    yield from grid_lines("", heads, cells, width, _COLUMN if units.is_si else _WIDE_COLUMN, below=below)
     for share, row in {row["extension_percent"]: row for row in rows}.items():
         sense = "positive" if row["sense"] > 0 else "negative"
-        pose = ", ".join(f"{name} {value:.4g}" for name, value in row["q"].items())
+        pose = ", ".join(f"{name} {number(value)}" for name, value in row["q"].items())
         said = f"pose ({units.angle}, {units.length}) of {share} % extension, the axis in its {sense} sense: {pose}"
         yield from (Line(text) for text in wrapped(said, width, "  ", "    "))
+
+
+def _outcome(row: Mapping[str, Any]) -> str:
+    return "" if row["outcome"] == "stopped" else str(row["outcome"]).replace("_", " ")
+
+
+def _below(row: Mapping[str, Any], width: int, commands: bool) -> Iterator[Line]:
+    """Yield which other joints slip in the stop of a row, and the command that computes it again."""
+    for phrase in slip_words(row):
+        yield from (Line(text, "yellow") for text in wrapped(phrase, width, "    ! ", "      "))
+    if commands and row["command"]:
+        yield Line(f"    {row['command']}")

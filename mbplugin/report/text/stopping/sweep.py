@@ -9,10 +9,11 @@ from mbplugin.model.units import SI, Units
 from mbplugin.phrases import counted
 from mbplugin.report.documents.stopping.sweep import quantity_unit
 from mbplugin.report.rounding import ROUNDING, shown
-from mbplugin.report.text.blocks import sentences_under, table_lines, warning_lines
+from mbplugin.report.text.blocks import sentences_under, warning_lines
 from mbplugin.report.text.bounds import missing_sentence, percent, rounded_up
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 from mbplugin.report.text.stopping.estop import OUTCOME_WORDS
+from mbplugin.report.text.table import table_lines
 
 if TYPE_CHECKING:
     from mbplugin.stopping.sweep.run import SweepReport
@@ -36,10 +37,10 @@ def sweep_lines(swept: Swept, width: int = PLAIN_WIDTH, units: Units = SI) -> It
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
     yield Line()
     yield from (Line(f"  {sentence}") for sentence in outcome_sentences(swept.report))
-    yield from table_lines("of those that stopped", QUANTILE_HEADS, quantile_rows(swept, units))
+    yield from table_lines("of those that stopped", QUANTILE_HEADS, quantile_rows(swept, units), width)
     bounds = bound_rows(swept, units)
     if bounds:
-        yield from table_lines("tolerance bounds", BOUND_HEADS, bounds)
+        yield from table_lines("tolerance bounds", BOUND_HEADS, bounds, width)
     for k, sentence in enumerate(bound_sentences(swept)):
         yield from [Line()] * (k == 0)
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))

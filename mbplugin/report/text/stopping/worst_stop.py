@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mbplugin.model.units import SI, Units
-from mbplugin.phrases import counted
-from mbplugin.report.text.blocks import table_lines, warning_lines
+from mbplugin.phrases import counted, number
+from mbplugin.report.text.blocks import warning_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 from mbplugin.report.text.stopping.estop import OUTCOME_WORDS
+from mbplugin.report.text.table import table_lines
 from mbplugin.stopping.worst.in_units import worst_in_units
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def found_lines(worst: WorstStops, width: int, *, commands: bool, units: Units) 
     for outcome, count in worst.outcomes.items():
         yield Line(f"  {OUTCOME_WORDS[outcome]}: {count}")
     cells = [(one.name, worst_cells(one, units.length)) for one in worst.found]
-    yield from table_lines("worst stop", WORST_HEADS, cells, 12)
+    yield from table_lines("worst stop", WORST_HEADS, cells, width, 12)
     for one in worst.found:
         if one.outcome != "stopped":
             said = f"{one.name}: {OUTCOME_WORDS[one.outcome]}"
@@ -54,7 +55,7 @@ def found_lines(worst: WorstStops, width: int, *, commands: bool, units: Units) 
             yield Line(f"    {one.command}")
     if worst.failed:
         rows = [(failure_name(one), failure_cells(one, units.length)) for one in worst.failed]
-        yield from table_lines("these stops again", FAILURE_HEADS, rows, 26)
+        yield from table_lines("these stops again", FAILURE_HEADS, rows, width, 26)
 
 
 def worst_cells(worst: WorstStop, length: str) -> list[str]:
@@ -77,7 +78,7 @@ def worst_cells(worst: WorstStop, length: str) -> list[str]:
 def worst_start(worst: WorstStop) -> str:
     """Return what a stop starts from."""
     rates = {name: rate for name, rate in worst.qd.items() if rate}
-    parts = [f"{name} {value:.4g}" for name, value in worst.q.items()]
+    parts = [f"{name} {number(value)}" for name, value in worst.q.items()]
     parts.append("rates " + ", ".join(f"{name} {rate:.4g}" for name, rate in rates.items()))
     for what, factors in (("torque", worst.torque_factors), ("delay", worst.delay_factors)):
         parts += [f"{what} of {name} × {factor:.4g}" for name, factor in factors.items()]
