@@ -152,6 +152,10 @@ def applied_wrenches(mech: Mechanism, made: NewtonEuler, actions: AppliedForces,
 def _add_armature(mech: Mechanism, made: NewtonEuler, actions: AppliedForces, M: Array, F: Array) -> None:
     """Add the inertia of drives to M (6N, 6N) and F (6N,)."""
     armature = rate_values(mech, actions.armature, "armature")
+    for joint in mech.tree.joints:
+        if joint.pair is None:
+            own = np.arange(6) + 6 * mech.body_index[joint.outer]
+            M[own, own] += armature[joint.qd]
     for at, rows in rate_rows(mech, made):
         for body, entry in rows.entries:
             F[6 * body : 6 * body + 6] += entry.T @ (armature[at] * rows.Gamma)

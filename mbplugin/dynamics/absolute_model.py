@@ -16,12 +16,14 @@ from mbplugin.dynamics.kernels.forces import load_records, spring_records
 from mbplugin.dynamics.kernels.rows import RowTable, row_table, row_units
 from mbplugin.dynamics.kernels.tree import composite_records
 from mbplugin.dynamics.tree_model import TreeModel, resisted_freedoms
+from mbplugin.model.mechanism.body import WORLD
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model.mechanism.topology import TreeJoint
+from mbplugin.model.spatial import AnyArray, Array, Pose
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,14 +87,15 @@ def absolute_model(tree: TreeModel, q: Array, locks: Sequence[Constraint] = ()) 
     mech, actions, columns = tree.mech, tree.actions, plane_columns(tree.planar)
     composites = find_composites(mech, actions.payloads, apart=True)
     freedoms = [(pair, freedom) for pair, freedom, _ in resisted_freedoms(mech, actions)]
-    of_rates = [(j.pair, f) for j in mech.tree.joints if j.pair is not None for f in j.pair.kind.free]
+    pairs = [joint.pair or _free_pair(mech, joint) for joint in mech.tree.joints]
+    rates = [(pair, freedom) for pair in pairs for freedom in pair.kind.free]
     table = row_table(
-        mech, composites, locks=cast(Sequence[Lock], locks), resisted=[*freedoms, *of_rates], every_pair=True
+        mech, composites, locks=cast(Sequence[Lock], locks), resisted=[*freedoms, *rates], every_pair=True
     )
     table.rows["unit"][: len(table.labels)] = row_units(table, tree.length)
-    measured = len(table.labels) - len(of_rates)
+    first = len(table.labels) - len(rates)
     w, n = len(columns), len(columns) * len(mech.bodies)
-    rates = _measured_rates(mech, measured)
+    measured = _measured_rates(mech, first)
     state = AbsoluteState(
         bodies=_body_records(tree, composites),
         joint_frames=table.joint_frames,
@@ -102,20 +105,19 @@ def absolute_model(tree: TreeModel, q: Array, locks: Sequence[Constraint] = ()) 
         springs=spring_records(mech, composites, actions),
         resistances=tree.resistances.copy(),
         columns=np.array(columns, dtype=np.int64),
-        measured=rates,
-        roots=np.array([k for k, j in enumerate(mech.tree.joints, 1) if j.pair is None], dtype=np.int64),
-        resisted=np.array([measured - len(freedoms)], dtype=np.int64),
+        measured=measured,
+        resisted=np.array([first - len(freedoms)], dtype=np.int64),
         candidates=np.zeros(0, dtype=np.int64),
         order=np.zeros(0, dtype=np.int64),
         applied=np.zeros(len(tree.rates)),
-        first=_first_columns(table, rates[tree.rates["armature"] != 0], w, n),
+        first=_first_columns(table, measured[tree.rates["armature"] != 0], w, n),
         M=np.zeros((n, n)),
         v_dot=np.zeros(n),
         G=np.zeros((0, n)),
         R=np.zeros((0, 0)),
         multipliers=np.zeros(0),
     )
-    return AbsoluteModel(tree, table, _counted(tree, table.labels[:measured], q, locks, freedoms), state)
+    return AbsoluteModel(tree, table, _counted(tree, table.labels[:first], q, locks, freedoms), state)
 
 
 def _body_records(tree: TreeModel, composites: Composites) -> AnyArray:
@@ -129,14 +131,19 @@ def _body_records(tree: TreeModel, composites: Composites) -> AnyArray:
 
 
 def _measured_rates(mech: Mechanism, first: int) -> AnyArray:
-    """Return the row (nv,) that measures each rate, from row ``first`` on in the order of the tree; −1 of a root."""
-    out = np.full(len(mech.qd_names), -1, dtype=np.int64)
+    """Return the row (nv,) that measures each rate, from row ``first`` on in the order of the tree."""
+    out = np.zeros(len(mech.qd_names), dtype=np.int64)
     for joint in mech.tree.joints:
-        if joint.pair is not None:
-            count = len(joint.pair.kind.free)
-            out[joint.qd] = np.arange(first, first + count)
-            first += count
+        count = joint.qd.stop - joint.qd.start
+        out[joint.qd] = np.arange(first, first + count)
+        first += count
     return out
+
+
+def _free_pair(mech: Mechanism, joint: TreeJoint) -> Pair:
+    """Return a pair whose rates are those of a free root: the twist of its centre of mass, in axes of the world."""
+    center = Pose(np.eye(3), mech.bodies[mech.body_index[joint.outer]].p_LC)
+    return Pair(f"free {joint.outer}", "floating", WORLD, joint.outer, Pose.identity(), center)
 
 
 def _first_columns(table: RowTable, drives: AnyArray, w: int, n: int) -> AnyArray:

@@ -47,7 +47,7 @@ from mbplugin.simulation.steppers.kernel_state import (
 #: The state as the compiler knows it.
 ABSOLUTE_STATE = named_tuple(
     [record_array(d) for d in (COMPOSITE, JOINT_FRAME, ROW, TERM, LOAD, SPRING, RESISTANCE)]
-    + [INDICES] * 6
+    + [INDICES] * 5
     + [VECTOR, INDICES, MATRIX, VECTOR, MATRIX, MATRIX, VECTOR],
     AbsoluteState,
 )

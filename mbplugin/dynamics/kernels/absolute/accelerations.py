@@ -10,10 +10,9 @@ from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.dynamics.kernels.absolute.independent import choose_independent, fill_rows
 from mbplugin.dynamics.kernels.absolute.mass import factor_masses, solve_lower, solve_upper
 from mbplugin.dynamics.kernels.absolute.state import AbsoluteState, place_bodies
-from mbplugin.dynamics.kernels.forces import apply_wrench, gather
+from mbplugin.dynamics.kernels.forces import gather
 from mbplugin.dynamics.kernels.resistance import resist
 from mbplugin.dynamics.kernels.row_evaluation import update_rows
-from mbplugin.dynamics.kernels.vectors import cross, minus, plus
 from mbplugin.model.spatial import Array
 
 
@@ -40,7 +39,7 @@ def absolute_accelerations(
         for j in range(len(rates)):
             rates[j].qdd = nan
         return False
-    _apply_forces(a, composites, rates, resistances, q, qd, power)
+    _apply_forces(a, rates, resistances, q, qd, power)
     _fill_forces(a, rates)
     solve_lower(a.M, a.first, a.v_dot, 0)
     fill_rows(a)
@@ -49,14 +48,13 @@ def absolute_accelerations(
     for k in range(len(a.candidates)):
         # Cᵀλ works with vᵀCᵀλ = −bᵀλ
         power[2] -= a.multipliers[k] * a.rows[a.candidates[k]].bias
-    _read_back(a, composites, rates)
+    _read_back(a, rates)
     return True
 
 
 @kernel
 def _apply_forces(
     a: AbsoluteState,
-    composites: Records,
     rates: Records,
     resistances: Records,
     q: Array,
@@ -72,18 +70,10 @@ def _apply_forces(
     for j in range(len(rates)):
         rates[j].tau += a.applied[j]
         power[1] += a.applied[j] * qd[j]
-        if a.measured[j] >= 0:
-            row = a.rows[a.measured[j]]
-            for i in range(6):
-                a.bodies[row.a].f[i] -= rates[j].tau * row.on_a[i]
-                a.bodies[row.b].f[i] -= rates[j].tau * row.on_b[i]
-    for k in a.roots:
-        body = a.bodies[k]
-        root = composites[body.parent]
-        j = root.qd_start
-        force = (rates[j].tau, rates[j + 1].tau, rates[j + 2].tau)
-        torque = (rates[j + 3].tau, rates[j + 4].tau, rates[j + 5].tau)
-        apply_wrench(body, (root.joint[0], root.joint[1], root.joint[2]), force, torque)
+        row = a.rows[a.measured[j]]
+        for i in range(6):
+            a.bodies[row.a].f[i] -= rates[j].tau * row.on_a[i]
+            a.bodies[row.b].f[i] -= rates[j].tau * row.on_b[i]
 
 
 @kernel
@@ -91,7 +81,7 @@ def _fill_forces(a: AbsoluteState, rates: Records) -> None:
     """Fill ``v_dot`` with the generalised forces, those with which drives oppose what turns without them included."""
     w = len(a.columns)
     for j in range(len(rates)):
-        if rates[j].armature != 0.0 and a.measured[j] >= 0:
+        if rates[j].armature != 0.0:
             row = a.rows[a.measured[j]]
             for i in range(6):
                 a.bodies[row.a].f[i] -= rates[j].armature * row.gamma * row.on_a[i]
@@ -131,7 +121,7 @@ def _constrain(a: AbsoluteState) -> None:
 
 
 @kernel
-def _read_back(a: AbsoluteState, composites: Records, rates: Records) -> None:
+def _read_back(a: AbsoluteState, rates: Records) -> None:
     """Fill the accelerations of the bodies, and from these, pair by pair, those of the rates of the tree."""
     w = len(a.columns)
     for k in range(1, len(a.bodies)):
@@ -139,18 +129,8 @@ def _read_back(a: AbsoluteState, composites: Records, rates: Records) -> None:
         for i in range(w):
             a.bodies[k].a[a.columns[i]] = a.v_dot[(k - 1) * w + i]
     for j in range(len(rates)):
-        if a.measured[j] >= 0:
-            row = a.rows[a.measured[j]]
-            total = -row.gamma
-            for i in range(6):
-                total += row.on_a[i] * a.bodies[row.a].a[i] + row.on_b[i] * a.bodies[row.b].a[i]
-            rates[j].qdd = total
-    for k in a.roots:
-        body = a.bodies[k]
-        root = composites[body.parent]
-        arm = minus((root.joint[0], root.joint[1], root.joint[2]), (body.c[0], body.c[1], body.c[2]))
-        turn = (body.v[3], body.v[4], body.v[5])
-        of_arm = plus(cross((body.a[3], body.a[4], body.a[5]), arm), cross(turn, cross(turn, arm)))
-        for i in range(3):
-            rates[root.qd_start + i].qdd = body.a[i] + of_arm[i]
-            rates[root.qd_start + 3 + i].qdd = body.a[3 + i]
+        row = a.rows[a.measured[j]]
+        total = -row.gamma
+        for i in range(6):
+            total += row.on_a[i] * a.bodies[row.a].a[i] + row.on_b[i] * a.bodies[row.b].a[i]
+        rates[j].qdd = total

@@ -28,7 +28,7 @@ def factor_masses(a: AbsoluteState, rates: Records) -> bool:
                 elif row == column:
                     a.M[base + i, base + j] = body.mass
     for j in range(len(rates)):
-        if rates[j].armature != 0.0 and a.measured[j] >= 0:
+        if rates[j].armature != 0.0:
             _add_drive(a, a.rows[a.measured[j]], rates[j].armature)
     return _factor(a.M, a.first)
 

@@ -24,9 +24,7 @@ class AbsoluteState(NamedTuple):
     columns : (w,) array of int
         Components of a twist that count.
     measured : (nv,) array of int
-        The row that measures each rate of the tree; −1 for those of a free root.
-    roots : (k,) array of int
-        The bodies that are free roots.
+        The row that measures each rate of the tree.
     resisted : (1,) array of int
         The row of the first resistance.
     candidates : (m,) array of int
@@ -58,7 +56,6 @@ class AbsoluteState(NamedTuple):
     resistances: Records
     columns: AnyArray
     measured: AnyArray
-    roots: AnyArray
     resisted: AnyArray
     candidates: AnyArray
     order: AnyArray
