@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.constraints.rows.planar import plane_columns
-from mbplugin.joint_reactions.statics import balance
+from mbplugin.joint_reactions.statics import balances
 from mbplugin.joint_reactions.system import build_system
 from mbplugin.joint_reactions.values import Reactions
 from mbplugin.model.mechanism.identity import RowLabel
@@ -37,24 +37,24 @@ class LoadResponse:
     matrix: Array
 
 
-def load_response(result: Reactions) -> LoadResponse:
-    """Return the map at the pose of some reactions, with the joints that they hold.
+def load_response(result: Reactions, q: Array | None = None) -> LoadResponse:
+    """Return the map at the pose of some reactions, or at another closed pose q (nq,), with the joints that they hold.
 
     The reactions at rest are linear in the load: with M v̇ = 0 they satisfy Cᵀλ = −F, of which the unique
     rows do not depend on which λ is taken (wojtyra2013 §3.1).
     """
     mech = result.mechanism
-    poses = forward(mech, result.q)
+    q = result.q if q is None else q
+    poses = forward(mech, q)
     columns = plane_columns(result.planar)
-    system = build_system(mech, result.q, poses, columns, result.tolerance)
+    system = build_system(mech, q, poses, columns, result.tolerance)
     unique = np.flatnonzero(system.unique)
     count = len(mech.bodies)
     matrix, carried = np.zeros((count, len(unique), 6)), np.ones(count, dtype=bool)
-    for body in range(count):
-        for k in columns:
-            found = balance(system, _unit_load(count, body, k))
-            carried[body] &= found.share <= result.tolerance
-            matrix[body, :, k] = (system.scale * found.multipliers)[unique]
+    places = [(body, k) for body in range(count) for k in columns]
+    for (body, k), found in zip(places, balances(system, _unit_loads(count, places)), strict=True):
+        carried[body] &= found.share <= result.tolerance
+        matrix[body, :, k] = (system.scale * found.multipliers)[unique]
     return LoadResponse(
         tuple(body.name for body, able in zip(mech.bodies, carried, strict=True) if able),
         poses.p_WC[carried],
@@ -63,8 +63,8 @@ def load_response(result: Reactions) -> LoadResponse:
     )
 
 
-def _unit_load(count: int, body: int, component: int) -> Array:
-    """Return what is missing, (N, 6), where one component of a wrench acts on one body."""
-    missing = np.zeros((count, 6))
-    missing[body, component] = -1.0
+def _unit_loads(count: int, places: list[tuple[int, int]]) -> Array:
+    """Return what is missing, (n, N, 6), where one component of a wrench acts on one body."""
+    missing = np.zeros((len(places), count, 6))
+    missing[np.arange(len(places)), [body for body, _ in places], [k for _, k in places]] = -1.0
     return missing

@@ -43,24 +43,35 @@ class Balance:
 
 
 def balance(system: System, missing: Array) -> Balance:
-    """Return one λ with Cᵀλ = ``missing`` (N, 6), and what no λ supplies.
+    """Return one λ with Cᵀλ = ``missing`` (N, 6), and what no λ supplies."""
+    (found,) = balances(system, missing[None])
+    return found
+
+
+def balances(system: System, missing: Array) -> list[Balance]:
+    """Return for each of ``missing`` (n, N, 6) one λ with Cᵀλ = it, and what no λ supplies.
 
     p well-chosen rows are dropped (wojtyra2013 §3.1), which changes only rows that are not unique; the
     rest is the least-squares solution, whose residual is a motion that all constraints allow.
     """
-    w = (missing * system.column_scale).ravel()
+    W = (missing * system.column_scale).reshape(len(missing), -1).T
     kept = np.setdiff1d(np.arange(len(system.scale)), system.dropped)
-    multipliers = np.zeros(len(system.scale))
-    residual = w
-    if kept.size and w.any():
+    multipliers = np.zeros((len(system.scale), len(missing)))
+    residual = W
+    if kept.size and W.any():
         C = system.C[kept]
         corner = scipy.sparse.eye_array(C.shape[1])
         solve = scipy.sparse.linalg.splu(scipy.sparse.block_array([[corner, C.T], [C, None]]).tocsc()).solve
-        x = solve(np.concatenate((w, np.zeros(len(kept)))))
+        x = solve(np.concatenate((W, np.zeros((len(kept), len(missing))))))
         for _ in range(2):  # refinement: long chains lose digits in the first solution
-            r, mu = x[: len(w)], x[len(w) :]
-            x = x + solve(np.concatenate((w - r - C.T @ mu, -(C @ r))))
-        residual, multipliers[kept] = x[: len(w)], x[len(w) :]
+            r, mu = x[: len(W)], x[len(W) :]
+            x = x + solve(np.concatenate((W - r - C.T @ mu, -(C @ r))))
+        residual, multipliers[kept] = x[: len(W)], x[len(W) :]
+    return [_balance(system, w, r, mu) for w, r, mu in zip(W.T, residual.T, multipliers.T, strict=True)]
+
+
+def _balance(system: System, w: Array, residual: Array, multipliers: Array) -> Balance:
+    """Return the balance of a load w (6N,) with its residual (6N,) and λ (m,), all scaled."""
     work = np.linalg.norm(w.reshape(-1, 6), axis=1) @ np.linalg.norm(residual.reshape(-1, 6), axis=1)
     share = float(residual @ residual) / work if work > 0 else 0.0
     return Balance(multipliers, -residual.reshape(-1, 6) * system.column_scale, share)

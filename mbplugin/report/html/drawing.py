@@ -46,7 +46,7 @@ def drawing_data(seen: Picture) -> dict[str, Any]:
                 "name": body.name,
                 "verdict": body.verdict,
                 "stick": body.stick,
-                "parts": [[shelf.place(part.mesh), _seven(part.X_LM)] for part in body.parts],
+                "parts": [[shelf.place(part.mesh), seven_numbers(part.X_LM)] for part in body.parts],
             }
             for body in seen.bodies
         ],
@@ -59,7 +59,7 @@ def drawing_data(seen: Picture) -> dict[str, Any]:
                 "ends": [joint.body_a, joint.body_b],
                 "body": index[joint.body],
                 "mesh": shelf.place(joint.mesh),
-                "place": _seven(joint.X_LJ),
+                "place": seven_numbers(joint.X_LJ),
             }
             for joint in seen.joints
         ],
@@ -105,10 +105,11 @@ def path_bytes(path: Array) -> str:
 def body_places(poses: BodyPoses) -> Array:
     """Return position and quaternion of all bodies, (N, 7)."""
     count = len(poses.p_WL)
-    return np.array([_seven(poses.of(k)) for k in range(count)]).reshape(count, 7)
+    return np.array([seven_numbers(poses.of(k)) for k in range(count)]).reshape(count, 7)
 
 
-def _seven(X: Pose) -> list[float]:
+def seven_numbers(X: Pose) -> list[float]:
+    """Return position and quaternion xyzw of a pose, m."""
     return [round(float(v), 9) for v in (*X.p, *quaternion_from_rotation(X.R))]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.drawing import drawing_data, film_data, ghost_data, path_bytes, stress_data
-from mbplugin.report.html.interactive import load_data, slider_data
+from mbplugin.report.html.interactive import interactive_data, why_no_load
 from mbplugin.report.html.markup import Html, element, joined, json_script
 from mbplugin.report.html.sections.assumptions import assumptions_section
 from mbplugin.report.html.sections.compared.against import against_section
@@ -167,7 +167,7 @@ def _view(k: int, chapter: Chapter) -> Html | None:
     data["ghosts"] = _ghosts(chapter)
     data["path"] = "" if chapter.stop is None else path_bytes(chapter.stop.tool.path)
     data["stresses"] = _stresses(chapter)
-    data["sliders"], data["load"] = _interactive(chapter, seen.radius)
+    data["moves"], data["load"] = _interactive(chapter, seen.radius)
     identifier = f"drawing-{k}"
     frame = view_section(
         seen,
@@ -176,18 +176,17 @@ def _view(k: int, chapter: Chapter) -> Html | None:
         ghosts={ghost["key"] for ghost in data["ghosts"]},
         path=bool(data["path"]),
     )
-    panel = interaction_panel(data["sliders"], data["load"])
+    # pages that show no reactions say nothing on loads
+    shown = chapter.moving is None and (chapter.reactions is not None or chapter.report is not None)
+    panel = interaction_panel(data["moves"], data["load"], why_no_load(chapter.reactions) if shown else "")
     return joined([frame, panel, json_script(identifier, data)])
 
 
-def _interactive(chapter: Chapter, radius: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _interactive(chapter: Chapter, radius: float) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what moves and loads the mechanism on the page; a film moves it by itself."""
     if chapter.moving is not None or chapter.verdicts is None:
-        return [], {}
-    return (
-        slider_data(chapter.verdicts),
-        {} if chapter.reactions is None else load_data(chapter.reactions, radius),
-    )
+        return {}, {}
+    return interactive_data(chapter.verdicts, chapter.reactions, radius)
 
 
 def _ghosts(chapter: Chapter) -> list[dict[str, Any]]:

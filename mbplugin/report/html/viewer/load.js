@@ -1,11 +1,13 @@
-// A load on a body, typed or dragged, and the reactions that follow from it: they are linear in the load.
+// A load on a body, typed or dragged, and the reactions that follow from it and from the pose: they are linear in the load.
+import { Vector3 } from "three";
 import { floats } from "./decode.js";
+import { rotation, toBody, toWorld } from "./posture.js";
 
 export function startLoad(article, panel, view, data) {
   const field = panel.querySelector("[data-load]");
   if (!field) return null;
-  const { labels, base, bodies, centers, joints } = data.load;
-  const matrix = floats(data.load.matrix);
+  const { labels, base, bodies, indices, centers, weights, joints } = data.load;
+  const first = floats(data.load.matrix);
   const box = field.querySelector("[data-load-on]");
   const body = field.querySelector("[data-load-body]");
   const forces = [...field.querySelectorAll("[data-force]")];
@@ -14,44 +16,53 @@ export function startLoad(article, panel, view, data) {
   for (const cell of article.querySelectorAll("[data-reaction]")) {
     cells.set(cell.dataset.reaction, { cell, own: [...cell.childNodes] });
   }
+  // in the axes of the body that is loaded
   let point = centers[Number(body.value)];
-  let away = false;
+  let places = floats(data.poses);
+  // null at the first pose, undefined where the page has none
+  let map = null;
 
-  // [f; m] about the centre of mass
+  const loaded = () => indices[Number(body.value)];
+  const force = () => (box.checked ? forces.map((one) => Number(one.value) || 0) : [0, 0, 0]);
+  // [f; m] about the centre of mass, world axes
   const wrench = () => {
-    const f = forces.map((one) => Number(one.value) || 0);
-    const r = point.map((x, k) => x - centers[Number(body.value)][k]);
-    return [...f, r[1] * f[2] - r[2] * f[1], r[2] * f[0] - r[0] * f[2], r[0] * f[1] - r[1] * f[0]];
+    const f = new Vector3(...force());
+    const r = new Vector3(...point).sub(new Vector3(...centers[Number(body.value)]));
+    const m = r.applyQuaternion(rotation(places, loaded())).cross(f);
+    return [...f.toArray(), ...m.toArray()];
   };
   const reactions = () => {
-    const w = wrench();
-    const start = 6 * labels.length * Number(body.value);
+    const matrix = map || first;
+    const parts = (k, i, w) => w.map((x, j) => x * matrix[6 * (labels.length * k + i) + j]);
     return labels.map((_, i) => {
-      const parts = w.map((x, k) => x * matrix[start + 6 * i + k]);
-      const value = parts.reduce((sum, part) => sum + part, base[i]);
-      const size = parts.reduce((sum, part) => sum + Math.abs(part), Math.abs(base[i]));
+      const known = map ? weights.flatMap((weight, k) => parts(k, i, weight)) : [base[i]];
+      const all = [...known, ...parts(Number(body.value), i, wrench())];
+      const value = all.reduce((sum, part) => sum + part, 0);
+      const size = all.reduce((sum, part) => sum + Math.abs(part), 0);
       // what is smaller is rounding of the matrix
       return Math.abs(value) < 1e-6 * size ? 0 : value;
     });
   };
-  const on = () => box.checked && !away;
 
   const write = (values) => {
     const named = new Map(labels.map((label, i) => [label.join(" "), values[i]]));
     for (const [name, { cell }] of cells) {
-      const known = named.has(name);
+      const known = Number.isFinite(named.get(name));
       cell.textContent = known ? String(Number(named.get(name).toPrecision(4))) : "?";
       cell.classList.add("loaded");
-      cell.title = known ? "with the load of this page" : "not determined by the rigid model";
+      cell.title = known ? "with the pose and the load of this page" : "not determined by the rigid model";
     }
     view.react(
       joints.map((one) => {
+        const axes = one.axes.map((axis) => new Vector3(...axis).applyQuaternion(rotation(places, one.a)));
         const part = (names) =>
           names
-            .map((name, k) => [named.get(`${one.name} ${name}`) || 0, one.axes[k]])
-            .reduce((sum, [value, axis]) => sum.map((x, i) => x + value * axis[i]), [0, 0, 0]);
-        return { ...one, force: part(["tx", "ty", "tz"]), moment: part(["rx", "ry", "rz"]) };
+            .reduce((sum, name, k) => sum.addScaledVector(axes[k], named.get(`${one.name} ${name}`) || 0), new Vector3())
+            .toArray();
+        const at = toWorld(places, one.b, one.point).toArray();
+        return { name: one.name, point: at, force: part(["tx", "ty", "tz"]), moment: part(["rx", "ry", "rz"]) };
       }),
+      Boolean(map),
     );
   };
   const restore = () => {
@@ -63,15 +74,16 @@ export function startLoad(article, panel, view, data) {
     view.react(null);
   };
   const apply = () => {
-    if (on()) write(reactions());
+    const on = box.checked && map !== undefined;
+    if (on || map) write(reactions());
     else restore();
-    const f = wrench().slice(0, 3);
-    view.setLoad(on() ? { point, force: f, metres: data.load.metres } : null);
-    const size = Number(Math.hypot(...f).toPrecision(4));
-    words.textContent = on()
-      ? `${size} N on ${bodies[Number(body.value)]} at ${point.map((x) => x.toFixed(3)).join(", ")} m`
-      : away && box.checked
-        ? "the reactions belong to the first pose"
+    const at = toWorld(places, loaded(), point).toArray();
+    view.setLoad(on ? { point: at, force: force(), metres: data.load.metres } : null);
+    const size = Number(Math.hypot(...force()).toPrecision(4));
+    words.textContent = on
+      ? `${size} N on ${bodies[Number(body.value)]} at ${at.map((x) => x.toFixed(3)).join(", ")} m`
+      : box.checked
+        ? "The load is not added: the page has the reactions of the first pose only."
         : "";
   };
 
@@ -82,23 +94,23 @@ export function startLoad(article, panel, view, data) {
   };
   for (const one of forces) one.oninput = apply;
   view.onLoad = {
-    drag: (force) => {
-      forces.forEach((one, k) => (one.value = Number(force[k].toPrecision(3))));
+    drag: (vector) => {
+      forces.forEach((one, k) => (one.value = Number(vector[k].toPrecision(3))));
       apply();
     },
     // a click on a body moves the load there
     hit: (name, at) => {
       const k = bodies.indexOf(name);
-      if (!on() || k < 0) return;
+      if (!box.checked || map === undefined || k < 0) return;
       body.value = String(k);
-      point = at;
+      point = toBody(places, loaded(), at).toArray();
       apply();
     },
   };
   apply();
-  return (moved) => {
-    if (away === moved) return;
-    away = moved;
+  return (newPlaces, newMap) => {
+    places = newPlaces;
+    map = newMap;
     apply();
   };
 }

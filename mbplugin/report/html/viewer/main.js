@@ -3,6 +3,7 @@ import { filterFindings } from "./filter.js";
 import { startFilm } from "./film.js";
 import { startLoad } from "./load.js";
 import { startPose } from "./pose.js";
+import { Posture } from "./posture.js";
 import { openView } from "./view.js";
 
 function run(article) {
@@ -17,10 +18,12 @@ function run(article) {
     const panel = article.querySelector(".try");
     if (panel) {
       const loadMoved = startLoad(article, panel, view, data);
-      startPose(panel, view, data, (moved) => {
-        view.leave(moved);
-        loadMoved?.(moved);
-      });
+      if (data.moves.groups) {
+        startPose(article, panel, view, new Posture(data.moves), (places, map) => {
+          view.leave(map === undefined);
+          loadMoved?.(places, map);
+        });
+      }
     }
     view.draw();
   };

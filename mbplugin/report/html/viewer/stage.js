@@ -104,7 +104,7 @@ export function reactionArrow(data, one, quantity) {
   made.position.set(...one.point);
   const unit = quantity === "force" ? "N" : "N·m";
   const size = Number(Math.hypot(...one[quantity]).toPrecision(4));
-  const text = `${one.name}: ${quantity} ${size} ${unit} with the load of this page`;
+  const text = `${one.name}: ${quantity} ${size} ${unit} with the pose and the load of this page`;
   Object.assign(made.userData, { kind: "arrow", told: { joint: one.name, quantity, text }, live: true });
   return made;
 }

@@ -25,7 +25,7 @@ export function openView(frame, data) {
 class View {
   constructor(frame, canvas, renderer, data) {
     Object.assign(this, { frame, canvas, renderer, data, closed: false, waiting: false });
-    Object.assign(this, { moved: false, live: false, load: null, onLoad: null, seen: () => true });
+    Object.assign(this, { moved: false, live: false, away: false, load: null, onLoad: null, seen: () => true });
     Object.assign(this, setStage(data));
     this.camera = new PerspectiveCamera(35, 1, data.radius / 100, data.radius * 100);
     this.camera.up.set(0, 0, 1);
@@ -181,13 +181,15 @@ class View {
     this.seen = filter;
     for (const made of [...this.layers.forces.children, ...this.layers.moments.children]) {
       const { live, key } = made.userData;
-      made.visible = filter(made) && (this.live ? Boolean(live) || key === "open" : !live);
+      made.visible = filter(made) && (this.live ? Boolean(live) || (key === "open" && !this.away) : !live);
     }
   }
 
   // draws reactions that the page has computed; null draws those of the report again
-  react(joints) {
+  react(joints, away = false) {
     this.live = joints !== null;
+    // what is open in the first pose need not be open in another one
+    this.away = away;
     for (const quantity of ["force", "moment"]) {
       const layer = this.layers[`${quantity}s`];
       for (const old of layer.children.filter((one) => one.userData.live)) layer.remove(old);
@@ -206,7 +208,7 @@ class View {
     this.ask();
   }
 
-  // away from the first pose the reactions of it are not shown
+  // where the page has no reactions of the pose, those of the first one are not shown
   leave(moved) {
     this.moved = moved;
     this.ask();
