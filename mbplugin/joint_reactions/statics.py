@@ -71,7 +71,7 @@ def balances(system: System, missing: Array) -> list[Balance]:
 
 
 def _balance(system: System, w: Array, residual: Array, multipliers: Array) -> Balance:
-    """Return the balance of a load w (6N,) with its residual (6N,) and λ (m,), all scaled."""
+    """Return the balance of a load w (6N,), with residual (6N,) and multipliers (m,), all scaled."""
     work = np.linalg.norm(w.reshape(-1, 6), axis=1) @ np.linalg.norm(residual.reshape(-1, 6), axis=1)
     share = float(residual @ residual) / work if work > 0 else 0.0
     return Balance(multipliers, -residual.reshape(-1, 6) * system.column_scale, share)
