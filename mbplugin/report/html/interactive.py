@@ -147,7 +147,7 @@ def _maps(reactions: Reactions, found: LoadResponse, groups: list[PoseGroup]) ->
 
 
 def _like(first: LoadResponse, other: LoadResponse) -> Array:
-    """Return the map of another pose for the bodies and components of the first, NaN where it has none."""
+    """Return the map (N, k, 6) of another pose for bodies and components of the first, NaN where it has none."""
     if other.bodies != first.bodies:
         return np.full_like(first.matrix, np.nan)
     places = {label: k for k, label in enumerate(other.labels)}

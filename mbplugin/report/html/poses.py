@@ -72,6 +72,7 @@ def pose_groups(analysis: Analysis) -> tuple[Manifold, list[PoseGroup]] | None:
 
 
 def _sampled(manifold: Manifold, q: Array) -> Iterator[PoseGroup]:
+    """Yield the groups with poses to both sides of a pose q (nq,)."""
     together = _together(manifold, q)
     pairs = sum(len(sliders) == 2 for sliders, _ in together)
     single = sum(len(sliders) for sliders, _ in together if len(sliders) != 2)
@@ -103,7 +104,7 @@ def _near(slider: Slider, count: int) -> Slider:
 
 
 def _together(manifold: Manifold, q: Array) -> list[tuple[tuple[Slider, ...], AnyArray]]:
-    """Return the leading coordinates whose joints are in the same loops, each time with the rates (nv,) of these."""
+    """Return the leading coordinates by their loops, at a pose q (nq,), and the rates (nv,) in these loops."""
     from scipy.sparse.csgraph import connected_components
 
     count = len(manifold.mech.qd_names)
