@@ -25,7 +25,9 @@ def taken_out(markdown: str) -> tuple[str, list[str]]:
     def replaced(found: re.Match[str]) -> str:
         for kind in ("display", "inline"):
             if text := found[kind]:
-                formulas.append(convert(text.strip(), display="block" if kind == "display" else "inline"))
+                made = convert(text.strip(), display="block" if kind == "display" else "inline")
+                # what is too wide for a narrow screen scrolls
+                formulas.append(f'<span class="formula">{made}</span>' if kind == "display" else made)
                 return f"formula{len(formulas) - 1}place"
         return found[0]
 

@@ -15,7 +15,7 @@ import pytest
 from lxml import etree, html
 
 import mbplugin as mb
-from browser_pages import FLAGS, chromium
+from browser_pages import FLAGS, Visit, chromium, violations
 from command_line import ROOT, call
 from mbplugin.linter.registry import built_in_rules
 from mbplugin.report.terms import TERMS
@@ -83,6 +83,32 @@ def test_from_disk_the_site_can_be_searched_and_is_wide_enough(site: Path) -> No
         assert tab.locator("pre code").count() > 10
         assert errors == []
         browser.close()
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_axe_finds_nothing_serious_on_any_page_and_none_scrolls_sideways(site: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    found = []
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium(), args=list(FLAGS))
+        for width in (400, 1400):
+            for scheme in ("light", "dark"):
+                size = {"width": width, "height": 900}
+                context = browser.new_context(viewport=size, color_scheme=scheme)
+                seen = Visit(context.new_page())
+                # the page for what was not found has addresses of a server
+                for path in sorted(set(site.rglob("*.html")) - {site / "404.html"}):
+                    seen.page.goto(path.as_uri())
+                    seen.settle()
+                    serious = [one for one in violations(seen) if one.startswith(("serious", "critical"))]
+                    if seen.page.evaluate("document.documentElement.scrollWidth") > width:
+                        serious.append("scrolls sideways")
+                    found += [(width, scheme, str(path.relative_to(site)), one) for one in serious]
+                context.close()
+        browser.close()
+    assert found == []
 
 
 def build(site: Path, folder: Path) -> None:
