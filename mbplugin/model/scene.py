@@ -108,7 +108,7 @@ class Shape:
     role : "visual" or "collision"
     kind : str
         ``box`` (size x y z), ``sphere`` (radius), ``cylinder`` and ``capsule`` (radius, length along
-        z), ``plane`` or ``mesh`` (size is the scale).
+        z), ``plane``, ``mesh`` (size is the scale) or ``hull``.
     size : tuple of float
         Metres; scale factors for a mesh.
     X_LS : Pose
@@ -117,6 +117,8 @@ class Shape:
         The mesh's file as written.
     beside : str
         The model file next to which it is looked up, in a scene; empty: the file that was asked for.
+    points : tuple of (x, y, z)
+        Of a ``hull``: what it is wrapped around, in the shape frame, m.
     """
 
     role: str
@@ -125,6 +127,7 @@ class Shape:
     X_LS: Pose
     mesh: str = ""
     beside: str = ""
+    points: tuple[tuple[float, float, float], ...] = ()
 
 
 @one_line_repr

@@ -9,6 +9,7 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.report.picture import picture
+from mbplugin.stopping.zones.pieces import shape_piece
 from places import BULLET_DATA
 
 pybullet = pytest.importorskip("pybullet")
@@ -67,6 +68,33 @@ def test_shapes_of_a_script_and_those_that_only_collide(client: int) -> None:
     assert seen.size == pytest.approx((0.2, 0.4, 0.6)) and felt.size == pytest.approx((0.2, 0.7))
     assert seen.X_LS.p == pytest.approx([0, 0, 0.5]) and felt.X_LS.p == pytest.approx([0, 0.1, 0])
     assert not any(body.stick for body in picture(scene).bodies[1:])
+
+
+def test_triangles_without_a_file_are_drawn_by_what_collides(client: int) -> None:
+    """PyBullet does not give back what is only seen; what collides it does, as the points of a hull."""
+    points = [[0, 0, 0], [0.3, 0, 0], [0, 0.4, 0], [0, 0, 0.5]]
+    faces = [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]
+    own = {"physicsClientId": client}
+    mesh = {"shapeType": pybullet.GEOM_MESH, "vertices": points}
+    seen = pybullet.createVisualShape(**mesh, indices=faces, **own)
+    hull = pybullet.createCollisionShape(**mesh, collisionFramePosition=[0, 0.2, 0], **own)
+    box = pybullet.createCollisionShape(
+        pybullet.GEOM_BOX, halfExtents=[0.1, 0.2, 0.3], collisionFramePosition=[0, 0, 0.1], **own
+    )
+    for collides in (hull, box, -1):
+        pybullet.createMultiBody(1.0, collides, seen, baseInertialFramePosition=[0.05, 0, 0], **own)
+    scene = mb.load(client)
+    drawn = picture(scene)
+    by_hull, by_box, sticks = drawn.bodies[1:]
+    assert [body.stick for body in drawn.bodies[1:]] == [False, False, True]
+    low, high = by_hull.mesh.vertices.min(axis=0), by_hull.mesh.vertices.max(axis=0)
+    assert low == pytest.approx([0, 0.2, 0]) and high == pytest.approx([0.3, 0.6, 0.5])
+    assert by_box.mesh.vertices.max(axis=0) == pytest.approx([0.1, 0.2, 0.4])
+    # zones of stops have the hull too
+    (shape,) = (one for one in scene.shapes[by_hull.name] if one.kind == "hull")
+    piece = shape_piece(shape, None)
+    assert piece is not None and piece.points.max(axis=0) == pytest.approx(high)
+    assert any("triangles that a script has made" in note and sticks.name in note for note in drawn.notes)
 
 
 def test_reading_shapes_changes_no_motion(client: int) -> None:

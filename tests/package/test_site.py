@@ -196,7 +196,9 @@ def check_formulas(pages: dict[Path, Page]) -> None:
         == len(re.findall(r"\$\$.+?\$\$|\$[^$]+\$", written, re.DOTALL))
         > 60
     )
-    assert theory.xpath("//article//math//mfrac") and theory.xpath("//article//p/math[@display='block']")
+    assert theory.xpath("//article//math//mfrac") and theory.xpath(
+        "//article//span[@class='formula']/math[@display='block']"
+    )
 
 
 def check_glossary(site: Path, pages: dict[Path, Page]) -> None:

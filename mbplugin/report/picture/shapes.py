@@ -52,6 +52,8 @@ def shape_mesh(shape: Shape, request: Request | None, most: int) -> tuple[Mesh, 
         raise NotShown(f"{shape.kind} of size {' '.join(f'{x:g}' for x in size)} has no surface")
     if shape.kind == "mesh":
         return _of_file(shape, request, most)
+    if shape.kind == "hull":
+        return _hull(shape.points), ""
     return _primitive(shape.kind, tuple(abs(x) for x in size)), ""
 
 
@@ -72,9 +74,20 @@ def _primitive(kind: str, size: tuple[float, ...]) -> Mesh:
     raise NotShown(f"{kind} of {len(size)} sizes is unknown")
 
 
+def _hull(points: tuple[tuple[float, float, float], ...]) -> Mesh:
+    import trimesh
+    from scipy.spatial import QhullError
+
+    try:
+        found = trimesh.convex.convex_hull(np.array(points))
+    except (QhullError, ValueError):
+        raise NotShown(f"{len(points)} points have no hull") from None
+    return Mesh(np.array(found.vertices, dtype=float), np.array(found.faces, dtype=np.int64))
+
+
 def _of_file(shape: Shape, request: Request | None, most: int) -> tuple[Mesh, str]:
     if not shape.mesh:
-        raise NotShown("a mesh without a file")
+        raise NotShown("triangles that a script has made, which PyBullet does not give back")
     path = mesh_path(shape, request)
     if path is None:
         raise NotShown(f"mesh {shape.mesh!r} cannot be found")

@@ -129,6 +129,8 @@ def shape_piece(shape: Shape, request: Request | None) -> ConvexPiece | None:
             points, radius = np.array([[0, 0, -0.5 * size[1]], [0, 0, 0.5 * size[1]]]), float(size[0])
         case "cylinder":
             points = _prism(float(size[0]), float(size[1]))
+        case "hull":
+            points = np.array(shape.points)
         case "mesh":
             path = mesh_path(shape, request)
             hull = None if path is None else _mesh_hull(path, tuple(shape.size))
