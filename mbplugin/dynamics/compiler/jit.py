@@ -10,13 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core.registry import CPUDispatcher
-from numba.core.types import unliteral
 
-from mbplugin.dynamics.compiler.code_cache import CodeCache
-from mbplugin.dynamics.compiler.code_folder import cache_root, private_folder, remove_unused
-from mbplugin.dynamics.compiler.kept_form import EntryForm, KernelForm
-from mbplugin.dynamics.compiler.pipeline import EntryPipeline, KernelPipeline
+from mbplugin.dynamics.compiler.code_folder import cache_root, private_folder, remove_unused, say
 from mbplugin.processes.collections import without_collections
 
 #: A record of composite bodies, rates or rows, or an array of them; fields are read and written as attributes.
@@ -26,7 +21,10 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 #: Fused multiply-adds and division by a common factor; NaN and infinity keep their meaning.
 _FASTMATH = {"contract", "arcp", "nsz"}
-_OPTIONS: dict[str, Any] = {"nopython": True, "error_model": "numpy", "fastmath": _FASTMATH}
+_PLAIN: dict[str, Any] = {"error_model": "numpy", "fastmath": _FASTMATH}
+_OPTIONS = {**_PLAIN, "nopython": True}
+#: The last numba of whose insides the compiler here makes use.
+_KNOWN = (0, 68)
 _ROOMS = ("dynamics", "simulation", "stopping")
 #: Compiled where it is used, and plain Python where it stands; and the order of the kinds of rows.
 _COMPILED_ELSEWHERE = ("model/brake_law.py", "model/mechanism/pair.py")
@@ -42,49 +40,14 @@ def kernel(function: _F) -> _F:
     Python may call it too: then it is compiled as an entry, which takes the compiler as long as many kernels.
     """
     settings: Any = numba.config
-    made: Any = function if settings.DISABLE_JIT else Kernel(function)
+    if settings.DISABLE_JIT:
+        return function
+    if not _knows_numba():
+        return cast("_F", numba.njit(**_PLAIN)(function))
+    from mbplugin.dynamics.compiler.dispatch import Kernel
+
+    made: Any = Kernel(function, _OPTIONS, cache_folder())
     return cast("_F", made)
-
-
-class Kernel(CPUDispatcher):
-    """A function for other kernels, with an entry for Python where Python calls it.
-
-    Parameters
-    ----------
-    function : callable
-        Of a module; what is made of another one is not kept.
-    """
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        options = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        super().__init__(function, targetoptions=options, pipeline_class=KernelPipeline)
-        self._entry: Any = None
-        _keep(self, function, KernelForm())
-
-    def __reduce__(self) -> Any:
-        """Return the name, by which another process finds it."""
-        return self.py_func.__qualname__
-
-    def add_overload(self, made: Any) -> None:
-        """Note what was translated for a signature; Python cannot call that."""
-        self.overloads[tuple(made.signature.args)] = made
-
-    def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Return the types of a call in a kernel; a number that the caller states is a number like others."""
-        numbers = {name: unliteral(kind) for name, kind in kws.items()}
-        return super().get_call_template(tuple(unliteral(kind) for kind in args), numbers)
-
-    def _compile_for_args(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the entry for arguments from Python."""
-        if self._entry is None:
-            self._entry = _entry_of(self.py_func, no_cfunc_wrapper=True)
-        known = len(self._entry.overloads)
-        with without_collections():
-            entry_point = self._entry._compile_for_args(*args, **kwargs)
-        for made in list(self._entry.overloads.values())[known:]:
-            enter: Any = self._insert  # type: ignore[attr-defined]
-            enter([kind._code for kind in made.signature.args], made.entry_point, False)
-        return entry_point
 
 
 def compiled(function: Callable[..., Any], signature: Any, *, address: bool = False) -> Any:
@@ -92,25 +55,30 @@ def compiled(function: Callable[..., Any], signature: Any, *, address: bool = Fa
     settings: Any = numba.config
     if settings.DISABLE_JIT:
         return function
-    made = _entry_of(function, no_cfunc_wrapper=not address)
+    if _knows_numba():
+        from mbplugin.dynamics.compiler.dispatch import entry_of
+
+        made = entry_of(function, {**_OPTIONS, "no_cfunc_wrapper": not address}, cache_folder())
+    else:
+        made = numba.njit(**_PLAIN)(function)
     with without_collections():
         made.compile(signature)
     made.disable_compile()
     return made
 
 
-def _entry_of(function: Callable[..., Any], **options: bool) -> Any:
-    """Return a function that is compiled with all kernels below it; its machine code is kept."""
-    made = CPUDispatcher(function, targetoptions={**_OPTIONS, **options}, pipeline_class=EntryPipeline)
-    _keep(made, function, EntryForm())
-    return made
-
-
-def _keep(dispatcher: Any, function: Callable[..., Any], form: EntryForm | KernelForm) -> None:
-    """Let what is compiled be kept on disk, where there is a folder for it."""
-    folder = cache_folder()
-    if folder is not None:
-        dispatcher._cache = CodeCache(function, folder, form)
+@lru_cache(maxsize=1)
+def _knows_numba() -> bool:
+    """Return whether the compiler below is made for this numba; where it is not, a line on stderr says so."""
+    version = re.match(r"(\d+)\.(\d+)", numba.__version__)
+    if version and (int(version[1]), int(version[2])) <= _KNOWN:
+        return True
+    last, next_one = (f"{_KNOWN[0]}.{_KNOWN[1] + n}" for n in range(2))
+    say(
+        f"numba {numba.__version__} is newer than {last}, the last one that is known: it compiles in its own way, "
+        f"which takes a minute in each process; install numba<{next_one}"
+    )
+    return False
 
 
 @lru_cache(maxsize=1)
