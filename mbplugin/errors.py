@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mbplugin.phrases import listed
+from mbplugin.phrases import ended, listed
 from mbplugin.visible import visible
 
 #: Characters of one part of a sentence.
@@ -49,7 +49,7 @@ class MbPluginError(Exception):
             text += f"; expected {_line(self.expected)}"
         if self.remedy:
             text += f"; {_line(self.remedy)}"
-        return text + "."
+        return ended(text)
 
 
 def _line(text: str) -> str:

@@ -131,7 +131,9 @@ def read_bounded(path: Path, most: int = LONGEST) -> bytes:
     except (OSError, ValueError) as error:
         # Windows says that nobody may open a directory
         if path.is_dir():
-            raise UnreadableFile("this is a directory", where=str(path), expected="a file") from None
+            raise UnreadableFile(
+                "this is a directory", where=str(path), expected="a file", remedy="name a file of it"
+            ) from None
         reason = (getattr(error, "strerror", None) or "cannot be read").lower()
         raise UnreadableFile(f"the file cannot be read ({reason})", where=str(path)) from None
     if len(data) > most:

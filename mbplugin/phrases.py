@@ -41,6 +41,11 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
+def ended(sentence: str) -> str:
+    """Return a sentence with a full stop, where it does not end in a mark of its own."""
+    return sentence if sentence.endswith((".", "?", "!")) else f"{sentence}."
+
+
 def number(value: float, form: str = ".4g") -> str:
     """Return a number in a format; what is zero in it has no sign: 0.0 instead of -0.0 and +0.0."""
     text = format(value, form)

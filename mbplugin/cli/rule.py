@@ -22,6 +22,8 @@ def rule_command(
     """List the rules, or those about a word, or print the documentation of one."""
     from mbplugin.linter.registry import find_rule, rules, rules_about
 
+    if code is not None and code.isdigit():
+        code = f"MB{code}"
     known = code is not None and any(code.upper() == r.code or code.lower() == r.name for r in rules())
     found = rules_about(code) if code is not None and not known and not code.upper().startswith("MB") else ()
     chosen = rules() if code is None else found or (find_rule(code),)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mbplugin.analysis import Analysis
 from mbplugin.analysis.run import analyze
-from mbplugin.errors import BadUsage, Fragment, MbPluginError
+from mbplugin.errors import BadScene, BadUsage, Fragment, MbPluginError
 from mbplugin.linter.apply import apply_rules
+from mbplugin.linter.config.codes import known_codes
 from mbplugin.linter.config.ignores import Suppressed
 from mbplugin.linter.finding import SEVERITIES, Finding, Severity
 from mbplugin.linter.registry import find_rule
@@ -193,22 +194,44 @@ def lint(
         raise BadUsage(f"misfit_limit is {misfit_limit:g} N", expected="a positive number")
     if unknown := [target for target in targets if target not in SIMULATORS]:
         raise BadUsage(f"targets has {unknown[0]!r}", expected=f"some of {', '.join(SIMULATORS)}")
+    selection = Selection(
+        known_codes(select, "select"),
+        known_codes(ignore, "ignore"),
+        known_codes(extend_select, "extend_select"),
+    )
     name, scene, analysis, failure = _name(source), None, None, None
     try:
         scene = _load(source, base, package_dirs, snap_angles, text, xacro_unsafe, xacro_args)
         scene = _with_misfit_limit(_with_targets(scene, targets), misfit_limit)
         if q:
             scene = with_coordinates(scene, q)
+        _require_known_codes(scene)
         analysis = analyze(_with_tolerance(scene, default_tolerance), **options)
     except BadUsage:
         raise
     except MbPluginError as error:
         failure = _as_finding(error, name, scene)
-    selection = Selection(tuple(select), tuple(ignore), tuple(extend_select))
     found = [] if scene is None else _findings(scene, analysis, selection)
     if failure is not None:
         found.append(failure)
     return Report(name, by_severity(found), analysis, scene, fail_on)
+
+
+def _require_known_codes(scene: Scene) -> None:
+    """Refuse a scene of which ``[lint]`` names codes that no rule has.
+
+    Raises
+    ------
+    BadScene
+        With the closest rule.
+    """
+    stated = scene.options
+    try:
+        known_codes(stated.ignore, "[lint] ignore")
+        known_codes(stated.extend_select, "[lint] extend_select")
+    except BadUsage as error:
+        where = next(iter(scene.files), scene.mechanism.name)
+        raise BadScene(error.what, where=where, remedy=error.remedy) from None
 
 
 def _findings(scene: Scene, analysis: Analysis | None, selection: Selection) -> list[Finding]:

@@ -1,8 +1,8 @@
-"""Rates and payloads that are probably in another unit: degrees for radians, grams for kilograms."""
+"""Numbers that are probably mistyped or in another unit: degrees for radians, grams for kilograms."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite, pi
 
 from mbplugin.model.mechanism.mechanism import Mechanism
@@ -15,7 +15,7 @@ _ABOVE = 1.0 + 1e-6
 
 
 def implausible(mech: Mechanism, qd: Array, payloads: Sequence[Payload] = ()) -> tuple[str, ...]:
-    """Return a sentence on every rate above its velocity limit, and on payloads above the robot's own mass.
+    """Return a sentence on every rate above its limit, on masses below zero, and on payloads above the robot's mass.
 
     Parameters
     ----------
@@ -24,7 +24,27 @@ def implausible(mech: Mechanism, qd: Array, payloads: Sequence[Payload] = ()) ->
         rad/s and m/s.
     payloads : sequence of Payload
     """
-    return (*_rates(mech, qd), *_payloads(mech, payloads))
+    return (*_rates(mech, qd), *_masses(mech), *_payloads(mech, payloads))
+
+
+def in_degrees(mech: Mechanism, q: Mapping[str, float]) -> Iterator[str]:
+    """Yield a sentence on every coordinate, rad, that is within the limits of its joint only as degrees."""
+    for name, value in q.items():
+        pair = mech.pair_by_name.get(name)
+        if pair is None or len(pair.freedoms) != 1 or pair.kind.free[0][0] != "r":
+            continue
+        lower, upper = pair.freedoms[0].lower, pair.freedoms[0].upper
+        if not lower <= value <= upper and lower <= value * pi / 180 <= upper and abs(value) > pi:
+            yield (
+                f"the coordinate of {name} is {in_both(value, 'rad', 'deg')}, beyond its limits; write"
+                f" {value:g}deg if that is meant"
+            )
+
+
+def _masses(mech: Mechanism) -> Iterator[str]:
+    for body in mech.bodies:
+        if body.mass < 0:
+            yield f"the mass of {body.name} is {body.mass:g} kg, and what follows is no motion of a robot: correct it"
 
 
 def _rates(mech: Mechanism, qd: Array) -> Iterator[str]:

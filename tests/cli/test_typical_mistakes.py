@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from mbplugin.cli.app import run
 from places import ASSETS
 
 BAR, ARM = str(ASSETS / "four_bar.scene.toml"), str(ASSETS / "arm_6r.scene.toml")
+URDF = str(ASSETS / "arm_6r.urdf")
 #: What was typed, and what the sentence has to say.
 MISTAKES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("lnit", BAR), "did you mean 'lint'"),
@@ -65,23 +67,90 @@ MISTAKES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("view", BAR, "--picture", "a.bmp"), "expected .png or .jpg"),
     (("view", BAR, "--film", "a.gif"), "add --motion FILE or --stop"),
     (("engines", BAR, "--engine", "ode"), "expected some of pybullet, mujoco"),
+    (("lint", BAR, "--select", "MB999"), "--select names 'MB999', which no rule has; did you mean"),
+    (("lint", BAR, "--ignore", "redundant-constraint"), "did you mean 'redundant-constraints'?"),
+    (("lint", BAR, "--extend-select", "zzz"), "mbplugin rule lists the rules"),
+    (("lint", BAR, "--config", "select.toml"), "select.toml:1: ignore names 'MB999'"),
+    (("lint", "waived.scene.toml"), "[lint] ignore names 'MB999', which no rule has"),
+    (("reactions", "."), "this is a directory; expected a file; name a file of it"),
+    (("lint", "robot.step"), "expected URDF (<robot>), SDF (<sdf>)"),
+    (("lint", "twins.scene.toml"), "give each [[model]] its own name"),
+    (("calibrate", "m.csv", URDF), f"write mbplugin calibrate {URDF} m.csv"),
+    (("stop-table", URDF, "--payload", "5"), "fix its base with --base fixed"),
+    (("estop", ARM, "--qd", "j_1=1"), "did you mean 'j1'?"),
+    (("estop", ARM, "--payload", "5", "kg"), "write --payload 5kg"),
+    (("estop", ARM, "--payload", "-5"), "not negative"),
+    (("worst-stop", ARM, "--speed", "180"), "expected NAME=VALUE,…"),
+    (("simulate", BAR, "--duration", "1", "--integrator", "euler"), "known names are dop853, dopri5, rk4"),
+    (("simulate", BAR, "--duration", "1", "--lock", "j9@0.5"), "known names are j0, j1, j2, j3"),
+    (("simulate", BAR, "--duration", "1", "--save", "nowhere/m.npz"), "no such folder"),
+    (("reactions", BAR, "--load", "coupler:0;0;-100"), "has 1 number; expected three of a force, or six"),
+    (("close", ARM, "--to", "mujoco"), "'mjcf', 'sdf', 'urdf'"),
+    (("stop-table", ARM, "--units", "degrees"), "expected some of rad, mrad, deg"),
+    (("distance", URDF, "--term", "K=1.6"), "write one by mbplugin estop FILE --output-format json"),
 )
+#: Files of the mistakes.
+FILES = {
+    "select.toml": 'ignore = ["MB999"]\n',
+    "waived.scene.toml": f"[[model]]\nfile = '{URDF}'\nbase = 'fixed'\n[lint]\nignore = ['MB999']\n",
+    "robot.step": "ISO-10303-21;\n",
+    "twins.scene.toml": f"[[model]]\nfile = '{URDF}'\nname = 'a'\n" * 2,
+    "m.csv": "joint,category,speed,time\nj1,0,1,0.2\n",
+}
 #: Words of libraries that tell a user nothing.
 LEAKED = re.compile(
     r"Value error|Input should|validation error|Traceback|pydantic|click|typer", re.IGNORECASE
 )
 
 
-def test_there_are_forty() -> None:
-    assert len({mistake for mistake, _ in MISTAKES}) == len(MISTAKES) >= 40
+def test_there_are_seventy() -> None:
+    assert len({mistake for mistake, _ in MISTAKES}) == len(MISTAKES) >= 70
 
 
 @pytest.mark.parametrize(("typed", "instead"), MISTAKES, ids=lambda value: " ".join(value)[:50])
 def test_a_mistake_is_answered_by_what_to_type(
-    typed: tuple[str, ...], instead: str, capsys: pytest.CaptureFixture[str]
+    typed: tuple[str, ...],
+    instead: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
     assert run(list(typed)) == 2
     sentence = capsys.readouterr().err
     assert instead in sentence
     assert sentence.count("\n") == 1 and len(sentence) < 500
     assert not LEAKED.search(sentence)
+    assert not re.search(r"[?!]\.|(?<!\.)\.\.(?!\.)|; ?\.|\s\.$", sentence)
+
+
+@pytest.mark.parametrize(
+    ("typed", "warning"),
+    [
+        (("reactions", URDF, "--base", "fixed", "--q", "j1=90"), "write 90deg if that is meant"),
+        (
+            ("simulate", "negative.urdf", "--base", "fixed", "--duration", "0.1"),
+            "the mass of turret is -65 kg",
+        ),
+    ],
+    ids=["degrees", "negative mass"],
+)
+def test_what_is_possible_and_unlikely_is_a_warning(
+    typed: tuple[str, ...],
+    warning: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    robot = Path(URDF).read_text().replace('mass value="65"', 'mass value="-65"')
+    (tmp_path / "negative.urdf").write_text(robot)
+    monkeypatch.chdir(tmp_path)
+    run(list(typed))
+    assert warning in capsys.readouterr().err
+
+
+def test_a_rule_is_found_by_its_number(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rule", "201"]) == 0
+    assert capsys.readouterr().out.startswith("MB201 redundant-constraints")

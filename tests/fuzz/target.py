@@ -99,6 +99,6 @@ def _no_number(text: str) -> float:
 
 def _malformed(error: MbPluginError) -> str:
     text = str(error)
-    if "\n" in text or not text.endswith(".") or len(text) > 2000:
+    if "\n" in text or not text.endswith((".", "?")) or len(text) > 2000:
         return f"not one sentence of less than 2000 characters: {text[:3000]!r}"
     return ""

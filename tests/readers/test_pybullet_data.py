@@ -28,7 +28,7 @@ def read(file: Path) -> Scene | None:
         return load(file)
     except MbPluginError as error:
         message = str(error)
-        assert message.startswith(f"{file}:") and message.endswith(".") and "\n" not in message
+        assert message.startswith(f"{file}:") and message.endswith((".", "?")) and "\n" not in message
         assert file.name in REFUSED, message
         return None
 

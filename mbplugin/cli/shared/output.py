@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 from mbplugin.cli.shared.options import colour_is_forced, on_terminal
 from mbplugin.errors import BadUsage
 from mbplugin.files import is_same_file, replacing, require_folder
+from mbplugin.phrases import ended
 from mbplugin.report.formats import serialized
 from mbplugin.visible import visible
 
@@ -136,7 +137,7 @@ def complain(sentence: str) -> None:
 def warn(sentences: Iterable[str]) -> None:
     """Print warnings on stderr, one line each."""
     for sentence in sentences:
-        complain(f"mbplugin: warning: {visible(sentence)}.")
+        complain(ended(f"mbplugin: warning: {visible(sentence)}"))
 
 
 def _to_stdout(text: str) -> None:

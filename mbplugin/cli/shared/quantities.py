@@ -8,9 +8,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mbplugin.cli.shared.options import split
+from mbplugin.cli.shared.output import warn
 from mbplugin.errors import BadUsage
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.units import DIMENSION_OF, SI, Units
+from mbplugin.phrases import counted
 
 if TYPE_CHECKING:
     from mbplugin.model.mechanism.coupling import Lock, TimedConstraint
@@ -44,7 +46,11 @@ class Quantities:
 
     def coordinates(self, texts: Sequence[str] | None, option: str = "--q") -> dict[str, float]:
         """Return coordinates by name, rad and m."""
-        return named(texts, option, lambda name: self._coordinates.get(name, ""), self.units)
+        from mbplugin.model.plausible import in_degrees
+
+        q = named(texts, option, lambda name: self._coordinates.get(name, ""), self.units)
+        warn(in_degrees(self.mech, q))
+        return q
 
     def rates(self, texts: Sequence[str] | None, option: str = "--qd") -> dict[str, float]:
         """Return rates by name, rad/s and m/s."""
@@ -153,7 +159,9 @@ class Quantities:
     def _load(self, text: str) -> dict[str, Any]:
         body, values, point = self._parts("--load", text, _LOAD)
         if len(values) not in (3, 6):
-            raise BadUsage(f"--load {text!r} has {len(values)} numbers", expected="three of a force, or six")
+            raise BadUsage(
+                f"--load {text!r} has {counted(len(values), 'number')}", expected="three of a force, or six"
+            )
         force = self._numbers("--load", text, values[:3], "force")
         torque = self._numbers("--load", text, values[3:], "torque")
         return {"body": body, "force": force, "torque": torque or [0.0] * 3, "point": point}
@@ -161,7 +169,7 @@ class Quantities:
     def _payload(self, text: str) -> dict[str, Any]:
         body, values, point = self._parts("--payload", text, _PAYLOAD)
         if len(values) != 1:
-            raise BadUsage(f"--payload {text!r} has {len(values)} numbers", expected="one mass")
+            raise BadUsage(f"--payload {text!r} has {counted(len(values), 'number')}", expected="one mass")
         (mass,) = self._numbers("--payload", text, values, "mass")
         return {"body": body, "mass": mass, "com": point}
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mbplugin.cli.shared.help import COMMANDS, EXAMPLES
+from mbplugin.phrases import ended
 
 #: What libraries say of a value, and what is said instead.
 _WORDS = (
@@ -33,9 +34,7 @@ def usage_sentence(error: Any, arguments: Sequence[str]) -> str:
         return str(error.ctx.get_help() if error.ctx else "")
     message = f"{command}: {message[:1].lower()}{message[1:]}"
     remedy = _joined_value(message, arguments) or _remedy(message, command, arguments)
-    if message.endswith("?"):
-        return f"{message[:-1]}."
-    return f"{message}; {remedy}."
+    return message if message.endswith("?") else ended(f"{message}; {remedy}")
 
 
 def _remedy(message: str, command: str, arguments: Sequence[str]) -> str:
@@ -61,7 +60,10 @@ def _has_one_dash(word: str) -> bool:
 
 
 def _joined_value(message: str, arguments: Sequence[str]) -> str:
-    """Return how to write a value that belongs to the option before it: ``--qd j0 1.5``, ``--qd j0=1 j1=2``."""
+    """Return how to write a value that belongs to the option before it.
+
+    Of ``--qd j0 1.5``, ``--qd j0=1 j1=2`` and ``--payload 5 kg``.
+    """
     if "unexpected extra argument" not in message:
         return ""
     for option, first, extra in zip(arguments, arguments[1:], arguments[2:], strict=False):
@@ -69,6 +71,8 @@ def _joined_value(message: str, arguments: Sequence[str]) -> str:
             continue
         if "=" in extra:
             return f"write {option} {first} {option} {extra}"
+        if _is_number(first) and extra.isalpha():
+            return f"write {option} {first}{extra}"
         if "=" not in first and _is_number(extra):
             return f"write {option} {first}={extra}"
     return ""

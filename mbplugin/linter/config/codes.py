@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
-from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.errors import BadUsage, UnknownName
 
 
 def known_codes(texts: Iterable[str], said_by: str, where: str = "") -> tuple[str, ...]:
-    """Return codes or beginnings of codes in capitals.
+    """Return codes or beginnings of codes in capitals; names of rules become their codes.
 
     Parameters
     ----------
@@ -20,20 +21,22 @@ def known_codes(texts: Iterable[str], said_by: str, where: str = "") -> tuple[st
     Raises
     ------
     BadUsage
-        No rule has a code that begins so.
+        No rule has a code that begins so, or this name.
     """
-    chosen = tuple(text.strip().upper() for text in texts)
-    if chosen:
-        from mbplugin.linter.registry import rules
+    stated = [text.strip() for text in texts]
+    if not stated:
+        return ()
+    from mbplugin.linter.registry import rules
 
-        known = [rule.code for rule in rules()]
-        for code in chosen:
-            if not code.startswith("MB9") and not any(k.startswith(code) for k in known):
-                raise BadUsage(
-                    f"{said_by} names {code!r}, which no rule has",
-                    where=where,
-                    remedy=suggestion(code, known),
-                )
+    codes = {rule.name: rule.code for rule in rules()}
+    chosen = tuple(codes.get(text.lower(), text.upper()) for text in stated)
+    for text, code in zip(stated, chosen, strict=True):
+        if not any(known.startswith(code) for known in codes.values()):
+            close = get_close_matches(text.lower(), codes, n=1) or get_close_matches(
+                code, codes.values(), n=1
+            )
+            remedy = f"did you mean {close[0]!r}?" if close else "mbplugin rule lists the rules"
+            raise BadUsage(f"{said_by} names {text!r}, which no rule has", where=where, remedy=remedy)
     return chosen
 
 

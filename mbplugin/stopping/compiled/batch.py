@@ -12,6 +12,7 @@ from mbplugin.dynamics.kernels.motion import move
 from mbplugin.dynamics.kernels.resistance import law_of, store_laws
 from mbplugin.dynamics.kernels.tree import composite_records
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
+from mbplugin.errors import BadUsage
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import AnyArray, Array, Pose
@@ -287,6 +288,23 @@ def supports_compiled_stop(scenario: Scenario) -> bool:
     by_load = any(f.load_friction for pair in mech.pairs for f in pair.freedoms)
     plain = scenario.actions.controller is None and not scenario.qdd.any() and not by_load
     return single and not bound and free <= controlled and plain
+
+
+def require_compiled_stop(scenario: Scenario) -> None:
+    """Refuse a scenario that is no arm whose joints all have brakes.
+
+    Raises
+    ------
+    BadUsage
+        With the remedy: a base that nothing holds, or single stops.
+    """
+    if supports_compiled_stop(scenario):
+        return
+    free = any(joint.pair is None for joint in scenario.mech.tree.joints)
+    raise BadUsage(
+        f"{scenario.mech.name!r} is no arm of joints with one freedom, each with a brake",
+        remedy="fix its base with --base fixed" if free else "use estop for single stops",
+    )
 
 
 def _stopping(model: TreeModel, scenario: Scenario) -> AnyArray:

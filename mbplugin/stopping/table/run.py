@@ -13,7 +13,7 @@ from mbplugin.model.brakes import BrakeLike, stated_brakes
 from mbplugin.model.plausible import implausible
 from mbplugin.model.scene import Payload, Ramp, Scene
 from mbplugin.readers.source import ModelSource, model_of
-from mbplugin.stopping.compiled.batch import CompiledStop, supports_compiled_stop
+from mbplugin.stopping.compiled.batch import CompiledStop, require_compiled_stop
 from mbplugin.stopping.run import assumed_brakes, make_scenario
 from mbplugin.stopping.scenario.decelerations import checked_decelerations, has_ramp
 from mbplugin.stopping.scenario.effort_limits import EffortLimits
@@ -80,11 +80,7 @@ def stopping_table(
     scenario = make_scenario(mech, brakes=brakes, tool=tool, require_brakes=require_brakes)
     rated = rated_payload(scenario, payload)
     scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
-    if not supports_compiled_stop(scenario):
-        raise BadUsage(
-            f"{scenario.mech.name!r} is no arm of joints with one freedom, each with a brake",
-            remedy="use estop for single stops",
-        )
+    require_compiled_stop(scenario)
     if not set(categories) <= {0, 1}:
         raise BadUsage(f"categories {tuple(categories)} were requested", expected="0 and 1")
     names = table_axes(scenario.mech, scenario.tool, axes)

@@ -14,7 +14,7 @@ from mbplugin.model.enumerations import FailureKind, Moving
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
 from mbplugin.readers.source import ModelSource, model_of
-from mbplugin.stopping.compiled.batch import supports_compiled_stop
+from mbplugin.stopping.compiled.batch import require_compiled_stop
 from mbplugin.stopping.compiled.stopper import CompiledStopper
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.scenario.effort_limits import EffortLimits
@@ -113,11 +113,7 @@ def worst_stop(
     scenario = replace(scenario, limits=limits, duration=duration)
     rated = rated_payload(scenario, payload)
     scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
-    if not supports_compiled_stop(scenario):
-        raise BadUsage(
-            f"{scenario.mech.name!r} is no arm of joints with one freedom, each with a brake",
-            remedy="use estop for single stops",
-        )
+    require_compiled_stop(scenario)
     _check(moving, payload_range, (torque_tolerance, delay_tolerance), failures, samples, seed)
     if category == 2 and (torque_tolerance or failures):
         raise BadUsage("tolerances of torques and failures need brakes", expected="category 0 or 1")
