@@ -93,20 +93,19 @@ def test_axe_finds_nothing_serious_on_any_page_and_none_scrolls_sideways(site: P
     found = []
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium(), args=list(FLAGS))
-        for width in (400, 1400):
-            for scheme in ("light", "dark"):
-                size = {"width": width, "height": 900}
-                context = browser.new_context(viewport=size, color_scheme=scheme)
-                seen = Visit(context.new_page())
-                # the page for what was not found has addresses of a server
-                for path in sorted(set(site.rglob("*.html")) - {site / "404.html"}):
-                    seen.page.goto(path.as_uri())
-                    seen.settle()
-                    serious = [one for one in violations(seen) if one.startswith(("serious", "critical"))]
-                    if seen.page.evaluate("document.documentElement.scrollWidth") > width:
-                        serious.append("scrolls sideways")
-                    found += [(width, scheme, str(path.relative_to(site)), one) for one in serious]
-                context.close()
+        for width, scheme in ((400, "light"), (1400, "dark")):
+            size = {"width": width, "height": 900}
+            context = browser.new_context(viewport=size, color_scheme=scheme)
+            seen = Visit(context.new_page())
+            # the page for what was not found has addresses of a server
+            for path in sorted(set(site.rglob("*.html")) - {site / "404.html"}):
+                seen.page.goto(path.as_uri())
+                seen.settle()
+                serious = [one for one in violations(seen) if one.startswith(("serious", "critical"))]
+                if seen.page.evaluate("document.documentElement.scrollWidth") > width:
+                    serious.append("scrolls sideways")
+                found += [(width, scheme, str(path.relative_to(site)), one) for one in serious]
+            context.close()
         browser.close()
     assert found == []
 
