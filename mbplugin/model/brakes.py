@@ -135,7 +135,7 @@ def robot_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBra
     if not found:
         raise BadUsage(
             f"no joint of {mech.name!r} has a brake or an effort limit",
-            remedy="state a [[brake]] in a scene",
+            remedy="state a [[brake]] in a scene, or --brake JOINT:torque=TORQUE",
         )
     order = {pair.name: k for k, pair in enumerate(mech.pairs)}
     return tuple(sorted(found, key=lambda brake: order[brake.joint]))

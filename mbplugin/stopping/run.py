@@ -39,6 +39,7 @@ from mbplugin.stopping.table.default_tool import default_tool
 
 #: A payload of a mass alone sits at the tool.
 PayloadValue = float | PayloadLike | Iterable[PayloadLike] | None
+_AT_REST = "nothing moves at the signal: state rates, such as --qd JOINT=1"
 
 
 def estop(
@@ -140,7 +141,7 @@ def estop(
         scenario, limits=limits, duration=duration, rtol=rtol, atol=atol, max_seconds=max_seconds
     )
     if not scenario.qd.any():
-        scenario = replace(scenario, notes=("nothing moves at the signal: state rates", *scenario.notes))
+        scenario = replace(scenario, notes=(_AT_REST, *scenario.notes))
     shapes, request = (scene.shapes, scene.request) if scene else (None, None)
     return evaluate(scenario, run_stop(scenario, progress), shapes, request)
 

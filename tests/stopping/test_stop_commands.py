@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from command_line import ASSETS, call
-from places import BULLET_DATA
+from places import BULLET_DATA, ORACLES
 
 IIWA = str(BULLET_DATA / "kuka_iiwa" / "model.urdf")
 STOP = ("estop", IIWA, "--base", "fixed")
@@ -156,3 +156,15 @@ def test_there_is_no_distance_for_a_stop_that_begins_at_rest(tmp_path: Path) -> 
     stop.write_text(json.dumps(document))
     outcome = call("distance", str(stop), "--term", "K=1.6,t1=0.1,D_DS=0.85,Z=0")
     assert outcome.code == 2 and "begins at rest" in outcome.err
+
+
+def test_a_first_stop_without_rates_says_how_to_state_them() -> None:
+    """Rounding is all the energy there is."""
+    outcome = call("estop", str(ASSETS / "arm_6r.urdf"), "--base", "fixed")
+    assert outcome.code == 0 and "such as --qd JOINT=1" in outcome.out
+    assert "e-1" not in outcome.out and "kinetic energy released            0" in outcome.out
+
+
+def test_a_robot_without_brakes_says_how_to_state_one() -> None:
+    outcome = call("estop", str(ORACLES / "door_1_hinge.sdf"))
+    assert outcome.code == 2 and "--brake JOINT:torque=TORQUE" in outcome.err

@@ -92,7 +92,7 @@ class SweepPlan:
         if not self.scenario.brakes:
             raise BadUsage(
                 f"no joint of {self.scenario.mech.name!r} has a brake or an effort limit",
-                remedy="state its [[brake]]",
+                remedy="state a [[brake]] in a scene, or --brake JOINT:torque=TORQUE",
             )
 
     @property

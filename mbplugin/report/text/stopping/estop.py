@@ -24,6 +24,8 @@ OUTCOME_WORDS = {
     "budget_spent": "still moving when the budget was spent,",
 }
 _KINDS = ("stick", "slip", "limit", "lock")
+#: J: where nothing moves, the largest energy is rounding too.
+_LEAST_ENERGY = 1e-9
 
 
 def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI) -> Iterator[Line]:
@@ -57,7 +59,7 @@ def _joints(report: StopReport, width: int, units: Units) -> Iterator[Line]:
 
 def energy_scale(report: StopReport) -> float:
     """Return the largest energy of a stop, J: others may be rounding beside it."""
-    return largest_of(value for _, value in report.energies.labelled)
+    return largest_of([_LEAST_ENERGY, *(value for _, value in report.energies.labelled)])
 
 
 def joint_cells(j: JointStop, energy: float, units: Units = SI) -> list[str]:
