@@ -25,10 +25,11 @@ from mbplugin.cli import (
     warmup,
 )
 from mbplugin.cli.shared.command_line import keep_arguments
-from mbplugin.cli.shared.help import Command, make_app
+from mbplugin.cli.shared.help import EXAMPLES, Command, make_app
 from mbplugin.cli.shared.output import complain, emit
 from mbplugin.cli.shared.output_format import with_format
 from mbplugin.cli.shared.usage import usage_sentence
+from mbplugin.cli.shared.working import working
 from mbplugin.cli.stopping import calibrate, distance, estop, stop_table, sweep, worst_stop
 from mbplugin.errors import MbPluginError
 from mbplugin.processes.supervised import INTERRUPTED
@@ -77,7 +78,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; every error is one sentence on stderr."""
     keep_arguments(arguments)
     try:
-        code = app(list(arguments), prog_name="mbplugin", standalone_mode=False)
+        with working(_shown_name(arguments)):
+            code = app(list(arguments), prog_name="mbplugin", standalone_mode=False)
     except UsageError as error:
         complain(usage_sentence(error, arguments))
         return 2
@@ -94,6 +96,13 @@ def run(arguments: Sequence[str]) -> int:
         complain(f"mbplugin: this is a bug in mbplugin ({type(error).__name__}); please report it.")
         return 2
     return code if isinstance(code, int) else 0
+
+
+def _shown_name(arguments: Sequence[str]) -> str:
+    """Return the name of the command; empty where somebody may type what it reads."""
+    if "-" in arguments:
+        return ""
+    return f"mbplugin {arguments[0]}" if arguments and arguments[0] in EXAMPLES else "mbplugin"
 
 
 def _interrupted(error: BaseException | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -297,7 +297,15 @@ def _with_progress(reports: Iterable[Report], number: int) -> Iterable[Report]:
     from rich.console import Console
     from rich.progress import track
 
-    return track(reports, description="lint", total=number, console=Console(stderr=True), transient=True)
+    from mbplugin.cli.shared.working import hidden
+
+    def watched() -> Iterator[Report]:
+        with hidden():
+            yield from track(
+                reports, description="lint", total=number, console=Console(stderr=True), transient=True
+            )
+
+    return watched()
 
 
 def _write(

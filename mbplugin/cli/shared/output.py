@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from mbplugin.cli.shared.options import colour_is_forced, on_terminal
+from mbplugin.cli.shared.working import hidden
 from mbplugin.errors import BadUsage
 from mbplugin.files import is_same_file, replacing, require_folder
 from mbplugin.phrases import ended
@@ -68,7 +69,9 @@ def emit_lines(
     from mbplugin.report.text.layout import PLAIN_WIDTH, output_width, plain_text, print_lines
 
     if output is None and (on_terminal(sys.stdout) or colour_is_forced()):
-        print_lines(lines(output_width()))
+        shown = list(lines(output_width()))
+        with hidden():
+            print_lines(shown)
     else:
         kept = _record_text(record()) if record is not None and output is not None else ""
         emit(plain_text(lines(output_width() if output is None else PLAIN_WIDTH)) + kept, output)
@@ -129,7 +132,7 @@ def complain(sentence: str) -> None:
     """Print a sentence on stderr, if there is one."""
     # print(file=None) would write to stdout
     if sys.stderr is not None and sentence:
-        with contextlib.suppress(OSError):
+        with hidden(), contextlib.suppress(OSError):
             sys.stderr.write(_encodable(sentence, sys.stderr.encoding) + "\n")
             sys.stderr.flush()
 
@@ -144,7 +147,8 @@ def _to_stdout(text: str) -> None:
     if sys.stdout is None:
         return
     try:
-        _write_all(sys.stdout, text)
+        with hidden():
+            _write_all(sys.stdout, text)
     except BrokenPipeError:
         forget_stdout()
     except OSError as error:

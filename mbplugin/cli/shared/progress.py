@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from mbplugin.cli.shared.options import on_terminal
+from mbplugin.cli.shared.working import hidden
 
 #: What the first motion after an installation waits for.
 _PREPARING = "preparing (machine code is compiled once, which takes some ten seconds)"
@@ -68,6 +69,6 @@ def _bar() -> Iterator[Any]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with hidden(), Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         bar.add_task(_PREPARING, total=None)
         yield bar
