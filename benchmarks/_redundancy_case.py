@@ -43,6 +43,13 @@ def ours(mech: Mechanism) -> int:
     return analyze_mechanism(mech, samples=0).degree_of_redundancy
 
 
+def remedies(mech: Mechanism) -> int:
+    """Find what to change as well, and every self-stress in words."""
+    analysis = analyze_mechanism(mech, samples=0)
+    found = len(analysis.self_stresses)
+    return found if all(remedy.degree_of_redundancy == 0 for remedy in analysis.remedies[:1]) else -1
+
+
 def assembled(n: int) -> int:
     """Close all loops from a pose that is 0.1 rad (rms) off; p is not asked for, so the right one comes back."""
     mech = four_bars(n)
@@ -105,6 +112,8 @@ def work(case: str, n: int) -> Callable[[], int]:
     if case == "ours":
         # a fresh mechanism each time: what it caches must not count as free
         return lambda: ours(four_bars(n))
+    if case == "remedies":
+        return lambda: remedies(four_bars(n))
     if case == "assembly":
         return lambda: assembled(n)
     if case == "DCA":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mbplugin.analysis.arbitrary_reactions import with_B_norms
@@ -92,7 +93,7 @@ def analyze_mechanism(
     if method in DCA_METHODS:
         verdicts, dca = _by_dca(verdicts, view, planar, samples, seed, extended=method == "dca-extended")
     holonomic_rows, rank_holonomic = _holonomic(view, labels, p)
-    cures = proved_cures(view.at(generic_q), view, kept or {}) if structural else Cures()
+    cures = partial(proved_cures, view.at(generic_q), view, kept or {}) if structural else Cures
     return Analysis(
         mechanism=mech,
         q=view.q,
@@ -112,10 +113,9 @@ def analyze_mechanism(
         constraints=verdicts,
         groups=tuple(group_verdict(mech, view.poses, stressed, members) for members in groups),
         bodies=body_verdicts(mech, verdicts),
-        self_stresses=self_stresses(mech, stressed),
-        remedies=cures.remedies,
-        obstacles=cures.obstacles,
         blocks=blocks,
+        _find_self_stresses=partial(self_stresses, mech, stressed),
+        _find_cures=cures,
         dca=dca,
     )
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 
+from mbplugin.analysis.releases import Allowed
 from mbplugin.analysis.remedies import (
     OFFERED,
-    Allowed,
     Change,
     Obstacle,
     Remedy,
@@ -20,9 +20,7 @@ from mbplugin.analysis.remedies import (
     single_closures,
 )
 from mbplugin.analysis.uniqueness import StressedBlock, stress
-from mbplugin.constraints.rank import RankedBlock
-from mbplugin.constraints.reduction.null_space import spectrum
-from mbplugin.constraints.reduction.reduce import reduce_block
+from mbplugin.constraints.rank import RankedBlock, rank_blocks
 from mbplugin.constraints.view import View
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import coordinates_of
@@ -45,7 +43,7 @@ class Cures:
 def proved_cures(
     view: View, here: View, kept: Mapping[str, tuple[str, ...]], allowed: Allowed = any_type
 ) -> Cures:
-    """Return the proved remedies of a mechanism; none for large blocks.
+    """Return the proved remedies of a mechanism.
 
     After the changes nothing is redundant any more at the generic pose, as many rows fewer as were redundant
     before (so the mobility is what it was), also with all joints held that have something to do; and the
@@ -60,7 +58,7 @@ def proved_cures(
     allowed : callable
         Whether a pair may become of a type: a format or a workshop may have few.
     """
-    if not view.redundancy or any(b.elimination for b in view.blocks):
+    if not view.redundancy:
         return Cures()
     stressed = [s for s in stress(view.blocks) if s.ranked.redundancy]
     candidates = partial(_candidates, allowed=allowed)
@@ -111,9 +109,10 @@ def _of_block(
 
 def _cures(view: View, ranked: RankedBlock, changes: Sequence[Change]) -> bool:
     """Return whether changes take the redundancy of a block and leave its mobility."""
-    after = reduce_block(apply_changes(view.mech, changes), view.poses, ranked.block, view.columns)
-    released = len(ranked.reduced.labels) - len(after.labels)
-    return released == ranked.redundancy and spectrum(after.J).redundancy(view.tolerance) == 0
+    mech = apply_changes(view.mech, changes)
+    (after,) = rank_blocks(mech, view.poses, view.columns, view.tolerance, blocks=(ranked.block,))
+    released = len(ranked.reduced.labels) - len(after.reduced.labels)
+    return released == ranked.redundancy and after.redundancy == 0
 
 
 def _obstacles(

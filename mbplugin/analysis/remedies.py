@@ -6,29 +6,23 @@ Releasing p rows removes all redundancy exactly when these rows of Z form a nons
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mbplugin.analysis.catalogue import Replacement, replacements
+from mbplugin.analysis.releases import Allowed, completed, options_of
 from mbplugin.analysis.uniqueness import StressedBlock
 from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line_repr
 
-#: A released set is accepted when the smallest singular value of its rows of Z exceeds this fraction
-#: of the largest force or moment; below, the released rows hardly carry the self-stress.
-_WELL_CONDITIONED = 1e-3
 #: First choices that are tried, times p: larger blocks get fewer.
 _EFFORT = 360
 #: Ways that are offered.
 OFFERED = 3
-
-#: Whether a pair may become of a type.
-Allowed = Callable[[Pair, str], bool]
 
 
 def any_type(pair: Pair, type: str) -> bool:
@@ -136,7 +130,7 @@ def changeable(
     allowed: Allowed = any_type,
 ) -> tuple[str, ...]:
     """Return which of some pairs of a block could release self-stresses by a weaker type."""
-    found = (option.replacement.pair for option in _options(mech, s, _turns(mech, poses, s), (), allowed))
+    found = (option.replacement.pair for option in options_of(mech, s, _turns(mech, poses, s), (), allowed))
     return tuple(dict.fromkeys(name for name in found if name in names))
 
 
@@ -153,23 +147,6 @@ def apply_changes(mech: Mechanism, changes: Sequence[Change]) -> Mechanism:
     return replace(mech, pairs=tuple(retyped(pair) for pair in mech.pairs))
 
 
-@dataclass(frozen=True, eq=False)
-class _Option:
-    """A replacement and what it releases of the self-stresses."""
-
-    replacement: Replacement
-    rows: Array
-    conditioning: float
-
-    @property
-    def order(self) -> tuple[int, float, float]:
-        """Many released rows first, then cheap, then well-conditioned.
-
-        Rounded, so that equally good options stay in file order on every machine.
-        """
-        return -len(self.rows), self.replacement.cost, -round(self.conditioning, 6)
-
-
 def _of_block(
     mech: Mechanism,
     s: StressedBlock,
@@ -178,11 +155,9 @@ def _of_block(
     allowed: Allowed,
 ) -> Iterator[tuple[Change, ...]]:
     """Yield ways to release one block: three that differ in kind where possible, then all others."""
-    if not s.complete:
-        return
-    options = sorted(_options(mech, s, turns, kept, allowed), key=lambda option: option.order)
-    p = s.Z.shape[1]
-    found = [way for start in options[: max(OFFERED, _EFFORT // p)] if (way := _complete(p, start, options))]
+    options = sorted(options_of(mech, s, turns, kept, allowed), key=lambda option: option.order)
+    starts = options[: max(OFFERED, _EFFORT // s.ranked.redundancy)]
+    found = [way for start in starts if (way := completed(s, start, options))]
     found.sort(key=lambda way: (len(way), _of_tree(mech, way), sum(option.cost for option in way)))
     first = _varied(found)
     for way in (*first, *(way for way in found if all(way is not other for other in first))):
@@ -205,69 +180,9 @@ def _varied(ways: Sequence[tuple[Replacement, ...]]) -> list[tuple[Replacement, 
     return [*kinds.values(), *others][:OFFERED]
 
 
-def _options(
-    mech: Mechanism,
-    s: StressedBlock,
-    turns: Mapping[str, float],
-    kept: Container[str],
-    allowed: Allowed,
-) -> Iterator[_Option]:
-    Z, measured = _largest_one(s), mech.measured_pairs
-    for rows in s.ranked.reduced.rows:
-        pair = mech.pair_by_name.get(rows.constraint)
-        # a coupling, driver or lock counts on the freedoms its pair has now
-        if rows.constraint in measured or rows.constraint in kept:
-            continue
-        # in a plane some rows have vanished, and with them what a catalogue pair would release
-        if pair is None or rows.components != pair.kind.constrained:
-            continue
-        Z_X = Z[s.slices[pair.name]]
-        for replacement in replacements(pair, turns.get(pair.name, 0.0)):
-            if not allowed(pair, replacement.type):
-                continue
-            released = replacement.released @ Z_X
-            if len(released) <= Z.shape[1] and (smallest := _smallest(released)) > _WELL_CONDITIONED:
-                yield _Option(replacement, released, smallest)
-
-
-def _largest_one(s: StressedBlock) -> Array:
-    """Return Z (m, p) with its largest force row and its largest moment row of length one.
-
-    Moments grow with the size of a mechanism, forces do not; neither may hide the other.
-    """
-    translation = np.concatenate([rows.translation for rows in s.ranked.reduced.rows])
-    length = np.linalg.norm(s.Z, axis=1)
-    largest = np.ones(len(length))
-    for kind in (translation, ~translation):
-        largest[kind] = max(float(length[kind].max(initial=0.0)), s.ranked.zero)
-    return np.asarray(s.Z / largest[:, None])
-
-
-def _complete(p: int, start: _Option, options: Sequence[_Option]) -> tuple[Replacement, ...] | None:
-    """Add the largest options that keep the released rows independent until p rows are released."""
-    chosen, changed = [start.replacement], {start.replacement.pair}
-    released = np.linalg.qr(start.rows.T)[0]
-    for option in options:
-        if released.shape[1] == p:
-            break
-        fits = released.shape[1] + len(option.rows) <= p
-        if fits and option.replacement.pair not in changed:
-            new = option.rows - (option.rows @ released) @ released.T
-            if _smallest(new) > _WELL_CONDITIONED:
-                chosen.append(option.replacement)
-                changed.add(option.replacement.pair)
-                released = np.hstack((released, np.linalg.qr(new.T)[0]))
-    return tuple(chosen) if released.shape[1] == p else None
-
-
 def _turn(mech: Mechanism, pair: Pair, poses: BodyPoses) -> float:
     R_PS = relative_pose(mech, pair, poses).R
     return float(np.arctan2(R_PS[1, 0], R_PS[0, 0]))
-
-
-def _smallest(rows: Array) -> float:
-    """Return the smallest singular value of rows (k, n)."""
-    return float(np.linalg.svd(rows, compute_uv=False)[-1])
 
 
 def _change(mech: Mechanism, option: Replacement) -> Change:

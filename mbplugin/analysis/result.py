@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mbplugin.analysis.flexibility import BodyVerdict
 from mbplugin.analysis.groups import GroupVerdict
+from mbplugin.analysis.proof import Cures
 from mbplugin.analysis.remedies import Obstacle, Remedy
 from mbplugin.analysis.self_stress import SelfStress
 from mbplugin.analysis.uniqueness import ConstraintVerdict
@@ -15,6 +18,7 @@ from mbplugin.constraints.rank import Plateau, RankedBlock
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted, one_line
+from mbplugin.processes.collections import without_collections
 from mbplugin.rendering import Result
 
 if TYPE_CHECKING:
@@ -49,10 +53,12 @@ class Analysis(Result):
     characteristic_length : float or None
         Of the block with the smallest margin, m; None without a loop.
     assembly : Assembly
-    constraints, groups, bodies, self_stresses, remedies : tuple
+    constraints, groups, bodies : tuple
     blocks : tuple of RankedBlock
     dca : DcaResult or None
         The divide-and-conquer test, if it is the method.
+    self_stresses, remedies : tuple
+        In words; computed at the first use.
     obstacles : tuple of Obstacle
         Joints whose function (drive, brake, limit, …) prevents a remedy.
     """
@@ -75,16 +81,36 @@ class Analysis(Result):
     constraints: tuple[ConstraintVerdict, ...]
     groups: tuple[GroupVerdict, ...]
     bodies: tuple[BodyVerdict, ...]
-    self_stresses: tuple[SelfStress, ...]
-    remedies: tuple[Remedy, ...]
     blocks: tuple[RankedBlock, ...]
+    _find_self_stresses: Callable[[], tuple[SelfStress, ...]]
+    _find_cures: Callable[[], Cures]
     dca: DcaResult | None = None
-    obstacles: tuple[Obstacle, ...] = ()
 
     def __repr__(self) -> str:
         redundant = counted(self.degree_of_redundancy, "redundant constraint")
         facts = (redundant, f"mobility {self.dof}", f"tolerance {self.tolerance:g}")
         return one_line(self, self.mechanism.name, facts)
+
+    @cached_property
+    def self_stresses(self) -> tuple[SelfStress, ...]:
+        """Independent self-stress states."""
+        with without_collections():
+            return self._find_self_stresses()
+
+    @cached_property
+    def _cures(self) -> Cures:
+        with without_collections():
+            return self._find_cures()
+
+    @property
+    def remedies(self) -> tuple[Remedy, ...]:
+        """What to change, each way with its proof."""
+        return self._cures.remedies
+
+    @property
+    def obstacles(self) -> tuple[Obstacle, ...]:
+        """Joints that could be made weaker, but for what they do."""
+        return self._cures.obstacles
 
     @property
     def pfaffian_rows(self) -> int:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.analysis.uniqueness import TOLD, StressedBlock, bodies_of
+from mbplugin.analysis.uniqueness import StressedBlock, bodies_of
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.spatial import Array
+from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import one_line_repr
 
 _WORDS = {
@@ -67,7 +67,7 @@ class SelfStress:
 def self_stresses(mech: Mechanism, stressed: Sequence[StressedBlock]) -> tuple[SelfStress, ...]:
     """Return p self-stress states, chosen so that each misfits one component of a closing constraint.
 
-    Of a large block only the first ones are returned.
+    Of a large block those that share a closing constraint with very many others are left out.
     """
     return tuple(stress for s in stressed for stress in _of_block(mech, s))
 
@@ -75,28 +75,29 @@ def self_stresses(mech: Mechanism, stressed: Sequence[StressedBlock]) -> tuple[S
 def _of_block(mech: Mechanism, s: StressedBlock) -> list[SelfStress]:
     if not s.ranked.redundancy:
         return []
-    Z, pivots = _one_misfit_each(s, s.Z if s.complete else s.single_stresses(TOLD))
     known = {constraint.name: bodies_of(mech, constraint) for constraint in mech.constraints()}
-    out = []
-    for column, pivot in enumerate(pivots):
-        weights = Z[:, column] / np.abs(Z[:, column]).max()
-        loaded = np.flatnonzero(np.abs(weights) > max(s.ranked.zero, 1e-6))
-        labels = s.ranked.reduced.labels
-        components = tuple(StressComponent(*labels[int(k)], float(weights[k])) for k in loaded)
-        names = tuple(dict.fromkeys(c.constraint for c in components))
-        out.append(_described(known, names, components, labels[pivot]))
-    return out
+    labels, found = s.ranked.reduced.labels, []
+    for rows, part in s.parts():
+        Z, pivots = _one_misfit_each(s, rows, part)
+        for column, pivot in enumerate(pivots):
+            weights = Z[:, column] / np.abs(Z[:, column]).max()
+            loaded = np.flatnonzero(np.abs(weights) > max(s.ranked.zero, 1e-6))
+            components = tuple(StressComponent(*labels[int(rows[k])], float(weights[k])) for k in loaded)
+            names = tuple(dict.fromkeys(c.constraint for c in components))
+            found.append((rows[pivot], _described(known, names, components, labels[rows[pivot]])))
+    return [described for _, described in sorted(found, key=lambda item: item[0])]
 
 
-def _one_misfit_each(s: StressedBlock, Z: Array) -> tuple[Array, list[int]]:
-    """Return a basis of the self-stresses Z (m, p) with one closing component each, and these rows.
+def _one_misfit_each(s: StressedBlock, rows: AnyArray, Z: Array) -> tuple[Array, list[int]]:
+    """Return a basis of the self-stresses Z (n, p) in some ``rows`` (n,) with one closing component each.
 
-    Rows of J determine the rest by statics, so there are always pivots among them.
+    And the places of these among the rows. Rows of J determine the rest by statics, so there are always pivots
+    among them.
     """
     # here, because linting a robot without loops needs no scipy, which takes long to import
     import scipy.linalg
 
-    closing = len(Z) - s.ranked.reduced.shape[0]
+    closing = int(np.searchsorted(rows, len(s.ranked.reduced.labels) - s.ranked.reduced.shape[0]))
     _, _, order = scipy.linalg.qr(Z[closing:].T, mode="economic", pivoting=True)
     pivots = sorted(int(closing + k) for k in order[: Z.shape[1]])
     return Z @ np.linalg.inv(Z[pivots]), pivots

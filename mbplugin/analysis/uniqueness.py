@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbplugin.analysis.tools import TOOLS, RowVerdict
 from mbplugin.analysis.tools.verdict import from_self_stresses
 from mbplugin.constraints.rank import RankedBlock
+from mbplugin.constraints.reduction.local_stresses import local_stresses
 from mbplugin.constraints.reduction.null_space import block_null_space
 from mbplugin.model.enumerations import ConstraintKind, Uniqueness
 from mbplugin.model.mechanism.body import WORLD
 from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import Array
+from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import one_line_repr
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
@@ -72,8 +77,8 @@ class ConstraintVerdict:
 
 #: Random self-stresses drawn from a large block; at least as many as a constraint has rows.
 _DRAWN = 8
-#: Number of self-stresses of a large block that are described.
-TOLD = 20
+#: Self-stresses of a large block that share closing rows are written together, up to so many.
+_TOGETHER = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,13 +90,10 @@ class StressedBlock:
     Z : (m, p) array
         Orthonormal basis, rows as in ``ranked.reduced.labels``; of a large block some random
         self-stresses instead, of largest entry one.
-    first : (m, s) array
-        Independent self-stresses: Z, or ``TOLD`` of a large block.
     """
 
     ranked: RankedBlock
     Z: Array
-    first: Array
 
     @property
     def complete(self) -> bool:
@@ -113,34 +115,42 @@ class StressedBlock:
         parts = [self.Z[self.slices[name]] for name in constraints if name in self.slices]
         return np.vstack(parts) if parts else np.zeros((0, self.Z.shape[1]))
 
-    def single_stresses(self, most: int) -> Array:
-        """Return up to ``most`` independent self-stresses, (m, s)."""
-        if self.ranked.elimination is None:
-            return self.Z[:, :most]
-        if most <= self.first.shape[1]:
-            return self.first[:, :most]
-        p = self.ranked.redundancy
-        mu = self.ranked.elimination.null_vectors(np.eye(p, min(p, most)))
-        return self.ranked.reduced.self_stresses(mu)
+    @cached_property
+    def local(self) -> csr_array:
+        """A basis (m, p) of the self-stresses of a large block, each in the few rows that it loads."""
+        assert self.ranked.elimination is not None
+        return local_stresses(self.ranked.reduced, self.ranked.elimination)
+
+    def parts(self) -> Iterator[tuple[AnyArray, Array]]:
+        """Yield the rows (n,) and the self-stresses (n, s) of parts that share no closing row with others."""
+        if self.complete:
+            yield np.arange(len(self.Z)), self.Z
+            return
+        from scipy.sparse.csgraph import connected_components
+
+        closing = self.local[-self.ranked.reduced.shape[0] :]
+        part = connected_components(abs(closing.T) @ abs(closing), directed=False)[1]
+        by_column = self.local.tocsc()
+        order = np.argsort(part, kind="stable")
+        for members in np.split(order, np.flatnonzero(np.diff(part[order])) + 1):
+            own = by_column[:, members[:_TOGETHER]]
+            rows = np.unique(own.indices)
+            yield rows, own[rows].toarray()
 
 
 def stress(blocks: Iterable[RankedBlock]) -> tuple[StressedBlock, ...]:
     """Return the self-stresses of every block."""
-    return tuple(StressedBlock(b, *_self_stresses(b)) for b in blocks)
+    return tuple(StressedBlock(b, _self_stresses(b)) for b in blocks)
 
 
-def _self_stresses(ranked: RankedBlock) -> tuple[Array, Array]:
-    """Return a basis (m, p) of the scaled self-stresses, or random ones of a large block, and its first vectors."""
+def _self_stresses(ranked: RankedBlock) -> Array:
+    """Return a basis (m, p) of the scaled self-stresses, or random ones of a large block."""
     p = ranked.redundancy
     if ranked.elimination is None:
-        Z = block_null_space(ranked.reduced, p)
-        return Z, Z
+        return block_null_space(ranked.reduced, p)
     drawn = np.random.default_rng(0).normal(size=(p, _DRAWN * bool(p)))
-    # together, since what statics takes does not depend on how many there are
-    first = np.eye(p, min(p, TOLD))
-    mu = ranked.elimination.null_vectors(np.hstack((drawn, first)))
-    Z, singles = np.hsplit(ranked.reduced.self_stresses(mu), [drawn.shape[1]])
-    return np.asarray(Z / np.maximum(np.abs(Z).max(axis=0, initial=0.0), 1e-300)), singles
+    Z = ranked.reduced.self_stresses(ranked.elimination.null_vectors(drawn))
+    return np.asarray(Z / np.maximum(np.abs(Z).max(axis=0, initial=0.0), 1e-300))
 
 
 def constraint_verdicts(

@@ -8,7 +8,8 @@ from itertools import islice
 
 from mbplugin.analysis.generic import generic_pose
 from mbplugin.analysis.proof import Cures, proved_cures
-from mbplugin.analysis.remedies import Allowed, Change, apply_changes, no_remedy
+from mbplugin.analysis.releases import Allowed
+from mbplugin.analysis.remedies import Change, apply_changes, no_remedy
 from mbplugin.closing.holding import Holding
 from mbplugin.closing.loop_cuts import Cut, cut_at, evaluated, loop_pairs
 from mbplugin.constraints.view import View

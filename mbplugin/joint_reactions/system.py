@@ -157,5 +157,4 @@ def _stacked(
 
 def _basis(s: StressedBlock) -> Array:
     """Return an orthonormal basis (m, p) of a block's self-stresses; a large block only keeps samples."""
-    p = s.ranked.redundancy
-    return s.Z if s.complete else np.asarray(np.linalg.qr(s.single_stresses(p))[0])
+    return s.Z if s.complete else np.asarray(np.linalg.qr(s.local.toarray())[0])

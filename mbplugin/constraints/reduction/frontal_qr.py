@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.constraints.reduction.reduce import Entry
+from mbplugin.constraints.reduction.strips import Strip, stacked
 from mbplugin.model.spatial import AnyArray, Array
 
 #: Rows of a front this small against the largest constraint are looked at for dependence at once.
@@ -52,6 +53,19 @@ class Elimination:
         mu[self._null] = weights
         for slots, Q in reversed(self._rotations):
             mu[slots] = Q @ mu[slots]
+        return mu
+
+    def null_strips(self) -> dict[int, Strip]:
+        """Return by row, in those that are not zero, an orthonormal basis of the left null vectors."""
+        mu = {slot: Strip(np.array([k]), np.ones((1, 1))) for k, slot in enumerate(self._null.tolist())}
+        for slots, Q in reversed(self._rotations):
+            here = [k for k, slot in enumerate(slots.tolist()) if slot in mu]
+            if here:
+                rotated = stacked([mu[int(slots[k])] for k in here]).times(Q[:, here])
+                mu.update(
+                    (slot, rotated.times(row))
+                    for slot, row in zip(slots.tolist(), np.eye(len(slots))[:, None], strict=True)
+                )
         return mu
 
 

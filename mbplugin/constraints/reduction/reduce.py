@@ -60,6 +60,12 @@ class ReducedBlock:
         Rows of the tree pairs, and those of J.
     misfit : float
         The most that a pair leaves open at the pose, rad or lengths ℓ.
+    row_units : (k,) array
+        Of the rows of J.
+    links : tuple of TreeJointRows
+        The tree, outwards.
+    wrenches : tuple of (str, slice, (n, 6) array)
+        The body, the rows of J, and these rows on its twist about the block's point.
     """
 
     block: Block
@@ -70,9 +76,9 @@ class ReducedBlock:
     rest: tuple[Rows, ...]
     misfit: float
     _indices: tuple[int, ...]
-    _row_units: Array
-    _links: tuple[TreeJointRows, ...]
-    _wrenches: tuple[tuple[str, slice, Array], ...]
+    row_units: Array
+    links: tuple[TreeJointRows, ...]
+    wrenches: tuple[tuple[str, slice, Array], ...]
 
     @cached_property
     def J(self) -> Array:
@@ -127,13 +133,13 @@ class ReducedBlock:
         The reaction in a tree pair balances the closure wrenches on the bodies it supports. Values
         are scaled: a multiplier in N or N·m is ``scale`` times its value here.
         """
-        mu = mu * self._row_units[:, None]
+        mu = mu * self.row_units[:, None]
         nothing = np.zeros((6, mu.shape[1]))
         on_body: dict[str, Array] = {}
-        for body, rows, W in self._wrenches:
+        for body, rows, W in self.wrenches:
             on_body[body] = on_body.get(body, nothing) + W.T @ mu[rows]
         in_tree: dict[str, Array] = {}
-        for link in reversed(self._links):
+        for link in reversed(self.links):
             F = on_body.pop(link.outer, None)
             if link.rows is not None:
                 in_tree[link.rows.constraint] = link.balance(nothing if F is None else F)

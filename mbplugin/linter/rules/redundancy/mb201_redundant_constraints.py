@@ -54,7 +54,8 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     for ranked in undeclared_blocks(scene, analysis):
         assert analysis is not None
         members = ranked.block.constraints
-        stresses = [s for s in analysis.self_stresses if s.constraints[0] in members]
+        own = frozenset(members)
+        stresses = [s for s in analysis.self_stresses if s.constraints[0] in own]
         loaded = {name for s in stresses for name in s.constraints}
         changes, obstacles = proposed_changes(analysis, ranked), obstacles_to(analysis, ranked)
         element, origin = block_place(scene, [name for name in members if name in loaded])
