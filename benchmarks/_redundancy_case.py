@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg
 
+import mbplugin as mb
 from mbplugin.analysis import analyze_mechanism
 from mbplugin.analysis.dca import dca_uniqueness
 from mbplugin.constraints.assembly import assemble
@@ -48,6 +49,14 @@ def remedies(mech: Mechanism) -> int:
     analysis = analyze_mechanism(mech, samples=0)
     found = len(analysis.self_stresses)
     return found if all(remedy.degree_of_redundancy == 0 for remedy in analysis.remedies[:1]) else -1
+
+
+def by_stiffness(mech: Mechanism) -> int:
+    """Compute all reactions, where every hinge gives way."""
+    stiffness = {pair.name: [1e6, 1e6, 1e6, 1e4, 1e4, 0.0] for pair in mech.pairs}
+    load = {"body": "h0", "force": [0, 0, 1000]}
+    found = mb.reactions(mech, stiffness=stiffness, hold=["g0"], loads=[load])
+    return found.degree_of_redundancy if not found.unresolved else -1
 
 
 def assembled(n: int) -> int:
@@ -112,6 +121,8 @@ def work(case: str, n: int) -> Callable[[], int]:
     if case == "ours":
         # a fresh mechanism each time: what it caches must not count as free
         return lambda: ours(four_bars(n))
+    if case == "stiffness":
+        return lambda: by_stiffness(four_bars(n))
     if case == "remedies":
         return lambda: remedies(four_bars(n))
     if case == "assembly":

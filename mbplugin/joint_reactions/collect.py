@@ -8,7 +8,7 @@ import numpy as np
 
 from mbplugin.analysis.uniqueness import ConstraintVerdict
 from mbplugin.constraints.rows.row import Rows
-from mbplugin.joint_reactions.family import families, null_directions, sharing, units
+from mbplugin.joint_reactions.family import families, null_directions, sharing
 from mbplugin.joint_reactions.frames import joint_axes, open_in, world_wrench
 from mbplugin.joint_reactions.state import ClosedState
 from mbplugin.joint_reactions.statics import Balance
@@ -85,7 +85,7 @@ def _constraint(
     components = tuple(
         ComponentReaction(c, unit, bool(unique), None if s is None else float(value), s)
         for c, unit, unique, value, s in zip(
-            rows.components, units(system)[at], system.unique[at], values, sources, strict=True
+            rows.components, system.units[at], system.unique[at], values, sources, strict=True
         )
     )
     pair = system.mech.pair_by_name.get(verdict.name)

@@ -66,11 +66,6 @@ class Family:
     relations: tuple[Relation, ...]
 
 
-def units(system: System) -> list[ReactionUnit]:
-    """Return the unit of each multiplier."""
-    return ["N" if t else "N·m" for r in system.rows for t in r.translation]
-
-
 def null_directions(system: System, constraint: str) -> tuple[NullDirection, ...]:
     """Return independent changes of one reaction that the rigid model allows."""
     rows = system.slices[constraint]
@@ -98,9 +93,10 @@ def sharing(system: System, constraint: str) -> tuple[str, ...]:
         return ()
     # what is zero as an entry of Z is zero in a product with another entry
     limit = 10 * system.zero[rows].max()
-    together = np.abs(system.Z @ system.Z[rows].T).max(axis=1) > limit
-    together &= ~system.unique
-    return tuple(n for n, own in system.slices.items() if n != constraint and together[own].any())
+    others, Z = system.open_rows
+    together = others[np.abs(Z @ system.Z[rows].T).max(axis=1) > limit]
+    names = dict.fromkeys(system.labels[k][0] for k in together.tolist())
+    return tuple(name for name in names if name != constraint)
 
 
 def families(system: System, multipliers: Array) -> tuple[Family, ...]:
@@ -134,7 +130,7 @@ def _family(
     system: System, pivots: AnyArray, columns: list[int], rows: list[int], constant: Array, weight: Array
 ) -> Family:
     """Return the family of some columns; pivots (p,), constant (m,) and weight (m, p) in N and N·m."""
-    unit, labels = units(system), system.labels
+    unit, labels = system.units, system.labels
     relations = tuple(
         Relation(
             *labels[k],

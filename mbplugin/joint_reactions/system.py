@@ -20,6 +20,7 @@ from mbplugin.constraints.reduction.scaling import characteristic_length, row_sc
 from mbplugin.constraints.rows.build import all_rows
 from mbplugin.constraints.rows.planar import planar_rows
 from mbplugin.constraints.rows.row import Rows
+from mbplugin.model.enumerations import ReactionUnit
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import BodyPoses
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
@@ -71,6 +72,26 @@ class System:
             found[r.constraint] = slice(start, start + len(r.components))
             start += len(r.components)
         return found
+
+    @cached_property
+    def units(self) -> tuple[ReactionUnit, ...]:
+        """The unit of each multiplier."""
+        return tuple("N" if t else "N·m" for r in self.rows for t in r.translation)
+
+    @cached_property
+    def rows_on_body(self) -> dict[int, list[Rows]]:
+        """The rows that act on each body, by its index."""
+        found: dict[int, list[Rows]] = {}
+        for r in self.rows:
+            for body in dict(r.entries):
+                found.setdefault(body, []).append(r)
+        return found
+
+    @cached_property
+    def open_rows(self) -> tuple[AnyArray, Array]:
+        """The rows that the rigid model does not determine, (k,), and their self-stresses, (k, p)."""
+        rows = np.flatnonzero(~self.unique)
+        return rows, self.Z[rows]
 
     @cached_property
     def constraint_by_name(self) -> dict[str, Constraint]:

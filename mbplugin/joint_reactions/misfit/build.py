@@ -6,7 +6,6 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.csgraph
 
-from mbplugin.joint_reactions.family import units
 from mbplugin.joint_reactions.misfit.response import MisfitResponse
 from mbplugin.joint_reactions.state import ClosedState
 from mbplugin.joint_reactions.stiffness.coverage import MissingStiffness, missing_stiffness
@@ -32,7 +31,7 @@ def response_of(state: ClosedState, system: System, flexible: Flexible) -> Misfi
         tolerance=state.tolerance,
         degree_of_redundancy=system.Z.shape[1],
         labels=system.labels,
-        units=tuple(units(system)),
+        units=system.units,
         factor=system.scale[:, None] * _without_rounding(resolution.response),
         infinite_group=group,
         missing=missing,

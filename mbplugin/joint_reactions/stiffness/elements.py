@@ -146,12 +146,11 @@ def attachments(system: System, body: int) -> Attachments:
     rows: list[int] = []
     W: list[Array] = [np.zeros((0, 6))]
     points: list[Array] = []
-    constraints = {c.name: c for c in system.mech.constraints()}
-    for r in system.rows:
-        entry = dict(r.entries).get(body)
-        if entry is None or not r.components:
+    for r in system.rows_on_body.get(body, ()):
+        if not r.components:
             continue
-        point = acting_point(system, constraints[r.constraint], body)
+        entry = dict(r.entries)[body]
+        point = acting_point(system, system.constraint_by_name[r.constraint], body)
         at = system.slices[r.constraint]
         rows.extend(range(at.start, at.stop))
         W.append(shift_rows(entry, system.poses.p_WC[body] - point))
