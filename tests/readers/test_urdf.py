@@ -525,5 +525,5 @@ def test_xacro_without_a_tool_says_what_to_install(tmp_path, monkeypatch) -> Non
     file.write_text(XACRO)
     # the next import raises ImportError
     monkeypatch.setitem(sys.modules, "xacro", None)
-    with pytest.raises(MissingDependency, match=r"pip install mbplugin\[xacro\]"):
+    with pytest.raises(MissingDependency, match=r"pip install 'mbplugin\[xacro\]'"):
         expand(Request(str(file)), frozenset())
