@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil, log, log1p
 
 import numpy as np
-from scipy.stats import binom
+from scipy.special import bdtr, bdtrik
 
 from mbplugin.errors import BadNumber, BadUsage
 
@@ -108,7 +108,11 @@ def require_bound(share: float, confidence: float) -> None:
 
 def rank_of(count: int, share: float, confidence: float) -> int:
     """Return which of so many values, from the largest, is the smallest bound; 0 where none is."""
-    return count - int(binom.ppf(confidence, count, share)) if count else 0
+    if not count:
+        return 0
+    below: int = ceil(bdtrik(confidence, count, share))
+    # a number that is whole but for rounding was rounded up
+    return count - below + int(below > 0 and bdtr(below - 1, count, share) >= confidence * (1.0 - 1e-12))
 
 
 def required_number(share: float, confidence: float) -> int:

@@ -11,9 +11,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from command_line import ROOT, Outcome, call
+from mbplugin.stopping.sweep.folder import numbers_of
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -220,3 +222,23 @@ def test_a_full_disk_is_one_sentence(jobs: str, finished: Path, tmp_path: Path) 
     lines = [line for line in outcome.err.splitlines() if "machine code" not in line]
     assert len(lines) == 1 and "a part of the sweep cannot be written (file too large)" in lines[0]
     assert not list((tmp_path / "stops").glob("*part-*"))
+
+
+def test_numbers_of_a_column_in_pieces_are_those_that_were_put_in() -> None:
+    pieces = [pa.array([9.0, 1.0, 2.5]).slice(1), pa.array([-4.0])]
+    assert numbers_of(pa.chunked_array(pieces)).tolist() == [1.0, 2.5, -4.0]
+    assert numbers_of(pa.chunked_array([pa.array([7, 8])])).tolist() == [7, 8]
+    assert np.isnan(numbers_of(pa.chunked_array([pa.array([None, 1.0])]))).tolist() == [True, False]
+
+
+def test_a_sweep_waits_for_no_table_or_statistics_library(tmp_path: Path) -> None:
+    """Each process would import them, which takes as long as a thousand stops."""
+    (tmp_path / "arm.scene.toml").write_text(ARM)
+    program = (
+        "import sys; import mbplugin as mb\n"
+        f"mb.sweep({str(tmp_path / 'arm.scene.toml')!r}, {str(tmp_path / 'out')!r}, 3, jobs=1)\n"
+        "late = ('pandas', 'scipy.stats', 'scipy.interpolate')\n"
+        "print([name for name in late if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "[]\n", "")

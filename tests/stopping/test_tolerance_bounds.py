@@ -50,6 +50,11 @@ def test_the_rank_is_that_of_the_binomial_sum(share: float, confidence: float) -
         assert rank_of(n, share, confidence) == max(ranks, default=0)
 
 
+def test_a_confidence_that_is_met_exactly_is_met() -> None:
+    """Of an odd number of fair coins at most half show heads with a probability of one half."""
+    assert [rank_of(n, 0.5, 0.5) for n in (1, 59, 93, 301)] == [1, 30, 47, 151]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("n", "share"), [(59, 0.95), (93, 0.95), (40, 0.8), (200, 0.9)])
 def test_coverage_in_a_simulation(n: int, share: float) -> None:

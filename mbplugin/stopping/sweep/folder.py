@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
+from mbplugin.model.spatial import AnyArray
 from mbplugin.stopping.sweep.plan import SweepPlan
 from mbplugin.visible import one_line
 
@@ -55,7 +57,9 @@ def part_file(folder: Path, part: int) -> Path:
 
 def signed_table(plan: SweepPlan, part: int, columns: dict[str, Any]) -> Any:
     """Return the stops of a part as a table that says which part of which sweep it is."""
-    table = arrow().table(columns, schema=part_schema(plan))
+    schema = part_schema(plan)
+    arrays = [_array_of(columns[field.name], field.type) for field in schema]
+    table = arrow().Table.from_arrays(arrays, schema=schema)
     status = {_PLAN: plan.fingerprint, _RANGE: _range(plan, part), _CHECKSUM: _checksum(table)}
     return table.replace_schema_metadata(status)
 
@@ -179,10 +183,39 @@ def _checksum(table: Any) -> str:
     """Return the checksum of a table's values, however its file is laid out."""
     total = hashlib.sha256()
     for name in table.column_names:
-        values = table.column(name).to_numpy()
-        total.update(f"{name}\0{len(values)}\0".encode())
-        if values.dtype == object:
-            total.update("\0".join(map(str, values)).encode())
+        column = table.column(name)
+        total.update(f"{name}\0{len(column)}\0".encode())
+        if column.type == arrow().string():
+            total.update("\0".join(map(str, column.to_pylist())).encode())
         else:
+            values = numbers_of(column)
             total.update(np.ascontiguousarray(values, values.dtype.newbyteorder("<")).tobytes())
     return total.hexdigest()
+
+
+def numbers_of(column: Any) -> AnyArray:
+    """Return the numbers (n,) of a column, NaN where one is missing.
+
+    They are read where they lie: pyarrow's own way imports pandas, which takes as long as a thousand stops.
+    """
+    if column.null_count:
+        return np.asarray(column.to_numpy())
+    kind = np.dtype(str(column.type))
+    parts = [
+        np.frombuffer(part.buffers()[1], kind, len(part), part.offset * kind.itemsize)
+        for part in column.chunks
+    ]
+    return np.concatenate(parts)
+
+
+def _array_of(values: Sequence[Any], kind: Any) -> Any:
+    """Return numbers or texts as an array of pyarrow, made of their bytes as :func:`numbers_of` reads them."""
+    pyarrow = arrow()
+    if kind == pyarrow.string():
+        texts = [text.encode() for text in values]
+        ends = np.cumsum([0, *map(len, texts)], dtype=np.int32)
+        return pyarrow.StringArray.from_buffers(
+            len(texts), pyarrow.py_buffer(ends), pyarrow.py_buffer(b"".join(texts))
+        )
+    content = np.array(values, dtype=str(kind))
+    return pyarrow.Array.from_buffers(kind, len(content), [None, pyarrow.py_buffer(content)])

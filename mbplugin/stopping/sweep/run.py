@@ -17,7 +17,7 @@ from mbplugin.phrases import one_line_repr
 from mbplugin.processes.number import require_possible
 from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, ToleranceBound, tolerance_bound
 from mbplugin.stopping.sweep.backend import finished, joblib_with, working
-from mbplugin.stopping.sweep.folder import UnfitPart, arrow, claim, part_file, read_part
+from mbplugin.stopping.sweep.folder import UnfitPart, arrow, claim, numbers_of, part_file, read_part
 from mbplugin.stopping.sweep.part import run_part
 from mbplugin.stopping.sweep.plan import SweepPlan
 from mbplugin.visible import one_line
@@ -191,7 +191,7 @@ def _rested(table: Any) -> AnyArray:
 
 def _sizes(table: Any, name: str) -> Array:
     """Return the sizes (n,) of a quantity, s, rad or m."""
-    return np.asarray(np.abs(table.column(name).to_numpy()))
+    return np.abs(numbers_of(table.column(name)))
 
 
 def _unfit_parts(plan: SweepPlan, folder: Path) -> dict[int, str]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import BPoly
 
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line_repr
@@ -57,6 +56,9 @@ def motion_of_pieces(q: Array, pieces: Array) -> StopMotion:
         Length (s) in [k, 0, 0], then q, q̇, q̈ at the start and at the end of piece k; a piece of length 0
         ends them.
     """
+    # its import takes as long as a thousand stops, and few sweeps have zones
+    from scipy.interpolate import BPoly
+
     ended = np.flatnonzero(pieces[:, 0, 0] <= 0.0)
     used = pieces[: ended[0]] if len(ended) else pieces
     time, qs, qds, now = [0.0], [q], [np.zeros(len(q)) if len(used) == 0 else used[0, 2]], 0.0
