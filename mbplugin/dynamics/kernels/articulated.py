@@ -13,6 +13,7 @@ from __future__ import annotations
 from math import sqrt
 
 from mbplugin.dynamics.compiler.jit import Records, kernel
+from mbplugin.dynamics.kernels.vectors import cross, plus
 from mbplugin.model.spatial import Array
 
 #: Force and moment, N and N·m, in registers: an array would have to be allocated.
@@ -36,17 +37,15 @@ def factor_held(composites: Records, rates: Records) -> bool:
         for i in range(3):
             for j in range(3):
                 body.I_A[i, j] = body.mass if i == j else 0.0
-                body.I_A[i, 3 + j] = 0.0
                 body.I_A[3 + i, j] = 0.0
                 body.I_A[3 + i, 3 + j] = body.J[i, j]
-    # the ground carries nothing, its record has room
-    regular, T = True, composites[0].I_A
+    regular = True
     for k in range(len(composites) - 1, 0, -1):
         body = composites[k]
         for j in range(body.qd_start + body.freedoms - 1, body.qd_start - 1, -1):
             regular = _take_rate(body, rates[j]) and regular
         if body.parent:
-            _add_to(composites[body.parent], body, T)
+            _add_to(composites[body.parent], body)
     return regular
 
 
@@ -68,14 +67,7 @@ def _take_rate(body: Records, joint_rate: Records) -> bool:
     """Reduce the inertia of a composite body by one of its rates; return whether the rate carried any."""
     x = (joint_rate.s[0], joint_rate.s[1], joint_rate.s[2], joint_rate.s[3], joint_rate.s[4], joint_rate.s[5])
     # held apart from the records, which the compiler must suspect of being one
-    U = (
-        _row(body, 0, x),
-        _row(body, 1, x),
-        _row(body, 2, x),
-        _row(body, 3, x),
-        _row(body, 4, x),
-        _row(body, 5, x),
-    )
+    U = _times(body.I_A, x)
     joint_rate.D = (
         joint_rate.armature
         + U[0] * x[0]
@@ -95,40 +87,55 @@ def _take_rate(body: Records, joint_rate: Records) -> bool:
     share = 1.0 / joint_rate.D
     joint_rate.per_root = share * joint_rate.root
     for i in range(6):
-        for m in range(6):
+        for m in range(i + 1):
             body.I_A[i, m] -= share * U[i] * U[m]
     return True
 
 
 @kernel
-def _row(body: Records, i: int, x: tuple[float, float, float, float, float, float]) -> float:
-    I_A = body.I_A
-    total: float = I_A[i, 0] * x[0] + I_A[i, 1] * x[1] + I_A[i, 2] * x[2]
-    total += I_A[i, 3] * x[3] + I_A[i, 4] * x[4] + I_A[i, 5] * x[5]
-    return total
+def _times(I: Array, x: Wrench) -> Wrench:  # noqa: E741
+    """Return I x of a symmetric I (6, 6), whose lower triangle is read."""
+    a, b, c, d, e, f = x
+    return (
+        I[0, 0] * a + I[1, 0] * b + I[2, 0] * c + (I[3, 0] * d + I[4, 0] * e + I[5, 0] * f),
+        I[1, 0] * a + I[1, 1] * b + I[2, 1] * c + (I[3, 1] * d + I[4, 1] * e + I[5, 1] * f),
+        I[2, 0] * a + I[2, 1] * b + I[2, 2] * c + (I[3, 2] * d + I[4, 2] * e + I[5, 2] * f),
+        I[3, 0] * a + I[3, 1] * b + I[3, 2] * c + (I[3, 3] * d + I[4, 3] * e + I[5, 3] * f),
+        I[4, 0] * a + I[4, 1] * b + I[4, 2] * c + (I[4, 3] * d + I[4, 4] * e + I[5, 4] * f),
+        I[5, 0] * a + I[5, 1] * b + I[5, 2] * c + (I[5, 3] * d + I[5, 4] * e + I[5, 5] * f),
+    )
 
 
 @kernel
-def _add_to(on: Records, body: Records, T: Array) -> None:
+def _add_to(on: Records, body: Records) -> None:
     """Add Xᵀ I_A X to the parent, X the shift from the parent's centre of mass to this one.
 
-    T (6, 6) is room for Xᵀ I_A.
+    Only the lower triangle. With r from the parent's centre of mass, of (A, Bᵀ; B, C) there become
+    B' = B + r × A and C' = C + r × Bᵀ + (r × B'ᵀ)ᵀ, column by column.
     """
-    x, y, z = body.c[0] - on.c[0], body.c[1] - on.c[1], body.c[2] - on.c[2]
-    for j in range(6):
-        a, b, c = body.I_A[0, j], body.I_A[1, j], body.I_A[2, j]
-        T[0, j], T[1, j], T[2, j] = a, b, c
-        T[3, j] = body.I_A[3, j] + y * c - z * b
-        T[4, j] = body.I_A[4, j] + z * a - x * c
-        T[5, j] = body.I_A[5, j] + x * b - y * a
-    for i in range(6):
-        a, b, c = T[i, 0], T[i, 1], T[i, 2]
-        on.I_A[i, 0] += a
-        on.I_A[i, 1] += b
-        on.I_A[i, 2] += c
-        on.I_A[i, 3] += T[i, 3] + y * c - z * b
-        on.I_A[i, 4] += T[i, 4] + z * a - x * c
-        on.I_A[i, 5] += T[i, 5] + x * b - y * a
+    r = (body.c[0] - on.c[0], body.c[1] - on.c[1], body.c[2] - on.c[2])
+    I = body.I_A  # noqa: E741
+    a, b, c = (I[0, 0], I[1, 0], I[2, 0]), (I[1, 0], I[1, 1], I[2, 1]), (I[2, 0], I[2, 1], I[2, 2])
+    p, q, s = (I[3, 0], I[3, 1], I[3, 2]), (I[4, 0], I[4, 1], I[4, 2]), (I[5, 0], I[5, 1], I[5, 2])
+    u = plus((p[0], q[0], s[0]), cross(r, a))
+    v = plus((p[1], q[1], s[1]), cross(r, b))
+    w = plus((p[2], q[2], s[2]), cross(r, c))
+    p, q, s = cross(r, p), cross(r, q), cross(r, s)
+    x, y, z = cross(r, (u[0], v[0], w[0])), cross(r, (u[1], v[1], w[1])), cross(r, (u[2], v[2], w[2]))
+    d = (I[3, 3] + p[0] + x[0], I[4, 3] + p[1] + y[0], I[5, 3] + p[2] + z[0])
+    e, f, g = I[4, 4] + q[1] + y[1], I[5, 4] + q[2] + z[1], I[5, 5] + s[2] + z[2]
+    for i in range(3):
+        on.I_A[i, 0] += a[i]
+        on.I_A[3 + i, 0] += u[i]
+        on.I_A[3 + i, 1] += v[i]
+        on.I_A[3 + i, 2] += w[i]
+        on.I_A[3 + i, 3] += d[i]
+    on.I_A[1, 1] += b[1]
+    on.I_A[2, 1] += b[2]
+    on.I_A[2, 2] += c[2]
+    on.I_A[4, 4] += e
+    on.I_A[5, 4] += f
+    on.I_A[5, 5] += g
 
 
 @kernel
@@ -140,36 +147,41 @@ def inward(composites: Records, rates: Records, moving: bool) -> None:
     """
     for k in range(len(composites) - 1, 0, -1):
         body = composites[k]
+        a, b, c, d, e, f = body.f[0], body.f[1], body.f[2], body.f[3], body.f[4], body.f[5]
         for j in range(body.qd_start + body.freedoms - 1, body.qd_start - 1, -1):
             joint_rate = rates[j]
-            u = joint_rate.tau
-            for i in range(6):
-                u -= joint_rate.s[i] * body.f[i]
-            joint_rate.u = u
+            s, U = joint_rate.s, joint_rate.U
+            u = joint_rate.tau - (a * s[0] + b * s[1] + c * s[2] + (d * s[3] + e * s[4] + f * s[5]))
             share = joint_rate.qdd if joint_rate.held else u / joint_rate.D
-            for i in range(6):
-                body.f[i] += joint_rate.U[i] * share
+            a, b, c = a + share * U[0], b + share * U[1], c + share * U[2]
+            d, e, f = d + share * U[3], e + share * U[4], f + share * U[5]
+            joint_rate.u = u
         if body.parent == 0:
             continue
         if moving:
-            for i in range(6):
-                total = 0.0
-                for m in range(6):
-                    total += body.I_A[i, m] * body.bias[m]
-                body.f[i] += total
-        pass_wrench(composites[body.parent], body)
+            x = body.bias
+            p = _times(body.I_A, (x[0], x[1], x[2], x[3], x[4], x[5]))
+            a, b, c, d, e, f = a + p[0], b + p[1], c + p[2], d + p[3], e + p[4], f + p[5]
+        _add_wrench(composites[body.parent], body, (a, b, c, d, e, f))
+
+
+@kernel
+def _add_wrench(on: Records, body: Records, wrench: Wrench) -> None:
+    """Add a wrench at a composite body's centre of mass to what acts on its parent."""
+    a, b, c, d, e, f = _shifted(on, body, wrench)
+    on.f[0] += a
+    on.f[1] += b
+    on.f[2] += c
+    on.f[3] += d
+    on.f[4] += e
+    on.f[5] += f
 
 
 @kernel
 def pass_wrench(on: Records, body: Records) -> None:
     """Add the wrench f of a composite body to its parent's."""
-    x, y, z = body.c[0] - on.c[0], body.c[1] - on.c[1], body.c[2] - on.c[2]
-    on.f[0] += body.f[0]
-    on.f[1] += body.f[1]
-    on.f[2] += body.f[2]
-    on.f[3] += body.f[3] + y * body.f[2] - z * body.f[1]
-    on.f[4] += body.f[4] + z * body.f[0] - x * body.f[2]
-    on.f[5] += body.f[5] + x * body.f[1] - y * body.f[0]
+    f = body.f
+    _add_wrench(on, body, (f[0], f[1], f[2], f[3], f[4], f[5]))
 
 
 @kernel
@@ -178,17 +190,20 @@ def outward(composites: Records, rates: Records, moving: bool) -> None:
     for k in range(1, len(composites)):
         body = composites[k]
         carry_acceleration(composites[body.parent], body, moving)
+        a, b, c, d, e, f = body.a[0], body.a[1], body.a[2], body.a[3], body.a[4], body.a[5]
         for j in range(body.qd_start, body.qd_start + body.freedoms):
             joint_rate = rates[j]
-            rest = joint_rate.u
-            for i in range(6):
-                rest -= joint_rate.U[i] * body.a[i]
+            s, U = joint_rate.s, joint_rate.U
+            rest = joint_rate.u - (a * U[0] + b * U[1] + c * U[2] + (d * U[3] + e * U[4] + f * U[5]))
+            qdd = joint_rate.qdd
             if joint_rate.held:
-                joint_rate.u = joint_rate.D * joint_rate.qdd - rest
+                joint_rate.u = joint_rate.D * qdd - rest
             else:
-                joint_rate.qdd = rest / joint_rate.D
-            for i in range(6):
-                body.a[i] += joint_rate.s[i] * joint_rate.qdd
+                qdd = rest / joint_rate.D
+            a, b, c = a + qdd * s[0], b + qdd * s[1], c + qdd * s[2]
+            d, e, f = d + qdd * s[3], e + qdd * s[4], f + qdd * s[5]
+            joint_rate.qdd = qdd
+        body.a[0], body.a[1], body.a[2], body.a[3], body.a[4], body.a[5] = a, b, c, d, e, f
 
 
 @kernel

@@ -9,6 +9,7 @@ import numpy as np
 from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.dynamics.kernels.several import rotation_of_quaternion, several_axes, several_bias, several_pose
 from mbplugin.dynamics.kernels.tree import FREE, TRAVEL, TURN
+from mbplugin.dynamics.kernels.vectors import cross, minus, plus, scaled
 from mbplugin.model.spatial import Array
 
 
@@ -25,11 +26,12 @@ def move(composites: Records, rates: Records, q: Array, qd: Array) -> None:
         if branch == FREE:
             _free(composites, rates, k, q, qd)
             continue
-        _inner_frame(composites, k)
         if branch == TURN:
             _turn(composites, k, q[body.q_start])
             _turn_axes(composites, rates, k, qd[body.qd_start])
-        elif branch == TRAVEL:
+            continue
+        _inner_frame(composites, k)
+        if branch == TRAVEL:
             _travel(composites, k, q[body.q_start])
             _travel_axes(composites, rates, k, qd[body.qd_start])
         else:
@@ -60,16 +62,23 @@ def _place_center(composites: Records, k: int) -> None:
 
 @kernel
 def _turn(composites: Records, k: int, angle: float) -> None:
+    """Fill frame and centre of mass of a composite body at an angle of its revolute or screw joint, rad."""
     body = composites[k]
+    on = composites[body.parent]
     angle *= body.sign
     c, s = cos(angle), sin(angle)
     rise = body.pitch * angle
+    X, com = body.R_in, body.com
     for i in range(3):
-        x, y = body.R[i, 0], body.R[i, 1]
-        body.R[i, 0] = c * x + s * y
-        body.R[i, 1] = c * y - s * x
-        body.p[i] = body.joint[i] + rise * body.R[i, 2]
-    _place_center(composites, k)
+        d, e, f = on.R[i, 0], on.R[i, 1], on.R[i, 2]
+        x, y = d * X[0, 0] + e * X[1, 0] + f * X[2, 0], d * X[0, 1] + e * X[1, 1] + f * X[2, 1]
+        z = d * X[0, 2] + e * X[1, 2] + f * X[2, 2]
+        x, y = c * x + s * y, c * y - s * x
+        joint = on.p[i] + d * body.p_in[0] + e * body.p_in[1] + f * body.p_in[2]
+        p = joint + rise * z
+        body.R[i, 0], body.R[i, 1], body.R[i, 2] = x, y, z
+        body.joint[i], body.p[i] = joint, p
+        body.c[i] = p + x * com[0] + y * com[1] + z * com[2]
 
 
 @kernel
@@ -109,34 +118,29 @@ def _carried_bias(composites: Records, k: int) -> None:
 @kernel
 def _turn_axes(composites: Records, rates: Records, k: int, rate: float) -> None:
     """Axis of a revolute or screw joint: fixed in both bodies, through the joint point."""
-    body = composites[k]
-    j = body.qd_start
+    body, joint_rate = composites[k], rates[composites[k].qd_start]
+    on = composites[body.parent]
+    # held apart from the records, which the compiler must suspect of being one
     sign, pitch = body.sign, body.pitch
-    ex, ey, ez = sign * body.R[0, 2], sign * body.R[1, 2], sign * body.R[2, 2]
-    ax, ay, az = (
-        body.c[0] - body.p[0],
-        body.c[1] - body.p[1],
-        body.c[2] - body.p[2],
+    e = (sign * body.R[0, 2], sign * body.R[1, 2], sign * body.R[2, 2])
+    c, v_in, w_in = (
+        (body.c[0], body.c[1], body.c[2]),
+        (on.v[0], on.v[1], on.v[2]),
+        (on.v[3], on.v[4], on.v[5]),
     )
-    sx, sy, sz = (
-        ey * az - ez * ay + pitch * ex,
-        ez * ax - ex * az + pitch * ey,
-        ex * ay - ey * ax + pitch * ez,
-    )
-    rates[j].s[0], rates[j].s[1], rates[j].s[2] = sx, sy, sz
-    rates[j].s[3], rates[j].s[4], rates[j].s[5] = ex, ey, ez
-    _carry(composites, k)
-    for i in range(6):
-        body.v[i] += rates[j].s[i] * rate
-    _carried_bias(composites, k)
+    s = plus(cross(e, minus(c, (body.p[0], body.p[1], body.p[2]))), scaled(pitch, e))
+    # the twist beyond that of the parent's centre of mass
+    v = plus(cross(w_in, minus(c, (on.c[0], on.c[1], on.c[2]))), scaled(rate, s))
+    w = plus(w_in, scaled(rate, e))
     # of an axis and arm that turn with the body: ω × s, the part of the turn itself included
-    wx, wy, wz = body.v[3], body.v[4], body.v[5]
-    body.bias[0] += rate * (wy * sz - wz * sy)
-    body.bias[1] += rate * (wz * sx - wx * sz)
-    body.bias[2] += rate * (wx * sy - wy * sx)
-    body.bias[3] += rate * (wy * ez - wz * ey)
-    body.bias[4] += rate * (wz * ex - wx * ez)
-    body.bias[5] += rate * (wx * ey - wy * ex)
+    lin, ang = plus(cross(w_in, v), scaled(rate, cross(w, s))), scaled(rate, cross(w, e))
+    v = plus(v_in, v)
+    joint_rate.s[0], joint_rate.s[1], joint_rate.s[2] = s
+    joint_rate.s[3], joint_rate.s[4], joint_rate.s[5] = e
+    body.v[0], body.v[1], body.v[2] = v
+    body.v[3], body.v[4], body.v[5] = w
+    body.bias[0], body.bias[1], body.bias[2] = lin
+    body.bias[3], body.bias[4], body.bias[5] = ang
 
 
 @kernel

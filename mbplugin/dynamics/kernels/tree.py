@@ -21,7 +21,7 @@ _V, _W, _M3, _M6 = (3,), (6,), (3, 3), (6, 6)
 #: ``R_in, p_in``: the joint's inner frame in the parent. State, world axes: ``R, p, c`` frame and centre of
 #: mass; ``joint`` the point about which the joint turns; ``v`` twist, ``bias`` acceleration without joint
 #: accelerations, ``a`` acceleration, ``f`` minus the wrench on it, ``J`` inertia, ``I_A`` articulated
-#: inertia after its own joint's rates, all at the centre of mass.
+#: inertia after its own joint's rates (the lower triangle), all at the centre of mass.
 COMPOSITE = np.dtype(
     [
         ("parent", np.int64),

@@ -29,3 +29,9 @@ def plus(a: Vector, b: Vector) -> Vector:
 def dot(a: Vector, b: Vector) -> float:
     """Return a · b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@kernel
+def scaled(factor: float, a: Vector) -> Vector:
+    """Return a vector times a number."""
+    return factor * a[0], factor * a[1], factor * a[2]
