@@ -21,6 +21,11 @@ _LONGEST_LINE = 200
 _LONGEST_FIELD, _FEW = 40, 4
 
 
+def names_of(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Return names as a tuple; a text alone is one name, and not one for each of its letters."""
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
 def listed(names: Sequence[str], most: int = 8, room: int | None = None) -> str:
     """Return names joined by commas, and how many more there are: at most ``most``.
 

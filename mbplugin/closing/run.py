@@ -21,6 +21,7 @@ from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
 from mbplugin.model.scene import Scene, State, as_scene, option_of, with_coordinates
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import names_of
 from mbplugin.readers import load
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.writers import FORMATS, write
@@ -107,7 +108,7 @@ def _driven(scene: Scene, names: Iterable[str] | None) -> tuple[str, ...]:
         return driven_joints(scene)
     joints = [pair.name for pair in scene.mechanism.pairs]
     chosen = set(scene.mechanism.measured_pairs)
-    for name in names:
+    for name in names_of(names):
         found = fnmatch.filter(joints, name)
         if not found:
             raise UnknownName(f"no joint is called {name!r}", remedy=suggestion(name, joints))

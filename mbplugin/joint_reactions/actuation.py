@@ -27,7 +27,7 @@ from mbplugin.model.mechanism.identity import freedom_name, freedom_of
 from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.phrases import listed
+from mbplugin.phrases import listed, names_of
 from mbplugin.readers.source import ModelSource, model_of
 
 #: Entries of a unit vector of shares below this are zero.
@@ -215,7 +215,9 @@ def _actuated(state: ClosedState, model: Model, names: Iterable[str] | None) -> 
         own = {a.joint for a in model.actuators} if isinstance(model, Scene) else set()
         own |= {driver.joint for driver in mech.drivers}
         names = [p.name for p in mech.pairs if p.name in own] or limited_joints(mech)
-    locks = {lock.name: lock for lock in (named_lock(mech, name, "the actuated joint") for name in names)}
+    locks = {
+        lock.name: lock for lock in (named_lock(mech, name, "the actuated joint") for name in names_of(names))
+    }
     if not locks:
         raise BadUsage(
             f"nothing says which joints of {mech.name!r} are actuated",

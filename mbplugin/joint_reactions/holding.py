@@ -16,6 +16,7 @@ from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.identity import pair_and_freedom
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import names_of
 
 #: A joint holds something only if it turns with a free motion by more than this fraction of it.
 _INDEPENDENT = 1e-6
@@ -44,7 +45,7 @@ def held_joints(
     """
     mech = motion.mech
     if hold is not None:
-        named = {lock.name: lock for lock in (named_lock(mech, name) for name in hold)}
+        named = {lock.name: lock for lock in (named_lock(mech, name) for name in names_of(hold))}
         return tuple(lock for lock in named.values() if not _already_held(mech, lock))
     candidates = [pair.name for pair in mech.pairs if pair.name in set(actuated)]
     if not candidates and not mech.drivers and not mech.locks:

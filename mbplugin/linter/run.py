@@ -21,7 +21,7 @@ from mbplugin.linter.selection import Selection
 from mbplugin.model.enumerations import SIMULATORS, Base, Simulator
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Origin, Scene, as_scene, with_coordinates
-from mbplugin.phrases import counted, one_line
+from mbplugin.phrases import counted, names_of, one_line
 from mbplugin.readers.common.lookups import lookups_kept
 from mbplugin.readers.source import ModelSource, client_id, loaded
 from mbplugin.rendering import Result
@@ -190,6 +190,11 @@ def lint(
     """
     if fail_on not in SEVERITIES:
         raise BadUsage(f"fail_on is {fail_on!r}", expected=f"one of {', '.join(SEVERITIES)}")
+    selection = Selection(
+        known_codes(names_of(select), "select"),
+        known_codes(names_of(ignore), "ignore"),
+        known_codes(names_of(extend_select), "extend_select"),
+    )
     if misfit_limit is not None and not (isfinite(misfit_limit) and misfit_limit > 0):
         raise BadUsage(f"misfit_limit is {misfit_limit:g} N", expected="a positive number")
     if unknown := [target for target in targets if target not in SIMULATORS]:

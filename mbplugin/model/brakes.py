@@ -11,6 +11,7 @@ from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.applied_forces import BrakeForce
 from mbplugin.model.brake_law import Brake, BrakeLaw, bad_number, contradiction
 from mbplugin.model.component import units_of
+from mbplugin.model.loads import require_kind
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.mechanism.undriven import follows, unbraked_joints
@@ -177,6 +178,7 @@ def _read(mech: Mechanism, brake: BrakeLike) -> JointBrake:
         if "joint" not in brake:
             raise BadUsage("a brake names no joint", expected=f"a table of {', '.join(_KEYS)}")
         brake = Brake(**brake)
+    require_kind("brake", brake, Brake, _KEYS)
     pair = _braked_pair(mech, brake.joint)
     if wrong := bad_number(brake):
         key, expected = wrong

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,24 @@ from mbplugin.model.spatial import Array
 
 LoadLike = Load | Mapping[str, Any]
 PayloadLike = Payload | Mapping[str, Any]
+
+LOAD_KEYS = ("body", "force", "torque", "point", "frame")
+PAYLOAD_KEYS = ("body", "mass", "com", "inertia")
+
+
+def require_kind(kind: str, value: object, wanted: type, keys: Sequence[str]) -> None:
+    """Require that an element of a list of loads, payloads or brakes is one.
+
+    Raises
+    ------
+    BadUsage
+        Something else, such as a name, or a key of a table that stands where a list belongs.
+    """
+    if not isinstance(value, wanted):
+        raise BadUsage(
+            f"a {kind} cannot be {value!r}",
+            expected=f"a list of tables of {', '.join(keys)}, or of mb.{wanted.__name__}",
+        )
 
 
 def read_loads(mech: Mechanism, loads: Iterable[LoadLike]) -> tuple[Load, ...]:
@@ -40,9 +58,10 @@ def read_loads(mech: Mechanism, loads: Iterable[LoadLike]) -> tuple[Load, ...]:
 
 def _load(mech: Mechanism, load: LoadLike) -> Load:
     if isinstance(load, Mapping):
-        _check_keys("load", load, ("body", "force", "torque", "point", "frame"))
+        _check_keys("load", load, LOAD_KEYS)
         force, torque, point = (load.get(key, np.zeros(3)) for key in ("force", "torque", "point"))
         load = Load(str(load["body"]), force, torque, point, load.get("frame", "world"))
+    require_kind("load", load, Load, LOAD_KEYS)
     _check_body(mech, "load", load.body)
     if load.frame not in ("world", "body"):
         raise BadUsage(
@@ -67,7 +86,7 @@ def read_payloads(mech: Mechanism, payloads: Iterable[PayloadLike]) -> tuple[Pay
 
 def _payload(mech: Mechanism, payload: PayloadLike) -> Payload:
     if isinstance(payload, Mapping):
-        _check_keys("payload", payload, ("body", "mass", "com", "inertia"))
+        _check_keys("payload", payload, PAYLOAD_KEYS)
         inertia = np.array(payload.get("inertia", np.zeros(3)), dtype=float)
         payload = Payload(
             str(payload["body"]),
@@ -75,6 +94,7 @@ def _payload(mech: Mechanism, payload: PayloadLike) -> Payload:
             payload.get("com", np.zeros(3)),
             np.diag(inertia) if inertia.ndim == 1 else inertia,
         )
+    require_kind("payload", payload, Payload, PAYLOAD_KEYS)
     _check_body(mech, "payload", payload.body)
     if not 0 <= payload.mass <= LARGEST:
         raise BadNumber(

@@ -28,6 +28,8 @@ def checked_locks(mech: Mechanism, locks: Sequence[Lock], duration: float) -> tu
         A time outside the motion.
     """
     for lock in locks:
+        if not isinstance(lock, Lock):
+            raise BadUsage(f"a lock cannot be {lock!r}", expected="a list of mb.Lock(joint, at=seconds)")
         if lock.joint not in mech.pair_by_name:
             raise UnknownName(
                 f"a lock names an unknown pair {lock.joint!r}",

@@ -256,7 +256,7 @@ def payloads_of(mech: Mechanism, payload: PayloadValue, tool: str) -> tuple[Payl
         return ()
     if isinstance(payload, (int, float)):
         return read_payloads(mech, [{"body": tool, "mass": float(payload)}]) if payload else ()
-    single = isinstance(payload, (Payload, Mapping))
+    single = isinstance(payload, (Payload, Mapping, str))
     return read_payloads(mech, [payload] if single else payload)  # type: ignore[list-item, arg-type]
 
 

@@ -14,7 +14,7 @@ from mbplugin.linter.registry import find_rule, rules
 from mbplugin.linter.rule import Rule
 from mbplugin.linter.selection import Selection
 from mbplugin.model.enumerations import SIMULATORS
-from places import ROOT
+from places import ORACLES, ROOT
 
 ERR = ROOT / "tests" / "cases" / "err"
 #: A file whose only finding is that of a rule that is off by default.
@@ -204,3 +204,10 @@ def test_pairs_that_the_srdf_disables_and_joined_links_are_passed_over(tmp_path:
     # as does a tool that is fixed to the forearm
     tool = '<link name="tool"/><joint name="t" type="fixed"><parent link="fore"/><child link="tool"/></joint>'
     assert len(overlapping(ARM.replace("</robot>", tool + "</robot>"), file)) == 1
+
+
+def test_a_code_alone_is_one_code_and_an_unknown_one_an_error() -> None:
+    file = ORACLES / "four_bar_4R.sdf"
+    assert {f.code[:3] for f in mb.lint(file, select="MB2").findings} == {"MB2"}
+    with pytest.raises(BadUsage, match="select names 'XX', which no rule has"):
+        mb.lint(file, select=["XX"])

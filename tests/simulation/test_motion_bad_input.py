@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -206,3 +207,19 @@ def test_a_report_in_a_file_leaves_the_reason_on_stderr(tmp_path: Path, format_:
         found = json.loads(report.read_text(encoding="utf-8"))
         jsonschema.validate(found, schema_of("simulate"))
         assert found["outcome"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"loads": {"b0": [0, 0, 1]}}, "a load cannot be 'b0'; expected a list of tables of body, force"),
+        ({"payloads": [3.0]}, "a payload cannot be 3.0; expected a list of tables of body, mass"),
+        ({"brakes": {"j0": 50}}, "a brake cannot be 'j0'; expected a list of tables of joint, torque"),
+        ({"locks": ["j0"]}, "a lock cannot be 'j0'; expected a list of mb.Lock"),
+    ],
+)
+def test_what_is_no_element_of_its_list_is_named(
+    arm: Mechanism, asked: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(BadUsage, match=sentence):
+        simulate(arm, 0.1, **asked)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from mbplugin.model.mechanism import Freedom, Lock, Mechanism, Pair
+from mbplugin.model.mechanism import Driver, Freedom, Lock, Mechanism, Pair
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.simulation.options import UserEvent
 from mbplugin.simulation.run import simulate
@@ -154,3 +154,18 @@ def test_samples_keep_both_sides_of_a_jump() -> None:
     assert motion.qd[-1] == pytest.approx([-1.0, 0.0], abs=1e-12)
     assert motion.segment[-1] == 1
     assert motion.q[:, 0] == pytest.approx(-0.5 * motion.time**2, abs=1e-12)
+
+
+@pytest.mark.parametrize("readable", [False, True])
+def test_a_driven_joint_that_rests_on_its_end_stop_does_not_pass_it(readable: bool) -> None:
+    # the rest of the arm shakes the joint by rounding errors, either way
+    mech = sliders(2, lower=0.0, upper=1.0)
+    mech = replace(
+        mech,
+        pairs=(mech.pairs[0], replace(mech.pairs[1], body_a="b0")),
+        drivers=(Driver("d", "s1"),),
+    )
+    profiles = {"d": lambda t: (1e-13 * np.sin(40 * t), 4e-12 * np.cos(40 * t), -1.6e-10 * np.sin(40 * t))}
+    motion = simulate(mech, 0.3, qd0={"s0": 3.0}, profiles=profiles, limits="stop", readable=readable)
+    assert motion.outcome == "completed"
+    assert motion.events == ()

@@ -279,3 +279,14 @@ def test_a_loop_whose_only_brake_is_where_it_closes() -> None:
     assert found.outcome == "stopped"
     before, after = (motion.kinetic[k] + motion.potential[k] for k in (0, -1))
     assert motion.dissipated[-1] == pytest.approx(before - after, rel=1e-6)
+
+
+def test_a_robot_with_a_free_base_is_said_to_fall() -> None:
+    stop = mb.estop(IIWA, qd={"lbr_iiwa_joint_1": 0.1}, duration=0.2)
+    assert stop.outcome == "not_stopped"
+    assert stop.notes[-1].endswith("base is free (base='fixed' or --base fixed bolts it down)")
+
+
+def test_a_payload_that_is_a_text_is_named() -> None:
+    with pytest.raises(BadUsage, match="a payload cannot be '5kg'"):
+        mb.estop(IIWA, payload="5kg")  # type: ignore[arg-type]

@@ -17,6 +17,10 @@ from mbplugin.simulation.options import Options, UserEvent
 
 Displace = Callable[[Array, Array], Array]
 
+#: A coordinate has passed a bound where it is beyond it by more than this, rad or m; a joint that rests on its
+#: end stop goes beyond it and back by rounding errors.
+BEYOND = 1e-10
+
 
 @dataclass(frozen=True)
 class Limit:
@@ -27,6 +31,11 @@ class Limit:
     rate: int
     bound: float
     upper: bool
+
+    @property
+    def passed_at(self) -> float:
+        """Where a coordinate has passed the bound, rad or m."""
+        return self.bound + BEYOND if self.upper else self.bound - BEYOND
 
 
 @dataclass(frozen=True)
@@ -70,7 +79,7 @@ class Limits:
         self._limits = tuple(limits)
         self._coordinates = np.array([limit.coordinate for limit in limits], dtype=np.int64)
         self._rates = np.array([limit.rate for limit in limits], dtype=np.int64)
-        self._bounds = np.array([limit.bound for limit in limits], dtype=float)
+        self._bounds = np.array([limit.passed_at for limit in limits], dtype=float)
 
     def in_reach(self, step: Step) -> list[Limit]:
         """Return the bounds that a step may reach."""
@@ -110,7 +119,7 @@ def passings(step: Step, limits: Limits, options: Options, displace: Displace) -
 
 def _limit_passings(step: Step, limit: Limit, terminal: bool) -> list[Passing]:
     gap = step.polynomial[:, 0, limit.rate].copy()
-    gap[0] += step.q[limit.coordinate] - limit.bound
+    gap[0] += step.q[limit.coordinate] - limit.passed_at
     out = []
     for fraction in polynomial_zeros(gap):
         rate = step.at(fraction)[1][limit.rate]

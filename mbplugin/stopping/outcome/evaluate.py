@@ -67,7 +67,10 @@ def _why_not_stopped(
     """Return why a stop does not end at rest, where nothing else says it."""
     if outcome != "not_stopped":
         return ()
-    moving = ", ".join(joint.name for joint in joints if not joint.stopped) or "a body that no joint holds"
+    free = any(joint.pair is None for joint in scenario.mech.tree.joints)
+    body = "the robot falls, because its base is free (base='fixed' or --base fixed bolts it down)"
+    moving = ", ".join(joint.name for joint in joints if not joint.stopped)
+    moving = moving or (body if free else "a body that no joint holds")
     return (f"still moving when the longest time, {scenario.duration:g} s, was over: {moving}",)
 
 

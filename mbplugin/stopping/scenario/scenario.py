@@ -111,7 +111,7 @@ class Scenario:
                 side = "above its upper" if limit.upper else "below its lower"
                 raise BadUsage(
                     f"joint {limit.name!r} is at {value:.6g}, {side} limit {limit.bound:.6g}",
-                    remedy="start within the limits, or ignore them",
+                    remedy=f"state a pose within the limits, such as {limit.name} = … under [state.q] of a scene",
                 )
 
     @property

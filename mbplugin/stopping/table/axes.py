@@ -12,6 +12,7 @@ from mbplugin.model.mechanism.kinematics import BodyPoses, forward, joint_axes
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.topology import TreeJoint
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import names_of
 
 _COUNT = 3
 #: An axis is a roll where the arm goes on within this sine of it.
@@ -41,6 +42,7 @@ def table_axes(mech: Mechanism, tool: str, names: Sequence[str] | None = None) -
     if not known:
         raise BadUsage(f"no joint moves the tool {tool!r}", remedy="name another tool")
     if names:
+        names = names_of(names)
         for name in names:
             if name not in known:
                 raise UnknownName(
