@@ -23,6 +23,7 @@ from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, DEFAULT_TOLERANCE, require_tolerance
 from mbplugin.constraints.view import View
 from mbplugin.errors import BadUsage
+from mbplugin.model.held_coordinates import HeldCoordinates
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.processes.collections import without_collections
@@ -39,7 +40,7 @@ def analyze_mechanism(
     mech: Mechanism,
     q: JointValues = None,
     *,
-    given: Sequence[str] = (),
+    held: HeldCoordinates | None = None,
     tolerance: float = DEFAULT_TOLERANCE,
     method: str = "qr",
     planar: str | None = None,
@@ -54,7 +55,7 @@ def analyze_mechanism(
     ----------
     q : mapping or vector, optional
         Joint coordinates to start from.
-    given : sequence of str
+    held : HeldCoordinates, optional
         Coordinates to hold while the loops are closed.
     tolerance : float
         Rank tolerance relative to the largest singular value of a block's scaled closure Jacobian.
@@ -80,7 +81,7 @@ def analyze_mechanism(
         A tolerance outside (0, 1), a negative number of samples, an unknown method or plane.
     """
     _check(tolerance, samples, method)
-    assembly = assemble(mech, joint_vector(mech, q), given, seed=seed)
+    assembly = assemble(mech, joint_vector(mech, q), *(held or ()), seed=seed)
     view = View(mech, assembly.q, plane_columns(planar), tolerance)
     blocks, labels, p = view.blocks, view.row_labels, view.redundancy
     stressed = stress(blocks)

@@ -9,6 +9,7 @@ from mbplugin.analysis.result import Analysis
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, rank_tolerance
 from mbplugin.errors import BadUsage
 from mbplugin.model.duties import duties
+from mbplugin.model.held_coordinates import held_coordinates
 from mbplugin.model.mechanism.kinematics import joint_vector
 from mbplugin.model.scene import Scene, option_of, state_of
 from mbplugin.model.spatial import Array
@@ -61,13 +62,10 @@ def analyze(
             raise BadUsage("snap_angles needs the angles as they were written", remedy="pass a scene")
         mech = reload(mech, snap_angles=True)
     mechanism, base_q, _ = state_of(mech)
-    given = set(q) if isinstance(q, Mapping) else set()
-    if isinstance(mech, Scene):
-        given |= mech.state.given
     return analyze_mechanism(
         mechanism,
         joint_vector(mechanism, q, base_q),
-        given=sorted(given),
+        held=held_coordinates(mech, q),
         tolerance=rank_tolerance(mech if isinstance(mech, Scene) else None, tolerance),
         method=method,
         planar=planar or option_of(mech, "planar", None),

@@ -16,6 +16,7 @@ from mbplugin.closing.values import Closing, LoopClosure, Verdict
 from mbplugin.constraints.assembly.assemble import assemble
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, rank_tolerance
 from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.model.held_coordinates import held_coordinates
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
@@ -73,7 +74,7 @@ def close(
     rank = rank_tolerance(scene, tolerance)
     samples = option_of(scene, "samples", DEFAULT_SAMPLES) if samples is None else samples
     start = joint_vector(scene.mechanism, q, scene.state.q)
-    closed = assemble(scene.mechanism, start, sorted(scene.state.given)).q
+    closed = assemble(scene.mechanism, start, *held_coordinates(scene, q)).q
     choice = choose(scene, closed, HOLDINGS[to], rank, samples, _driven(scene, driven))
     state = State(choice.q, np.zeros(len(choice.mechanism.qd_names)))
     target = replace(scene, mechanism=choice.mechanism, state=state)

@@ -11,6 +11,7 @@ from mbplugin.bullet.motion.task import Task
 from mbplugin.errors import BadUsage
 from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.brakes import BrakeLike, brake_forces
+from mbplugin.model.held_coordinates import HeldCoordinates
 from mbplugin.model.mechanism import Driver, Mechanism
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.scene import Scene, mechanism_of
@@ -117,7 +118,7 @@ def of_stop(report: StopReport, max_seconds: float = MAX_SECONDS) -> Setup:
         rough.actions,
         rough.q[0],
         rough.qd[0],
-        scenario.mech.q_names,
+        HeldCoordinates(scenario.mech.q_names),
         (),
         options,
         drives=drives,

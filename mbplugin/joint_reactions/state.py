@@ -11,6 +11,7 @@ from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.joint_reactions.motion import JointMotion
+from mbplugin.model.held_coordinates import held_coordinates
 from mbplugin.model.mechanism.kinematics import JointValues, forward, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene, mechanism_of, option_of
@@ -58,8 +59,7 @@ def closed_state(
     mech = mechanism_of(model)
     tolerance, planar = rank_tolerance(scene, tolerance), planar or option_of(model, "planar", None)
     start = joint_vector(mech, q, scene.state.q if scene else None)
-    given = set(q) if isinstance(q, Mapping) else set()
-    closed = assemble(mech, start, sorted(given | set(scene.state.given if scene else ())))
+    closed = assemble(mech, start, *held_coordinates(model, q))
     rates = rate_vector(mech, qd, scene.state.qd if scene else None)
     wanted = rate_vector(mech, qdd)
     motion = JointMotion(mech, closed.q, forward(mech, closed.q), plane_columns(planar))

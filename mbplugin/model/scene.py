@@ -133,12 +133,16 @@ class Shape:
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class State:
-    """Joint coordinates and rates in the order of q_names and qd_names; ``given`` are held when a
-    loop is closed."""
+    """Joint coordinates and rates in the order of q_names and qd_names.
+
+    ``given`` are held when a loop is closed; where not all of them can be, those of ``named``, which the
+    caller asked for instead of the file's.
+    """
 
     q: Array
     qd: Array
     given: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
 
 
 @one_line_repr
@@ -311,4 +315,5 @@ def with_coordinates(scene: Scene, values: Mapping[str, float]) -> Scene:
     from mbplugin.model.mechanism.kinematics import joint_vector
 
     q = joint_vector(scene.mechanism, values, scene.state.q)
-    return replace(scene, state=replace(scene.state, q=q, given=scene.state.given | set(values)))
+    named = scene.state.named | set(values)
+    return replace(scene, state=replace(scene.state, q=q, given=scene.state.given | named, named=named))

@@ -12,6 +12,7 @@ from mbplugin.dynamics.moved_mass import without_mass
 from mbplugin.dynamics.tree_model import TreeModel, massless_joint, tree_model
 from mbplugin.errors import BadUsage
 from mbplugin.model.applied_forces import AppliedForces
+from mbplugin.model.held_coordinates import HeldCoordinates
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.spatial import AnyArray, Array
@@ -70,7 +71,7 @@ def pose_problem(
     actions: AppliedForces,
     q: Array,
     qd: Array,
-    given: tuple[str, ...],
+    given: HeldCoordinates,
     locks: tuple[Lock, ...],
     options: Options,
     drives: tuple[TimedDrive, ...] = (),
@@ -90,7 +91,7 @@ def pose_problem(
     """
     notes = []
     if constraints_to_close(mech):
-        closed = assemble(mech, q, given)
+        closed = assemble(mech, q, *given)
         q = closed.q
         if closed.moved > 1e-9:
             notes.append(f"loops closed first: joints moved by up to {closed.moved:.3g} (rad, m)")

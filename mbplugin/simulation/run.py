@@ -17,6 +17,7 @@ from mbplugin.dynamics.compiler.first_run import announce_compilation
 from mbplugin.errors import BadUsage
 from mbplugin.model.applied_forces import AppliedForces, Controller, scene_actions, with_springs
 from mbplugin.model.brakes import BrakeLike, brake_forces
+from mbplugin.model.held_coordinates import HeldCoordinates, held_coordinates
 from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_payloads
 from mbplugin.model.mechanism.coupling import Driver, Lock, TimedConstraint
 from mbplugin.model.mechanism.kinematics import JointValues, forward, joint_vector, rate_vector
@@ -222,15 +223,13 @@ def simulate(
         max_seconds,
     )
     timed = (*(scene.locks if scene else ()), *locks)
-    given = set(q0) if isinstance(q0, Mapping) else set()
-    given |= scene.state.given if scene else set()
     stated = _stated(mechanism, scene.stiffness if scene else (), stiffness)
     motion = move(
         mechanism,
         actions,
         joint_vector(mechanism, q0, start[0]),
         rate_vector(mechanism, qd0, start[1]),
-        tuple(sorted(given & set(mechanism.q_names))),
+        held_coordinates(scene or mechanism, q0),
         checked_locks(mechanism, timed, duration),
         options,
         progress,
@@ -255,7 +254,7 @@ def move(
     actions: AppliedForces,
     q: Array,
     qd: Array,
-    given: tuple[str, ...],
+    given: HeldCoordinates,
     locks: tuple[Lock, ...],
     options: Options,
     progress: Progress | None = None,

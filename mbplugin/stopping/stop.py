@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from mbplugin.model.applied_forces import BrakeForce
 from mbplugin.model.brakes import JointBrake
+from mbplugin.model.held_coordinates import HeldCoordinates
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.run import move
 from mbplugin.simulation.runner import Progress
@@ -31,7 +32,7 @@ def run_stop(scenario: Scenario, progress: Progress | None = None) -> Trajectory
         replace(scenario.actions, brakes=brakes),
         scenario.q,
         scenario.qd,
-        scenario.mech.q_names,
+        HeldCoordinates(scenario.mech.q_names),
         (),
         options,
         progress,

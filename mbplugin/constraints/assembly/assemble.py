@@ -17,7 +17,9 @@ from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import listed
 
 
-def assemble(mech: Mechanism, q: Array, given: Collection[str] = (), *, seed: int = 0) -> Assembly:
+def assemble(
+    mech: Mechanism, q: Array, given: Collection[str] = (), named: Collection[str] = (), *, seed: int = 0
+) -> Assembly:
     """Close all loops, starting at q and moving what was not given first.
 
     Constraints that share no joint are closed on their own. What the descent from q leaves open is
@@ -30,6 +32,8 @@ def assemble(mech: Mechanism, q: Array, given: Collection[str] = (), *, seed: in
         The pose of the file.
     given : collection of str
         Coordinate names to be held when the loops close without moving them.
+    named : collection of str
+        Those of them that are held where not all can be.
     seed : int
         Of the poses drawn.
 
@@ -47,7 +51,7 @@ def assemble(mech: Mechanism, q: Array, given: Collection[str] = (), *, seed: in
     there, starts = q, 0
     degenerate: list[str] = []
     for component in closure.components:
-        found = close_component(closure, component, there, _held_sets(mech, given), seed)
+        found = close_component(closure, component, there, _held_sets(mech, given, named), seed)
         if found.gap > CLOSED * closure.length:
             raise _not_closed(closure, found, seed)
         there, starts = found.q, max(starts, found.starts)
@@ -60,17 +64,17 @@ def assemble(mech: Mechanism, q: Array, given: Collection[str] = (), *, seed: in
     )
 
 
-def _held_sets(mech: Mechanism, given: Collection[str]) -> list[AnyArray]:
+def _held_sets(mech: Mechanism, given: Collection[str], named: Collection[str]) -> list[AnyArray]:
     """Return movable rates, from the most held to none held: given joints and free roots, then less."""
-    free_roots = np.zeros(len(mech.qd_names), dtype=bool)
-    named = np.zeros(len(mech.qd_names), dtype=bool)
+    free_roots, all_given, only_named = (np.zeros(len(mech.qd_names), dtype=bool) for _ in range(3))
     for joint in mech.tree.joints:
-        if joint.pair is None:
-            free_roots[joint.qd] = True
-        if any(name in given for name in mech.q_names[joint.q]):
-            named[joint.qd] = True
-    sets = [~(named | free_roots), ~named, np.ones_like(named)]
-    return [s for k, s in enumerate(sets) if k == 0 or (s != sets[k - 1]).any()]
+        names = mech.q_names[joint.q]
+        free_roots[joint.qd] = joint.pair is None
+        all_given[joint.qd] = not {*given, *named}.isdisjoint(names)
+        only_named[joint.qd] = not set(named).isdisjoint(names)
+    held = [all_given | free_roots, all_given, only_named | free_roots, only_named, np.zeros_like(free_roots)]
+    kept = [h for k, h in enumerate(held) if not any((h == other).all() for other in held[:k])]
+    return [~h for h in kept]
 
 
 def _not_closed(closure: Closure, found: Found, seed: int) -> CannotClose:

@@ -15,6 +15,7 @@ from mbplugin.constraints.rounding import gaps_of_rounding
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.errors import MbPluginError
 from mbplugin.linter.checks.blocks import suspect_values
+from mbplugin.model.held_coordinates import held_coordinates
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Origin, Scene
@@ -101,7 +102,7 @@ def read_as_meant(scene: Scene, analysis: Analysis) -> tuple[Scene, Array] | Non
     """
     try:
         meant = reload(scene, snap_angles=True)
-        return meant, assemble(meant.mechanism, analysis.q, scene.state.given).q
+        return meant, assemble(meant.mechanism, analysis.q, *held_coordinates(scene)).q
     except MbPluginError:
         return None
 

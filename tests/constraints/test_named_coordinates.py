@@ -1,0 +1,67 @@
+"""Coordinates that the caller names are held where the loops close with them; what the file states gives way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import mbplugin as mb
+from command_line import FOUR_BAR, call
+
+#: The file states all three coordinates of the crank upright: they cannot all be held at another crank angle.
+CRANK = 2.356
+
+
+def closed_by_hand(crank: float) -> np.ndarray:
+    """The joints (3,) of crank 0.3, coupler 0.5 and rocker 0.75 on a ground of 0.85 m, rad, by the cosine law."""
+    tip = 0.3 * np.array([np.cos(crank), np.sin(crank)])
+    to_ground = np.array([0.85, 0.0]) - tip
+    reach = np.hypot(*to_ground)
+    inside = np.arccos((0.5**2 + reach**2 - 0.75**2) / (2 * 0.5 * reach))
+    coupler = np.arctan2(to_ground[1], to_ground[0]) + inside
+    elbow = tip + 0.5 * np.array([np.cos(coupler), np.sin(coupler)])
+    rocker = np.arctan2(-elbow[1], 0.85 - elbow[0])
+    return np.array([crank, coupler - crank, rocker - coupler])
+
+
+CALLS: dict[str, Callable[[dict[str, float]], np.ndarray]] = {
+    "analyze": lambda q: mb.analyze(FOUR_BAR, q).q,
+    "lint": lambda q: mb.lint(FOUR_BAR, q=q).analysis.q,
+    "reactions": lambda q: mb.reactions(FOUR_BAR, q).q,
+    "simulate": lambda q: mb.simulate(FOUR_BAR, 0.01, q0=q, samples=1).q[0],
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_named_coordinate_is_held(name: str) -> None:
+    assert CALLS[name]({"j0": CRANK}) == pytest.approx(closed_by_hand(CRANK), abs=1e-8)
+
+
+def test_the_command_line_holds_it_too() -> None:
+    document = json.loads(call("reactions", FOUR_BAR, "--q", f"j0={CRANK}", "--output-format", "json").out)
+    assert document["q"]["j0"] == pytest.approx(CRANK, abs=1e-12)
+
+
+def test_a_named_coordinate_that_no_pose_has_gives_way() -> None:
+    """The rocker cannot be turned that far; the loop closes elsewhere, and the report says so."""
+    report = mb.lint(FOUR_BAR, q={"j2": 1.0})
+    assert report.analysis is not None and max(report.analysis.assembly.after.values()) < 1e-9
+    assert abs(report.analysis.q[2] - 1.0) > 0.1
+    assert "MB504" in {finding.code for finding in report.findings}
+
+
+def test_what_the_file_states_is_held_where_it_can_be() -> None:
+    """Two four-bars beside each other: the one that is not named stays as the file has it."""
+    text = "".join(
+        f'[[model]]\nfile = "{FOUR_BAR}"\nname = "{name}"\nxyz = [0, {y}, 0]\n'
+        for name, y in (("a", 0), ("b", 2))
+    )
+    scene = mb.load("two.scene.toml", text=text)
+    stated = scene.state.q[[k for k, name in enumerate(scene.mechanism.q_names) if name.startswith("b")]]
+    found = mb.analyze(scene, {"a/j0": CRANK})
+    by_name = dict(zip(scene.mechanism.q_names, found.q, strict=True))
+    assert [by_name[f"a/j{k}"] for k in range(3)] == pytest.approx(closed_by_hand(CRANK), abs=1e-8)
+    assert [by_name[f"b/j{k}"] for k in range(3)] == pytest.approx(stated, abs=1e-12)
