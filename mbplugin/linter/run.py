@@ -199,11 +199,6 @@ def lint(
         raise BadUsage(f"misfit_limit is {misfit_limit:g} N", expected="a positive number")
     if unknown := [target for target in targets if target not in SIMULATORS]:
         raise BadUsage(f"targets has {unknown[0]!r}", expected=f"some of {', '.join(SIMULATORS)}")
-    selection = Selection(
-        known_codes(select, "select"),
-        known_codes(ignore, "ignore"),
-        known_codes(extend_select, "extend_select"),
-    )
     name, scene, analysis, failure = _name(source), None, None, None
     try:
         scene = _load(source, base, package_dirs, snap_angles, text, xacro_unsafe, xacro_args)

@@ -265,8 +265,7 @@ def test_the_command_prints_torques_and_their_share() -> None:
     assert document["actuation"]["shares"] == [pytest.approx([0.32]), pytest.approx([1.0])]
     text = " ".join(call(*command).out.split())
     assert "1 N·m in j3 with 0.32 N·m in j0" in text
-    assert "j0 -1.26561= N·m" in text
-    assert re.search(r"^  j0  +-1\.26561= N·m$", call(*command).out, re.MULTILINE)
+    assert re.search(r"^  j0  +-1\.26561= +N·m$", call(*command).out, re.MULTILINE)
     assert "actuation" not in json.loads(call("reactions", file, "--output-format", "json").out)
     page = call(*command, "--output-format", "html").out
     assert "shared, of least norm" in page and "1 N·m in j3 with 0.32 N·m in j0" in page

@@ -83,7 +83,7 @@ def test_collisions_is_short_for_its_rule() -> None:
 
 def test_the_list_of_rules_says_what_is_off() -> None:
     lines = call("rule").out.splitlines()
-    assert {line[:5] for line in lines if ", off " in line} == {rule.code for rule in OPT_IN}
+    assert {line[:5] for line in lines if ", off)" in line} == {rule.code for rule in OPT_IN}
     document = json.loads(call("rule", "MB160", "--output-format", "json").out)
     assert document["rules"][0]["opt_in"] is True
     assert call("rule", "MB160").out.startswith("MB160 unportable-name (note, off)\n")
