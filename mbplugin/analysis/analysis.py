@@ -18,12 +18,12 @@ from mbplugin.analysis.self_stress import self_stresses
 from mbplugin.analysis.tools import TOOLS
 from mbplugin.analysis.uniqueness import ComponentVerdict, ConstraintVerdict, constraint_verdicts, stress
 from mbplugin.constraints.assembly import assemble
+from mbplugin.constraints.assembly.held_coordinates import HeldCoordinates
 from mbplugin.constraints.rank import pfaffian_rank, plateaus
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, DEFAULT_TOLERANCE, require_tolerance
 from mbplugin.constraints.view import View
 from mbplugin.errors import BadUsage
-from mbplugin.model.held_coordinates import HeldCoordinates
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.processes.collections import without_collections

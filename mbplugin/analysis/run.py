@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from mbplugin.analysis.analysis import analyze_mechanism
 from mbplugin.analysis.result import Analysis
+from mbplugin.constraints.assembly.held_coordinates import held_coordinates
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, rank_tolerance
 from mbplugin.errors import BadUsage
 from mbplugin.model.duties import duties
-from mbplugin.model.held_coordinates import held_coordinates
 from mbplugin.model.mechanism.kinematics import joint_vector
 from mbplugin.model.scene import Scene, option_of, state_of
 from mbplugin.model.spatial import Array

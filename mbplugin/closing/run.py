@@ -14,9 +14,9 @@ from mbplugin.closing.drift.run import Drifts, drifts
 from mbplugin.closing.holding import HOLDINGS
 from mbplugin.closing.values import Closing, LoopClosure, Verdict
 from mbplugin.constraints.assembly.assemble import assemble
+from mbplugin.constraints.assembly.held_coordinates import held_coordinates
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, rank_tolerance
 from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.model.held_coordinates import held_coordinates
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector

@@ -8,10 +8,10 @@ from math import isfinite
 from typing import Any
 
 from mbplugin.bullet.motion.task import Task
+from mbplugin.constraints.assembly.held_coordinates import HeldCoordinates
 from mbplugin.errors import BadUsage
 from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.brakes import BrakeLike, brake_forces
-from mbplugin.model.held_coordinates import HeldCoordinates
 from mbplugin.model.mechanism import Driver, Mechanism
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.scene import Scene, mechanism_of

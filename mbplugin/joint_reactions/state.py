@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.constraints.assembly import assemble
+from mbplugin.constraints.assembly.held_coordinates import held_coordinates
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.joint_reactions.motion import JointMotion
-from mbplugin.model.held_coordinates import held_coordinates
 from mbplugin.model.mechanism.kinematics import JointValues, forward, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene, mechanism_of, option_of

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.constraints.assembly import assemble, constraints_to_close
+from mbplugin.constraints.assembly.held_coordinates import HeldCoordinates
 from mbplugin.dynamics.kernels.solve import row_in_rates, row_rate
 from mbplugin.dynamics.moved_mass import without_mass
 from mbplugin.dynamics.tree_model import TreeModel, massless_joint, tree_model
 from mbplugin.errors import BadUsage
 from mbplugin.model.applied_forces import AppliedForces
-from mbplugin.model.held_coordinates import HeldCoordinates
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.spatial import AnyArray, Array

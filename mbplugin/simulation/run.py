@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbplugin.constraints.assembly.held_coordinates import HeldCoordinates, held_coordinates
 from mbplugin.constraints.matrix import constraint_matrix
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.constraints.tolerance import rank_tolerance
@@ -17,7 +18,6 @@ from mbplugin.dynamics.compiler.first_run import announce_compilation
 from mbplugin.errors import BadUsage
 from mbplugin.model.applied_forces import AppliedForces, Controller, scene_actions, with_springs
 from mbplugin.model.brakes import BrakeLike, brake_forces
-from mbplugin.model.held_coordinates import HeldCoordinates, held_coordinates
 from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_payloads
 from mbplugin.model.mechanism.coupling import Driver, Lock, TimedConstraint
 from mbplugin.model.mechanism.kinematics import JointValues, forward, joint_vector, rate_vector

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mbplugin.constraints.assembly.held_coordinates import HeldCoordinates
 from mbplugin.model.applied_forces import BrakeForce
 from mbplugin.model.brakes import JointBrake
-from mbplugin.model.held_coordinates import HeldCoordinates
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.run import move
 from mbplugin.simulation.runner import Progress

@@ -12,6 +12,7 @@ import mbplugin as mb
 from command_line import ASSETS, ORACLES
 from mbplugin.analysis import analyze_mechanism
 from mbplugin.constraints.assembly import assemble
+from mbplugin.constraints.assembly.held_coordinates import held_coordinates
 from mbplugin.dynamics.explicit_closure.closing import closing_conditions
 from mbplugin.model.mechanism import WORLD, Body, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import home
@@ -44,10 +45,10 @@ def verdict(mech: Mechanism, q: Any, **options: Any) -> dict[str, Any]:
 def test_a_model_in_other_units_has_the_same_verdict(path: Any) -> None:
     scene = mb.load(path)
     mech, q = scene.mechanism, scene.state.q
-    given = scene.state.given
-    expected = verdict(mech, q, given=given)
+    held = held_coordinates(scene)
+    expected = verdict(mech, q, held=held)
     for s in SCALES:
-        assert verdict(scaled(mech, s), scaled_coordinates(mech, q, s), given=given) == expected, s
+        assert verdict(scaled(mech, s), scaled_coordinates(mech, q, s), held=held) == expected, s
 
 
 #: Where the legs stand, where they carry the platform (in its axes), and where that is, m.

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from mbplugin.analysis import Analysis
 from mbplugin.constraints.assembly import assemble
+from mbplugin.constraints.assembly.held_coordinates import held_coordinates
 from mbplugin.constraints.rank import RankedBlock
 from mbplugin.constraints.reduction.null_space import Spectrum, spectrum
 from mbplugin.constraints.reduction.reduce import reduce_block
@@ -15,7 +16,6 @@ from mbplugin.constraints.rounding import gaps_of_rounding
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.errors import MbPluginError
 from mbplugin.linter.checks.blocks import suspect_values
-from mbplugin.model.held_coordinates import held_coordinates
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Origin, Scene
