@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
+from mbplugin.dynamics.compiler.dispatch import Kernel
 from mbplugin.dynamics.compiler.jit import kernel
 from mbplugin.model.spatial import Array
 from places import ROOT
@@ -89,9 +90,19 @@ def test_motions_and_stops_leave_no_array_behind(alive: Callable[[], int]) -> No
 
 def test_only_a_kernel_with_arrays_of_its_own_counts() -> None:
     """A count stops the processor for as long as twenty multiplications; it is a call in the translated code."""
-    filled_by_others(1)
-    counting = {
-        one.py_func.__name__: any("NRT_" in made.library.get_llvm_str() for made in one.overloads.values())
-        for one in (total, same, row_of, doubled)
+    vector = numba.float64[::1]
+    signatures = {
+        total: (vector,),
+        same: (vector,),
+        row_of: (numba.float64[:, ::1], numba.int64),
+        doubled: (vector,),
     }
+    counting = {}
+    for one, signature in signatures.items():
+        # translated anew: what is kept on disk has no text
+        made = Kernel(one.py_func, {"nopython": True}, None)
+        made.compile(signature)
+        (code,) = (overload.library.get_llvm_str() for overload in made.overloads.values())
+        assert one.__name__ in code
+        counting[one.__name__] = "NRT_" in code
     assert counting == {"total": False, "same": True, "row_of": True, "doubled": True}
