@@ -67,7 +67,7 @@ def test_numbers_that_no_machine_has_are_refused(
     [
         ("--duration", "1e9"),
         pytest.param(
-            ("--duration", "1", "--qd", "j0=1e4"),
+            ("--duration", "100", "--qd", "j0=1e4"),
             marks=pytest.mark.no_invariants(
                 "1600 turns per second: a relative tolerance of 1e-8 loses 2e-6 of the energy"
             ),
