@@ -317,7 +317,7 @@ CHAINS = [
 ]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=25, derandomize=True)
 @example(seed=6544, chain=CHAINS[1], cut=3)
 @given(seed=st.integers(0, 2**31), chain=st.sampled_from(CHAINS), cut=st.integers(1, 3))
 def test_any_such_chain_at_any_place_and_cut_anywhere_has_a_closed_form(
