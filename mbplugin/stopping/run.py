@@ -8,6 +8,7 @@ from math import isfinite
 
 import numpy as np
 
+from mbplugin.constraints.assembly.held_coordinates import held_coordinates
 from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.errors import BadNumber, UnknownName, suggestion
 from mbplugin.model.applied_forces import AppliedForces, scene_actions
@@ -220,6 +221,8 @@ def make_scenario(
         tolerance=rank_tolerance(scene, tolerance),
         ramps_of_effort=ramps.of_effort,
         ramp_source=source,
+        named=held_coordinates(mech, q).named,
+        named_rates=tuple(qd) if isinstance(qd, Mapping) else (),
     )
     if require_brakes:
         scenario.of_effort.require_none()

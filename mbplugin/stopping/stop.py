@@ -32,12 +32,13 @@ def run_stop(scenario: Scenario, progress: Progress | None = None) -> Trajectory
         replace(scenario.actions, brakes=brakes),
         scenario.q,
         scenario.qd,
-        HeldCoordinates(scenario.mech.q_names),
+        HeldCoordinates(scenario.mech.q_names, scenario.named),
         (),
         options,
         progress,
         drives=timed_drives(scenario),
         to_rest=True,
+        given_rates=scenario.named_rates,
     )
 
 

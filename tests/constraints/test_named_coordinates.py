@@ -34,6 +34,8 @@ CALLS: dict[str, Callable[[dict[str, float]], np.ndarray]] = {
     "analyze": lambda q: mb.analyze(FOUR_BAR, q).q,
     "lint": lambda q: mb.lint(FOUR_BAR, q=q).analysis.q,
     "reactions": lambda q: mb.reactions(FOUR_BAR, q).q,
+    "inverse dynamics": lambda q: mb.inverse_dynamics(FOUR_BAR, q, actuated=["j0"]).q,
+    "estop": lambda q: mb.estop(FOUR_BAR, q, brakes=[mb.Brake("j0", 20.0)], limits="ignore").trajectory.q[0],
     "simulate": lambda q: mb.simulate(FOUR_BAR, 0.01, q0=q, samples=1).q[0],
 }
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mbplugin.model.mechanism.kinematics import displace, forward
 from mbplugin.model.scene import Request, Shape
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.trajectory.body_motions import BodyMotions, body_motions
@@ -95,7 +94,7 @@ def _tool(scenario: Scenario, time: Array, bodies: BodyMotions, reaction: float)
     return ToolStop(
         scenario.tool,
         path,
-        _speed(scenario),
+        float(np.linalg.norm(velocity[0])),
         float(lengths[:k].sum()),
         float(lengths[k:].sum()),
     )
@@ -116,18 +115,6 @@ def arc_lengths(time: Array, path: Array, velocity: Array) -> Array:
     speed = np.linalg.norm(velocity, axis=1)
     arcs = (h * (speed[1:] + speed[:-1]) + 4 * np.linalg.norm(middle, axis=1)) / 6
     return np.asarray(np.maximum(arcs, np.linalg.norm(chord, axis=1)))
-
-
-def _speed(scenario: Scenario) -> float:
-    """Return the speed of the tool at the signal, m/s, by a central difference."""
-    step, mech = 1e-6, scenario.mech
-    ahead, behind = (
-        forward(mech, displace(mech, scenario.q, sign * step * scenario.qd))
-        .of(mech.body_index[scenario.tool])
-        .apply(scenario.tool_point)
-        for sign in (1.0, -1.0)
-    )
-    return float(np.linalg.norm(ahead - behind)) / (2 * step)
 
 
 def _energies(motion: Trajectory, joints: tuple[JointStop, ...]) -> Energies:

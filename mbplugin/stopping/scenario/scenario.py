@@ -64,6 +64,8 @@ class Scenario:
         Of computing.
     ramp_source : RampSource
         What the decelerations come from, for stops from other states.
+    named, named_rates : tuple of str
+        Coordinates and rates that are kept where loops do not admit all of q and qd.
     """
 
     mech: Mechanism
@@ -86,6 +88,8 @@ class Scenario:
     max_seconds: float = MAX_SECONDS
     ramps_of_effort: tuple[str, ...] = ()
     ramp_source: RampSource = field(default_factory=RampSource)
+    named: tuple[str, ...] = ()
+    named_rates: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.category not in CATEGORIES:

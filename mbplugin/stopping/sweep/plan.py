@@ -155,7 +155,9 @@ class SweepPlan:
             return q
         for share in _SHARES:
             try:
-                closed = assemble(scenario.mech, self._within(q + share * change))
+                closed = assemble(
+                    scenario.mech, self._within(q + share * change), scenario.named, scenario.named
+                )
             except CannotClose:
                 continue
             if scenario.limits == "ignore" or not closed.beyond_limits:
