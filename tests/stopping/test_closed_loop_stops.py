@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.stopping.sweep.study import sweep_plan
 from places import ASSETS
 
 FOUR_BAR = str(ASSETS / "four_bar.scene.toml")
@@ -37,3 +39,19 @@ def test_a_led_crank_turns_as_far_as_its_ramp(crank: float) -> None:
     moved = np.linalg.norm(elbow(crank + 0.25) - elbow(crank))
     assert stop.tool.displacement == pytest.approx(moved, rel=1e-6)
     assert not any("made to agree" in note for note in stop.notes)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.1])
+def test_each_stop_of_a_sweep_starts_closed_with_the_named_rate(spread: float) -> None:
+    plan = sweep_plan(
+        FOUR_BAR, 5, {"j0": 2.356}, {"j0": 1.0}, q_spread=spread, brakes=[mb.Brake("j0", 50.0)], seed=3
+    )
+    mech = plan.scenario.mech
+    for k in range(plan.count):
+        q, qd, _, _ = plan.draw(k)
+        assert qd[0] == pytest.approx(1.0, abs=1e-12)
+        assert q[0] == pytest.approx(2.356, abs=spread + 1e-12)
+        assert np.hypot(*(elbow(q[0]) - forward(mech, q).of(mech.body_index["rocker"]).p[[0, 2]])) < 1e-8
+        # the loop stays closed along the rates
+        ahead = forward(mech, q + 1e-6 * qd).of(mech.body_index["rocker"]).p[[0, 2]]
+        assert ahead == pytest.approx(elbow(q[0] + 1e-6), abs=1e-10)

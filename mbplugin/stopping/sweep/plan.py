@@ -10,8 +10,10 @@ import numpy as np
 
 from mbplugin.constraints.assembly.assemble import assemble
 from mbplugin.errors import BadNumber, BadUsage, CannotClose
+from mbplugin.joint_reactions.motion import JointMotion
 from mbplugin.model.bounds import LARGEST
 from mbplugin.model.brakes import JointBrake
+from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import one_line_repr
@@ -126,7 +128,7 @@ class SweepPlan:
         if self.states is not None:
             q, qd = np.split(self.states[rng.integers(len(self.states))], [len(q)])
         q = self._closed(q, np.where(self._varied, rng.uniform(-self.q_spread, self.q_spread, len(q)), 0.0))
-        qd = qd * rng.uniform(*self.speed_range)
+        qd = self._agreeing(q, qd * rng.uniform(*self.speed_range))
         torques = 1 + rng.uniform(-self.torque_tolerance, self.torque_tolerance, len(s.brakes))
         delays = 1 + rng.uniform(-self.delay_tolerance, self.delay_tolerance, len(s.brakes))
         factors = zip(s.brakes, torques.tolist(), delays.tolist(), strict=True)
@@ -151,8 +153,6 @@ class SweepPlan:
         scenario = self.scenario
         if not (scenario.mech.tree.cut or scenario.mech.couplings):
             return self._within(q + change)
-        if not change.any():
-            return q
         for share in _SHARES:
             try:
                 closed = assemble(
@@ -163,6 +163,13 @@ class SweepPlan:
             if scenario.limits == "ignore" or not closed.beyond_limits:
                 return np.array(closed.q)
         return q
+
+    def _agreeing(self, q: Array, qd: Array) -> Array:
+        """Return rates qd (nv,) at q (nq,) that loops admit, those that are named as they are; per second."""
+        mech, named = self.scenario.mech, self.scenario.named_rates
+        if not named or not (mech.tree.cut or mech.couplings):
+            return qd
+        return JointMotion(mech, q, forward(mech, q), tuple(range(6))).rates(qd, named)
 
     def _within(self, q: Array) -> Array:
         """Return coordinates q (nq,), rad and m, put within the limits in place."""
