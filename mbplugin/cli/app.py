@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -99,8 +100,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _shown_name(arguments: Sequence[str]) -> str:
-    """Return the name of the command; empty where somebody may type what it reads."""
-    if "-" in arguments:
+    """Return the name of the command; empty where somebody may type what it reads, or a shell completes."""
+    if "-" in arguments or "_MBPLUGIN_COMPLETE" in os.environ:
         return ""
     return f"mbplugin {arguments[0]}" if arguments and arguments[0] in EXAMPLES else "mbplugin"
 

@@ -55,9 +55,17 @@ Groups = Annotated[
     ),
 ]
 Select = Annotated[
-    list[str] | None, typer.Option(metavar="CODES", help="Report only these codes or prefixes of codes.")
+    list[str] | None,
+    typer.Option(
+        metavar="CODES",
+        help="Report only these codes or prefixes of codes.",
+        autocompletion=opt.completed_codes,
+    ),
 ]
-Ignore = Annotated[list[str] | None, typer.Option(metavar="CODES", help="Do not report these codes.")]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(metavar="CODES", help="Do not report these codes.", autocompletion=opt.completed_codes),
+]
 #: The rule that ``--collisions`` switches on.
 OVERLAPPING_LINKS = "MB135"
 ExtendSelect = Annotated[
@@ -66,6 +74,7 @@ ExtendSelect = Annotated[
         "--extend-select",
         metavar="CODES",
         help="Report these codes too: switch on rules that are off by default.",
+        autocompletion=opt.completed_codes,
     ),
 ]
 Targets = Annotated[

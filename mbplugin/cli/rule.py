@@ -14,7 +14,9 @@ from mbplugin.cli.shared.output import emit_document, emit_lines
 def rule_command(
     code: Annotated[
         str | None,
-        typer.Argument(help="A code such as MB201, a name, or a word to search."),
+        typer.Argument(
+            help="A code such as MB201, a name, or a word to search.", autocompletion=opt.completed_codes
+        ),
     ] = None,
     output_format: opt.FormatOption = "text",
     output: opt.OutputOption = None,

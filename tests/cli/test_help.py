@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from mbplugin.cli.app import app, run
+from mbplugin.cli.app import _shown_name, app, run
 from mbplugin.cli.shared.help import ALIASES, COMMANDS, EXAMPLES
 from places import ASSETS
 
@@ -85,6 +85,29 @@ def test_shells_complete_commands_and_options(shell: str) -> None:
     other = {"_TYPER_COMPLETE_ARGS": "mbplugin sto", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
     completed = printed(_MBPLUGIN_COMPLETE=f"complete_{shell}", **words.get(shell, other))
     assert "stop-table" in completed and "lint" not in completed
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("rule MB30", "MB301"),
+        ("rule redundant-c", "redundant-constraints"),
+        ("lint --select MB101,MB30", "MB101,MB301"),
+    ],
+)
+def test_shells_complete_codes_of_rules(typed: str, offered: str) -> None:
+    words = f"mbplugin {typed}"
+    completed = printed(
+        _MBPLUGIN_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=str(len(words.split()) - 1)
+    )
+    assert offered in completed.split() and "MB102" not in completed
+
+
+def test_nothing_is_written_beside_what_a_shell_completes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_MBPLUGIN_COMPLETE", "complete_zsh")
+    assert _shown_name(["lint"]) == _shown_name([]) == ""
+    monkeypatch.delenv("_MBPLUGIN_COMPLETE")
+    assert _shown_name(["lint"]) == "mbplugin lint"
 
 
 @pytest.mark.long

@@ -175,6 +175,16 @@ def split(texts: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(part for part in parts if part)
 
 
+def completed_codes(incomplete: str) -> list[tuple[str, str]]:
+    """Return what a shell offers for the last of comma-separated rules: codes, or names where one is begun."""
+    from mbplugin.linter.registry import built_in_rules
+
+    before, comma, last = incomplete.rpartition(",")
+    known = [(rule.code, rule.name) for rule in built_in_rules()]
+    named = [(name, code) for code, name in known if last]
+    return [(before + comma + word, other) for word, other in known + named if word.startswith(last)]
+
+
 def read_source(file: str) -> tuple[str, str | None]:
     """Return name and content of a FILE argument; the content is None where a file holds it.
 
