@@ -47,7 +47,7 @@ COMMANDS = {
         "lint": "mbplugin lint robot.urdf",
         "rule": "mbplugin rule MB201",
         "view": "mbplugin view robot.urdf --picture robot.png",
-        "close": "mbplugin close robot.scene.toml --to mjcf --output robot.xml",
+        "close": "mbplugin close robot.scene.toml --to mjcf --write robot.xml",
     },
     "Compute forces and motions": {
         "reactions": "mbplugin reactions robot.urdf --load tool:0,0,-100",
@@ -55,11 +55,11 @@ COMMANDS = {
         "matrix": "mbplugin matrix robot.urdf --save C.npz",
     },
     "Compute stops": {
-        "estop": "mbplugin estop robot.urdf --qd j1=90deg/s --payload 5",
-        "stop-table": "mbplugin stop-table robot.urdf --payload 5 --output stops.html",
-        "worst-stop": "mbplugin worst-stop robot.urdf --payload 5",
-        "sweep": "mbplugin sweep robot.urdf --out stops --number 1000 --qd j1=1",
-        "calibrate": "mbplugin calibrate robot.urdf measured.csv",
+        "estop": "mbplugin estop robot.urdf --base fixed --qd j1=90deg/s --payload 5",
+        "stop-table": "mbplugin stop-table robot.urdf --base fixed --payload 5 --output stops.html",
+        "worst-stop": "mbplugin worst-stop robot.urdf --base fixed --payload 5",
+        "sweep": "mbplugin sweep robot.urdf --base fixed --out stops --number 99 --qd j1=1",
+        "calibrate": "mbplugin calibrate robot.urdf measured.csv --base fixed",
         "distance": "mbplugin distance stop.json --term K=1.6,t1=0.1,D_DS=0.1,Z=0.1",
     },
     "Compare": {
