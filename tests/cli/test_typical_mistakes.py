@@ -61,7 +61,7 @@ MISTAKES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("estop", ARM, "--brake", "j1"), "expected JOINT:KEY=VALUE,…"),
     (("estop", ARM, "--brake", "j1:torqe=5"), "did you mean 'torque'?"),
     (("stop-table", ARM, "--axes", "j77"), "known names are j1, j2"),
-    (("sweep", ARM), "for example mbplugin sweep robot.urdf --out stops"),
+    (("sweep", ARM), "for example mbplugin sweep robot.urdf --base fixed --out stops"),
     (("sweep", ARM, "--out", "s", "--number", "0"), "expected at least one"),
     (("calibrate", ARM), "for example mbplugin calibrate robot.urdf measured.csv"),
     (("view", BAR, "--picture", "a.bmp"), "expected .png or .jpg"),
