@@ -17,8 +17,9 @@ from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.scene import Scene, mechanism_of
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.events.schedule import TimedDrive
+from mbplugin.simulation.motion import move
 from mbplugin.simulation.options import Options
-from mbplugin.simulation.run import move, simulate
+from mbplugin.simulation.run import simulate
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome.values import StopReport
 from mbplugin.stopping.scenario.drives import timed_drives

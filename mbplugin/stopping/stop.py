@@ -7,8 +7,8 @@ from dataclasses import replace
 from mbplugin.constraints.assembly.held_coordinates import HeldCoordinates
 from mbplugin.model.applied_forces import BrakeForce
 from mbplugin.model.brakes import JointBrake
+from mbplugin.simulation.motion import move
 from mbplugin.simulation.options import Options
-from mbplugin.simulation.run import move
 from mbplugin.simulation.runner import Progress
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.scenario.drives import grip_times, timed_drives

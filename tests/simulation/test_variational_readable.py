@@ -17,8 +17,8 @@ from mbplugin.model.scene import Brake
 from mbplugin.model.spatial import Array
 from mbplugin.model.spring import JointSpring
 from mbplugin.simulation.events.schedule import TimedDrive
+from mbplugin.simulation.motion import move
 from mbplugin.simulation.options import Options
-from mbplugin.simulation.run import move
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from models import four_bar
 from rod_arms import arm
