@@ -22,6 +22,7 @@ from mbplugin.model.mechanism.coupling import Driver
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.spatial import Array, shift_rows
+from mbplugin.phrases import listed
 
 
 def absolute_equations(
@@ -89,15 +90,15 @@ def absolute_equations(
         _joined([row_scale(r, length) for r in rows]),
         size,
         degree_of_redundancy,
-        _Factor(M),
+        _Factor(mech, M),
     )
 
 
 class _Factor:
     """M⁻¹ by Cholesky, M (n, n) factored at its first use."""
 
-    def __init__(self, M: Array) -> None:
-        self._M = M
+    def __init__(self, mech: Mechanism, M: Array) -> None:
+        self._mech, self._M = mech, M
         self._factor: tuple[Array, bool] | None = None
 
     def __call__(self, rhs: Array) -> Array:
@@ -106,14 +107,20 @@ class _Factor:
             try:
                 self._factor = scipy.linalg.cho_factor(self._M)
             except np.linalg.LinAlgError:
-                raise without_mass() from None
+                raise without_mass(self._mech, self._M) from None
         # a stage of a step that is too long may overflow; the step is rejected for its error
         return np.asarray(scipy.linalg.cho_solve(self._factor, rhs, check_finite=False))
 
 
-def without_mass() -> BrokenModel:
-    """Return the error for a body that has no acceleration of its own."""
-    return BrokenModel("a body has no mass", remedy="give it one, or use joint coordinates")
+def without_mass(mech: Mechanism, M: Array) -> BrokenModel:
+    """Return the error for bodies that have no acceleration of their own, by M (n, n) of all twists."""
+    size = len(M) // len(mech.bodies)
+    smallest = [np.linalg.eigvalsh(M[k : k + size, k : k + size])[0] for k in range(0, len(M), size)]
+    names = [b.name for b, own in zip(mech.bodies, smallest, strict=True) if own <= max(0.0, min(smallest))]
+    return BrokenModel(
+        f"absolute coordinates need the mass and the inertia of every link, and {listed(names)} lacks them",
+        remedy="state both, or use joint coordinates",
+    )
 
 
 def rate_rows(mech: Mechanism, made: NewtonEuler) -> Iterator[tuple[slice, Rows]]:

@@ -25,14 +25,12 @@ from mbplugin.linter.finding import Finding, Severity
 from mbplugin.linter.plugins import BrokenPlugin, plugin_rules
 from mbplugin.linter.rule import Rule
 from mbplugin.model.scene import Origin, Scene
-from mbplugin.phrases import one_line_repr
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
 
 
-@one_line_repr
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModuleRule(Rule):
     """A rule that is a module of ``linter/rules``."""
 

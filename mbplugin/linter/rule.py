@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.model.scene import Origin, Scene
+from mbplugin.phrases import one_line
+from mbplugin.rendering import Result
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
 
 
-class Rule(ABC):
+class Rule(Result, ABC):
     """Base of every rule; subclass it to write one of your own.
 
     1. ``code`` is capital letters and at least three digits, ``ACME101``. ``MB`` is taken. A code means
@@ -39,6 +41,9 @@ class Rule(ABC):
     name: str
     severity: Severity
     opt_in: bool = False
+
+    def __repr__(self) -> str:
+        return one_line(self, self.code, (self.name, self.severity, self.summary))
 
     @abstractmethod
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:

@@ -12,6 +12,7 @@ from mbplugin.phrases import listed
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.misfit.consequences import LoopStiffness, MisfitCost
     from mbplugin.joint_reactions.misfit.loops import LoopMisfits
+    from mbplugin.joint_reactions.misfit.response import MisfitResponse
     from mbplugin.joint_reactions.misfit.tolerances import MisfitBudget
     from mbplugin.joint_reactions.misfit.values import MisfitEffect
     from mbplugin.joint_reactions.values import Reactions
@@ -76,8 +77,8 @@ def source_words(effect: MisfitEffect) -> str:
     return " and ".join(source for source in ("stated", "estimated") if source in sources)
 
 
-def loop_words(loop: LoopMisfits) -> Iterator[str]:
-    """Yield what misfits of one loop cost, the most expensive first."""
+def loop_words(loop: LoopMisfits | MisfitResponse) -> Iterator[str]:
+    """Yield what misfits of one loop, or of all, cost, the most expensive first."""
     yield from (effect_words(effect) for effect in loop.effects[:_MISFITS])
     if len(loop.effects) > _MISFITS:
         yield f"and {len(loop.effects) - _MISFITS} more: the JSON has all"

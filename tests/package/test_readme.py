@@ -85,6 +85,13 @@ def test_an_edited_transcript_is_noticed(workplace: Path) -> None:
         pages.run_block(edited(block, "3 redundant constraints", "2 redundant constraints"), workplace)
 
 
+def test_the_snippet_of_the_readme_works_for_any_robot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also for one that has no loop, no redundant constraint, and so nothing to change."""
+    block = next(b for b in pages.blocks_of(README) if b.kind == "python" and "# 3 1" in b.text)
+    monkeypatch.chdir(ROOT)
+    exec(compile(block.text.replace("four_bar", "arm_6r"), "README.md", "exec"), {})
+
+
 def test_an_edited_comment_behind_a_print_is_noticed(workplace: Path) -> None:
     block = next(b for b in pages.blocks_of(README) if b.kind == "python" and "# 3 1" in b.text)
     with pytest.raises(pages.NotAsShown, match="prints 3 1, not 3 2"):

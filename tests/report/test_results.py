@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -12,7 +13,9 @@ import pytest
 from lxml import html
 
 import mbplugin as mb
+from mbplugin.cli.app import run
 from mbplugin.errors import BadUsage, MissingDependency
+from mbplugin.report.results.presentation import presentation_of
 from public_values import ARM, FOUR_BAR, RESULTS, UNDRAWN, every_result, made, too_long
 
 
@@ -22,7 +25,7 @@ def test_every_result_of_the_public_functions_is_here() -> None:
 
     public = {name for name in mb.__all__ if isinstance(getattr(mb, name), type)}
     results = {name for name in public if issubclass(getattr(mb, name), Result)}
-    assert results <= set(RESULTS) | {"Swept"}
+    assert results <= set(RESULTS) | {"Swept", "Rule"}
     assert {type(made(name)).__name__ for name in RESULTS if name != "Agreement"} == set(RESULTS) - {
         "Agreement"
     }
@@ -33,7 +36,7 @@ def test_it_is_shown_in_one_line_a_text_and_a_cell(name: str) -> None:
     result = made(name)
     line, text = repr(result), str(result)
     assert line.startswith(f"<{name} ") and len(line) <= 200 and "\n" not in line
-    assert text.strip() and "\x1b" not in text
+    assert text.count("\n") > 2 and line not in text and "\x1b" not in text
     cell = html.fragment_fromstring(result._repr_html_())
     assert name in cell.text_content()
     assert len(cell.xpath(".//table")) == 1
@@ -144,6 +147,28 @@ def test_one_page_has_several_results() -> None:
         mb.page(made("ReactionMask"))
 
 
+def test_a_result_without_a_text_of_its_own_is_its_table() -> None:
+    text = str(made("ReactionMask"))
+    assert text.startswith("'four_bar': 5 joints, 18 of 30 components unique")
+    assert [line.split() for line in text.splitlines() if line.split()[:1] == ["j1"]] == [
+        ["j1", "yes", "yes", "no", "no", "no", "yes"]
+    ]
+
+
+def test_the_text_of_misfits_says_what_they_load_in_units() -> None:
+    text = " ".join(str(made("MisfitResponse")).split())
+    assert re.search(r"1 mrad at j3 ry: j3 ry -?[\d.]+ N·m, .* \(estimated stiffness\)", text)
+    assert re.search(r"0\.1 mm at j0 tz: ", text)
+
+
+def test_the_text_of_a_rule_is_that_of_the_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(["rule", "MB201"]) == 0
+    assert capsys.readouterr().out.rstrip("\n") == str(made("ModuleRule"))
+
+
 @every_result
 def test_without_pandas_there_is_a_sentence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     result = made(name)
@@ -167,6 +192,29 @@ def test_without_matplotlib_there_is_a_sentence(name: str, monkeypatch: pytest.M
 def test_another_ending_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadUsage, match=r"r\.doc"):
         made("Report").save(tmp_path / "r.doc")
+
+
+# Tables without rows
+
+
+@pytest.mark.parametrize("name", ["Report", "Closing", "ModelDiff", "MisfitResponse", "ActuatorForces"])
+def test_the_columns_of_a_table_without_rows_are_those_of_one_with_rows(name: str) -> None:
+    how = presentation_of(made(name))
+    assert list(how.columns) == list(how.rows(made(name))[0])
+
+
+def test_a_frame_without_rows_can_be_described(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    rigid = "<robot name='r'><link name='world'/></robot>"
+    for result in (
+        mb.lint("r.urdf", text=rigid, select=["MB101"]),
+        mb.diff(ARM, ARM),
+        mb.misfit_response(ARM),
+    ):
+        frame = result.to_frame()
+        assert not len(frame) and len(frame.columns) and (frame.describe().loc["count"] == 0).all()
+        result.save(tmp_path / "r.csv")
+        assert (tmp_path / "r.csv").read_text().rstrip("\n").split(",") == list(frame.columns)
 
 
 # Names of the commands
@@ -194,3 +242,7 @@ def test_a_sweep_is_one_call(tmp_path: Path) -> None:
     again = mb.sweep(ARM, tmp_path / "s", 12, qd={"j1": 1.0}, speed_range=(0.5, 1.0), jobs=1)
     assert again.report.quantiles == swept.report.quantiles
     assert "time" in str(swept)
+    unended = mb.sweep(ARM, tmp_path / "u", 2, qd={"j1": 1.0}, duration=0.01, jobs=1)
+    pytest.importorskip("pandas")
+    assert list(unended.to_frame().columns) == list(swept.to_frame().columns)
+    assert (unended.to_frame().describe().loc["count"] == 0).all()

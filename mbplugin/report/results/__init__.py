@@ -37,11 +37,11 @@ def text_of(result: object, kind: Literal["text", "json", "html"]) -> str:
         from mbplugin.report.results.cell import page
 
         return page(result, how)
-    if how.lines is None:
-        return repr(result)
+    from mbplugin.report.results.facts import fact_lines
     from mbplugin.report.text.layout import plain_text
 
-    return plain_text(how.lines(result, WIDTH)).rstrip("\n")
+    lines = how.lines(result, WIDTH) if how.lines else fact_lines(repr(result), how.rows(result), WIDTH)
+    return plain_text(lines).rstrip("\n")
 
 
 def cell_of(result: object) -> str:
@@ -73,7 +73,9 @@ def frame_of(result: object) -> pandas.DataFrame:
         raise MissingDependency(
             "a frame needs pandas, which is not installed", remedy="pip install 'mbplugin[frames]'"
         ) from None
-    return pandas.DataFrame(list(presentation_of(result).rows(result)))
+    how = presentation_of(result)
+    rows = list(how.rows(result))
+    return pandas.DataFrame(rows) if rows else pandas.DataFrame(columns=list(how.columns), dtype=float)
 
 
 def plot(result: object, path: str | Path | None) -> None:
@@ -104,7 +106,8 @@ def save(result: object, path: Path) -> None:
     """
     kind = format_of(path, _FORMATS, "the file of a result")
     if kind == "csv":
-        content = _csv(presentation_of(result).rows(result))
+        how = presentation_of(result)
+        content = _csv(how.rows(result), how.columns)
     else:
         content = text_of(result, kind)  # type: ignore[arg-type]
         content += "" if content.endswith("\n") else "\n"
@@ -112,10 +115,10 @@ def save(result: object, path: Path) -> None:
         temporary.write_text(content, encoding="utf-8", newline="\n")
 
 
-def _csv(rows: Any) -> str:
+def _csv(rows: Any, columns: tuple[str, ...]) -> str:
     out = io.StringIO()
-    if rows:
-        writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+    if heads := list(rows[0]) if rows else columns:
+        writer = csv.DictWriter(out, heads, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     return out.getvalue()

@@ -75,17 +75,27 @@ def _draw_mask(mask: ReactionMask, figure: Any) -> None:
     grid(figure, mask.name, mask.joints, unique)
 
 
+_MISFIT = ("constraint", "component", "misfit unit", "largest load per misfit")
+
+
 def _misfit_rows(response: MisfitResponse) -> list[dict[str, Any]]:
     largest = [float(np.abs(response.column(k)).max(initial=0.0)) for k in response.stressing]
+    units = {"N": "m", "N·m": "rad"}
     return [
-        {
-            "constraint": response.labels[k].constraint,
-            "component": response.labels[k].component,
-            "misfit unit": "m" if response.units[k] == "N" else "rad",
-            "largest load per misfit": value,
-        }
+        dict(zip(_MISFIT, (*response.labels[k], units[response.units[k]], value), strict=True))
         for k, value in zip(response.stressing, largest, strict=True)
     ]
+
+
+def _misfit_lines(response: MisfitResponse, width: int) -> Iterator[Line]:
+    from mbplugin.report.misfits import loop_words
+    from mbplugin.report.results.facts import head_lines
+    from mbplugin.report.text.layout import Line, wrapped
+
+    yield from head_lines(repr(response), width)
+    yield Line()
+    for sentence in (*loop_words(response), *response.notes):
+        yield from map(Line, wrapped(sentence, width, "  ", "      "))
 
 
 def _draw_misfits(response: MisfitResponse, figure: Any) -> None:
@@ -95,9 +105,11 @@ def _draw_misfits(response: MisfitResponse, figure: Any) -> None:
     bars(figure, "largest load of a misfit of 1 m or 1 rad", "N, N·m", names, {"load": values})
 
 
+_ACTUATOR = ("joint", "value", "unit", "unique")
+
+
 def _actuator_rows(forces: ActuatorForces) -> list[dict[str, Any]]:
-    names = ("joint", "value", "unit", "unique")
-    return [{name: getattr(force, name) for name in names} for force in forces.forces]
+    return [{name: getattr(force, name) for name in _ACTUATOR} for force in forces.forces]
 
 
 def _draw_actuators(forces: ActuatorForces, figure: Any) -> None:
@@ -151,8 +163,10 @@ PRESENTATIONS = {
         draw=_draw_reactions,
     ),
     "ReactionMask": Presentation(rows=_mask_rows, draw=_draw_mask),
-    "MisfitResponse": Presentation(rows=_misfit_rows, draw=_draw_misfits),
-    "ActuatorForces": Presentation(rows=_actuator_rows, draw=_draw_actuators),
+    "MisfitResponse": Presentation(
+        rows=_misfit_rows, columns=_MISFIT, lines=_misfit_lines, draw=_draw_misfits
+    ),
+    "ActuatorForces": Presentation(rows=_actuator_rows, columns=_ACTUATOR, draw=_draw_actuators),
     "SideBySide": Presentation(
         rows=_engine_rows,
         document=_engine_document,

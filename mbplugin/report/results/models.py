@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from mbplugin.report.text.layout import Line
 
 
+_CLOSURE = ("name", "type", "was", "body_a", "body_b")
+_DIFFERENCE = ("kind", "element_a", "element_b", "value_a", "value_b", "cause")
+
+
 def _closures(found: Closing) -> list[dict[str, Any]]:
-    names = ("name", "type", "was", "body_a", "body_b")
     return [
-        {name: getattr(one, name) for name in names}
+        {name: getattr(one, name) for name in _CLOSURE}
         | {"instead_of": one.cut.instead_of, "independence": one.cut.independence}
         for one in found.closures
     ]
@@ -36,8 +39,7 @@ def _closing_document(found: Closing) -> dict[str, Any]:
 
 
 def _differences(found: ModelDiff) -> list[dict[str, Any]]:
-    names = ("kind", "element_a", "element_b", "value_a", "value_b", "cause")
-    return [{name: getattr(one, name) for name in names} for one in found.differences]
+    return [{name: getattr(one, name) for name in _DIFFERENCE} for one in found.differences]
 
 
 def _diff_lines(found: ModelDiff, width: int) -> Iterator[Line]:
@@ -59,8 +61,17 @@ def _diff_chapter(found: ModelDiff) -> Chapter:
 
 
 PRESENTATIONS = {
-    "Closing": Presentation(rows=_closures, document=_closing_document, lines=_closing_lines),
+    "Closing": Presentation(
+        rows=_closures,
+        columns=(*_CLOSURE, "instead_of", "independence"),
+        document=_closing_document,
+        lines=_closing_lines,
+    ),
     "ModelDiff": Presentation(
-        rows=_differences, document=_diff_document, lines=_diff_lines, chapter=_diff_chapter
+        rows=_differences,
+        columns=_DIFFERENCE,
+        document=_diff_document,
+        lines=_diff_lines,
+        chapter=_diff_chapter,
     ),
 }

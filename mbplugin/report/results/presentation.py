@@ -23,12 +23,14 @@ class Presentation:
     ----------
     rows : callable
         Returns its table: mappings of column names to numbers and texts, SI units.
+    columns : tuple of str
+        The columns of a table without rows, where it can have none.
     shown : tuple of str
         Columns of the short table in a notebook; all where none is named.
     document : callable, optional
         Returns the document of the command; else its name, facts and table.
     lines : callable, optional
-        Returns the text for a width.
+        Returns the text for a width; else its line and its table.
     chapter : callable, optional
         Returns the chapter of its page; else the page has the short table only.
     pictures : callable, optional
@@ -38,6 +40,7 @@ class Presentation:
     """
 
     rows: Callable[[Any], Sequence[Row]]
+    columns: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     document: Callable[[Any], dict[str, Any]] | None = None
     lines: Callable[[Any, int], Iterable[Line]] | None = None
@@ -63,6 +66,7 @@ _MODULES = {
     "StopReport": "stops",
     "StoppingTable": "stops",
     "WorstStops": "stops",
+    "Rule": "verdicts",
     "Calibration": "stops",
     "Distance": "stops",
     "StopZone": "stops",
@@ -78,9 +82,10 @@ def presentation_of(result: object) -> Presentation:
     TypeError
         The reports know no such result.
     """
-    name = type(result).__name__
-    if name not in _MODULES:
-        raise TypeError(f"there is no report of a {name}")
+    # rules of others derive from Rule
+    name = next((kind.__name__ for kind in type(result).__mro__ if kind.__name__ in _MODULES), "")
+    if not name:
+        raise TypeError(f"there is no report of a {type(result).__name__}")
     module = import_module(f"{__package__}.{_MODULES[name]}")
     found: Presentation = module.PRESENTATIONS[name]
     return found

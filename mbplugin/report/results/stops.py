@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mbplugin.report.results.drawing import bars
 from mbplugin.report.results.motions import charts_of
 from mbplugin.report.results.presentation import Presentation
+from mbplugin.stopping.sweep.run import QUANTILES
 
 if TYPE_CHECKING:
     from mbplugin.report.html.chapter import Chapter
@@ -157,6 +158,7 @@ def _draw_sweep(swept: Swept, figure: Any) -> None:
 PRESENTATIONS = {
     "Swept": Presentation(
         rows=_quantiles,
+        columns=("quantity", *(f"{share:.0%}" for share in QUANTILES)),
         document=_document("sweep", "", ()),
         lines=_lines("sweep"),
         chapter=_chapter("sweep"),

@@ -15,6 +15,7 @@ from mbplugin.report.results.presentation import Presentation
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.constraints.matrix import ConstraintMatrix
+    from mbplugin.linter.rule import Rule
     from mbplugin.report.html.chapter import Chapter
     from mbplugin.report.text.layout import Line
 
@@ -44,9 +45,11 @@ def _lint_chapter(report: Report) -> Chapter:
     return lint_chapter(report)
 
 
+_FINDING = ("code", "name", "severity", "message", "element", "file", "line", "help")
+
+
 def _findings(report: Report) -> list[dict[str, Any]]:
-    names = ("code", "name", "severity", "message", "element", "file", "line", "help")
-    return [{name: getattr(finding, name) for name in names} for finding in report.findings]
+    return [{name: getattr(finding, name) for name in _FINDING} for finding in report.findings]
 
 
 def _components(analysis: Analysis) -> list[dict[str, Any]]:
@@ -97,9 +100,28 @@ def _draw_matrix(matrix: ConstraintMatrix, figure: Any) -> None:
     axes.set_ylabel("rows: constraints")
 
 
+def _rule_lines(rule: Rule, width: int) -> Iterator[Line]:
+    from mbplugin.report.text.rule import documentation_lines
+
+    return documentation_lines(rule, width)
+
+
+def _rule_document(rule: Rule) -> dict[str, Any]:
+    from mbplugin.report.documents.rule import rules_document
+
+    return rules_document([rule])
+
+
+def _rule_rows(rule: Rule) -> list[dict[str, Any]]:
+    names = ("code", "name", "severity", "opt_in", "summary", "remedy")
+    return [{name: getattr(rule, name) for name in names}]
+
+
 PRESENTATIONS = {
+    "Rule": Presentation(rows=_rule_rows, document=_rule_document, lines=_rule_lines),
     "Report": Presentation(
         rows=_findings,
+        columns=_FINDING,
         shown=("severity", "code", "name", "message", "help"),
         document=_lint_document,
         lines=_lint_lines,

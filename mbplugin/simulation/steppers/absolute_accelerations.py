@@ -70,7 +70,10 @@ class AbsoluteAccelerations:
             state.applied[:] = self._model.controller_force(t, q, qd)
         # a stage of a step that is too long may overflow; the step is rejected for its error
         if not self._evaluation.at(place, t, begun, q, qd) and np.isfinite(state.M).all():
-            raise without_mass()
+            actions, plane = replace(self._model.actions, friction=False), self._options.planar
+            raise without_mass(
+                self._mechanism, absolute_equations(self._mechanism, q, qd, actions, planar=plane).M
+            )
         return state
 
     def for_loops(self, m: KernelState) -> tuple[int, int]:
