@@ -22,7 +22,7 @@ import sys
 from pathlib import Path
 
 CASES = ("ours", "remedies", "stiffness", "assembly", "DCA", "dense QR", "dense SVD", "Exudyn", "sparse QR")
-LARGE = {"stiffness", "dense QR", "dense SVD", "Exudyn"}
+LARGE = {"dense QR", "dense SVD", "Exudyn"}
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.analysis.uniqueness import StressedBlock
-from mbplugin.constraints.reduction.strips import Strip
+from mbplugin.constraints.reduction.strips import Strip, strip_of
 from mbplugin.constraints.rows.row import Rows
 from mbplugin.model.spatial import AnyArray, Array
 
@@ -75,14 +75,10 @@ def _of_local_basis(s: StressedBlock) -> list[tuple[Strip, Array]]:
     inverse = _inverse_where((B.T @ B).tocsc(), _loading_one_constraint(s))
     found = []
     for one in s.ranked.reduced.rows:
-        at = s.slices[one.constraint]
-        own = B[at]
-        columns, places = np.unique(own.indices, return_inverse=True)
-        values = np.zeros((at.stop - at.start, len(columns)))
-        values[np.repeat(np.arange(len(values)), np.diff(own.indptr)), places] = own.data
-        products = values @ _dense_part(inverse, columns) @ values.T
+        own = strip_of(B, s.slices[one.constraint])
+        products = own.values @ _dense_part(inverse, own.columns) @ own.values.T
         size, directions = np.linalg.eigh(products)
-        found.append((Strip(columns, values), directions * np.sqrt(np.maximum(size, 0.0))))
+        found.append((own, directions * np.sqrt(np.maximum(size, 0.0))))
     return found
 
 

@@ -54,7 +54,7 @@ def collect(
         mode="statics" if state.at_rest else "inverse dynamics",
         planar=state.planar,
         tolerance=state.tolerance,
-        degree_of_redundancy=system.Z.shape[1],
+        degree_of_redundancy=system.degree_of_redundancy,
         held=tuple(labels.values()),
         constraints=made,
         families=families(system, found.multipliers),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components
 
+from mbplugin.constraints.reduction.strips import strip_of
+from mbplugin.joint_reactions.self_stresses.basis import StressBasis, side_by_side
+from mbplugin.joint_reactions.self_stresses.independent_rows import independent_rows
 from mbplugin.joint_reactions.system import System
 from mbplugin.model.enumerations import ReactionUnit
 from mbplugin.model.mechanism.identity import RowLabel
@@ -69,10 +73,10 @@ class Family:
 def null_directions(system: System, constraint: str) -> tuple[NullDirection, ...]:
     """Return independent changes of one reaction that the rigid model allows."""
     rows = system.slices[constraint]
-    Z, scale = system.Z[rows], system.scale[rows]
     if system.unique[rows].all():
         return ()
-    U, sigma, _ = np.linalg.svd(Z, full_matrices=False)
+    scale = system.scale[rows]
+    U, sigma, _ = np.linalg.svd(system.stress(rows).values, full_matrices=False)
     U = U[:, : max(1, int((sigma > system.zero[rows].max()).sum()))]
     pivots = _independent_rows(U)
     N = scale[:, None] * (U @ np.linalg.inv(U[pivots])) / scale[pivots]
@@ -93,57 +97,73 @@ def sharing(system: System, constraint: str) -> tuple[str, ...]:
         return ()
     # what is zero as an entry of Z is zero in a product with another entry
     limit = 10 * system.zero[rows].max()
-    others, Z = system.open_rows
-    together = others[np.abs(Z @ system.Z[rows].T).max(axis=1) > limit]
-    names = dict.fromkeys(system.labels[k][0] for k in together.tolist())
+    with_these = strip_of(system.together, rows)
+    others = with_these.columns[np.abs(with_these.values).max(axis=0) > limit]
+    names = dict.fromkeys(system.labels[k][0] for k in others.tolist())
     return tuple(name for name in names if name != constraint)
 
 
 def families(system: System, multipliers: Array) -> tuple[Family, ...]:
     """Return the families of possible multipliers through one of them, ``multipliers`` (m,), scaled."""
-    open_rows = np.flatnonzero(~system.unique)
-    if not open_rows.size:
-        return ()
-    pivots = open_rows[_independent_rows(system.Z[open_rows])]
-    T = system.Z @ np.linalg.inv(system.Z[pivots])
-    T[np.abs(T) < np.maximum(system.zero, _ZERO)[:, None]] = 0.0
+    found = [_relations(system, basis) for basis in system.bases]
+    pivots = np.concatenate([np.zeros(0, dtype=int), *(own for own, _ in found)])
+    order = np.argsort(pivots)
+    T = side_by_side([(b.rows, T) for b, (_, T) in zip(system.bases, found, strict=True)], len(multipliers))
+    T, pivots = T[:, order], pivots[order]
     constant = (multipliers - T @ multipliers[pivots]) * system.scale
     constant[np.abs(constant) < 1e-11 * np.abs(multipliers * system.scale).max(initial=0.0)] = 0.0
-    weight = system.scale[:, None] * T / system.scale[pivots]
-    rest = np.setdiff1d(open_rows, pivots)
+    T.sort_indices()
+    following = ~system.unique
+    following[pivots] = False
     return tuple(
-        _family(system, pivots, columns, [k for k in rest if T[k, columns].any()], constant, weight)
-        for columns in _components(T[rest])
+        _family(system, pivots, columns, rows, constant, T) for columns, rows in _components(T, following)
     )
 
 
-def _components(T: Array) -> list[list[int]]:
-    """Return groups of columns of T (m, p) that share a row, in order."""
-    import scipy.sparse.csgraph
+def _relations(system: System, basis: StressBasis) -> tuple[AnyArray, Array | csr_array]:
+    """Return parameters (p,), rows of the system, and all rows of a block as combinations of them, (n, p)."""
+    limit = np.maximum(system.zero[basis.rows], _ZERO)
+    open_rows = np.flatnonzero(~system.unique[basis.rows])
+    if basis.large:
+        pivots, combined = independent_rows(basis.local)
+        T = combined.tocoo()
+        T.data[np.abs(T.data) < limit[T.coords[0]]] = 0.0
+    else:
+        pivots = open_rows[_independent_rows(basis.Z[open_rows])]
+        T = basis.Z @ np.linalg.inv(basis.Z[pivots])
+        T[np.abs(T) < limit[:, None]] = 0.0
+    return basis.rows[pivots], T
 
-    together = (np.abs(T).T > 0).astype(float) @ (np.abs(T) > 0)
-    _, group = scipy.sparse.csgraph.connected_components(scipy.sparse.csr_array(together), directed=False)
-    return [np.flatnonzero(group == g).tolist() for g in dict.fromkeys(group.tolist())]
+
+def _components(T: csr_array, following: AnyArray) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the columns of T (m, p) that share a row, in order, and their rows among ``following`` (m,) of bool."""
+    m, p = T.shape
+    entries = T.tocoo()
+    places = entries.coords[0], m + entries.coords[1]
+    graph = coo_array((np.ones(entries.nnz), places), shape=(m + p, m + p))
+    group = connected_components(graph, directed=False)[1]
+    members: dict[int, tuple[list[int], list[int]]] = {g: ([], []) for g in group[m:].tolist()}
+    for column, g in enumerate(group[m:].tolist()):
+        members[g][0].append(column)
+    for row in np.flatnonzero(following).tolist():
+        if (own := members.get(int(group[row]))) is not None:
+            own[1].append(row)
+    yield from members.values()
 
 
 def _family(
-    system: System, pivots: AnyArray, columns: list[int], rows: list[int], constant: Array, weight: Array
+    system: System, pivots: AnyArray, columns: list[int], rows: list[int], constant: Array, T: csr_array
 ) -> Family:
-    """Return the family of some columns; pivots (p,), constant (m,) and weight (m, p) in N and N·m."""
-    unit, labels = system.units, system.labels
-    relations = tuple(
-        Relation(
-            *labels[k],
-            unit[k],
-            _rounded(constant[k]),
-            tuple(
-                Weight(labels[pivots[c]][0], labels[pivots[c]][1], _rounded(weight[k, c]))
-                for c in columns
-                if weight[k, c]
-            ),
-        )
-        for k in rows
-    )
+    """Return the family of some columns of T (m, p), scaled; pivots (p,) and constant (m,), N and N·m."""
+    unit, labels, scale = system.units, system.labels, system.scale
+
+    def terms(row: int) -> Iterator[Weight]:
+        own = slice(T.indptr[row], T.indptr[row + 1])
+        for column, value in zip(T.indices[own].tolist(), T.data[own].tolist(), strict=True):
+            pivot = int(pivots[column])
+            yield Weight(*labels[pivot], _rounded(scale[row] * value / scale[pivot]))
+
+    relations = tuple(Relation(*labels[k], unit[k], _rounded(constant[k]), tuple(terms(k))) for k in rows)
     return Family(tuple((*labels[pivots[c]], unit[pivots[c]]) for c in columns), relations)
 
 

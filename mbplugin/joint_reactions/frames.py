@@ -13,6 +13,7 @@ from mbplugin.analysis.directions import (
     rows_in_world,
     unit_wrenches,
 )
+from mbplugin.constraints.reduction.strips import strip_of
 from mbplugin.constraints.rows.row import Rows
 from mbplugin.joint_reactions.stiffness.compliance import Resolution
 from mbplugin.joint_reactions.stiffness.coverage import joints_of
@@ -76,8 +77,8 @@ def world_wrench(
     wrench = L.T @ (system.scale * resolution.multipliers)[at]
     sized = unit_wrenches(L, system.scale[at], system.length)
     limit = _SUMS * max(float(system.zero[at].max()), 1e-8)
-    wrench[np.linalg.norm(sized @ resolution.open[at], axis=1) > limit] = np.nan
-    rigid = np.linalg.norm(sized @ system.Z[at], axis=1) <= limit
+    wrench[np.linalg.norm(sized @ strip_of(resolution.open, at).values, axis=1) > limit] = np.nan
+    rigid = np.linalg.norm(sized @ system.stress(at).values, axis=1) <= limit
     decided: ReactionSource = "estimated" if "estimated" in sources else "stated"
     wrench.setflags(write=False)
     return WorldWrench(
@@ -101,5 +102,5 @@ def open_in(
     if system.unique[at].all():
         return (), ()
     L = rows_in_world(system.mech, system.poses, constraint, rows)
-    stresses = unit_wrenches(L, system.scale[at], system.length) @ system.Z[at]
+    stresses = unit_wrenches(L, system.scale[at], system.length) @ system.stress(at).values
     return open_directions(stresses, float(system.zero[at].max()))

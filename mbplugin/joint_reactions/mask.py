@@ -133,7 +133,9 @@ def reaction_mask(
     mask = np.array(rows, dtype=bool).reshape(-1, 6)
     mask.setflags(write=False)
     names = tuple(pair.name for pair in mech.pairs)
-    return ReactionMask(mech.name, mask, names, COMPONENTS, axes, system.Z.shape[1], state.tolerance)
+    return ReactionMask(
+        mech.name, mask, names, COMPONENTS, axes, system.degree_of_redundancy, state.tolerance
+    )
 
 
 def joint_mask(system: System, pair: Pair, axes: str = "joint") -> AnyArray:

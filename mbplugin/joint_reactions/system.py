@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components
 
 from mbplugin.analysis.uniqueness import ConstraintVerdict, StressedBlock, constraint_verdicts, stress
 from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction.scaling import characteristic_length, row_scale
+from mbplugin.constraints.reduction.strips import Strip, strip_of
 from mbplugin.constraints.rows.build import all_rows
 from mbplugin.constraints.rows.planar import planar_rows
 from mbplugin.constraints.rows.row import Rows
+from mbplugin.joint_reactions.self_stresses.basis import StressBasis, placed, side_by_side, stress_basis
 from mbplugin.model.enumerations import ReactionUnit
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import BodyPoses
@@ -43,8 +45,8 @@ class System:
         Characteristic length, m.
     scale : (m,) array
         Factor of each row that makes it dimensionless.
-    Z : (m, p) array
-        Scaled self-stresses, orthonormal within each block.
+    bases : tuple of StressBasis
+        The self-stresses of each block that has any.
     zero : (m,) array
         Size below which an entry of Z is zero.
     """
@@ -55,7 +57,7 @@ class System:
     columns: tuple[int, ...]
     length: float
     scale: Array
-    Z: Array
+    bases: tuple[StressBasis, ...]
     zero: Array
     verdicts: tuple[ConstraintVerdict, ...]
 
@@ -79,6 +81,11 @@ class System:
         return tuple("N" if t else "N·m" for r in self.rows for t in r.translation)
 
     @cached_property
+    def rows_by_name(self) -> dict[str, Rows]:
+        """The rows of each constraint."""
+        return {r.constraint: r for r in self.rows}
+
+    @cached_property
     def rows_on_body(self) -> dict[int, list[Rows]]:
         """The rows that act on each body, by its index."""
         found: dict[int, list[Rows]] = {}
@@ -87,11 +94,44 @@ class System:
                 found.setdefault(body, []).append(r)
         return found
 
+    @property
+    def degree_of_redundancy(self) -> int:
+        """p, the number of independent self-stresses."""
+        return sum(basis.Z.shape[1] for basis in self.bases)
+
     @cached_property
-    def open_rows(self) -> tuple[AnyArray, Array]:
-        """The rows that the rigid model does not determine, (k,), and their self-stresses, (k, p)."""
-        rows = np.flatnonzero(~self.unique)
-        return rows, self.Z[rows]
+    def Z(self) -> csr_array:
+        """Scaled self-stresses (m, p), orthonormal within each block."""
+        return side_by_side([(basis.rows, basis.Z) for basis in self.bases], len(self.scale))
+
+    @cached_property
+    def local(self) -> csr_array:
+        """The same space as Z, (m, p); of large blocks each self-stress in the few rows that it loads."""
+        return side_by_side([(basis.rows, basis.local) for basis in self.bases], len(self.scale))
+
+    def stress(self, rows: slice) -> Strip:
+        """Return some rows of Z."""
+        return strip_of(self.Z, rows)
+
+    @cached_property
+    def together(self) -> csr_array:
+        """How much rows that are not unique change together: the projector Z Zᵀ in these rows, (m, m).
+
+        What is zero as an entry of Z is zero in a product with another entry.
+        """
+        pieces, limit = [], 10 * self.zero.min(initial=1.0)
+        for basis in self.bases:
+            own = np.flatnonzero(~self.unique[basis.rows])
+            projector = basis.Z[own] @ basis.Z[own].T
+            pieces.append((basis.rows[own], basis.rows[own], projector * (abs(projector) > limit)))
+        return placed(pieces, (len(self.scale), len(self.scale)))
+
+    @cached_property
+    def stress_groups(self) -> AnyArray:
+        """For each row, (m,), the number of the group that shares its self-stresses, −1 if it is unique."""
+        limit = 10 * self.zero[~self.unique].max(initial=0.0)
+        group = connected_components(abs(self.together) > limit, directed=False)[1]
+        return np.where(self.unique, -1, group)
 
     @cached_property
     def constraint_by_name(self) -> dict[str, Constraint]:
@@ -104,7 +144,7 @@ class System:
         return np.array([c.unique for verdict in self.verdicts for c in verdict.components], dtype=bool)
 
     @cached_property
-    def C(self) -> scipy.sparse.csr_array:
+    def C(self) -> csr_array:
         """Scaled constraint matrix (m, 6N) on twists [v/ℓ; ω]; columns out of the plane are zero."""
         size = self.column_scale
         data: list[AnyArray] = [np.zeros(0)]
@@ -120,7 +160,7 @@ class System:
             start += k
         shape = (len(self.scale), 6 * len(self.mech.bodies))
         triplets = (np.concatenate(data), (np.concatenate(i), np.concatenate(j)))
-        return scipy.sparse.coo_array(triplets, shape).tocsr()
+        return coo_array(triplets, shape).tocsr()
 
     @property
     def column_scale(self) -> Array:
@@ -129,21 +169,10 @@ class System:
         seen[list(self.columns)] = 1.0
         return np.asarray(seen * np.array([self.length] * 3 + [1.0] * 3))
 
-    @cached_property
+    @property
     def dropped(self) -> AnyArray:
         """p rows (p,), well apart, without which the rest are independent."""
-        return dependent_rows(self.Z)
-
-
-def dependent_rows(Z: Array) -> AnyArray:
-    """Return p rows (p,) on which the self-stresses Z (m, p) are most independent (pivoted QR of Zᵀ).
-
-    Dropping them leaves rows of full rank: no combination of the rest is a self-stress.
-    """
-    if not Z.shape[1]:
-        return np.zeros(0, dtype=int)
-    order = scipy.linalg.qr(Z.T, mode="r", pivoting=True)[1]
-    return np.sort(order[: Z.shape[1]])
+        return np.sort(np.concatenate([np.zeros(0, dtype=int), *(basis.dropped for basis in self.bases)]))
 
 
 def build_system(
@@ -155,27 +184,20 @@ def build_system(
     length = characteristic_length(rows, poses.p_WC, mech)
     scale = np.concatenate([row_scale(r, length) for r in rows]) if rows else np.zeros(0)
     labels = {r.constraint: r.components for r in rows}
-    Z, zero, scale = _stacked([label for r in rows for label in r.labels], stressed, scale)
+    bases, zero, scale = _in_rows([label for r in rows for label in r.labels], stressed, scale)
     verdicts = constraint_verdicts(mech, stressed, labels)
-    return System(mech, poses, rows, columns, length, scale, Z, zero, verdicts)
+    return System(mech, poses, rows, columns, length, scale, bases, zero, verdicts)
 
 
-def _stacked(
+def _in_rows(
     labels: Sequence[RowLabel], stressed: Sequence[StressedBlock], scale: Array
-) -> tuple[Array, Array, Array]:
-    """Return the self-stresses (m, p) of all blocks side by side, and each row's zero and scale (m,)."""
+) -> tuple[tuple[StressBasis, ...], Array, Array]:
+    """Return the self-stresses of all blocks, and each row's zero and scale (m,)."""
     position = {label: k for k, label in enumerate(labels)}
-    carrying = [s for s in stressed if s.ranked.redundancy]
-    Z = np.zeros((len(labels), sum(s.ranked.redundancy for s in carrying)))
-    zero, scale, column = np.full(len(labels), 1e-9), scale.copy(), 0
-    for s in carrying:
-        at = [position[label] for label in s.ranked.reduced.labels]
-        Z[at, column : column + s.ranked.redundancy] = _basis(s)
-        zero[at], scale[at] = s.ranked.zero, s.ranked.reduced.scale
-        column += s.ranked.redundancy
-    return Z, zero, scale
-
-
-def _basis(s: StressedBlock) -> Array:
-    """Return an orthonormal basis (m, p) of a block's self-stresses; a large block only keeps samples."""
-    return s.Z if s.complete else np.asarray(np.linalg.qr(s.local.toarray())[0])
+    bases, zero, scale = [], np.full(len(labels), 1e-9), scale.copy()
+    for s in stressed:
+        if s.ranked.redundancy:
+            at = np.array([position[label] for label in s.ranked.reduced.labels])
+            bases.append(stress_basis(s, at))
+            zero[at], scale[at] = s.ranked.zero, s.ranked.reduced.scale
+    return tuple(bases), zero, scale

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mbplugin.analysis.directions import unit_wrenches
+from mbplugin.constraints.reduction.strips import Strip, added
 from mbplugin.constraints.rows.build import rows_of
 from mbplugin.constraints.rows.planar import planar_rows
 from mbplugin.joint_reactions.stiffness.elements import rows_at_joint
@@ -52,12 +53,13 @@ def unique_axes(system: System, pair: Pair, R_AP: Array) -> AnyArray:
     R_AP : (3, 3) array
         The axes of P in the axes of the components.
     """
-    p = system.Z.shape[1]
-    stress, zero = np.zeros((6, p)), 1e-8
+    parts, zero = [Strip(np.zeros(0, dtype=int), np.zeros((6, 0)))], 1e-8
     for at, L in acting_rows(system, pair):
-        stress += unit_wrenches(L, system.scale[at], system.length) @ system.Z[at]
+        own = system.stress(at)
+        wrenches = unit_wrenches(L, system.scale[at], system.length) @ own.values
+        parts.append(Strip(own.columns, wrenches))
         zero = max(zero, float(system.zero[at].max(initial=0.0)))
-    turned = np.kron(np.eye(2), R_AP) @ stress
+    turned = np.kron(np.eye(2), R_AP) @ added(parts).values
     return np.asarray(np.linalg.norm(turned, axis=1) <= _SUMS * zero)
 
 

@@ -119,17 +119,26 @@ def elimination_variants(
     state = closed_state(model, q, qd, None, tolerance, planar)
     system = build_system(state.mech, state.q, state.motion.poses, state.motion.columns, state.tolerance)
     order = matrix_order(system)
-    chosen = admissible_sets(system.Z[order], count, seed) if sets is None else _read(system, order, sets)
+    chosen = (
+        admissible_sets(system.Z.toarray()[order], count, seed)
+        if sets is None
+        else _read(system, order, sets)
+    )
     own = model.loads if isinstance(model, Scene) else ()
     payloads = model.payloads if isinstance(model, Scene) else ()
     acting = AppliedForces((*own, *read_loads(state.mech, loads)), payloads, damping=False, friction=False)
     equations = absolute_equations(
-        state.mech, state.q, state.qd, acting, planar=state.planar, degree_of_redundancy=system.Z.shape[1]
+        state.mech,
+        state.q,
+        state.qd,
+        acting,
+        planar=state.planar,
+        degree_of_redundancy=system.degree_of_redundancy,
     )
     non_unique = tuple(v.name for v in system.verdicts if not v.unique)
     labels = tuple(system.labels[k] for k in order)
     variants = tuple(_variant(system, equations, order, rows) for rows in chosen)
-    return Variants(labels, system.Z.shape[1], non_unique, variants)
+    return Variants(labels, system.degree_of_redundancy, non_unique, variants)
 
 
 def admissible_sets(Z: Array, count: int = 100, seed: int = 0) -> tuple[tuple[int, ...], ...]:
@@ -185,11 +194,11 @@ def matrix_order(system: System) -> AnyArray:
 def _read(system: System, order: AnyArray, sets: Iterable[Sequence[Row]]) -> list[tuple[int, ...]]:
     """Return stated sets as places in an order (m,) of rows."""
     labels = [system.labels[k] for k in order]
-    p = system.Z.shape[1]
+    p = system.degree_of_redundancy
     chosen = []
     for given in sets:
         rows = tuple(sorted(_row_index(labels, row) for row in given))
-        if len(set(rows)) != p or not _regular(system.Z[order], rows):
+        if len(set(rows)) != p or not _regular(system.Z.toarray()[order], rows):
             names = ", ".join(str(labels[k]) for k in rows)
             raise BadUsage(
                 f"rows {{{names}}} cannot be dropped together: the other rows are then redundant or too few",

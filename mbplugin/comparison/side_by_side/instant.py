@@ -130,7 +130,7 @@ def _accelerated(
     basis of the free motions (wojtyra2013 (13)).
     """
     motion, mech = state.motion, state.mech
-    N = motion.units[:, None] * motion.free_motions(system.Z.shape[1])
+    N = motion.units[:, None] * motion.free_motions(system.degree_of_redundancy)
     SN = np.array([body_twists(mech, motion.poses, column) for column in N.T]).reshape(
         N.shape[1], len(mech.bodies), 6
     )

@@ -114,7 +114,7 @@ def engines(
         mode="statics" if instant.at_rest else "inverse dynamics",
         held=instant.held,
         tolerance=state.tolerance,
-        degree_of_redundancy=system.Z.shape[1],
+        degree_of_redundancy=system.degree_of_redundancy,
         engines=tuple(answers),
         joints=_joints(mechanism_of(model), instant, system, answers),
         notes=_notes(state, answers),

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbplugin.model.spatial import AnyArray, Array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 #: What is smaller in all rows of a column is rounding; columns are of unit size.
 _NOTHING = 1e-9
@@ -32,6 +36,16 @@ class Strip:
         values = matrix @ self.values
         kept = np.abs(values).max(axis=0, initial=0.0) > _NOTHING
         return Strip(self.columns[kept], values[:, kept])
+
+
+def strip_of(matrix: csr_array, rows: slice) -> Strip:
+    """Return some rows of a sparse matrix."""
+    bounds = matrix.indptr[rows.start : rows.stop + 1]
+    inside = slice(bounds[0], bounds[-1])
+    columns, places = np.unique(matrix.indices[inside], return_inverse=True)
+    values = np.zeros((len(bounds) - 1, len(columns)))
+    values[np.repeat(np.arange(len(values)), np.diff(bounds)), places] = matrix.data[inside]
+    return Strip(columns, values)
 
 
 def stacked(strips: Sequence[Strip]) -> Strip:

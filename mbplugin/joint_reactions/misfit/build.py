@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse
-import scipy.sparse.csgraph
+from scipy.sparse import csr_array, diags_array
+from scipy.sparse.csgraph import connected_components
 
-from mbplugin.joint_reactions.misfit.response import MisfitResponse
+from mbplugin.joint_reactions.misfit.response import MisfitResponse, row_lengths
 from mbplugin.joint_reactions.state import ClosedState
 from mbplugin.joint_reactions.stiffness.coverage import MissingStiffness, missing_stiffness
 from mbplugin.joint_reactions.stiffness.flexible import Flexible, row_sources
@@ -29,10 +29,10 @@ def response_of(state: ClosedState, system: System, flexible: Flexible) -> Misfi
         q=state.q,
         planar=state.planar,
         tolerance=state.tolerance,
-        degree_of_redundancy=system.Z.shape[1],
+        degree_of_redundancy=system.degree_of_redundancy,
         labels=system.labels,
         units=system.units,
-        factor=system.scale[:, None] * _without_rounding(resolution.response),
+        factor=(diags_array(system.scale) @ _without_rounding(resolution.response)).tocsr(),
         infinite_group=group,
         missing=missing,
         adjustable=_adjustable(system),
@@ -44,18 +44,20 @@ def response_of(state: ClosedState, system: System, flexible: Flexible) -> Misfi
     )
 
 
-def _without_rounding(factor: AnyArray) -> AnyArray:
+def _without_rounding(factor: csr_array) -> csr_array:
     """Return a factor (m, k) of the response whose rows are zero where they are rounding of the others."""
-    size = np.linalg.norm(factor, axis=1)
-    return np.where((size > _NOTHING * size.max(initial=0.0))[:, None], factor, 0.0)
+    size = row_lengths(factor)
+    cleaned = (diags_array((size > _NOTHING * size.max(initial=0.0)).astype(float)) @ factor).tocsr()
+    cleaned.eliminate_zeros()
+    return cleaned
 
 
-def infinite_groups(free: AnyArray, determined: AnyArray) -> AnyArray:
+def infinite_groups(free: csr_array, determined: AnyArray) -> AnyArray:
     """Return for each row, (m,), the number of the group that stresses it without compliance, −1 if none does.
 
     Parameters
     ----------
-    free : (m, k) array
+    free : (m, k) sparse array
         Orthonormal self-stresses that nothing determines.
     determined : (m,) bool array
     """
@@ -63,11 +65,8 @@ def infinite_groups(free: AnyArray, determined: AnyArray) -> AnyArray:
     rows = np.flatnonzero(~determined)
     if rows.size:
         # the projector on the free self-stresses does not depend on their basis
-        inside = free[rows] / np.linalg.norm(free[rows], axis=1, keepdims=True)
-        together = np.abs(inside @ inside.T) > 1e-8
-        group[rows] = scipy.sparse.csgraph.connected_components(
-            scipy.sparse.csr_array(together), directed=False
-        )[1]
+        inside = diags_array(1.0 / row_lengths(free)[rows]) @ free[rows]
+        group[rows] = connected_components(abs(inside @ inside.T) > 1e-8, directed=False)[1]
     return group
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import csr_array, diags_array
 
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.joint_reactions.misfit.values import MisfitEffect, MisfitLoad, MisfitStep
@@ -22,8 +23,6 @@ from mbplugin.rendering import Result
 STEPS: dict[ReactionUnit, MisfitStep] = {"N": MisfitStep(1e-4, "m"), "N·m": MisfitStep(1e-3, "rad")}
 #: Part of the largest load of a misfit below which a load is rounding.
 _ROUNDING = 1e-9
-#: Rows of B that are made at once: a large model has thousands.
-_AT_ONCE = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +47,7 @@ class MisfitResponse(Result):
         (constraint, component) of the m rows.
     units : tuple of "N" or "N·m"
         Of the load of each row; a misfit of it is in m or rad.
-    factor : (m, k) array
+    factor : (m, k) sparse array
         W of the finite part W Wᵀ of B, in N/m, N/rad, N·m/m and N·m/rad.
     infinite_group : (m,) int array
         Rows with the same number, from 0, stress each other without any compliance; −1 elsewhere.
@@ -71,7 +70,7 @@ class MisfitResponse(Result):
     degree_of_redundancy: int
     labels: tuple[RowLabel, ...]
     units: tuple[ReactionUnit, ...]
-    factor: Array
+    factor: csr_array
     infinite_group: AnyArray
     missing: tuple[MissingStiffness, ...]
     adjustable: AnyArray
@@ -88,6 +87,13 @@ class MisfitResponse(Result):
         return one_line(self, self.mechanism.name, facts)
 
     @cached_property
+    def finite(self) -> csr_array:
+        """The finite part W Wᵀ of B, by its entries, (m, m)."""
+        found = (self.factor @ self.factor.T).tocsr()
+        found.sort_indices()
+        return found
+
+    @cached_property
     def B(self) -> Array:
         """The response (m, m), N/m, N/rad, N·m/m and N·m/rad; ``inf`` where no compliance limits it."""
         size = len(self.labels)
@@ -95,10 +101,22 @@ class MisfitResponse(Result):
 
     def column(self, row: int) -> Array:
         """Return column ``row`` of B, (m,)."""
-        found = self.factor @ self.factor[row]
-        if self.infinite_group[row] >= 0:
-            found[self.infinite_group == self.infinite_group[row]] = np.inf
-        return np.asarray(found)
+        found = np.zeros(len(self.labels))
+        rows, values = self.entries(row)
+        found[rows] = values
+        return found
+
+    def entries(self, row: int) -> tuple[AnyArray, Array]:
+        """Return where column ``row`` of B is not zero, (n,), and what it is there, (n,)."""
+        own = slice(self.finite.indptr[row], self.finite.indptr[row + 1])
+        rows, values = self.finite.indices[own], self.finite.data[own]
+        if self.infinite_group[row] < 0:
+            return rows, values
+        infinite = np.flatnonzero(self.infinite_group == self.infinite_group[row])
+        kept = ~np.isin(rows, infinite)
+        rows = np.concatenate((rows[kept], infinite))
+        order = np.argsort(rows)
+        return rows[order], np.concatenate((values[kept], np.full(len(infinite), np.inf)))[order]
 
     @cached_property
     def stressing(self) -> tuple[int, ...]:
@@ -111,17 +129,16 @@ class MisfitResponse(Result):
     @cached_property
     def _scale(self) -> float:
         """Largest finite load of a step, N."""
-        size = np.linalg.norm(self.factor * self._in_newtons[:, None], axis=1)
+        size = row_lengths(self.factor) * self._in_newtons
         return float((size.max(initial=0.0) * size * self._steps).max(initial=0.0))
 
     @cached_property
     def _costs(self) -> Array:
         """Largest load that a step of each row causes, (m,), N."""
-        weighed = (self.factor * self._in_newtons[:, None]).T
         cost = np.zeros(len(self.labels))
-        for start in range(0, len(cost), _AT_ONCE):
-            rows = slice(start, start + _AT_ONCE)
-            cost[rows] = self._steps[rows] * np.abs(self.factor[rows] @ weighed).max(axis=1, initial=0.0)
+        if self.finite.nnz:
+            loads = abs(self.finite @ diags_array(self._in_newtons))
+            cost = self._steps * loads.max(axis=1).toarray().ravel()
         return np.where(self.infinite_group >= 0, np.inf, cost)
 
     @cached_property
@@ -174,9 +191,12 @@ class MisfitResponse(Result):
 
     def effect(self, row: int) -> MisfitEffect:
         """Return what a misfit of 0.1 mm or 1 mrad of row ``row`` costs."""
-        step, misfit = STEPS[self.units[row]], np.zeros(len(self.labels))
-        misfit[row] = step.size
-        return MisfitEffect(*self.labels[row], step, *self.loads_of(misfit))
+        step = STEPS[self.units[row]]
+        rows, values = self.entries(row)
+        loads = np.where(np.isinf(values), np.inf, 0.0 - step.size * values)
+        return MisfitEffect(
+            *self.labels[row], step, *self._listed(rows, loads, {int(self.infinite_group[row])})
+        )
 
     def loads_of(self, misfit: Array) -> tuple[tuple[MisfitLoad, ...], MissingStiffness]:
         """Return the loads that misfits cause together, the largest first, and what infinite ones lack.
@@ -190,11 +210,25 @@ class MisfitResponse(Result):
         loads = 0.0 - self.factor @ (self.factor[rows].T @ misfit[rows])
         groups = {int(group) for group in self.infinite_group[rows]} - {-1}
         loads[np.isin(self.infinite_group, list(groups))] = np.inf
-        size = np.abs(loads) * self._in_newtons
+        return self._listed(np.arange(len(loads)), loads, groups)
+
+    def _listed(
+        self, rows: AnyArray, loads: Array, groups: set[int]
+    ) -> tuple[tuple[MisfitLoad, ...], MissingStiffness]:
+        """Return what is no rounding of the loads (n,) of some rows (n,), and what infinite ``groups`` lack."""
+        size = np.abs(loads) * self._in_newtons[rows]
         finite = size[np.isfinite(size)].max(initial=0.0)
-        order = sorted(range(len(size)), key=lambda k: -float(f"{size[k]:.9g}"))
-        kept = [k for k in order if size[k] > max(_ROUNDING * finite, _ROUNDING**2 * self._scale)]
+        kept = np.flatnonzero(size > max(_ROUNDING * finite, _ROUNDING**2 * self._scale))
+        kept = kept[np.argsort([-float(f"{size[k]:.9g}") for k in kept.tolist()], kind="stable")]
+        places: list[int] = rows[kept].tolist()
         found = tuple(
-            MisfitLoad(*self.labels[k], self.units[k], float(loads[k]), self.sources[k]) for k in kept
+            MisfitLoad(*self.labels[k], self.units[k], load, self.sources[k])
+            for k, load in zip(places, loads[kept].tolist(), strict=True)
         )
+        groups = groups - {-1}
         return found, self.missing[min(groups)] if groups else MissingStiffness()
+
+
+def row_lengths(matrix: csr_array) -> Array:
+    """Return the length of each row of a sparse matrix (m, k), (m,)."""
+    return np.asarray(np.sqrt(matrix.power(2).sum(axis=1)))

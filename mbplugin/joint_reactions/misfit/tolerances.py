@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
-from mbplugin.joint_reactions.misfit.response import STEPS, MisfitResponse
+from mbplugin.joint_reactions.misfit.response import STEPS, MisfitResponse, row_lengths
 from mbplugin.model.bounds import LARGEST
 from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.model.spatial import AnyArray, Array
@@ -56,7 +56,8 @@ def deviations(response: MisfitResponse, sigma: Array) -> Array:
     """
     variance = np.zeros(len(sigma))
     for row in np.flatnonzero(sigma).tolist():
-        variance += (response.column(row) * sigma[row]) ** 2
+        loaded, values = response.entries(row)
+        variance[loaded] += (values * sigma[row]) ** 2
     found = np.sqrt(variance)
     finite = found[np.isfinite(found)]
     found[found < _NOTHING * finite.max(initial=0.0)] = 0.0
@@ -85,7 +86,9 @@ def budget(response: MisfitResponse, limits: Mapping[str, float]) -> tuple[Misfi
     limited = {
         name: (rows_of_limit(response, name), _positive(name, value)) for name, value in limits.items()
     }
-    scale = np.linalg.norm(response.factor, axis=1)
+    if not limited:
+        return ()
+    scale = row_lengths(response.factor)
     found = []
     for row in response.stressing:
         column = response.column(row)

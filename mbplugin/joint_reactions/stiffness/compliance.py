@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
+from scipy.sparse import csr_array, diags_array
 
+from mbplugin.joint_reactions.self_stresses.basis import placed, side_by_side
 from mbplugin.joint_reactions.stiffness.elements import Element
+from mbplugin.joint_reactions.stiffness.least_energy import LeastEnergy, solved_parts
 from mbplugin.joint_reactions.system import System
 from mbplugin.model.spatial import AnyArray, Array
 
 #: Relative size below which a flexibility is rounding.
 _ROUNDING = 1e-11
-#: Part of a self-stress that has to bend something for the self-stress to be determined.
-_SEEN = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,17 +32,17 @@ class Resolution:
         Scaled; of those that are not determined only the relations to others mean anything.
     determined : (m,) bool array
         Whether compliance, or the rigid model, determines each.
-    open : (m, k) array
+    open : (m, k) sparse array
         Orthonormal changes of the multipliers, scaled, that neither determines.
-    response : (m, k) array
+    response : (m, k) sparse array
         W with B = W Wᵀ: stated gaps δ change the multipliers by −B δ, scaled; B = Z (ZᵀAZ)⁻¹ Zᵀ on the
         self-stresses that compliance determines. Beside ``open`` ones B has no finite value.
     """
 
     multipliers: Array
     determined: AnyArray
-    open: Array
-    response: Array
+    open: csr_array
+    response: csr_array
 
 
 def resolve(
@@ -64,49 +64,34 @@ def resolve(
     uncovered : (m,) bool array
         Rows of reactions on bodies without stiffness (pekal2024 §1).
     """
-    Z, factors = system.Z, [(e.rows, _factor(e.A)) for e in elements]
-    limit = np.maximum(system.zero, 1e-8)
-    avoiding, loading = _split(Z[uncovered & ~system.unique], float(limit.max(initial=1e-8)))
-    seen = np.vstack([np.zeros((0, Z.shape[1])), *(_unit_rows(B) @ Z[rows] for rows, B in factors)])
-    unseen, basis = _split(seen @ avoiding, _SEEN)
-    unseen, basis = avoiding @ unseen, avoiding @ basis
-    if not basis.shape[1]:
-        return _resolution(system, multipliers, np.hstack((unseen, loading)), limit, basis)
-    gaps = misfit.copy()
+    m, gaps = len(multipliers), misfit.copy()
     for e in elements:
         gaps[e.rows] += e.d
-    bent = np.vstack([B @ (Z[rows] @ basis) for rows, B in factors])
-    loaded = np.concatenate([B @ multipliers[rows] for rows, B in factors])
-    y = basis @ _least_energy(bent, loaded, basis.T @ (Z.T @ gaps))
-    followed = [
-        basis
-        @ _least_energy(bent, np.concatenate([B @ (Z[r] @ c) for r, B in factors]), np.zeros(len(basis.T)))
-        for c in loading.T
-    ]
-    following = loading - np.array(followed).reshape(-1, len(Z.T)).T
-    free = np.hstack((unseen, following))
-    return _resolution(system, multipliers - Z @ y, free, limit, basis @ _inverse_factor(bent))
-
-
-def _resolution(
-    system: System, multipliers: Array, free: Array, limit: Array, responding: Array
-) -> Resolution:
-    """Return what is determined beside the self-stresses ``free`` (p, k), and what responds to gaps.
-
-    ``multipliers`` (m,), ``limit`` (m,) and ``responding`` (p, r).
-    """
-    changes = system.Z @ np.linalg.qr(free)[0]
-    determined = system.unique | (np.linalg.norm(changes, axis=1) <= limit)
+    limit = np.maximum(system.zero, 1e-8)
+    F = _flexibility_factor(elements, m)
+    problem = LeastEnergy(
+        F, F @ multipliers, gaps, uncovered & ~system.unique, float(limit.max(initial=1e-8))
+    )
+    parts = solved_parts(problem, system.Z, system.local)
+    found = multipliers.copy()
+    for part in parts:
+        found[part.rows] -= part.change
+    free = side_by_side([(part.rows, part.free) for part in parts], m)
+    determined = system.unique | (np.sqrt(free.power(2).sum(axis=1)) <= limit)
     # what the rigid model determines has rounding there
-    response = np.where(system.unique[:, None], 0.0, system.Z @ responding)
-    return Resolution(multipliers, determined, changes, response)
+    open_rows = diags_array(np.where(system.unique, 0.0, 1.0))
+    response = open_rows @ side_by_side([(part.rows, part.responding) for part in parts], m)
+    return Resolution(found, determined, free, response.tocsr())
 
 
-def _split(rows: Array, limit: float) -> tuple[Array, Array]:
-    """Return orthonormal bases of what rows (k, p) map to zero, (p, p − r), and of the rest, (p, r)."""
-    _, sigma, Vt = np.linalg.svd(np.linalg.qr(rows, mode="r"))
-    rank = int((sigma > limit).sum())
-    return np.asarray(Vt[rank:].T), np.asarray(Vt[:rank].T)
+def _flexibility_factor(elements: Sequence[Element], m: int) -> csr_array:
+    """Return F (k, m) with FᵀF the flexibility of all elements."""
+    pieces, start = [], 0
+    for e in elements:
+        B = _factor(e.A)
+        pieces.append((np.arange(start, start + len(B)), e.rows, B))
+        start += len(B)
+    return placed(pieces, (start, m))
 
 
 def _factor(A: Array) -> Array:
@@ -122,32 +107,3 @@ def _factor(A: Array) -> Array:
     B = np.zeros((int(kept.sum()), len(A)))
     B[:, giving] = np.sqrt(values[kept])[:, None] * vectors[:, kept].T * s
     return B
-
-
-def _unit_rows(rows: Array) -> Array:
-    """Return rows (k, n) of length one: what is determined must not depend on how much something gives way."""
-    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
-
-
-def _least_energy(bent: Array, loaded: Array, gaps: Array) -> Array:
-    """Return y (p,) of least ½ |loaded − bent y|² − gapsᵀ y; bent (k, p), loaded (k,) and gaps (p,).
-
-    Rows of very different size (a soft pair beside a hard one) keep their digits when the largest
-    come first in a pivoted QR; normal equations would lose the hard ones.
-    """
-    order = np.argsort(-np.linalg.norm(bent, axis=1), kind="stable")
-    Q, R, pivots = scipy.linalg.qr(bent[order], mode="economic", pivoting=True)
-    u = Q.T @ loaded[order] + scipy.linalg.solve_triangular(R, gaps[pivots], trans="T")
-    y = np.zeros(len(pivots))
-    y[pivots] = scipy.linalg.solve_triangular(R, u)
-    return y
-
-
-def _inverse_factor(bent: Array) -> Array:
-    """Return G (p, p) with G Gᵀ = (bentᵀ bent)⁻¹, for bent (k, p); in the order of ``_least_energy``."""
-    order = np.argsort(-np.linalg.norm(bent, axis=1), kind="stable")
-    R, pivots = scipy.linalg.qr(bent[order], mode="r", pivoting=True)
-    size = len(pivots)
-    G = np.zeros((size, size))
-    G[pivots] = scipy.linalg.solve_triangular(R[:size], np.eye(size))
-    return G

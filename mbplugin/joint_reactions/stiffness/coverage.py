@@ -15,7 +15,6 @@ import numpy as np
 
 from mbplugin.analysis.uniqueness import ConstraintVerdict
 from mbplugin.joint_reactions.stiffness.elements import Element, attachments, frame_of
-from mbplugin.joint_reactions.stiffness.estimating import self_stress_groups
 from mbplugin.joint_reactions.system import System
 from mbplugin.model.mechanism.body import WORLD
 from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
@@ -82,7 +81,7 @@ def coverage(system: System, elements: Sequence[Element]) -> Coverage:
         joints = joints_of(system.mech, constraint)
         bare = [pair for pair in joints if pair.name not in giving]
         rigid = _ends(joints, verdict) - flexible - exempt
-        lacking[constraint.name] = tuple(b.name for b in system.mech.bodies if b.name in rigid)
+        lacking[constraint.name] = tuple(sorted(rigid, key=system.mech.body_index.__getitem__))
         if joints and not bare:
             continue
         ends = _ends(bare, verdict)
@@ -95,7 +94,7 @@ def missing_stiffness(system: System, covered: Coverage, determined: AnyArray) -
 
     Where all reactions of a self-stress are covered and it still bends nothing, all that it loads is named.
     """
-    group = self_stress_groups(system)
+    group = system.stress_groups
     partly = set(group[covered.uncovered].tolist())
     bodies: set[str] = set()
     pairs: list[str] = []

@@ -93,7 +93,7 @@ def pair_element(system: System, pair: Pair, flexibility: Array) -> Element | No
     The row k opens by L F Lᵀ λ, L being the rows in axes of P at the origin of S.
     """
     at = system.slices[pair.name]
-    (rows,) = (r for r in system.rows if r.constraint == pair.name)
+    rows = system.rows_by_name[pair.name]
     if not flexibility.any() or not rows.components:
         return None
     L = joint_rows(system, pair, rows)

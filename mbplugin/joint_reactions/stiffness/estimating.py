@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import numpy as np
-import scipy.sparse
-import scipy.sparse.csgraph
 
 from mbplugin.joint_reactions.stiffness.compliance import Resolution
 from mbplugin.joint_reactions.stiffness.elements import Applied, Element, attachments, body_element, frame_of
@@ -34,7 +32,7 @@ def estimated_elements(
         Also where some stiffness is stated; else only where there is none, because whoever states
         stiffness means the rest to be rigid.
     """
-    group = self_stress_groups(system)
+    group = system.stress_groups
     wanted = set(group[~resolution.determined].tolist())
     if not everywhere:
         wanted -= {int(g) for e in elements for g in group[e.rows]}
@@ -68,21 +66,8 @@ def estimated_elements(
     return added, tuple(used), tuple(notes)
 
 
-def self_stress_groups(system: System) -> AnyArray:
-    """Return for each row, (m,), the number of the group that shares its self-stresses, −1 if it is unique."""
-    open_rows = np.flatnonzero(~system.unique)
-    group = np.full(len(system.scale), -1)
-    if not open_rows.size:
-        return group
-    together = np.abs(system.Z[open_rows] @ system.Z[open_rows].T) > 10 * system.zero[open_rows].max()
-    group[open_rows] = scipy.sparse.csgraph.connected_components(
-        scipy.sparse.csr_array(together), directed=False
-    )[1]
-    return group
-
-
 def estimated_rows(system: System, added: Sequence[Element]) -> AnyArray:
     """Return which rows, (m,) bool, have values that rest on an estimate."""
-    group = self_stress_groups(system)
+    group = system.stress_groups
     touched = {int(g) for e in added for g in group[e.rows]} - {-1}
     return np.isin(group, list(touched)) if touched else np.zeros(len(group), dtype=bool)

@@ -79,7 +79,7 @@ _MISFIT = ("constraint", "component", "misfit unit", "largest load per misfit")
 
 
 def _misfit_rows(response: MisfitResponse) -> list[dict[str, Any]]:
-    largest = [float(np.abs(response.column(k)).max(initial=0.0)) for k in response.stressing]
+    largest = [float(np.abs(response.entries(k)[1]).max(initial=0.0)) for k in response.stressing]
     units = {"N": "m", "N·m": "rad"}
     return [
         dict(zip(_MISFIT, (*response.labels[k], units[response.units[k]], value), strict=True))

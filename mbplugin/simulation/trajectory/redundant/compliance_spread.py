@@ -96,7 +96,7 @@ def resolve_along(trajectory: Trajectory, held: Held, stated: StatedStiffness, c
     for k in held.samples.tolist():
         q = trajectory.q[k]
         system = build_system(held.mech, q, forward(held.mech, q), columns, trajectory.tolerance)
-        if system.Z.shape[1]:
+        if system.degree_of_redundancy:
             _resolve_at(trajectory, system, stated, carried, k)
 
 
