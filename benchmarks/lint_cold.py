@@ -1,59 +1,67 @@
-"""How long does ``mbplugin lint`` take in a cold process, and how much of it is importing libraries?
+"""How long do commands take that only look, and how much of it is the import of libraries?
 
     python benchmarks/lint_cold.py [FILE…] [--runs N]
 
-Each row is the median wall time of N processes with compiled bytecode and a warm file cache. The first
-row only imports the libraries that a lint of a scene needs; the ratio is to that row.
+Each row is the processor time of the quickest of N processes, with compiled bytecode and a warm file cache; the
+processes of all rows take turns. The ratio is to the row that only imports libraries.
 """
 
 from __future__ import annotations
 
 import argparse
 import compileall
-import statistics
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
+
+from _models import table
 
 import mbplugin
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
-LIBRARIES = "import numpy, scipy.linalg, scipy.sparse, lxml.etree, pydantic, typer"
+LIBRARIES = "import numpy, scipy.linalg, lxml, pydantic, typer"
+#: What a lint of a robot with loops cannot do without, and nothing else.
+LEAST = (
+    "import numpy, lxml.etree, pydantic, typer; pydantic.BaseModel; import mbplugin.lapack as l; l._lapack()"
+)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Time mbplugin lint in cold processes.")
+    parser = argparse.ArgumentParser(description="Time commands in processes of their own.")
     parser.add_argument("files", nargs="*", default=[str(ASSETS / "minitaur.scene.toml")])
-    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=15)
     arguments = parser.parse_args()
     compileall.compile_dir(str(Path(mbplugin.__file__).parent), quiet=2)
-    commands = {"imports only": [sys.executable, "-c", LIBRARIES]}
+    module = (sys.executable, "-m", "mbplugin")
+    commands = {LIBRARIES: ((sys.executable, "-c", LIBRARIES), "")}
+    commands["the least that a lint imports"] = ((sys.executable, "-c", LEAST), "")
     for file in arguments.files:
-        commands[f"lint {Path(file).name}"] = [sys.executable, "-m", "mbplugin", "lint", file]
-    print_table({name: timed(command, arguments.runs) for name, command in commands.items()})
+        commands[f"lint {Path(file).name}"] = ((*module, "lint", file), "1.6 ×")
+    commands["rule MB301"] = ((*module, "rule", "MB301"), "0.35 s")
+    commands["--help"] = ((*module, "--help"), "0.35 s")
+    times = quickest([command for command, _ in commands.values()], arguments.runs)
+    rows = [
+        [name, f"{time:.3f}", f"{time / times[0]:.2f}", limit]
+        for (name, (_, limit)), time in zip(commands.items(), times, strict=True)
+    ]
+    table("Whole processes, processor time", ["command", "s", "ratio", "limit"], rows)
 
 
-def timed(command: list[str], runs: int) -> list[float]:
-    """Return wall times, s, after one run that warms the file cache."""
-    out = []
-    for run in range(runs + 1):
-        start = time.perf_counter()
-        done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
-        if run:
-            out.append(time.perf_counter() - start)
-        if done.returncode not in (0, 1):
-            raise SystemExit(f"{' '.join(command)} ended with {done.returncode}")
-    return out
+def quickest(commands: list[tuple[str, ...]], runs: int) -> list[float]:
+    """Return the least processor time of each command, s, after one run that warms the file cache."""
+    times = [[spent(command) for command in commands] for _ in range(runs + 1)]
+    return [min(column) for column in zip(*times[1:], strict=True)]
 
 
-def print_table(times: dict[str, list[float]]) -> None:
-    base = statistics.median(next(iter(times.values())))
-    width = max(map(len, times))
-    print(f"{'':<{width}}  median s  fastest s  slowest s  ratio")
-    for name, values in times.items():
-        median = statistics.median(values)
-        print(f"{name:<{width}}  {median:8.3f}  {min(values):9.3f}  {max(values):9.3f}  {median / base:5.2f}")
+def spent(command: tuple[str, ...]) -> float:
+    """Return the processor time of a command, s."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode not in (0, 1):
+        raise SystemExit(f"{' '.join(command)} ended with {done.returncode}")
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 if __name__ == "__main__":

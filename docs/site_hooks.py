@@ -237,21 +237,20 @@ def _picture_of(example: Path) -> str:
 
 def commands_page() -> str:
     """Return the page with the help of every command."""
-    from typer.main import get_command
+    from mbplugin.cli.app import FILES
 
-    from mbplugin.cli.app import app
-
-    commands = sorted(get_command(app).commands)  # type: ignore[attr-defined]
     intro = "# Commands\n\nWhat `mbplugin COMMAND --help` prints; exit codes are in [Formats](formats.md).\n"
-    return intro + "".join(f"\n## {name}\n\n```text\n{_help(name)}```\n" for name in commands)
+    return intro + "".join(f"\n## {name}\n\n```text\n{_help(name)}```\n" for name in sorted(FILES))
 
 
 def _help(command: str) -> str:
     from typer.testing import CliRunner
 
-    from mbplugin.cli.app import app
+    from mbplugin.cli.app import application
 
-    done = CliRunner().invoke(app, [command, "--help"], prog_name="mbplugin", env={"COLUMNS": "100"})
+    done = CliRunner().invoke(
+        application([command]), [command, "--help"], prog_name="mbplugin", env={"COLUMNS": "100"}
+    )
     return "".join(f"{line.rstrip()}\n" for line in done.output.splitlines())
 
 

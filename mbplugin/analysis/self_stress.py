@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.analysis.uniqueness import StressedBlock, bodies_of
+from mbplugin.lapack import pivot_order
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import AnyArray, Array
@@ -94,11 +95,8 @@ def _one_misfit_each(s: StressedBlock, rows: AnyArray, Z: Array) -> tuple[Array,
     And the places of these among the rows. Rows of J determine the rest by statics, so there are always pivots
     among them.
     """
-    # here, because linting a robot without loops needs no scipy, which takes long to import
-    import scipy.linalg
-
     closing = int(np.searchsorted(rows, len(s.ranked.reduced.labels) - s.ranked.reduced.shape[0]))
-    _, _, order = scipy.linalg.qr(Z[closing:].T, mode="economic", pivoting=True)
+    order = pivot_order(Z[closing:].T)
     pivots = sorted(int(closing + k) for k in order[: Z.shape[1]])
     return Z @ np.linalg.inv(Z[pivots]), pivots
 

@@ -47,8 +47,6 @@ def _applies_plugins() -> bool:
     """Return whether the command may run rules of other distributions."""
     if not set(sys.argv[1:]).intersection(_WITH_RULES):
         return False
-    from importlib.metadata import entry_points
+    from mbplugin.processes.announced import rules_are_announced
 
-    from mbplugin.processes.supervised import RULE_GROUP
-
-    return bool(entry_points(group=RULE_GROUP))
+    return rules_are_announced()

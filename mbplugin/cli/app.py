@@ -4,60 +4,63 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 import mbplugin
-from mbplugin.cli import (
-    close,
-    config,
-    crosscheck,
-    diff,
-    engines,
-    lint,
-    matrix,
-    reactions,
-    rule,
-    schema,
-    simulate,
-    view,
-    warmup,
-)
 from mbplugin.cli.shared.command_line import keep_arguments
-from mbplugin.cli.shared.help import EXAMPLES, Command, make_app
+from mbplugin.cli.shared.help import EXAMPLES, Command, make_app, named_command
 from mbplugin.cli.shared.output import complain, emit
 from mbplugin.cli.shared.output_format import with_format
 from mbplugin.cli.shared.usage import usage_sentence
 from mbplugin.cli.shared.working import working
-from mbplugin.cli.stopping import calibrate, distance, estop, stop_table, sweep, worst_stop
 from mbplugin.errors import MbPluginError
 from mbplugin.processes.supervised import INTERRUPTED
 
 #: The usage errors of typer, whichever click they come from (newer typers carry their own).
 UsageError: Any = typer.BadParameter.__base__
 
-app = make_app(mbplugin.__doc__)
-app.command("lint", cls=Command)(with_format(lint.lint_command))
-app.command("config", cls=Command)(with_format(config.config_command))
-app.command("rule", cls=Command)(with_format(rule.rule_command))
-app.command("schema", cls=Command)(with_format(schema.schema_command))
-app.command("matrix", cls=Command)(with_format(matrix.matrix_command))
-app.command("reactions", cls=Command)(with_format(reactions.reactions_command))
-app.command("simulate", cls=Command)(with_format(simulate.simulate_command))
-app.command("estop", cls=Command)(with_format(estop.estop_command))
-app.command("stop-table", cls=Command)(with_format(stop_table.stop_table_command))
-app.command("calibrate", cls=Command)(with_format(calibrate.calibrate_command))
-app.command("worst-stop", cls=Command)(with_format(worst_stop.worst_stop_command))
-app.command("sweep", cls=Command)(with_format(sweep.sweep_command))
-app.command("distance", cls=Command)(with_format(distance.distance_command))
-app.command("crosscheck", cls=Command)(with_format(crosscheck.crosscheck_command))
-app.command("diff", cls=Command)(with_format(diff.diff_command))
-app.command("engines", cls=Command)(with_format(engines.engines_command))
-app.command("close", cls=Command)(with_format(close.close_command))
-app.command("view", cls=Command)(with_format(view.view_command))
-app.command("warmup", cls=Command)(with_format(warmup.warmup_command))
+#: The file of each command in this folder; its function is called like it, ``stop_table_command``.
+FILES = {
+    "lint": "lint",
+    "config": "config",
+    "rule": "rule",
+    "schema": "schema",
+    "matrix": "matrix",
+    "reactions": "reactions",
+    "simulate": "simulate",
+    "estop": "stopping.estop",
+    "stop-table": "stopping.stop_table",
+    "calibrate": "stopping.calibrate",
+    "worst-stop": "stopping.worst_stop",
+    "sweep": "stopping.sweep",
+    "distance": "stopping.distance",
+    "crosscheck": "crosscheck",
+    "diff": "diff",
+    "engines": "engines",
+    "close": "close",
+    "view": "view",
+    "warmup": "warmup",
+}
+
+
+def application(names: Iterable[str]) -> typer.Typer:
+    """Return the application with some of the commands; only their files are imported."""
+    app = make_app(mbplugin.__doc__)
+    app.callback()(_options)
+    for name in names:
+        app.command(name, cls=Command)(with_format(_function(name)))
+    return app
+
+
+def _function(name: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = getattr(
+        import_module(f"mbplugin.cli.{FILES[name]}"), f"{name.replace('-', '_')}_command"
+    )
+    return function
 
 
 def _print_version(interrupted: bool) -> None:
@@ -66,7 +69,6 @@ def _print_version(interrupted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
@@ -80,6 +82,8 @@ def run(arguments: Sequence[str]) -> int:
     keep_arguments(arguments)
     try:
         with working(_shown_name(arguments)):
+            name = named_command(arguments)
+            app = application((name,)) if name in FILES else application(FILES)
             code = app(list(arguments), prog_name="mbplugin", standalone_mode=False)
     except UsageError as error:
         complain(usage_sentence(error, arguments))

@@ -22,13 +22,13 @@ def rule_command(
     output: opt.OutputOption = None,
 ) -> None:
     """List the rules, or those about a word, or print the documentation of one."""
-    from mbplugin.linter.registry import find_rule, rules, rules_about
+    from mbplugin.linter.registry import find_rule, named_rule, rules, rules_about
 
     if code is not None and code.isdigit():
         code = f"MB{code}"
-    known = code is not None and any(code.upper() == r.code or code.lower() == r.name for r in rules())
-    found = rules_about(code) if code is not None and not known and not code.upper().startswith("MB") else ()
-    chosen = rules() if code is None else found or (find_rule(code),)
+    known = None if code is None else named_rule(code)
+    found = () if code is None or known or code.upper().startswith("MB") else rules_about(code)
+    chosen = rules() if code is None else (known,) if known else found or (find_rule(code),)
     if output_format == "text":
         from mbplugin.report.text.rule import documentation_lines, rule_lines
 

@@ -116,12 +116,16 @@ def constraint_matrix(
     planar : "xy", "yz" or "zx", optional
         Project to three coordinates per body and drop the rows that vanish there.
     """
-    q_vector, qd_vector = joint_vector(mech, q), rate_vector(mech, qd)
-    poses = forward(mech, q_vector)
-    twists = body_twists(mech, poses, qd_vector)
+    q_vector = joint_vector(mech, q)
+    blocks = constraint_rows(mech, q_vector, rate_vector(mech, qd), planar)
+    return _assemble(mech, blocks, plane_columns(planar), q_vector, planar)
+
+
+def constraint_rows(mech: Mechanism, q: Array, qd: Array, planar: str | None = None) -> list[Rows]:
+    """Return the rows of the constraint matrix at coordinates q (nq,) and rates qd (nv,), by constraint."""
+    poses = forward(mech, q)
     columns = plane_columns(planar)
-    blocks = [planar_rows(r, columns) for r in all_rows(mech, poses, q_vector, twists)]
-    return _assemble(mech, blocks, columns, q_vector, planar)
+    return [planar_rows(r, columns) for r in all_rows(mech, poses, q, body_twists(mech, poses, qd))]
 
 
 def _assemble(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbplugin.constraints.matrix import constraint_matrix
+from mbplugin.constraints.matrix import constraint_rows
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
@@ -35,5 +35,5 @@ def gaps_of_rounding(
 
 def _gaps(mech: Mechanism, q: Array, planar: str | None) -> dict[RowLabel, float]:
     """Return how far the holonomic constraints are open at q (nq,), by row, m and rad."""
-    matrix = constraint_matrix(mech, q, np.zeros(len(mech.qd_names)), planar=planar)
-    return dict(zip(matrix.rows, matrix.Phi.tolist(), strict=True))
+    rows = constraint_rows(mech, q, np.zeros(len(mech.qd_names)), planar)
+    return {label: gap for r in rows for label, gap in zip(r.labels, r.Phi.tolist(), strict=True)}

@@ -9,7 +9,7 @@ from typing import get_args
 
 import numpy as np
 
-from mbplugin.dynamics.dense import pivot_order
+from mbplugin.lapack import pivot_order
 from mbplugin.model.enumerations import Coordinates
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.spatial import AnyArray, Array

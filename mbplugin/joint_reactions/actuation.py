@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.linalg
 
 from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction.velocity import tree_motion, velocity_transformation
@@ -18,6 +17,7 @@ from mbplugin.joint_reactions.holding import limited_joints, named_lock
 from mbplugin.joint_reactions.motion import JointMotion
 from mbplugin.joint_reactions.run import applied_to
 from mbplugin.joint_reactions.state import ClosedState, Model, closed_state
+from mbplugin.lapack import pivot_order
 from mbplugin.model.applied_forces import rate_values
 from mbplugin.model.component import units_of
 from mbplugin.model.enumerations import ReactionUnit
@@ -285,7 +285,7 @@ def _echelon(N: Array, shares: Array) -> tuple[Array, AnyArray]:
     N (a, s) is the same, orthonormal.
     """
     s = N.shape[1]
-    chosen = np.sort(scipy.linalg.qr(N.T, mode="r", pivoting=True)[1][:s]) if s else np.zeros(0, dtype=int)
+    chosen = np.sort(pivot_order(N.T)[:s]) if s else np.zeros(0, dtype=int)
     basis = shares @ np.linalg.inv(shares[chosen]) if s else shares
     basis[np.abs(basis) < _ZERO * np.abs(basis).max(initial=0.0)] = 0.0
     basis.setflags(write=False)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from mbplugin.linter.finding import SEVERITIES
 from mbplugin.linter.rule import Rule
-from mbplugin.processes.supervised import RULE_GROUP, running
+from mbplugin.processes.announced import RULE_GROUP, rules_are_announced
+from mbplugin.processes.supervised import running
 from mbplugin.visible import visible
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 _CODE = re.compile(r"[A-Z]+[0-9]{3,}")
 
@@ -32,6 +36,10 @@ def plugin_rules(taken: Collection[str]) -> tuple[tuple[Rule, ...], tuple[Broken
     taken : collection of str
         The codes that a rule of a plugin cannot have.
     """
+    if not rules_are_announced():
+        return (), ()
+    from importlib.metadata import entry_points
+
     codes, found, broken = set(taken), [], []
     for entry in sorted(entry_points(group=RULE_GROUP), key=lambda entry: entry.name):
         try:

@@ -44,7 +44,7 @@ class ModuleRule(Rule):
     @property
     def documentation(self) -> str:
         """The docstring of the module."""
-        return self.text
+        return inspect.cleandoc(self.text)
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield what the module's ``check`` finds."""
@@ -54,16 +54,21 @@ class ModuleRule(Rule):
 @cache
 def built_in_rules() -> tuple[Rule, ...]:
     """Return the rules of ``linter/rules``, by code."""
-    found = []
-    for module_info in pkgutil.walk_packages(rule_package.__path__, f"{rule_package.__name__}."):
-        if module_info.ispkg:
-            continue
-        module = importlib.import_module(module_info.name)
-        code, name = identity(module_info.name)
-        text = inspect.getdoc(module) or ""
-        opt_in = getattr(module, "OPT_IN", False)
-        found.append(ModuleRule(code, name, module.SEVERITY, text, module.check, opt_in))
-    return tuple(sorted(found, key=lambda rule: rule.code))
+    return tuple(sorted(map(_rule_of, _modules()), key=lambda rule: rule.code))
+
+
+@cache
+def _modules() -> tuple[str, ...]:
+    """Return the names of the modules that are rules."""
+    found = pkgutil.walk_packages(rule_package.__path__, f"{rule_package.__name__}.")
+    return tuple(one.name for one in found if not one.ispkg)
+
+
+@cache
+def _rule_of(module_name: str) -> Rule:
+    module = importlib.import_module(module_name)
+    opt_in = getattr(module, "OPT_IN", False)
+    return ModuleRule(*identity(module_name), module.SEVERITY, module.__doc__ or "", module.check, opt_in)
 
 
 @cache
@@ -95,6 +100,15 @@ def rules_about(words: str) -> tuple[Rule, ...]:
     return (*named, *(rule for rule in other if rule not in named)) if wanted else ()
 
 
+def named_rule(code: str) -> Rule | None:
+    """Return a rule by code or name, or None; of those that come with mbplugin no other one is imported."""
+    for module_name in _modules():
+        if code.upper() in identity(module_name) or code.lower() in identity(module_name):
+            return _rule_of(module_name)
+    plugins = (rule for rule in _plugins()[0] if code.upper() == rule.code or code.lower() == rule.name)
+    return next(plugins, None)
+
+
 def find_rule(code: str) -> Rule:
     """Return a rule by code or name.
 
@@ -103,9 +117,8 @@ def find_rule(code: str) -> Rule:
     UnknownName
         No such rule.
     """
-    for rule in rules():
-        if code.upper() == rule.code or code.lower() == rule.name:
-            return rule
+    if rule := named_rule(code):
+        return rule
     if found := rules_about(code):
         names = ", ".join(f"{rule.code} {rule.name}" for rule in found[:3])
         raise UnknownName(f"no rule is called {code!r}", expected=f"one of its kind: {names}")

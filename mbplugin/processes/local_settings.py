@@ -10,11 +10,17 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from mbplugin.processes.isolation import LIBRARY
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader
+else:
+    # that module imports a dozen others, which every command would wait for
+    Loader = object
 
 _NAMES = ("matplotlib", "numba")
 
@@ -41,7 +47,7 @@ def _elsewhere() -> Iterator[None]:
         os.chdir(here)
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """Finds what would be found anyway, and lets it be executed elsewhere."""
 
     def find_spec(

@@ -20,8 +20,6 @@ from types import FrameType
 from mbplugin.processes.rlimits import memory_limited
 from mbplugin.visible import visible
 
-#: The entry points of rules of other distributions.
-RULE_GROUP = "mbplugin.rules"
 UNUSABLE, INTERRUPTED = 2, 130
 _SIZE = 4096
 _ENDED = "ended "

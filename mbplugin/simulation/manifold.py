@@ -10,6 +10,7 @@ from mbplugin.constraints.assembly import Closure
 from mbplugin.constraints.sampling import sample_poses
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.constraints.view import View
+from mbplugin.lapack import pivot_order
 from mbplugin.model.mechanism.kinematics import displace
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import AnyArray, Array
@@ -199,8 +200,6 @@ class Manifold:
 
     def _chosen(self) -> tuple[Slider, ...]:
         """Return as many coordinates as there are freedoms, motors before others where they can lead."""
-        from scipy.linalg import qr
-
         free = np.flatnonzero(~_held(self.mech))
         if not free.size:
             return ()
@@ -208,7 +207,7 @@ class Manifold:
         basis = min((self._motions(q, free) for q in poses), key=len)
         if not len(basis):
             return ()
-        order = qr(basis * _preference(self.mech)[free], mode="r", pivoting=True)[1]
+        order = pivot_order(basis * _preference(self.mech)[free])
         leading = sorted(int(free[k]) for k in order[: len(basis)])
         return tuple(_slider(self.mech, self.view.q, rate, self.closure.length) for rate in leading)
 

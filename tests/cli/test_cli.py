@@ -14,7 +14,7 @@ import pytest
 import mbplugin as mb
 from command_line import DOOR_1, DOOR_2, FOUR_BAR, call
 from mbplugin.analysis.analysis import METHODS
-from mbplugin.cli.app import app
+from mbplugin.cli.app import application
 from mbplugin.cli.shared.model import Reading
 from mbplugin.cli.shared.quantities import named
 from mbplugin.errors import BadUsage
@@ -254,7 +254,7 @@ def test_a_tolerance_that_decides_nothing_is_refused(tolerance: str) -> None:
 )
 def test_every_command_that_reads_a_model_has_all_options_of_reading(command: str) -> None:
     """They stand in one place, and no command lacks one that another one has."""
-    (info,) = (one for one in app.registered_commands if one.name == command)
+    (info,) = application([command]).registered_commands
     parameters = inspect.signature(info.callback).parameters
     for name, option in inspect.signature(Reading, eval_str=True).parameters.items():
         assert parameters[name].annotation == option.annotation and parameters[name].default == option.default

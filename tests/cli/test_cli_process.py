@@ -105,7 +105,10 @@ def test_interrupt_ends_quietly() -> None:
 
 
 #: Names that would cost a lint its start, or bring an engine into it.
-FOREIGN = ("pybullet", "numba", "trimesh", "mujoco", "matplotlib", "rich", "joblib", "pxr")
+FOREIGN = (
+    *("pybullet", "numba", "trimesh", "mujoco", "matplotlib", "rich", "joblib", "pxr"),
+    *("scipy", "numpy.ma", "statistics", "multiprocessing", "unittest", "mbplugin.cli.simulate"),
+)
 
 
 @pytest.mark.parametrize("file", [FOUR_BAR, str(ASSETS / "minitaur.scene.toml")], ids=["sdf", "scene"])
@@ -129,6 +132,15 @@ def test_a_lint_of_a_robot_without_loops_imports_no_scipy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=120)
     assert done.stdout.decode().strip() == "[]"
+
+
+def test_a_rule_is_explained_without_the_others() -> None:
+    code = (
+        "import sys; from mbplugin.cli.app import run; run(['rule', 'MB301']);"
+        "print(*[name.rpartition('.')[2] for name in sys.modules if '.mb' in name])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=120)
+    assert done.stdout.decode().splitlines()[-1] == "mb301_non_unique_reaction"
 
 
 @pytest.mark.parametrize("command", ["lint", "simulate"])

@@ -9,12 +9,12 @@ import sys
 
 import pytest
 
-from mbplugin.cli.app import _shown_name, app, run
+from mbplugin.cli.app import FILES, _shown_name, run
 from mbplugin.cli.shared.help import ALIASES, COMMANDS, EXAMPLES
 from places import ASSETS
 
 BAR = str(ASSETS / "four_bar.scene.toml")
-NAMES = [command.name for command in app.registered_commands]
+NAMES = list(FILES)
 
 
 def printed(*arguments: str, **environment: str) -> str:

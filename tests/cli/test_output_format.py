@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from command_line import ASSETS, FOUR_BAR, call
-from mbplugin.cli.app import app
+from mbplugin.cli.app import FILES, application
 from mbplugin.errors import BadUsage
 from mbplugin.output_formats import ENDINGS, endings_of
 
@@ -21,7 +21,7 @@ FORMATS = dict.fromkeys(ENDINGS.values())
 BEGINS = {"json": "{", "html": "<!doctype html>", "csv": "# ASSUMED", "toml": "# fitted", "text": ""}
 
 
-COMMANDS: dict[str, Any] = {str(one.name): one.callback for one in app.registered_commands}
+COMMANDS: dict[str, Any] = {str(one.name): one.callback for one in application(FILES).registered_commands}
 
 
 def offered(command: str) -> set[str]:

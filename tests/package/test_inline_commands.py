@@ -8,10 +8,10 @@ import shlex
 import pytest
 import typer
 
-from mbplugin.cli.app import app
+from mbplugin.cli.app import FILES, application
 from places import ROOT
 
-COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+COMMANDS = typer.main.get_command(application(FILES)).commands  # type: ignore[attr-defined]
 NAMED = sorted(
     {
         (str(file.relative_to(ROOT)), command)

@@ -14,7 +14,7 @@ import pytest
 import typer
 
 import mbplugin as mb
-from mbplugin.cli.app import app
+from mbplugin.cli.app import FILES, application
 from mbplugin.linter.registry import built_in_rules
 from places import ROOT
 
@@ -58,7 +58,7 @@ def texts() -> Iterator[tuple[str, str]]:
 
 def command_help() -> Iterator[tuple[str, str]]:
     """Yield the help of every command, its arguments and its options."""
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(application(FILES))
     yield "mbplugin", group.help or ""
     for name, command in group.commands.items():  # type: ignore[attr-defined]
         options = (getattr(parameter, "help", None) or "" for parameter in command.params)

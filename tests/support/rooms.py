@@ -4,7 +4,7 @@ from __future__ import annotations
 
 #: From the ground up: a room imports itself and what stands before it.
 ORDER = (
-    ("visible", "phrases", "errors", "files", "version", "rendering", "output_formats"),
+    ("visible", "phrases", "errors", "files", "version", "rendering", "output_formats", "lapack", "median"),
     ("processes",),
     ("model",),
     ("readers",),

@@ -6,6 +6,7 @@ import numpy as np
 
 from mbplugin.analysis.tools.verdict import RowVerdict, from_left_null_basis
 from mbplugin.constraints.reduction.reduce import ReducedBlock
+from mbplugin.lapack import pivot_order
 from mbplugin.model.spatial import Array
 
 
@@ -16,10 +17,7 @@ def row_uniqueness(reduced: ReducedBlock, redundancy: int, zero: float) -> RowVe
 
 def left_null_basis(J: Array, redundancy: int) -> Array:
     """Return a basis (k, p) of the left null space of J (k, f): a vector for each dependent row."""
-    # here, because linting a robot without loops needs no scipy, which takes long to import
-    import scipy.linalg
-
-    order = scipy.linalg.qr(J.T, mode="r", pivoting=True)[1]
+    order = pivot_order(J.T)
     independent, dependent = order[: len(J) - redundancy], order[len(J) - redundancy :]
     mu = np.zeros((len(J), redundancy))
     mu[dependent] = np.eye(redundancy)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mbplugin.analysis.tools.verdict import RowVerdict, from_left_null_basis
 from mbplugin.constraints.reduction.reduce import ReducedBlock
+from mbplugin.lapack import pivoted_qr
 from mbplugin.model.spatial import Array
 
 
@@ -14,8 +15,5 @@ def row_uniqueness(reduced: ReducedBlock, redundancy: int, zero: float) -> RowVe
 
 def left_null_basis(J: Array, redundancy: int) -> Array:
     """Return an orthonormal basis (k, p) of the left null space of J (k, f)."""
-    # here, because linting a robot without loops needs no scipy, which takes long to import
-    import scipy.linalg
-
-    Q: Array = scipy.linalg.qr(J, pivoting=True)[0]
+    Q = pivoted_qr(J)[0]
     return Q[:, len(Q) - redundancy :]

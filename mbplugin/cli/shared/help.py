@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,12 @@ class Commands(TyperGroup):
             args = ["lint", *args]
         name, command, rest = super().resolve_command(ctx, args)
         return ALIASES.get(name or "", name), command, rest
+
+
+def named_command(arguments: Sequence[str]) -> str:
+    """Return the command that a command line begins with, or what stands there instead."""
+    first = arguments[0] if arguments else ""
+    return "lint" if _is_model(first) else ALIASES.get(first, first)
 
 
 def _is_model(text: str) -> bool:

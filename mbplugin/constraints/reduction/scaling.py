@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.constraints.rows.row import Rows
+from mbplugin.median import median
 from mbplugin.model.component import is_turn
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import COMPONENTS, ROTATION, TRANSLATION, Array, shift_rows
@@ -81,7 +82,7 @@ def characteristic_length(rows: Sequence[Rows], points: Array, mech: Mechanism) 
     lever_arms = moment[force > 0] / force[force > 0]
     noise = _NOISE * max(float(np.abs(points).max(initial=0.0)), mech.largest_place)
     if lever_arms.size and lever_arms.max() > noise:
-        return float(np.median(lever_arms[lever_arms > _LEVER_ARM_FLOOR * lever_arms.max()]))
+        return median(lever_arms[lever_arms > _LEVER_ARM_FLOOR * lever_arms.max()].tolist())
     extent = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
     if extent > noise:
         return extent

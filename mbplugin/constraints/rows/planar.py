@@ -8,6 +8,7 @@ import numpy as np
 
 from mbplugin.constraints.rows.row import Rows
 from mbplugin.errors import BadUsage
+from mbplugin.lapack import pivots
 from mbplugin.model.spatial import Array
 
 #: Columns of a twist that lie in a plane.
@@ -44,15 +45,12 @@ def planar_rows(rows: Rows, columns: tuple[int, ...]) -> Rows:
         return rows
     if not rows.components:
         return rows
-    # here, because linting a robot without loops needs no scipy, which takes long to import
-    import scipy.linalg
-
     full = _dimensionless(np.hstack([entry for _, entry in rows.entries]))
     wanted = np.concatenate([6 * i + np.array(columns) for i in range(len(rows.entries))])
     inside = full[:, wanted]
     inside = inside / np.maximum(np.linalg.norm(full, axis=1, keepdims=True), 1e-300)
-    _, R, order = scipy.linalg.qr(inside.T, mode="economic", pivoting=True)
-    rank = int((np.abs(np.diag(R)) > VANISHED).sum())
+    sizes, order = pivots(inside.T)
+    rank = int((sizes > VANISHED).sum())
     kept = np.sort(order[:rank])
     return replace(
         rows,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import scipy.linalg
 
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.dynamics.explicit_closure.layout import Layout
 from mbplugin.dynamics.explicit_closure.rows import ClosingRows
+from mbplugin.lapack import pivots
 from mbplugin.model.spatial import Array
 
 
@@ -74,9 +74,8 @@ def _taken_out(motion: Array, columns: Sequence[int]) -> tuple[list[int], Array]
 
 def _pivots(motion: Array) -> list[int]:
     """Return the columns of pivoted QR of motion (f, k), as many as are independent of one another."""
-    _, R, order = scipy.linalg.qr(motion, mode="economic", pivoting=True)
-    size = np.abs(np.diag(R))
-    return [int(k) for k in order[: int((size > DEFAULT_TOLERANCE).sum())]]
+    sizes, order = pivots(motion)
+    return [int(k) for k in order[: int((sizes > DEFAULT_TOLERANCE).sum())]]
 
 
 def _plain_rates(layout: Layout) -> set[int]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbplugin.dynamics.dense import pivot_order, solve_triangular
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.formulations.partition import partition
 from mbplugin.dynamics.formulations.voronets import pivoted_coordinates
 from mbplugin.dynamics.redundancy.independent import Independent
+from mbplugin.lapack import pivot_order, solve_triangular
 from mbplugin.model.spatial import AnyArray, Array
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbplugin.dynamics.dense import solve_triangular
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.redundancy.independent import Independent
 from mbplugin.dynamics.solution import Solution
+from mbplugin.lapack import solve_triangular
 
 
 def null_space(equations: Equations, constraints: Independent) -> Solution:

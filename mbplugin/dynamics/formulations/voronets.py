@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mbplugin.dynamics.dense import pivot_order
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.formulations.partition import motion_in, partition
 from mbplugin.dynamics.redundancy.independent import Independent
 from mbplugin.dynamics.solution import Solution
+from mbplugin.lapack import pivot_order
 from mbplugin.model.spatial import AnyArray
 
 

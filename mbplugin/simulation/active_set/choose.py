@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 
 from mbplugin.constraints.sampling import sample_poses
 from mbplugin.dynamics.joint import redundancy
@@ -13,6 +12,7 @@ from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import SINGULAR, add_innovations, row_in_rates
 from mbplugin.dynamics.tree_model import TreeModel
 from mbplugin.errors import BadUsage
+from mbplugin.lapack import pivots
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import ROTATION, AnyArray, Array
 
@@ -83,8 +83,8 @@ def choose_rows(
     for k, i in enumerate(kept):
         unit = float(model.table.rows["unit"][i])
         add_innovations(model.composites, model.rates, model.table.rows, model.table.terms, i, unit, G[k])
-    _, R, order = scipy.linalg.qr(G.T, mode="economic", pivoting=True)
-    usable = int((np.abs(np.diag(R)) > SINGULAR * max(abs(R[0, 0]), 1e-300)).sum()) if R.size else 0
+    sizes, order = pivots(G.T)
+    usable = int((sizes > SINGULAR * max(sizes[0], 1e-300)).sum()) if sizes.size else 0
     if dropped and rank > len(kept):
         raise BadUsage(
             "more rows are to be dropped than are redundant", expected=f"{len(active) - rank} rows"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import scipy.linalg
 
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.redundancy.eliminate import ADMISSIBLE, eliminate
@@ -13,6 +12,7 @@ from mbplugin.dynamics.redundancy.independent import Independent
 from mbplugin.dynamics.redundancy.mass_weighted import mass_weighted
 from mbplugin.dynamics.redundancy.minimum_norm import minimum_norm
 from mbplugin.errors import BadUsage
+from mbplugin.lapack import pivot_order
 from mbplugin.model.spatial import Array
 
 _SPREAD: dict[str, Callable[[Equations], Independent]] = {
@@ -96,7 +96,7 @@ def with_others(equations: Equations, stated: Sequence[tuple[str, str]]) -> tupl
         # says which rows, and how many can be dropped
         eliminate(equations, rows)
     rest = Z - (Z @ Q) @ Q.T
-    more = scipy.linalg.qr(rest.T, mode="r", pivoting=True)[1][: Z.shape[1] - len(rows)]
+    more = pivot_order(rest.T)[: Z.shape[1] - len(rows)]
     return (*rows, *(int(k) for k in more))
 
 

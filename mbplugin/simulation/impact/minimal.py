@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbplugin.dynamics.dense import pivot_order
 from mbplugin.dynamics.formulations.kkt import kkt
 from mbplugin.dynamics.formulations.partition import partition
 from mbplugin.dynamics.solution import Solution
+from mbplugin.lapack import pivot_order
 from mbplugin.simulation.impact.problem import ImpactProblem, best_rows
 
 

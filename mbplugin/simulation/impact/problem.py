@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from mbplugin.dynamics.dense import pivot_order
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.redundancy.independent import Independent
 from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.lapack import pivot_order
 from mbplugin.model.spatial import AnyArray, Array
 
 #: A constraint (all its rows), a row by label, or a row by number.

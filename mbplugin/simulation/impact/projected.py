@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 
 from mbplugin.dynamics.formulations.kkt import kkt
 from mbplugin.dynamics.solution import Solution
+from mbplugin.lapack import solve_triangular
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.impact.problem import ImpactProblem, best_rows
 
@@ -33,8 +33,8 @@ def _projector(problem: ImpactProblem) -> tuple[Array, Array]:
     """Return C⁺ (n, m₁) of the persistent rows and N₁ (n, n), through M = LLᵀ and the SVD of J₁L⁻ᵀ."""
     J1, rank = problem.C[~problem.activated], len(problem.persistent)
     L = np.linalg.cholesky(problem.equations.M)
-    G = scipy.linalg.solve_triangular(L, J1.T, lower=True).T
+    G = solve_triangular(L, J1.T, lower=True).T
     U, sigma, Vt = np.linalg.svd(G, full_matrices=False)
     U, sigma, Vt = U[:, :rank], sigma[:rank], Vt[:rank]
-    V = scipy.linalg.solve_triangular(L, Vt.T, lower=True, trans="T")
+    V = solve_triangular(L, Vt.T, lower=True, transposed=True)
     return V @ (U / sigma).T, np.eye(len(L)) - V @ (L @ Vt.T).T

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.linalg
 
 from mbplugin.dynamics.joint import joint_equations
+from mbplugin.lapack import pivots
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.mechanism.coupling import Driver
 from mbplugin.model.mechanism.identity import Holder
@@ -32,8 +33,8 @@ def led_joints(scenario: Scenario) -> tuple[JointBrake, ...]:
     if not free.size or not inside:
         return ()
     own = free[[scenario.rate_of(b.joint) for b in inside]]
-    _, R, order = scipy.linalg.qr(own.T, mode="economic", pivoting=True)
-    rank = int((np.abs(np.diag(R)) > 1e-9 * max(abs(R[0, 0]), 1e-300)).sum())
+    sizes, order = pivots(own.T)
+    rank = int((sizes > 1e-9 * max(sizes[0], 1e-300)).sum())
     return tuple(inside[k] for k in sorted(order[:rank]))
 
 

@@ -71,9 +71,12 @@ def independent_parts(J: Array) -> list[tuple[AnyArray, AnyArray]]:
 
     The work on one part grows with its cube. Rows and columns of zeros belong to none.
     """
-    rows, columns = np.nonzero(np.abs(J) > _NOTHING * np.abs(J).max(initial=0.0))
-    if J.shape[1] < _WORTH_PARTING or not rows.size:
-        return [(np.unique(rows), np.unique(columns))] if rows.size else []
+    used = np.abs(J) > _NOTHING * np.abs(J).max(initial=0.0)
+    if not used.any():
+        return []
+    if J.shape[1] < _WORTH_PARTING:
+        return [(np.flatnonzero(used.any(axis=1)), np.flatnonzero(used.any(axis=0)))]
+    rows, columns = np.nonzero(used)
     part = _parts(rows, columns, (J.shape[0], J.shape[1]))
     found = []
     for number in np.unique(part[rows]):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from statistics import median
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from mbplugin.linter.checks.extent import extents
 from mbplugin.linter.checks.per_scene import per_scene
 from mbplugin.linter.checks.shapes.mesh_cache import extent_of_file
 from mbplugin.linter.checks.shapes.shape_places import ShownMesh, shown_meshes
+from mbplugin.median import median
 from mbplugin.model.scene import Scene
 
 #: A mesh this many times as large as everything else has another unit.
