@@ -9,18 +9,14 @@ import numpy as np
 
 from mbplugin.analysis.uniqueness import StressedBlock, bodies_of
 from mbplugin.lapack import pivot_order
+from mbplugin.model.component import MOTION_WORDS
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import one_line_repr
 
 _WORDS = {
-    "tx": "translation along x",
-    "ty": "translation along y",
-    "tz": "translation along z",
-    "rx": "rotation about x",
-    "ry": "rotation about y",
-    "rz": "rotation about z",
+    **MOTION_WORDS,
     "d": "distance",
     "c": "coupled rate",
     "side": "sideways slip",

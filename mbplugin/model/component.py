@@ -20,6 +20,16 @@ class Units(NamedTuple):
     force: ReactionUnit
 
 
+#: What a component is in words.
+MOTION_WORDS = {
+    "tx": "translation along x",
+    "ty": "translation along y",
+    "tz": "translation along z",
+    "rx": "rotation about x",
+    "ry": "rotation about y",
+    "rz": "rotation about z",
+}
+
 _OF_TRAVELS = Units("m", "m/s", "m/s²", "N")
 _OF_TURNS = Units("rad", "rad/s", "rad/s²", "N·m")
 

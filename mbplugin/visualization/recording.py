@@ -166,4 +166,4 @@ def _path(mech: Mechanism, q: Array) -> Array:
 
 
 def _events(motion: Trajectory) -> tuple[tuple[float, str], ...]:
-    return tuple((e.time, e.text or f"{e.joint}: {e.kind}") for e in motion.events)
+    return tuple((e.time, e.sentence) for e in motion.events)

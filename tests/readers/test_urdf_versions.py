@@ -111,7 +111,7 @@ def test_the_stopping_table_decelerates_with_the_limit_of_the_file() -> None:
     table = mb.stopping_table(read(text(limit='deceleration="8"')), categories=(1,))
     full = [row for row in table.rows if row["speed_percent"] == 100]
     assert {row["deceleration"] for row in full} == {8.0}
-    assert any("the limit that the file states, 8" in told for told in table.assumptions)
+    assert any("the limit that the file states, 8 rad/s²" in told for told in table.assumptions)
 
 
 # Capsules

@@ -47,6 +47,26 @@ def test_a_distance_has_every_term_and_its_assumptions_first() -> None:
     assert all(text.index(one) < text.index(found["formula"]) for one in found["stop"]["assumed"])
 
 
+def test_a_stopping_table_of_an_arm_that_does_not_stop_is_red() -> None:
+    arm = str(ROOT / "assets" / "arm_6r.scene.toml")
+    found = {}
+    for axis in ("j1", "j2"):
+        page = parsed(page_of("stop-table", arm, "--axes", axis, "--category", "0"))
+        (verdict,) = page.xpath("//p[contains(@class,'verdict')]")
+        found[axis] = (verdict.get("class"), "1 of 1 stop not at rest" in verdict.text_content())
+    # stretched out, j2 runs into its limit
+    assert found == {"j1": ("verdict fair", False), "j2": ("verdict bad", True)}
+
+
+def test_the_worst_stops_with_a_dead_brake_are_red_where_the_arm_does_not_stop() -> None:
+    arm = str(ROOT / "assets" / "arm_6r.scene.toml")
+    arguments = ("worst-stop", arm, "--axes", "j3", "--samples", "10", "--failure", "dead")
+    page, found = parsed(page_of(*arguments)), document(*arguments)
+    rows = page.xpath("//table[.//th='worst outcome']//tr[td]")
+    red = [bool(row.xpath("td/span[@class='badge bad']")) for row in rows]
+    assert red == [one["outcome"] != "stopped" for one in found["failed"]] and any(red)
+
+
 def test_a_sweep_has_its_quantiles_and_bounds(tmp_path: Path) -> None:
     arm = str(ROOT / "assets" / "arm_6r.scene.toml")
     arguments = (

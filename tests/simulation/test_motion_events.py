@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 
 from mbplugin.model.mechanism import Driver, Freedom, Lock, Mechanism, Pair
 from mbplugin.model.spatial import Array, Pose
+from mbplugin.simulation.events.event import release_words
 from mbplugin.simulation.options import UserEvent
 from mbplugin.simulation.run import simulate
 from models import body_at, pose_at
@@ -169,3 +170,22 @@ def test_a_driven_joint_that_rests_on_its_end_stop_does_not_pass_it(readable: bo
     motion = simulate(mech, 0.3, qd0={"s0": 3.0}, profiles=profiles, limits="stop", readable=readable)
     assert motion.outcome == "completed"
     assert motion.events == ()
+
+
+def test_events_name_the_joint_and_of_several_freedoms_which() -> None:
+    """A slider that also turns comes to rest in each freedom by itself; the drive of a hinge is switched off."""
+    rough = Freedom(friction=1.0)
+    pair = Pair("s", "cylindrical", "world", "b", Pose.identity(), Pose.identity(), freedoms=(rough, rough))
+    mech = Mechanism("slide", (body_at("b"),), (pair,), gravity=np.zeros(3))
+    motion = simulate(mech, 2.0, qd0={"s.tz": 1.0, "s.rz": 0.1})
+    found = {event.sentence for event in motion.events if event.kind == "stick"}
+    assert found == {"s (translation along z) starts to stick", "s (rotation about z) starts to stick"}
+    assert {event.joint for event in motion.events} == {"s.tz", "s.rz"}
+    assert release_words("drive j1") == "the drive of j1 is switched off"
+    assert release_words("lock j1") == "the lock of j1 is released"
+    assert release_words("belt") == "belt is released"
+
+
+def test_the_events_of_a_joint_of_one_freedom_have_its_name() -> None:
+    motion = simulate(sliders(gravity=0.0, friction=1.0), 2.0, qd0={"s0": 1.0})
+    assert [event.sentence for event in motion.events] == ["s0 starts to stick"]

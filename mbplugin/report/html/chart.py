@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Literal
@@ -12,14 +12,17 @@ import numpy as np
 
 from mbplugin.model.spatial import Array
 from mbplugin.report.html.markup import Html, element
+from mbplugin.report.rounding import ROUNDING
 
 _WIDTH, _HEIGHT = 460, 250
-_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 24, 24, 40
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 24, 24, 40
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#4d4d4d")
 _DASHES = ("", "7 3", "2 3")
 #: Lines that can be told apart, and points of one line that can be seen.
 MOST = 12
 _POINTS = 600
+#: Characters of a label beside the axis, for which the margin has room.
+_LABEL = 7
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +76,7 @@ def most_moving(curves: Sequence[Curve]) -> tuple[tuple[Curve, ...], str]:
 
 def figure(chart: Chart, note: str = "") -> Html:
     """Return a chart with its names."""
+    chart = without_rounding(chart)
     ends = [v for c in chart.curves for v in (c.y.min(), c.y.max())]
     low, high = _counts(ends) if chart.steps else _range([*ends, *(y for _, y, _ in chart.points)])
     left, right = _span(chart)
@@ -100,6 +104,13 @@ def figure(chart: Chart, note: str = "") -> Html:
     said = element("p", note, class_="fine") if note else None
     caption = element("figcaption", element("strong", chart.title), element("div", names), said)
     return element("figure", caption, drawn, class_="chart")
+
+
+def without_rounding(chart: Chart) -> Chart:
+    """Return a chart whose curves are 0 where all of them are only rounding; exponents are as they are."""
+    if chart.powers or max((np.abs(c.y).max(initial=0.0) for c in chart.curves), default=0.0) > ROUNDING:
+        return chart
+    return replace(chart, curves=tuple(replace(c, y=np.zeros_like(c.y)) for c in chart.curves))
 
 
 @dataclass(frozen=True)
@@ -146,17 +157,36 @@ def ticks(low: float, high: float, count: int = 5, least: float = 0.0) -> list[f
     return [k * step for k in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
 
 
+def tick_labels(values: Sequence[float], powers: bool = False) -> list[str]:
+    """Return the labels of ticks: short, and different where the ticks are."""
+    if powers:
+        return [_short(float(f"{10.0**value:.2g}"), 2) for value in values]
+    largest = max(map(abs, values), default=0.0)
+    apart = min((b - a for a, b in pairwise(values)), default=largest)
+    digits = 1 if not apart else max(1, floor(log10(largest) + 1e-9) - floor(log10(apart) + 1e-9) + 1)
+    return [_short(value, digits) for value in values]
+
+
+def _short(value: float, digits: int) -> str:
+    text = f"{value:.{max(digits, 6)}g}"
+    if len(text) <= _LABEL:
+        return text
+    mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+    scientific = f"{mantissa}e{int(exponent)}"
+    return min(text, scientific, key=len)
+
+
 def _axes(chart: Chart, frame: _Frame) -> Iterator[Html]:
     bottom = _HEIGHT - _BOTTOM
-    for value in ticks(frame.low, frame.high, least=1.0 if chart.steps else 0.0):
+    upwards = ticks(frame.low, frame.high, least=1.0 if chart.steps else 0.0)
+    for value, label in zip(upwards, tick_labels(upwards, chart.powers == "xy"), strict=True):
         y = frame.y(value)
         yield element("path", d=f"M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}", class_="grid")
-        label = f"{10.0**value:.2g}" if chart.powers == "xy" else f"{value:.6g}"
         yield element("text", label, x=_LEFT - 6, y=f"{y + 4:.1f}", class_="tick end")
-    for value in ticks(frame.left, frame.right, 6):
+    across = ticks(frame.left, frame.right, 6)
+    for value, label in zip(across, tick_labels(across, bool(chart.powers)), strict=True):
         x = frame.x(value)
         yield element("path", d=f"M{x:.1f} {bottom}v5", class_="axis")
-        label = f"{10.0**value:.2g}" if chart.powers else f"{value:.6g}"
         yield element("text", label, x=f"{x:.1f}", y=bottom + 17, class_="tick middle")
     yield element("path", d=f"M{_LEFT} {_TOP}V{bottom}H{_WIDTH - _RIGHT}", class_="axis")
     yield element("text", chart.x_label, x=_WIDTH - _RIGHT, y=_HEIGHT - 6, class_="label end")

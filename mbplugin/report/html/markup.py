@@ -10,6 +10,8 @@ from typing import Any
 from mbplugin.report.documents.json import plain
 from mbplugin.visible import visible
 
+#: Characters of a name that stays on one line, and of a cell that is only some words.
+_WORD, _SENTENCE = 20, 40
 _EMPTY = frozenset({"br", "img", "input", "meta"})
 
 
@@ -105,7 +107,7 @@ def table(
     body = [
         row
         if isinstance(row, Html)
-        else element("tr", [element("td", c, class_=side) for c, side in zip(row, sides, strict=True)])
+        else element("tr", [data_cell(c, side) for c, side in zip(row, sides, strict=True)])
         for row in listed
     ]
     top = [element("th", head, scope="col", class_=side) for head, side in zip(heads, sides, strict=True)]
@@ -120,6 +122,13 @@ def table(
         ),
         class_="wide",
     )
+
+
+def data_cell(child: Child, class_: str | None = None) -> Html:
+    """Return a cell; without a class, a sentence has more room than a word, and a value stays with its unit."""
+    if class_ is None and isinstance(child, str) and not isinstance(child, Html):
+        class_ = "text" if len(child) > _SENTENCE else "value" if _is_number(child) else None
+    return element("td", child, class_=class_)
 
 
 def _is_number(cell: Child) -> bool:
@@ -148,4 +157,5 @@ def section(title: str, *children: Child, lead: str = "") -> Html:
 
 def choice(name: str, kind: str) -> Html:
     """Return a body's or joint's name as a button that shows it in the 3D view."""
-    return element("button", name, type="button", class_="pick", data_pick=kind, data_name=name)
+    class_ = "pick long" if len(name) > _WORD else "pick"
+    return element("button", name, type="button", class_=class_, data_pick=kind, data_name=name)

@@ -44,8 +44,9 @@ def event_lines(events: Sequence[Event], width: int, digits: int) -> Iterator[Li
         yield Line()
         yield Line("Events", TITLE)
     for event in events[:MOST]:
-        said = event.text or f"{event.joint}: {event.kind}"
-        yield from (Line(text) for text in wrapped(said, width, f"  {event.time:.{digits}g} s  ", "    "))
+        yield from (
+            Line(text) for text in wrapped(event.sentence, width, f"  {event.time:.{digits}g} s  ", "    ")
+        )
     yield from more_lines(len(events), MOST)
 
 

@@ -19,7 +19,7 @@ from mbplugin.simulation.active_set.stick_slip import (
     is_at_rest,
     rates_of,
 )
-from mbplugin.simulation.events.event import Event, EventKind, passing
+from mbplugin.simulation.events.event import Event, EventKind, freedom_words, passing, release_words
 from mbplugin.simulation.events.schedule import BRAKE, RELEASE, Change
 from mbplugin.simulation.events.watch import EVENT_FUNCTION, ROW_RATE, compiled_watch
 from mbplugin.simulation.options import Options
@@ -126,7 +126,7 @@ class Activation:
         """Give up locks or drives; the rates stay, the forces jump."""
         labels = self.model.table.labels
         self.locked = tuple(i for i in self.locked if labels[i][0] not in names)
-        return [passing(state.t, "release", name, state.qd, f"{name} is given up") for name in names]
+        return [passing(state.t, "release", name, state.qd, release_words(name)) for name in names]
 
     def change(self, stepper: Stepper, state: State, event_function: int) -> list[Event]:
         """Let friction stick or slip where an event function changes sign, others at rest with it."""
@@ -144,14 +144,11 @@ class Activation:
             if self.sticking[n] and not came_to_rest[n]:
                 # its brake holds what has been at rest
                 continue
-            name = self._name(n)
+            joint, freedom = self._resisted[n]
             kind: EventKind = "stick" if self.sticking[n] else "slip"
-            out.append(passing(state.t, kind, name, state.qd, f"{name} starts to {kind}"))
+            words = f"{freedom_words(self.model.mech.pair_by_name[joint], freedom)} starts to {kind}"
+            out.append(passing(state.t, kind, f"{joint}.{freedom}", state.qd, words))
         return out
-
-    def _name(self, n: int) -> str:
-        name, component = self.model.table.labels[int(self.model.resistances["row"][n])]
-        return f"{name.partition(' ')[2]}.{component}"
 
     def _stop(self, state: State, row: int) -> None:
         """Set the rate of a row to zero where rounding has left something, unless the pose sees to that."""

@@ -7,6 +7,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from mbplugin.model.component import MOTION_WORDS
+from mbplugin.model.mechanism.identity import Holder
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line_repr
 
@@ -48,9 +51,30 @@ class Event:
     text: str = ""
     open_impulses: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def sentence(self) -> str:
+        """What happened, in words."""
+        return self.text or f"{self.joint}: {self.kind}"
+
 
 def passing(time: float, kind: EventKind, joint: str, qd: Array, text: str = "") -> Event:
     """Return an event that leaves the rates qd (nv,) as they are."""
     rates = np.array(qd, dtype=float)
     rates.setflags(write=False)
     return Event(time, kind, joint, rates, rates, {}, text)
+
+
+def freedom_words(pair: Pair, freedom: str) -> str:
+    """Return the name of a joint, and of several freedoms which one."""
+    several = len(pair.kind.free) > 1
+    return f"{pair.name} ({MOTION_WORDS.get(freedom, freedom)})" if several else pair.name
+
+
+def release_words(name: str) -> str:
+    """Return what happens to a lock, a drive or another constraint that no longer holds."""
+    holder = Holder.of(name)
+    if holder is None:
+        return f"{name} is released"
+    return (
+        f"the {holder.kind} of {holder.joint} is {'switched off' if holder.kind == 'drive' else 'released'}"
+    )

@@ -11,7 +11,7 @@ import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.applied_forces import AppliedForces
-from mbplugin.model.component import units_of
+from mbplugin.model.component import Units, units_of
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Actuator
 from mbplugin.model.spatial import Array
@@ -26,17 +26,20 @@ class Assumed(NamedTuple):
         rad/s² or m/s².
     effort : float or None
         The effort limit that it comes from, N·m or N; None: it is the limit that the robot's file states.
+    units : Units
+        Those of the joint.
     """
 
     value: float
     effort: float | None
+    units: Units
 
     @property
     def source(self) -> str:
         """Where it comes from, in words that hold for every pose."""
         if self.effort is None:
-            return f"the limit that the file states, {self.value:g}"
-        return f"its effort limit, {self.effort:g}, over the pose's inertia"
+            return f"the limit that the file states, {self.value:g} {self.units.acceleration}"
+        return f"its effort limit, {self.effort:g} {self.units.force}, over the pose's inertia"
 
 
 class Decelerations(NamedTuple):
@@ -88,7 +91,7 @@ def decelerations_at(
         if joint in found:
             continue
         assumed = assumed_deceleration(mech, joint, inertias)
-        found[joint], unit = assumed.value, units_of(mech.pair_by_name[joint].kind.free[0]).acceleration
+        found[joint], unit = assumed.value, assumed.units.acceleration
         of_effort += [joint] * (assumed.effort is not None)
         stated = "the limit that the file states"
         why = stated if assumed.effort is None else "effort limit over the inertia of the pose"
@@ -111,9 +114,10 @@ def assumed_deceleration(mech: Mechanism, joint: str, inertias: Callable[[], Arr
     BadUsage
         Neither is known.
     """
-    freedom = mech.pair_by_name[joint].freedoms[0]
+    pair = mech.pair_by_name[joint]
+    freedom, units = pair.freedoms[0], units_of(pair.kind.free[0])
     if _is_stated(freedom.deceleration):
-        return Assumed(freedom.deceleration, None)
+        return Assumed(freedom.deceleration, None, units)
     if not has_ramp(mech, joint):
         raise BadUsage(
             f"there is no ramp for joint {joint!r}: it has neither a deceleration nor an effort limit",
@@ -125,7 +129,7 @@ def assumed_deceleration(mech: Mechanism, joint: str, inertias: Callable[[], Arr
             f"there is no ramp for joint {joint!r}: it states no deceleration, and moves an inertia of {inertia:g}",
             remedy="state its [[ramp]], or stop in category 0",
         )
-    return Assumed(freedom.effort / inertia, freedom.effort)
+    return Assumed(freedom.effort / inertia, freedom.effort, units)
 
 
 def has_ramp(mech: Mechanism, joint: str) -> bool:

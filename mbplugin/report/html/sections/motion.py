@@ -97,14 +97,12 @@ def _reactions(
 
 
 def _marks(motion: Trajectory) -> tuple[tuple[float, str], ...]:
-    return tuple(
-        (e.time, f"{e.time:.6g} s: {e.text or f'{e.joint}: {e.kind}'}") for e in motion.events[:_MOST]
-    )
+    return tuple((e.time, f"{e.time:.6g} s: {e.sentence}") for e in motion.events[:_MOST])
 
 
 def _events(motion: Trajectory) -> Html | None:
     if not motion.events:
         return None
-    rows = [(f"{e.time:.6g}", e.kind, e.joint, e.text) for e in motion.events[:_MOST]]
-    events = table(("time [s]", "kind", "joint", "what happened"), rows, caption="Events")
+    rows = [(f"{e.time:.6g}", e.kind, e.sentence) for e in motion.events[:_MOST]]
+    events = table(("time [s]", "kind", "what happened"), rows, caption="Events")
     return element("div", events, unshown(len(motion.events), _MOST))

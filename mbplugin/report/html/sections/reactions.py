@@ -32,7 +32,7 @@ def uniqueness_section(chapter: Chapter) -> Html | None:
         return None
     order = ("non-unique", "undecided", "unique")
     sorted_ones = sorted(analysis.constraints, key=lambda c: order.index(c.reaction))
-    heads = ("constraint", "kind", "type", "between", "reaction", "non-unique components", "in world axes")
+    heads = ("constraint", "reaction", "kind", "type", "between", "non-unique components", "in world axes")
     kept = 5 if all(one.unique for one in sorted_ones) else 7
     return section(
         "Unique and non-unique reactions",
@@ -49,7 +49,8 @@ def _verdict(one: ConstraintVerdict) -> Sequence[Child]:
     between = [choice(one.body_a, "body"), " – ", choice(one.body_b, "body")]
     badge = element("span", one.reaction, class_=f"badge {one.reaction}")
     in_space = "" if one.unique else open_words(one.open_force, one.open_moment)
-    return choice(one.name, "joint"), one.kind, one.type, between, badge, non_unique, in_space
+    made = one.type.replace("_", " ")
+    return choice(one.name, "joint"), badge, one.kind, made, between, non_unique, in_space
 
 
 def reactions_section(chapter: Chapter) -> Html | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from mbplugin.phrases import counted
 from mbplugin.report.html.chapter import Chapter
@@ -29,13 +30,15 @@ def grade(chapter: Chapter) -> str:
     """Return good (agrees), fair (assumed or undetermined) or bad (dangerous), which colours the verdict."""
     if chapter.report is not None and chapter.report.exit_code:
         return "bad"
-    if chapter.stop is not None and chapter.stop.outcome != "stopped":
+    if set(_outcomes(chapter)) - {"stopped"}:
         return "bad"
     if chapter.difference is not None:
         return "good" if chapter.difference.same else "bad"
     for compared in (chapter.agreement, chapter.side_by_side):
         if compared is not None and not compared.agrees:
             return "bad"
+    if chapter.agreement is not None:
+        return "good"
     if chapter.warning or (chapter.distance is not None and chapter.distance.stop.assumed):
         return "fair"
     if chapter.calibration is not None and any(row.unexplained for row in chapter.calibration.rows):
@@ -46,6 +49,18 @@ def grade(chapter: Chapter) -> str:
     redundant = chapter.verdicts is not None and chapter.verdicts.degree_of_redundancy
     found = chapter.report is not None and chapter.report.findings
     return "fair" if redundant or found else "good"
+
+
+def _outcomes(chapter: Chapter) -> Iterator[str]:
+    """Yield how the stops that are shown end."""
+    if chapter.stop is not None:
+        yield chapter.stop.outcome
+    if chapter.table is not None:
+        yield from (row["outcome"] for row in chapter.table.rows)
+    if chapter.worst is not None:
+        yield from (one.outcome for one in chapter.worst.found)
+    if chapter.sweep is not None:
+        yield from chapter.sweep.report.outcomes
 
 
 def sentence(chapter: Chapter) -> str:
@@ -61,7 +76,11 @@ def sentence(chapter: Chapter) -> str:
         outcome = motion.outcome.replace("_", " ")
         return f"{motion.mechanism.name}: motion over {motion.time[-1]:.6g} s, {outcome}"
     if chapter.table is not None:
-        return f"{chapter.table.model}: stopping table, tool {chapter.table.tool}; computed, not measured"
+        outcomes = Counter(row["outcome"] for row in chapter.table.rows)
+        return (
+            f"{chapter.table.model}: stopping table, tool {chapter.table.tool}{_missed(outcomes)};"
+            " computed, not measured"
+        )
     if chapter.worst is not None:
         return (
             f"{chapter.worst.model}: worst of {counted(chapter.worst.count, 'stop')}; computed, not measured"
@@ -70,7 +89,8 @@ def sentence(chapter: Chapter) -> str:
         made = chapter.distance
         return f"{made.stop.model}: {made.symbol} = {made.value:.4f} m by {made.standard}; computed, not measured"
     if chapter.sweep is not None:
-        stops = counted(chapter.sweep.report.count, "stop")
+        swept = chapter.sweep.report
+        stops = f"{counted(swept.count, 'stop')}{_missed(swept.outcomes)}"
         return f"{chapter.sweep.plan.scenario.mech.name}: {stops}; computed, not measured"
     if chapter.calibration is not None:
         missed = sum(bool(row.unexplained) for row in chapter.calibration.rows)
@@ -85,6 +105,16 @@ def sentence(chapter: Chapter) -> str:
     if chapter.report is not None:
         return verdict(chapter.report)
     return "" if chapter.verdicts is None else analysis_verdict(chapter.verdicts)
+
+
+def _missed(outcomes: Mapping[str, int]) -> str:
+    """Return how many stops do not end at rest, nothing where all do."""
+    number, count = sum(outcomes.values()), outcomes.get("stopped", 0)
+    return (
+        f", {number - count} of {counted(number, 'stop')} not at rest within the limits"
+        if count < number
+        else ""
+    )
 
 
 def _tile(value: str, words: str) -> Html:

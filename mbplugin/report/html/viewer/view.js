@@ -273,10 +273,14 @@ class View {
   #distance() {
     const { center, radius } = this.data;
     const box = new Box3();
-    for (const object of this.bodies) if (object.userData.told.verdict !== "ground") box.expandByObject(object);
+    const all = new Box3().setFromCenterAndSize(new Vector3(...center), new Vector3(1, 1, 1).multiplyScalar(2.8 * radius));
+    for (const object of this.bodies) {
+      // the base of a robot is seen too, but not the hall that it stands in
+      const own = new Box3().setFromObject(object);
+      if (object.userData.told.verdict !== "ground" || all.containsBox(own)) box.union(own);
+    }
     box.expandByObject(this.layers.forces);
     for (const corner of this.data.film.reach || []) box.expandByPoint(new Vector3(...corner));
-    const all = new Box3().setFromCenterAndSize(new Vector3(...center), new Vector3(1, 1, 1).multiplyScalar(2.8 * radius));
     if (box.isEmpty()) box.copy(all);
     box.intersect(all);
     const across = new Vector3().crossVectors(this.camera.up, FROM).normalize();

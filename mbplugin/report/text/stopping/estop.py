@@ -21,7 +21,7 @@ OUTCOME_WORDS = {
     "limit_hit": "ran into a joint limit",
     "not_stopped": "not stopped",
     "slipped_back": "slipped back",
-    "budget_spent": "still moving when the budget was spent,",
+    "budget_spent": "still moving when the budget was spent",
 }
 _KINDS = ("stick", "slip", "limit", "lock")
 #: J: where nothing moves, the largest energy is rounding too.

@@ -11,8 +11,8 @@ from mbplugin.stopping.outcome.values import JointStop, StopReport
 _WIDTH, _LEFT, _RIGHT, _ROW, _BAR, _FOOT = 460, 130, 24, 22, 14, 40
 #: Joints that are shown, those that move longest.
 _MOST = 16
-#: Characters of a name beside its bar.
-_NAME = 18
+#: Characters of a name beside its bar, and of those at its end, which tell names apart.
+_NAME, _ENDING = 14, 9
 
 
 def phases_figure(stop: StopReport) -> Html | None:
@@ -75,12 +75,16 @@ def _axis(end: float, height: int) -> Iterator[Html]:
 def _bars(joint: JointStop, k: int, end: float) -> Html:
     y = k * _ROW + (_ROW - _BAR) / 2
     grip, rest = _x(joint.reaction_time, end), _x(joint.time, end)
-    name = joint.name if len(joint.name) <= _NAME else f"{joint.name[: _NAME - 1]}…"
     still = "" if joint.stopped else ", still moves"
     return element(
         "g",
         element("title", f"{joint.name}: at rest after {joint.time:.4g} s{still}"),
-        element("text", name, x=_LEFT - 8, y=y + 11, class_="label end"),
+        element("text", _shortened(joint.name), x=_LEFT - 8, y=y + 11, class_="label end"),
         element("rect", x=_LEFT, y=y, width=f"{grip - _LEFT:.1f}", height=_BAR, class_="phase-0"),
         element("rect", x=f"{grip:.1f}", y=y, width=f"{rest - grip:.1f}", height=_BAR, class_="phase-1"),
     )
+
+
+def _shortened(name: str) -> str:
+    """Return the beginning and the end of a long name."""
+    return name if len(name) <= _NAME else f"{name[: _NAME - _ENDING - 1]}…{name[-_ENDING:]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mbplugin.phrases import counted
 from mbplugin.report.html.chapter import Chapter
-from mbplugin.report.html.markup import Html, element, section, table
+from mbplugin.report.html.markup import Child, Html, data_cell, element, section, table
 from mbplugin.report.text.stopping.estop import OUTCOME_WORDS
 from mbplugin.report.text.stopping.worst_stop import (
     FAILURE_HEADS,
@@ -15,7 +15,7 @@ from mbplugin.report.text.stopping.worst_stop import (
     worst_start,
 )
 from mbplugin.stopping.worst.in_units import worst_in_units
-from mbplugin.stopping.worst.values import WorstStop
+from mbplugin.stopping.worst.values import FailedBrake, WorstStop
 
 
 def worst_stops_section(chapter: Chapter) -> Html | None:
@@ -30,7 +30,7 @@ def worst_stops_section(chapter: Chapter) -> Html | None:
         table(("worst stop", *WORST_HEADS, "again"), [_row(one, length) for one in worst.found]),
         table(
             ("these stops again", *FAILURE_HEADS),
-            [(failure_name(one), *failure_cells(one, length)) for one in worst.failed],
+            [(failure_name(one), *_failure(one, length)) for one in worst.failed],
         )
         if worst.failed
         else None,
@@ -39,6 +39,12 @@ def worst_stops_section(chapter: Chapter) -> Html | None:
         lead=f"The worst of {counted(worst.count, 'stop')} of category {worst.category} that a search computed, seed"
         f" {worst.seed}, tool {worst.tool}: {outcomes}. Computed, not measured.",
     )
+
+
+def _failure(one: FailedBrake, length: str) -> list[Child]:
+    """Return the cells of a stop with a failing brake; red where it does not end at rest."""
+    said, *rest = failure_cells(one, length)
+    return [said if one.outcome == "stopped" else element("span", said, class_="badge bad"), *rest]
 
 
 def _row(one: WorstStop, length: str) -> Html:
@@ -53,6 +59,6 @@ def _row(one: WorstStop, length: str) -> Html:
     cells = (name, *worst_cells(one, length), again)
     return element(
         "tr",
-        [element("td", cell) for cell in cells],
+        [data_cell(cell) for cell in cells],
         class_=None if one.outcome == "stopped" else "warn",
     )
