@@ -16,21 +16,19 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from .target import Mutated
 from .usage import addresses, family, forget_peaks, memory, processor_time
 
-#: Seconds of processor time that one input may take; and of anybody's time, on a busy machine.
-PATIENCE, PATIENCE_ON_THE_CLOCK = 10.0, 180.0
-#: Bytes that an input may use beyond what the worker has before it.
-MEMORY = 2 << 30
+#: Seconds of anybody's time that one input may take, on a busy machine.
+PATIENCE_ON_THE_CLOCK = 180.0
 #: Seconds between two words about how far it is.
 PROGRESS = 60.0
 
-_fork = multiprocessing.get_context("fork")
+# linear algebra has threads, and a process with threads is not forked safely
+_spawn = multiprocessing.get_context("spawn")
 
 
 class Subject(Protocol):
@@ -48,11 +46,16 @@ class Subject(Protocol):
 
 @dataclass(frozen=True)
 class Limits:
-    """Where to begin, how many inputs at most, and how many seconds."""
+    """Where to begin, how many inputs at most, how many seconds; and what one input may take.
+
+    That is ``patience`` in seconds of processor time, and ``memory`` in bytes beyond what the worker has before it.
+    """
 
     first: int = 0
     inputs: int = 10**9
     seconds: float = 60.0
+    patience: float = 10.0
+    memory: int = 2 << 30
 
 
 @dataclass
@@ -86,29 +89,29 @@ class Result:
 def run_campaign(
     seed: int,
     limits: Limits,
-    keep: Path | None = None,
-    subject: Subject | None = None,
+    keep: Path | None,
+    subject: Subject,
     told: Callable[[str], None] = lambda line: None,
 ) -> Result:
     """Go through inputs until their count or the time is spent; tell failures and progress as they come."""
-    result, start = Result(seed, subject or Mutated(), told), time.monotonic()
+    result, start = Result(seed, subject, told), time.monotonic()
     number, last = limits.first, limits.first + limits.inputs
     while number < last and (left := limits.seconds - (time.monotonic() - start)) > 0:
-        number = _watch(result, (number, last), left, keep)
+        number = _watch(result, replace(limits, first=number, inputs=last - number, seconds=left), keep)
         result.inputs, result.seconds = number - limits.first, time.monotonic() - start
     return result
 
 
-def _watch(result: Result, numbers: tuple[int, int], seconds: float, keep: Path | None) -> int:
+def _watch(result: Result, limits: Limits, keep: Path | None) -> int:
     """Run one worker and return the number of the input that comes next."""
-    at = _fork.Value(ctypes.c_longlong, numbers[0], lock=False)
+    at = _spawn.Value(ctypes.c_longlong, limits.first, lock=False)
     # nothing has begun before the worker says so: on a busy machine that may take a while
-    since = _fork.Array(ctypes.c_double, (math.inf, math.inf, math.inf), lock=False)
-    receive, send = _fork.Pipe(duplex=False)
+    since = _spawn.Array(ctypes.c_double, (math.inf, math.inf, math.inf), lock=False)
+    receive, send = _spawn.Pipe(duplex=False)
     with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
         folder = Path(name)
-        work = (result.subject, result.seed, numbers, seconds, (at, since), send, (folder, keep))
-        worker = _fork.Process(target=_work, args=work)
+        work = (result.subject, result.seed, limits, (at, since), send, (folder, keep))
+        worker = _spawn.Process(target=_work, args=work)
         worker.start()
         send.close()
         excess, due = "", time.monotonic() + PROGRESS
@@ -116,7 +119,7 @@ def _watch(result: Result, numbers: tuple[int, int], seconds: float, keep: Path 
             if time.monotonic() > due:
                 due += PROGRESS
                 result.told(f"at input {int(at.value)}, {len(result.failures)} kinds of failure")
-            if excess := _excess(worker.pid, *since):
+            if excess := _excess(worker.pid, limits, *since):
                 _kill(worker)
                 break
         worker.join()
@@ -136,17 +139,17 @@ def _kill(worker: multiprocessing.process.BaseProcess) -> None:
             continue
 
 
-def _excess(pid: int, clock: float, processor: float, bytes_before: float) -> str:
+def _excess(pid: int, limits: Limits, clock: float, processor: float, bytes_before: float) -> str:
     """Return what a worker takes too much of, having begun at these times with this memory."""
     if math.isinf(clock):
         return ""
     pids = family(pid)
-    if processor_time(pids) - processor > PATIENCE:
-        return f"no answer in {PATIENCE:.0f} s"
+    if processor_time(pids) - processor > limits.patience:
+        return f"no answer in {limits.patience:.0f} s"
     if time.monotonic() - clock > PATIENCE_ON_THE_CLOCK:
         return f"no answer in {PATIENCE_ON_THE_CLOCK:.0f} s on the clock"
-    if memory(pids) - bytes_before > MEMORY:
-        return f"more than {MEMORY / 2**30:g} GiB"
+    if memory(pids) - bytes_before > limits.memory:
+        return f"more than {limits.memory / 2**30:g} GiB"
     return ""
 
 
@@ -165,7 +168,7 @@ def _keep(folder: Path, keep: Path | None, number: int) -> None:
         shutil.copytree(folder, keep / str(number), dirs_exist_ok=True)
 
 
-def _work(subject: Subject, seed, numbers, seconds, progress, send, folders) -> None:
+def _work(subject: Subject, seed: int, limits: Limits, progress, send, folders) -> None:
     """Go through inputs in a process of its own; what a library prints is nobody's business."""
     folder, keep = folders
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -175,33 +178,34 @@ def _work(subject: Subject, seed, numbers, seconds, progress, send, folders) -> 
     os.chdir(folder)
     at, since = progress
     subject.prepare()
-    end, known, me = time.monotonic() + seconds, set(), os.getpid()
-    for number in range(*numbers):
+    end, known, me = time.monotonic() + limits.seconds, set(), os.getpid()
+    last = limits.first + limits.inputs
+    for number in range(limits.first, last):
         before = family(me)
         forget_peaks(before)
-        resource.setrlimit(resource.RLIMIT_AS, (addresses() + MEMORY, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_AS, (addresses() + limits.memory, resource.RLIM_INFINITY))
         begun = (time.monotonic(), processor_time(before), float(memory(before)))
         at.value, since[:] = number, begun
         if time.monotonic() > end:
             return
         place = folder / str(number)
         place.mkdir()
-        failure = subject.failure(seed, number, place) or _taken(family(me), *begun[1:])
+        failure = subject.failure(seed, number, place) or _taken(family(me), limits, *begun[1:])
         if failure:
             send.send((number, told := _alike(failure)))
             if told not in known:
                 known.add(told)
                 _keep(place, keep, number)
         shutil.rmtree(place, ignore_errors=True)
-    at.value = numbers[1]
+    at.value = last
 
 
-def _taken(pids: list[int], processor: float, bytes_before: float) -> str:
+def _taken(pids: list[int], limits: Limits, processor: float, bytes_before: float) -> str:
     """Return what an input that has ended took too much of."""
-    if processor_time(pids) - processor > PATIENCE:
-        return f"no answer in {PATIENCE:.0f} s"
-    if memory(pids, "VmHWM") - bytes_before > MEMORY:
-        return f"more than {MEMORY / 2**30:g} GiB"
+    if processor_time(pids) - processor > limits.patience:
+        return f"no answer in {limits.patience:.0f} s"
+    if memory(pids, "VmHWM") - bytes_before > limits.memory:
+        return f"more than {limits.memory / 2**30:g} GiB"
     return ""
 
 

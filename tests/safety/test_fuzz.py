@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from pathlib import Path
 
 import pytest
 
-import fuzz.campaign
-import fuzz.target
+from failing_inputs import Failing
 from fuzz.campaign import Limits, run_campaign
 from fuzz.corpus import ROOT, corpus
 from fuzz.mutate import MUTATIONS
-from fuzz.target import failure_of, write_input
+from fuzz.target import Mutated, failure_of, write_input
 
 SECONDS = 60.0
 
 
 @pytest.mark.long
 def test_a_minute_of_mutated_models_is_read_or_refused(tmp_path: Path) -> None:
-    result = run_campaign(11, Limits(seconds=SECONDS), tmp_path)
+    result = run_campaign(11, Limits(seconds=SECONDS), tmp_path, Mutated())
     assert not result.failures, result.text()
     assert result.inputs > 50
 
@@ -48,18 +45,8 @@ def test_every_mutation_takes_any_text(mutation) -> None:
             assert isinstance(mutation(data, Random(k), b"<c d='2'>text</c>"), bytes)
 
 
-def test_what_goes_wrong_is_noticed_and_the_campaign_goes_on(tmp_path, monkeypatch) -> None:
-    def failing(file: Path, folder: Path, *, whole: bool) -> str:
-        number = int(file.parent.name)
-        if number == 2:
-            os.kill(os.getpid(), signal.SIGKILL)
-        while number == 4:
-            pass
-        return "Traceback\nZeroDivisionError" if number in (1, 6) else ""
-
-    monkeypatch.setattr(fuzz.target, "failure_of", failing)
-    monkeypatch.setattr(fuzz.campaign, "PATIENCE", 1.0)
-    result = run_campaign(1, Limits(inputs=8), tmp_path)
+def test_what_goes_wrong_is_noticed_and_the_campaign_goes_on(tmp_path: Path) -> None:
+    result = run_campaign(1, Limits(inputs=8, patience=1.0), tmp_path, Failing())
     assert result.inputs == 8
     assert {number for numbers in result.failures.values() for number in numbers} == {1, 2, 4, 6}
     assert any("-9" in failure for failure in result.failures)

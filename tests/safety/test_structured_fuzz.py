@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import resource
-import time
 from pathlib import Path
 
 import pytest
 
-import fuzz.campaign
 import fuzz.structured.judge as judge
+from failing_inputs import HELD, Greedy
 from fuzz.campaign import Limits, run_campaign
 from fuzz.structured.case import Case, case
 from fuzz.structured.commands import COMMANDS
 from fuzz.structured.judge import Outcome, outcome
 from fuzz.structured.target import Structured
-from fuzz.usage import memory
 
 SECONDS = 60.0
 
@@ -114,32 +110,7 @@ def test_the_judge_sees_nan_in_a_table_and_a_rule_that_failed(tmp_path: Path, mo
 
 
 @pytest.mark.long
-def test_time_and_memory_of_children_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # a forked child counts what it shares with its parent
-    largest = memory([os.getpid()]) + (200 << 20)
-
-    class Greedy:
-        def prepare(self) -> None: ...
-
-        def again(self, seed: int, number: int) -> str:
-            return ""
-
-        def failure(self, seed: int, number: int, place: Path) -> str:
-            if number == 1 and os.fork() == 0:
-                while True:
-                    pass
-            if number == 2 and os.fork() == 0:
-                resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-                held = bytearray(largest + (200 << 20))
-                held[:: 1 << 12] = b"1" * len(held[:: 1 << 12])
-                time.sleep(60)
-            if number in (1, 2):
-                # on a busy machine a second of processor time takes long
-                time.sleep(60)
-            return ""
-
-    monkeypatch.setattr(fuzz.campaign, "PATIENCE", 1.0)
-    monkeypatch.setattr(fuzz.campaign, "MEMORY", largest)
-    result = run_campaign(1, Limits(inputs=4), None, Greedy())
+def test_time_and_memory_of_children_count() -> None:
+    result = run_campaign(1, Limits(inputs=4, patience=1.0, memory=HELD), None, Greedy())
     assert result.inputs == 4
     assert {numbers[0]: failure[:4] for failure, numbers in result.failures.items()} == {1: "no a", 2: "more"}
