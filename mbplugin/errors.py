@@ -126,6 +126,14 @@ class MissingDependency(MbPluginError):
 
     code = "MB909"
 
+    @classmethod
+    def of(cls, what: str, package: str, extra: str, *, otherwise: str = "") -> MissingDependency:
+        """Return the error of what needs a package, with the extra that installs it and what else one can do."""
+        return cls(
+            f"{what} needs {package}, which is not installed",
+            remedy=f"pip install 'mbplugin[{extra}]'{otherwise}",
+        )
+
 
 class CannotClose(MbPluginError):
     """A loop for which no closed pose was found."""

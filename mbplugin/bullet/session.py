@@ -67,7 +67,7 @@ def engine() -> ModuleType:
         with quiet():
             import pybullet
     except ImportError:
-        raise not_installed("this") from None
+        raise MissingDependency.of("this", "PyBullet", "bullet") from None
     module: ModuleType = pybullet
     return module
 
@@ -86,14 +86,7 @@ def require_engine(what: str) -> None:
         It is not installed.
     """
     if "pybullet" not in sys.modules and find_spec("pybullet") is None:
-        raise not_installed(what)
-
-
-def not_installed(what: str) -> MissingDependency:
-    """Return the error for what needs PyBullet where it is not installed."""
-    return MissingDependency(
-        f"{what} needs PyBullet, which is not installed", remedy="pip install 'mbplugin[bullet]'"
-    )
+        raise MissingDependency.of(what, "PyBullet", "bullet")
 
 
 @contextmanager

@@ -91,14 +91,16 @@ def run(arguments: Sequence[str]) -> int:
     except MbPluginError as error:
         complain(f"mbplugin: {error}")
         return 2
-    except (KeyboardInterrupt, typer.Abort):
+    except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:
         if _interrupted(error):
             return INTERRUPTED
         # 1 would mean findings; the traceback is what the report of a bug needs
         traceback.print_exc()
-        complain(f"mbplugin: this is a bug in mbplugin ({type(error).__name__}); please report it.")
+        # typer makes an Abort of EOFError too
+        cause = error.__cause__ if isinstance(error, typer.Abort) else error
+        complain(f"mbplugin: this is a bug in mbplugin ({type(cause).__name__}); please report it.")
         return 2
     return code if isinstance(code, int) else 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterable
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from mbplugin.closing.values import Closing, LoopClosure, Verdict
 from mbplugin.constraints.assembly.assemble import assemble
 from mbplugin.constraints.assembly.held_coordinates import held_coordinates
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, rank_tolerance
-from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.errors import BadUsage, MissingDependency, UnknownName, suggestion
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
@@ -29,6 +30,9 @@ from mbplugin.writers import FORMATS, write
 
 #: Endings by which readers tell the formats apart.
 ENDINGS = {"mjcf": ".xml", "sdf": ".sdf", "urdf": ".urdf", "usd": ".usda", "scene": ".scene.toml"}
+
+#: What is written is read again: the module that reads it, its package and its extra.
+_READERS = {"mjcf": ("mujoco", "mujoco", "mjcf"), "usd": ("pxr", "usd-core", "usd")}
 
 
 def close(
@@ -61,6 +65,8 @@ def close(
 
     Raises
     ------
+    MissingDependency
+        The package that reads the written model again is not installed.
     BadUsage
         A format that there is not, a model without bodies, or a constraint that the format does not hold.
     UnknownName
@@ -70,6 +76,7 @@ def close(
     """
     if to not in FORMATS:
         raise BadUsage(f"the format is {to!r}", expected=f"one of {', '.join(FORMATS)}")
+    _require_reader(to)
     scene = as_scene(model_of(model))
     rank = rank_tolerance(scene, tolerance)
     samples = option_of(scene, "samples", DEFAULT_SAMPLES) if samples is None else samples
@@ -101,6 +108,12 @@ def close(
         tolerance=rank,
         planar=scene.options.planar,
     )
+
+
+def _require_reader(to: str) -> None:
+    """Refuse before anything is computed a format that this machine cannot read again."""
+    if to in _READERS and find_spec(_READERS[to][0]) is None:
+        raise MissingDependency.of(f"checking the {to.upper()} that is written", *_READERS[to][1:])
 
 
 def _driven(scene: Scene, names: Iterable[str] | None) -> tuple[str, ...]:

@@ -19,6 +19,23 @@ _SERIALIZERS: dict[str, tuple[str, str]] = {
     "json": ("mbplugin.report.documents.json", "dumps"),
     "xlsx": ("mbplugin.report.documents.xlsx", "workbook"),
 }
+#: Where formats get the package that they need.
+_PACKAGES: dict[str, tuple[str, str]] = {
+    "xlsx": ("mbplugin.report.documents.xlsx", "openpyxl_module"),
+    "pdf": ("mbplugin.report.pdf", "playwright_api"),
+}
+
+
+def require_package(output_format: str) -> None:
+    """Refuse a format whose package is not installed, before anything is computed for it.
+
+    Raises
+    ------
+    MissingDependency
+    """
+    if output_format in _PACKAGES:
+        module, function = _PACKAGES[output_format]
+        getattr(import_module(module), function)()
 
 
 def serialized(document: object, output_format: str) -> str | bytes:

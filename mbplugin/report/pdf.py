@@ -30,7 +30,7 @@ _UPRIGHT, _ACROSS = 680, 1009
 #: The smallest scale that the browser prints at.
 _SMALLEST = 0.1
 _SMALL = "font-size:7.5pt;font-family:sans-serif;color:#444;width:100%;margin:0 15mm"
-_REMEDY = "pip install 'mbplugin[browser]' and install Chromium, or print the page of --output-format html"
+_OTHERWISE = " and install Chromium, or print the page of --output-format html"
 
 
 def pdf_of_page(page: str, record: Record) -> bytes:
@@ -83,6 +83,20 @@ def _foot(record: Record) -> str:
     return f'<div style="{style}"><span>{made}</span><span>{pages}</span></div>'
 
 
+def playwright_api() -> Any:
+    """Return the module of playwright that drives a browser.
+
+    Raises
+    ------
+    MissingDependency
+        It is not installed.
+    """
+    try:
+        return import_module("playwright.sync_api")
+    except ImportError:
+        raise MissingDependency.of("a .pdf", "playwright", "browser", otherwise=_OTHERWISE) from None
+
+
 @contextmanager
 def _browser() -> Iterator[Any]:
     """Give a Chromium that has no window.
@@ -92,10 +106,7 @@ def _browser() -> Iterator[Any]:
     MissingDependency
         There is none.
     """
-    try:
-        api: Any = import_module("playwright.sync_api")
-    except ImportError:
-        raise MissingDependency("a .pdf needs playwright", remedy=_REMEDY) from None
+    api = playwright_api()
     installed = next(filter(None, map(shutil.which, BROWSERS)), None)
     with api.sync_playwright() as driver:
         try:
@@ -103,7 +114,8 @@ def _browser() -> Iterator[Any]:
         except api.Error as error:
             reason = str(error).splitlines()[0]
             raise MissingDependency(
-                f"a .pdf needs Chromium, which does not start ({reason})", remedy=_REMEDY
+                f"a .pdf needs Chromium, which does not start ({reason})",
+                remedy=f"pip install 'mbplugin[browser]'{_OTHERWISE}",
             ) from None
         try:
             yield browser

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from command_line import ASSETS, DOOR_1, FOUR_BAR, ROOT, call, call_process
+from mbplugin.cli.app import run
 
 
 def test_streams_of_a_real_process() -> None:
@@ -89,6 +90,20 @@ def test_interrupt_of_an_import_ends_quietly() -> None:
         [sys.executable, "-c", code], capture_output=True, cwd=ROOT, timeout=60, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+def test_the_end_of_a_file_is_no_interrupt(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bytecode that was cut off ends an import so, and typer takes it for an interrupt."""
+
+    def load(*arguments: object, **named: object) -> None:
+        raise EOFError("marshal data too short")
+
+    monkeypatch.setattr("mbplugin.cli.matrix.read_scene", load)
+    assert run(["matrix", FOUR_BAR]) == 2
+    assert "marshal data too short" in (err := capsys.readouterr().err)
+    assert "this is a bug in mbplugin (EOFError)" in err
 
 
 def test_interrupt_ends_quietly() -> None:

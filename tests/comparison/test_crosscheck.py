@@ -260,6 +260,7 @@ def test_the_report_follows_its_schema_and_names_what_is_off(tmp_path: Path) -> 
     replace(sample(), rows=(), steps=(), curves=None).plot(picture)
 
 
+@pytest.mark.bullet
 @pytest.mark.long
 def test_the_command_tells_by_its_exit_code(tmp_path: Path) -> None:
     scene = str(ROOT / "assets" / "arm_6r.scene.toml")

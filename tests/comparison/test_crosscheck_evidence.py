@@ -93,6 +93,7 @@ def rocker() -> tuple[Mechanism, dict[str, float]]:
     return crank_rocker(Case("rocker", CrankRocker(), (1.87,), (5.0,), (Resistance(1, 1.0),), 0.3))
 
 
+@pytest.mark.bullet
 @pytest.mark.long
 def test_our_motion_with_too_little_friction_is_told_by_its_own_energy(
     monkeypatch: pytest.MonkeyPatch,

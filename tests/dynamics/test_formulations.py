@@ -161,6 +161,7 @@ def test_multipliers_agree_exactly_where_the_analysis_says_unique(name: str) -> 
                 assert max(spread.get((verdict.name, c.name), 0.0) for c in verdict.components) > 1e-6
 
 
+@pytest.mark.bullet
 @pytest.mark.long
 def test_minitaur_as_written_moves_nearly_as_one(record_property: pytest.RecordProperty) -> None:
     """Its angles are rounded, so what is redundant as meant contradicts itself a little as written."""

@@ -110,7 +110,7 @@ def no_room() -> None:
 
 @pytest.mark.long
 def test_a_full_disk_keeps_nothing_and_computes(folder: Path) -> None:
-    outcome = python("program.py", folder=folder, before=no_room, XDG_CACHE_HOME=str(folder / "cache"))
+    outcome = python("-B", "program.py", folder=folder, before=no_room, XDG_CACHE_HOME=str(folder / "cache"))
     assert (outcome.code, outcome.out) == (0, "42 63\n"), outcome.err
     assert outcome.err.count("\n") == 1 and "machine code is not kept" in outcome.err
     assert kept(folder) == {}

@@ -87,6 +87,7 @@ def test_a_longer_literal_is_meant_as_it_stands(tmp_path: Path) -> None:
     assert cost_of(tmp_path, "1.570603673205103") is None
 
 
+@pytest.mark.bullet
 @pytest.mark.long
 def test_minitaur_s_angles_cost_a_tenth_of_a_newton() -> None:
     """1.57075 for π/2 is a gap of 9.6 µm across each foot."""

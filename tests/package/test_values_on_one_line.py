@@ -14,7 +14,7 @@ import mbplugin as mb
 from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.phrases import one_line_repr
 from mbplugin.stopping.scenario.start import Move, Recorded
-from places import ROOT
+from places import ASSETS, ROOT
 from public_values import ARM, FOUR_BAR, PUBLISHED, made, too_long
 
 #: How each value is made, and what its line must say.
@@ -91,9 +91,9 @@ TAKEN = (
 SCENES = ("arm_6r", "four_bar", "four_wheel_robot", "husky", "minitaur", "racecar", "spatial_parallelogram")
 
 
-@pytest.mark.parametrize("name", SCENES)
-def test_all_that_a_scene_holds_is_one_line(name: str) -> None:
-    assert not too_long(mb.load(ROOT / "assets" / f"{name}.scene.toml"), name)
+@pytest.mark.parametrize("scene", [ASSETS / f"{name}.scene.toml" for name in SCENES], ids=SCENES)
+def test_all_that_a_scene_holds_is_one_line(scene: Path) -> None:
+    assert not too_long(mb.load(scene), scene.name)
 
 
 @pytest.mark.parametrize("value", TAKEN, ids=lambda value: type(value).__name__)

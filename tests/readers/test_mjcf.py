@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mbplugin.errors import BadNumber, BadUsage, BrokenModel, MbPluginError, MissingDependency, UnresolvedPath
+from mbplugin.errors import BadNumber, BadUsage, BrokenModel, MbPluginError, UnresolvedPath
 from mbplugin.model.mechanism.kinematics import forward, relative_pose
 from mbplugin.model.scene import Request, Scene
 from mbplugin.readers.common.paths import read_text
@@ -356,16 +355,3 @@ def test_bad_input_is_one_sentence(text, error, words, capfd):
     assert "\n" not in str(caught.value)
     assert capfd.readouterr() == ("", "")
     assert not Path("MUJOCO_LOG.TXT").exists()
-
-
-def test_without_mujoco_the_remedy_is_the_extra(monkeypatch):
-    original = builtins.__import__
-
-    def refuse(name, *args, **kwargs):
-        if name == "mujoco":
-            raise ImportError(name)
-        return original(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(MissingDependency, match=r"pip install 'mbplugin\[mjcf\]'"):
-        load(SEVERAL_JOINTS)

@@ -9,13 +9,12 @@ from math import inf, pi
 import numpy as np
 import pytest
 
-from mbplugin.errors import BadNumber, BadUsage, BrokenModel, MbPluginError, MissingDependency, UnknownFormat
+from mbplugin.errors import BadNumber, BadUsage, BrokenModel, MbPluginError, UnknownFormat
 from mbplugin.model.mechanism import WORLD
 from mbplugin.model.mechanism.kinematics import forward, joint_vector
-from mbplugin.model.scene import Origin, Request, Scene
+from mbplugin.model.scene import Origin, Scene
 from mbplugin.model.spatial import rotation_from_rpy
 from mbplugin.readers import load, reload
-from mbplugin.readers.xacro.expand import expand
 
 TWO_LINKS = '<link name="a"/><link name="b"/>'
 
@@ -518,12 +517,3 @@ def test_xacro_that_fails_is_one_sentence(tmp_path) -> None:
     with pytest.raises(BrokenModel, match="xacro could not expand the file") as caught:
         load(file)
     assert str(file) in str(caught.value) and "\n" not in str(caught.value)
-
-
-def test_xacro_without_a_tool_says_what_to_install(tmp_path, monkeypatch) -> None:
-    file = tmp_path / "x.xacro"
-    file.write_text(XACRO)
-    # the next import raises ImportError
-    monkeypatch.setitem(sys.modules, "xacro", None)
-    with pytest.raises(MissingDependency, match=r"pip install 'mbplugin\[xacro\]'"):
-        expand(Request(str(file)), frozenset())

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.errors import BadNumber, BrokenModel, MissingDependency, UnreadableFile, UnresolvedPath
+from mbplugin.errors import BadNumber, BrokenModel, UnreadableFile, UnresolvedPath
 from mbplugin.model.mechanism.kinematics import forward, relative_pose
 from mbplugin.model.scene import Request, Scene
 from mbplugin.readers import load as load_text
@@ -602,16 +602,6 @@ def test_fifty_bodies_are_read_within_two_seconds() -> None:
     start = time.process_time()
     assert len(load(text).mechanism.bodies) == 50
     assert time.process_time() - start < 2
-
-
-def test_without_usd_core_the_remedy_is_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    monkeypatch.setitem(sys.modules, "pxr", None)
-    for name in [name for name in sys.modules if name.startswith("pxr.")]:
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingDependency, match=r"pip install 'mbplugin\[usd\]'"):
-        load(four_bar())
 
 
 def test_text_that_is_handed_over_is_known_by_its_first_line() -> None:

@@ -185,7 +185,7 @@ def test_without_matplotlib_there_is_a_sentence(name: str, monkeypatch: pytest.M
     for module in ("matplotlib", "matplotlib.figure", "matplotlib.pyplot"):
         monkeypatch.setitem(sys.modules, module, None)
     for path in (None, "r.png"):
-        with pytest.raises(MissingDependency, match=r"^plots need .*; pip install 'mbplugin\[plot\]'\.$"):
+        with pytest.raises(MissingDependency, match=r"^a plot needs .*; pip install 'mbplugin\[plot\]'\.$"):
             result.plot(path)
 
 

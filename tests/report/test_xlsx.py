@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -125,11 +124,3 @@ def test_it_needs_a_file() -> None:
     outcome = call("reactions", FOUR_BAR, "--output-format", "xlsx")
     assert outcome.code == 2
     assert "add --output report.xlsx" in outcome.err
-
-
-def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(sys.modules, "openpyxl", None)
-    outcome = call("reactions", FOUR_BAR, "--output", str(tmp_path / "x.xlsx"))
-    assert outcome.code == 2
-    assert "pip install 'mbplugin[xlsx]'" in outcome.err
-    assert list(tmp_path.iterdir()) == []

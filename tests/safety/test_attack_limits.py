@@ -21,6 +21,7 @@ def check_schema(found: object) -> None:
     jsonschema.validate(found, schema)
 
 
+@pytest.mark.bullet
 @pytest.mark.long
 def test_a_cross_check_without_end_ends_with_its_time() -> None:
     """Half a second in steps of 1 ns is 5e8 steps, and eight times as many in the finest motion."""
@@ -34,6 +35,7 @@ def test_a_cross_check_without_end_ends_with_its_time() -> None:
     assert "PyBullet has not computed the motion within" in found["reason"]
 
 
+@pytest.mark.bullet
 @pytest.mark.long
 def test_so_do_iterations_without_end() -> None:
     done = call_process("crosscheck", BAR, "--iterations", "2000000000", "--max-seconds", "2")
@@ -47,6 +49,7 @@ def test_no_time_is_refused() -> None:
     assert done.code == 2 and "the time to compute is 0 s" in done.err
 
 
+@pytest.mark.bullet
 @pytest.mark.long
 def test_what_was_computed_before_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """The four motions at the coarsest steps are in time; the next one, at half the last step, is not."""

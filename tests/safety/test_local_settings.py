@@ -97,7 +97,9 @@ def test_a_picture_is_drawn_as_anywhere_else(folders: tuple[Path, Path], script:
         (*MOTION, "--output-format", "json"),
         ("estop", ARM, "--output-format", "json"),
         ("lint", BAR, ARM, "--jobs", "2", "--output-format", "json"),
-        ("crosscheck", BAR, "--duration", "0.05", "--output-format", "json"),
+        pytest.param(
+            ("crosscheck", BAR, "--duration", "0.05", "--output-format", "json"), marks=pytest.mark.bullet
+        ),
     ],
     ids=lambda command: command[0],
 )

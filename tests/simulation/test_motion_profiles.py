@@ -107,6 +107,7 @@ def test_points_a_file_and_an_option_are_one_motion(tmp_path: Path) -> None:
         assert any(file.endswith("motion.csv") for file in files)
 
 
+@pytest.mark.bullet
 @pytest.mark.long
 def test_pybullet_follows_it_too(tmp_path: Path) -> None:
     scene = arm(tmp_path, f"points = {[list(c) for c in CORNERS]}\nbetween = 'rest'")

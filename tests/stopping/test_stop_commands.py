@@ -28,6 +28,7 @@ def test_a_stop_follows_its_schema(category: str) -> None:
     assert found["q_end"]["lbr_iiwa_joint_2"] == pytest.approx(0.5, abs=0.01)
 
 
+@pytest.mark.bullet
 @pytest.mark.long
 def test_a_table_follows_its_schema_and_files(tmp_path: Path) -> None:
     outcome = call(*TABLE, "--output-format", "json")

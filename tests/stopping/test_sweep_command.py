@@ -21,7 +21,6 @@ from mbplugin.cli.shared.progress import count_bar
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.simulation.run import simulate
 from mbplugin.stopping.scenario.start import Recorded
-from mbplugin.stopping.sweep import backend as sweep_backend
 from rod_arms import arm
 
 pq = pytest.importorskip("pyarrow.parquet")
@@ -315,17 +314,6 @@ def test_bad_input_is_one_sentence(options: tuple[str, ...], words: str, scene: 
     outcome = call("sweep", scene, "--out", str(tmp_path / "stops"), "--number", "3", *options)
     assert outcome.code == 2 and outcome.out == ""
     assert words in outcome.err and outcome.err.count("\n") == 1
-
-
-@pytest.mark.parametrize("backend", ["dask", "ray"])
-def test_a_missing_backend_is_named(
-    backend: str, scene: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sweep_backend, "find_spec", lambda name: None)
-    outcome = call("sweep", scene, "--out", str(tmp_path / "s"), "--number", "3", "--backend", backend)
-    said = f"mbplugin: {backend} is not installed; pip install 'mbplugin[{backend}]'.\n"
-    assert (outcome.code, outcome.err) == (2, said)
-    assert not (tmp_path / "s").exists()
 
 
 def test_a_sweep_of_a_loop(tmp_path: Path) -> None:

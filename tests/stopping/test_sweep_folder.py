@@ -71,6 +71,8 @@ def in_process(*arguments: str, before: Callable[[], None] | None = None) -> Out
         check=False,
         timeout=120,
         cwd=ROOT,
+        # where files stay small, some Pythons would keep the begin of a module as its bytecode
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
         preexec_fn=before,
     )
     return Outcome(done.returncode, done.stdout, done.stderr)

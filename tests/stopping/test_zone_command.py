@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -65,15 +64,4 @@ def test_bad_requests_write_nothing(
     done = call(*STOP, *options)
     assert done.code == 2 and not done.out
     assert message in done.err and done.err.count("\n") == 1
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(("missing", "ending"), [("shapely", "csv"), ("shapely", "dxf"), ("ezdxf", "dxf")])
-def test_a_missing_package_is_named_with_its_installation(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str, ending: str
-) -> None:
-    monkeypatch.setitem(sys.modules, missing, None)
-    done = call(*STOP, "--zone", str(tmp_path / f"zone.{ending}"))
-    assert done.code == 2 and not done.out
-    assert f"needs {missing}; pip install 'mbplugin[zones]'." in done.err
     assert not list(tmp_path.iterdir())

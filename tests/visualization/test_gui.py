@@ -247,6 +247,7 @@ def test_an_interrupt_closes_the_window(desk: Desk) -> None:
     assert not desk.display.screen().root.query_tree().children
 
 
+@pytest.mark.bullet
 @pytest.mark.long
 def test_without_a_display_it_says_what_works() -> None:
     done = call_process("view", str(ROOT / "tests" / "oracles" / "door_1_hinge.sdf"), DISPLAY="")

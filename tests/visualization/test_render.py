@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -328,27 +327,6 @@ def test_what_cannot_be_drawn_is_told(options: tuple[str, ...], tmp_path: Path, 
     done = call("view", FOUR_BAR, *options)
     assert (done.code, done.out, done.err) == (2, "", f"mbplugin: {BAD[options]}\n")
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("package", "file", "sentence"),
-    [
-        ("PIL", "a.png", "pictures need Pillow, which is not installed; pip install 'mbplugin[view]'."),
-        (
-            "imageio_ffmpeg",
-            "a.mp4",
-            "MP4 films need imageio with its encoder, which is not installed;"
-            " pip install 'mbplugin[view]', or write a .gif.",
-        ),
-    ],
-)
-def test_what_is_not_installed_is_named(
-    package: str, file: str, sentence: str, monkeypatch: Any, tmp_path: Path
-) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
-    option = "--film" if file.endswith(".mp4") else "--picture"
-    done = call("view", FOUR_BAR, "--stop", option, str(tmp_path / file))
-    assert (done.code, done.err) == (2, f"mbplugin: {sentence}\n")
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from mbplugin.errors import BadUsage
 from mbplugin.output_formats import BINARY, format_of, require_agreement
+from mbplugin.report.formats import require_package
 
 
 def with_format(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -29,6 +30,7 @@ def with_format(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def run(**given: Any) -> Any:
         chosen = chosen_format(given.get("output_format"), given.get("output"), offered, default)
+        require_package(chosen)
         if parameter is not None:
             given["output_format"] = chosen
         return command(**given)

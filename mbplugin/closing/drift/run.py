@@ -31,7 +31,7 @@ _APART = 0.1
 #: Engine, function and what it imports.
 _ENGINES = (
     ("MuJoCo", "mujoco.mujoco_drift", "mujoco", "pip install 'mbplugin[mjcf]'"),
-    ("PyBullet", "bullet.bullet_drift", "pybullet", "pip install 'pybullet>=3.2.7'"),
+    ("PyBullet", "bullet.bullet_drift", "pybullet", "pip install 'mbplugin[bullet]'"),
 )
 _LIMITS = Limits(
     seconds=120.0,

@@ -55,9 +55,7 @@ def mujoco_module() -> Any:
     try:
         import mujoco
     except ImportError:
-        raise MissingDependency(
-            "reading MJCF needs the mujoco package", remedy="run pip install 'mbplugin[mjcf]'"
-        ) from None
+        raise MissingDependency.of("reading MJCF", "mujoco", "mjcf") from None
     return mujoco
 
 

@@ -25,7 +25,5 @@ def pxr_modules() -> Any:
     try:
         found = {name: importlib.import_module(f"pxr.{name}") for name in _MODULES}
     except ImportError:
-        raise MissingDependency(
-            "reading USD needs the usd-core package", remedy="run pip install 'mbplugin[usd]'"
-        ) from None
+        raise MissingDependency.of("reading USD", "usd-core", "usd") from None
     return SimpleNamespace(**found)

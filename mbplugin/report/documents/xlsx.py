@@ -38,7 +38,7 @@ def workbook(document: Mapping[str, Any]) -> bytes:
     BadUsage
         A table has more rows than a sheet can have.
     """
-    openpyxl = _openpyxl()
+    openpyxl = openpyxl_module()
     tables = _Tables()
     tables.add_facts(document, "")
     book = openpyxl.Workbook()
@@ -51,11 +51,18 @@ def workbook(document: Mapping[str, Any]) -> bytes:
     return stream.getvalue()
 
 
-def _openpyxl() -> Any:
+def openpyxl_module() -> Any:
+    """Return openpyxl, which writes workbooks.
+
+    Raises
+    ------
+    MissingDependency
+        It is not installed.
+    """
     try:
         import openpyxl
     except ImportError:
-        raise MissingDependency("an .xlsx needs openpyxl", remedy="pip install 'mbplugin[xlsx]'") from None
+        raise MissingDependency.of("an .xlsx", "openpyxl", "xlsx") from None
     return openpyxl
 
 

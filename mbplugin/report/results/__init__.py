@@ -70,9 +70,7 @@ def frame_of(result: object) -> pandas.DataFrame:
     try:
         import pandas
     except ImportError:
-        raise MissingDependency(
-            "a frame needs pandas, which is not installed", remedy="pip install 'mbplugin[frames]'"
-        ) from None
+        raise MissingDependency.of("a frame", "pandas", "frames") from None
     how = presentation_of(result)
     rows = list(how.rows(result))
     return pandas.DataFrame(rows) if rows else pandas.DataFrame(columns=list(how.columns), dtype=float)

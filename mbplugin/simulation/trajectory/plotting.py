@@ -89,9 +89,7 @@ def _matplotlib(module: str) -> Any:
     try:
         return importlib.import_module(f"matplotlib.{module}")
     except ImportError:
-        raise MissingDependency(
-            "plots need matplotlib, which is not installed", remedy="pip install 'mbplugin[plot]'"
-        ) from None
+        raise MissingDependency.of("a plot", "matplotlib", "plot") from None
 
 
 def _draw(trajectory: Trajectory, figure: Any) -> None:

@@ -31,11 +31,11 @@ def joblib_with(backend: str) -> Any:
     if backend not in BACKENDS:
         raise UnknownName(f"there is no backend {backend!r}", remedy=suggestion(backend, BACKENDS))
     if backend in _MODULE and find_spec(_MODULE[backend]) is None:
-        raise MissingDependency(f"{backend} is not installed", remedy=f"pip install 'mbplugin[{backend}]'")
+        raise MissingDependency.of(f"the backend {backend}", backend, backend)
     try:
         import joblib
     except ImportError:
-        raise MissingDependency("a sweep needs joblib", remedy="pip install 'mbplugin[sweep]'") from None
+        raise MissingDependency.of("a sweep", "joblib", "sweep") from None
     return joblib
 
 

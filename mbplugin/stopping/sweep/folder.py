@@ -44,9 +44,7 @@ def arrow() -> Any:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise MissingDependency(
-            "a sweep writes Parquet files", remedy="pip install 'mbplugin[sweep]'"
-        ) from None
+        raise MissingDependency.of("a sweep", "pyarrow", "sweep") from None
     return pyarrow
 
 

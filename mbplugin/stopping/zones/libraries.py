@@ -32,4 +32,4 @@ def _imported(name: str, what: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise MissingDependency(f"{what} needs {name}", remedy="pip install 'mbplugin[zones]'") from None
+        raise MissingDependency.of(what, name, "zones") from None

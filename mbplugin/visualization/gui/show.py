@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbplugin.bullet.session import require_engine
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import counted
@@ -181,7 +180,6 @@ def open_or_draw(
 
     files = [None if path is None else Path(path) for path in (picture, film)]
     check_files(*files)
-    require_engine("a window" if files == [None, None] else "a picture")
     if replay is None:
         from mbplugin.analysis.run import analyze
 

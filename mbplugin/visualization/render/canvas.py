@@ -34,9 +34,7 @@ def pillow() -> SimpleNamespace:
     try:
         from PIL import Image, ImageDraw, ImageFont
     except ImportError:
-        raise MissingDependency(
-            "pictures need Pillow, which is not installed", remedy="pip install 'mbplugin[view]'"
-        ) from None
+        raise MissingDependency.of("a picture", "Pillow", "view") from None
     return SimpleNamespace(Image=Image, ImageDraw=ImageDraw, ImageFont=ImageFont)
 
 

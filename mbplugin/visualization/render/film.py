@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mbplugin.bullet.session import require_engine
 from mbplugin.errors import BadUsage, MissingDependency
 from mbplugin.files import replacing, require_folder
 from mbplugin.report.picture import Picture
@@ -25,24 +26,24 @@ _SMALLEST, _LARGEST = 64, 4096
 
 
 def check_files(picture: Path | None, film: Path | None) -> None:
-    """Refuse before anything is computed what could not be written after it.
+    """Refuse before anything is computed what could not be shown or written after it.
 
     Raises
     ------
     BadUsage
         A name whose format nobody knows, or a folder that does not exist.
     MissingDependency
-        What draws or encodes it is not installed.
+        What shows, draws or encodes it is not installed.
     """
     for path, endings in ((picture, PICTURES), (film, FILMS)):
-        if path is None:
-            continue
-        if path.suffix not in endings:
+        if path is not None and path.suffix not in endings:
             raise BadUsage(f"cannot draw into {path.name!r}", expected=" or ".join(endings))
         require_folder(path)
+    require_engine("a window" if picture is film is None else "a picture")
+    if picture is not None or film is not None:
         pillow()
-        if path.suffix == ".mp4":
-            _encoder()
+    if film is not None and film.suffix == ".mp4":
+        _encoder()
 
 
 def write_picture(
@@ -140,9 +141,9 @@ def _encoder() -> Any:
 
         importlib.import_module("imageio_ffmpeg")
     except ImportError:
-        raise MissingDependency(
-            "MP4 films need imageio with its encoder, which is not installed",
-            remedy="pip install 'mbplugin[view]', or write a .gif",
+        film = "a film as .mp4"
+        raise MissingDependency.of(
+            film, "imageio with ffmpeg", "view", otherwise=", or write a .gif"
         ) from None
     return imageio.v2
 

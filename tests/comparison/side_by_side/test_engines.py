@@ -145,14 +145,6 @@ def test_engines_without_an_answer_say_why() -> None:
     assert "rolling" in found.engines[2].reason
 
 
-def test_an_engine_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mbplugin.comparison.side_by_side.run.find_spec", lambda name: None)
-    found = mb.engines(ORACLES / "door_1_hinge.sdf")
-    assert [a.reason.split(" (")[0] for a in found.engines[1:]] == [
-        "PyBullet is not installed", "MuJoCo is not installed",
-    ]  # fmt: skip
-
-
 def test_an_unknown_engine_is_refused() -> None:
     with pytest.raises(BadUsage, match="ode"):
         mb.engines(FOUR_BAR, only=["ode"])
