@@ -49,7 +49,7 @@ def test_a_stop_that_no_brake_makes_is_not_reported_as_one(option: tuple[str, st
         ("0,0 1e-310,1 0.02,0", "column j1 changes by inf per second at 0 s"),
     ],
 )
-@pytest.mark.parametrize("command", ["estop", "sweep", "view"])
+@pytest.mark.parametrize("command", ["estop", "sweep", pytest.param("view", marks=pytest.mark.bullet)])
 def test_a_recording_that_no_machine_makes_is_refused(
     command: str, cells: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
