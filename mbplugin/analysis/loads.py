@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +11,6 @@ from mbplugin.analysis.uniqueness import StressedBlock
 from mbplugin.constraints.reduction.strips import Strip, strip_of
 from mbplugin.constraints.rows.row import Rows
 from mbplugin.model.spatial import AnyArray, Array
-
-if TYPE_CHECKING:
-    from scipy.sparse import csc_array
-
-#: Columns of an inverse that are computed at once.
-_AT_ONCE = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,58 +59,13 @@ def _of_basis(s: StressedBlock) -> list[tuple[Strip, Array]]:
 
 
 def _of_local_basis(s: StressedBlock) -> list[tuple[Strip, Array]]:
-    """Return the rows of each constraint in the local basis B, and (k, k) in an orthonormal one.
-
-    The latter have the products B_X (BᵀB)⁻¹ B_Xᵀ, to which only those entries of the inverse contribute whose
-    self-stresses both load the constraint.
-    """
-    B = s.local
-    inverse = _inverse_where((B.T @ B).tocsc(), _loading_one_constraint(s))
+    """Return the rows of each constraint in the local basis, and (k, k) in an orthonormal one."""
     found = []
     for one in s.ranked.reduced.rows:
-        own = strip_of(B, s.slices[one.constraint])
-        products = own.values @ _dense_part(inverse, own.columns) @ own.values.T
-        size, directions = np.linalg.eigh(products)
-        found.append((own, directions * np.sqrt(np.maximum(size, 0.0))))
+        at = s.slices[one.constraint]
+        wide = strip_of(s.ranked.orthonormal_stresses, at).values
+        k, n = wide.shape
+        # turned so that they are triangular: (k, k) says as much
+        turned = np.asarray(np.linalg.qr(np.pad(wide, ((0, 0), (0, max(0, k - n)))).T, mode="r"))
+        found.append((strip_of(s.ranked.local_stresses, at), turned.T))
     return found
-
-
-def _loading_one_constraint(s: StressedBlock) -> csc_array:
-    """Return a matrix (p, p) with entries where two self-stresses load one constraint."""
-    from scipy.sparse import csc_array
-
-    counts = [one.stop - one.start for one in s.slices.values()]
-    owner = np.repeat(np.repeat(np.arange(len(counts)), counts), np.diff(s.local.indptr))
-    shape = (len(counts), s.ranked.redundancy)
-    loads = csc_array((np.ones(len(owner)), (owner, s.local.indices)), shape=shape)
-    return (loads.T @ loads).tocsc()
-
-
-def _inverse_where(G: csc_array, pattern: csc_array) -> csc_array:
-    """Return the entries of the inverse of G (p, p) in the places where a pattern (p, p) has entries."""
-    from scipy.sparse import csc_array
-    from scipy.sparse.linalg import splu
-
-    pattern.sort_indices()
-    rows, first, p = pattern.indices, pattern.indptr, G.shape[0]
-    factors, data = (
-        splu(G, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}),
-        np.zeros(pattern.nnz),
-    )
-    for start in range(0, p, _AT_ONCE):
-        stop = min(start + _AT_ONCE, p)
-        solved = factors.solve(np.eye(p, stop - start, -start))
-        filled = slice(first[start], first[stop])
-        data[filled] = solved[
-            rows[filled], np.repeat(np.arange(stop - start), np.diff(first[start : stop + 1]))
-        ]
-    return csc_array((data, rows, first), shape=(p, p))
-
-
-def _dense_part(matrix: csc_array, columns: AnyArray) -> Array:
-    """Return the rows and columns ``columns`` (n,) of a matrix that has entries in all of them, (n, n)."""
-    part = np.zeros((len(columns), len(columns)))
-    for k, column in enumerate(columns.tolist()):
-        filled = slice(matrix.indptr[column], matrix.indptr[column + 1])
-        part[:, k] = matrix.data[filled][np.searchsorted(matrix.indices[filled], columns)]
-    return part

@@ -64,6 +64,11 @@ def proved_cures(
     candidates = partial(_candidates, allowed=allowed)
     if len(stressed) > _MANY and (cures := _cured(view, here, kept, stressed, candidates, allowed)).remedies:
         return cures
+    if len(stressed) == 1:
+        # to prove the block for itself and the mechanism would be the same twice
+        cures = _cured(view, here, kept, stressed, candidates, allowed)
+        if len(cures.remedies) == OFFERED:
+            return cures
     return _cured(view, here, kept, stressed, partial(_of_block, allowed=allowed), allowed)
 
 

@@ -191,4 +191,6 @@ class _Echelon:
 
 def _smallest(rows: Array) -> float:
     """Return the smallest singular value of rows (k, n)."""
+    if len(rows) == 1:
+        return float(np.linalg.norm(rows))
     return float(np.linalg.svd(rows, compute_uv=False)[-1])

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbplugin.analysis.tools import TOOLS, RowVerdict
 from mbplugin.analysis.tools.verdict import from_self_stresses
 from mbplugin.constraints.rank import RankedBlock
-from mbplugin.constraints.reduction.local_stresses import local_stresses
 from mbplugin.constraints.reduction.null_space import block_null_space
+from mbplugin.constraints.reduction.strips import strip_of
 from mbplugin.model.enumerations import ConstraintKind, Uniqueness
 from mbplugin.model.mechanism.body import WORLD
 from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
@@ -21,9 +21,6 @@ from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import one_line_repr
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
@@ -115,12 +112,6 @@ class StressedBlock:
         parts = [self.Z[self.slices[name]] for name in constraints if name in self.slices]
         return np.vstack(parts) if parts else np.zeros((0, self.Z.shape[1]))
 
-    @cached_property
-    def local(self) -> csr_array:
-        """A basis (m, p) of the self-stresses of a large block, each in the few rows that it loads."""
-        assert self.ranked.elimination is not None
-        return local_stresses(self.ranked.reduced, self.ranked.elimination)
-
     def parts(self) -> Iterator[tuple[AnyArray, Array]]:
         """Yield the rows (n,) and the self-stresses (n, s) of parts that share no closing row with others."""
         if self.complete:
@@ -128,14 +119,15 @@ class StressedBlock:
             return
         from scipy.sparse.csgraph import connected_components
 
-        closing = self.local[-self.ranked.reduced.shape[0] :]
+        local = self.ranked.local_stresses
+        closing = local[-self.ranked.reduced.shape[0] :]
         part = connected_components(abs(closing.T) @ abs(closing), directed=False)[1]
-        by_column = self.local.tocsc()
         order = np.argsort(part, kind="stable")
-        for members in np.split(order, np.flatnonzero(np.diff(part[order])) + 1):
-            own = by_column[:, members[:_TOGETHER]]
-            rows = np.unique(own.indices)
-            yield rows, own[rows].toarray()
+        by_column = local.T.tocsr()[order]
+        bounds = np.flatnonzero(np.diff(part[order], prepend=-1, append=-1)).tolist()
+        for start, stop in itertools.pairwise(bounds):
+            own = strip_of(by_column, slice(start, min(stop, start + _TOGETHER)))
+            yield own.columns, own.values.T
 
 
 def stress(blocks: Iterable[RankedBlock]) -> tuple[StressedBlock, ...]:

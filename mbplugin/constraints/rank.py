@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbplugin.constraints.reduction.blocks import Block, find_blocks
 from mbplugin.constraints.reduction.frontal_qr import Elimination, eliminate
+from mbplugin.constraints.reduction.local_stresses import local_stresses
 from mbplugin.constraints.reduction.null_space import Spectrum, spectrum
 from mbplugin.constraints.reduction.reduce import ReducedBlock, reduce_blocks
 from mbplugin.model.mechanism.kinematics import BodyPoses
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line_repr
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 LOOSEST, TIGHTEST = 1e-2, 1e-12
 #: Entries of a closure Jacobian up to which its singular values are computed.
@@ -50,6 +56,20 @@ class RankedBlock:
     def block(self) -> Block:
         """The block."""
         return self.reduced.block
+
+    @cached_property
+    def local_stresses(self) -> csr_array:
+        """A basis (m, p) of the scaled self-stresses of a large block, each in the few rows that it loads."""
+        assert self.elimination is not None
+        return local_stresses(self.reduced, self.elimination)
+
+    @cached_property
+    def orthonormal_stresses(self) -> csr_array:
+        """An orthonormal basis (m, p) of the scaled self-stresses of a large block, as far as each reaches."""
+        from mbplugin.constraints.reduction.banded import banded_factor
+
+        local = self.local_stresses
+        return (local @ banded_factor(local, np.zeros(local.shape[0])).inverse()).tocsr()
 
     @property
     def rank(self) -> int:

@@ -10,7 +10,6 @@ import scipy.linalg
 from scipy.sparse import coo_array, csr_array, issparse, sparray
 
 from mbplugin.analysis.uniqueness import StressedBlock
-from mbplugin.joint_reactions.self_stresses.banded import banded_factor
 from mbplugin.joint_reactions.self_stresses.independent_rows import independent_rows
 from mbplugin.model.spatial import AnyArray, Array
 
@@ -46,8 +45,8 @@ def stress_basis(s: StressedBlock, rows: AnyArray) -> StressBasis:
     """Return the basis of a block with redundant constraints, ``rows`` (n,) of the system."""
     if s.complete:
         return StressBasis(rows, s.Z, s.Z, rows[dependent_rows(s.Z)])
-    factor = banded_factor(s.local, np.zeros(s.local.shape[0]))
-    return StressBasis(rows, s.local @ factor.inverse(), s.local, rows[np.sort(independent_rows(s.local)[0])])
+    local = s.ranked.local_stresses
+    return StressBasis(rows, s.ranked.orthonormal_stresses, local, rows[np.sort(independent_rows(local)[0])])
 
 
 def dependent_rows(Z: Array) -> AnyArray:

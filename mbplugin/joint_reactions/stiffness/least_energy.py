@@ -10,8 +10,8 @@ import scipy.sparse.linalg
 from scipy.sparse import csr_array, diags_array, sparray, vstack
 from scipy.sparse.csgraph import connected_components
 
+from mbplugin.constraints.reduction.banded import banded_factor
 from mbplugin.constraints.reduction.strips import Strip, strip_of
-from mbplugin.joint_reactions.self_stresses.banded import banded_factor
 from mbplugin.model.spatial import AnyArray, Array
 
 #: Part of a self-stress that has to bend something for the self-stress to be determined.

@@ -16,6 +16,7 @@ from mbplugin.report.text.layout import MOST_NAMES, PLAIN_WIDTH, Line, plain_tex
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
+    from mbplugin.analysis.remedies import Change, Remedy
     from mbplugin.linter.finding import Finding
     from mbplugin.linter.run import Report
 
@@ -25,6 +26,8 @@ _UNUSED_WAIVER = "MB913"
 #: Restrained motions that are listed without --verbose.
 _STRESSES = 12
 _CODE = "green"
+#: Changes of a remedy that are pasted without --verbose, and of each kind where there are more.
+_PASTED, _OF_EACH_KIND = 12, 3
 
 
 Detail = Literal["quiet", "normal", "verbose"]
@@ -113,7 +116,7 @@ def _sections(analysis: Analysis, width: int, *, verbose: bool) -> Iterator[Line
     yield from _undecided(analysis, width)
     yield from _groups(analysis, width)
     yield from _flexible(analysis, width)
-    yield from _remedies(analysis, width)
+    yield from _remedies(analysis, width, verbose=verbose)
     yield from _rank(analysis, width)
 
 
@@ -245,8 +248,11 @@ def _flexible(analysis: Analysis, width: int) -> Iterator[Line]:
         yield from (Line(text) for text in wrapped(listed(names, MOST_NAMES), width, "  "))
 
 
-def _remedies(analysis: Analysis, width: int) -> Iterator[Line]:
-    """Yield the first remedy as lines to paste, the others in words; or what stands in the way."""
+def _remedies(analysis: Analysis, width: int, *, verbose: bool) -> Iterator[Line]:
+    """Yield the first remedy as lines to paste, the others in words; or what stands in the way.
+
+    Of a long remedy a few changes of each kind are shown and the others named, all are pasted if ``verbose``.
+    """
     if analysis.obstacles:
         yield from _section(
             "Joints that prevent a remedy" if not analysis.remedies else "Joints that stay unchanged", width
@@ -257,7 +263,10 @@ def _remedies(analysis: Analysis, width: int) -> Iterator[Line]:
     first, *others = analysis.remedies
     proof = f"proved: {counted(first.degree_of_redundancy, 'redundant constraint')}, mobility {first.dof}"
     yield from _section(f"What to change; paste into the scene ({proof})", width)
-    yield from (Line(f"  {line}".rstrip(), _CODE) for line in first.toml.splitlines())
+    if verbose or len(first.changes) <= _PASTED:
+        yield from _code(first.toml)
+    else:
+        yield from _some_of(first, width)
     for k, other in enumerate(others):
         if k == 0:
             yield Line()
@@ -268,6 +277,28 @@ def _remedies(analysis: Analysis, width: int) -> Iterator[Line]:
         yield from (
             Line(line) for line in wrapped(f"{text} (its TOML is in the JSON)", width, "  or ", "     ")
         )
+
+
+def _code(toml: str) -> Iterator[Line]:
+    yield from (Line(f"  {line}".rstrip(), _CODE) for line in toml.splitlines())
+
+
+def _some_of(remedy: Remedy, width: int) -> Iterator[Line]:
+    """Yield the first changes of each kind as lines to paste, and the names of the others as remarks."""
+    alike: dict[tuple[object, ...], list[Change]] = {}
+    for change in remedy.changes:
+        alike.setdefault((change.new, change.axis), []).append(change)
+    for k, changes in enumerate(alike.values()):
+        if k:
+            yield Line()
+        yield from _code("\n\n".join(change.toml() for change in changes[:_OF_EACH_KIND]))
+        if names := [change.constraint for change in changes[_OF_EACH_KIND:]]:
+            others = f"and {len(names)} more like these: {listed(names, MOST_NAMES)}"
+            yield Line()
+            yield from (
+                Line(line, _CODE)
+                for line in wrapped(f"{others}; --verbose or the JSON has all", width, "  # ", "  # ")
+            )
 
 
 def _misfits(report: Report, width: int) -> Iterator[Line]:

@@ -13,6 +13,7 @@ import scipy.linalg
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from mbplugin.constraints.reduction.strips import strip_of
 from mbplugin.model.spatial import AnyArray, Array
 
 #: Unknowns that are eliminated at once, at least.
@@ -100,23 +101,20 @@ def banded_factor(A: csr_array, rhs: Array) -> BandedFactor:
         A has not full rank.
     """
     order = _along_a_band(A)
-    A = A[:, order]
-    A.sort_indices()
-    filled = np.flatnonzero(np.diff(A.indptr))
-    first, last = A.indices[A.indptr[filled]], A.indices[A.indptr[filled + 1] - 1]
-    by_first = np.argsort(first, kind="stable")
+    A, rhs, first, last = _by_first_unknown(A[:, order], rhs)
     # fronts as wide as a row is long
     p, step = A.shape[1], max(_AT_ONCE, int((last - first).max(initial=0)))
-    bounds = np.searchsorted(first[by_first], np.arange(0, p + step, step))
+    bounds = np.searchsorted(first, np.arange(0, p + step, step))
     pieces, carried, reach = [], np.zeros((0, 1)), 0
     for k, start in enumerate(range(0, p, step)):
-        here = by_first[bounds[k] : bounds[k + 1]]
+        here = slice(bounds[k], bounds[k + 1])
         stop, before = min(start + step, p), reach
         reach = max(stop, reach, 1 + int(last[here].max(initial=-1)))
-        front = np.zeros((len(carried) + len(here), reach - start + 1))
+        front = np.zeros((len(carried) + here.stop - here.start, reach - start + 1))
         front[: len(carried), : max(0, before - start)] = carried[:, :-1]
-        front[len(carried) :, :-1] = A[filled[here], start:reach].toarray()
-        front[:, -1] = np.concatenate((carried[:, -1], rhs[filled[here]]))
+        own = strip_of(A, here)
+        front[len(carried) :, own.columns - start] = own.values
+        front[:, -1] = np.concatenate((carried[:, -1], rhs[here]))
         # large rows first: what is soft does not take the digits of what is stiff
         front = front[np.argsort(-np.linalg.norm(front[:, :-1], axis=1), kind="stable")]
         front = np.asarray(np.linalg.qr(front, mode="r"))
@@ -125,6 +123,18 @@ def banded_factor(A: csr_array, rhs: Array) -> BandedFactor:
         pieces.append(front[: stop - start])
         carried = front[stop - start : reach - start, stop - start :]
     return BandedFactor(order, _band(pieces, p), np.concatenate([piece[:, -1] for piece in pieces]))
+
+
+def _by_first_unknown(A: csr_array, rhs: Array) -> tuple[csr_array, Array, AnyArray, AnyArray]:
+    """Return rows of A (k, p) and ``rhs`` (k,) by their first unknown, without empty ones, and their first and last.
+
+    Unknowns are (j,) each.
+    """
+    A.sort_indices()
+    filled = np.flatnonzero(np.diff(A.indptr))
+    first, last = A.indices[A.indptr[filled]], A.indices[A.indptr[filled + 1] - 1]
+    order = np.argsort(first, kind="stable")
+    return A[filled[order]], rhs[filled[order]], first[order], last[order]
 
 
 def _along_a_band(A: csr_array) -> AnyArray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from mbplugin.joint_reactions.self_stresses.banded import banded_factor
+from mbplugin.constraints.reduction.banded import banded_factor
 from mbplugin.joint_reactions.self_stresses.independent_rows import independent_rows
 from mbplugin.model.spatial import Array
 
