@@ -127,7 +127,7 @@ def _relations(system: System, basis: StressBasis) -> tuple[AnyArray, Array | cs
     if basis.large:
         pivots, combined = independent_rows(basis.local)
         T = combined.tocoo()
-        T.data[np.abs(T.data) < limit[T.coords[0]]] = 0.0
+        T.data[np.abs(T.data) < limit[T.row]] = 0.0
     else:
         pivots = open_rows[_independent_rows(basis.Z[open_rows])]
         T = basis.Z @ np.linalg.inv(basis.Z[pivots])
@@ -139,7 +139,7 @@ def _components(T: csr_array, following: AnyArray) -> Iterator[tuple[list[int], 
     """Yield the columns of T (m, p) that share a row, in order, and their rows among ``following`` (m,) of bool."""
     m, p = T.shape
     entries = T.tocoo()
-    places = entries.coords[0], m + entries.coords[1]
+    places = entries.row, m + entries.col
     graph = coo_array((np.ones(entries.nnz), places), shape=(m + p, m + p))
     group = connected_components(graph, directed=False)[1]
     members: dict[int, tuple[list[int], list[int]]] = {g: ([], []) for g in group[m:].tolist()}

@@ -112,7 +112,7 @@ def test_released_rows_are_counted_once(seed: int) -> None:
     echelon, taken = _Echelon(), []
     replacement = Replacement("a", "spherical", None, np.eye(1), 1.0)
     for k in rng.permutation(len(rows)):
-        before = np.vstack([np.zeros((0, 12)), *taken])
+        before = np.vstack([np.zeros((1, 12)), *taken])
         columns, values = rows[k]
         whole = np.zeros((len(values), 12))
         whole[:, columns] = values

@@ -76,6 +76,6 @@ def placed(pieces: Sequence[tuple[AnyArray, AnyArray, Array | sparray]], shape: 
     for rows, columns, values in pieces:
         piece = coo_array(values)
         data.append(piece.data)
-        i.append(rows[piece.coords[0]])
-        j.append(columns[piece.coords[1]])
+        i.append(rows[piece.row])
+        j.append(columns[piece.col])
     return csr_array((np.concatenate(data), (np.concatenate(i), np.concatenate(j))), shape=shape)

@@ -118,7 +118,7 @@ def _of_large(problem: LeastEnergy, Z: sparray, local: sparray, norms: Array) ->
 
     ``Z`` and ``local`` (m, p) have the same columns' space, and the rows of F have the ``norms`` (k,).
     """
-    rows = np.unique(local.tocoo().coords[0])
+    rows = np.unique(local.tocoo().row)
     bending = (problem.F @ local).tocsr()
     at = np.flatnonzero(np.diff(bending.indptr))
     if not at.size:
@@ -134,7 +134,8 @@ def _of_large(problem: LeastEnergy, Z: sparray, local: sparray, norms: Array) ->
 def _all_seen(seen: csr_array, local: sparray) -> bool:
     """Return whether each of the self-stresses ``local`` (m, p) has a part that rows ``seen`` (k, p) see."""
     # a bound of the largest singular value
-    largest = scipy.sparse.linalg.norm(local, 1) * scipy.sparse.linalg.norm(local, np.inf)
+    sizes = abs(local)
+    largest = sizes.sum(axis=0).max() * sizes.sum(axis=1).max()
     try:
         smallest = banded_factor(seen, np.zeros(seen.shape[0])).smallest()
     except np.linalg.LinAlgError:
