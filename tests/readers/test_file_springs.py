@@ -162,7 +162,11 @@ def test_the_spring_of_a_free_joint_pulls_at_its_origin_and_its_orientation_part
         ('<joint name="j" type="ball" stiffness="4"/>', "orientation"),
         ('<joint name="j" stiffness="4 2 1"/>', "nonlinear stiffness"),
         ('<joint name="j" damping="4 2 1"/>', "nonlinear damping"),
-        ('<joint name="j" stiffness="4" springyield="2"/>', "springyield"),
+        pytest.param(
+            '<joint name="j" stiffness="4" springyield="2"/>',
+            "springyield",
+            marks=pytest.mark.skipif(mujoco.__version__.startswith("3."), reason="MuJoCo 4 knows it"),
+        ),
     ],
 )
 def test_what_is_no_linear_spring_is_noted(joint: str, word: str) -> None:
