@@ -166,6 +166,8 @@ COMPILED = {
     "mujoco/default/mesh": "a mesh is a shape, and where asked the inertia, of the compiled model",
     "mujoco/asset/mesh": "a mesh is a shape, and where asked the inertia, of the compiled model",
     "mujoco/worldbody/attach": "bodies of an attached model are those of the compiled model",
+    # MuJoCo 4 has none
+    "mujoco/worldbody/composite": "its bodies are those of the compiled model",
     "mujoco/default@class": "the name by which elements refer to the class",
     "mujoco/worldbody@fuse": "bodies that are merged are merged in the compiled model",
     "mujoco/worldbody/freejoint@align": "the compiler moves the frame of a body without children",
@@ -239,7 +241,9 @@ def test_what_is_planted_is_accepted() -> None:
     """A refused document would differ from the base for another reason."""
     refused = []
     for key, (where, values) in PLANTS.items():
-        for word, value in values.items():
+        # earlier versions have fewer
+        for word in values.keys() & {path.rpartition("@")[2] for path in WORDS}:
+            value = values[word]
             found = outcome(planted(where, value if isinstance(value, dict) else {word: value}), read)
             if found[0] == "refused":
                 refused.append((key, word, found[1]))
