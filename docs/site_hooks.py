@@ -212,9 +212,10 @@ def examples() -> list[Path]:
 
 
 def _entry_of(example: Path) -> str:
-    picture = _picture_of(example)
-    shown = f"![{picture}](pictures/{picture})\n\n" if picture else ""
-    return f"<div markdown>\n{shown}**{_title_of(example)}**\n\n`examples/{example.name}`\n</div>\n"
+    picture, title = _picture_of(example), _title_of(example)
+    # the picture leads to itself, full size
+    shown = f"[![{title}](pictures/{picture})](pictures/{picture})\n\n" if picture else ""
+    return f"<div markdown>\n{shown}**{title}**\n\n`examples/{example.name}`\n</div>\n"
 
 
 def _title_of(example: Path) -> str:

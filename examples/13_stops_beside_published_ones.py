@@ -1,7 +1,8 @@
 """Stops that makers publish, beside those that are computed with and without a calibration.
 
 This program prints the page ``docs/validation.md``. The tables of the manuals are in
-``examples/published_stops``. The arms of Universal Robots need the extra ``robots``.
+``examples/published_stops``. The arms of Universal Robots need the extra ``robots``. The distances of the TM5-700 are
+drawn to out/published_stops.png where matplotlib is installed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 import mbplugin as mb
 
 PUBLISHED = Path(__file__).parent / "published_stops"
+OUT = Path(__file__).resolve().parent.parent / "out"
 #: Rated payload, kg, and full speed of all joints, 183 °/s.
 PAYLOADS, SPEED = {"ur5": 5.0, "ur3": 3.0}, 3.1939525
 AXES = ("shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint")
@@ -83,6 +85,7 @@ def ramps() -> Iterator[str]:
     """Yield the section of the TM5-700."""
     robot = mb.load(PUBLISHED / "tm5_700.urdf", base="fixed")
     found = mb.calibrate(robot, PUBLISHED / "tm5_700.csv", hold_out="speed=100%")
+    draw(found)
     yield from ("## TM5-700, category 1", "", fill(TM5, 118), "")
     for number, joint in enumerate(found.joints, start=1):
         held = [row for row in found.rows if row.held_out and row.joint == joint.joint]
@@ -108,6 +111,34 @@ def ramps() -> Iterator[str]:
         )
     heads = ("joint", "payload", "extension", "speed", "published", "σ", "computed", "distance differs by")
     yield from table(heads, rows)
+
+
+def draw(found: Any) -> None:
+    """Draw the computed distances over the published ones."""
+    try:
+        import matplotlib
+    except ImportError:
+        return
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6.5, 5.5), layout="constrained")
+    for number, joint in enumerate(found.joints, start=1):
+        for held_out, style, words in ((False, "o", "fitted"), (True, "^", "predicted, full speed")):
+            rows = [row for row in found.rows if row.joint == joint.joint and row.held_out is held_out]
+            points = [(degrees(row.distance_measured or 0.0), degrees(row.distance_computed)) for row in rows]
+            axes.plot(
+                *zip(*points, strict=True), style, color=f"C{number - 1}", label=f"joint {number}, {words}"
+            )
+    end = max(axes.get_xlim()[1], axes.get_ylim()[1])
+    axes.axline((0, 0), slope=1, color="grey", linewidth=0.8)
+    for slope in (0.9, 1.1):
+        axes.axline((0, 0), slope=slope, color="grey", linewidth=0.8, linestyle=":")
+    axes.set(xlim=(0, end), ylim=(0, end), aspect="equal", xlabel="published stopping distance, °")
+    axes.set(ylabel="computed, °", title="TM5-700, category 1; dotted: 10 %")
+    axes.legend(fontsize="small")
+    OUT.mkdir(exist_ok=True)
+    figure.savefig(OUT / "published_stops.png", dpi=110)
 
 
 def arm(name: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ addEventListener("load", () => {
       else target.removeAttribute("tabindex");
     }
   });
-  for (const one of document.querySelectorAll(".md-typeset__scrollwrap, .md-typeset .formula")) watcher.observe(one);
+  for (const one of document.querySelectorAll(".md-typeset__scrollwrap, .md-typeset .formula, .md-typeset p:has(> img)")) watcher.observe(one);
   for (const one of document.querySelectorAll("[data-md-component=search], [data-md-toggle=search]")) one.ariaLabel = "search";
   for (const one of document.querySelectorAll("[data-md-toggle=drawer]")) one.ariaLabel = "navigation";
 });
