@@ -111,7 +111,8 @@ def _of_stop(model: Scene | Mechanism, stop: StopReport, speed: float | None) ->
     _require_same(model, motion.mechanism)
     times = _times(float(motion.time[0]), float(motion.time[-1]), speed)
     ghosts = {"signal": motion.q[0], "naive": stop.naive.q}
-    title = f"stop, category {stop.scenario.category}"
+    assumed = ", ASSUMED brakes" if stop.scenario.of_effort.joints else ""
+    title = f"stop, category {stop.scenario.category}{assumed}"
     q = drawn(motion, times).q
     pace, path = _speed(times, speed), stop.tool.path
     return Replay(title, times, q, pace, ghosts, path, _events(motion), motion.tolerance)

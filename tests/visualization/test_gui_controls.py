@@ -122,6 +122,37 @@ def test_keys_choose_move_and_press(controls: tuple[Controls, Recorder]) -> None
     assert made.read(1) == 3
 
 
+@pytest.mark.parametrize("count", [5, 17, 28, 45])
+def test_many_sliders_overlap_nothing_and_each_is_reached(count: int) -> None:
+    recorder = Recorder()
+    made = Controls(recorder, 0)  # type: ignore[arg-type]
+    for k in range(count):
+        made.slider(f"left_shoulder_of_the_robot_{k}.wx", -1.0, 1.0, -0.123456)
+    made.follow(SCREEN)
+    seen = [
+        [SCREEN.pixel(np.array(at)) for at in (item[1:] if isinstance(item[0], str) else item)]
+        for item in recorder.items.values()
+    ]
+    assert all(None not in ends for ends in seen)
+    boxes, high = [], min(12.0, 0.75 * 680 / count)
+    for item, ends in zip(recorder.items.values(), seen, strict=True):
+        xs, ys = zip(*ends, strict=True)
+        if isinstance(item[0], str):
+            boxes.append(Box(xs[0], ys[0] - high, xs[0] + 6.9 * len(item[0]), ys[0]))
+        elif ys[0] == pytest.approx(ys[1]):
+            boxes.append(Box(xs[0], ys[0] - 1, xs[1], ys[0] + 1))
+    assert len(boxes) == 2 * count
+    assert not any(a.meets(b) for a, b in combinations(boxes, 2))
+    assert all(box.right <= 1280 and box.bottom <= 760 for box in boxes)
+    # the right end of every track is reached by the mouse, and moves its slider alone
+    for k, track in enumerate(boxes[1::2]):
+        recorder.mouse = [(2, track.right, track.top + 1, 0, DOWN), (2, track.right, track.top, 0, RELEASED)]
+        made.follow(SCREEN)
+        assert [made.read(n) for n in range(count)] == pytest.approx(
+            [1.0] * (k + 1) + [-0.123456] * (count - k - 1)
+        )
+
+
 def test_labels_overlap_nothing() -> None:
     """Thirty points close together: every label that is placed has a place of its own, away from what is taken."""
     rng = np.random.default_rng(5)

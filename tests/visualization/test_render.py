@@ -141,6 +141,13 @@ def test_a_flat_linkage_is_seen_from_its_flat_side(four_bar: mb.Scene) -> None:
     assert abs(along[1]) > 0.8
 
 
+def test_the_replay_of_a_stop_says_that_its_brakes_are_assumed(stop: Any) -> None:
+    scene, report = stop
+    assert replay_of(scene, report).title == "stop, category 0, ASSUMED brakes"
+    stated = mb.estop(scene, brakes=[{"joint": f"j{k}", "torque": 900} for k in range(1, 7)])
+    assert replay_of(scene, stated).title == "stop, category 0"
+
+
 @pytest.mark.bullet
 def test_a_ghost_covers_what_is_behind_it_by_its_alpha(stop: Any) -> None:
     """A pixel is (1 − α)·what is behind + α·colour; what is behind the robot is not seen."""

@@ -8,14 +8,19 @@ from types import ModuleType
 
 import numpy as np
 
-from mbplugin.phrases import cut_short
+from mbplugin.phrases import shortened
+from mbplugin.visible import visible
 from mbplugin.visualization.gui.place import Screen, plain
 
 #: Width and left edge from the right of the window, top, height of a row, of the track below its name, pixels.
 WIDTH, _FROM_RIGHT, _TOP, _ROW, _TRACK = 220, 250, 40, 44, 14
+#: In lower rows the track stands behind its name: from which height on, its left edge, its width, its height over
+#: the line of the text; and the height of a row that a text of full size needs, pixels.
+_ROOMY, _BEHIND, _SHORT, _RAISED, _LETTERS = 34, 180, 60, 4, 16
 #: Half the height of a thumb, and how far beside a track a press still counts, pixels.
 _THUMB, _BESIDE = 8, 14
-_NAME = 24
+#: Characters of a name before its track is short, and then.
+_NAME, _SHORT_NAME = 24, 13
 _INK, _CHOSEN, _RAIL = (0.1, 0.12, 0.15), (0.0, 0.45, 0.7), (0.6, 0.65, 0.7)
 #: Part of its range that a slider moves by a key.
 _STEP = 0.01
@@ -92,7 +97,8 @@ class Controls:
         control = self._all[self._dragged]
         if control.button:
             return set()
-        share = float(np.clip((x - self._left(screen)) / WIDTH, 0.0, 1.0))
+        left, width = self._track(screen)
+        share = float(np.clip((x - left) / width, 0.0, 1.0))
         control.value = control.lower + share * (control.upper - control.lower)
         return {self._dragged}
 
@@ -121,26 +127,39 @@ class Controls:
     def _row(self, screen: Screen) -> float:
         return min(_ROW, (screen.height - 2 * _TOP) / max(1, len(self._all)))
 
+    def _is_roomy(self, screen: Screen) -> bool:
+        return self._row(screen) >= _ROOMY
+
+    def _track(self, screen: Screen) -> tuple[float, float]:
+        """Return left edge and width of all tracks."""
+        left = self._left(screen)
+        return (left, WIDTH) if self._is_roomy(screen) else (left + _BEHIND, _SHORT)
+
     def _at(self, screen: Screen, x: float, y: float) -> int:
         """Return the number of the control at a pixel, -1 where there is none."""
-        number = int((y - _TOP + _THUMB + 10) // self._row(screen))
-        left = self._left(screen)
-        beside = left - _BESIDE <= x <= left + WIDTH + _BESIDE
-        return number if beside and 0 <= number < len(self._all) else -1
+        row = self._row(screen)
+        above = _THUMB + 10 if self._is_roomy(screen) else _RAISED + row / 2
+        number = int((y - _TOP + above) // row)
+        if not 0 <= number < len(self._all):
+            return -1
+        left, width = (self._left(screen), WIDTH) if self._all[number].button else self._track(screen)
+        return number if left - _BESIDE <= x <= left + width + _BESIDE else -1
 
     def _draw(self, screen: Screen, number: int) -> None:
         """Draw a control, in the place of what was drawn of it before."""
-        control, left = self._all[number], self._left(screen)
-        y = _TOP + number * self._row(screen)
+        control, roomy, row = self._all[number], self._is_roomy(screen), self._row(screen)
+        y = _TOP + number * row
         colour = _CHOSEN if number == self._chosen else _INK
-        name = cut_short(control.name, _NAME)
+        name = shortened(visible(control.name), _NAME if roomy else _SHORT_NAME)
         words = f"[ {name} ]" if control.button else f"{name}: {control.value:.4g}"
-        made = [self._text(screen, words, left, y, colour, control.ids[:1])]
+        made = [self._text(screen, words, self._left(screen), y, colour, control.ids[:1])]
         if not control.button:
+            left, width = self._track(screen)
             share = (control.value - control.lower) / ((control.upper - control.lower) or 1.0)
-            x, rail = left + share * WIDTH, y + _TRACK
-            made.append(self._line(screen, (left, rail), (left + WIDTH, rail), _RAIL, 2, control.ids[1:2]))
-            thumb = (x, rail - _THUMB), (x, rail + _THUMB)
+            x, rail = left + share * width, y + (_TRACK if roomy else -_RAISED)
+            made.append(self._line(screen, (left, rail), (left + width, rail), _RAIL, 2, control.ids[1:2]))
+            high = min(_THUMB, row / 2 - 1)
+            thumb = (x, rail - high), (x, rail + high)
             made.append(self._line(screen, *thumb, colour, 5, control.ids[2:3]))
         control.ids = tuple(made)
 
@@ -159,7 +178,7 @@ class Controls:
                 plain(words),
                 screen.point(x, y).tolist(),
                 colour,
-                textSize=_TEXT,
+                textSize=_TEXT * min(1.0, self._row(screen) / _LETTERS),
                 physicsClientId=self.client,
                 **replaced,
             )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 
 from mbplugin.model.mechanism.kinematics import BodyPoses
-from mbplugin.phrases import cut_short
+from mbplugin.phrases import shortened
 from mbplugin.report.picture import Picture
 from mbplugin.report.picture.palette import PALETTE
 from mbplugin.visualization.gui.controls import WIDTH
@@ -103,7 +103,7 @@ class TextOverlay:
         for joint in labelled(self.seen):
             X_WL = self.poses.of(self.seen.mechanism.body_index[joint.body])
             at = screen.pixel(X_WL.apply(joint.X_LJ.p))
-            text = plain(cut_short(joint.name, LONGEST))
+            text = plain(shortened(joint.name, LONGEST))
             if at is None or (box := room_for(text, at, boxes, within, middle)) is None:
                 continue
             boxes.append(box)

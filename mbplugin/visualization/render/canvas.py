@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import MissingDependency
-from mbplugin.phrases import cut_short
+from mbplugin.phrases import shortened
 from mbplugin.report.picture import LEGEND, Picture
 from mbplugin.report.picture.palette import PALETTE
 from mbplugin.visible import visible
@@ -60,7 +60,7 @@ class Canvas:
         """Write the names of joints beside them, those of closures first, where there is room."""
         taken: list[Box] = []
         for joint in labelled(self.seen):
-            name = cut_short(joint.name, LONGEST)
+            name = shortened(visible(joint.name), LONGEST)
             x, y = self.camera.pixels(joint.X_WJ.p, self.image.size)[0]
             width, height = self._draw.textlength(name, font=self._font), 1.2 * self._letter
             for box in self._places(float(x), float(y), width, height):
