@@ -166,7 +166,7 @@ def _held_mobility(view: View, kept: Mapping[str, tuple[str, ...]]) -> int:
         for pair in mech.pairs
         if pair.name in kept and pair.kind.free and Lock(pair.name).name not in taken
     )
-    held = replace(view, mech=replace(mech, locks=(*mech.locks, *locks))) if locks else view
+    held = view.locked(locks) if locks else view
     return len(view.columns) * len(mech.bodies) - _rows(held) + held.redundancy
 
 

@@ -22,7 +22,7 @@ def main() -> None:
 
     ignore_local_settings()
     # what a short process imports lives until its end: looking for garbage in it costs a tenth of a lint
-    gc.set_threshold(50_000)
+    gc.set_threshold(300_000)
     # or pydantic looks through every installed distribution for plugins
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     from mbplugin.processes.supervised import supervised

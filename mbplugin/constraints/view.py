@@ -10,6 +10,7 @@ from mbplugin.constraints.rank import RankedBlock, rank_blocks
 from mbplugin.constraints.reduction.blocks import Block, find_blocks
 from mbplugin.constraints.rows.build import all_rows
 from mbplugin.constraints.rows.planar import planar_rows
+from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
@@ -41,6 +42,14 @@ class View:
     def at(self, q: Array) -> View:
         """Return the same view of another pose."""
         return self if q is self.q else replace(self, q=q)
+
+    def locked(self, locks: Sequence[Lock]) -> View:
+        """Return the same view with more joints locked where they stand."""
+        mech = replace(self.mech, locks=(*self.mech.locks, *locks))
+        held = replace(self, mech=mech)
+        # locks move nothing
+        vars(held)["poses"] = self.poses
+        return held
 
     def ranked(self, blocks: Sequence[Block]) -> tuple[RankedBlock, ...]:
         """Return some blocks with their ranks."""

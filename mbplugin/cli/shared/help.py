@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,12 @@ _MODELS = (".urdf", ".xacro", ".sdf", ".world", ".xml", ".mjcf", ".toml", ".usd"
 class Command(TyperCommand):
     """A command whose options stand in groups, with an example below."""
 
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        parameter: Any
+        for parameter in self.params:
+            parameter.process_value = partial(_processed, parameter, parameter.process_value)
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options group by group."""
         groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
@@ -117,6 +124,13 @@ class Command(TyperCommand):
         example = EXAMPLES.get(str(ctx.info_name))
         if example:
             formatter.write(f"\nExample:\n  {example}\n")
+
+
+def _processed(parameter: Any, process: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
+    """Return the value of a parameter; one that is not given needs no validator, and to build it takes long."""
+    if value is not None or parameter.required or parameter.callback:
+        return process(ctx, value)
+    return () if parameter.multiple or parameter.nargs == -1 else None
 
 
 def _group_of(names: list[str]) -> str:

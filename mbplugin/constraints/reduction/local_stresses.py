@@ -33,7 +33,7 @@ def local_stresses(reduced: ReducedBlock, elimination: Elimination) -> csr_array
     for link in reversed(reduced.links):
         F = added(on_body.pop(link.outer, [Strip(nothing.columns, np.zeros((6, 0)))]))
         if link.rows is not None:
-            in_tree[link.rows.constraint] = F.times(link.carries)
+            in_tree[link.rows.constraint] = F.times(reduced.balancing[link.outer])
         if link.inner != WORLD and len(F.columns):
             on_body.setdefault(link.inner, []).append(F)
     strips = [in_tree[rows.constraint] for rows in reduced.tree_rows]

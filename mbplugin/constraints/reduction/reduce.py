@@ -15,7 +15,7 @@ import numpy as np
 
 from mbplugin.constraints.reduction.blocks import Block
 from mbplugin.constraints.reduction.scaling import BlockFrame, characteristic_length, row_scale
-from mbplugin.constraints.reduction.tree_joints import TreeJointRows, block_links
+from mbplugin.constraints.reduction.tree_joints import TreeJointRows, balancing, block_links
 from mbplugin.constraints.rows.build import all_rows
 from mbplugin.constraints.rows.planar import planar_rows
 from mbplugin.constraints.rows.row import Rows
@@ -109,6 +109,12 @@ class ReducedBlock:
         scales = [row_scale(r, self.length) for r in self.rows]
         return np.concatenate(scales) if scales else np.zeros(0)
 
+    @cached_property
+    def balancing(self) -> dict[str, Array]:
+        """What takes a wrench on a body, about the block's point, to the multipliers (k,) of its tree joint."""
+        carries = zip(self.links, balancing(self.links), strict=True)
+        return {link.outer: matrix for link, matrix in carries}
+
     def dense(self) -> Array:
         """Return all rows of the block in absolute coordinates, dimensionless, (m, 6·bodies)."""
         C = np.zeros((len(self.labels), 6 * len(self.block.bodies)))
@@ -142,7 +148,7 @@ class ReducedBlock:
         for link in reversed(self.links):
             F = on_body.pop(link.outer, None)
             if link.rows is not None:
-                in_tree[link.rows.constraint] = link.balance(nothing if F is None else F)
+                in_tree[link.rows.constraint] = self.balancing[link.outer] @ (nothing if F is None else F)
             if F is not None and link.inner != WORLD:
                 on_body[link.inner] = on_body.get(link.inner, nothing) + F
         return np.vstack([*(in_tree[r.constraint] for r in self.tree_rows), mu])

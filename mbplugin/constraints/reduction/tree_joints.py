@@ -36,8 +36,8 @@ class TreeJointRows:
         Its pair's rows; None where a root floats.
     arm : (3,) array
         From its own point to the block's, in characteristic lengths.
-    carries : (k, 6) array
-        Takes a wrench on ``outer``, about the block's point, to the multipliers that balance it.
+    own : (k, 6) array
+        The rows on a twist of ``outer`` at its own point.
     """
 
     inner: str
@@ -47,11 +47,7 @@ class TreeJointRows:
     local: Array
     rows: Rows | None
     arm: Array
-    carries: Array
-
-    def balance(self, F: Array) -> Array:
-        """Return the multipliers (k, p) that balance wrenches F (6, p) about the block's point."""
-        return np.asarray(self.carries @ F)
+    own: Array
 
 
 def block_links(
@@ -67,8 +63,6 @@ def block_links(
     W = _own_rows(mech, poses, tree, rows, frame, at)
     free = _free_twists(W, frame.mask)
     arms = [(frame.point - point) / frame.length for point in at]
-    carries = _by_shape(W, lambda stack: np.asarray(-np.linalg.pinv(np.swapaxes(stack, 1, 2)), dtype=float))
-    carries = _about_block_point(carries, arms)
     links: list[TreeJointRows] = []
     depth: dict[str, int] = {}
     rates, reference_chosen = 0, grounded
@@ -82,20 +76,20 @@ def block_links(
         rates = slot.stop
         own = None if joint.pair is None else rows[joint.pair.name]
         links.append(
-            TreeJointRows(
-                joint.inner, joint.outer, depth[joint.outer], slot, local, own, arms[k],
-                carries[k],
-            )
-        )  # fmt: skip
+            TreeJointRows(joint.inner, joint.outer, depth[joint.outer], slot, local, own, arms[k], W[k])
+        )
     return tuple(links)
 
 
-def _about_block_point(carries: list[Array], arms: list[Array]) -> list[Array]:
-    """Return matrices (k, 6) on wrenches about joints' points as those on wrenches about the block's.
+def balancing(links: Sequence[TreeJointRows]) -> list[Array]:
+    """Return what takes a wrench on each ``outer``, about the block's point, to the multipliers that balance it.
 
-    ``arms`` (3,) lead from the joints' points to the block's, in characteristic lengths.
+    One matrix (k, 6) per joint.
     """
-    shifts = shift_rows(np.broadcast_to(np.eye(6), (len(arms), 6, 6)), np.array(arms).reshape(-1, 1, 3))
+    own = [link.own for link in links]
+    carries = _by_shape(own, lambda stack: np.asarray(-np.linalg.pinv(np.swapaxes(stack, 1, 2)), dtype=float))
+    arms = np.array([link.arm for link in links]).reshape(-1, 1, 3)
+    shifts = shift_rows(np.broadcast_to(np.eye(6), (len(links), 6, 6)), arms)
     groups: dict[int, list[int]] = defaultdict(list)
     for k, matrix in enumerate(carries):
         groups[len(matrix)].append(k)

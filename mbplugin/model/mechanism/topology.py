@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from mbplugin.model.mechanism.body import WORLD
 from mbplugin.model.mechanism.graph import DisjointSets, adjacency, breadth_first
@@ -70,6 +70,7 @@ class SpanningTree:
             body = joint.inner
 
 
+@lru_cache(maxsize=10_000)
 def coordinate_names(
     name: str, pair_type: str, free: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:

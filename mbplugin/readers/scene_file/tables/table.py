@@ -26,4 +26,4 @@ RPY = "roll, pitch, yaw about the fixed axes x, y, z as in a URDF, rad"
 class Table(BaseModel):
     """A table of the file: strict types (an integer is a number), finite values, no further keys."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
