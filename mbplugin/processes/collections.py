@@ -16,4 +16,7 @@ def without_collections() -> Iterator[None]:
         yield
     finally:
         if enabled:
+            # what was made counts as old now, and the next collections leave it out
+            gc.freeze()
+            gc.unfreeze()
             gc.enable()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,8 @@ def project(evaluate: Evaluate, place: int, t: float, begun: float, q: Array, qd
 @kernel
 def project_position(evaluate: Evaluate, place: int, t: float, begun: float, q: Array, qd: Array) -> bool:
     """Take Newton steps with the decomposition at hand; return whether q has moved; q (nq,), qd (nv,)."""
-    m, moved, last = load_struct(place), False, np.inf
-    step, new = np.empty(len(qd)), np.empty(len(q))
+    m, moved, last = load_struct(place), False, inf
+    step = m.v
     for _ in range(_ITERATIONS):
         worst = 0.0
         for i in range(len(m.independent_rows)):
@@ -65,9 +66,7 @@ def project_position(evaluate: Evaluate, place: int, t: float, begun: float, q: 
         evaluate(place, IMPULSE, t, begun, q, qd)
         for j in range(len(qd)):
             step[j] = m.rates[j].qdd
-        displace(m.composites, q, step, new)
-        for i in range(len(q)):
-            q[i] = new[i]
+        displace(m.composites, q, step, q)
         evaluate(place, KINEMATICS, t, begun, q, qd)
     return moved
 

@@ -20,12 +20,6 @@ _BORROWING = (
 )
 
 
-def borrow_arrays(state: Any) -> None:
-    """Let a function that is about to be translated count no references, where it makes and returns no array."""
-    if not _owns_arrays(state):
-        state.targetctx = state.targetctx.subtarget(enable_nrt=False)
-
-
 class CountingWrapper(ElementLowering):
     """Translates a function, and what Python calls it through: that counts, as Python does."""
 
@@ -35,7 +29,7 @@ class CountingWrapper(ElementLowering):
         super().create_cpython_wrapper(release_gil)
 
 
-def _owns_arrays(state: Any) -> bool:
+def owns_arrays(state: Any) -> bool:
     """Return whether a function makes or returns an array; what our own intrinsics return is lent."""
     managed = state.targetctx.data_model_manager
     if managed[state.return_type].contains_nrt_meminfo():

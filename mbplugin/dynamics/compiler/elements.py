@@ -12,7 +12,7 @@ from llvmlite import ir as ll
 from numba.core import cgutils, ir
 from numba.core import types as numba_types
 
-from mbplugin.dynamics.compiler.short_code import ShortLowering
+from mbplugin.dynamics.compiler.arithmetic import ArithmeticLowering
 
 types: Any = numba_types  # the stubs leave much out
 _INTP = ll.IntType(types.intp.bitwidth)
@@ -21,7 +21,7 @@ _BYTES = ll.IntType(8).as_pointer()
 _Number = Any
 
 
-class ElementLowering(ShortLowering):
+class ElementLowering(ArithmeticLowering):
     """How numba translates a function, but for elements."""
 
     context: Any

@@ -8,42 +8,71 @@ import numba
 from numba.core import typed_passes as typed
 from numba.core import untyped_passes as untyped
 from numba.core.compiler import CompilerBase
-from numba.core.compiler_machinery import PassManager, register_pass
-from numba.core.types import Dispatcher
+from numba.core.compiler_machinery import PassManager, _pass_registry, register_pass
+from numba.core.ir_utils import build_definitions, check_and_legalize_ir
+from numba.core.ssa import reconstruct_ssa
 
-from mbplugin.dynamics.compiler.borrowing import CountingWrapper, borrow_arrays
+from mbplugin.dynamics.compiler.borrowing import CountingWrapper, owns_arrays
 from mbplugin.dynamics.compiler.code_library import EntryLibrary, KernelLibrary, Origin
 from mbplugin.dynamics.compiler.elements import ElementLowering
+from mbplugin.dynamics.compiler.inference import Inference, RememberedTypes, plain_messages
 
 _numba: Any = numba  # the stubs leave these out
 _register_pass: Any = register_pass
 
 
-class _RememberedTypes:
-    """What is known of types, with a memory.
+class _Passes(PassManager):
+    """A sequence of passes: numba's own looks after each for what only a wrong pass can do."""
 
-    Numba tries every way to add two numbers, arrays and dates included, at each sum anew.
-    """
-
-    def __init__(self, known: Any) -> None:
-        self._known = known
-        self._found: dict[Any, Any] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._known, name)
-
-    def resolve_function_type(self, function: Any, args: Any, kws: Any) -> Any:
-        """Return the signature of a function for types of arguments; what cannot be called is not remembered."""
-        if isinstance(function, Dispatcher):
-            return self._known.resolve_function_type(function, args, kws)
-        key = function, tuple(args), tuple(kws.items())
-        found = self._found.get(key)
-        if found is None:
-            found = self._found[key] = self._known.resolve_function_type(function, args, kws)
-        return found
+    def run(self, state: Any) -> None:
+        """Run all passes on a function."""
+        with plain_messages():
+            for step, _ in self.passes:
+                _pass_registry.get(step).pass_inst.run_pass(state)
 
 
-_remembered: dict[int, _RememberedTypes] = {}
+@_register_pass(mutates_CFG=False, analysis_only=False)
+class _SingleAssignments(untyped.ReconstructSSA):
+    """Gives every value that a variable has a variable of its own."""
+
+    _name = "single_assignments"
+
+    def run_pass(self, state: Any) -> bool:
+        """Change a function, and find again what defines each variable."""
+        state.func_ir = reconstruct_ssa(state.func_ir)
+        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
+        return True
+
+
+@_register_pass(mutates_CFG=False, analysis_only=False)
+class _Joins(typed.PreLowerStripPhis):
+    """Where paths join: each puts a value into one variable."""
+
+    _name = "joins"
+
+    def run_pass(self, state: Any) -> bool:
+        """Change a function, and find again what defines each variable."""
+        state.func_ir = self._strip_phi_nodes(state.func_ir)
+        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
+        return True
+
+
+@_register_pass(mutates_CFG=False, analysis_only=True)
+class _Lifetimes(typed.IRLegalization):
+    """Where variables end: of interest only where they are counted."""
+
+    _name = "lifetimes"
+
+    def run_pass(self, state: Any) -> bool:
+        """Mark where variables end, or let the function count no references, where it makes and returns no array."""
+        if owns_arrays(state):
+            check_and_legalize_ir(state.func_ir, flags=state.flags)
+        else:
+            state.targetctx = state.targetctx.subtarget(enable_nrt=False)
+        return True
+
+
+_remembered: dict[int, RememberedTypes] = {}
 
 
 @_register_pass(mutates_CFG=True, analysis_only=False)
@@ -53,11 +82,17 @@ class _TypeInference(typed.NopythonTypeInference):
     def run_pass(self, state: Any) -> bool:
         """Find the types of all variables."""
         known = state.typingctx
-        state.typingctx = _remembered.setdefault(id(known), _RememberedTypes(known))
-        try:
-            return bool(super().run_pass(state))
-        finally:
-            state.typingctx = known
+        remembered = _remembered.setdefault(id(known), RememberedTypes(known))
+        inference = Inference(remembered, state.func_ir)
+        with known.callstack.register(state.targetctx.target, inference, state.func_id, state.args):
+            for n, (name, kind) in enumerate(zip(state.func_ir.arg_names, state.args, strict=True)):
+                inference.seed_argument(name, n, kind)
+            if state.return_type is not None:
+                inference.seed_return(state.return_type)
+            inference.build_constraint()
+            inference.propagate()
+            state.typemap, state.return_type, state.calltypes = inference.unify()
+        return True
 
 
 @_register_pass(mutates_CFG=True, analysis_only=False)
@@ -69,7 +104,6 @@ class _EntryLowering(typed.NativeLowering):
         """Translate an entry, and make machine code of it and all below it."""
         state.library = EntryLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
-        borrow_arrays(state)
         super().run_pass(state)
         state.library.set_environments()
         return True
@@ -85,7 +119,6 @@ class _KernelLowering(typed.NativeLowering):
         library = KernelLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         library.origin = Origin(state.func_id.modname, state.func_id.func_qualname, tuple(state.args))
         state.library, state.flags.no_compile = library, True
-        borrow_arrays(state)
         super().run_pass(state)
         state["cr"] = state["cr"]._replace(
             cfunc=register_kernel(state.targetctx, library, state["cr"].fndesc, state["cr"].env)
@@ -107,18 +140,17 @@ class _Pipeline(CompilerBase):
 
     def define_pipelines(self) -> list[Any]:
         """Return the passes, without those for closures, literals, overloads in place and array expressions."""
-        passes = PassManager("kernel")
+        passes = _Passes("kernel")
         for step in (
             untyped.TranslateByteCode,
             untyped.FixupArgs,
             untyped.IRProcessing,
             untyped.RewriteSemanticConstants,
             untyped.GenericRewrites,
-            untyped.ReconstructSSA,
+            _SingleAssignments,
             _TypeInference,
-            typed.PreLowerStripPhis,
-            typed.IRLegalization,
-            typed.AnnotateTypes,
+            _Joins,
+            _Lifetimes,
             self.lowering,
             typed.NoPythonBackend,
         ):

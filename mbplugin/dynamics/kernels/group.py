@@ -14,7 +14,7 @@ from mbplugin.model.spatial import Array
 
 @kernel
 def displace(composites: Records, q: Array, x: Array, out: Array) -> None:
-    """Fill ``out`` (nq,) with q ∘ x; q (nq,), x (nv,)."""
+    """Fill ``out`` (nq,), which may be q, with q ∘ x; q (nq,), x (nv,)."""
     for k in range(1, len(composites)):
         body = composites[k]
         straight = body.freedoms - 3 if body.quaternion else body.freedoms

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from math import cos, sin
 
-import numpy as np
-
 from mbplugin.dynamics.compiler.jit import Records, kernel
-from mbplugin.dynamics.kernels.several import rotation_of_quaternion, several_axes, several_bias, several_pose
+from mbplugin.dynamics.kernels.several import several_axes, several_bias, several_pose, turn_by_quaternion
 from mbplugin.dynamics.kernels.tree import FREE, TRAVEL, TURN
 from mbplugin.dynamics.kernels.vectors import cross, minus, plus, scaled
 from mbplugin.model.spatial import Array
@@ -176,15 +174,16 @@ def _free(composites: Records, rates: Records, k: int, q: Array, qd: Array) -> N
     """A free root, q (nq,) and qd (nv,): position of its link's centre of mass and quaternion; twist there."""
     body = composites[k]
     start, j = body.q_start, body.qd_start
-    rotation_of_quaternion(q, start + 3, body.R)
+    for i in range(3):
+        for m in range(3):
+            body.R[i, m] = 1.0 if i == m else 0.0
+    turn_by_quaternion(q, start + 3, 1.0, body.R)
     x, y, z = body.rate_point[0], body.rate_point[1], body.rate_point[2]
     for i in range(3):
         body.joint[i] = q[start + i]
         body.p[i] = q[start + i] - body.R[i, 0] * x - body.R[i, 1] * y - body.R[i, 2] * z
     _place_center(composites, k)
-    arm = np.empty(3)
-    for i in range(3):
-        arm[i] = body.c[i] - body.joint[i]
+    arm = minus((body.c[0], body.c[1], body.c[2]), (body.joint[0], body.joint[1], body.joint[2]))
     for i in range(6):
         for m in range(6):
             rates[j + i].s[m] = 1.0 if i == m else 0.0

@@ -8,79 +8,76 @@ from __future__ import annotations
 
 from math import cos, sin
 
-import numpy as np
-
 from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.dynamics.kernels.vectors import cross, minus, plus
 from mbplugin.model.spatial import Array
 
 
 @kernel
-def turn_matrix(axis: int, angle: float, R: Array) -> None:
-    """Fill R (3, 3) with the turn about a coordinate axis."""
-    i, j = (axis + 1) % 3, (axis + 2) % 3
-    c, s = cos(angle), sin(angle)
-    R[:] = 0.0
-    R[axis, axis] = 1.0
-    R[i, i], R[j, j], R[i, j], R[j, i] = c, c, -s, s
+def turn_by_quaternion(q: Array, start: int, sign: float, R: Array) -> None:
+    """Turn R (3, 3) further by a quaternion xyzw, or back.
 
-
-@kernel
-def rotation_of_quaternion(q: Array, start: int, R: Array) -> None:
-    """Fill R (3, 3) from a quaternion xyzw of nearly unit length that starts at ``start`` in q (nq,)."""
-    x, y, z, w = q[start], q[start + 1], q[start + 2], q[start + 3]
+    Parameters
+    ----------
+    q : (nq,) array
+        With the quaternion, of nearly unit length, from ``start`` on.
+    start : int
+    sign : float
+        −1 for back.
+    R : (3, 3) array
+    """
+    x, y, z, w = q[start], q[start + 1], q[start + 2], sign * q[start + 3]
     n = 2.0 / (x * x + y * y + z * z + w * w)
-    R[0, 0], R[0, 1], R[0, 2] = 1 - n * (y * y + z * z), n * (x * y - z * w), n * (x * z + y * w)
-    R[1, 0], R[1, 1], R[1, 2] = n * (x * y + z * w), 1 - n * (x * x + z * z), n * (y * z - x * w)
-    R[2, 0], R[2, 1], R[2, 2] = n * (x * z - y * w), n * (y * z + x * w), 1 - n * (x * x + y * y)
-
-
-@kernel
-def relative_pose(body: Records, q: Array, R_PS: Array, d: Array) -> None:
-    """Fill orientation R_PS (3, 3) and displacement d (3,) in P, m, of a joint of several freedoms; q (nq,)."""
-    turn = np.empty((3, 3))
-    d[:] = 0.0
-    turn_matrix(0, 0.0, R_PS)
-    travels = body.freedoms - 3 if body.quaternion else body.freedoms
-    for m in range(travels):
-        component, value = body.component[m], q[body.q_start + m]
-        if component < 3:
-            d[component] += value
-        else:
-            turn_matrix(component - 3, value, turn)
-            _turn_further(R_PS, turn)
-    if body.quaternion:
-        rotation_of_quaternion(q, body.q_start + travels, R_PS)
-
-
-@kernel
-def _turn_further(R: Array, turn: Array) -> None:
-    """Replace R (3, 3) by R times another turn (3, 3)."""
     for i in range(3):
         a, b, c = R[i, 0], R[i, 1], R[i, 2]
-        for j in range(3):
-            R[i, j] = a * turn[0, j] + b * turn[1, j] + c * turn[2, j]
+        R[i, 0] = a * (1 - n * (y * y + z * z)) + b * n * (x * y + z * w) + c * n * (x * z - y * w)
+        R[i, 1] = a * n * (x * y - z * w) + b * (1 - n * (x * x + z * z)) + c * n * (y * z + x * w)
+        R[i, 2] = a * n * (x * z + y * w) + b * n * (y * z - x * w) + c * (1 - n * (x * x + y * y))
+
+
+@kernel
+def _turn_about(axis: int, angle: float, R: Array) -> None:
+    """Turn R (3, 3) further about one of its own axes, rad."""
+    j, k, c, s = (axis + 1) % 3, (axis + 2) % 3, cos(angle), sin(angle)
+    for i in range(3):
+        a, b = R[i, j], R[i, k]
+        R[i, j], R[i, k] = c * a + s * b, c * b - s * a
+
+
+@kernel
+def _turns(body: Records, q: Array) -> None:
+    """Turn R of a composite body, the inner joint frame, by the turns of its joint at q (nq,): then it is its own."""
+    turns = body.freedoms - 3 if body.quaternion else body.freedoms
+    for n in range(turns):
+        # against the pair they come backwards, last one first
+        m = n if body.sign > 0 else turns - 1 - n
+        if body.component[m] >= 3:
+            _turn_about(body.component[m] - 3, body.sign * q[body.q_start + m], body.R)
+    if body.quaternion:
+        turn_by_quaternion(q, body.q_start + turns, body.sign, body.R)
+
+
+@kernel
+def _travels(body: Records, q: Array, out: Array) -> None:
+    """Move out (3,) by the travels of a joint at q (nq,), m: along axes of P, whose orientation is R by now."""
+    for m in range(body.freedoms - 3 if body.quaternion else body.freedoms):
+        axis = body.component[m]
+        if axis < 3:
+            for i in range(3):
+                out[i] += body.sign * body.R[i, axis] * q[body.q_start + m]
 
 
 @kernel
 def several_pose(composites: Records, k: int, q: Array) -> None:
     """Fill the frame of composite body k at q (nq,), whose R and joint hold the inner joint frame."""
     body = composites[k]
-    R_PS, R_in, d = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
-    relative_pose(body, q, R_PS, d)
+    if body.sign > 0:
+        _travels(body, q, body.joint)
+    _turns(body, q)
     for i in range(3):
-        for j in range(3):
-            R_in[i, j] = body.R[i, j]
-            if body.sign < 0 and j > i:
-                R_PS[i, j], R_PS[j, i] = R_PS[j, i], R_PS[i, j]
-    _turn_further(body.R, R_PS)
-    for i in range(3):
-        if body.sign > 0:
-            body.joint[i] += R_in[i, 0] * d[0] + R_in[i, 1] * d[1] + R_in[i, 2] * d[2]
-            body.p[i] = body.joint[i]
-        else:
-            # travels are along axes of P, the outer frame here
-            body.p[i] = body.joint[i] - body.R[i, 0] * d[0] - body.R[i, 1] * d[1] - body.R[i, 2] * d[2]
+        body.p[i] = body.joint[i]
+    if body.sign < 0:
+        _travels(body, q, body.p)
     for i in range(3):
         body.c[i] = (
             body.p[i] + body.R[i, 0] * body.com[0] + body.R[i, 1] * body.com[1] + body.R[i, 2] * body.com[2]

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from math import inf, sqrt
 
-import numpy as np
-
 from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.dynamics.kernels.articulated import (
     force_innovations,
@@ -201,7 +199,7 @@ def forward_substitute(R: Array, rhs: Array) -> None:
 
 @kernel
 def back_substitute(R: Array, y: Array, out: Array) -> None:
-    """Solve R x = y into ``out`` (r,), R (r, r) and y (r,); rows that were left out give zero."""
+    """Solve R x = y into ``out`` (r,), R (r, r), y (r,) may be ``out``; rows that were left out give zero."""
     for i in range(len(y) - 1, -1, -1):
         total = y[i]
         for k in range(i + 1, len(y)):
@@ -224,28 +222,26 @@ def constrain(
 
     ``independent_rows`` (r,), ``Q`` (r, nv) and ``R`` (r, r) as of :func:`decompose`.
     """
-    r = len(independent_rows)
-    y = np.empty(r)
+    y, r = multipliers, len(independent_rows)
     for i in range(r):
         row = rows[independent_rows[i]]
         y[i] = row.unit * (row.gamma - row_acceleration(composites, rates, rows, terms, independent_rows[i]))
     forward_substitute(R, y)
+    _add_orthonormal(rates, Q, y)
+    outward(composites, rates, True)
     back_substitute(R, y, multipliers)
     for i in range(r):
         multipliers[i] *= rows[independent_rows[i]].unit
-    _add_orthonormal(rates, Q, y)
-    outward(composites, rates, True)
 
 
 @kernel
 def _add_orthonormal(rates: Records, Q: Array, y: Array) -> None:
     """Add Qᵀ y to the innovations, Q (r, nv) and y (r,)."""
-    total = np.zeros(len(rates))
-    for i in range(len(y)):
-        for j in range(len(rates)):
-            total[j] += Q[i, j] * y[i]
     for j in range(len(rates)):
-        rates[j].u += total[j] * rates[j].root
+        total = 0.0
+        for i in range(len(y)):
+            total += Q[i, j] * y[i]
+        rates[j].u += total * rates[j].root
 
 
 @kernel

@@ -7,7 +7,6 @@ from math import sqrt
 from typing import Any
 
 import numba
-import numpy as np
 from numba import types
 
 from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
@@ -16,7 +15,7 @@ from mbplugin.dynamics.kernels.group import displace, increment_rate
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.events.watch import EVENT_FUNCTION, clear_candidates, mark_overloaded, sign_changes
 from mbplugin.simulation.integrators.hermite import cubic
-from mbplugin.simulation.integrators.stage import keep, put, settle, stage, take_accelerations
+from mbplugin.simulation.integrators.stage import keep, put, put_row, settle, stage, take_accelerations
 from mbplugin.simulation.integrators.tableau import TABLE
 from mbplugin.simulation.steppers.evaluate import evaluate_from
 from mbplugin.simulation.steppers.kernel_state import (
@@ -84,17 +83,16 @@ def advance_explicit(
         Evaluations and rejected steps.
     """
     evaluate = evaluate_from(address)
-    m, nv, kept, taken, status, begun = load_struct(place), len(qd), 0, 0, DONE, t
+    m, kept, taken, status, begun = load_struct(place), 0, 0, DONE, t
     method = table[0]
     adaptive, hermite, n = method.adaptive, method.powers == 0, method.n
     # the last stage is the end of the step, unless that has to be projected
     evaluated_end = n == method.s + 1
-    kx, kv, kw = np.empty((n, nv)), np.empty((n, nv)), np.empty((n, 3))
-    x, v, at, slope = np.empty(nv), np.empty(nv), np.empty(len(q)), np.empty(nv)
-    put(m.power, kw[0])
+    kx, kv, kw, x, v, slope, at = m.kx, m.kv, m.kw, m.x, m.v, m.slope, m.at
+    put_row(m.power, kw, 0)
     while kept < len(out_t) and end - t > (SHORTEST * (1.0 + abs(end)) if adaptive else REMAINDER * h):
-        put(qd, kx[0])
-        put(qdd, kv[0])
+        put_row(qd, kx, 0)
+        put_row(qdd, kv, 0)
         # count fixed steps, so that ten thousand of them end where they should
         now = t if adaptive else begun + taken * h
         grown, independent, regular = MOST, m.row_independence[0] >= dependent, True
@@ -114,9 +112,7 @@ def advance_explicit(
                 if s == n:
                     displace(m.composites, q, x, at)
                     break
-                regular = stage(
-                    evaluate, place, now + method.c[s] * step, now, q, x, v, at, slope, s, kx, kv, kw
-                )
+                regular = stage(evaluate, place, now + method.c[s] * step, now, q, x, v, s)
                 if s < method.s:
                     mark_overloaded(m, event_functions)
             counts[0] += min(method.s, n - 1)
@@ -143,7 +139,7 @@ def advance_explicit(
                 for s in range(method.s + 1, n):
                     _combine(step, s, method.A[s], kx, kv, qd, further[0], further[1])
                     then = now + method.c[s] * step
-                    stage(evaluate, place, then, now, q, further[0], further[1], at, slope, s, kx, kv, kw)
+                    stage(evaluate, place, then, now, q, further[0], further[1], s)
                 counts[0] += n - method.s - 1
                 _polynomial(step, method, kx, kv, qd, dense[kept])
                 displace(m.composites, q, x, at)
@@ -156,7 +152,7 @@ def advance_explicit(
         else:
             status = settle(evaluate, place, t, now, projected, q, qd, qdd)
             counts[0] += 1
-        put(m.power, kw[0])
+        put_row(m.power, kw, 0)
         if adaptive:
             # a step cut short by the end says nothing about the next one
             h = max(h, step * grown) if last else step * grown

@@ -21,27 +21,20 @@ def stage(
     q: Array,
     x: Array,
     qd: Array,
-    at: Array,
-    slope: Array,
     s: int,
-    kx: Array,
-    kv: Array,
-    kw: Array,
 ) -> bool:
-    """Fill row s of kx (n, nv), kv (n, nv) and kw (n, 3), derivatives of increment, rates and works.
+    """Fill row s of ``kx``, ``kv`` and ``kw`` of the kernel state, derivatives of increment, rates and works.
 
-    ``q`` (nq,) is the start of the step, ``x`` (nv,) and ``qd`` (nv,) are those of the stage; ``at`` (nq,)
-    becomes q ∘ x; ``slope`` (nv,) is for intermediate values. Rows are not handed on as arrays of their own,
-    whose references would be counted.
+    ``q`` (nq,) is the start of the step, ``x`` (nv,) and ``qd`` (nv,) are those of the stage.
     """
     m = load_struct(place)
-    displace(m.composites, q, x, at)
-    regular: bool = evaluate(place, FORWARD_DYNAMICS, t, begun, at, qd)
-    increment_rate(m.composites, x, qd, slope)
+    displace(m.composites, q, x, m.at)
+    regular: bool = evaluate(place, FORWARD_DYNAMICS, t, begun, m.at, qd)
+    increment_rate(m.composites, x, qd, m.slope)
     for j in range(len(qd)):
-        kx[s, j], kv[s, j] = slope[j], m.rates[j].qdd
+        m.kx[s, j], m.kv[s, j] = m.slope[j], m.rates[j].qdd
     for i in range(3):
-        kw[s, i] = m.power[i]
+        m.kw[s, i] = m.power[i]
     return regular
 
 
@@ -102,6 +95,13 @@ def put(values: Array, out: Array) -> None:
 
 
 @kernel
+def put_row(values: Array, out: Array, i: int) -> None:
+    """Copy values (n,) to row i of out (k, n)."""
+    for j in range(len(values)):
+        out[i, j] = values[j]
+
+
+@kernel
 def keep(
     kept: int,
     t: float,
@@ -117,7 +117,7 @@ def keep(
 ) -> None:
     """Keep a sample; arrays as for :func:`mbplugin.simulation.integrators.explicit_loop.advance_explicit`."""
     out_t[kept] = t
-    put(q, out_q[kept])
-    put(qd, out_qd[kept])
-    put(qdd, out_qdd[kept])
-    put(work, out_work[kept])
+    put_row(q, out_q, kept)
+    put_row(qd, out_qd, kept)
+    put_row(qdd, out_qdd, kept)
+    put_row(work, out_work, kept)

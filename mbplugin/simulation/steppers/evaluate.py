@@ -24,13 +24,10 @@ from mbplugin.dynamics.kernels.row_evaluation import update_rows
 from mbplugin.dynamics.kernels.solve import constrain, decompose, impulsive_rates
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.steppers.kernel_state import (
-    INDICES,
-    KERNEL_STATE,
     VECTOR,
-    WORDS,
     KernelState,
     load_struct,
-    store_struct,
+    words_of,
 )
 
 #: What ``evaluate`` does, in this order; the numbers add up.
@@ -102,16 +99,18 @@ def forward_accelerations(m: KernelState, q: Array, qd: Array, held: bool) -> No
 @kernel
 def impulsive_update(m: KernelState) -> None:
     """Fill ``qdd`` with the change of rates that closes ``gap``; rows that are too weak are left alone."""
-    R, largest = m.R.copy(), 0.0
+    R, largest = m.R, 0.0
     for i in range(len(m.independent_rows)):
         size = 0.0
         for k in range(i + 1):
             size += R[k, i] * R[k, i]
         largest = max(largest, sqrt(size))
         if R[i, i] < m.row_independence[1] * largest:
-            R[i, i] = 0.0
+            # as if it were left out, until the change is known
+            R[i, i] = -R[i, i]
     impulsive_rates(m.composites, m.rates, m.Q, R, m.gap, m.multipliers)
     for i in range(len(m.independent_rows)):
+        R[i, i] = abs(R[i, i])
         m.multipliers[i] *= m.rows[m.independent_rows[i]].unit
 
 
@@ -163,8 +162,7 @@ def place_of(m: KernelState) -> int:
     if found is None:
         if len(_stored) >= _MOST_STORED:
             _stored.clear()
-        words = np.empty(WORDS, dtype=np.int64)
-        store_kernel_state()(m, words)
+        words = np.array(words_of(m), dtype=np.int64)
         found = _stored[id(m)] = (m, words, words.ctypes.data)
     return found[2]
 
@@ -172,14 +170,3 @@ def place_of(m: KernelState) -> int:
 def evaluate_at(m: KernelState, what: int, t: float, q: Array, qd: Array, begun: float | None = None) -> bool:
     """Let ``evaluate`` do something at a state q (nq,), qd (nv,), from Python."""
     return bool(compiled_evaluate()(place_of(m), what, t, t if begun is None else begun, q, qd))
-
-
-def _store(m: KernelState, words: AnyArray) -> None:
-    """Store the kernel state as words (WORDS,), as loops read it."""
-    store_struct(m, words)
-
-
-@lru_cache(maxsize=1)
-def store_kernel_state() -> Any:
-    """Return what stores a kernel state as words (WORDS,), compiled."""
-    return compiled(_store, types.void(KERNEL_STATE, INDICES))

@@ -29,19 +29,18 @@ from mbplugin.simulation.steppers.evaluate import (
     SIGNATURE,
     evaluate_address,
     evaluate_from,
-    store_kernel_state,
 )
 from mbplugin.simulation.steppers.kernel_state import (
     INDICES,
+    KERNEL_STATE,
     MATRIX,
     VECTOR,
-    WORDS,
     KernelState,
     load_struct,
     named_tuple,
     record_array,
-    store_struct,
     struct_loader,
+    words_of,
 )
 
 #: The state as the compiler knows it.
@@ -52,9 +51,10 @@ ABSOLUTE_STATE = named_tuple(
     AbsoluteState,
 )
 _load_absolute, _load_word = struct_loader(ABSOLUTE_STATE), struct_loader(types.intp)
-#: Where the address of ``evaluate`` and the state stand behind the kernel state, and how many words there are.
-_ADDRESS, _STATE = WORDS, WORDS + 1
-_WORDS = _STATE + 9 * len(AbsoluteState._fields)
+#: Where the address of ``evaluate`` and the state stand behind the kernel state: an array has five words, and two more
+#: for each dimension.
+_ADDRESS = sum(5 + 2 * kind.ndim for kind in KERNEL_STATE)
+_STATE = _ADDRESS + 1
 
 
 def evaluate_absolute(place: int, what: int, t: float, begun: float, q: Array, qd: Array) -> bool:
@@ -94,10 +94,7 @@ class AbsoluteEvaluation:
         known = self._known
         if known is None or known[0] is not m or known[1:3] != (active, p):
             state = self._model.holding(active, p, dropped)
-            words = np.empty(_WORDS, dtype=np.int64)
-            store_kernel_state()(m, words)
-            words[_ADDRESS] = evaluate_address()
-            _compiled_store()(state, words[_STATE:])
+            words = np.array([*words_of(m), evaluate_address(), *words_of(state)], dtype=np.int64)
             known = self._known = (m, active, p, state, words)
         return known[3], known[4].ctypes.data
 
@@ -124,13 +121,3 @@ def compiled_evaluate_absolute() -> Any:
 def absolute_address() -> int:
     """Return where the compiled ``evaluate_absolute`` is, for loops."""
     return address_of(compiled_evaluate_absolute(), SIGNATURE)
-
-
-def _store(state: AbsoluteState, words: AnyArray) -> None:
-    """Store the state as words (k,), as ``evaluate_absolute`` reads it."""
-    store_struct(state, words)
-
-
-@lru_cache(maxsize=1)
-def _compiled_store() -> Any:
-    return compiled(_store, types.void(ABSOLUTE_STATE, INDICES))

@@ -6,7 +6,7 @@ reads it there counts no references.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numba
@@ -22,6 +22,7 @@ from mbplugin.dynamics.kernels.rows import JOINT_FRAME, ROW, TERM
 from mbplugin.dynamics.kernels.tree import COMPOSITE, RATE
 from mbplugin.dynamics.tree_model import TreeModel
 from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.simulation.integrators.tableau import MOST_STAGES
 
 #: One segment of a prescribed motion: from ``start`` (s) on, a polynomial in t − start, lowest power first.
 MOTION_SEGMENT = np.dtype([("drive", np.int64), ("start", np.float64), ("c", np.float64, (6,))], align=True)
@@ -36,7 +37,7 @@ UNKNOWN_INDEPENDENCE = (1.0, 0.0, 0.0)
 
 
 class KernelState(NamedTuple):
-    """The records of a tree model, the rows that hold now, and room for their decomposition.
+    """The records of a tree model, the rows that hold now, and room for their decomposition and for a step.
 
     Parameters
     ----------
@@ -54,6 +55,10 @@ class KernelState(NamedTuple):
     row_independence : (3,) array
         Smallest own share of a chosen row at the last decomposition; the share below which a jump leaves a
         row alone; and that for the corrections of steps.
+    kx, kv, kw : (MOST_STAGES, nv), (MOST_STAGES, nv), (MOST_STAGES, 3) array
+        Of each stage of a step the rates of the increment, the accelerations and the power.
+    x, v, slope, at : (nv,), (nv,), (nv,), (nq,) array
+        Of one stage the increment, the rates, the rates of the increment and the coordinates.
     """
 
     composites: Records
@@ -73,6 +78,13 @@ class KernelState(NamedTuple):
     gap: Array
     power: Array
     row_independence: Array
+    kx: Array
+    kv: Array
+    kw: Array
+    x: Array
+    v: Array
+    slope: Array
+    at: Array
 
 
 def kernel_state_of(model: TreeModel, motion_segments: AnyArray, independent_rows: AnyArray) -> KernelState:
@@ -99,7 +111,24 @@ def kernel_state_of(model: TreeModel, motion_segments: AnyArray, independent_row
         np.zeros(r),
         model.power,
         np.array(UNKNOWN_INDEPENDENCE),
+        *(np.zeros((MOST_STAGES, n)) for n in (nv, nv, 3)),
+        *(np.zeros(n) for n in (nv, nv, nv, len(model.mech.q_names))),
     )
+
+
+def words_of(arrays: tuple[Any, ...]) -> list[int]:
+    """Return named tuples of arrays as kernels find them in memory, where nobody owns them; the caller keeps them."""
+    words: list[int] = []
+    for array in arrays_of(arrays):
+        assert array.flags.c_contiguous
+        words += (0, 0, array.size, array.itemsize, array.ctypes.data, *array.shape, *array.strides)
+    return words
+
+
+def arrays_of(state: tuple[Any, ...]) -> Iterator[AnyArray]:
+    """Yield the arrays of named tuples."""
+    for one in state:
+        yield from arrays_of(one) if isinstance(one, tuple) else (one,)
 
 
 def record_array(dtype: np.dtype[Any]) -> Any:
@@ -119,7 +148,7 @@ KERNEL_STATE = named_tuple(
         record_array(d)
         for d in (COMPOSITE, RATE, JOINT_FRAME, ROW, TERM, LOAD, SPRING, RESISTANCE, MOTION_SEGMENT)
     ]
-    + [MATRIX, INDICES, MATRIX, MATRIX, VECTOR, VECTOR, VECTOR, VECTOR],
+    + [MATRIX, INDICES, MATRIX, MATRIX, *[VECTOR] * 4, *[MATRIX] * 3, *[VECTOR] * 4],
     KernelState,
 )
 
@@ -143,15 +172,6 @@ def _struct_pointer(_: Any, kernel_state: Any) -> Any:
     return types.intp(kernel_state), code
 
 
-def _store_struct(_: Any, kernel_state: Any, words: Any) -> Any:
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        laid = _ownerless(context, builder, kernel_state, args[0])
-        array = context.make_array(words)(context, builder, args[1])
-        builder.store(laid, builder.bitcast(array.data, laid.type.as_pointer()))
-
-    return types.void(kernel_state, words), code
-
-
 def struct_loader(kind: Any) -> Callable[[int], Any]:
     """Return what loads a named tuple of a kind from an address, for kernels.
 
@@ -173,9 +193,5 @@ def struct_loader(kind: Any) -> Callable[[int], Any]:
 
 #: In a loop: the address of a kernel state, good until the function that asks for it returns.
 struct_pointer: Callable[[KernelState], int] = _intrinsic(_struct_pointer)
-#: For Python: put a kernel state into an array of words, whose address is then its own.
-store_struct: Callable[[Any, AnyArray], None] = _intrinsic(_store_struct)
-#: Enough words for a kernel state: nine for an array of two dimensions.
-WORDS = 9 * len(KernelState._fields)
 #: In a kernel: the kernel state at an address.
 load_struct: Callable[[int], KernelState] = struct_loader(KERNEL_STATE)

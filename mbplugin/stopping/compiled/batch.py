@@ -25,7 +25,13 @@ from mbplugin.simulation.steppers.evaluate import (
     evaluate_at,
     place_of,
 )
-from mbplugin.simulation.steppers.kernel_state import MOTION_SEGMENT, KernelState, kernel_state_of
+from mbplugin.simulation.steppers.kernel_state import (
+    MOTION_SEGMENT,
+    KernelState,
+    arrays_of,
+    kernel_state_of,
+    words_of,
+)
 from mbplugin.stopping.compiled.joints import STOPPING
 from mbplugin.stopping.compiled.loop import (
     BROKEN,
@@ -36,6 +42,7 @@ from mbplugin.stopping.compiled.loop import (
     UNDECIDED,
     called_addresses,
     compiled_loop,
+    workspace_for_stop,
 )
 from mbplugin.stopping.outcome.outcome import StopOutcome, slipped_back
 from mbplugin.stopping.outcome.tool_path import path_length, turning_points
@@ -101,6 +108,8 @@ class CompiledStop:
         self._kernel_state = _with_workspace(
             kernel_state_of(self.model, np.zeros(0, MOTION_SEGMENT), np.zeros(n, np.int64)), n, nv
         )
+        self._workspace = workspace_for_stop(n, nv)
+        self._workspace_words = np.array(words_of(self._workspace), dtype=np.int64)
         self._method = INTEGRATOR.tableau.table
         self._rows, self._event_functions = np.zeros(n, dtype=np.int64), np.zeros(3 * n, dtype=EVENT_FUNCTION)
         self._rest = np.zeros(nv)
@@ -203,17 +212,20 @@ class CompiledStop:
 
     def _run(self, q: Array, qd: Array, duration: float) -> tuple[int, float, int]:
         """Move q and qd (nv,) in place to rest; return how it ends, when (s), and the number of evaluations."""
-        addresses, start = called_addresses(), (q.copy(), qd.copy())
+        addresses, now = called_addresses(), self._workspace.now
         for _ in range(2):
+            for array in arrays_of(self._workspace):
+                array.fill(0)
+            now.q[:], now.qd[:] = q, qd
             status, time, count = compiled_loop()(
-                *(addresses, place_of(self._kernel_state)),
-                *(self._method, self._rows, self._event_functions, self._s, q, qd),
+                *(addresses, place_of(self._kernel_state), self._workspace_words.ctypes.data),
+                *(self._method, self._rows, self._event_functions, self._s),
                 *(duration, self.rtol, self.atol, self.scenario.tolerance, self._pieces),
             )
             if status != UNDECIDED:
                 break
             addresses[-1] = breaking_address()
-            q[:], qd[:] = start
+        q[:], qd[:] = now.q, now.qd
         return int(status), float(time), int(count)
 
     def _stopped(

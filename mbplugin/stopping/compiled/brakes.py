@@ -28,15 +28,9 @@ class Friction(NamedTuple):
     carrying: AnyArray
 
 
-@kernel
 def room_for_friction(n: int) -> Friction:
     """Return arrays for n resistances."""
-    return Friction(
-        np.zeros(n, dtype=np.bool_),
-        np.zeros(n, dtype=np.bool_),
-        np.zeros(n, dtype=np.bool_),
-        np.zeros(n, dtype=np.bool_),
-    )
+    return Friction(*(np.zeros(n, dtype=np.bool_) for _ in Friction._fields))
 
 
 @kernel
@@ -139,6 +133,13 @@ def _holding(m: KernelState, rows: AnyArray, r: int) -> KernelState:
         m.gap[:r],
         m.power,
         m.row_independence,
+        m.kx,
+        m.kv,
+        m.kw,
+        m.x,
+        m.v,
+        m.slope,
+        m.at,
     )
     # of the same type as every other
     return load_struct(struct_pointer(part))

@@ -7,7 +7,7 @@ led joints and holding brakes are rows, sliding brakes act against the rate.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -25,12 +25,15 @@ from mbplugin.simulation.steppers.kernel_state import (
     DONE,
     INDICES,
     LOOK,
+    MATRIX,
     VECTOR,
     KernelState,
     load_struct,
+    named_tuple,
+    struct_loader,
     struct_pointer,
 )
-from mbplugin.stopping.compiled.brakes import room_for_friction, solve_brakes, watch
+from mbplugin.stopping.compiled.brakes import Friction, room_for_friction, solve_brakes, watch
 from mbplugin.stopping.compiled.joints import (
     STOPPING,
     all_switched,
@@ -48,7 +51,7 @@ from mbplugin.stopping.compiled.pieces import (
     keep_all,
     keep_piece,
     keep_step,
-    motion_at,
+    motion_at_rest,
     put_all,
     room_for_steps,
 )
@@ -61,22 +64,58 @@ STEPS = 4000
 _FIRST_STEP = 1e-3
 
 
+class StopWorkspace(NamedTuple):
+    """The state now and at the last step, and memory for a stop.
+
+    Parameters
+    ----------
+    now, old : Motion
+    taken : Taken
+    friction : Friction
+    inside : (6, 2, nv) array
+        The quintics of a step.
+    counts : (2,) array
+        Evaluations and rejected steps.
+    """
+
+    now: Motion
+    old: Motion
+    taken: Taken
+    friction: Friction
+    inside: Array
+    counts: Array
+
+
+def workspace_for_stop(n: int, nv: int) -> StopWorkspace:
+    """Return memory for a stop of n joints with brakes and nv rates."""
+    inside = np.zeros((QUINTIC + 1, 2, nv))
+    motions = motion_at_rest(nv), motion_at_rest(nv)
+    return StopWorkspace(*motions, room_for_steps(nv), room_for_friction(n), inside, np.zeros(2))
+
+
+_MOTION = named_tuple([VECTOR] * 4, Motion)
+_TAKEN = named_tuple([VECTOR, *[MATRIX] * 4, types.float64[:, :, :, ::1]], Taken)
+_FRICTION = named_tuple([types.boolean[::1]] * 4, Friction)
+_load_workspace = struct_loader(
+    named_tuple([_MOTION, _MOTION, _TAKEN, _FRICTION, types.float64[:, :, ::1], VECTOR], StopWorkspace)
+)
+
+
 def stop_loop(
     addresses: AnyArray,
     whole_place: int,
+    workspace_place: int,
     method: Records,
     rows: AnyArray,
     event_functions: Records,
     s: Records,
-    q: Array,
-    qd: Array,
     end: float,
     rtol: float,
     atol: float,
     tolerance: float,
     pieces: Array,
 ) -> tuple[int, float, int]:
-    """Move (q, qd) in place to rest; return how it ends, when (s), and how many evaluations it took.
+    """Move the state in a workspace to rest; return how it ends, when (s), and how many evaluations it took.
 
     Parameters
     ----------
@@ -85,6 +124,8 @@ def stop_loop(
         which brakes hold, fills what is watched, and decides what breaks away; the last one may be 0.
     whole_place : int
         Of a kernel state with room for all resistances to hold.
+    workspace_place : int
+        Of a :class:`StopWorkspace`, all zero but for the state at the start.
     method : (1,) record array
         The table of the integrator.
     rows : (n,) array of int
@@ -93,8 +134,6 @@ def stop_loop(
         Room for what is watched.
     s : (n,) record array
         The joints.
-    q, qd : (nv,) array
-        rad and m, rad/s and m/s.
     end, rtol, atol, tolerance : float
         s; those of the integrator; share of its own below which a row depends on others.
     pieces : (STEPS + 2, 7, nv) array
@@ -103,11 +142,11 @@ def stop_loop(
     address = addresses[0]
     evaluate, advance, locate = evaluate_from(address), advance_from(addresses[1]), locate_from(addresses[2])
     solve, watch_brakes = solve_from(addresses[3]), watch_from(addresses[4])
-    whole, n, h = load_struct(whole_place), len(s), _FIRST_STEP
-    counts, control = np.zeros(2), (end, rtol, atol)
-    now, old = motion_at(q, qd), motion_at(q.copy(), qd.copy())
-    taken, inside = room_for_steps(len(qd)), np.zeros((QUINTIC + 1, 2, len(qd)))
-    friction = room_for_friction(n)
+    whole, h = load_struct(whole_place), _FIRST_STEP
+    workspace, control = _load_workspace(workspace_place), (end, rtol, atol)
+    now, old, taken, friction, inside, counts = workspace
+    put_all(now, old)
+    q, qd = now.q, now.qd
     t, kept, limited = _start(whole, s, now, old, end, pieces)
     if limited:
         return LIMIT, t, 0
@@ -244,7 +283,7 @@ def compiled_loop() -> Any:
     pieces = types.float64[:, :, ::1]
     return compiled(
         stop_loop,
-        result(INDICES, types.intp, METHOD, INDICES, functions, joints, VECTOR, VECTOR, *numbers, pieces),
+        result(INDICES, types.intp, types.intp, METHOD, INDICES, functions, joints, *numbers, pieces),
     )
 
 

@@ -35,13 +35,11 @@ class Taken(NamedTuple):
     dense: Array
 
 
-@kernel
-def motion_at(q: Array, qd: Array) -> Motion:
-    """Return a state of coordinates q (nv,) and rates qd (nv,), which share their memory."""
-    return Motion(q, qd, np.zeros(len(qd)), np.zeros(3))
+def motion_at_rest(nv: int) -> Motion:
+    """Return a state of nv rates that are zero."""
+    return Motion(np.zeros(nv), np.zeros(nv), np.zeros(nv), np.zeros(3))
 
 
-@kernel
 def room_for_steps(nv: int) -> Taken:
     """Return room for the steps of nv rates, without dense output: both ends of a step give its quintic."""
     n = AT_ONCE
