@@ -23,8 +23,13 @@ _WORTH_PARTING = 60
 LARGEST_STEP = 0.5
 #: Damping that keeps equations solvable, against the sum of the squares of the entries of J.
 _ROUNDING = 1e-13
-#: Refinements of the shortest step of large equations, and a correction that ends them, as a part of the step.
-_REFINED, _REFINED_ENOUGH = 8, 1e-13
+#: Rates of a part from which on its tolerance falls with their number: what closes a gap along a chain of n loops
+#: by moving them all a little has a singular value of 1/n, and is no misfit by rounding.
+_WIDE = 300
+#: Steps of a power iteration that measures the parts of large equations.
+_POWERS = 40
+#: Vectors of a Krylov space, at most, and a change that is none.
+_VECTORS, _NO_CHANGE = 60, 1e-14
 
 
 def damped_steps(J: Jacobians, Phi: Array, damping: Array) -> Array:
@@ -107,26 +112,67 @@ def _solution_of_part(J: Array, rhs: Array) -> Array:
 
 
 def _shortest_by_factors(J: Jacobians, rhs: Array) -> Array:
-    """Return the shortest x (C,) with J x ≈ rhs (r,), J large, each part with a tolerance of its own.
-
-    Damped solutions of what the last ones leave open converge to it in all directions whose singular value
-    exceeds the damping, the faster the larger it is; in smaller ones hardly anything moves.
-    """
+    """Return the shortest x (C,) with J x ≈ rhs (r,), J large, each part with a tolerance of its own."""
     pattern, values = J.pattern, J.values[0]
     values = np.where(np.abs(values) > _NOTHING * np.abs(values).max(initial=0.0), values, 0.0)
     there = np.flatnonzero(values)
-    part = _parts(pattern.rows[there], pattern.columns[there], pattern.shape)[: pattern.shape[0]]
-    scale = _largest(part, pattern.rows, pattern.columns, values, pattern.shape)
-    size = np.where(scale > _NO_SLOPE, scale, np.inf)[part]
-    matrix, left = _sparse(J, values / size[pattern.rows]), rhs / size
-    damped, x = _Damped(matrix, DEFAULT_TOLERANCE), np.zeros(pattern.shape[1])
-    for _ in range(_REFINED):
-        more = damped.solution(left)
-        x += more
-        left = left - matrix @ more
-        if np.abs(more).max() <= _REFINED_ENOUGH * np.abs(x).max():
-            break
-    return x
+    part = _parts(pattern.rows[there], pattern.columns[there], pattern.shape)
+    of_rows, of_columns = np.split(part, pattern.shape[:1])
+    # a bound first, so that no square is too small for a number
+    bound = _largest(part, pattern.rows, pattern.columns, values, pattern.shape)
+    size = np.where(bound > _NO_SLOPE, bound, np.inf)
+    size = size * _largest_singular(_sparse(J, values / size[of_rows][pattern.rows]), of_columns, len(size))
+    size = size * np.minimum(1.0, _WIDE / np.maximum(1, np.bincount(of_columns, minlength=len(size))))
+    matrix = _sparse(J, values / size[of_rows][pattern.rows])
+    return _truncated(_Damped(matrix, DEFAULT_TOLERANCE), matrix, rhs / size[of_rows])
+
+
+def _largest_singular(matrix: csr_array, part: AnyArray, count: int) -> Array:
+    """Return the largest singular value of each of P parts, (P,), one where there is none.
+
+    By power iteration; ``part`` (C,) has the part of each column of the matrix (r, C).
+    """
+    x = np.random.default_rng(0).normal(size=len(part))
+    for _ in range(_POWERS):
+        size = np.sqrt(np.bincount(part, x * x, count))
+        x = matrix.T @ (matrix @ (x / np.where(size > 0, size, 1.0)[part]))
+    square = np.sqrt(np.bincount(part, x * x, count))
+    return np.sqrt(np.where(square > 0, square, 1.0))
+
+
+def _truncated(damped: _Damped, matrix: csr_array, rhs: Array) -> Array:
+    """Return the shortest x (C,) with J x ≈ rhs (r,), without the singular values up to the damping d, J (r, C).
+
+    P = (JᵀJ + d²)⁻¹ JᵀJ has the eigenvalue ½ at a singular value d: the part that counts is a function of P, made
+    on the Krylov space of the damped solution (Lanczos, with full orthogonalization).
+    """
+    from scipy.linalg import eigh_tridiagonal
+
+    x = damped.solution(rhs)
+    size = float(np.linalg.norm(x))
+    if size == 0.0:
+        return x
+    basis, diagonal = [x / size], list[float]()
+    beside: list[float] = []
+    last, still = np.zeros(0), 0
+    while True:
+        w, along = damped.solution(matrix @ basis[-1]), 0.0
+        for _ in range(2):
+            parts = np.array(basis) @ w
+            w, along = w - parts @ np.array(basis), along + float(parts[-1])
+        diagonal.append(along)
+        values, vectors = eigh_tridiagonal(np.array(diagonal), np.array(beside))
+        counted = np.where(values > 0.5, 1.0 / np.maximum(values, 0.5), 0.0)
+        found = vectors @ (counted * vectors[0])
+        change = np.abs(found - np.pad(last, (0, len(found) - len(last)))).max()
+        # a first solution may be all of what does not count
+        still = still + 1 if 0 < np.abs(found).max() >= change / _NO_CHANGE else 0
+        left = float(np.linalg.norm(w))
+        if still == 2 or left <= _NO_CHANGE or len(basis) == _VECTORS:
+            return np.asarray(size * (found @ np.array(basis)))
+        last = found
+        beside.append(left)
+        basis.append(w / left)
 
 
 def _largest(
@@ -134,14 +180,14 @@ def _largest(
 ) -> Array:
     """Return a bound of the largest singular value of each of P parts, (P,).
 
-    The root of the largest sum of a row times the largest sum of a column; ``part`` (r,) has the part of each
-    row, and the entries are ``values`` (n,) in ``rows`` (n,) and ``columns`` (n,).
+    The root of the largest sum of a row times the largest sum of a column; ``part`` (r + C,) has the part of each
+    row and column, and the entries are ``values`` (n,) in ``rows`` (n,) and ``columns`` (n,).
     """
-    size = np.abs(values)
-    of_rows, of_columns = np.bincount(rows, size, shape[0]), np.bincount(columns, size, shape[1])
+    size, count = np.abs(values), shape[0]
+    sums = np.concatenate((np.bincount(rows, size, count), np.bincount(columns, size, shape[1])))
     most = np.zeros((2, int(part.max(initial=0)) + 1))
-    np.maximum.at(most[0], part, of_rows)
-    np.maximum.at(most[1], part[rows], np.where(size > 0, of_columns[columns], 0.0))
+    np.maximum.at(most[0], part[:count], sums[:count])
+    np.maximum.at(most[1], part[count:], sums[count:])
     return np.asarray(np.sqrt(most[0]) * np.sqrt(most[1]))
 
 
@@ -166,13 +212,16 @@ class _Damped:
         from scipy.sparse.linalg import splu
 
         rows, self.columns = J.shape
-        K = block_array([[d * eye_array(self.columns), J.T], [J, -d * eye_array(rows)]], format="csc")
+        self._K = block_array([[d * eye_array(self.columns), J.T], [J, -d * eye_array(rows)]], format="csc")
         # any order of pivots on the diagonal will do, since K is quasi-definite; others would fill it
         self._factors = splu(
-            K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+            self._K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
         )
 
     def solution(self, rhs: Array) -> Array:
         """Return x (C,) for rhs (r,)."""
-        x = self._factors.solve(np.concatenate((np.zeros(self.columns), rhs)))
+        b = np.concatenate((np.zeros(self.columns), rhs))
+        x = self._factors.solve(b)
+        # the pivots of the diagonal are as small as d, and take so many digits
+        x += self._factors.solve(b - self._K @ x)
         return np.asarray(x[: self.columns])
