@@ -38,7 +38,7 @@ def moved(formulation: str, coordinates: str) -> mb.Trajectory:
     return mb.simulate(
         SCENE,
         0.5,
-        qd0={"1.vx": 1.0},
+        qd={"1.vx": 1.0},
         profiles={"drive": STEERING},
         integrator="rk4",
         step=0.02,

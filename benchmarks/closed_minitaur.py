@@ -103,7 +103,7 @@ def main() -> None:
     rows = []
     for rtol in (1e-6, 1e-9):
         run = lambda rtol=rtol: mb.simulate(  # noqa: E731
-            mech, 1.0, q0=q, rtol=rtol, damping=False, friction=False, limits="ignore"
+            mech, 1.0, q=q, rtol=rtol, damping=False, friction=False, limits="ignore"
         )
         seconds, made = wall(run, 3), run()
         rows.append(

@@ -23,7 +23,7 @@ START, STEP = np.full(3, np.pi / 6), 1e-4
 
 
 def whole_call() -> Array:
-    return simulate(pendulum(), 1.0, q0=START, integrator="rk4", step=STEP, limits="ignore").q[-1]
+    return simulate(pendulum(), 1.0, q=START, integrator="rk4", step=STEP, limits="ignore").q[-1]
 
 
 def loop() -> tuple[float, Array]:
@@ -56,7 +56,7 @@ def exudyn() -> tuple[float, Array]:
 
 
 def main() -> None:
-    truth = simulate(pendulum(), 1.0, q0=START, rtol=1e-13, atol=1e-14, limits="ignore").q[-1]
+    truth = simulate(pendulum(), 1.0, q=START, rtol=1e-13, atol=1e-14, limits="ignore").q[-1]
     found = {"mbplugin, whole call": (wall(whole_call), whole_call()), "mbplugin, model built before": loop()}
     for name, peer in (("MuJoCo RK4", mujoco), ("Exudyn RK44", exudyn)):
         try:

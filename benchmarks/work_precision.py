@@ -179,7 +179,7 @@ def soft_bricard(mech: Mechanism, q: Array) -> Found:
 def minitaur_rates(mech: Mechanism, q: Array) -> Array:
     """Return rates (nv,) that keep the legs closed."""
     rates = np.random.default_rng(4).uniform(-1, 1, len(mech.qd_names))
-    return mb.simulate(mech, 1e-3, q0=q, qd0=rates, limits="ignore").qd[0]
+    return mb.simulate(mech, 1e-3, q=q, qd=rates, limits="ignore").qd[0]
 
 
 def soft_minitaur(mech: Mechanism, q: Array) -> Found:
@@ -218,7 +218,7 @@ def main() -> None:
     for name, mech, q, peers in cases():
         qd = minitaur_rates(mech, q) if name.startswith("Minitaur") else None
         options = {"damping": False, "friction": False, "limits": "ignore"}
-        truth = angles(mech, simulate(mech, 1.0, q0=q, qd0=qd, rtol=1e-13, atol=1e-14, **options).q[-1])
+        truth = angles(mech, simulate(mech, 1.0, q=q, qd=qd, rtol=1e-13, atol=1e-14, **options).q[-1])
         found = [
             (tool, setting, seconds, angles(mech, end)) for tool, setting, seconds, end in ours(mech, q, qd)
         ]

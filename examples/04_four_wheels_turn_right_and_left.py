@@ -38,7 +38,7 @@ def steering(left: float) -> mb.MotionProfile:
 
 def drive(left: float) -> mb.Trajectory:
     """Let the robot roll on: nothing pushes it."""
-    return mb.simulate(scene, 10.0, qd0={"1.vx": 1.0}, profiles={"drive": steering(left)}, samples=100)
+    return mb.simulate(scene, 10.0, qd={"1.vx": 1.0}, profiles={"drive": steering(left)}, samples=100)
 
 
 def headings(motion: mb.Trajectory) -> np.ndarray:

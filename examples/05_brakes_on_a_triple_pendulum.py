@@ -32,7 +32,7 @@ locks = [mb.Lock("j2", at=0.8), mb.Lock("j3", at=1.3)]
 
 def swing(transition: str) -> mb.Trajectory:
     return mb.simulate(
-        pendulum, 2.0, q0=start, locks=locks, transition=transition, integrator="rk4", step=1e-3
+        pendulum, 2.0, q=start, locks=locks, transition=transition, integrator="rk4", step=1e-3
     )
 
 

@@ -38,7 +38,7 @@ mechanisms = {
 
 # a drive leads the crank through the turn, so that the linkage stays on its branch
 turn = mb.MotionProfile.from_points([(0, 0, 1), (2 * np.pi, 2 * np.pi, 1)])
-poses = mb.simulate(scene, 2 * np.pi, qd0={"O1": 1.0}, profiles={"O1": turn}, samples=120).q
+poses = mb.simulate(scene, 2 * np.pi, qd={"O1": 1.0}, profiles={"O1": turn}, samples=120).q
 
 #: A body on a pivot, in the coordinates x, y of its centre and its angle: what the pivot says closes a loop.
 PENDULUM = """

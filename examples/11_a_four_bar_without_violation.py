@@ -83,8 +83,8 @@ print(f"a3 cannot lead with the crank along the ground: {max(choices['a3'].margi
 # let it swing from rest, without any correction of the loop; whoever leads is the one of the largest
 # projective criterion, until its dyad is nearly flat
 plain = {"integrator": "rk4", "step": 4e-3, "stabilization": "none", "readable": True}
-motion = mb.simulate(linkage, 3.0, q0=up, formulation="closing", **plain)
-usual = mb.simulate(linkage, 3.0, q0=up, formulation="projected", **plain)
+motion = mb.simulate(linkage, 3.0, q=up, formulation="closing", **plain)
+usual = mb.simulate(linkage, 3.0, q=up, formulation="projected", **plain)
 first, *later = motion.independent
 changes = ", ".join(f"{', '.join(one.names)} from {one.time:.3f} s" for one in later) or "to the end"
 print(f"3 s of swinging: {', '.join(first.names)} leads first, then {changes}")

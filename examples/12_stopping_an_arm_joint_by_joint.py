@@ -67,7 +67,7 @@ else:
 
     figure = pyplot.figure(figsize=(19, 7), layout="constrained")
     grid = figure.subplots(2, 4, gridspec_kw={"width_ratios": [0.8, 1, 1, 1]})
-    zero = mb.simulate(arm, 1e-3, q0=dict.fromkeys(arm.q_names, 0.0))
+    zero = mb.simulate(arm, 1e-3, q=dict.fromkeys(arm.q_names, 0.0))
     joints = np.array([zero.point(body.name).p_W[0] for body in arm.bodies])
     for view, axis in ((0, 0), (1, 1)):
         grid[view, 0].plot(joints[:, axis], joints[:, 2], marker="o")

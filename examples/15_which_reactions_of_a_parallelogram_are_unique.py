@@ -35,7 +35,7 @@ flexible = [body.name for body in analysis.bodies if not body.may_stay_rigid]
 print("to be flexible:", ", ".join(flexible))
 
 # the last step: the motion is that of the rigid model, the reactions are those of the hybrid one
-options = {"qd0": {"A.wz": 0.2, "R.wx": 1.0}, "samples": 40}
+options = {"qd": {"A.wz": 0.2, "R.wx": 1.0}, "samples": 40}
 rigid = mb.simulate(FILE, 1.0, **options)
 hybrid = mb.simulate(FILE, 1.0, stiffness=dict.fromkeys(flexible, TUBE), **options)
 for name in unique:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from mbplugin.arguments import checked
+
 if TYPE_CHECKING:
     from mbplugin.constraints.matrix import ConstraintMatrix
     from mbplugin.linter.rule import Rule
     from mbplugin.model.enumerations import Base
+    from mbplugin.model.mechanism.kinematics import JointValues
     from mbplugin.model.scene import Scene
-    from mbplugin.model.spatial import Array
     from mbplugin.readers.source import ModelSource
     from mbplugin.rendering import Result
-
-    Values = Mapping[str, float] | Array | None
 
 
 #: Each public name, and the module that defines it; a module is imported when its name is first used.
@@ -91,6 +91,7 @@ PUBLIC = {
 }
 
 
+@checked
 def load(
     source: ModelSource,
     *,
@@ -140,15 +141,17 @@ def load(
     )
 
 
+@checked
 def constraint_matrix(
-    mech: ModelSource, q: Values = None, qd: Values = None, *, planar: str | None = None
+    mech: ModelSource, q: JointValues = None, qd: JointValues = None, *, planar: str | None = None
 ) -> ConstraintMatrix:
     """Return the labelled constraint matrix of a model at a pose (m, rad, s).
 
     Loops are not closed first; what q does not name keeps the scene's value.
     """
     from mbplugin.constraints.matrix import constraint_matrix as build
-    from mbplugin.model.mechanism.kinematics import joint_vector, rate_vector
+    from mbplugin.model.mechanism.kinematics import rate_vector
+    from mbplugin.model.plausible import stated_coordinates
     from mbplugin.model.scene import option_of, state_of
     from mbplugin.readers.source import model_of
 
@@ -156,7 +159,7 @@ def constraint_matrix(
     mechanism, base_q, base_qd = state_of(mech)
     return build(
         mechanism,
-        joint_vector(mechanism, q, base_q),
+        stated_coordinates(mechanism, q, base_q),
         rate_vector(mechanism, qd, base_qd),
         planar=planar or option_of(mech, "planar", None),
     )
@@ -166,8 +169,11 @@ def constraint_matrix(
 matrix = constraint_matrix
 
 
-def rule(code: str) -> Rule:
-    """Return a rule of the linter by its code or name; its ``documentation`` is that of ``mbplugin rule``.
+@checked
+def rule(code: str | int) -> Rule:
+    """Return a rule of the linter by its code, the number of its code, or its name.
+
+    Its ``documentation`` is that of ``mbplugin rule``.
 
     Raises
     ------
@@ -179,6 +185,7 @@ def rule(code: str) -> Rule:
     return find_rule(code)
 
 
+@checked
 def page(*results: Result) -> str:
     """Return one HTML page, a single file, with a chapter for each result.
 

@@ -147,6 +147,10 @@ class BadUsage(MbPluginError):
     code = "MB920"
 
 
+class ImplausibleValue(UserWarning):
+    """A value that is computed with and is probably in another unit."""
+
+
 def suggestion(name: str, known: list[str] | tuple[str, ...]) -> str:
     """Return a "did you mean" remedy for a misspelt name, or the names that exist."""
     import difflib

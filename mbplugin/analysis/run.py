@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from mbplugin.analysis.analysis import analyze_mechanism
 from mbplugin.analysis.result import Analysis
+from mbplugin.arguments import checked
 from mbplugin.constraints.assembly.held_coordinates import held_coordinates
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, rank_tolerance
 from mbplugin.errors import BadUsage
 from mbplugin.model.duties import duties
-from mbplugin.model.mechanism.kinematics import joint_vector
+from mbplugin.model.mechanism.kinematics import JointValues
+from mbplugin.model.plausible import stated_coordinates
 from mbplugin.model.scene import Scene, option_of, state_of
-from mbplugin.model.spatial import Array
 from mbplugin.readers import reload
 from mbplugin.readers.source import ModelSource, model_of
 
 
+@checked
 def analyze(
     mech: ModelSource,
-    q: Mapping[str, float] | Array | None = None,
+    q: JointValues = None,
     *,
     tolerance: float | None = None,
     method: str = "qr",
@@ -64,7 +66,7 @@ def analyze(
     mechanism, base_q, _ = state_of(mech)
     return analyze_mechanism(
         mechanism,
-        joint_vector(mechanism, q, base_q),
+        stated_coordinates(mechanism, q, base_q),
         held=held_coordinates(mech, q),
         tolerance=rank_tolerance(mech if isinstance(mech, Scene) else None, tolerance),
         method=method,

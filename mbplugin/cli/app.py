@@ -13,7 +13,7 @@ import typer
 import mbplugin
 from mbplugin.cli.shared.command_line import keep_arguments
 from mbplugin.cli.shared.help import EXAMPLES, Command, make_app, named_command
-from mbplugin.cli.shared.output import complain, emit
+from mbplugin.cli.shared.output import complain, emit, warnings_as_sentences
 from mbplugin.cli.shared.output_format import with_format
 from mbplugin.cli.shared.usage import usage_sentence
 from mbplugin.cli.shared.working import working
@@ -81,7 +81,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; every error is one sentence on stderr."""
     keep_arguments(arguments)
     try:
-        with working(_shown_name(arguments)):
+        with working(_shown_name(arguments)), warnings_as_sentences():
             name = named_command(arguments)
             app = application((name,)) if name in FILES else application(FILES)
             code = app(list(arguments), prog_name="mbplugin", standalone_mode=False)

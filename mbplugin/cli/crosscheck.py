@@ -151,7 +151,7 @@ def crosscheck_command(
                 brakes=brakes or None,
                 signal=signal,
                 loads=loads,
-                payloads=payloads or (),
+                payload=payloads or (),
                 torques=given.torques(torque),
                 damping=damping,
                 friction=friction,

@@ -69,7 +69,7 @@ def engines_command(
         given.coordinates(q),
         given.rates(qd) if qd else None,
         loads=given.loads(load),
-        payloads=given.payloads(payload) or (),
+        payload=given.payloads(payload) or (),
         hold=None if hold is None else opt.split(hold),
         only=None if engine is None else opt.split(engine),
         tolerance=tolerance,

@@ -116,7 +116,7 @@ def reactions_command(
         scene,
         *motion,
         loads=loads,
-        payloads=payloads,
+        payload=payloads,
         hold=motors if hold is None else opt.split(hold),
         misfit=given.misfits(misfit),
         misfit_sigma=given.misfits(misfit_sigma, "--misfit-sigma"),
@@ -134,7 +134,7 @@ def reactions_command(
             *motion,
             actuated=motors,
             loads=loads,
-            payloads=payloads,
+            payload=payloads,
             tolerance=tolerance,
             planar=planar,
         )

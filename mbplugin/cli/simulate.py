@@ -155,10 +155,10 @@ def simulate_command(
     with time_bar() as progress:
         motion = simulate(
             scene,
-            q0=given.coordinates(q),
-            qd0=rates,
+            q=given.coordinates(q),
+            qd=rates,
             loads=given.loads(load),
-            payloads=payloads,
+            payload=payloads,
             torques=given.torques(torque),
             profiles=read_profiles(motions, scene.mechanism),
             locks=locks,

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from mbplugin.analysis.analysis import analyze_mechanism
+from mbplugin.arguments import checked
 from mbplugin.closing.choice import Choice, choose, driven_joints
 from mbplugin.closing.drift.run import Drifts, drifts
 from mbplugin.closing.holding import HOLDINGS
@@ -20,7 +21,8 @@ from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, rank_tolerance
 from mbplugin.errors import BadUsage, MissingDependency, UnknownName, suggestion
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.coupling import Lock
-from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
+from mbplugin.model.mechanism.kinematics import JointValues
+from mbplugin.model.plausible import stated_coordinates
 from mbplugin.model.scene import Scene, State, as_scene, option_of, with_coordinates
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import names_of
@@ -35,6 +37,7 @@ ENDINGS = {"mjcf": ".xml", "sdf": ".sdf", "urdf": ".urdf", "usd": ".usda", "scen
 _READERS = {"mjcf": ("mujoco", "mujoco", "mjcf"), "usd": ("pxr", "usd-core", "usd")}
 
 
+@checked
 def close(
     model: ModelSource,
     to: str,
@@ -80,7 +83,7 @@ def close(
     scene = as_scene(model_of(model))
     rank = rank_tolerance(scene, tolerance)
     samples = option_of(scene, "samples", DEFAULT_SAMPLES) if samples is None else samples
-    start = joint_vector(scene.mechanism, q, scene.state.q)
+    start = stated_coordinates(scene.mechanism, q, scene.state.q)
     closed = assemble(scene.mechanism, start, *held_coordinates(scene, q)).q
     choice = choose(scene, closed, HOLDINGS[to], rank, samples, _driven(scene, driven))
     state = State(choice.q, np.zeros(len(choice.mechanism.qd_names)))

@@ -21,10 +21,10 @@ from mbplugin.bullet.motion.run import Sampled
 from mbplugin.bullet.motion.task import SAME, Task
 from mbplugin.comparison.agreement import Curves, Row
 from mbplugin.model.mechanism import Mechanism
+from mbplugin.model.mechanism.coordinate_units import rate_units
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import AnyArray, Array, rotation_from_quaternion, vector_from_rotation
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.simulation.trajectory.units import rate_units
 
 SAFETY = 2.0
 _ITERATED = 10.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 
+from mbplugin.arguments import checked
 from mbplugin.bullet.child import Allowance
 from mbplugin.bullet.motion.task import Solver
 from mbplugin.bullet.session import require_engine
@@ -22,6 +23,7 @@ from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.stopping.outcome.values import StopReport
 
 
+@checked
 def crosscheck(
     mech: ModelSource | StopReport,
     duration: float | None = None,
@@ -32,7 +34,7 @@ def crosscheck(
     brakes: Iterable[BrakeLike] | None = None,
     signal: float | None = None,
     loads: Iterable[LoadLike] = (),
-    payloads: Iterable[PayloadLike] = (),
+    payload: Iterable[PayloadLike] = (),
     torques: Mapping[str, float] | None = None,
     damping: bool = True,
     friction: bool = True,
@@ -58,7 +60,7 @@ def crosscheck(
         State at the start; what is not named keeps the scene's value.
     locks : iterable of Lock
         In addition to the scene's.
-    brakes, signal, loads, payloads, torques, damping, friction
+    brakes, signal, loads, payload, torques, damping, friction
         As for ``simulate``.
     against : int or str, optional
         PyBullet's model: a connected client, or a URDF; by default the scene's own URDF as
@@ -99,11 +101,11 @@ def crosscheck(
             duration,
             brakes,
             signal,
-            q0=q,
-            qd0=qd,
+            q=q,
+            qd=qd,
             locks=tuple(locks),
             loads=loads,
-            payloads=payloads,
+            payload=payload,
             torques=torques,
             damping=damping,
             friction=friction,

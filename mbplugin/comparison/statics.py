@@ -156,7 +156,7 @@ def _reactions(task: Task) -> dict[str, Array]:
     from mbplugin.simulation.run import simulate
 
     motion = simulate(
-        task.mech, _MOMENT, q0=task.q, payloads=task.payloads, damping=False, friction=False, limits="ignore"
+        task.mech, _MOMENT, q=task.q, payload=task.payloads, damping=False, friction=False, limits="ignore"
     )
     poses = forward(task.mech, task.q)
     out = {}

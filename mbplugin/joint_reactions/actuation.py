@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mbplugin.arguments import checked
 from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction.velocity import tree_motion, velocity_transformation
 from mbplugin.constraints.rows.build import rows_of
@@ -34,6 +35,7 @@ from mbplugin.readers.source import ModelSource, model_of
 _ZERO = 1e-9
 
 
+@checked
 def inverse_dynamics(
     model: ModelSource,
     q: JointValues = None,
@@ -42,7 +44,7 @@ def inverse_dynamics(
     *,
     actuated: Iterable[str] | None = None,
     loads: Iterable[LoadLike] = (),
-    payloads: Iterable[PayloadLike] = (),
+    payload: Iterable[PayloadLike] = (),
     weights: Mapping[str, float] | None = None,
     damping: bool = True,
     friction: bool = True,
@@ -64,7 +66,7 @@ def inverse_dynamics(
     actuated : iterable of str, optional
         Joints (or ``joint.freedom``), closures too. Default: those with a driver or an actuator, else those with
         a finite effort limit.
-    loads, payloads : iterable, optional
+    loads, payload : iterable, optional
         As for ``reactions``.
     weights : mapping, optional
         By joint: the force of the actuator counts as a part of its weight, such as its rating; 1 N·m or 1 N by
@@ -92,7 +94,7 @@ def inverse_dynamics(
     actuators = _Actuators.of(motion, _actuated(state, model, actuated))
     blocks = rank_blocks(motion.mech, motion.poses, motion.columns, state.tolerance, state.q)
     free = motion.free_motions(sum(block.redundancy for block in blocks))
-    tree = _tree_forces(state, motion, model, loads, payloads)
+    tree = _tree_forces(state, motion, model, loads, payload)
     tree += _resistance(state, motion, damping, friction)
     balanced = _balance(motion, actuators, free, free.T @ (motion.units * tree), state.tolerance)
     values, shares = balanced.least(_weights(actuators, weights)), balanced.shares

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.analysis.directions import joint_place
+from mbplugin.arguments import checked
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.joint_reactions.holding import held_joints, with_held
 from mbplugin.joint_reactions.state import closed_state
@@ -79,6 +80,7 @@ class ReactionMask(Result):
         return tuple(RowLabel(joint, component) for joint in self.joints for component in self.components)
 
 
+@checked
 def reaction_mask(
     model: ModelSource,
     q: JointValues = None,

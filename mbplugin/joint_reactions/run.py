@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mbplugin.arguments import checked
 from mbplugin.dynamics.newton_euler import newton_euler
 from mbplugin.joint_reactions.collect import collect
 from mbplugin.joint_reactions.holding import held_joints, with_held
@@ -27,6 +28,7 @@ from mbplugin.model.scene import Load, Payload, Scene
 from mbplugin.readers.source import ModelSource, model_of
 
 
+@checked
 def reactions(
     model: ModelSource,
     q: JointValues = None,
@@ -35,7 +37,7 @@ def reactions(
     *,
     loads: Iterable[LoadLike] = (),
     stiffness: StiffnessLike = (),
-    payloads: Iterable[PayloadLike] = (),
+    payload: Iterable[PayloadLike] = (),
     hold: Iterable[str] | None = None,
     misfit: Mapping[str, float] | None = None,
     misfit_sigma: Mapping[str, float] | None = None,
@@ -58,7 +60,7 @@ def reactions(
     q, qd, qdd : mapping or vector, optional
         Joint coordinates, rates and accelerations, rad and m; what is not named keeps the scene's
         value, accelerations zero.
-    loads, payloads : iterable, optional
+    loads, payload : iterable, optional
         Load and Payload, or mappings with the keys of the scene's tables.
     stiffness : iterable of Stiffness or mapping, optional
         By pair: six numbers or 6 × 6 in axes of P at the origin of S, N/m and N·m/rad, ``inf`` if
@@ -102,7 +104,7 @@ def reactions(
     model = model_of(model)
     asked = StiffnessRequest(stiffness, estimate, material)
     state = closed_state(model, q, qd, qdd, tolerance, planar)
-    applied = applied_to(state, model, loads, payloads)
+    applied = applied_to(state, model, loads, payload)
     held = held_joints(state.motion, hold, _actuated(model), state.tolerance)
     system = build_system(
         with_held(state.mech, held), state.q, state.motion.poses, state.motion.columns, state.tolerance

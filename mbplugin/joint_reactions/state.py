@@ -12,8 +12,9 @@ from mbplugin.constraints.assembly.held_coordinates import held_coordinates
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.joint_reactions.motion import JointMotion
-from mbplugin.model.mechanism.kinematics import JointValues, forward, joint_vector, rate_vector
+from mbplugin.model.mechanism.kinematics import JointValues, acceleration_vector, forward, rate_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.plausible import stated_coordinates
 from mbplugin.model.scene import Scene, mechanism_of, option_of
 from mbplugin.model.spatial import Array
 
@@ -58,10 +59,10 @@ def closed_state(
     scene = model if isinstance(model, Scene) else None
     mech = mechanism_of(model)
     tolerance, planar = rank_tolerance(scene, tolerance), planar or option_of(model, "planar", None)
-    start = joint_vector(mech, q, scene.state.q if scene else None)
+    start = stated_coordinates(mech, q, scene.state.q if scene else None)
     closed = assemble(mech, start, *held_coordinates(model, q))
     rates = rate_vector(mech, qd, scene.state.qd if scene else None)
-    wanted = rate_vector(mech, qdd)
+    wanted = acceleration_vector(mech, qdd)
     motion = JointMotion(mech, closed.q, forward(mech, closed.q), plane_columns(planar))
     still = np.zeros(len(mech.qd_names)), np.zeros((len(mech.bodies), 6))
     at_rest = qd is None and qdd is None and not rates.any()

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from mbplugin.arguments import checked
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.linter import rules as rule_package
 from mbplugin.linter.finding import Finding, Severity
@@ -76,6 +77,7 @@ def _plugins() -> tuple[tuple[Rule, ...], tuple[BrokenPlugin, ...]]:
     return plugin_rules([rule.code for rule in built_in_rules()])
 
 
+@checked
 def rules() -> tuple[Rule, ...]:
     """Return every rule by code, first those that come with mbplugin."""
     return (*built_in_rules(), *sorted(_plugins()[0], key=lambda rule: rule.code))
@@ -109,14 +111,15 @@ def named_rule(code: str) -> Rule | None:
     return next(plugins, None)
 
 
-def find_rule(code: str) -> Rule:
-    """Return a rule by code or name.
+def find_rule(code: str | int) -> Rule:
+    """Return a rule by code, the number of its code, or name.
 
     Raises
     ------
     UnknownName
         No such rule.
     """
+    code = f"MB{code}" if str(code).isdigit() else str(code)
     if rule := named_rule(code):
         return rule
     if found := rules_about(code):

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from mbplugin.analysis import Analysis
 from mbplugin.analysis.run import analyze
+from mbplugin.arguments import checked
 from mbplugin.errors import BadScene, BadUsage, Fragment, MbPluginError
 from mbplugin.linter.apply import apply_rules
 from mbplugin.linter.config.codes import known_codes
@@ -133,10 +134,11 @@ class Report(Result):
 
 
 @lookups_kept()
+@checked
 def lint(
     source: ModelSource,
     *,
-    q: Mapping[str, float] | None = None,
+    q: Mapping[str, float | str] | None = None,
     base: Base | None = None,
     package_dirs: Sequence[str] = (),
     select: Sequence[str] = (),
@@ -145,12 +147,16 @@ def lint(
     targets: Sequence[Simulator] = (),
     fail_on: Severity = "error",
     snap_angles: bool = False,
+    tolerance: float | None = None,
+    method: str = "qr",
+    planar: str | None = None,
+    samples: int | None = None,
+    groups: Sequence[Sequence[str]] = (),
     text: str | None = None,
     default_tolerance: float | None = None,
     misfit_limit: float | None = None,
     xacro_unsafe: bool = False,
     xacro_args: Mapping[str, str] | None = None,
-    **options: Any,
 ) -> Report:
     """Lint a file, a live client or a scene; unusable input becomes an MB9xx finding.
 
@@ -170,6 +176,8 @@ def lint(
         Lowest severity for which ``exit_code`` is 1.
     snap_angles : bool
         Analyze with rounded angle literals read as fractions of π.
+    tolerance, method, planar, samples, groups
+        As in ``analyze``.
     text : str, optional
         The content of ``source``, if it was not read from a file.
     default_tolerance : float, optional
@@ -180,8 +188,6 @@ def lint(
         Expand xacro as the program does, whatever it runs or reads.
     xacro_args : mapping of str to str, optional
         Values of xacro's arguments.
-    **options
-        ``tolerance``, ``method``, ``planar``, ``samples``, ``groups`` of ``analyze``.
 
     Raises
     ------
@@ -206,7 +212,14 @@ def lint(
         if q:
             scene = with_coordinates(scene, q)
         _require_known_codes(scene)
-        analysis = analyze(_with_tolerance(scene, default_tolerance), **options)
+        analysis = analyze(
+            _with_tolerance(scene, default_tolerance),
+            tolerance=tolerance,
+            method=method,
+            planar=planar,
+            samples=samples,
+            groups=groups,
+        )
     except BadUsage:
         raise
     except MbPluginError as error:

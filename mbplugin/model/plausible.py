@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite, pi
 
+from mbplugin.errors import ImplausibleValue
+from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import Array
@@ -27,18 +31,49 @@ def implausible(mech: Mechanism, qd: Array, payloads: Sequence[Payload] = ()) ->
     return (*_rates(mech, qd), *_masses(mech), *_payloads(mech, payloads))
 
 
-def in_degrees(mech: Mechanism, q: Mapping[str, float]) -> Iterator[str]:
-    """Yield a sentence on every coordinate, rad, that is within the limits of its joint only as degrees."""
+def stated_coordinates(mech: Mechanism, q: JointValues, base: Array | None = None) -> Array:
+    """Return q (nq,) as :func:`joint_vector` does, base (nq,) else, with a warning on each implausible coordinate.
+
+    Warns
+    -----
+    ImplausibleValue
+        A coordinate beyond the limits of its joint, or of so many whole radians that degrees are meant.
+    """
+    found = joint_vector(mech, q, base)
+    if isinstance(q, Mapping):
+        values = dict(zip(mech.q_names, found.tolist(), strict=True))
+        for sentence in _coordinates(mech, {name: values[name] for name in q}):
+            warnings.warn(sentence, ImplausibleValue, stacklevel=_outside())
+    return found
+
+
+def _outside() -> int:
+    """Return how many calls above the caller of this function the package was entered."""
+    depth, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _is_own(frame.f_globals.get("__name__", "")):
+        depth, frame = depth + 1, frame.f_back
+    return depth
+
+
+def _is_own(module: str) -> bool:
+    return module.startswith("mbplugin.") or module == "contextlib"
+
+
+def _coordinates(mech: Mechanism, q: Mapping[str, float]) -> Iterator[str]:
+    """Yield a sentence on every coordinate, rad or m, that is implausible."""
     for name, value in q.items():
         pair = mech.pair_by_name.get(name)
-        if pair is None or len(pair.freedoms) != 1 or pair.kind.free[0][0] != "r":
+        if pair is None or len(pair.freedoms) != 1:
             continue
-        lower, upper = pair.freedoms[0].lower, pair.freedoms[0].upper
-        if not lower <= value <= upper and lower <= value * pi / 180 <= upper and abs(value) > pi:
-            yield (
-                f"the coordinate of {name} is {in_both(value, 'rad', 'deg')}, beyond its limits; write"
-                f" {value:g}deg if that is meant"
-            )
+        turns, limits = pair.kind.free[0][0] == "r", pair.freedoms[0]
+        inside = limits.lower <= value <= limits.upper
+        in_degrees = turns and limits.lower <= value * pi / 180 <= limits.upper
+        if inside and not (in_degrees and abs(value) > 2 * pi and value == round(value)):
+            continue
+        size = in_both(value, *(("rad", "deg") if turns else ("m", "mm")))
+        beyond = "more than a turn" if inside else "beyond its limits"
+        meant = f"; write {value:g}deg if that is meant" if in_degrees and abs(value) > pi else ""
+        yield f"the coordinate of {name} is {size}, {beyond}{meant}"
 
 
 def _masses(mech: Mechanism) -> Iterator[str]:

@@ -11,10 +11,10 @@ from mbplugin.constraints.sampling import sample_poses
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.constraints.view import View
 from mbplugin.lapack import pivot_order
+from mbplugin.model.mechanism.coordinate_units import coordinate_units, rate_units
 from mbplugin.model.mechanism.kinematics import displace
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.trajectory.units import coordinate_units, rate_units
 
 #: Largest and smallest step of a leading coordinate, rad or characteristic lengths.
 _STEP, _SMALLEST = 0.08, 5e-4

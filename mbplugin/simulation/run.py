@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mbplugin.arguments import checked
 from mbplugin.constraints.assembly.held_coordinates import held_coordinates
 from mbplugin.constraints.matrix import constraint_matrix
 from mbplugin.constraints.tolerance import rank_tolerance
@@ -17,6 +18,7 @@ from mbplugin.model.mechanism.coupling import Lock, TimedConstraint
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.motion_profile import MotionProfile
+from mbplugin.model.plausible import stated_coordinates
 from mbplugin.model.scene import Scene, mechanism_of, option_of
 from mbplugin.model.spring import JointSpring, Spring
 from mbplugin.readers.source import ModelSource, model_of
@@ -36,18 +38,19 @@ if TYPE_CHECKING:
 Model = Scene | Mechanism
 
 
+@checked
 def simulate(
     mech: ModelSource,
     duration: float,
     *,
-    q0: JointValues = None,
-    qd0: JointValues = None,
+    q: JointValues = None,
+    qd: JointValues = None,
     locks: Iterable[Lock] = (),
     holds: Iterable[TimedConstraint] = (),
     brakes: Iterable[BrakeLike] | None = None,
     signal: float | None = None,
     loads: Iterable[LoadLike] = (),
-    payloads: Iterable[PayloadLike] = (),
+    payload: Iterable[PayloadLike] = (),
     springs: Iterable[Spring | JointSpring] = (),
     stiffness: StiffnessLike = (),
     torques: Mapping[str, float] | None = None,
@@ -85,7 +88,7 @@ def simulate(
     mech : path, PyBullet client, Scene or Mechanism
     duration : float
         s.
-    q0, qd0 : mapping or vector, optional
+    q, qd : mapping or vector, optional
         Joint coordinates and rates at the start, rad and m; what is not named keeps the scene's value.
         Rates that are not named follow from the named ones; named ones that the constraints do not allow
         are corrected, with a note.
@@ -99,7 +102,7 @@ def simulate(
         scene's.
     signal : float, optional
         Time of the brake signal, s; 0 if brakes are given.
-    loads, payloads : iterable, optional
+    loads, payload : iterable, optional
         Load and Payload, or mappings with the keys of the scene's tables.
     springs : iterable of Spring or JointSpring
     stiffness : iterable of Stiffness or mapping, optional
@@ -171,7 +174,7 @@ def simulate(
     actions = replace(
         with_springs(base, springs),
         loads=(*base.loads, *read_loads(mechanism, loads)),
-        payloads=(*base.payloads, *read_payloads(mechanism, payloads)),
+        payloads=(*base.payloads, *read_payloads(mechanism, payload)),
         torques={**base.torques, **(torques or {})},
         armature={**base.armature, **(armature or {})},
         controller=controller,
@@ -206,14 +209,14 @@ def simulate(
     motion = move(
         mechanism,
         actions,
-        joint_vector(mechanism, q0, start[0]),
-        rate_vector(mechanism, qd0, start[1]),
-        held_coordinates(scene or mechanism, q0),
+        stated_coordinates(mechanism, q, start[0]),
+        rate_vector(mechanism, qd, start[1]),
+        held_coordinates(scene or mechanism, q),
         checked_locks(mechanism, timed, duration),
         options,
         progress,
         holds=timed_holds(holds, held, options),
-        given_rates=tuple(qd0) if isinstance(qd0, Mapping) else (),
+        given_rates=tuple(qd) if isinstance(qd, Mapping) else (),
     )
     return replace(motion, stiffness=stated) if stated else motion
 

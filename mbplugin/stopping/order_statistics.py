@@ -9,6 +9,7 @@ from math import ceil, log, log1p
 import numpy as np
 from scipy.special import bdtr, bdtrik
 
+from mbplugin.arguments import checked
 from mbplugin.errors import BadNumber, BadUsage
 
 #: Confidence of a bound where none is given.
@@ -50,6 +51,7 @@ class ToleranceBound:
     share_of_largest: float
 
 
+@checked
 def tolerance_bound(
     values: Iterable[float], *, share: float = SHARE, confidence: float = CONFIDENCE
 ) -> ToleranceBound:

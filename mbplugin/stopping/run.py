@@ -8,6 +8,7 @@ from math import isfinite
 
 import numpy as np
 
+from mbplugin.arguments import checked
 from mbplugin.constraints.assembly.held_coordinates import held_coordinates
 from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.errors import BadNumber, UnknownName, suggestion
@@ -21,8 +22,9 @@ from mbplugin.model.brakes import (
     unbraked_for_freedoms,
 )
 from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_payloads
-from mbplugin.model.mechanism.kinematics import JointValues, joint_vector, rate_vector
+from mbplugin.model.mechanism.kinematics import JointValues, rate_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.plausible import stated_coordinates
 from mbplugin.model.scene import Payload, Scene, mechanism_of
 from mbplugin.model.spatial import Array
 from mbplugin.readers.source import ModelSource, model_of
@@ -43,6 +45,7 @@ PayloadValue = float | PayloadLike | Iterable[PayloadLike] | None
 _AT_REST = "nothing moves at the signal: state rates, such as --qd JOINT=1"
 
 
+@checked
 def estop(
     mech: ModelSource,
     q: JointValues = None,
@@ -192,7 +195,7 @@ def make_scenario(
     )
     fitted = fitted_brakes(mechanism, scene, brakes)
     notes += [*brakeless(mechanism, fitted), *unbraked_for_freedoms(mechanism)]
-    q0 = joint_vector(mechanism, q, scene.state.q if scene else None)
+    q0 = stated_coordinates(mechanism, q, scene.state.q if scene else None)
     qd0 = rate_vector(mechanism, qd, scene.state.qd if scene else None)
     qdd0: Array = np.zeros(len(qd0))
     if start is not None:

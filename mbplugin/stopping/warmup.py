@@ -19,7 +19,7 @@ def compile_everything() -> None:
     hinge = Pair("hinge", "revolute", "world", "rod", Pose.identity(), Pose.identity())
     mech = Mechanism("rod", (rod,), (hinge,))
     ring = Pair("ring", "revolute", "world", "rod", Pose.identity(), Pose.identity())
-    simulate(Mechanism("rod", (rod,), (hinge, ring)), 0.01, qd0={"hinge": 1.0}).reactions("hinge")
+    simulate(Mechanism("rod", (rod,), (hinge, ring)), 0.01, qd={"hinge": 1.0}).reactions("hinge")
     estop(mech, qd={"hinge": 1.0}, brakes=[Brake("hinge", 20.0)])
     stopping_table(mech, speeds={"hinge": 1.0}, decelerations={"hinge": 2.0}, brakes=[Brake("hinge", 20.0)])
     breaking_address()

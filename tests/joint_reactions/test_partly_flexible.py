@@ -234,7 +234,7 @@ def test_stiffness_in_the_keys_of_the_scene() -> None:
         ({"body": "coupler", "section": 3}, "section of body 'coupler'"),
         ({"body": "coupler", "section": {"E": 1}}, "section of body 'coupler' is wrong in A Iy Iz J"),
         ({"pair": "j0", "k": "soft"}, "pair 'j0'.*six numbers"),
-        (3, "expected pair and k, or body and section"),
+        (3, "expected a Stiffness or a mapping"),
     ],
 )
 def test_stiffness_that_cannot_be_read_is_one_sentence(table: Any, said: str) -> None:

@@ -7,6 +7,7 @@ ORDER = (
     ("visible", "phrases", "errors", "files", "version", "rendering", "output_formats", "lapack", "median"),
     ("processes",),
     ("model",),
+    ("arguments",),
     ("readers",),
     ("writers",),
     ("constraints",),

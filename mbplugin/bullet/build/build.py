@@ -18,7 +18,8 @@ from mbplugin.bullet.build.built import Built, Motor, Place, moving_steps
 from mbplugin.bullet.session import engine, quiet
 from mbplugin.errors import BrokenModel
 from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.kinematics import joint_vector, rate_vector
+from mbplugin.model.mechanism.kinematics import rate_vector
+from mbplugin.model.plausible import stated_coordinates
 from mbplugin.model.mechanism.topology import TreeJoint
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, Pose, rotation_from_quaternion
@@ -90,7 +91,7 @@ def _start(scene: Scene | None, mech: Mechanism, q: Array | None, qd: Array | No
     """Return coordinates q (nq,) and rates qd (nv,) at the start; None are the scene's."""
     state = scene.state if scene else None
     base = state.q if state else None
-    return joint_vector(mech, q, base), rate_vector(mech, qd, state.qd if state else None)
+    return stated_coordinates(mech, q, base), rate_vector(mech, qd, state.qd if state else None)
 
 
 def _load(bullet: ModuleType, client: int, text: TreeText, path: Path) -> int:

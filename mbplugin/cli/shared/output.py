@@ -8,13 +8,14 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from mbplugin.cli.shared.options import colour_is_forced, on_terminal
 from mbplugin.cli.shared.working import hidden
-from mbplugin.errors import BadUsage
+from mbplugin.errors import BadUsage, ImplausibleValue
 from mbplugin.files import is_same_file, replacing, require_folder
 from mbplugin.phrases import ended
 from mbplugin.report.formats import serialized
@@ -141,6 +142,25 @@ def warn(sentences: Iterable[str]) -> None:
     """Print warnings on stderr, one line each."""
     for sentence in sentences:
         complain(ended(f"mbplugin: warning: {visible(sentence)}"))
+
+
+@contextlib.contextmanager
+def warnings_as_sentences() -> Iterator[None]:
+    """Print each implausible value once, as other warnings, instead of with a line of Python."""
+    seen: set[str] = set()
+    others = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if not issubclass(category, ImplausibleValue):
+            others(message, category, *place, **more)
+        elif str(message) not in seen:
+            seen.add(str(message))
+            warn([str(message)])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ImplausibleValue)
+        warnings.showwarning = show
+        yield
 
 
 def _to_stdout(text: str) -> None:

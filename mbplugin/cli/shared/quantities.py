@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mbplugin.cli.shared.options import split
-from mbplugin.cli.shared.output import warn
 from mbplugin.errors import BadUsage
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.units import DIMENSION_OF, SI, Units
@@ -46,11 +45,7 @@ class Quantities:
 
     def coordinates(self, texts: Sequence[str] | None, option: str = "--q") -> dict[str, float]:
         """Return coordinates by name, rad and m."""
-        from mbplugin.model.plausible import in_degrees
-
-        q = named(texts, option, lambda name: self._coordinates.get(name, ""), self.units)
-        warn(in_degrees(self.mech, q))
-        return q
+        return named(texts, option, lambda name: self._coordinates.get(name, ""), self.units)
 
     def rates(self, texts: Sequence[str] | None, option: str = "--qd") -> dict[str, float]:
         """Return rates by name, rad/s and m/s."""
@@ -189,14 +184,14 @@ class Quantities:
 
     @cached_property
     def _coordinates(self) -> dict[str, str]:
-        from mbplugin.simulation.trajectory.units import coordinate_units
+        from mbplugin.model.mechanism.coordinate_units import coordinate_units
 
         units = (DIMENSION_OF[unit] for unit in coordinate_units(self.mech))
         return dict(zip(self.mech.q_names, units, strict=True))
 
     @cached_property
     def _rates(self) -> dict[str, str]:
-        from mbplugin.simulation.trajectory.units import rate_units
+        from mbplugin.model.mechanism.coordinate_units import rate_units
 
         found = {
             pair.name: "speed" if pair.kind.free[0][0] == "t" else "angular rate"

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mbplugin.arguments import checked
 from mbplugin.comparison.models.alignment import Tolerances, aligned, size_of
 from mbplugin.comparison.models.bodies import Found, compare_bodies
 from mbplugin.comparison.models.causes import factor_cause
@@ -34,6 +35,7 @@ _LENGTHS = 0.1
 _DYNAMICS = 20.0
 
 
+@checked
 def diff(
     a: ModelSource,
     b: ModelSource,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbplugin.analysis.directions import joint_place
+from mbplugin.arguments import checked
 from mbplugin.comparison.side_by_side.answer import Answer
 from mbplugin.comparison.side_by_side.instant import Instant, instant_of
 from mbplugin.comparison.side_by_side.values import OURS, JointWrench, SideBySide, sizes
@@ -59,13 +60,14 @@ _LIMITS = Limits(
 )
 
 
+@checked
 def engines(
     model: ModelSource,
     q: JointValues = None,
     qd: JointValues = None,
     *,
     loads: Iterable[LoadLike] = (),
-    payloads: Iterable[PayloadLike] = (),
+    payload: Iterable[PayloadLike] = (),
     hold: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
     tolerance: float | None = None,
@@ -82,7 +84,7 @@ def engines(
     model : path, PyBullet client, Scene or Mechanism
     q, qd : mapping or vector, optional
         Joint coordinates and rates, rad and m; what is not named keeps the scene's value. Loops are closed.
-    loads, payloads : iterable, optional
+    loads, payload : iterable, optional
         As for ``reactions``.
     hold : iterable of str, optional
         Joints that are held as a whole; their drive's force is in their wrench.
@@ -104,7 +106,7 @@ def engines(
     """
     model = model_of(model)
     chosen = _chosen(only)
-    instant, system, state = instant_of(model, q, qd, loads, payloads, hold, tolerance)
+    instant, system, state = instant_of(model, q, qd, loads, payload, hold, tolerance)
     answers = [_ours(model, instant, system), *(_ask(name, instant) for name in chosen)]
     return SideBySide(
         mechanism=instant.mech,
@@ -143,7 +145,7 @@ def _ours(model: Scene | Mechanism, instant: Instant, system: System) -> Answer:
         instant.q,
         *moving,
         loads=instant.loads,
-        payloads=instant.payloads,
+        payload=instant.payloads,
         hold=(),
         estimate=False,
         tolerance=None if isinstance(model, Mechanism) else model.options.tolerance,

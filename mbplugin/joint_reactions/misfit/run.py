@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mbplugin.arguments import checked
 from mbplugin.joint_reactions.misfit.build import response_of
 from mbplugin.joint_reactions.misfit.response import MisfitResponse
 from mbplugin.joint_reactions.run import applied_to
@@ -15,6 +16,7 @@ from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.readers.source import ModelSource, model_of
 
 
+@checked
 def misfit_response(
     model: ModelSource,
     q: JointValues = None,

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from mbplugin.errors import BadNumber, UnknownName, suggestion
+from mbplugin.model.mechanism.coordinate_units import acceleration_units, coordinate_units, rate_units
 from mbplugin.model.mechanism.joint import advance, measure, motion_subspace, pair_transform, zero_coordinates
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.mechanism.topology import TreeJoint
 from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation, rotation_from_quaternion
+from mbplugin.model.units import DIMENSION_OF, SI
 
-JointValues = Mapping[str, float] | Array | None
+#: By name, in rad and m, or a text with its unit such as ``90deg``; or a vector.
+JointValues = Mapping[str, float | str] | Array | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,15 +63,27 @@ def joint_vector(mech: Mechanism, values: JointValues, base: Array | None = None
     BadNumber
         A vector of another length, or a value that is not finite.
     """
-    return _vector(mech, mech.q_names, values, home(mech) if base is None else base)
+    return _vector(mech, mech.q_names, coordinate_units, values, home(mech) if base is None else base)
 
 
 def rate_vector(mech: Mechanism, values: JointValues, base: Array | None = None) -> Array:
     """Return qd as a vector (nv,), in the same way as :func:`joint_vector`; ``base`` (nv,) is zero by default."""
-    return _vector(mech, mech.qd_names, values, np.zeros(len(mech.qd_names)) if base is None else base)
+    start = np.zeros(len(mech.qd_names)) if base is None else base
+    return _vector(mech, mech.qd_names, rate_units, values, start)
 
 
-def _vector(mech: Mechanism, names: tuple[str, ...], values: JointValues, base: Array) -> Array:
+def acceleration_vector(mech: Mechanism, values: JointValues) -> Array:
+    """Return q̈ as a vector (nv,), zero where nothing is named."""
+    return _vector(mech, mech.qd_names, acceleration_units, values, np.zeros(len(mech.qd_names)))
+
+
+def _vector(
+    mech: Mechanism,
+    names: tuple[str, ...],
+    units: Callable[[Mechanism], tuple[str, ...]],
+    values: JointValues,
+    base: Array,
+) -> Array:
     """Return values as a vector (n,) in the order of names; what they leave out is as in base (n,)."""
     out = np.array(base, dtype=float)
     if isinstance(values, Mapping):
@@ -76,6 +91,9 @@ def _vector(mech: Mechanism, names: tuple[str, ...], values: JointValues, base: 
         for name, value in values.items():
             if name not in index:
                 raise _unknown_coordinate(mech, name, names)
+            if isinstance(value, str):
+                dimension = DIMENSION_OF[units(mech)[index[name]]]
+                value = SI.value(value, dimension, f"{name!r} has the value")
             out[index[name]] = value
     elif values is not None:
         out = np.array(values, dtype=float).reshape(-1)

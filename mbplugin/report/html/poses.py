@@ -12,11 +12,11 @@ import numpy as np
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.constraints.sampling import sample_poses
 from mbplugin.constraints.view import View
+from mbplugin.model.mechanism.coordinate_units import rate_units
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.report.html.drawing import base64_of, seven_numbers
 from mbplugin.simulation.manifold import Manifold, SampledPath, Slider
-from mbplugin.simulation.trajectory.units import rate_units
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.model.component import units_of
+from mbplugin.model.mechanism.coordinate_units import coordinate_units
 from mbplugin.model.spatial import COMPONENTS
 from mbplugin.model.units import SI, Units
 from mbplugin.phrases import counted
@@ -16,7 +17,6 @@ from mbplugin.report.text.blocks import MOST, event_lines, more_lines, note_line
 from mbplugin.report.text.frames import OPEN
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 from mbplugin.report.text.table import table_lines
-from mbplugin.simulation.trajectory.units import coordinate_units
 
 if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.trajectory import Trajectory

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.model.mechanism.coordinate_units import rate_units
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import AnyArray, Array, make_read_only
 from mbplugin.simulation.trajectory import so3
-from mbplugin.simulation.trajectory.units import rate_units
 
 if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.playback import Playback

@@ -14,8 +14,8 @@ import numpy as np
 from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
 from mbplugin.model.component import units_of
+from mbplugin.model.mechanism.coordinate_units import coordinate_units, momentum_units, rate_units
 from mbplugin.model.spatial import COMPONENTS, AnyArray
-from mbplugin.simulation.trajectory.units import coordinate_units, momentum_units, rate_units
 
 if TYPE_CHECKING:
     from mbplugin.simulation.events.event import Event

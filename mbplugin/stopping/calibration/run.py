@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mbplugin.arguments import checked
 from mbplugin.errors import BadUsage
 from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.mechanism import Mechanism
@@ -46,6 +47,7 @@ from mbplugin.visible import visible
 _GRAVITY = 1e-3
 
 
+@checked
 def calibrate(
     mech: ModelSource,
     measured: str | Path,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from mbplugin.arguments import checked
 from mbplugin.model.brakes import BrakeLike
 from mbplugin.model.enumerations import Backend, StopLimits
 from mbplugin.model.loads import LoadLike
@@ -20,6 +21,7 @@ from mbplugin.stopping.sweep.run import sweep as run_plan
 from mbplugin.stopping.sweep.swept import Swept
 
 
+@checked
 def sweep(
     mech: ModelSource,
     folder: str | Path,

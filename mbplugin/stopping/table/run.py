@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mbplugin.arguments import checked
 from mbplugin.errors import BadUsage
 from mbplugin.model.brakes import BrakeLike, stated_brakes
 from mbplugin.model.plausible import implausible
@@ -27,6 +28,7 @@ from mbplugin.stopping.table.stops import TableStops
 from mbplugin.stopping.table.values import StoppingTable
 
 
+@checked
 def stopping_table(
     mech: ModelSource,
     *,

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from mbplugin.arguments import checked
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.brakes import BrakeLike
 from mbplugin.model.enumerations import FailureKind, Moving
@@ -34,6 +35,7 @@ MOST_SAMPLES = 1_000_000
 _MARGIN = 1e-4
 
 
+@checked
 def worst_stop(
     mech: ModelSource,
     *,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mbplugin.arguments import checked
 from mbplugin.stopping.zones.distance import Distance
 from mbplugin.stopping.zones.figures import STOPPING, StopFigures, StopLike, figures_of, require_rest
 from mbplugin.stopping.zones.term import Quantity, Term, given_terms, term
@@ -33,6 +34,7 @@ _NOTES = (
 )
 
 
+@checked
 def protective_distance(
     stop: StopLike,
     *,

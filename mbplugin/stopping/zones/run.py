@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from math import isfinite
 
+from mbplugin.arguments import checked
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Scene
@@ -27,6 +28,7 @@ Progress = Callable[[int, int], None]
 _FINEST, _COARSEST = 1e-5, 1.0
 
 
+@checked
 def stop_zone(
     scene: ModelSource,
     stops: StopReport | StoppingTable | SweepPlan,

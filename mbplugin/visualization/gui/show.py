@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mbplugin.arguments import checked
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import counted
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from mbplugin.visualization.recording import Replay
 
 
+@checked
 def show(
     mech: ModelSource,
     result: Analysis | Trajectory | StopReport | None = None,
@@ -72,6 +74,7 @@ def show(
     ).sentence
 
 
+@checked
 def replay(
     mech: ModelSource,
     motion: Trajectory | StopReport | str | Path,

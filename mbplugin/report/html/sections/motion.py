@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from mbplugin.model.mechanism.coordinate_units import coordinate_units, rate_units
 from mbplugin.model.spatial import COMPONENTS, Array
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.chart import Chart, Curve, figure, most_moving
@@ -13,7 +14,6 @@ from mbplugin.report.html.markup import Html, element, section, table, unshown
 from mbplugin.report.text.simulate import ENERGIES
 from mbplugin.simulation.trajectory.resampling import drawn
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.simulation.trajectory.units import coordinate_units, rate_units
 
 _TIME = "time [s]"
 _MOST = 200

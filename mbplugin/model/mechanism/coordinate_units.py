@@ -20,10 +20,19 @@ def coordinate_units(mech: Mechanism) -> tuple[str, ...]:
 
 
 def rate_units(mech: Mechanism) -> tuple[str, ...]:
-    """Return ``rad/s`` or ``m/s`` for every rate; one more ``/s`` makes those of the accelerations."""
+    """Return ``rad/s`` or ``m/s`` for every rate."""
+    return _per_rate(mech, "/s")
+
+
+def acceleration_units(mech: Mechanism) -> tuple[str, ...]:
+    """Return ``rad/s²`` or ``m/s²`` for every rate."""
+    return _per_rate(mech, "/s²")
+
+
+def _per_rate(mech: Mechanism, time: str) -> tuple[str, ...]:
     units = [""] * len(mech.qd_names)
     for joint in mech.tree.joints:
-        units[joint.qd] = [f"{unit}/s" for unit in _units(joint)]
+        units[joint.qd] = [unit + time for unit in _units(joint)]
     return tuple(units)
 
 

@@ -1,0 +1,165 @@
+"""Arguments of another kind: every public function answers in one sentence, before it computes anything."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mbplugin as mb
+from mbplugin.errors import BadUsage, ImplausibleValue
+from public_values import ARM, FOUR_BAR, made
+
+FUNCTIONS = sorted(name for name in mb.__all__ if name[0].islower())
+#: An argument that a check would let pass, so that the function would complain of the file.
+MISSING = "nowhere.urdf"
+
+
+class Odd:
+    """Nothing that any function takes."""
+
+    def __repr__(self) -> str:
+        return "<Odd>"
+
+
+def wrong(annotation: str) -> Iterator[object]:
+    """Yield values of which no annotation admits the first, and this one none of the others."""
+    yield Odd()
+    yield [Odd()]
+    if "Like" not in annotation and "PayloadValue" not in annotation:
+        yield {"a": Odd()}
+    kinds = set(re.findall(r"\w+", annotation)) - {"None"}
+    if kinds <= {"float", "int", "bool"}:
+        yield from ("xyzzy", [1], {})
+    if kinds <= {"float", "int"}:
+        yield True
+    if kinds == {"int"}:
+        yield 2.5
+    if kinds == {"str"}:
+        yield 7
+
+
+def cases() -> Iterator[Any]:
+    for name in FUNCTIONS:
+        for parameter in inspect.signature(getattr(mb, name)).parameters.values():
+            for value in wrong(parameter.annotation):
+                yield pytest.param(name, parameter, value, id=f"{name}-{parameter.name}-{value}")
+
+
+@pytest.mark.parametrize(("name", "parameter", "value"), [*cases()])
+def test_a_value_of_another_kind_is_one_sentence(
+    name: str, parameter: inspect.Parameter, value: object
+) -> None:
+    function, given, also = getattr(mb, name), [], {}
+    for other in inspect.signature(function).parameters.values():
+        if other.name == parameter.name:
+            break
+        if other.default is inspect.Parameter.empty:
+            right = {"duration": 0.1, "values": [1.0], "stops": made("StopReport")}
+            given.append(right.get(other.name, MISSING))
+    if parameter.default is inspect.Parameter.empty:
+        given.append(value)
+    else:
+        also[parameter.name] = value
+    with pytest.raises(BadUsage) as caught:
+        function(*given, **also)
+    assert caught.value.where == f"{function.__name__}()"
+    assert re.match(rf"(a name in )?{parameter.name}(\[.*\])? is ", caught.value.what)
+    assert caught.value.expected and len(str(caught.value)) < 300
+
+
+#: What was typed, and what the sentence has to say.
+TYPED: tuple[tuple[Callable[[], object], str], ...] = (
+    (
+        lambda: mb.lint({}),
+        "lint(): source is {}; expected a path, a PyBullet client, a Scene or a Mechanism.",
+    ),
+    (lambda: mb.simulate(FOUR_BAR, "2s"), "duration is '2s'; expected a number; write 2 (SI units)"),
+    (lambda: mb.rule([101]), "code is [101]; expected a text or a whole number"),
+    (lambda: mb.simulate(ARM, 0.1, torques={"j1": "5"}), "torques['j1'] is '5'; expected a number; write 5"),
+    (lambda: mb.estop(ARM, payload_share="5%"), "payload_share is '5%'; expected a number."),
+    (lambda: mb.view(FOUR_BAR, size=640), "size is 640; expected 2 whole numbers"),
+    (lambda: mb.view(FOUR_BAR, size=(640,)), "size is (640,); expected 2 whole numbers"),
+    (lambda: mb.lint(FOUR_BAR, selct=["MB2"]), "there is no argument 'selct'; did you mean 'select'?"),
+    (lambda: mb.simulate(FOUR_BAR), "'duration' is missing; expected a number; write duration=…"),
+    (lambda: mb.simulate(FOUR_BAR, 1, {"j0": 1}), "3 arguments are given by position; expected 2 at most"),
+    (lambda: mb.simulate(FOUR_BAR, 1, q={}, q0={}), "'q' is given twice"),
+    (lambda: mb.analyze(FOUR_BAR, {}, q={}), "'q' is given twice"),
+    (lambda: mb.simulate(FOUR_BAR, 1, locks="j0"), "locks is 'j0'; expected a list of Locks"),
+    (lambda: mb.lint(FOUR_BAR, fail_on="warn"), "expected 'error' or 'warning' or 'note'"),
+    (lambda: mb.worst_stop(ARM, moving="two"), "expected 'one' or 'all'"),
+    (lambda: mb.simulate(FOUR_BAR, 1, q=np.array(["a"])), "expected a mapping of joint names to numbers"),
+    (lambda: mb.analyze(ARM, {"j1": "90m"}), "'j1' has the value '90m', which is a length"),
+    (lambda: mb.analyze(ARM, {"j1": "fast"}), "expected a finite number or an angle, such as 90deg"),
+)
+
+
+@pytest.mark.parametrize(("typed", "said"), TYPED, ids=[said for _, said in TYPED])
+def test_a_mistake_is_answered_by_what_to_type(typed: Callable[[], object], said: str) -> None:
+    with pytest.raises(BadUsage) as caught:
+        typed()
+    assert said in str(caught.value)
+
+
+def test_what_fits_is_taken() -> None:
+    """Numbers of NumPy, one value instead of a list, and the names of other functions."""
+    plain = mb.simulate(FOUR_BAR, 0.01, qd={"j0": 1.0}, payload=[{"body": "coupler", "mass": 2.0}])
+    other = mb.simulate(
+        FOUR_BAR, np.float32(0.01), qd0={"j0": np.float64(1.0)}, payloads={"body": "coupler", "mass": 2}
+    )
+    np.testing.assert_allclose(other.qd[-1], plain.qd[-1], rtol=1e-6)
+    assert mb.lint(FOUR_BAR, select="MB201").findings == mb.lint(FOUR_BAR, select=["MB201"]).findings
+    assert mb.rule(201) is mb.rule("MB201") is mb.rule("201")
+    assert (
+        made("Analysis").degree_of_redundancy
+        == mb.analyze(FOUR_BAR, samples=np.int64(2)).degree_of_redundancy
+    )
+
+
+# Units
+
+
+def test_a_value_may_have_its_unit() -> None:
+    matrix = mb.matrix(ARM, {"j2": "-30deg"}, {"j1": "60deg/s"})
+    other = mb.matrix(ARM, {"j2": -np.pi / 6}, {"j1": np.pi / 3})
+    np.testing.assert_allclose(matrix.C.toarray(), other.C.toarray(), atol=1e-15)
+    np.testing.assert_allclose(matrix.Gamma, other.Gamma, atol=1e-15)
+    torque = mb.inverse_dynamics(ARM, qdd={"j1": "90deg/s²"}).values
+    np.testing.assert_allclose(torque, mb.inverse_dynamics(ARM, qdd={"j1": np.pi / 2}).values, rtol=1e-12)
+    with pytest.raises(BadUsage, match="which is an angular rate; expected an angular acceleration"):
+        mb.inverse_dynamics(ARM, qdd={"j1": "90deg/s"})
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        mb.analyze,
+        mb.matrix,
+        mb.reactions,
+        lambda m, q: mb.simulate(m, 0.3, q=q),
+        lambda m, q: mb.lint(m, q=q),
+    ],
+)
+def test_degrees_by_mistake_are_a_warning_that_points_to_the_call(function: Callable[..., object]) -> None:
+    with pytest.warns(ImplausibleValue) as caught:
+        function(ARM, {"j1": 90})
+    assert len({str(one.message) for one in caught}) == 1
+    assert "j1 is 90 rad (5156.6 deg), beyond its limits; write 90deg if" in str(caught[0].message)
+    assert caught[0].filename == __file__
+
+
+def test_a_joint_without_limits_is_warned_about_at_whole_degrees() -> None:
+    with pytest.warns(
+        ImplausibleValue, match="j0 is 90 rad .*, more than a turn; write 90deg if that is meant"
+    ):
+        mb.matrix(FOUR_BAR, {"j0": 90})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mb.matrix(FOUR_BAR, {"j0": 2 * np.pi * 14.3})
+        mb.matrix(FOUR_BAR, {"j0": 6})
+        mb.matrix(ARM, {"j1": "90deg"})
