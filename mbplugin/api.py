@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from mbplugin.arguments import checked
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mbplugin.constraints.matrix import ConstraintMatrix
     from mbplugin.linter.rule import Rule
     from mbplugin.model.enumerations import Base
@@ -95,7 +97,7 @@ PUBLIC = {
 def load(
     source: ModelSource,
     *,
-    package_dirs: Sequence[str] = (),
+    package_dirs: Sequence[str | Path] = (),
     base: Base | None = None,
     xacro_unsafe: bool = False,
     xacro_args: Mapping[str, str] | None = None,
@@ -107,7 +109,7 @@ def load(
     source : path, PyBullet client, Scene or Mechanism
         A URDF, Xacro, SDF, MJCF or ``.scene.toml`` file, or a PyBullet client: its id, or a ``BulletClient``;
         a Scene as it is, and a Mechanism at home.
-    package_dirs : sequence of str
+    package_dirs : sequence of str or Path
         Folders in which ``package://`` and relative names are searched.
     base : "fixed" or "free", optional
         Overrides the base of the root links in the file.
@@ -135,7 +137,7 @@ def load(
     return loaded(
         source,
         base=base,
-        package_dirs=tuple(package_dirs),
+        package_dirs=tuple(map(str, package_dirs)),
         xacro_unsafe=xacro_unsafe,
         xacro_args=xacro_args,
     )

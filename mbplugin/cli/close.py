@@ -59,7 +59,8 @@ def close_command(
     joints stay in the tree. Exit code: 0, 1 if the written file has redundant constraints or another mobility, 2
     for unusable input, wrong usage, or a constraint that the format does not hold.
     """
-    from mbplugin.closing.run import ENDINGS, close
+    from mbplugin.closing.run import close
+    from mbplugin.writers.written import ENDINGS
 
     if write is not None and not write.name.endswith(ENDINGS[to]):
         raise BadUsage(f"--write is {str(write)!r}", expected=f"a file with the ending {ENDINGS[to]}")

@@ -29,9 +29,7 @@ from mbplugin.phrases import names_of
 from mbplugin.readers import load
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.writers import FORMATS, write
-
-#: Endings by which readers tell the formats apart.
-ENDINGS = {"mjcf": ".xml", "sdf": ".sdf", "urdf": ".urdf", "usd": ".usda", "scene": ".scene.toml"}
+from mbplugin.writers.written import ENDINGS
 
 #: What is written is read again: the module that reads it, its package and its extra.
 _READERS = {"mjcf": ("mujoco", "mujoco", "mjcf"), "usd": ("pxr", "usd-core", "usd")}

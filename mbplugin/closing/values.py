@@ -131,7 +131,7 @@ class Closing(Result):
         Raises
         ------
         BadUsage
-            The file cannot be written.
+            The ending of another format, or a file that cannot be written.
         """
         if Path(path).suffix in (*PAGES, ".csv"):
             super().save(path)

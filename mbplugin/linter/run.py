@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from mbplugin.analysis import Analysis
@@ -140,7 +141,7 @@ def lint(
     *,
     q: Mapping[str, float | str] | None = None,
     base: Base | None = None,
-    package_dirs: Sequence[str] = (),
+    package_dirs: Sequence[str | Path] = (),
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     extend_select: Sequence[str] = (),
@@ -207,7 +208,9 @@ def lint(
         raise BadUsage(f"targets has {unknown[0]!r}", expected=f"some of {', '.join(SIMULATORS)}")
     name, scene, analysis, failure = _name(source), None, None, None
     try:
-        scene = _load(source, base, package_dirs, snap_angles, text, xacro_unsafe, xacro_args)
+        scene = _load(
+            source, base, tuple(map(str, package_dirs)), snap_angles, text, xacro_unsafe, xacro_args
+        )
         scene = _with_misfit_limit(_with_targets(scene, targets), misfit_limit)
         if q:
             scene = with_coordinates(scene, q)

@@ -10,6 +10,7 @@ from math import isfinite, pi
 from mbplugin.errors import ImplausibleValue
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import Array
 from mbplugin.model.units import in_both
@@ -47,6 +48,14 @@ def stated_coordinates(mech: Mechanism, q: JointValues, base: Array | None = Non
     return found
 
 
+def meant_in_degrees(pair: Pair | None, value: float) -> bool:
+    """Whether a coordinate of more than half a turn, rad, is within the limits of its joint as degrees."""
+    if pair is None or len(pair.freedoms) != 1:
+        return False
+    turns, limits = pair.kind.free[0][0] == "r", pair.freedoms[0]
+    return turns and abs(value) > pi and limits.lower <= value * pi / 180 <= limits.upper
+
+
 def _outside() -> int:
     """Return how many calls above the caller of this function the package was entered."""
     depth, frame = 1, sys._getframe(1)
@@ -67,12 +76,12 @@ def _coordinates(mech: Mechanism, q: Mapping[str, float]) -> Iterator[str]:
             continue
         turns, limits = pair.kind.free[0][0] == "r", pair.freedoms[0]
         inside = limits.lower <= value <= limits.upper
-        in_degrees = turns and limits.lower <= value * pi / 180 <= limits.upper
+        in_degrees = meant_in_degrees(pair, value)
         if inside and not (in_degrees and abs(value) > 2 * pi and value == round(value)):
             continue
         size = in_both(value, *(("rad", "deg") if turns else ("m", "mm")))
         beyond = "more than a turn" if inside else "beyond its limits"
-        meant = f"; write {value:g}deg if that is meant" if in_degrees and abs(value) > pi else ""
+        meant = f"; write {value:g}deg if that is meant" if in_degrees else ""
         yield f"the coordinate of {name} is {size}, {beyond}{meant}"
 
 

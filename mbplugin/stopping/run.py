@@ -22,9 +22,8 @@ from mbplugin.model.brakes import (
     unbraked_for_freedoms,
 )
 from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_payloads
-from mbplugin.model.mechanism.kinematics import JointValues, rate_vector
+from mbplugin.model.mechanism.kinematics import JointValues, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.plausible import stated_coordinates
 from mbplugin.model.scene import Payload, Scene, mechanism_of
 from mbplugin.model.spatial import Array
 from mbplugin.readers.source import ModelSource, model_of
@@ -195,7 +194,7 @@ def make_scenario(
     )
     fitted = fitted_brakes(mechanism, scene, brakes)
     notes += [*brakeless(mechanism, fitted), *unbraked_for_freedoms(mechanism)]
-    q0 = stated_coordinates(mechanism, q, scene.state.q if scene else None)
+    q0 = joint_vector(mechanism, q, scene.state.q if scene else None)
     qd0 = rate_vector(mechanism, qd, scene.state.qd if scene else None)
     qdd0: Array = np.zeros(len(qd0))
     if start is not None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
 from mbplugin.phrases import counted, one_line
+
+#: The ending of the files of each format.
+ENDINGS = {"mjcf": ".xml", "sdf": ".sdf", "urdf": ".urdf", "usd": ".usda", "scene": ".scene.toml"}
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,13 @@ class Written:
         Raises
         ------
         BadUsage
-            The file cannot be written.
+            The ending of another format, or a file that cannot be written.
         """
+        ending = ENDINGS[self.format]
+        if not Path(path).name.endswith(ending):
+            raise BadUsage(
+                f"the model is written as {self.format}, and the file is {str(path)!r}",
+                expected=f"a file with the ending {ending}",
+            )
         with replacing(Path(path)) as temporary:
             temporary.write_text(self.text, encoding="utf-8")

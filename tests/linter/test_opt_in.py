@@ -103,7 +103,7 @@ def test_targets_are_stated_on_the_command_line_and_in_the_configuration(
     refused = call("lint", str(robot), "--target", "pybulet")
     assert (refused.code, refused.out) == (2, "")
     assert "--target is 'pybulet'; expected one of mujoco" in refused.err
-    with pytest.raises(BadUsage, match="targets has 'bullet'"):
+    with pytest.raises(BadUsage, match=r"targets\[0\] is 'bullet'; expected 'mujoco'"):
         mb.lint(robot, targets=["bullet"])  # type: ignore[list-item]
 
 

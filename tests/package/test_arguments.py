@@ -153,6 +153,15 @@ def test_degrees_by_mistake_are_a_warning_that_points_to_the_call(function: Call
     assert caught[0].filename == __file__
 
 
+def test_a_stop_from_degrees_by_mistake_says_what_to_write() -> None:
+    with pytest.raises(
+        BadUsage, match=r"'j1' is at 90, above its upper limit 2.8; write 90deg if that is meant"
+    ):
+        mb.estop(ARM, {"j1": 90})
+    with pytest.raises(BadUsage, match="state a pose within the limits"):
+        mb.estop(ARM, {"j1": 3})
+
+
 def test_a_joint_without_limits_is_warned_about_at_whole_degrees() -> None:
     with pytest.warns(
         ImplausibleValue, match="j0 is 90 rad .*, more than a turn; write 90deg if that is meant"

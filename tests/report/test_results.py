@@ -230,6 +230,10 @@ def test_a_model_in_another_format_is_saved_as_model_or_as_report(tmp_path: Path
     closing.save(tmp_path / "m.xml")
     assert (tmp_path / "m.xml").read_text() == closing.text
     closing.save(tmp_path / "m.json")
+    for other in ("m.urdf", "m.sdf", "m"):
+        with pytest.raises(BadUsage, match=r"written as mjcf.*expected a file with the ending \.xml"):
+            closing.save(tmp_path / other)
+        assert not (tmp_path / other).exists()
     document = json.loads((tmp_path / "m.json").read_text())
     assert document["format"] == "mjcf" and document["assumptions"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,7 +27,7 @@ def compare_bodies(
         ours, theirs = a.frames[name], b.frames[there]
         yield from _frames(a, b, name, there, T[name], limits)
         if name == WORLD:
-            yield from _on_the_ground(a, b)
+            yield from _on_the_ground(a, b, T[name], limits)
             continue
         heavy_a = {link for link in ours if not a.links[link].massless}
         heavy_b = {link for link in theirs if not b.links[link].massless}
@@ -49,7 +50,7 @@ def _moved(body: Body, X: Pose) -> Body:
     return Body(body.name, body.mass, X.apply(body.p_LC), X.R @ body.I_C @ X.R.T)
 
 
-def _properties(name: str, there: str, a: Body, b: Body, limits: Tolerances) -> Iterator[Found]:
+def _properties(name: str, there: str, a: Body, b: Body, limits: Tolerances) -> Iterator[Difference]:
     """Yield the differences of mass, centre of mass and inertia."""
     heaviest = max(a.mass, b.mass)
     if abs(a.mass - b.mass) > limits.relative * heaviest:
@@ -89,8 +90,15 @@ def _frames(a: Merged, b: Merged, name: str, there: str, T: Pose, limits: Tolera
             yield Normalised("frame", link, f"the massless frame {link!r} is only in the second model")
 
 
-def _on_the_ground(a: Merged, b: Merged) -> Iterator[Found]:
-    """Yield the links fixed to the ground that only one model has: they do not move."""
+def _on_the_ground(a: Merged, b: Merged, T: Pose, limits: Tolerances) -> Iterator[Found]:
+    """Yield what differs between links fixed to the ground: they do not move, and load only what fixes them."""
+    for link, X in a.frames[WORLD].items():
+        if link == WORLD or link not in b.frames[WORLD] or a.links[link].massless or b.links[link].massless:
+            continue
+        D = X.inverse() @ T @ b.frames[WORLD][link]
+        for found in _properties(link, link, a.links[link], _moved(b.links[link], D), limits):
+            said = "fixed to the ground: no motion differs, only the reaction of what fixes it"
+            yield replace(found, cause=f"{found.cause}, {said}" if found.cause else said)
     for one, other, said in ((a, b, "first"), (b, a, "second")):
         only = [link for link in one.frames[WORLD] if link != WORLD and link not in other.frames[WORLD]]
         if only:

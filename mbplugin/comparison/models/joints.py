@@ -51,7 +51,14 @@ def _single(pair: Pair, said: str, a: str, b: str) -> Difference:
     what: DifferenceKind = "loop" if pair.closure else "joint"
     value = f"{pair.type} between {pair.body_a} and {pair.body_b}"
     cause = f"{said} {what}" if said == "lost" else f"{what} {said}"
+    cause += _in_series(pair)
     return Difference(what, a, b, value if a else "", value if b else "", cause)
+
+
+def _in_series(pair: Pair) -> str:
+    """Return that a pair is a part of a joint of several freedoms, by the body without mass between its parts."""
+    parts = any("#" in body for body in pair.bodies)
+    return ", one of several in series that are one joint of more freedoms" if parts else ""
 
 
 def _extra(pair: Pair, name: str, mech: Mechanism) -> Difference:
@@ -68,7 +75,8 @@ def _joint(a: Pair, b: Pair, r: Rewritten, name: str, limits: Tolerances) -> Ite
         yield Normalised("cut", a.name, "the loop is cut at another joint")
     if set(a.bodies) != set(b.bodies):
         yield Difference(
-            "ends", a.name, name, "–".join(a.bodies), "–".join(b.bodies), "joint on another body"
+            *("ends", a.name, name, "–".join(a.bodies), "–".join(b.bodies)),
+            f"joint on another body{_in_series(b)}",
         )
         return
     if _SAME.get(a.type, a.type) != _SAME.get(b.type, b.type):

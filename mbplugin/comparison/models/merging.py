@@ -36,8 +36,10 @@ class Merged:
 
 
 def merged(mech: Mechanism) -> Merged:
-    """Return a mechanism with fixed links merged; fixed pairs that close loops stay."""
-    fixed = [pair for pair in mech.pairs if pair.type == "fixed" and not pair.closure]
+    """Return a mechanism with fixed links merged; of fixed pairs that close loops, those of split bodies."""
+    fixed = [
+        pair for pair in mech.pairs if pair.type == "fixed" and (not pair.closure or _is_split(*pair.bodies))
+    ]
     nodes = (WORLD, *(body.name for body in mech.bodies))
     neighbours = adjacency(nodes, ((*pair.bodies, pair) for pair in fixed))
     seen: set[str] = set()
@@ -75,6 +77,12 @@ def merged(mech: Mechanism) -> Merged:
         gravity=mech.gravity,
     )
     return Merged(lean, frames, links)
+
+
+def _is_split(one: str, other: str) -> bool:
+    """Whether two bodies are the parts into which ``close`` splits a body to close a loop by their weld."""
+    short, long = sorted((one, other), key=len)
+    return long.startswith(f"{short}_at_")
 
 
 def _outwards(mech: Mechanism) -> Iterable[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mbplugin.phrases import counted, listed
@@ -36,6 +36,8 @@ DIFFERENCE_NAMES = {
 }
 #: What is printed of one kind of normalisation.
 _NAMES = 6
+#: Elements that differ in the same way are one paragraph from so many on.
+_MANY = 3
 
 
 def diff_lines(found: ModelDiff, files: tuple[str, str], width: int = PLAIN_WIDTH) -> Iterator[Line]:
@@ -47,10 +49,11 @@ def diff_lines(found: ModelDiff, files: tuple[str, str], width: int = PLAIN_WIDT
         yield from (
             Line(t) for t in wrapped(f"{file}: {quantities_text(numbers)}", width, f"  {name} ", "    ")
         )
-    for difference in found.differences[:MOST]:
+    groups = _by_cause(found.differences)
+    for group in groups[:MOST]:
         yield Line()
-        yield from _difference(difference, width)
-    yield from more_lines(len(found.differences), MOST)
+        yield from _difference(group, width)
+    yield from more_lines(len(groups), MOST)
     if found.normalised:
         yield Line()
         yield Line("Normalised before the comparison", TITLE)
@@ -76,8 +79,23 @@ def quantities_text(numbers: Quantities) -> str:
     return ", ".join(parts)
 
 
-def _difference(found: Difference, width: int) -> Iterator[Line]:
+def _by_cause(differences: Sequence[Difference]) -> list[list[Difference]]:
+    """Return the differences of one kind and cause together, where many elements have them."""
+    alike: dict[tuple[str, str], list[Difference]] = {}
+    for one in differences:
+        alike.setdefault((one.kind, one.cause), []).append(one)
+    groups: list[list[Difference]] = []
+    for those in alike.values():
+        groups += [those] if len(those) >= _MANY and those[0].cause else [[one] for one in those]
+    return groups
+
+
+def _difference(group: Sequence[Difference], width: int) -> Iterator[Line]:
+    """Yield what differs, and the values of the first element where a group has several."""
+    found = group[0]
     title = f"{DIFFERENCE_NAMES[found.kind]} of {element_text(found)}"
+    if len(group) > 1:
+        title += f" and {len(group) - 1} more ({listed([one.element for one in group[1:]], _NAMES)})"
     cause = f": {found.cause}" if found.cause else ""
     for text in wrapped(title + cause, width, "", "  "):
         yield Line(text, "bold red", len(title))

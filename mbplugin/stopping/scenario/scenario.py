@@ -14,7 +14,7 @@ from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.brakes import JointBrake, stated_brakes
 from mbplugin.model.enumerations import StopCategory, StopLimits
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.plausible import implausible
+from mbplugin.model.plausible import implausible, meant_in_degrees
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line_repr
@@ -113,9 +113,12 @@ class Scenario:
             value = float(self.q[limit.coordinate])
             if (value > limit.bound + 1e-9) if limit.upper else (value < limit.bound - 1e-9):
                 side = "above its upper" if limit.upper else "below its lower"
+                degrees = meant_in_degrees(self.mech.pair_by_name.get(limit.name), value)
                 raise BadUsage(
                     f"joint {limit.name!r} is at {value:.6g}, {side} limit {limit.bound:.6g}",
-                    remedy=f"state a pose within the limits, such as {limit.name} = … under [state.q] of a scene",
+                    remedy=f"write {value:g}deg if that is meant"
+                    if degrees
+                    else f"state a pose within the limits, such as {limit.name} = … under [state.q] of a scene",
                 )
 
     @property

@@ -20,7 +20,8 @@ from mbplugin.model.spatial import Pose, rotation_from_vector
 from mbplugin.readers import load
 from tests.support.converted_robot import changed, joint, link, robot, text
 
-ORACLES = Path(__file__).parents[2] / "oracles"
+ROOT = Path(__file__).parents[3]
+ORACLES = ROOT / "tests" / "oracles"
 
 
 @pytest.fixture(scope="module")
@@ -201,3 +202,25 @@ def test_a_usd_twin_is_the_same(tmp_path: Path) -> None:
     assert kinds(found) <= {"gravity"}
     assert (found.a.degree_of_redundancy, found.b.degree_of_redundancy) == (3, 3)
     assert found.wrenches < 1e-5
+
+
+def test_a_mass_welded_to_the_ground_is_a_difference_that_loads_only_its_weld(original: Scene) -> None:
+    mech = original.mechanism
+    bodies = tuple(replace(b, mass=b.mass + 1.0) if b.name == "base" else b for b in mech.bodies)
+    heavier = replace(original, mechanism=replace(mech, bodies=bodies))
+    (found,) = mb.diff(original, heavier).differences
+    assert (found.kind, found.element) == ("mass", "base")
+    assert "no motion differs, only the reaction of what fixes it" in found.cause
+
+
+@pytest.mark.parametrize(("scene", "feet"), [("minitaur", 4), ("four_bar", 1)])
+def test_a_body_that_close_has_split_is_one_body(scene: str, feet: int, tmp_path: Path) -> None:
+    """What is left are the weaker closures, one cause for each kind, and the redundancy that they take away."""
+    model = ROOT / "assets" / f"{scene}.scene.toml"
+    mb.close(model, "mjcf", measure_drift=False).save(tmp_path / "m.xml")
+    found = mb.diff(model, tmp_path / "m.xml")
+    assert sorted(d.kind for d in found.differences) == ["ends"] * feet + ["joint"] * feet + ["redundancy"]
+    assert all("one joint of more freedoms" in d.cause for d in found.differences[:-1])
+    assert "fixed links" in {n.kind for n in found.normalised}
+    if feet > 1:
+        assert "bodies of the joint of 'foot_front_left' and 3 more" in str(found)
