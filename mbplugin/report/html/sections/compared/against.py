@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mbplugin.report.against.words import change_words, input_words, title_of
 from mbplugin.report.html.chapter import Chapter
-from mbplugin.report.html.markup import Html, element, section, table
+from mbplugin.report.html.markup import Html, data_cell, element, section, table
 
 
 def against_section(chapter: Chapter) -> Html | None:
@@ -14,7 +14,7 @@ def against_section(chapter: Chapter) -> Html | None:
         return None
     inputs = [element("li", input_words(changed)) for changed in comparison.inputs]
     rows = [
-        element("tr", [element("td", cell) for cell in change_words(change)]) for change in comparison.changes
+        element("tr", [data_cell(cell) for cell in change_words(change)]) for change in comparison.changes
     ]
     return section(
         "Against an earlier report",

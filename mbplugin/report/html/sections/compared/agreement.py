@@ -9,7 +9,7 @@ import numpy as np
 
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.chart import Chart, Curve, figure
-from mbplugin.report.html.markup import Html, element, joined, section, table, unshown
+from mbplugin.report.html.markup import Html, data_cell, element, joined, section, table, unshown
 
 if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement, Row
@@ -102,7 +102,7 @@ def _row(row: Row) -> Html:
     sides = [None, None, "n", "n", None, None, None, "n", None]
     return element(
         "tr",
-        [element("td", cell, class_=side) for cell, side in zip(cells, sides, strict=True)],
+        [data_cell(cell, side) for cell, side in zip(cells, sides, strict=True)],
         class_=None if row.agrees else "warn",
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mbplugin.report.html.chapter import Chapter
-from mbplugin.report.html.markup import Html, element, section, table, unshown
+from mbplugin.report.html.markup import Html, data_cell, element, section, table, unshown
 from mbplugin.report.text.diff import (
     DIFFERENCE_NAMES,
     decided_texts,
@@ -50,4 +50,4 @@ def _rows(found: Difference) -> Iterator[Html]:
         for value, place in ((found.value_a, found.place_a), (found.value_b, found.place_b))
     ]
     cells = (DIFFERENCE_NAMES[found.kind], element_text(found), *places, found.cause)
-    yield element("tr", [element("td", cell) for cell in cells], class_="warn")
+    yield element("tr", [data_cell(cell) for cell in cells], class_="warn")

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.chart import Chart, Curve, figure
-from mbplugin.report.html.markup import Html, element, joined, section, table
+from mbplugin.report.html.markup import Html, data_cell, element, joined, section, table
 from mbplugin.report.text.stopping.calibrate import ROW_HEADS, row_cells
 from mbplugin.report.text.stopping.stop_table import MEASURED_TITLE, measured_name
 from mbplugin.stopping.table.columns import HTML_CELLS
@@ -134,7 +134,7 @@ def _row(row: dict[str, Any]) -> Html:
     cells = (*(cell.show(row) for cell in HTML_CELLS), _again(row))
     return element(
         "tr",
-        [element("td", cell, class_="n" if k in _NUMBERS else None) for k, cell in enumerate(cells)],
+        [data_cell(cell, "n" if k in _NUMBERS else None) for k, cell in enumerate(cells)],
         class_=None if row["outcome"] == "stopped" and not row["slips"] else "warn",
     )
 
