@@ -44,13 +44,13 @@ _UNMOVED = 1e-9
 
 
 @kernel
-def let_slide(m: KernelState, qd: Array, acting: AnyArray, at_zero: int, resting: AnyArray) -> None:
+def let_slide(place: int, qd: Array, acting: AnyArray, at_zero: int, resting: AnyArray) -> None:
     """Set the sense of every dry resistance that moves, and nothing at those that rest.
 
     Parameters
     ----------
-    m : KernelState
-        With the kinematics of the state.
+    place : int
+        Of a kernel state with the kinematics of the state.
     qd : (nv,) array
         rad/s and m/s.
     acting : (n,) array of bool
@@ -61,6 +61,7 @@ def let_slide(m: KernelState, qd: Array, acting: AnyArray, at_zero: int, resting
         In: those held at rest so far, whatever rounding has left of their rates. Out: those with a dry
         part that rest now.
     """
+    m = load_struct(place)
     for n in range(len(m.resistances)):
         one = m.resistances[n]
         rate = row_rate(m.composites, m.rows, m.terms, one.row, qd)
@@ -192,8 +193,8 @@ class _Compiled(NamedTuple):
 
 
 def _let_slide_at(place: int, qd: Array, acting: AnyArray, at_zero: int, resting: AnyArray) -> None:
-    """Call :func:`let_slide` on the kernel state at an address; qd (nv,), acting and resting (n,)."""
-    let_slide(load_struct(place), qd, acting, at_zero, resting)
+    """Call :func:`let_slide`; qd (nv,), acting and resting (n,)."""
+    let_slide(place, qd, acting, at_zero, resting)
 
 
 def _own_share_at(place: int, row: int) -> float:

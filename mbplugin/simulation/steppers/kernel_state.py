@@ -125,6 +125,14 @@ def words_of(arrays: tuple[Any, ...]) -> list[int]:
     return words
 
 
+def held_words() -> tuple[tuple[int, ...], int]:
+    """Return where the words of a kernel state say how many rows hold, in several places, and the size of Q."""
+    starts = np.cumsum([0, *(5 + 2 * kind.ndim for kind in KERNEL_STATE)]).tolist()
+    at = dict(zip(KernelState._fields, starts, strict=False))
+    vectors = [at[name] for name in ("independent_rows", "multipliers", "gap")]
+    return (*(start + n for start in vectors for n in (2, 5)), at["Q"] + 5), at["Q"] + 2
+
+
 def arrays_of(state: tuple[Any, ...]) -> Iterator[AnyArray]:
     """Yield the arrays of named tuples."""
     for one in state:

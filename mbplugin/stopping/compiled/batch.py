@@ -23,7 +23,6 @@ from mbplugin.simulation.steppers.evaluate import (
     FORWARD_DYNAMICS,
     KINEMATICS,
     evaluate_at,
-    place_of,
 )
 from mbplugin.simulation.steppers.kernel_state import (
     MOTION_SEGMENT,
@@ -108,10 +107,14 @@ class CompiledStop:
         self._kernel_state = _with_workspace(
             kernel_state_of(self.model, np.zeros(0, MOTION_SEGMENT), np.zeros(n, np.int64)), n, nv
         )
+        self._words = np.array(words_of(self._kernel_state), dtype=np.int64)
         self._workspace = workspace_for_stop(n, nv)
         self._workspace_words = np.array(words_of(self._workspace), dtype=np.int64)
         self._method = INTEGRATOR.tableau.table
-        self._rows, self._event_functions = np.zeros(n, dtype=np.int64), np.zeros(3 * n, dtype=EVENT_FUNCTION)
+        self._rows, self._event_functions = (
+            self._kernel_state.independent_rows,
+            np.zeros(3 * n, EVENT_FUNCTION),
+        )
         self._rest = np.zeros(nv)
         self._rates = self._s["rate"][self._own]
         self._order = np.argsort(self._rates)
@@ -218,7 +221,7 @@ class CompiledStop:
                 array.fill(0)
             now.q[:], now.qd[:] = q, qd
             status, time, count = compiled_loop()(
-                *(addresses, place_of(self._kernel_state), self._workspace_words.ctypes.data),
+                *(addresses, self._words.ctypes.data, self._words, self._workspace_words.ctypes.data),
                 *(self._method, self._rows, self._event_functions, self._s),
                 *(duration, self.rtol, self.atol, self.scenario.tolerance, self._pieces),
             )

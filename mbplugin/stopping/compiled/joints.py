@@ -8,7 +8,6 @@ from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.dynamics.kernels.resistance import RESISTANCE
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.active_set.stick_slip import AT_REST
-from mbplugin.simulation.steppers.kernel_state import KernelState
 
 #: One resistance in a stop, as it is before (``free``) and after (``braked``) its brake grips. ``power_off``:
 #: when its drive gives up; ``engagement_time``: when its brake grips, s. ``direction``: the sense of its
@@ -34,13 +33,13 @@ STOPPING = np.dtype(
 
 
 @kernel
-def reset_joints(m: KernelState, s: Records, q: Array) -> None:
+def reset_joints(resistances: Records, s: Records, q: Array) -> None:
     """Put all joints to before the stop, at q (nv,), rad and m."""
     for n in range(len(s)):
         joint = s[n]
         joint.controlled, joint.rest = joint.power_off > 0.0, 0.0
         joint.direction, joint.position_at_braking, joint.max_travel = 0.0, q[joint.rate], 0.0
-        m.resistances[n] = joint.free
+        resistances[n] = joint.free
 
 
 @kernel
@@ -65,7 +64,7 @@ def limit_time(s: Records, q: Array, qd: Array) -> float:
 
 
 @kernel
-def switch_due(s: Records, m: KernelState, t: float, q: Array, qd: Array) -> bool:
+def switch_due(s: Records, resistances: Records, t: float, q: Array, qd: Array) -> bool:
     """Let drives give up and brakes grip that are due at q (nv,), qd (nv,); return whether any did."""
     changed = False
     for n in range(len(s)):
@@ -73,9 +72,9 @@ def switch_due(s: Records, m: KernelState, t: float, q: Array, qd: Array) -> boo
         if joint.controlled and joint.power_off <= t + 1e-12:
             joint.controlled, changed = False, True
         if joint.direction == 0.0 and joint.engagement_time <= t + 1e-12:
-            sense = m.resistances[n].sense
-            m.resistances[n] = joint.braked
-            m.resistances[n].sense = sense
+            sense = resistances[n].sense
+            resistances[n] = joint.braked
+            resistances[n].sense = sense
             v = qd[joint.rate]
             # 2 stands for at rest: it has no sense to come back from
             joint.direction = 2.0 if abs(v) <= AT_REST else (1.0 if v > 0.0 else -1.0)

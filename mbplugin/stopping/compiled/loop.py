@@ -27,11 +27,9 @@ from mbplugin.simulation.steppers.kernel_state import (
     LOOK,
     MATRIX,
     VECTOR,
-    KernelState,
     load_struct,
     named_tuple,
     struct_loader,
-    struct_pointer,
 )
 from mbplugin.stopping.compiled.brakes import Friction, room_for_friction, solve_brakes, watch
 from mbplugin.stopping.compiled.joints import (
@@ -103,7 +101,8 @@ _load_workspace = struct_loader(
 
 def stop_loop(
     addresses: AnyArray,
-    whole_place: int,
+    place: int,
+    words: AnyArray,
     workspace_place: int,
     method: Records,
     rows: AnyArray,
@@ -122,8 +121,10 @@ def stop_loop(
     addresses : (6,) array of int
         Of ``evaluate``, of the loop of explicit methods, of the search for events, and of what decides
         which brakes hold, fills what is watched, and decides what breaks away; the last one may be 0.
-    whole_place : int
-        Of a kernel state with room for all resistances to hold.
+    place : int
+        Of a kernel state with room for all resistances to hold: those whose rows are in ``rows``.
+    words : (k,) array of int
+        The kernel state as it lies there.
     workspace_place : int
         Of a :class:`StopWorkspace`, all zero but for the state at the start.
     method : (1,) record array
@@ -142,24 +143,23 @@ def stop_loop(
     address = addresses[0]
     evaluate, advance, locate = evaluate_from(address), advance_from(addresses[1]), locate_from(addresses[2])
     solve, watch_brakes = solve_from(addresses[3]), watch_from(addresses[4])
-    whole, h = load_struct(whole_place), _FIRST_STEP
+    resistances, h = load_struct(place).resistances, _FIRST_STEP
     workspace, control = _load_workspace(workspace_place), (end, rtol, atol)
     now, old, taken, friction, inside, counts = workspace
     put_all(now, old)
     q, qd = now.q, now.qd
-    t, kept, limited = _start(whole, s, now, old, end, pieces)
+    t, kept, limited = _start(resistances, s, now, old, end, pieces)
     if limited:
         return LIMIT, t, 0
-    m, place, watched, changed, at_zero = whole, whole_place, event_functions[:0], True, -1
+    watched, changed, at_zero = event_functions[:0], True, -1
     for _ in range(STEPS):
         if changed:
-            m, spent, decided = solve_brakes(
-                evaluate, solve, addresses[5], whole, rows, s, t, now, friction, tolerance, at_zero
+            spent, decided = solve_brakes(
+                evaluate, solve, addresses[5], place, words, rows, s, t, now, friction, tolerance, at_zero
             )
             if not decided:
                 return UNDECIDED, t, 0
-            place = struct_pointer(m)
-            watched = event_functions[: watch(watch_brakes, m, s, now, friction, event_functions)]
+            watched = event_functions[: watch(watch_brakes, place, s, now, friction, event_functions)]
             counts[0] += spent
             changed, at_zero = False, -1
         if all_switched(s, t) and is_at_rest(qd, now.qdd):
@@ -195,7 +195,7 @@ def stop_loop(
                 at_zero = watched[which].index
                 qd[watched[which].rate] = 0.0
             changed = True
-        changed = switch_due(s, whole, t, q, qd) or changed
+        changed = switch_due(s, resistances, t, q, qd) or changed
     return BROKEN, t, int(counts[0])
 
 
@@ -251,14 +251,14 @@ def _advance(
 
 @kernel
 def _start(
-    whole: KernelState, s: Records, now: Motion, old: Motion, end: float, pieces: Array
+    resistances: Records, s: Records, now: Motion, old: Motion, end: float, pieces: Array
 ) -> tuple[float, int, bool]:
     """Move at constant rates until the first drive gives up; return when that is (s), and the number of pieces.
 
     The third value tells whether the motion ends there, at a limit. ``pieces`` (STEPS + 2, 7, nv) gets the
     first one.
     """
-    reset_joints(whole, s, now.q)
+    reset_joints(resistances, s, now.q)
     t = controlled_until(s, end)
     limit = limit_time(s, now.q, now.qd)
     for j in range(len(now.q)):
@@ -266,7 +266,7 @@ def _start(
     kept = keep_piece(pieces, 0, min(t, limit), old, now)
     if limit <= t:
         return limit, kept, True
-    switch_due(s, whole, t, now.q, now.qd)
+    switch_due(s, resistances, t, now.q, now.qd)
     for j in range(len(now.q)):
         old.qd[j] = 0.0
     track_travel(s, t, old.qd, now.q, now.qd)
@@ -283,7 +283,9 @@ def compiled_loop() -> Any:
     pieces = types.float64[:, :, ::1]
     return compiled(
         stop_loop,
-        result(INDICES, types.intp, types.intp, METHOD, INDICES, functions, joints, *numbers, pieces),
+        result(
+            INDICES, types.intp, INDICES, types.intp, METHOD, INDICES, functions, joints, *numbers, pieces
+        ),
     )
 
 
