@@ -70,7 +70,8 @@ test-core:
 
 LOWEST := out/lowest
 CORE := $(patsubst %,tests/%.py,cli/test_cli readers/test_urdf readers/test_sdf readers/test_mjcf readers/test_scene_toml analysis/test_oracles \
-  constraints/test_matrix joint_reactions/test_reactions_statics simulation/test_simulate_report stopping/test_stop_commands stopping/test_sweep_command safety/test_attack_meshes)
+  constraints/test_matrix joint_reactions/test_reactions_statics joint_reactions/test_many_loops analysis/test_large_remedies \
+  simulation/test_simulate_report stopping/test_stop_commands stopping/test_sweep_command safety/test_attack_meshes)
 
 # what the dependencies depend on is as new as pip takes it today
 lowest: $(BIN)/python
