@@ -68,7 +68,7 @@ class BandedFactor:
                 # a diagonal piece of R has the same piece of the inverse as its own
                 first = max(0, start - reach)
                 unit = np.eye(stop - first, stop - start, first - start)
-                X = scipy.linalg.solve_banded((0, width - 1), self.band[:, first:stop], unit)
+                X = _solved(0, self.band[:, first:stop], unit)
                 kept = np.abs(X) > faded[first:stop, None]
                 if not first or not kept[:width].any():
                     break
@@ -82,14 +82,23 @@ class BandedFactor:
 
     def _solve(self, c: Array) -> Array:
         """Return R⁻¹ c, c (p,)."""
-        return np.asarray(scipy.linalg.solve_banded((0, len(self.band) - 1), self.band, c))
+        return _solved(0, self.band, c)
 
     def _solve_transposed(self, c: Array) -> Array:
         """Return R⁻ᵀ c, c (p,)."""
         below = np.zeros_like(self.band)
         for k in range(len(self.band)):
             below[k, : below.shape[1] - k] = self.band[-1 - k, k:]
-        return np.asarray(scipy.linalg.solve_banded((len(below) - 1, 0), below, c))
+        return _solved(len(below) - 1, below, c)
+
+
+def _solved(lower: int, band: Array, c: Array) -> Array:
+    """Solve a triangular band (b + 1, p), its diagonals below or above, for x of the shape of c (p,) or (p, n)."""
+    upper = len(band) - 1 - lower
+    if len(c) == 1:
+        # SciPy 1.12 divides by another diagonal
+        return np.asarray(c / band[upper, 0])
+    return np.asarray(scipy.linalg.solve_banded((lower, upper), band, c))
 
 
 def banded_factor(A: csr_array, rhs: Array) -> BandedFactor:
