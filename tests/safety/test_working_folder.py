@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import pkgutil
 import shutil
+import site
 import subprocess
 import sys
 from dataclasses import dataclass
-from importlib.metadata import packages_distributions
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,10 +17,11 @@ import pytest
 from command_line import ROOT, Outcome
 
 ATTACK = ROOT / "tests" / "attacks" / "module.py"
+INSTALLED = [module.name for module in pkgutil.iter_modules(site.getsitepackages())]
 #: Every module of Python and of what is installed, whichever of them a command may need.
 NAMES = sorted(
     name
-    for name in {*sys.stdlib_module_names, *packages_distributions()} - {"mbplugin"}
+    for name in {*sys.stdlib_module_names, *INSTALLED} - {"mbplugin"}
     if name.isidentifier() and not name.startswith("_")
 )
 #: What this interpreter has loaded before the first line of a program runs.
