@@ -73,6 +73,15 @@ class Obstacle:
     duties: tuple[str, ...]
 
 
+def at_singular_pose(singular: bool) -> str:
+    """Return where a remedy is proved: not at a singular pose, whose own redundancy no change of types removes."""
+    return (
+        ", at the poses around this singular one; at it some stays, so start from another pose"
+        if singular
+        else ""
+    )
+
+
 def no_remedy(obstacles: Sequence[Obstacle]) -> str:
     """Return why there is no remedy, without a full stop."""
     names = "; ".join(f"{o.constraint!r} has {' and '.join(o.duties)}" for o in obstacles)

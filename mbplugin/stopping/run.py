@@ -9,6 +9,7 @@ from math import isfinite
 import numpy as np
 
 from mbplugin.arguments import checked
+from mbplugin.constraints.assembly.closure import constraints_to_close
 from mbplugin.constraints.assembly.held_coordinates import held_coordinates
 from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.errors import BadNumber, UnknownName, suggestion
@@ -28,6 +29,8 @@ from mbplugin.model.scene import Payload, Scene, mechanism_of
 from mbplugin.model.spatial import Array
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.simulation.budget import MAX_SECONDS
+from mbplugin.simulation.options import Options
+from mbplugin.simulation.problem import pose_problem
 from mbplugin.simulation.runner import Progress
 from mbplugin.stopping.outcome.evaluate import evaluate
 from mbplugin.stopping.outcome.values import StopReport
@@ -199,6 +202,17 @@ def make_scenario(
     qdd0: Array = np.zeros(len(qd0))
     if start is not None:
         q0, qd0, qdd0 = start.state(mechanism, q0)
+    named_rates = tuple(qd) if isinstance(qd, Mapping) else ()
+    limit = rank_tolerance(scene, tolerance)
+    if start is None and constraints_to_close(mechanism):
+        # the drives go on, and are led to rest, from the state of the closed loops
+        posed = pose_problem(
+            *(mechanism, actions, q0, qd0, held_coordinates(mech, q), ()),
+            Options(1.0, tolerance=limit),
+            given_rates=named_rates,
+        )
+        q0, qd0 = posed.q, posed.qd
+        notes += posed.notes
     ramps, source = Decelerations({}), RampSource(given=dict(decelerations or {}))
     if category in (1, 2):
         if scene:
@@ -220,11 +234,11 @@ def make_scenario(
         point_of(tool_point),
         assumed=(*assumed_brakes(fitted), *ramps.assumed),
         notes=tuple(notes),
-        tolerance=rank_tolerance(scene, tolerance),
+        tolerance=limit,
         ramps_of_effort=ramps.of_effort,
         ramp_source=source,
         named=held_coordinates(mech, q).named,
-        named_rates=tuple(qd) if isinstance(qd, Mapping) else (),
+        named_rates=named_rates,
     )
     if require_brakes:
         scenario.of_effort.require_none()

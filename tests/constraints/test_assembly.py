@@ -56,6 +56,19 @@ def test_a_loop_that_cannot_close_names_itself_and_its_gap():
         assemble(broken, q)
 
 
+def test_a_loop_whose_axes_are_opposite_says_which_and_what_turns_one():
+    """No motion of a planar four-bar turns a hinge of it over."""
+    mech, q = four_bar()
+    far = mech.tree.cut[0]
+    over = pose_at([0, 0, 0], (0, 0, -1))
+    turned = Pair(far.name, far.type, far.body_a, far.body_b, far.X_AP, far.X_BS @ over, closure=True)
+    broken = Mechanism("broken", mech.bodies, (*(p for p in mech.pairs if p is not far), turned))
+    with pytest.raises(CannotClose, match=r"both sides of j3 are opposite at the start: turn one .* rpy_b"):
+        assemble(broken, q)
+    mended = Pair(far.name, far.type, far.body_a, far.body_b, far.X_AP, turned.X_BS @ over, closure=True)
+    assemble(Mechanism("mended", mech.bodies, (*(p for p in mech.pairs if p is not far), mended)), q)
+
+
 def test_joint_limits_are_respected_where_the_loop_allows():
     """A slack two-link chain tied to a point has elbow-up and elbow-down solutions; one is allowed."""
     identity = Pose.identity()

@@ -55,3 +55,20 @@ def test_each_stop_of_a_sweep_starts_closed_with_the_named_rate(spread: float) -
         # the loop stays closed along the rates
         ahead = forward(mech, q + 1e-6 * qd).of(mech.body_index["rocker"]).p[[0, 2]]
         assert ahead == pytest.approx(elbow(q[0] + 1e-6), abs=1e-10)
+
+
+def test_a_led_crank_starts_with_the_rate_that_another_named_one_gives_it() -> None:
+    """The links are (0, 0.3), (0.4, 0.3) and (0.45, −0.6) m, so the velocity of the last pin is zero where
+
+    0.3 ω₁ + 0.3 ω₂ = 0.6 ω₃ and 0.4 ω₂ + 0.45 ω₃ = 0: ω₁ = 1 gives ω₂ = −0.36 and ω₃ = 0.32 rad/s.
+    """
+    scene = mb.load(ASSETS / "four_bar.scene.toml")
+    named = mb.estop(scene, qd={"j1": -1.36}, category=1, decelerations={"j0": 5.0})
+    direct = mb.estop(scene, qd={"j0": 1.0}, category=1, decelerations={"j0": 5.0})
+    np.testing.assert_allclose(named.trajectory.qd[0], [1.0, -1.36, 0.68], rtol=1e-9)
+    np.testing.assert_allclose(direct.trajectory.qd[0], [1.0, -1.36, 0.68], rtol=1e-9)
+    # on for 15 ms, then at 5 rad/s² to rest
+    crank = 0.015 + 1.0 / (2 * 5.0)
+    for stop in (named, direct):
+        travel = stop.trajectory.q[-1] - stop.trajectory.q[0]
+        assert travel[0] == pytest.approx(crank, rel=1e-6)

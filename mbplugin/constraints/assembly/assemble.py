@@ -12,9 +12,14 @@ from mbplugin.constraints.assembly.limits import respect_limits
 from mbplugin.constraints.assembly.result import Assembly
 from mbplugin.constraints.assembly.search import close_component, open_alone
 from mbplugin.errors import CannotClose
+from mbplugin.model.mechanism.kinematics import relative_pose
 from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import listed
+
+#: Cosine of the angle from which on two axes are opposite: 170°.
+_OPPOSITE = -0.985
 
 
 def assemble(
@@ -85,5 +90,18 @@ def _not_closed(closure: Closure, found: Found, seed: int) -> CannotClose:
         f"not closed in {found.starts} starts (seed {seed}): best gap {found.gap:.4g} m,"
         f" group {listed(names, 3)}{also}",
         expected=f"a gap below {CLOSED * closure.length:.2g} m",
-        remedy="correct the frames of the group, or give a starting pose nearer to the closed one",
+        remedy=_turn_opposite(closure, found)
+        or "correct the frames of the group, or give a starting pose nearer to the closed one",
     )
+
+
+def _turn_opposite(closure: Closure, found: Found) -> str:
+    """Return which joints of an open group have opposite axes on their two sides at the start, and what turns one."""
+    pairs = [c for k in found.group if isinstance(c := closure.constraints[k], Pair)]
+    # joints that do not tilt their axis
+    hinged = [p for p in pairs if p.type != "fixed" and not {"rx", "ry"} & set(p.kind.free)]
+    names = [p.name for p in hinged if relative_pose(closure.mech, p, closure.poses).R[2, 2] < _OPPOSITE]
+    if not names:
+        return ""
+    sides = f"the axes of both sides of {listed(names, 3)} are opposite at the start"
+    return f"{sides}: turn one of them, such as by rpy_b = [3.141592653589793, 0, 0]"

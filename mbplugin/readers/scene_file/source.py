@@ -95,7 +95,9 @@ def parse_scene(text: str, file: str, *, snap: bool = False) -> SceneSource:
         raise BadScene(
             f"the TOML is broken: {reason[:1].lower() + reason[1:]}",
             where=f"{file}:{line}",
-            remedy="correct the file there",
+            remedy="write either [[pair]] for each pair or pair = […] for all, and the like for other tables"
+            if "immutable" in reason
+            else "correct the file there",
         ) from None
     except RecursionError:
         raise _too_deep(file) from None

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from mbplugin.analysis.remedies import no_remedy
+from mbplugin.analysis.remedies import at_singular_pose, no_remedy
 from mbplugin.phrases import counted, listed
 from mbplugin.report.misfits import consequence_words, loop_words, rounding_words
 from mbplugin.report.summary import findings_summary, ignored_lines, runs_summary
@@ -262,6 +262,7 @@ def _remedies(analysis: Analysis, width: int, *, verbose: bool) -> Iterator[Line
         return
     first, *others = analysis.remedies
     proof = f"proved: {counted(first.degree_of_redundancy, 'redundant constraint')}, mobility {first.dof}"
+    proof += at_singular_pose(analysis.singular_pose)
     yield from _section(f"What to change; paste into the scene ({proof})", width)
     if verbose or len(first.changes) <= _PASTED:
         yield from _code(first.toml)

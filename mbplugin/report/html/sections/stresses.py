@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mbplugin.analysis.remedies import Remedy, no_remedy
+from mbplugin.analysis.remedies import Remedy, at_singular_pose, no_remedy
 from mbplugin.analysis.self_stress import SelfStress
 from mbplugin.phrases import counted, listed, number
 from mbplugin.report.html.chapter import Chapter
@@ -54,7 +54,8 @@ def remedies_section(chapter: Chapter) -> Html | None:
     return section(
         "What to change",
         [*why_not, *(_remedy(k, remedy) for k, remedy in enumerate(analysis.remedies))],
-        lead="Each remedy is verified by an analysis of the changed mechanism. Paste its lines into the scene."
+        lead="Each remedy is verified by an analysis of the changed mechanism"
+        f"{at_singular_pose(analysis.singular_pose)}. Paste its lines into the scene."
         if analysis.remedies
         else "",
     )
