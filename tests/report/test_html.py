@@ -246,7 +246,7 @@ def test_a_stop_shows_its_ghosts_and_its_path() -> None:
 
 def test_an_agreement_is_told_row_by_row() -> None:
     rows = (
-        Row("mass", "<link>", "kg", 0.0, 1e-6),
+        Row("mass", "<link>", "kg", 5.78e-34, 1e-6),
         Row("coordinate", "<j2>", "rad", 1e-6, 1e-5, (2e-3, 1e-3), (1.0,), 0.5),
         Row("coordinate", "<j1>", "rad", 2e-5, 1e-5, (4e-3, 2e-3), (1.0,), 0.25),
     )
@@ -269,6 +269,8 @@ def test_an_agreement_is_told_row_by_row() -> None:
     # what disagrees comes first, what only stands comes last
     assert told[0] == ["coordinate", "<j1>", "2e-05", "1e-05", "rad"]
     assert [row[1] for row in told] == ["<j1>", "<j2>", "<link>"]
+    # what is only rounding is 0
+    assert told[2][2] == "0"
     assert [row.get("class") for row in page.xpath("//tbody/tr")] == ["warn", None, None]
     by_step, along = page.xpath("//figure")
     # both coordinates are angles

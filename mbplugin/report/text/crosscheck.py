@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mbplugin.model.units import SI, Units
 from mbplugin.phrases import counted
+from mbplugin.report.rounding import shown
 from mbplugin.report.text.blocks import note_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 from mbplugin.report.text.table import grid_lines
@@ -75,7 +76,10 @@ def _moved(found: Agreement, rows: Sequence[Row], width: int, units: Units) -> I
             size, unit = units.shown(row.unit)
             numbers = (*row.errors, row.deviation, row.bound)
             cells.append(
-                (f"{quantity} of {row.element} [{unit}]", [f"{size * value:.3g}" for value in numbers])
+                (
+                    f"{quantity} of {row.element} [{unit}]",
+                    [shown(value, size=size, digits=3) for value in numbers],
+                )
             )
             agree.append(row.agrees)
             below.append(list[Line]())

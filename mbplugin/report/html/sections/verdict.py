@@ -37,10 +37,10 @@ def grade(chapter: Chapter) -> str:
     for compared in (chapter.agreement, chapter.side_by_side):
         if compared is not None and not compared.agrees:
             return "bad"
-    if chapter.agreement is not None:
-        return "good"
     if chapter.warning or (chapter.distance is not None and chapter.distance.stop.assumed):
         return "fair"
+    if chapter.agreement is not None:
+        return "good"
     if chapter.calibration is not None and any(row.unexplained for row in chapter.calibration.rows):
         return "fair"
     beside = chapter.table.measured if chapter.table is not None else None

@@ -10,6 +10,7 @@ import numpy as np
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.chart import Chart, Curve, figure
 from mbplugin.report.html.markup import Html, data_cell, element, joined, section, table, unshown
+from mbplugin.report.rounding import shown
 
 if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement, Row
@@ -83,18 +84,18 @@ def _settings(found: Agreement) -> Iterator[str]:
 
 
 def _table(rows: Sequence[Row]) -> Html:
-    shown = table(_HEADS, [_row(row) for row in rows[:_MOST]], numbers=(2, 3, 7))
-    return joined([shown, unshown(len(rows), _MOST)])
+    first = table(_HEADS, [_row(row) for row in rows[:_MOST]], numbers=(2, 3, 7))
+    return joined([first, unshown(len(rows), _MOST)])
 
 
 def _row(row: Row) -> Html:
     cells = (
         row.quantity,
         row.element,
-        f"{row.deviation:.3g}",
+        shown(row.deviation, digits=3),
         f"{row.bound:.3g}",
         row.unit,
-        ", ".join(f"{error:.3g}" for error in row.errors),
+        ", ".join(shown(error, digits=3) for error in row.errors),
         ", ".join(f"{order:.2f}" for order in row.orders),
         "" if row.time is None else f"{row.time:.4g}",
         "agrees" if row.agrees else "disagrees",
