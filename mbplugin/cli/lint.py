@@ -328,11 +328,11 @@ def _write(
         from mbplugin.report.text.lint import lint_lines
 
         emit_lines(lambda width: lint_lines(reports, width, explain_dca, detail), output)
-        if output is None and (opt.on_terminal(sys.stdout) or opt.colour_is_forced()):
+        if output is None:
             return
     else:
         emit(rendered(output_format, reports, explain_dca, detail, command_line()), output)
-    # who reads a file or a pipe still learns why there is no verdict
+    # what a program or a file gets is not what somebody reads, who still learns why there is no verdict
     for report in reports:
         for finding in report.findings:
             if finding.code.startswith("MB9") and finding.severity == "error":

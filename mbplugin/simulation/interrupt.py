@@ -15,7 +15,7 @@ def ctrl_c_waits() -> Iterator[Callable[[], None]]:
     """Let a Ctrl-C wait for the end of a block; a second one does not.
 
     What the block gets is called where an interruption loses nothing: a Ctrl-C takes effect there too. While
-    functions are compiled in the block, which takes half a minute in all, it waits for one of them only.
+    functions are compiled in the block, which takes ten seconds in all, it waits for one of them only.
     """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):

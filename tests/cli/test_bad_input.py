@@ -11,6 +11,8 @@ import mbplugin as mb
 from command_line import DOOR_1, Outcome, call, call_process
 
 LINKS = '<link name="a"/><link name="b"/>'
+#: For a program: the document goes to stdout, the sentence to stderr.
+JSON = ("--output-format", "json")
 LAUGHS = "".join(f'<!ENTITY l{k} "{f"&l{k - 1};" * 10}">' for k in range(1, 10))
 
 
@@ -90,7 +92,7 @@ def test_file(case: str, tmp_path: Path) -> None:
     name, content, parts = CASES[case]
     file = tmp_path / name
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    assert_refused(call("lint", str(file)), name, *parts)
+    assert_refused(call("lint", str(file), *JSON), name, *parts)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -98,7 +100,7 @@ def test_json_of_unusable_input(case: str, tmp_path: Path) -> None:
     name, content, _ = CASES[case]
     file, target = tmp_path / name, tmp_path / "report.json"
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    outcome = call("lint", str(file), "--output-format", "json", "--output", str(target))
+    outcome = call("lint", str(file), *JSON, "--output", str(target))
     assert_refused(outcome, name)
     document = json.loads(target.read_text())
     assert document["model"] is None and document["mobility"] is None
@@ -108,12 +110,22 @@ def test_json_of_unusable_input(case: str, tmp_path: Path) -> None:
     assert finding["message"] in outcome.err
 
 
+def test_the_text_of_unusable_input_says_it_once(tmp_path: Path) -> None:
+    """On stdout, as all findings; on stderr only where stdout has a document or nothing."""
+    file, target = tmp_path / "r.urdf", tmp_path / "report.txt"
+    file.write_text("")
+    read = call("lint", str(file))
+    assert (read.code, read.err) == (2, "") and " ".join(read.out.split()).count("the file is empty") == 1
+    kept = call("lint", str(file), "--output", str(target))
+    assert (kept.out, kept.err) == ("", f"mbplugin lint: {file}: the file is empty; expected a model.\n")
+
+
 def test_missing_file(tmp_path: Path) -> None:
-    assert_refused(call("lint", str(tmp_path / "no.urdf")), "no.urdf", "no such file")
+    assert_refused(call("lint", str(tmp_path / "no.urdf"), *JSON), "no.urdf", "no such file")
 
 
 def test_directory(tmp_path: Path) -> None:
-    assert_refused(call("lint", str(tmp_path)), str(tmp_path), "directory")
+    assert_refused(call("lint", str(tmp_path), *JSON), str(tmp_path), "directory")
 
 
 def test_forbidden_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +136,7 @@ def test_forbidden_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     file.write_text(ARM)
     # root may read a file of mode 0, so the refusal is played
     monkeypatch.setattr(Path, "open", refuse)
-    assert_refused(call("lint", str(file)), "r.urdf", "permission denied")
+    assert_refused(call("lint", str(file), *JSON), "r.urdf", "permission denied")
 
 
 def scene(tmp_path: Path, closure: str) -> str:
@@ -136,13 +148,13 @@ def scene(tmp_path: Path, closure: str) -> str:
 
 def test_closure_on_an_unknown_link(tmp_path: Path) -> None:
     file = scene(tmp_path, "type = 'revolute'\nbody_a = 'world'\nbody_b = 'bb'\n")
-    assert_refused(call("lint", file), "arm.scene.toml", "'bb'", "did you mean")
+    assert_refused(call("lint", file, *JSON), "arm.scene.toml", "'bb'", "did you mean")
 
 
 def test_loop_that_cannot_close(tmp_path: Path) -> None:
     closure = "type = 'spherical'\nbody_a = 'world'\nbody_b = 'b'\nxyz_a = [5, 0, 0]\nxyz_b = [1, 0, 0]\n"
     file = scene(tmp_path, closure)
-    outcome = call("lint", file)
+    outcome = call("lint", file, *JSON)
     assert_refused(outcome, "arm.scene.toml", "'loop'", "best gap", " starts")
 
 
@@ -170,7 +182,7 @@ def test_loop_that_cannot_close(tmp_path: Path) -> None:
     ids=" ".join,
 )
 def test_option(option: tuple[str, ...], parts: tuple[str, ...]) -> None:
-    assert_refused(call("lint", DOOR_1, *option), *parts)
+    assert_refused(call("lint", DOOR_1, *JSON, *option), *parts)
 
 
 @pytest.mark.parametrize(
@@ -202,8 +214,8 @@ def test_refused_output_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_stdin_that_is_no_model() -> None:
-    assert_refused(call("lint", "-", stdin=b"\x00\x01"), "<stdin>", "binary")
-    assert_refused(call("lint", "-", stdin=b"<robot>"), "<stdin>")
+    assert_refused(call("lint", "-", *JSON, stdin=b"\x00\x01"), "<stdin>", "binary")
+    assert_refused(call("lint", "-", *JSON, stdin=b"<robot>"), "<stdin>")
 
 
 @pytest.mark.long

@@ -155,7 +155,7 @@ def test_stdin() -> None:
     urdf = b'<robot name="from_stdin"><link name="a"/></robot>'
     assert call("lint", "-", stdin=urdf).out.startswith("from_stdin: no redundant constraint")
     outcome = call("lint", "-", stdin=b"")
-    assert outcome.code == 2 and "<stdin>" in outcome.err
+    assert outcome.code == 2 and "<stdin>" in outcome.out
 
 
 def test_output_file_appears_whole(tmp_path: Path) -> None:

@@ -177,10 +177,20 @@ def test_the_extent_of_a_mesh_is_that_of_its_vertices(tmp_path: Path) -> None:
     assert mesh_problem(str(binary)) == "is cut short"
 
 
+def test_settings_of_gazebo_ask_for_nothing(tmp_path: Path) -> None:
+    text = (OK / "mb131.urdf").read_text()
+    settings = '<gazebo reference="arm"><mu1>0.2</mu1><kp>1e6</kp></gazebo></robot>'
+    (finding,) = lint_text(text.replace("</robot>", settings), "MB113", tmp_path)
+    assert finding.severity == "note" and finding.help.startswith("leave it")
+
+
 def test_a_mesh_of_an_absent_package_is_a_note(tmp_path: Path) -> None:
     text = (OK / "mb131.urdf").read_text()
     (finding,) = lint_text(text.replace("mb131.stl", "package://absent/mb131.stl"), "MB131", tmp_path)
     assert finding.severity == "note"
+    assert finding.message.endswith(
+        "'package://absent/mb131.stl' of 'arm' is in a package that is not on this machine"
+    )
     (tmp_path / "present").mkdir()
     (finding,) = lint_text(text.replace("mb131.stl", "package://present/mb131.stl"), "MB131", tmp_path)
     assert finding.severity == "warning"

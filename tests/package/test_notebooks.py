@@ -58,6 +58,17 @@ def test_a_notebook_is_stored_without_outputs(path: Path) -> None:
     assert ("code", "code") not in set(pairwise(kinds))
 
 
+def test_the_fix_of_the_first_look_fits_a_robot_without_redundancy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever puts in a robot of his own has no remedies, mostly."""
+    monkeypatch.chdir(ROOT / "examples")
+    notebook = nbformat.read("16_first_look.ipynb", as_version=4)
+    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    values: dict[str, Any] = {}
+    for source in code[: code.index(next(text for text in code if "fixed =" in text)) + 1]:
+        exec(source.replace("four_bar", "arm_6r"), values)
+    assert values["fixed"].analysis.degree_of_redundancy == 0
+
+
 @pytest.mark.bullet
 @pytest.mark.long
 def test_the_first_look_shows_its_values() -> None:

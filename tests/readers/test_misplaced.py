@@ -47,9 +47,35 @@ def test_an_element_in_the_wrong_place_is_told_where_it_belongs(text: str, messa
 def test_an_element_with_several_wrong_attributes_is_one_finding() -> None:
     (defect,) = unread(urdf('<link name="c" mass="2" size="3" nmae="d" foo="1"/>'))
     assert defect.message == (
-        "mass, size, nmae and foo of <link> of 'c' (mass=2 size=3 nmae=d foo=1) is not part of the format and "
-        "is not read; did you mean 'name' for 'nmae'?"
+        "mass, size, nmae and foo of <link> of 'c' (mass=2 size=3 nmae=d foo=1) are not part of the format and "
+        "are not read; did you mean 'name' for 'nmae'?"
     )
+
+
+def test_settings_of_gazebo_s_contacts_are_one_note() -> None:
+    settings = "<mu1>0.2</mu1><kp>1e6</kp><maxVel>1</maxVel><selfCollide>true</selfCollide>"
+    ends = "<implicitSpringDamper>1</implicitSpringDamper>"
+    first, second = (f'<gazebo reference="{link}">{settings}</gazebo>' for link in "ab")
+    (defect,) = unread(urdf(f'{first}{second}<gazebo reference="j">{ends}</gazebo>'))
+    assert defect.severity == "note"
+    assert defect.message == (
+        "<mu1>, <kp>, <maxVel>, <selfCollide> and <implicitSpringDamper> in <gazebo> of 'a', 'b', 'j' (0.2) "
+        "are not read: settings of Gazebo's contacts and solver"
+    )
+
+
+@pytest.mark.parametrize(
+    ("setting", "messages"),
+    [
+        ("<static>false</static>", []),
+        ("<static>true</static>", ["--base fixed"]),
+        ("<gravity>1</gravity>", []),
+    ],
+)
+def test_settings_of_gazebo_that_change_nothing_are_no_finding(setting: str, messages: list[str]) -> None:
+    found = unread(urdf(f"<gazebo>{setting}</gazebo>"))
+    assert len(found) == len(messages)
+    assert all(part in defect.message for part, defect in zip(messages, found, strict=True))
 
 
 def test_attributes_of_one_kind_on_several_elements_are_one_finding() -> None:

@@ -106,7 +106,7 @@ def test_a_first_compilation_that_is_killed_goes_on(seed: int, undisturbed: Swee
 def test_nobody_waits_for_a_first_compilation_that_was_interrupted(
     jobs: int, undisturbed: Sweep, tmp_path: Path
 ) -> None:
-    """It takes half a minute; one that went on to its end would leave the code of every function."""
+    """It takes ten seconds; one that went on to its end would leave the code of every function."""
     sweep = Sweep(tmp_path / "sweep", jobs)
     process = sweep.started()
     until = time.monotonic() + 120

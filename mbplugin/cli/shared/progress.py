@@ -11,7 +11,7 @@ from mbplugin.cli.shared.options import on_terminal
 from mbplugin.cli.shared.working import hidden
 
 #: What the first motion after an installation waits for.
-_PREPARING = "preparing (machine code is compiled once, which takes some ten seconds)"
+_PREPARING = "preparing (machine code is compiled once, which takes five to ten seconds)"
 #: Number of a bar's one task.
 _TASK = 0
 #: Of what is counted without a total, the number after which the bar is drawn again.

@@ -15,7 +15,7 @@ def announce_compilation() -> None:
     folder = cache_folder()
     if folder is None or not any(folder.iterdir()):
         print(
-            "mbplugin: compiling the integrator for this machine, which takes about ten seconds once …",
+            "mbplugin: compiling the integrator for this machine, which takes five to ten seconds once …",
             file=sys.stderr,
             flush=True,
         )

@@ -43,9 +43,9 @@ def unread_defects(root: Element, vocabulary: Vocabulary, key: str) -> tuple[Def
     key : str
         The entry of the root element.
     """
-    groups: dict[str, list[_Seen]] = {}
+    groups: dict[str | Unread, list[_Seen]] = {}
     for seen in _scan(root, vocabulary, key):
-        groups.setdefault(seen.what, []).append(seen)
+        groups.setdefault(seen.use if seen.use.joined else seen.what, []).append(seen)
     return tuple(_defect(group) for group in groups.values())
 
 
@@ -86,8 +86,7 @@ def _attributes(element: Element, known: Entry, owner: str) -> Iterator[_Seen]:
             unread.setdefault(use, {})[str(name)] = str(value)
     for reason, found in unread.items():
         names = list(found)
-        more = [f"{len(names) - _LISTED} more"] if len(names) > _LISTED else []
-        what = f"{_joined(names[:_LISTED] + more)} of <{local_name(element)}>"
+        what = f"{_joined(names)} of <{local_name(element)}>"
         said = (f"{name}={value}" for name, value in found.items())
         value = " ".join(said) if len(found) > 1 else found[names[0]]
         if reason is None:
@@ -108,6 +107,9 @@ def _proposal(misspelt: list[str], known: tuple[str, ...]) -> str:
 
 
 def _joined(words: list[str]) -> str:
+    """Return words as one phrase, the first of many."""
+    if len(words) > _LISTED:
+        words = [*words[:_LISTED], f"{len(words) - _LISTED} more"]
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
 
 
@@ -186,21 +188,27 @@ def _defect(group: list[_Seen]) -> Defect:
     value = first.value if len(first.value) <= _SHOWN else first.value[: _SHOWN - 3] + "..."
     said = f" ({value})" if value else ""
     whose = f" of {listed(list(map(repr, owners)), _NAMED)}" if owners else ""
+    what = _what(group)
+    verb = "are" if " and " in what else "is"
     why = f": {first.use.why}" if first.use.why else ""
-    end = f" is not read{why}"
+    end = f" {verb} not read{why}"
     if first.instead:
-        part = (
-            "is not read there"
-            if " belongs in " in first.instead
-            else "is not part of the format and is not read"
-        )
-        end = f" {part}; {first.instead}"
+        strange = "" if " belongs in " in first.instead else f" {verb} not part of the format and"
+        end = f"{strange} {verb} not read{'' if strange else ' there'}; {first.instead}"
     lines = [int(seen.element.sourceline or 0) for seen in group]
     return Defect(
         "MB113",
         first.owner,
-        f"{first.what}{whose}{said}{end}",
+        f"{what}{whose}{said}{end}",
         origin(first.element),
         {"values": [seen.value for seen in group], "owners": owners, "lines": lines},
         "note" if first.use.note else "",
     )
+
+
+def _what(group: list[_Seen]) -> str:
+    """Return what is not read; of elements that are joined, which stand in one, each name."""
+    if not group[0].use.joined:
+        return group[0].what
+    names, _, places = zip(*(seen.what.partition(" in ") for seen in group), strict=True)
+    return f"{_joined(list(dict.fromkeys(names)))} in {places[0]}"

@@ -38,11 +38,14 @@ class Unread:
         The value that says as much as nothing; it is no finding.
     note : bool
         Whether the finding is a hint, no warning.
+    joined : bool
+        Whether all elements of this use are one finding, not one per name.
     """
 
     why: str = ""
     default: str | None = None
     note: bool = False
+    joined: bool = False
 
 
 Use = Read | Idle | Unread

@@ -149,7 +149,8 @@ _JOINT: dict[str, Entry] = {
     "point": entry("value", text=READ),
 }
 
-_MOVES = Unread("state it in a scene file if the mechanism depends on it")
+_FOR_GAZEBO = Unread("settings of Gazebo's contacts and solver", note=True, joined=True)
+_GRAVITY_OF_ONE = Unread("gravity acts on every body here", default="true")
 _GAZEBO = {
     "gazebo": entry(
         "",
@@ -158,8 +159,8 @@ _GAZEBO = {
             "joint": "gazebo_joint",
             "plugin": _PROGRAM,
             "link": "gazebo_link",
-            "static": _MOVES,
-            "gravity": Unread("state it in a scene file if the mechanism depends on it", default="true"),
+            "static": Unread("--base fixed, or base in a scene file, fixes the robot", default="false"),
+            "gravity": _GRAVITY_OF_ONE,
             "turnGravityOff": Unread("gravity acts on every body here", default="false"),
             "springStiffness": Unread("state it as [[spring]] in a scene file", default="0"),
             "springReference": Unread("state it as [[spring]] in a scene file", default="0"),
@@ -172,7 +173,7 @@ _GAZEBO = {
             "disableFixedJointLumping": Idle("fixed joints are never merged here"),
         },
         many="joint plugin sensor link",
-        foreign=Unread("an addition for Gazebo alone", note=True),
+        foreign=_FOR_GAZEBO,
     ),
 }
 
@@ -183,11 +184,11 @@ _GAZEBO_LINK = {
         {},
         {
             **dict.fromkeys(("pose", "inertial", "visual", "collision"), READ),
-            "gravity": Unread("gravity acts on every body here", default="true"),
+            "gravity": _GRAVITY_OF_ONE,
             "sensor": SENSOR,
         },
         many="visual collision sensor",
-        foreign=Unread("an addition for Gazebo alone", note=True),
+        foreign=_FOR_GAZEBO,
     )
 }
 

@@ -40,7 +40,7 @@ from mbplugin.readers.common.paths import package_is_known
 from mbplugin.readers.meshes.extent import mesh_problem
 
 SEVERITY: Severity = "warning"
-_ELSEWHERE = "its package is not on this machine"
+_ELSEWHERE = "is in a package that is not on this machine"
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:

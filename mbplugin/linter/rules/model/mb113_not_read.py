@@ -26,6 +26,7 @@ The formats' specifications.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.defects import reported_defects
@@ -33,8 +34,10 @@ from mbplugin.linter.finding import Finding, Severity
 from mbplugin.model.scene import Scene
 
 SEVERITY: Severity = "warning"
+_OF_NOTES = "leave it; only if the mechanism depends on it, state it in a scene file"
 
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     """Yield what the reader noted."""
-    return reported_defects(__name__, SEVERITY, scene, "state it in a scene file, or remove it")
+    for finding in reported_defects(__name__, SEVERITY, scene, "state it in a scene file, or remove it"):
+        yield replace(finding, help=_OF_NOTES) if finding.severity == "note" else finding
