@@ -10,6 +10,7 @@ from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line, one_line_repr
 from mbplugin.rendering import Result
+from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits
 
 Verdict = Literal["agrees", "disagrees", "not asymptotic", "not comparable"]
 Program = Literal["mbplugin", "PyBullet"]
@@ -133,6 +134,11 @@ class Agreement(Result):
         Checks of each motion alone, if the motions do not agree: the evidence for and against each.
     tolerance : float
         Relative rank tolerance of our motion.
+    assumed : tuple of str
+        Values of brakes and decelerations that are not stated, one sentence each. Both programs compute with them:
+        that they agree says nothing about these values.
+    of_effort : EffortLimits
+        The joints of these brakes and decelerations.
     """
 
     verdict: Verdict
@@ -146,9 +152,11 @@ class Agreement(Result):
     curves: Curves | None = None
     checks: tuple[Check, ...] = ()
     tolerance: float = DEFAULT_TOLERANCE
+    assumed: tuple[str, ...] = ()
+    of_effort: EffortLimits = NO_EFFORT_LIMITS
 
     def __repr__(self) -> str:
-        return one_line(self, self.verdict, (self.reason,))
+        return one_line(self, self.verdict, (*(("assumed values",) if self.assumed else ()), self.reason))
 
     @property
     def agrees(self) -> bool:

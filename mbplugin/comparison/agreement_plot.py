@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.comparison.agreement import Agreement
+from mbplugin.phrases import cut_short
 from mbplugin.simulation.trajectory.plotting import draw, legend
 
 
@@ -29,7 +30,8 @@ def _draw(found: Agreement, figure: Any) -> None:
     errors, curves = figure.subplots(1, 2)
     _draw_errors(found, errors)
     _draw_curves(found, curves)
-    figure.suptitle(f"PyBullet and mbplugin: {found.verdict}")
+    lines = (f"PyBullet and mbplugin: {found.verdict}", cut_short(found.of_effort.heading, 110))
+    figure.suptitle("\n".join(filter(None, lines))).set_parse_math(False)
 
 
 def _draw_errors(found: Agreement, axes: Any) -> None:

@@ -120,6 +120,8 @@ def check(
         settings=settings,
         notes=notes,
         tolerance=setup.ours.tolerance,
+        assumed=setup.assumed,
+        of_effort=setup.of_effort,
     )
     if wrong := [row for row in rows if not row.agrees]:
         return replace(base, reason=_models_differ(wrong))

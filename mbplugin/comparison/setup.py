@@ -15,7 +15,9 @@ from mbplugin.model.brakes import BrakeLike, brake_forces
 from mbplugin.model.mechanism import Driver, Mechanism
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.scene import Scene, mechanism_of
+from mbplugin.phrases import listed
 from mbplugin.simulation.budget import MAX_SECONDS
+from mbplugin.simulation.events.passing_marks import joint_limits
 from mbplugin.simulation.events.schedule import TimedDrive
 from mbplugin.simulation.motion import move
 from mbplugin.simulation.options import Options
@@ -23,6 +25,7 @@ from mbplugin.simulation.run import simulate
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome.values import StopReport
 from mbplugin.stopping.scenario.drives import timed_drives
+from mbplugin.stopping.scenario.effort_limits import EffortLimits, assumed_brakes, brakes_of_effort
 from mbplugin.stopping.stop import run_stop
 
 #: How long a motion is compared where nobody says, s.
@@ -30,15 +33,19 @@ _DURATION = 0.5
 _RTOL, _ATOL = 1e-11, 1e-12
 #: The longest step beside the duration; between steps rates are interpolated by cubics.
 _STEP = 1 / 512
+#: Beyond a limit, rad or m, that is only rounding.
+_AT_LIMIT = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """A task, our motion of it, and what was left out of both; one sentence each."""
+    """A task, our motion of it, what was left out of both, and what is assumed in both; one sentence each."""
 
     task: Task
     ours: Trajectory
     notes: tuple[str, ...]
+    assumed: tuple[str, ...]
+    of_effort: EffortLimits
 
 
 def of_motion(
@@ -88,7 +95,8 @@ def of_motion(
     drives = tuple(_drive(ours, driver) for driver in mech.drivers)
     geared = scene is not None and any(actuator.armature for actuator in scene.actuators)
     task = _task(held, ours, duration, timed, drives)
-    return Setup(task, ours, _notes(geared, task))
+    own = ours.actions.brakes
+    return Setup(task, ours, _notes(geared, task, ours), assumed_brakes(own), brakes_of_effort(own))
 
 
 def of_stop(report: StopReport, max_seconds: float = MAX_SECONDS) -> Setup:
@@ -125,17 +133,30 @@ def of_stop(report: StopReport, max_seconds: float = MAX_SECONDS) -> Setup:
         drives=drives,
     )
     task = _task(scenario.mech, ours, duration, (), drives)
-    return Setup(task, ours, _notes(any(own.actions.armature.values()), task))
+    notes = (*_notes(any(own.actions.armature.values()), task, ours), *own.notes)
+    return Setup(task, ours, tuple(dict.fromkeys(notes)), report.assumed, own.of_effort)
 
 
-def _notes(geared: bool, task: Task) -> tuple[str, ...]:
-    """Return what both motions leave out, or PyBullet does its own way."""
+def _notes(geared: bool, task: Task, ours: Trajectory) -> tuple[str, ...]:
+    """Return what both motions leave out, what PyBullet does its own way, and the notes of ours."""
     notes = []
     if geared:
         notes.append("rotor inertias are left out of both motions, for PyBullet has none")
     if stronger := [brake.joint for brake in task.brakes if brake.law.static > brake.law.sliding]:
         notes.append(f"in PyBullet the brake of {stronger[0]!r} holds no more than it slides with")
-    return tuple(notes)
+    if passed := _passed_limits(ours):
+        notes.append(f"end stops are left out of both motions, which pass the limits of {listed(passed)}")
+    return (*notes, *ours.notes)
+
+
+def _passed_limits(ours: Trajectory) -> tuple[str, ...]:
+    """Return the joints that our motion takes beyond their limits."""
+    beyond = (
+        limit.name
+        for limit in joint_limits(ours.mechanism, Options(1.0))
+        if ((ours.q[:, limit.coordinate] - limit.bound) * (1 if limit.upper else -1)).max() > _AT_LIMIT
+    )
+    return tuple(dict.fromkeys(beyond))
 
 
 def _task(

@@ -22,6 +22,7 @@ from mbplugin.phrases import one_line_repr
 Controller = Callable[[float, Array, Array], Array]
 
 
+@one_line_repr
 @dataclass(frozen=True)
 class BrakeForce:
     """What a brake does to one freedom from the time on at which it grips.
@@ -30,12 +31,15 @@ class BrakeForce:
     ----------
     closes : float
         s.
+    assumed : tuple of str
+        What was not stated, one phrase each.
     """
 
     joint: str
     freedom: str
     law: BrakeLaw
     closes: float = 0.0
+    assumed: tuple[str, ...] = ()
 
 
 @one_line_repr

@@ -35,6 +35,7 @@ from mbplugin.simulation.runner import Progress
 from mbplugin.stopping.outcome.evaluate import evaluate
 from mbplugin.stopping.outcome.values import StopReport
 from mbplugin.stopping.scenario.decelerations import Decelerations, inertias_at
+from mbplugin.stopping.scenario.effort_limits import assumed_brakes
 from mbplugin.stopping.scenario.ramp_source import RampSource
 from mbplugin.stopping.scenario.scenario import Scenario, vector_of
 from mbplugin.stopping.scenario.start import Start
@@ -262,11 +263,6 @@ def fitted_brakes(
     named = {brake.joint for brake in read_brakes(mech, given)}
     own = tuple(brake for brake in (scene.brakes if scene else ()) if brake.joint not in named)
     return robot_brakes(mech, (*given, *own))
-
-
-def assumed_brakes(brakes: tuple[JointBrake, ...]) -> tuple[str, ...]:
-    """Return what brakes leave out, one sentence for each joint."""
-    return tuple(f"{brake.joint}: {', '.join(brake.assumed)}" for brake in brakes if brake.assumed)
 
 
 def payloads_of(mech: Mechanism, payload: PayloadValue, tool: str) -> tuple[Payload, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbplugin.comparison.agreement import Program, Verdict
 from mbplugin.report.documents.part import Part, Recorded, Series, Size, by_name, key
+from mbplugin.report.documents.stopping.stops import EffortLimits
 
 if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement
@@ -60,6 +61,8 @@ class Output(Recorded):
     files: list[str]
     verdict: Verdict
     reason: str = key("one sentence")
+    assumed: list[str] = key("values of brakes and decelerations that are not stated", optional=True)
+    of_effort: EffortLimits = key("brakes and decelerations that are not stated", optional=True)
     duration: Size = key("s")
     tolerance: Size = key("relative rank tolerance of our motion", optional=True)
     steps: list[Size] = key("PyBullet's steps, s, each half of the one before")

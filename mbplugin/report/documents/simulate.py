@@ -9,8 +9,10 @@ from pydantic import Field
 
 from mbplugin.model.enumerations import Coordinates, Formulation, Limits, Redundancy, TransitionRule
 from mbplugin.report.documents.part import Count, Part, PlanarModel, Recorded, Series, Size, by_name, key
+from mbplugin.report.documents.stopping.stops import EffortLimits
 from mbplugin.simulation.events.event import EventKind
 from mbplugin.simulation.outcome import Outcome
+from mbplugin.stopping.scenario.effort_limits import assumed_brakes, brakes_of_effort
 
 if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.trajectory import Trajectory
@@ -109,6 +111,8 @@ class Output(Recorded):
     events: list[_MotionEvent]
     reactions: dict[str, _PairReaction] = key("of the requested pairs")
     statistics: dict[str, float]
+    assumed: list[str] = key("what brakes leave out, one sentence for each joint", optional=True)
+    of_effort: EffortLimits = key("brakes that are not stated", optional=True)
     notes: list[str]
 
 
@@ -134,6 +138,8 @@ def simulate_document(
         qdd=by_name(mech.qd_names, motion.qdd.T),
         momentum=by_name(mech.qd_names, motion.momenta.T),
         energy=motion,
+        assumed=assumed_brakes(motion.actions.brakes),
+        of_effort=brakes_of_effort(motion.actions.brakes),
         reactions={
             pair: (
                 motion.reactions(pair),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mbplugin.model.units import SI, Units
+from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits, brakes_of_effort
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
@@ -88,16 +89,23 @@ class Chapter:
         return self.report.analysis if self.analysis is None and self.report is not None else self.analysis
 
     @property
-    def warning(self) -> str:
-        """What stands above the numbers: the brakes of stops that are assumed."""
+    def of_effort(self) -> EffortLimits:
+        """The brakes and decelerations behind the numbers that are assumed."""
         if self.stop is not None:
-            return self.stop.scenario.of_effort.warning
+            return self.stop.scenario.of_effort
         if self.sweep is not None:
-            return self.sweep.plan.scenario.of_effort.warning
+            return self.sweep.plan.scenario.of_effort
         if self.distance is not None:
-            return self.distance.stop.of_effort.warning
-        of_several = self.table or self.worst
-        return "" if of_several is None else of_several.of_effort.warning
+            return self.distance.stop.of_effort
+        if self.motion is not None:
+            return brakes_of_effort(self.motion.actions.brakes)
+        own = self.table or self.worst or self.agreement
+        return NO_EFFORT_LIMITS if own is None else own.of_effort
+
+    @property
+    def warning(self) -> str:
+        """What stands above the numbers where some of them are assumed."""
+        return self.of_effort.warning
 
     @property
     def moving(self) -> Trajectory | None:

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from mbplugin.errors import BadUsage, MissingDependency
 from mbplugin.files import replacing
 from mbplugin.output_formats import format_of
+from mbplugin.phrases import cut_short
 from mbplugin.report.documents.json import dumps, plain
 from mbplugin.report.results.presentation import presentation_of
 
 if TYPE_CHECKING:
     import pandas
+
+    from mbplugin.report.results.presentation import Presentation
 
 #: Width of the text of a result: that of a terminal nobody has widened.
 WIDTH = 80
@@ -73,7 +76,10 @@ def frame_of(result: object) -> pandas.DataFrame:
         raise MissingDependency.of("a frame", "pandas", "frames") from None
     how = presentation_of(result)
     rows = list(how.rows(result))
-    return pandas.DataFrame(rows) if rows else pandas.DataFrame(columns=list(how.columns), dtype=float)
+    frame = pandas.DataFrame(rows) if rows else pandas.DataFrame(columns=list(how.columns), dtype=float)
+    if assumed := _assumed(how, result):
+        frame.attrs["assumed"] = assumed
+    return frame
 
 
 def plot(result: object, path: str | Path | None) -> None:
@@ -91,7 +97,20 @@ def plot(result: object, path: str | Path | None) -> None:
     how = presentation_of(result)
     if how.draw is None:
         raise BadUsage(f"a {type(result).__name__} has no picture", remedy="use .to_html()")
-    draw(partial(how.draw, result), (9.0, 6.0), path)
+    draw(partial(_draw, how, result), (9.0, 6.0), path)
+
+
+def _draw(how: Presentation, result: object, figure: Any) -> None:
+    """Draw a result below what is assumed of it."""
+    if how.draw is not None:
+        how.draw(result, figure)
+    if assumed := _assumed(how, result):
+        figure.suptitle(cut_short(assumed, 100)).set_parse_math(False)
+
+
+def _assumed(how: Presentation, result: object) -> str:
+    """Return what is assumed of a result, in a few words."""
+    return how.chapter(result).of_effort.heading if how.chapter is not None else ""
 
 
 def save(result: object, path: Path) -> None:
@@ -105,7 +124,7 @@ def save(result: object, path: Path) -> None:
     kind = format_of(path, _FORMATS, "the file of a result")
     if kind == "csv":
         how = presentation_of(result)
-        content = _csv(how.rows(result), how.columns)
+        content = _csv(how.rows(result), how.columns, _assumed(how, result))
     else:
         content = text_of(result, kind)  # type: ignore[arg-type]
         content += "" if content.endswith("\n") else "\n"
@@ -113,8 +132,10 @@ def save(result: object, path: Path) -> None:
         temporary.write_text(content, encoding="utf-8", newline="\n")
 
 
-def _csv(rows: Any, columns: tuple[str, ...]) -> str:
+def _csv(rows: Any, columns: tuple[str, ...], comment: str) -> str:
     out = io.StringIO()
+    if comment:
+        out.write(f"# {comment}\n")
     if heads := list(rows[0]) if rows else columns:
         writer = csv.DictWriter(out, heads, lineterminator="\n")
         writer.writeheader()

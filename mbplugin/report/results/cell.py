@@ -19,6 +19,7 @@ _STYLE = (
     ".mbplugin .curve{fill:none;stroke-width:1.8}.mbplugin .event{stroke:currentColor;stroke-dasharray:2 3}"
     ".mbplugin .now{visibility:hidden}.mbplugin text{font-size:11px;fill:currentColor}"
     ".mbplugin .end{text-anchor:end}.mbplugin .middle{text-anchor:middle}.mbplugin .key{margin-right:.9rem}"
+    ".mbplugin .alarm{font-weight:700;padding:.7rem 1rem;border:2px solid #e69f00;border-radius:6px}"
     ".mbplugin td,.mbplugin th{text-align:left;vertical-align:top}"
 )
 
@@ -29,9 +30,11 @@ def cell(result: object, how: Presentation) -> Html:
     drawn = list(how.pictures(result)) if how.pictures else []
     facts = repr(result).strip("<>")
     kind, _, rest = facts.partition(" ")
+    warning = how.chapter(result).warning if how.chapter else ""
     return element(
         "div",
         element("style", Html(_STYLE)),
+        element("p", warning, class_="alarm", role="alert") if warning else None,
         element("p", element("strong", kind), f" {rest}"),
         element("div", drawn, class_="charts") if drawn else None,
         _table(rows, how.shown, _ROWS if not drawn else _ROWS // 2),

@@ -15,9 +15,9 @@ MOST = 40
 
 
 def warning_lines(warning: str, width: int) -> Iterator[Line]:
-    """Yield what stands on top of a report in red, nothing where there is no warning."""
+    """Yield what stands on top of a report in amber, nothing where there is no warning."""
     if warning:
-        yield from (Line(text, "bold red") for text in wrapped(warning, width, "! ", "! "))
+        yield from (Line(text, "bold yellow") for text in wrapped(warning, width, "! ", "! "))
         yield Line()
 
 

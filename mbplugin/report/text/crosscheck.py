@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mbplugin.model.units import SI, Units
 from mbplugin.phrases import counted
 from mbplugin.report.rounding import shown
-from mbplugin.report.text.blocks import note_lines
+from mbplugin.report.text.blocks import note_lines, sentences_under, warning_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 from mbplugin.report.text.table import grid_lines
 
@@ -25,7 +25,8 @@ def crosscheck_lines(
     found: Agreement, name: str, width: int = PLAIN_WIDTH, units: Units = SI
 ) -> Iterator[Line]:
     """Yield the report of one cross-check, with angles and lengths in some units."""
-    style = _STYLES.get(found.verdict, "bold yellow")
+    yield from warning_lines(found.of_effort.warning, width)
+    style = "bold yellow" if found.agrees and found.assumed else _STYLES.get(found.verdict, "bold yellow")
     for text in wrapped(f"{name}: {found.verdict}. {_sentence(found.reason)}", width, "", "  "):
         yield Line(text, style)
     if found.steps:
@@ -38,6 +39,7 @@ def crosscheck_lines(
         yield from _moved(found, moved, width, units)
     if found.checks:
         yield from _checks(found.checks, width)
+    yield from sentences_under("Assumed", found.assumed, width)
     yield from note_lines(found.notes, width)
 
 

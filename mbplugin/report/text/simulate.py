@@ -13,10 +13,18 @@ from mbplugin.model.spatial import COMPONENTS
 from mbplugin.model.units import SI, Units
 from mbplugin.phrases import counted
 from mbplugin.report.rounding import largest_of, shown
-from mbplugin.report.text.blocks import MOST, event_lines, more_lines, note_lines
+from mbplugin.report.text.blocks import (
+    MOST,
+    event_lines,
+    more_lines,
+    note_lines,
+    sentences_under,
+    warning_lines,
+)
 from mbplugin.report.text.frames import OPEN
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 from mbplugin.report.text.table import table_lines
+from mbplugin.stopping.scenario.effort_limits import assumed_brakes, brakes_of_effort
 
 if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.trajectory import Trajectory
@@ -35,6 +43,7 @@ def simulate_lines(
     motion: Trajectory, pairs: Sequence[str] = (), width: int = PLAIN_WIDTH, units: Units = SI
 ) -> Iterator[Line]:
     """Yield the report of one motion, with the reactions of some pairs; coordinates in some units."""
+    yield from warning_lines(brakes_of_effort(motion.actions.brakes).warning, width)
     yield from (Line(text, "bold") for text in wrapped(_headline(motion), width, "", "  "))
     yield from _coordinates(motion, width, units)
     yield from _independent(motion, width)
@@ -43,6 +52,7 @@ def simulate_lines(
     yield from event_lines(motion.events, width, 9)
     if pairs:
         yield from _reactions(motion, pairs, width)
+    yield from sentences_under("Assumed", assumed_brakes(motion.actions.brakes), width)
     yield from note_lines(motion.notes, width)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from mbplugin.errors import BadUsage
+from mbplugin.model.applied_forces import BrakeForce
 from mbplugin.model.brakes import JointBrake
 from mbplugin.phrases import listed
 
@@ -26,15 +27,20 @@ class EffortLimits(NamedTuple):
         return tuple(dict.fromkeys((*self.brakes, *self.ramps)))
 
     @property
+    def heading(self) -> str:
+        """What is assumed, in a few words; empty where everything is stated."""
+        return f"ASSUMED, NOT STATED: {self._what()}" if self.joints else ""
+
+    @property
     def warning(self) -> str:
         """What stands on top of a report; empty where everything is stated."""
         if not self.joints:
             return ""
         low, high = PUBLISHED_OVER_DEFAULT
         return (
-            f"ASSUMED, NOT STATED: {self._what()} (effort limits of the file). The stops that the maker of"
+            f"{self.heading} (effort limits of the file). The stops that the maker of"
             f" UR5 and UR3 publishes take {low:g} to {high:g} times as long as with such brakes. No number below is"
-            " evidence for safety: state the brakes; with --require-brakes assumed ones are an error."
+            " evidence for safety: state the brakes; stops with --require-brakes refuse assumed ones."
         )
 
     def require_none(self) -> None:
@@ -64,6 +70,11 @@ class EffortLimits(NamedTuple):
 NO_EFFORT_LIMITS = EffortLimits()
 
 
-def brakes_of_effort(brakes: Iterable[JointBrake]) -> tuple[str, ...]:
+def brakes_of_effort(brakes: Iterable[JointBrake | BrakeForce]) -> EffortLimits:
     """Return the joints whose brake states no torque."""
-    return tuple(brake.joint for brake in brakes if brake.assumed)
+    return EffortLimits(tuple(brake.joint for brake in brakes if brake.assumed))
+
+
+def assumed_brakes(brakes: Iterable[JointBrake | BrakeForce]) -> tuple[str, ...]:
+    """Return what brakes leave out, one sentence for each joint."""
+    return tuple(f"{brake.joint}: {', '.join(brake.assumed)}" for brake in brakes if brake.assumed)

@@ -124,8 +124,8 @@ class Scenario:
     @property
     def of_effort(self) -> EffortLimits:
         """The brakes and the decelerations of the stop that are effort limits."""
-        brakes = () if self.category == 2 else brakes_of_effort(self.brakes)
-        return EffortLimits(brakes, self.ramps_of_effort)
+        own = brakes_of_effort(() if self.category == 2 else self.brakes)
+        return own._replace(ramps=self.ramps_of_effort)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -15,9 +15,9 @@ from mbplugin.model.plausible import implausible
 from mbplugin.model.scene import Payload, Ramp, Scene
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.stopping.compiled.batch import CompiledStop, require_compiled_stop
-from mbplugin.stopping.run import assumed_brakes, make_scenario
+from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.scenario.decelerations import checked_decelerations, has_ramp
-from mbplugin.stopping.scenario.effort_limits import EffortLimits
+from mbplugin.stopping.scenario.effort_limits import EffortLimits, assumed_brakes
 from mbplugin.stopping.scenario.scenario import Scenario
 from mbplugin.stopping.table.axes import table_axes
 from mbplugin.stopping.table.grid import grid_of

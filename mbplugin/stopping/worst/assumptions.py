@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from mbplugin.model.enumerations import Moving
-from mbplugin.stopping.run import assumed_brakes
 from mbplugin.stopping.scenario.decelerations import assumed_deceleration, inertias_at
+from mbplugin.stopping.scenario.effort_limits import assumed_brakes
 from mbplugin.stopping.worst.space import StopSpace, coordinate_range
 
 

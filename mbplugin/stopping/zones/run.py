@@ -13,6 +13,7 @@ from mbplugin.phrases import listed
 from mbplugin.readers.common.paths import named_package
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.stopping.outcome.values import StopReport
+from mbplugin.stopping.scenario.effort_limits import EffortLimits
 from mbplugin.stopping.sweep.plan import SweepPlan
 from mbplugin.stopping.sweep.stops import stopper_of
 from mbplugin.stopping.table.values import StoppingTable
@@ -91,7 +92,10 @@ def stop_zone(
         union.sagitta,
         resolution,
         robot.without_shape,
-        _assumptions(robot, scene.mechanism, payloads, payload_radius, union.sagitta, resolution),
+        (
+            *filter(None, (_of_effort(stops).warning,)),
+            *_assumptions(robot, scene.mechanism, payloads, payload_radius, union.sagitta, resolution),
+        ),
         union.triangles(),
     )
 
@@ -112,6 +116,10 @@ def _motions_of(
         _require_same(scene, stops.scenario.mech.name, stops.scenario.mech.q_names)
         return stops.scenario.actions.payloads, stops.count, _sweep_motions(stops)
     raise BadUsage(f"{stops!r} is no stop", expected="a StopReport, a StoppingTable or a SweepPlan")
+
+
+def _of_effort(stops: StopReport | StoppingTable | SweepPlan) -> EffortLimits:
+    return stops.of_effort if isinstance(stops, StoppingTable) else stops.scenario.of_effort
 
 
 def _require_same(scene: Scene, name: str, q_names: tuple[str, ...] | None = None) -> None:

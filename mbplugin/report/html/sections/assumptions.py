@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, element, section
+from mbplugin.stopping.scenario.effort_limits import assumed_brakes
 
 
 def assumptions_section(chapter: Chapter) -> Html | None:
@@ -31,5 +32,9 @@ def _sentences(chapter: Chapter) -> Iterator[str]:
                 f"{e.body}: stiffness estimated as a beam of {e.material}, {e.length:.4g} m long,"
                 f" A {e.section.A:.3g} m²."
             )
+    if chapter.motion is not None:
+        yield from assumed_brakes(chapter.motion.actions.brakes)
+    if chapter.agreement is not None:
+        yield from chapter.agreement.assumed
     if chapter.moving is not None:
         yield from chapter.moving.notes

@@ -34,13 +34,15 @@ def grade(chapter: Chapter) -> str:
         return "bad"
     if chapter.difference is not None:
         return "good" if chapter.difference.same else "bad"
-    for compared in (chapter.agreement, chapter.side_by_side):
-        if compared is not None and not compared.agrees:
+    if chapter.agreement is not None:
+        # a comparison that decides nothing is not dangerous
+        if chapter.agreement.verdict == "disagrees":
             return "bad"
+        return "good" if chapter.agreement.agrees and not chapter.agreement.assumed else "fair"
+    if chapter.side_by_side is not None and not chapter.side_by_side.agrees:
+        return "bad"
     if chapter.warning or (chapter.distance is not None and chapter.distance.stop.assumed):
         return "fair"
-    if chapter.agreement is not None:
-        return "good"
     if chapter.calibration is not None and any(row.unexplained for row in chapter.calibration.rows):
         return "fair"
     beside = chapter.table.measured if chapter.table is not None else None
