@@ -83,7 +83,12 @@ __all__ = list(PUBLIC)
 
 def __getattr__(name: str) -> Any:
     if name not in PUBLIC:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        missing = f"module {__name__!r} has no attribute {name!r}"
+        if name.startswith("_"):
+            raise AttributeError(missing)
+        from mbplugin.errors import suggestion
+
+        raise AttributeError(f"{missing}; {suggestion(name, __all__)}")
     import importlib
 
     return getattr(importlib.import_module(PUBLIC[name]), name)

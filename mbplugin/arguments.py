@@ -3,69 +3,31 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, wraps
 from inspect import Parameter, Signature, signature
-from numbers import Integral, Real
-from typing import Any, NamedTuple, ParamSpec, TypeVar, get_args
+from typing import Any, ParamSpec, TypeVar
 
+from mbplugin.argument_kinds import EXAMPLES, Kind, Misfit, kind_of
 from mbplugin.errors import BadUsage, suggestion
 from mbplugin.phrases import cut_short, listed
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-#: What annotations call by a name of their own. A class is known by its name, so that none is imported.
-_NAMED = {
-    "ModelSource": "str | Path | Client | Scene | Mechanism",
-    "JointValues": "Mapping[str, float | str] | Array | None",
-    "LoadLike": "Load | Mapping[str, Any]",
-    "PayloadLike": "Payload | Mapping[str, Any]",
-    "PayloadValue": "float | PayloadLike | Iterable[PayloadLike] | None",
-    "BrakeLike": "Brake | Mapping[str, Any]",
-    "StiffnessLike": "Mapping[str, Any] | Iterable[Stiffness | Mapping[str, Any]]",
-    "StopLike": "StopReport | StoppingTable | WorstStops | StopFigures | str | Path",
-    "Start": "Move | Recorded",
-    "Severity": "Literal['error', 'warning', 'note']",
-    "Profile": "Callable",
-    "Controller": "Callable",
-    "Progress": "Callable",
-    "Count": "Callable",
+#: Names that other functions, the command line, or earlier versions have for a parameter.
+ALIASES = {
+    "q0": ("q",),
+    "qd0": ("qd",),
+    "payloads": ("payload",),
+    "number": ("count",),
+    "mech": ("model", "source", "scene"),
+    "model": ("mech", "source", "scene"),
+    "source": ("mech", "model", "scene"),
 }
-#: Names that other functions, or earlier versions, have for a parameter.
-ALIASES = {"q0": "q", "qd0": "qd", "payloads": "payload"}
-#: What a sentence calls one of them, and several.
-_WORDS = {
-    "ModelSource": ("a path, a PyBullet client, a Scene or a Mechanism", "models"),
-    "JointValues": ("a mapping of joint names to numbers, or a vector", "vectors"),
-    "StopLike": ("a StopReport, a StoppingTable, WorstStops, or the JSON file of one", "stops"),
-    "Any": ("anything", "anything"),
-    "float": ("a number", "numbers"),
-    "int": ("a whole number", "whole numbers"),
-    "bool": ("True or False", "True or False"),
-    "str": ("a text", "texts"),
-    "Path": ("a path", "paths"),
-    "Array": ("numbers", "numbers"),
-    "Client": ("a PyBullet client", "PyBullet clients"),
-    "Callable": ("a function", "functions"),
-}
+#: Names that other libraries have for what is meant, where letters alone lead to something else.
+_ELSEWHERE = {"dq": "qd", "qvel": "qd", "v": "qd", "ddq": "qdd", "qacc": "qdd", "a": "qdd", "qpos": "q"}
 _SHORT = 40
-
-
-class _Misfit(Exception):
-    """What does not fit: where in the argument, and the value."""
-
-    def __init__(self, place: str, value: object, expected: str) -> None:
-        self.place, self.value, self.expected = place, value, expected
-
-
-class _Kind(NamedTuple):
-    """What an annotation admits: one and several in words, and what returns the value at a place or raises."""
-
-    words: str
-    plural: str
-    read: Callable[[str, Any], Any]
 
 
 def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -87,8 +49,8 @@ def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 @cache
-def _parameters(function: Callable[..., Any]) -> dict[str, tuple[Parameter, _Kind]]:
-    return {name: (p, _kind(ast.parse(p.annotation, mode="eval").body)) for name, p in _signature(function)}
+def _parameters(function: Callable[..., Any]) -> dict[str, tuple[Parameter, Kind]]:
+    return {name: (p, kind_of(ast.parse(p.annotation, mode="eval").body)) for name, p in _signature(function)}
 
 
 def _signature(function: Callable[..., Any]) -> Iterable[tuple[str, Parameter]]:
@@ -116,9 +78,12 @@ def _read_named(function: Callable[..., Any], given: int, kwargs: Mapping[str, A
     names = [n for n, (p, _) in parameters.items() if p.kind is not p.VAR_POSITIONAL]
     found: dict[str, Any] = {}
     for written, value in kwargs.items():
-        name = ALIASES[written] if written not in names and ALIASES.get(written) in names else written
+        others = ALIASES.get(written, ()) if written not in names else ()
+        name = next((other for other in others if other in names), written)
         if name not in names:
-            raise _bad(function, f"there is no argument {written!r}", "", suggestion(written, names))
+            meant = _ELSEWHERE.get(written)
+            remedy = f"did you mean {meant!r}?" if meant in names else suggestion(written, names)
+            raise _bad(function, f"there is no argument {written!r}", "", remedy)
         if name in found or name in names[:given]:
             raise _bad(function, f"{name!r} is given twice", "it once", "")
         found[name] = _read(function, name, parameters[name][1], value)
@@ -128,194 +93,31 @@ def _read_named(function: Callable[..., Any], given: int, kwargs: Mapping[str, A
     return found
 
 
-def _read(function: Callable[..., Any], name: str, kind: _Kind, value: object) -> object:
+def _read(function: Callable[..., Any], name: str, kind: Kind, value: object) -> object:
     try:
         return kind.read(name, value)
-    except _Misfit as misfit:
+    except Misfit as misfit:
         what = f"{misfit.place} is {cut_short(repr(misfit.value), _SHORT)}"
-        raise _bad(function, what, misfit.expected, _as_number(misfit)) from None
+        examples = (f"such as {example}" for kind, example in EXAMPLES.items() if kind in misfit.expected)
+        remedy = _as_number(misfit) or next(examples, "")
+        raise _bad(function, what, misfit.expected, remedy) from None
 
 
 def _bad(function: Callable[..., Any], what: str, expected: str, remedy: str) -> BadUsage:
     return BadUsage(what, where=f"{function.__name__}()", expected=expected, remedy=remedy)
 
 
-def _as_number(misfit: _Misfit) -> str:
-    """Return what to write for a text that is a number, with a unit or without."""
+def _as_number(misfit: Misfit) -> str:
+    """Return what to write for a text that is a number; where it has a unit, in those of SI."""
     if not isinstance(misfit.value, str) or "number" not in misfit.expected:
         return ""
     from mbplugin.model.units import SI
 
     try:
-        return f"write {SI.value(misfit.value, '', ''):.12g} (SI units)"
+        value = SI.value(misfit.value, "", "")
     except BadUsage:
         return ""
-
-
-def _kind(node: ast.expr) -> _Kind:
-    """Return what an annotation admits."""
-    match node:
-        case ast.BinOp(left=left, right=right):
-            return _either(_kind(left), _kind(right))
-        case ast.Constant(value=None):
-            return _Kind("", "", _only(lambda value: value is None, ""))
-        case ast.Subscript(value=ast.Name(id="Literal"), slice=inner):
-            return _choice([ast.literal_eval(one) for one in _members(inner)])
-        case ast.Subscript(value=ast.Name(id="Mapping"), slice=ast.Tuple(elts=[key, value])):
-            return _mapping(_kind(key), _kind(value))
-        case ast.Subscript(value=ast.Name(id="Iterable" | "Sequence"), slice=inner):
-            return _several(_kind(inner))
-        case ast.Subscript(value=ast.Name(id="tuple"), slice=inner):
-            return _row([_kind(one) for one in _members(inner) if not isinstance(one, ast.Constant)], inner)
-        case ast.Subscript(value=ast.Name(id="Callable")):
-            return _named("Callable")
-        case ast.Name(id=name):
-            return _named(name)
-    raise AssertionError(ast.unparse(node))
-
-
-def _members(node: ast.expr) -> list[ast.expr]:
-    return node.elts if isinstance(node, ast.Tuple) else [node]
-
-
-def _named(name: str) -> _Kind:
-    from mbplugin.model import enumerations
-
-    if name in _NAMED:
-        found = _kind(ast.parse(_NAMED[name], mode="eval").body)
-        return _called(found, *_WORDS[name]) if name in _WORDS else found
-    if hasattr(enumerations, name):
-        return _choice(get_args(getattr(enumerations, name)))
-    article = "an" if name[0] in "AEIOU" else "a"
-    words, plural = _WORDS.get(name, (f"{article} {name}", f"{name}s"))
-    return _Kind(words, plural, _only(_TESTS.get(name, lambda value: _is_a(value, name)), words))
-
-
-def _called(kind: _Kind, words: str, plural: str) -> _Kind:
-    """Return a kind in other words."""
-
-    def read(place: str, value: Any) -> Any:
-        try:
-            return kind.read(place, value)
-        except _Misfit as misfit:
-            raise misfit if misfit.place != place else _Misfit(place, value, words) from None
-
-    return _Kind(words, plural, read)
-
-
-def _is_a(value: object, name: str) -> bool:
-    return any(kind.__name__ == name for kind in type(value).__mro__)
-
-
-def _is_client(value: object) -> bool:
-    own = value if _is_whole(value) else getattr(value, "_client", None)
-    return _is_whole(own)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return (isinstance(value, Real) and not isinstance(value, bool)) or (_is_array(value) and value.ndim == 0)
-
-
-def _is_array(value: Any) -> bool:
-    return hasattr(value, "dtype") and hasattr(value, "ndim") and value.dtype.kind in "fiu"
-
-
-def _are_numbers(value: object) -> bool:
-    if isinstance(value, list | tuple | range):
-        return all(_is_number(one) or _are_numbers(one) for one in value)
-    return _is_array(value)
-
-
-_TESTS: dict[str, Callable[[Any], bool]] = {
-    "Any": lambda value: True,
-    "float": _is_number,
-    "int": _is_whole,
-    "bool": lambda value: (
-        isinstance(value, bool) or _is_a(value, "bool_") or (_is_whole(value) and value in (0, 1))
-    ),
-    "str": lambda value: isinstance(value, str),
-    "Path": lambda value: isinstance(value, os.PathLike),
-    "Array": _are_numbers,
-    "Client": _is_client,
-    "Callable": callable,
-}
-
-
-def _only(admits: Callable[[Any], bool], words: str) -> Callable[[str, Any], Any]:
-    def read(place: str, value: Any) -> Any:
-        if not admits(value):
-            raise _Misfit(place, value, words)
-        return value
-
-    return read
-
-
-def _choice(names: Sequence[str]) -> _Kind:
-    words = " or ".join(map(repr, names))
-    return _Kind(
-        words, f"some of {words}", _only(lambda value: isinstance(value, str) and value in names, words)
-    )
-
-
-def _either(left: _Kind, right: _Kind) -> _Kind:
-    words, plural = (" or ".join(filter(None, pair)) for pair in zip(left[:2], right[:2], strict=True))
-
-    def read(place: str, value: Any) -> Any:
-        try:
-            return left.read(place, value)
-        except _Misfit as first:
-            try:
-                return right.read(place, value)
-            except _Misfit as second:
-                deepest = max(first, second, key=lambda misfit: len(misfit.place))
-                raise deepest if len(deepest.place) > len(place) else _Misfit(place, value, words) from None
-
-    return _Kind(words, plural, read)
-
-
-def _mapping(key: _Kind, value: _Kind) -> _Kind:
-    members = "" if value.words == "anything" else f" of names to {value.plural}"
-
-    def read(place: str, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            raise _Misfit(place, given, f"a mapping{members}")
-        return {key.read(f"a name in {place}", k): value.read(f"{place}[{k!r}]", v) for k, v in given.items()}
-
-    return _Kind(f"a mapping{members}", f"mappings{members}", read)
-
-
-def _several(one: _Kind) -> _Kind:
-    """Return the kind of any number of values; one that is no list itself may stand alone."""
-    words = f"a list of {one.plural}"
-
-    def read(place: str, given: Any) -> Any:
-        if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-            try:
-                return (one.read(place, given),)
-            except _Misfit:
-                raise _Misfit(place, given, words) from None
-        members: Any = given
-        members = members.tolist() if _is_array(given) else members
-        return tuple(one.read(f"{place}[{k}]", value) for k, value in enumerate(members))
-
-    return _Kind(words, f"lists of {one.plural}", read)
-
-
-def _row(members: Sequence[_Kind], node: ast.expr) -> _Kind:
-    """Return the kind of a tuple, of one length or of any."""
-    endless = ast.unparse(node).endswith("...)")
-    words = members[0].plural if endless else f"{len(members)} {members[0].plural}"
-
-    def read(place: str, given: Any) -> Any:
-        if not isinstance(given, Iterable) or isinstance(given, str | Mapping):
-            raise _Misfit(place, given, words)
-        found = _several(members[0]).read(place, given)
-        if not endless and len(found) != len(members):
-            raise _Misfit(place, given, words)
-        return found
-
-    return _Kind(words, f"lists of {words}", read)
+    if "whole" in misfit.expected and value != round(value):
+        return ""
+    has_unit = misfit.value.strip()[-1] not in "0123456789."
+    return f"write {value:.12g}{' (SI units)' if has_unit else ''}"

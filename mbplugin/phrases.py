@@ -71,11 +71,11 @@ def cut_short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def one_line(value: object, name: object, facts: Iterable[object]) -> str:
-    """Return the ``repr`` of a result: its type, what it is about, and what one wants to know first."""
+def one_line(value: object, name: object, facts: Iterable[object], kind: str = "") -> str:
+    """Return the ``repr`` of a result: its type or kind, what it is about, and what one wants to know first."""
     about = repr(shortened(str(name), _LONGEST_NAME))
     listed_facts = " ".join(", ".join(map(str, facts)).split())
-    return shortened(f"<{type(value).__name__} {about}: {listed_facts}>", _LONGEST_LINE)
+    return shortened(f"<{kind or type(value).__name__} {about}: {listed_facts}>", _LONGEST_LINE)
 
 
 def one_line_repr(kind: _Type) -> _Type:

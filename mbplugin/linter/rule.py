@@ -43,7 +43,7 @@ class Rule(Result, ABC):
     opt_in: bool = False
 
     def __repr__(self) -> str:
-        return one_line(self, self.code, (self.name, self.severity, self.summary))
+        return one_line(self, self.code, (self.name, self.severity, self.summary), "Rule")
 
     @abstractmethod
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:

@@ -10,10 +10,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from itertools import groupby
 from math import inf, isfinite, sqrt
+from numbers import Real
 from typing import Any
 
 from mbplugin.errors import BadUsage
 from mbplugin.phrases import one_line_repr
+
+#: Dimensions of what is stated of a brake, by its unit: of a joint that turns, and of one that slides.
+_DIMENSIONS = {
+    "N·m, N": ("torque", "force"),
+    "N·m·s/rad": ("rotary damping", "damping"),
+    "rad/s": ("angular rate", "speed"),
+    "s": ("time", "time"),
+    "": ("number", "number"),
+}
 
 
 def _stated(default: float | None, unit: str, *, positive: bool = False) -> Any:
@@ -170,15 +180,22 @@ def depends_on_rate(law: Any) -> bool:
     return bool(law.viscous != 0.0 or law.short_circuit != 0.0)
 
 
+def dimension_of(key: str, slides: bool) -> str:
+    """Return the dimension of what is stated of the brake of a joint that slides or turns; empty of no number."""
+    units = {part.name: part.metadata["unit"] for part in fields(Brake) if part.metadata}
+    return _DIMENSIONS[units[key]][slides] if key in units else ""
+
+
 def bad_number(brake: Brake) -> tuple[str, str] | None:
     """Return the key of a number that no brake can have, and what is expected; None where there is none."""
     for part in fields(Brake):
         value = getattr(brake, part.name)
         if not part.metadata or value is None:
             continue
-        if part.metadata["positive"] and not (isfinite(value) and value > 0):
+        is_finite = isinstance(value, Real) and isfinite(value)
+        if part.metadata["positive"] and not (is_finite and value > 0):
             return part.name, "a positive number"
-        if not (isfinite(value) and value >= 0):
+        if not (is_finite and value >= 0):
             return part.name, "a number that is not negative"
     return None
 

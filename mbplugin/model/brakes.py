@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import isfinite
+from numbers import Real
 from typing import Any
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.applied_forces import BrakeForce
-from mbplugin.model.brake_law import Brake, BrakeLaw, bad_number, contradiction
+from mbplugin.model.brake_law import Brake, BrakeLaw, bad_number, contradiction, dimension_of
 from mbplugin.model.component import units_of
-from mbplugin.model.loads import require_kind
+from mbplugin.model.loads import require_kind, require_table
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.mechanism.undriven import follows, unbraked_joints
+from mbplugin.model.units import SI
 from mbplugin.phrases import one_line_repr
 
 BrakeLike = Brake | Mapping[str, Any]
@@ -172,18 +174,17 @@ def _effort(pair: Pair) -> float:
 
 def _read(mech: Mechanism, brake: BrakeLike) -> JointBrake:
     if isinstance(brake, Mapping):
-        for key in brake:
-            if key not in _KEYS:
-                raise UnknownName(f"a brake has an unknown key {key!r}", remedy=suggestion(str(key), _KEYS))
-        if "joint" not in brake:
-            raise BadUsage("a brake names no joint", expected=f"a table of {', '.join(_KEYS)}")
+        require_table("brake", brake, _KEYS, 50)
         brake = Brake(**brake)
     require_kind("brake", brake, Brake, _KEYS)
     pair = _braked_pair(mech, brake.joint)
+    brake = _in_si(brake, pair)
     if wrong := bad_number(brake):
         key, expected = wrong
+        value = getattr(brake, key)
         raise BadNumber(
-            f"the {key.replace('_', ' ')} of the brake of {pair.name!r} is {getattr(brake, key):g}",
+            f"the {key.replace('_', ' ')} of the brake of {pair.name!r} is"
+            f" {f'{value:g}' if isinstance(value, Real) else repr(value)}",
             expected=expected,
         )
     if brake.torque is None and not _effort(pair):
@@ -192,6 +193,19 @@ def _read(mech: Mechanism, brake: BrakeLike) -> JointBrake:
             remedy="state torque in its [[brake]]",
         )
     return _filled(pair, brake)
+
+
+def _in_si(brake: Brake, pair: Pair) -> Brake:
+    """Return a brake with numbers where it states texts with units."""
+    slides = pair.kind.free[0][0] == "t"
+    numbers: dict[str, Any] = {
+        part.name: getattr(brake, part.name) for part in fields(Brake) if part.metadata
+    }
+    for key, value in numbers.items():
+        if isinstance(value, str):
+            what = f"the brake of {pair.name!r} has {key}"
+            numbers[key] = SI.value(value, dimension_of(key, slides), what)
+    return replace(brake, **numbers)
 
 
 def _braked_pair(mech: Mechanism, joint: str) -> Pair:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
+from numbers import Real
 
 import numpy as np
 
@@ -91,5 +93,6 @@ class JointSpring:
 
 
 def _require_finite(what: str, *values: float) -> None:
-    if not np.isfinite(values).all():
-        raise BadNumber(f"{what} has a value that is not finite", expected="numbers in SI units")
+    for value in values:
+        if not (isinstance(value, Real) and isfinite(value)):
+            raise BadNumber(f"{what} has the value {value!r}", expected="finite numbers in SI units")

@@ -37,7 +37,7 @@ UNITS: dict[str, dict[str, float]] = {
     "damping": {"Ns/m": 1.0, "Ns/mm": 1e3},
 }
 #: What a message shows as an example.
-_EXAMPLES = {
+EXAMPLES = {
     "angle": "an angle, such as 90deg",
     "length": "a length, such as 35mm",
     "time": "a time, such as 500ms",
@@ -114,7 +114,7 @@ class Units:
             return self._checked(bare, self._own_size(dimension), text, dimension, what)
         written = symbol(match[2])
         owner = next((name for name, sizes in UNITS.items() if written in sizes), "")
-        expected = _EXAMPLES.get(dimension, "a number, such as 90deg or 35mm")
+        expected = EXAMPLES.get(dimension, "a number, such as 90deg or 35mm")
         if not owner:
             known = UNITS.get(dimension, {})
             if dimension and known:
@@ -135,7 +135,7 @@ class Units:
         return 1.0 / self.shown(si)[0]
 
     def _checked(self, value: float | None, size: float, text: str, dimension: str, what: str) -> float:
-        expected = "a finite number" + (f" or {_EXAMPLES[dimension]}" if dimension in UNITS else "")
+        expected = "a finite number" + (f" or {EXAMPLES[dimension]}" if dimension in UNITS else "")
         if value is None or not isfinite(value):
             raise BadUsage(f"{what} {text!r}", expected=expected)
         if abs(value * size) > LARGEST:

@@ -91,7 +91,7 @@ def test_wrong_joint_values_are_refused_in_one_sentence():
         joint_vector(mech, {"elbw": 0.1})
     with pytest.raises(BadNumber, match="2 entries; expected 1"):
         joint_vector(mech, np.zeros(2))
-    with pytest.raises(BadNumber, match="not finite"):
+    with pytest.raises(BadNumber, match="expected a finite number, rad"):
         joint_vector(mech, {"elbow": float("nan")})
 
 

@@ -96,12 +96,44 @@ TYPED: tuple[tuple[Callable[[], object], str], ...] = (
     (lambda: mb.simulate(FOUR_BAR, 1, q=np.array(["a"])), "expected a mapping of joint names to numbers"),
     (lambda: mb.analyze(ARM, {"j1": "90m"}), "'j1' has the value '90m', which is a length"),
     (lambda: mb.analyze(ARM, {"j1": "fast"}), "expected a finite number or an angle, such as 90deg"),
+    (lambda: mb.estop(ARM, category="0"), "category is '0'; expected a whole number; write 0."),
+    (lambda: mb.analyze(ARM, samples="3.5"), "samples is '3.5'; expected a whole number."),
+    (lambda: mb.estop(ARM, dq={"j1": 1}), "there is no argument 'dq'; did you mean 'qd'?"),
+    (lambda: mb.inverse_dynamics(ARM, ddq={"j1": 1}), "there is no argument 'ddq'; did you mean 'qdd'?"),
+    (lambda: mb.estop(ARM, {"j1": np.nan}), "'j1' has the value nan; expected a finite number, rad."),
+    (lambda: mb.inverse_dynamics(ARM, qdd={"j1": np.inf}), "expected a finite number, rad/s²"),
+    (
+        lambda: mb.estop(ARM, brakes={"j1": 50}),
+        "names no joint: {'j1': 50}; expected a table of joint, torque",
+    ),
+    (lambda: mb.estop(ARM, brakes={"j1": {"delay": 1}}), "write {'joint': 'j1', 'delay': 1}."),
+    (lambda: mb.estop(ARM, brakes={"joint": 50}), "write {'joint': 'NAME', 'torque': 50}."),
+    (
+        lambda: mb.estop(ARM, brakes=50),
+        "a list of Brakes or mappings; such as {'joint': 'elbow', 'torque': 50}",
+    ),
+    (
+        lambda: mb.estop(ARM, brakes={"joint": "j1", "torque": [5]}),
+        "'j1' is [5]; expected a number that is not",
+    ),
+    (lambda: mb.estop(ARM, brakes=mb.Brake("j1", "5m")), "has torque '5m', which is a length"),  # type: ignore[arg-type]
+    (lambda: mb.reactions(ARM, loads={"hand": [0, 0, 1]}), "write {'body': 'hand', 'force': [0, 0, 1]}."),
+    (lambda: mb.reactions(ARM, loads={"bdy": "hand"}), "write {'body': 'NAME', 'force': [0, 0, -10]}."),
+    (lambda: mb.estop(ARM, payload={"hand": 5}), "a payload names no body: {'hand': 5}; expected"),
+    (lambda: mb.estop(ARM, payload={"body": "hand", "mass": [5]}), "is [5]; expected a mass, such as 5kg"),
+    (
+        lambda: mb.estop(ARM, payload={"body": "hand", "inertia": [1, 2]}),
+        "expected three moments, or a matrix",
+    ),
+    (lambda: mb.simulate(ARM, 1, locks=[mb.Lock("j1", "5m")]), "at is '5m', which is a length"),  # type: ignore[arg-type]
+    (lambda: mb.JointSpring("j1", "5"), "has the value '5'; expected finite numbers"),  # type: ignore[arg-type]
+    (lambda: mb.simulate(ARM, 1, locks="j1"), "expected a list of Locks; such as mb.Lock('elbow', at=0.5)."),
 )
 
 
 @pytest.mark.parametrize(("typed", "said"), TYPED, ids=[said for _, said in TYPED])
 def test_a_mistake_is_answered_by_what_to_type(typed: Callable[[], object], said: str) -> None:
-    with pytest.raises(BadUsage) as caught:
+    with pytest.raises(mb.MbPluginError) as caught:
         typed()
     assert said in str(caught.value)
 
@@ -121,7 +153,34 @@ def test_what_fits_is_taken() -> None:
     )
 
 
+def test_the_names_of_other_functions_and_of_the_command_line_are_taken() -> None:
+    assert mb.lint(model=FOUR_BAR).findings == mb.lint(mech=FOUR_BAR).findings == mb.lint(FOUR_BAR).findings
+    assert mb.analyze(source=FOUR_BAR).mechanism.name == mb.reactions(mech=FOUR_BAR).mechanism.name
+    with pytest.raises(BadUsage, match=r"sweep\(\): 'folder' is missing"):
+        mb.sweep(ARM, number=50)  # type: ignore[call-arg]
+
+
+def test_a_misspelt_function_is_answered_by_the_one_that_is_meant() -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'stoptable'; did you mean 'stop_table'\?"):
+        mb.stoptable  # type: ignore[attr-defined] # noqa: B018
+    assert not hasattr(mb, "__wrapped__")
+
+
 # Units
+
+
+def test_a_brake_a_payload_a_load_and_a_lock_may_have_units() -> None:
+    brake = {"joint": "j1", "torque": "0.05kNm", "delay": "10ms", "short_circuit": "5Nms/rad"}
+    made_of = {"body": "hand", "mass": "500g", "com": ["35mm", 0, 0]}
+    stop = mb.estop(ARM, brakes=brake | {"short_circuit_rate": "60rpm"}, payload=made_of)
+    law, payload = stop.scenario.brakes[0].law, stop.scenario.actions.payloads[-1]
+    assert (law.sliding, stop.scenario.brakes[0].delay) == (50.0, 0.01)
+    assert law.short_circuit_rate == pytest.approx(2 * np.pi) and law.short_circuit == 5.0
+    assert payload.mass == 0.5 and [*payload.com] == [0.035, 0.0, 0.0]
+    pushed = mb.reactions(ARM, loads={"body": "hand", "force": ["1kN", 0, 0], "torque": [0, "10Ncm", 0]})
+    same = mb.reactions(ARM, loads={"body": "hand", "force": [1e3, 0, 0], "torque": [0, 0.1, 0]})
+    assert pushed.to_dict() == same.to_dict()
+    assert mb.Lock("j1", "500ms", until="0.6 s") == mb.Lock("j1", 0.5, until=0.6)  # type: ignore[arg-type]
 
 
 def test_a_value_may_have_its_unit() -> None:

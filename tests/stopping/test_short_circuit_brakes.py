@@ -266,7 +266,7 @@ def test_a_scene_with_half_a_motor_is_refused_at_its_line(line: str, tmp_path: P
     scene = tmp_path / "r.scene.toml"
     scene.write_text(f"{SCENE}\n[[brake]]\njoint = 'j0'\ntorque = 1.0\n{line}\n")
     done = call("lint", str(scene))
-    assert done.code == 2 and "both or neither" in done.err and ":10: " in done.err
+    assert done.code == 2 and "both or neither" in done.out and ":10: " in done.out
 
 
 def test_two_motors_on_one_freedom_are_no_law() -> None:

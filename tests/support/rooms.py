@@ -7,7 +7,7 @@ ORDER = (
     ("visible", "phrases", "errors", "files", "version", "rendering", "output_formats", "lapack", "median"),
     ("processes",),
     ("model",),
-    ("arguments",),
+    ("argument_kinds", "arguments"),
     ("readers",),
     ("writers",),
     ("constraints",),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mbplugin.cli.shared.options import split
 from mbplugin.errors import BadUsage
-from mbplugin.model.brake_law import Brake
+from mbplugin.model.brake_law import dimension_of
 from mbplugin.model.units import DIMENSION_OF, SI, Units
 from mbplugin.phrases import counted
 
@@ -18,14 +18,6 @@ if TYPE_CHECKING:
     from mbplugin.model.mechanism.mechanism import Mechanism
 
 _LOAD, _PAYLOAD = "BODY:FX,FY,FZ[,MX,MY,MZ][@X,Y,Z]", "BODY:MASS[@X,Y,Z]"
-#: Dimensions of what is stated of a brake, by its unit: of a joint that turns, and of one that slides.
-_OF_BRAKE = {
-    "N·m, N": ("torque", "force"),
-    "N·m·s/rad": ("rotary damping", "damping"),
-    "rad/s": ("angular rate", "speed"),
-    "s": ("time", "time"),
-    "": ("number", "number"),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,11 +127,9 @@ class Quantities:
         if not colon or not joint.strip():
             raise BadUsage(f"--brake has {text!r}", expected="JOINT:KEY=VALUE,…")
         slides = self._rates.get(joint.strip()) == "speed"
-        units = {part.name: str(part.metadata["unit"]) for part in fields(Brake) if part.metadata}
-        dimensions = {key: _OF_BRAKE[unit][slides] for key, unit in units.items()}
         return {
             "joint": joint.strip(),
-            **named([values], "--brake", lambda key: dimensions.get(key, ""), self.units),
+            **named([values], "--brake", lambda key: dimension_of(key, slides), self.units),
         }
 
     def _lock(self, text: str) -> Lock:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mbplugin.model.mechanism.identity import Holder
 from mbplugin.model.mechanism.motion_profile import MotionProfile
+from mbplugin.model.units import SI
 from mbplugin.phrases import one_line_repr
 
 
@@ -113,6 +114,9 @@ class Lock:
     freedoms: tuple[str, ...] = ()
     until: float | None = None
 
+    def __post_init__(self) -> None:
+        _read_times(self)
+
     @property
     def for_good(self) -> bool:
         """Whether the lock is permanent."""
@@ -146,7 +150,18 @@ class TimedConstraint:
     at: float = 0.0
     until: float | None = None
 
+    def __post_init__(self) -> None:
+        _read_times(self)
+
     @property
     def name(self) -> str:
         """The constraint's name in reports."""
         return self.constraint
+
+
+def _read_times(interval: Lock | TimedConstraint) -> None:
+    """Put seconds where the ends of an interval are texts, such as ``500ms``."""
+    for end in ("at", "until"):
+        value = getattr(interval, end)
+        if isinstance(value, str):
+            object.__setattr__(interval, end, SI.value(value, "time", f"{interval.name!r}: {end} is"))

@@ -99,8 +99,11 @@ def _vector(
         out = np.array(values, dtype=float).reshape(-1)
     if out.shape != (len(names),):
         raise BadNumber(f"the joint vector has {out.size} entries", expected=f"{len(names)} as in q_names")
-    if not np.isfinite(out).all():
-        raise BadNumber("a joint value is not finite", expected="numbers in rad or m")
+    if (wrong := np.flatnonzero(~np.isfinite(out))).size:
+        k = int(wrong[0])
+        raise BadNumber(
+            f"{names[k]!r} has the value {out[k]:g}", expected=f"a finite number, {units(mech)[k]}"
+        )
     return out
 
 
