@@ -49,6 +49,7 @@ def test_the_oracles_close_to_the_same_pose(file, monkeypatch: pytest.MonkeyPatc
     assert_same_pose(scene.mechanism, perturbed(scene.mechanism, q, 3), monkeypatch)
 
 
+@pytest.mark.bullet
 @pytest.mark.parametrize("given", [True, False])
 def test_what_only_small_singular_values_could_close_stays_open(
     given: bool, monkeypatch: pytest.MonkeyPatch

@@ -213,7 +213,9 @@ def test_a_mass_welded_to_the_ground_is_a_difference_that_loads_only_its_weld(or
     assert "no motion differs, only the reaction of what fixes it" in found.cause
 
 
-@pytest.mark.parametrize(("scene", "feet"), [("minitaur", 4), ("four_bar", 1)])
+@pytest.mark.parametrize(
+    ("scene", "feet"), [pytest.param("minitaur", 4, marks=pytest.mark.bullet), ("four_bar", 1)]
+)
 def test_a_body_that_close_has_split_is_one_body(scene: str, feet: int, tmp_path: Path) -> None:
     """What is left are the weaker closures, one cause for each kind, and the redundancy that they take away."""
     model = ROOT / "assets" / f"{scene}.scene.toml"
