@@ -25,8 +25,8 @@ found = mb.engines(ROOT / "assets" / "four_bar.scene.toml", loads=[push])
 for answer in found.engines:
     print(f"{answer.engine} {answer.version}" + (f": no answer, {answer.reason}" if answer.reason else ""))
 print(f"{found.degree_of_redundancy} redundant constraints")
-print(f"  what is determined differs by {found.largest_unique_difference:.0e} of the joint's largest")
-print(f"  what is not, by {found.largest_undetermined_difference:.0%}")
+print(f"  on what is determined they agree to {found.largest_unique_difference:.0e} of the joint's largest")
+print(f"  on what is not, they differ by {found.largest_undetermined_difference:.0%}")
 for name in JOINTS:
     for k in np.flatnonzero(~found[name].unique):
         values = ", ".join(f"{wrench[k] + 0.0:8.3f}" for wrench in found[name].wrenches.values())

@@ -128,6 +128,11 @@ class SideBySide(Result):
         """Those that have an answer."""
         return (answer for answer in self.engines if not answer.reason)
 
+    @property
+    def compared(self) -> bool:
+        """Whether at least two engines answer."""
+        return len(list(self.answers)) > 1
+
     @cached_property
     def agrees(self) -> bool:
         """Whether all engines have the same value of every unique component."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.phrases import counted
+from mbplugin.report.rounding import shown
 from mbplugin.report.text.blocks import note_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, TITLE, Line, wrapped
 from mbplugin.report.text.table import grid_lines
@@ -18,13 +19,15 @@ if TYPE_CHECKING:
 _COLUMN = 12
 #: Names and units of the components of a wrench.
 COMPONENT_NAMES = ("fx N", "fy N", "fz N", "mx N·m", "my N·m", "mz N·m")
+#: Beside the largest in its joint, a difference that is rounding alone.
+_ROUNDING = 1e-9
 #: Beside the largest in its joint, this is printed as zero.
 _NOISE = 1e-4
 
 
 def engines_lines(found: SideBySide, width: int = PLAIN_WIDTH) -> Iterator[Line]:
     """Yield the table, and what it says in a sentence above."""
-    style = "bold green" if found.agrees else "bold red"
+    style = ("bold green" if found.compared else "bold yellow") if found.agrees else "bold red"
     for text in wrapped(f"{found.mechanism.name}: {engines_verdict(found)}", width, "", "  "):
         yield Line(text, style)
     for engine in found.engines:
@@ -43,15 +46,27 @@ def engines_lines(found: SideBySide, width: int = PLAIN_WIDTH) -> Iterator[Line]
 
 
 def engines_verdict(found: SideBySide) -> str:
-    """Return how far the engines differ, in what is determined and in what is not."""
+    """Return whether the engines agree, and to what, in what is determined and in what is not."""
     redundant = counted(found.degree_of_redundancy, "redundant constraint")
-    unique = f"what is determined differs by {found.largest_unique_difference:.2g} of the joint's largest"
-    if all(joint.unique.all() for joint in found.joints):
-        return f"{found.mode}, {redundant}; every force is determined; {unique}."
-    return (
-        f"{found.mode}, {redundant}; {unique}, what a rigid model leaves open (marked *) by "
-        f"{found.largest_undetermined_difference:.2g}."
-    )
+    every = all(joint.unique.all() for joint in found.joints)
+    what = "every force, all determined" if every else "what is determined"
+    said = f"{found.mode}, {redundant}; {_unique_words(found, what)}"
+    if every or not found.compared:
+        return f"{said}."
+    left_open = found.largest_undetermined_difference
+    differs = f"differs by {100 * left_open:.3g} % of it" if left_open > _ROUNDING else "is equal by chance"
+    return f"{said}; what a rigid model leaves open (marked *) {differs}."
+
+
+def _unique_words(found: SideBySide, what: str) -> str:
+    """Return whether the engines agree on what is determined, and how far they differ, without a full stop."""
+    if not found.compared:
+        return f"no second engine answers: nothing is compared on {what}"
+    difference = found.largest_unique_difference
+    if not found.agrees:
+        return f"the engines DIFFER on {what}, by {100 * difference:.3g} % of the largest in its joint"
+    part = f"{shown(difference, digits=2)} of the largest in its joint"
+    return f"the engines agree on {what}, to {f'rounding ({part})' if difference <= _ROUNDING else part}"
 
 
 def absent_words(name: str, reason: str) -> str:

@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
+from mbplugin.comparison.side_by_side.values import SideBySide
 from mbplugin.errors import BadUsage
+from mbplugin.report.html.chapter import Chapter
+from mbplugin.report.html.sections.verdict import grade
+from mbplugin.report.text.engines import engines_lines, engines_verdict
 
 ROOT = Path(__file__).parents[3]
 FOUR_BAR = ROOT / "assets/four_bar.scene.toml"
@@ -148,3 +152,32 @@ def test_engines_without_an_answer_say_why() -> None:
 def test_an_unknown_engine_is_refused() -> None:
     with pytest.raises(BadUsage, match="ode"):
         mb.engines(FOUR_BAR, only=["ode"])
+
+
+def verdict_of(found: SideBySide, difference: float, *, unique: bool) -> str:
+    """Return the verdict where the engines differ by a share of the largest in one component, determined or not."""
+    joint = found["j1"]
+    at = np.flatnonzero(joint.unique == unique)[0]
+    spread = np.zeros(6)
+    spread[at] = difference * joint.size[at]
+    others = [replace(one, spread=np.zeros(6)) for one in found.joints if one.name != "j1"]
+    return engines_verdict(replace(found, joints=(*others, replace(joint, spread=spread))))
+
+
+def test_the_verdict_says_whether_engines_agree_and_to_what() -> None:
+    found = mb.engines(FOUR_BAR, only=["pybullet"])
+    assert "agree on what is determined, to rounding (8.8e-12 of the" in verdict_of(
+        found, 8.8e-12, unique=True
+    )
+    assert "to rounding (0 of the largest in its joint)" in verdict_of(found, 1e-13, unique=True)
+    assert "agree on what is determined, to 0.001 of the largest" in verdict_of(found, 1e-3, unique=True)
+    assert "DIFFER on what is determined, by 20 % of the largest" in verdict_of(found, 0.2, unique=True)
+    assert "leaves open (marked *) differs by 20 % of it" in verdict_of(found, 0.2, unique=False)
+    assert "leaves open (marked *) is equal by chance" in verdict_of(found, 0.0, unique=False)
+
+
+def test_one_answer_alone_is_no_agreement() -> None:
+    found = mb.engines(ROOT / "assets/husky.scene.toml")
+    assert "no second engine answers: nothing is compared" in engines_verdict(found)
+    assert next(engines_lines(found)).style == "bold yellow"
+    assert grade(Chapter(title="engines", side_by_side=found)) == "fair"

@@ -41,6 +41,8 @@ def grade(chapter: Chapter) -> str:
         return "good" if chapter.agreement.agrees and not chapter.agreement.assumed else "fair"
     if chapter.side_by_side is not None and not chapter.side_by_side.agrees:
         return "bad"
+    if chapter.side_by_side is not None and not chapter.side_by_side.compared:
+        return "fair"
     if chapter.warning or (chapter.distance is not None and chapter.distance.stop.assumed):
         return "fair"
     if chapter.calibration is not None and any(row.unexplained for row in chapter.calibration.rows):
