@@ -128,7 +128,7 @@ def sweep_command(
     if interrupted and 143 if terminated (the same command resumes the sweep), 2 for unusable input or wrong
     usage.
     """
-    from mbplugin.stopping.sweep.backend import connected, joblib_with
+    from mbplugin.stopping.sweep.backend import connected, end_workers, joblib_with
 
     require_folder(output)
     earlier = earlier_report(against, "sweep")
@@ -172,6 +172,9 @@ def sweep_command(
             connected(backend, address, jobs),
         ):
             report = sweep(plan, out, jobs=jobs, backend=backend, progress=progress)
+            if backend == "loky" and jobs != 1:
+                # all parts are in the folder
+                end_workers()
     except KeyboardInterrupt as interrupt:
         complain(f"mbplugin: interrupted; the same command goes on in {out}.")
         raise typer.Exit(exit_code_of(interrupt)) from None

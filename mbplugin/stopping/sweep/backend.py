@@ -71,6 +71,13 @@ def finished(joblib: Any, backend: str, work: Sequence[Any]) -> Iterator[Any]:
         yield from joblib.Parallel()(work[k : k + size])
 
 
+def end_workers() -> None:
+    """End the processes that loky keeps for more work, at once: left to themselves they take seconds, in silence."""
+    from joblib.externals.loky import get_reusable_executor
+
+    get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
+
+
 def _start_trackers() -> None:
     """Start the processes that clear up after others: their start lets Ctrl-C through to what starts next."""
     # Windows clears up by itself
