@@ -91,12 +91,13 @@ def consequences_of(
     kept = _cost(loops)
     if kept is None:
         return None
-    found = []
+    stiffest, found = _stiffest(response), []
     for remedy in remedies:
         changed = {change.constraint for change in remedy.changes}
         left = [loop for loop in loops if not changed & set(loop.constraints)]
-        stiffest = (_stiffest(response, change.constraint) for change in remedy.changes)
-        given_up = tuple(one for one in stiffest if one is not None)
+        given_up = tuple(
+            stiffest[change.constraint] for change in remedy.changes if change.constraint in stiffest
+        )
         found.append(
             RemedyConsequence(remedy, _cost(left) if remedy.degree_of_redundancy else None, given_up)
         )
@@ -105,7 +106,13 @@ def consequences_of(
 
 def _cost(loops: Iterable[LoopMisfits]) -> MisfitCost | None:
     """Return the largest force by 0.1 mm, else the largest moment by that, else the largest load by 1 mrad."""
-    costs = [MisfitCost(e, load) for loop in loops for e in loop.effects for load in e.loads]
+    effects = [effect for loop in loops for effect in loop.effects if effect.loads]
+    # misfits that nothing limits share their loads, all of them
+    largest = {
+        key: max(loads, key=lambda load: (load.unit == "N", _size(load.value)))
+        for key, loads in {id(effect.loads): effect.loads for effect in effects}.items()
+    }
+    costs = [MisfitCost(effect, largest[id(effect.loads)]) for effect in effects]
     # equal ones stay in the order of the effects, whatever their rounding
     return max(
         costs,
@@ -114,13 +121,21 @@ def _cost(loops: Iterable[LoopMisfits]) -> MisfitCost | None:
     )
 
 
-def _stiffest(response: MisfitResponse, constraint: str) -> LoopStiffness | None:
-    """Return the component of a constraint in which its loop is stiffest, a force first; None where it has none."""
-    rows = [k for k in response.stressing if response.labels[k].constraint == constraint]
-    found = [
-        LoopStiffness(*response.labels[k], float(response.column(k)[k]), response.units[k]) for k in rows
-    ]
-    return max(found, key=lambda one: (one.unit == "N", _size(one.value)), default=None)
+def _stiffest(response: MisfitResponse) -> dict[str, LoopStiffness]:
+    """Return the component of each constraint in which its loop is stiffest, a force first."""
+    own = response.finite.diagonal()
+    found: dict[str, LoopStiffness] = {}
+    for k in response.stressing:
+        value = float("inf") if response.infinite_group[k] >= 0 else float(own[k])
+        one = LoopStiffness(*response.labels[k], value, response.units[k])
+        best = found.get(one.constraint)
+        if best is None or _rank(one) > _rank(best):
+            found[one.constraint] = one
+    return found
+
+
+def _rank(one: LoopStiffness) -> tuple[bool, float]:
+    return one.unit == "N", _size(one.value)
 
 
 def _size(value: float) -> float:

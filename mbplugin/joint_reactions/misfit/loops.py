@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from mbplugin.errors import MbPluginError
@@ -67,7 +68,9 @@ def by_loop(response: MisfitResponse, closing: Collection[str]) -> tuple[LoopMis
     rows = [k for k in response.stressing if response.labels[k].constraint in closing]
     effects = [response.effect(row) for row in rows or response.stressing]
     names = list(dict.fromkeys(label.constraint for label in response.labels))
-    loops = _overlapping({load.constraint for load in effect.loads} for effect in effects)
+    # misfits that nothing limits share their loads, all of them
+    shared = groupby(effects, key=lambda effect: id(effect.loads))
+    loops = _overlapping({load.constraint for load in next(same).loads} for _, same in shared)
     return tuple(
         LoopMisfits(
             tuple(name for name in names if name in loop),

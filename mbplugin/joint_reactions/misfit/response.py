@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -110,10 +111,10 @@ class MisfitResponse(Result):
         """Return where column ``row`` of B is not zero, (n,), and what it is there, (n,)."""
         own = slice(self.finite.indptr[row], self.finite.indptr[row + 1])
         rows, values = self.finite.indices[own], self.finite.data[own]
-        if self.infinite_group[row] < 0:
+        group = int(self.infinite_group[row])
+        if group < 0:
             return rows, values
-        infinite = np.flatnonzero(self.infinite_group == self.infinite_group[row])
-        kept = ~np.isin(rows, infinite)
+        infinite, kept = self._members[group], self.infinite_group[rows] != group
         rows = np.concatenate((rows[kept], infinite))
         order = np.argsort(rows)
         return rows[order], np.concatenate((values[kept], np.full(len(infinite), np.inf)))[order]
@@ -191,11 +192,27 @@ class MisfitResponse(Result):
 
     def effect(self, row: int) -> MisfitEffect:
         """Return what a misfit of 0.1 mm or 1 mrad of row ``row`` costs."""
-        step = STEPS[self.units[row]]
+        step, group = STEPS[self.units[row]], int(self.infinite_group[row])
+        own = slice(self.finite.indptr[row], self.finite.indptr[row + 1])
+        if group >= 0 and (self.infinite_group[self.finite.indices[own]] == group).all():
+            return MisfitEffect(*self.labels[row], step, *self._infinite_loads[group])
         rows, values = self.entries(row)
         loads = np.where(np.isinf(values), np.inf, 0.0 - step.size * values)
-        return MisfitEffect(
-            *self.labels[row], step, *self._listed(rows, loads, {int(self.infinite_group[row])})
+        return MisfitEffect(*self.labels[row], step, *self._listed(rows, loads, {group}))
+
+    @cached_property
+    def _members(self) -> tuple[AnyArray, ...]:
+        """The rows of each group that is stressed without any compliance, (n,)."""
+        order = np.argsort(self.infinite_group, kind="stable")
+        ends = np.searchsorted(self.infinite_group[order], np.arange(self.infinite_group.max(initial=-1) + 2))
+        return tuple(order[start:end] for start, end in itertools.pairwise(ends.tolist()))
+
+    @cached_property
+    def _infinite_loads(self) -> tuple[tuple[tuple[MisfitLoad, ...], MissingStiffness], ...]:
+        """The loads of a misfit that loads its own group alone, by group: all its rows have the same."""
+        return tuple(
+            self._listed(rows, np.full(len(rows), np.inf), {group})
+            for group, rows in enumerate(self._members)
         )
 
     def loads_of(self, misfit: Array) -> tuple[tuple[MisfitLoad, ...], MissingStiffness]:
