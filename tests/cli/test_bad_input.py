@@ -55,7 +55,7 @@ CASES: dict[str, tuple[str, str | bytes, tuple[str, ...]]] = {
     "unknown joint type": ("r.urdf", robot(LINKS + joint("", "hinge")), ("hinge", "revolute")),
     "unknown parent": ("r.urdf", robot(LINKS + joint("", parent="aa")), ("'aa'",)),
     "unknown child": ("r.urdf", robot(LINKS + joint("", child="c")), ("'c'",)),
-    "no links": ("r.urdf", robot(""), ("link",)),
+    "no links": ("r.urdf", robot(""), ("link", "the file that uses this")),
     "NaN": ("r.urdf", robot(LINKS + joint('<origin xyz="0 nan 0"/>')), ("nan", ":1")),
     "infinite": ("r.urdf", robot(inertial(mass="1e999")), ("1e999", ":1")),
     "infinite inertia": ("r.urdf", robot(inertial(ixx="inf")), ("inf", ":1")),

@@ -55,7 +55,8 @@ def test_an_element_with_several_wrong_attributes_is_one_finding() -> None:
 def test_settings_of_gazebo_s_contacts_are_one_note() -> None:
     settings = "<mu1>0.2</mu1><kp>1e6</kp><maxVel>1</maxVel><selfCollide>true</selfCollide>"
     ends = "<implicitSpringDamper>1</implicitSpringDamper>"
-    first, second = (f'<gazebo reference="{link}">{settings}</gazebo>' for link in "ab")
+    # a second <kp> is as little read as the first one
+    first, second = (f'<gazebo reference="{link}">{settings}<kp>1</kp></gazebo>' for link in "ab")
     (defect,) = unread(urdf(f'{first}{second}<gazebo reference="j">{ends}</gazebo>'))
     assert defect.severity == "note"
     assert defect.message == (

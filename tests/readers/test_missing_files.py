@@ -51,6 +51,21 @@ def test_mjcf_is_read_without_what_can_only_be_seen(tmp_path: Path, inertial: st
     assert with_files.mass == without.mass
 
 
+@pytest.mark.parametrize(
+    "grid", ['gridsize="2 3" gridlayout="ULFRBD"', 'gridsize="3 4" gridlayout=".U..LFRB.D.."', ""]
+)
+def test_a_missing_picture_may_hold_the_six_sides_of_a_cube(tmp_path: Path, grid: str) -> None:
+    """MuJoCo cuts the picture into squares, and refuses one that has others."""
+    pytest.importorskip("mujoco")
+    file = tmp_path / "m.xml"
+    file.write_text(
+        f'<mujoco><asset>\n<texture name="t" type="cube" file="gone.png" {grid}/></asset><worldbody><body>'
+        f'{INERTIAL}<joint axis="0 0 1"/><geom size="1"/></body></worldbody></mujoco>'
+    )
+    report = lint(file)
+    assert report.exit_code == 0 and findings(report, "MB906") == [(2, "warning")]
+
+
 def test_a_mesh_that_gives_a_mass_is_needed(tmp_path: Path) -> None:
     pytest.importorskip("mujoco")
     file = tmp_path / "m.xml"

@@ -380,6 +380,12 @@ def test_world_as_parent_and_as_child():
     assert_pose(pose_of(scene, "b"), [2, 0, 0])
 
 
+def test_a_joint_called_world_is_not_what_its_parent_means():
+    (pair,) = load(model(link("a", "1 0 0 0 0 0") + joint("world", "a", "world"))).mechanism.pairs
+    assert (pair.name, pair.body_a, pair.body_b) == ("world", "world", "a")
+    assert_pose(pair.X_AP, [1, 0, 0])
+
+
 def test_a_link_called_world_is_the_ground():
     scene = load(model('<link name="world"/>' + link("a", "1 0 0 0 0 0") + joint("world", "a")))
     assert [b.name for b in scene.mechanism.bodies] == ["a"]

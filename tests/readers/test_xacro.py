@@ -284,8 +284,25 @@ def test_files_of_a_source_package_are_found_where_they_will_be_installed(tmp_pa
     file = arm(folder / "description", call_leg)
     assert sorted(bodies(file)) == ["a", "b", "foot"]
     package(folder / "other", "other", {"urdf/leg.xacro": f"{HEAD}</robot>"})
-    with pytest.raises(BrokenModel, match="No such file or directory"):
+    with pytest.raises(UnresolvedPath) as caught:
         load(file)
+    assert caught.value.where == f"{file}:2"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('<xacro:include filename="gone.xacro"/>', "'gone.xacro' cannot be read (no such file or directory)"),
+        ('<xacro:include filename="package://arm/gone.xacro"/>', "write $(find NAME)/…"),
+        ("<link name=\"${xacro.load_yaml('gone.yaml')['a']}\"/>", "'gone.yaml' cannot be read (no such file"),
+    ],
+)
+def test_a_file_that_is_not_there_is_named_once(body: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(UnresolvedPath) as caught:
+        load(arm(tmp_path, body))
+    sentence = str(caught.value)
+    assert said in sentence.replace(f"{tmp_path}/", "") and sentence.count("gone") == 1
+    assert "Errno" not in sentence and "--xacro-arg" not in sentence
 
 
 def test_what_is_missing_in_a_macro_is_named_where_it_is_written(tmp_path: Path) -> None:
@@ -297,7 +314,7 @@ def test_what_is_missing_in_a_macro_is_named_where_it_is_written(tmp_path: Path)
 
 
 def test_values_that_are_a_folder_are_no_matter_of_trust(tmp_path: Path) -> None:
-    with pytest.raises(BrokenModel, match="Is a directory"):
+    with pytest.raises(UnresolvedPath, match="is a directory"):
         load(arm(tmp_path, "<link name=\"a${xacro.load_yaml('')['a']}\"/>"))
 
 

@@ -129,10 +129,11 @@ def _child(
     if use is None:
         instead = parents.hint(name) or suggestion(name, tuple(known.children))
         yield _Seen(what, Unread(), child, own, content(child), instead)
+    elif isinstance(use, Unread):
+        if not _says_nothing(content(child), use):
+            yield _Seen(what, use, child, own, content(child))
     elif repeated and not isinstance(use, Idle):
         yield _Seen(f"a second {what}", Unread("the first one counts"), child, own, content(child))
-    elif isinstance(use, Unread) and not _says_nothing(content(child), use):
-        yield _Seen(what, use, child, own, content(child))
 
 
 def _written_text(element: Element, text: str, known: Entry, owner: str) -> Iterator[_Seen]:

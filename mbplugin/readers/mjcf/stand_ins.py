@@ -20,7 +20,7 @@ from mbplugin.readers.common.xml import Element, local_name, origin
 
 #: Edges of the two stand-ins of a mesh, in its own units.
 SIZES = (1.0, 2.0)
-#: Side of the picture that stands for a texture, pixels.
+#: Side of each square of the picture that stands for a texture, pixels; and the most squares.
 _PIXELS = 12
 _FILES = ("file", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
 _MECHANICAL = ("body_mass", "body_inertia", "body_ipos", "body_iquat", "body_pos", "body_quat")
@@ -52,8 +52,8 @@ def stand_ins(missing: Sequence[tuple[Element, str]], size: float) -> dict[str, 
         Edge of the meshes.
     """
     contents: dict[str, bytes] = {}
-    for _, name in missing:
-        content = _content(Path(name).suffix.lower(), size)
+    for element, name in missing:
+        content = _content(element, Path(name).suffix.lower(), size)
         if content is None:
             return None
         contents[name] = content
@@ -79,13 +79,21 @@ def _folder(roots: Sequence[Element], key: str) -> str:
     return stated[-1] if stated else ""
 
 
-def _content(kind: str, size: float) -> bytes | None:
+def _content(element: Element, kind: str, size: float) -> bytes | None:
     if kind == ".stl":
         return _stl(size)
     if kind == ".obj":
         s = f"{size:g}"
         return f"v 0 0 0\nv {s} 0 0\nv 0 {s} 0\nv 0 0 {s}\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n".encode()
-    return _png() if kind == ".png" else None
+    return _png(*_grid(element)) if kind == ".png" else None
+
+
+def _grid(element: Element) -> tuple[int, int]:
+    """Return the rows and columns of squares that a picture has; one where they are none that MuJoCo takes."""
+    words = str(element.get("gridsize", "1 1")).split()
+    rows, columns = (int(word) if word.isdigit() else 1 for word in (*words, "1", "1")[:2])
+    # MuJoCo takes grids of at most 12 squares
+    return (rows, columns) if 1 <= rows * columns <= _PIXELS else (1, 1)
 
 
 def _stl(size: float) -> bytes:
@@ -95,9 +103,10 @@ def _stl(size: float) -> bytes:
     return bytes(80) + struct.pack("<I", len(faces)) + b"".join(rows)
 
 
-def _png() -> bytes:
-    rows = b"".join(b"\0" + bytes(3 * _PIXELS) for _ in range(_PIXELS))
-    head = struct.pack(">IIBBBBB", _PIXELS, _PIXELS, 8, 2, 0, 0, 0)
-    chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
+def _png(rows: int, columns: int) -> bytes:
+    height, width = rows * _PIXELS, columns * _PIXELS
+    lines = b"".join(b"\0" + bytes(3 * width) for _ in range(height))
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(lines)), (b"IEND", b""))
     written = (struct.pack(">I", len(d)) + t + d + struct.pack(">I", zlib.crc32(t + d)) for t, d in chunks)
     return b"\x89PNG\r\n\x1a\n" + b"".join(written)

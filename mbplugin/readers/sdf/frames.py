@@ -111,10 +111,11 @@ class Frames:
         if name == MODEL_FRAME:
             name = reference.home
         node = _scoped(self._table, path, name)
+        # a joint to the world is often called world too
+        if name in (WORLD, "__root__") and (node is None or node.kind == "joint"):
+            return self.world
         if node is not None:
             return node
-        if name in (WORLD, "__root__"):
-            return self.world
         known = [key[1] for key in self._table if key[0] == path and not key[1].startswith("_")]
         raise UnknownName(
             f"no link or frame is called {name!r}", where=reference.where, remedy=suggestion(name, known)

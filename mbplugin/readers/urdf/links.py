@@ -34,9 +34,12 @@ def read_links(robot: Element, draft: Draft) -> None:
     """
     elements = children(robot, "link")
     if not elements:
-        error = BrokenModel if children(robot, "joint") else Fragment
+        cut = bool(children(robot, "joint"))
+        error, remedy = (
+            (BrokenModel, "add one") if cut else (Fragment, "add one, or name the file that uses this")
+        )
         raise error(
-            "the model has no links", where=where(robot), expected="at least one <link>", remedy="add one"
+            "the model has no links", where=where(robot), expected="at least one <link>", remedy=remedy
         )
     for element in elements:
         name = required(element, "name")

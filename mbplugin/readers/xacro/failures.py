@@ -49,6 +49,8 @@ def error_of(error: BaseException, xacro: Any, file: str, marks: Marks) -> MbPlu
         return _missing_package(str(cause.args[0]), searched, failed)
     if isinstance(cause, xacro.substitution_args.ArgException):
         return _missing_argument(str(cause), searched, failed)
+    if isinstance(cause, OSError) and cause.filename:
+        return _unreadable(str(cause.filename), str(cause.strerror), failed)
     lines = dict.fromkeys(line.strip().rstrip(". ") for line in str(error).splitlines())
     reason = "; ".join(filter(None, lines)) or type(error).__name__
     return BrokenModel(
@@ -74,6 +76,18 @@ def _missing_argument(name: str, files: Sequence[str], failed: str) -> MbPluginE
         where=_place(files, f"$(arg {name})") or failed,
         expected="a default in the file or a value from the caller",
         remedy=f"pass --xacro-arg {name}:=VALUE, or state it below [xacro.arguments] in mbplugin.toml",
+    )
+
+
+def _unreadable(name: str, why: str, failed: str) -> MbPluginError:
+    foreign = "package:/" in name
+    return UnresolvedPath(
+        f"what is included or loaded from {name!r} cannot be read ({why.lower()})",
+        where=failed,
+        expected="a file beside this one, or in a package",
+        remedy="write $(find NAME)/… for package://NAME/…, which xacro does not resolve"
+        if foreign
+        else "correct the name",
     )
 
 
