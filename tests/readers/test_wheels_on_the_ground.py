@@ -21,7 +21,7 @@ def test_a_scene_with_one_is_refused_with_its_line(command: str, table: str, tmp
     model = ASSETS / "four_bar.urdf"
     file = tmp_path / "s.scene.toml"
     file.write_text(f'[[model]]\nfile = "{model}"\n\n[[pfaffian]]\n{table}')
-    done = call(command, str(file))
+    done = call(command, str(file), "--output-format", "json")
     assert done.code == 2 and "s.scene.toml:7" in done.err and "'world'" in done.err, done.err
     assert "a body that moves" in done.err and "MB912" not in done.out
 
