@@ -27,6 +27,8 @@ ALIASES = {
 }
 #: Names that other libraries have for what is meant, where letters alone lead to something else.
 _ELSEWHERE = {"dq": "qd", "qvel": "qd", "v": "qd", "ddq": "qdd", "qacc": "qdd", "a": "qdd", "qpos": "q"}
+#: What only the reading of a file needs: functions that take a mechanism have no such parameter.
+_OF_LOADING = ("base", "package_dirs", "xacro_args", "xacro_unsafe")
 _SHORT = 40
 
 
@@ -83,6 +85,8 @@ def _read_named(function: Callable[..., Any], given: int, kwargs: Mapping[str, A
         if name not in names:
             meant = _ELSEWHERE.get(written)
             remedy = f"did you mean {meant!r}?" if meant in names else suggestion(written, names)
+            if written in _OF_LOADING:
+                remedy = f"give it to mb.load(FILE, {written}=…), and the result to this function"
             raise _bad(function, f"there is no argument {written!r}", "", remedy)
         if name in found or name in names[:given]:
             raise _bad(function, f"{name!r} is given twice", "it once", "")

@@ -227,5 +227,5 @@ def massless_joint(model: TreeModel, rates: AnyArray | None = None) -> BrokenMod
         )
     return BrokenModel(
         f"the base {joint.outer!r} is free, and its rate {name!r} moves no mass",
-        remedy="hold the base (--base fixed) or give it a mass",
+        remedy="hold the base (base='fixed' or --base fixed) or give it a mass",
     )

@@ -100,7 +100,7 @@ def require_balance(system: System, found: Balance, tolerance: float, at_rest: b
     raise BadUsage(
         said,
         expected="a load that the held joints can carry",
-        remedy=remedy or "fix the base (--base fixed) or balance the loads",
+        remedy=remedy or "fix the base (base='fixed' or --base fixed) or balance the loads",
     )
 
 

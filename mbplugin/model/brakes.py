@@ -136,12 +136,18 @@ def robot_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBra
     )
     found = (*stated, *(_filled(mech.pair_by_name[b.joint], b, ("no brake is stated",)) for b in assumed))
     if not found:
-        raise BadUsage(
-            f"no joint of {mech.name!r} has a brake or an effort limit",
-            remedy="state a [[brake]] in a scene, or --brake JOINT:torque=TORQUE",
-        )
+        raise no_brakes(mech)
     order = {pair.name: k for k, pair in enumerate(mech.pairs)}
     return tuple(sorted(found, key=lambda brake: order[brake.joint]))
+
+
+def no_brakes(mech: Mechanism) -> BadUsage:
+    """Return the error of a stop of a robot that nothing brakes."""
+    return BadUsage(
+        f"no joint of {mech.name!r} has a brake or an effort limit",
+        remedy="state a [[brake]] in a scene, or --brake JOINT:torque=TORQUE"
+        " (brakes=[{'joint': JOINT, 'torque': TORQUE}])",
+    )
 
 
 def stated_brakes(brakes: Iterable[JointBrake]) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ from mbplugin.stopping.table.default_tool import default_tool
 
 #: A payload of a mass alone sits at the tool.
 PayloadValue = float | PayloadLike | Iterable[PayloadLike] | None
-_AT_REST = "nothing moves at the signal: state rates, such as --qd JOINT=1"
+_AT_REST = "nothing moves at the signal: state rates, such as --qd JOINT=1 (qd={JOINT: 1})"
 
 
 @checked

@@ -100,6 +100,10 @@ TYPED: tuple[tuple[Callable[[], object], str], ...] = (
     (lambda: mb.analyze(ARM, samples="3.5"), "samples is '3.5'; expected a whole number."),
     (lambda: mb.estop(ARM, dq={"j1": 1}), "there is no argument 'dq'; did you mean 'qd'?"),
     (lambda: mb.inverse_dynamics(ARM, ddq={"j1": 1}), "there is no argument 'ddq'; did you mean 'qdd'?"),
+    (
+        lambda: mb.stop_table(ARM, base="fixed"),
+        "there is no argument 'base'; give it to mb.load(FILE, base=…)",
+    ),
     (lambda: mb.estop(ARM, {"j1": np.nan}), "'j1' has the value nan; expected a finite number, rad."),
     (lambda: mb.inverse_dynamics(ARM, qdd={"j1": np.inf}), "expected a finite number, rad/s²"),
     (

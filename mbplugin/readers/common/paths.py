@@ -63,7 +63,8 @@ def resolve(name: str, request: Request, where: str) -> str:
         f"{name!r} cannot be found",
         where=where,
         expected="a file beside the model or below a package folder",
-        remedy="pass --package-dir DIR with the folder that holds the package" + _bullet_hint(name),
+        remedy="pass --package-dir DIR (package_dirs=[DIR]) with the folder that holds the package"
+        + _bullet_hint(name),
     )
 
 

@@ -85,7 +85,7 @@ def _require_own_files(root: Element, request: Request) -> None:
                     f"{name!r} lies outside the model's package",
                     where=where(element),
                     expected="every file that the model names in its own package",
-                    remedy="pass --package-dir DIR with the folder that holds it",
+                    remedy="pass --package-dir DIR (package_dirs=[DIR]) with the folder that holds it",
                 )
 
 

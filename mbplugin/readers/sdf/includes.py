@@ -222,7 +222,8 @@ def _locate(uri: str, request: Request, place: str) -> str:
         f"{uri!r} lists {listed!r}, which is missing" if listed else f"{uri!r} cannot be found",
         where=place,
         expected="a local SDF file, or a folder with model.config or model.sdf",
-        remedy="pass --package-dir DIR with the folder that holds the model, or set GZ_SIM_RESOURCE_PATH",
+        remedy="pass --package-dir DIR (package_dirs=[DIR]) with the folder that holds the model, "
+        "or set GZ_SIM_RESOURCE_PATH",
     )
 
 

@@ -98,7 +98,7 @@ def _layer(pxr: Any, path: str, request: Request, named_in: Any) -> Any:
             f"{path!r} lies outside the model's package",
             where=_shown(named_in),
             expected="every layer that the model names in its own package",
-            remedy="pass --package-dir DIR with the folder that holds it",
+            remedy="pass --package-dir DIR (package_dirs=[DIR]) with the folder that holds it",
         )
     try:
         layer = pxr.Sdf.Layer.FindOrOpen(path)

@@ -318,7 +318,9 @@ def require_compiled_stop(scenario: Scenario) -> None:
     free = any(joint.pair is None for joint in scenario.mech.tree.joints)
     raise BadUsage(
         f"{scenario.mech.name!r} is no arm of joints with one freedom, each with a brake",
-        remedy="fix its base with --base fixed" if free else "use estop for single stops",
+        remedy="fix its base with --base fixed, in Python with mb.load(FILE, base='fixed')"
+        if free
+        else "use estop for single stops",
     )
 
 

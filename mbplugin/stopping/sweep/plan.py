@@ -12,7 +12,7 @@ from mbplugin.constraints.assembly.assemble import assemble
 from mbplugin.errors import BadNumber, BadUsage, CannotClose
 from mbplugin.joint_reactions.motion import JointMotion
 from mbplugin.model.bounds import LARGEST
-from mbplugin.model.brakes import JointBrake
+from mbplugin.model.brakes import JointBrake, no_brakes
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import AnyArray, Array
@@ -92,10 +92,7 @@ class SweepPlan:
         if self.payload_range != (1.0, 1.0) and not self.scenario.actions.payloads:
             raise BadUsage("a payload is to vary, and there is none", remedy="state a payload")
         if not self.scenario.brakes:
-            raise BadUsage(
-                f"no joint of {self.scenario.mech.name!r} has a brake or an effort limit",
-                remedy="state a [[brake]] in a scene, or --brake JOINT:torque=TORQUE",
-            )
+            raise no_brakes(self.scenario.mech)
 
     @property
     def joints(self) -> tuple[str, ...]:
