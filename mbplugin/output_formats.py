@@ -31,7 +31,7 @@ def endings_of(formats: Sequence[str]) -> list[str]:
     return [ending for ending, meant in ENDINGS.items() if meant in formats]
 
 
-def format_of(path: Path, formats: Sequence[str], what: str) -> str:
+def format_of(path: Path, formats: Sequence[str], what: str, own: Sequence[str] = ()) -> str:
     """Return the format that the ending of a file means.
 
     Parameters
@@ -41,6 +41,8 @@ def format_of(path: Path, formats: Sequence[str], what: str) -> str:
         Those that are offered.
     what : str
         Names the file in the error, such as ``--output``.
+    own : sequence of str
+        Endings of other formats that may stand there, for the error.
 
     Raises
     ------
@@ -52,7 +54,7 @@ def format_of(path: Path, formats: Sequence[str], what: str) -> str:
     if meant is None or meant not in formats:
         raise BadUsage(
             f"{what} is {str(path)!r}, and {ending or 'a file without ending'} is none of the formats here",
-            expected=f"a file that ends in {' or '.join(endings_of(formats))}",
+            expected=f"a file that ends in {' or '.join(dict.fromkeys((*own, *endings_of(formats))))}",
         )
     return meant
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,8 +12,6 @@ if TYPE_CHECKING:
 
 #: The package that knows the documents, texts, tables and pages of all results; nothing below may import it.
 _REPORTS = "mbplugin.report.results"
-#: Endings that a result with other formats of its own leaves to :class:`Result`.
-PAGES = (".json", ".html", ".htm", ".txt")
 
 
 def rendered(result: object, kind: Literal["json", "html"]) -> str:
@@ -72,11 +71,19 @@ class Result:
         _reports().plot(self, path)
 
     def save(self, path: str | Path) -> None:
-        """Write to ``.json``, ``.html``, ``.csv`` (the table) or ``.txt``.
+        """Write to ``.json``, ``.html``, ``.csv`` (the table), ``.txt`` or ``.xlsx``, whole or not at all.
+
+        Some results also write formats of their own, such as a motion ``.npz``.
 
         Raises
         ------
         BadUsage
             Another ending, or a file that cannot be written.
+        MissingDependency
+            The package of a format is not installed.
         """
-        _reports().save(self, Path(path))
+        _reports().save(self, Path(path), self._writers())
+
+    def _writers(self) -> Mapping[str, Callable[[Path], object]]:
+        """Return what writes the formats of this result's own, by ending."""
+        return {}

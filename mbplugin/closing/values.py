@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +12,8 @@ from mbplugin.closing.loop_cuts import Cut
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.scene import State
 from mbplugin.phrases import counted, one_line, one_line_repr
-from mbplugin.rendering import PAGES, Result
-from mbplugin.writers.written import Written
+from mbplugin.rendering import Result
+from mbplugin.writers.written import ENDINGS, Written
 
 
 @dataclass(frozen=True)
@@ -125,15 +126,6 @@ class Closing(Result):
         """Whether the file has the mobility of the model, also with all driven joints held."""
         return (self.after.dof, self.after.held_dof) == (self.before.dof, self.before.held_dof)
 
-    def save(self, path: str | Path) -> None:
-        """Write the model, whole or not at all; to ``.json``, ``.html``, ``.csv`` or ``.txt`` what was found.
-
-        Raises
-        ------
-        BadUsage
-            The ending of another format, or a file that cannot be written.
-        """
-        if Path(path).suffix in (*PAGES, ".csv"):
-            super().save(path)
-        else:
-            self.written.save(path)
+    def _writers(self) -> Mapping[str, Callable[[Path], object]]:
+        """Return what writes the model; files of other endings hold what was found."""
+        return {ENDINGS[self.format]: self.written.write}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,13 +15,12 @@ from mbplugin.constraints.rows.build import all_rows
 from mbplugin.constraints.rows.planar import planar_rows, plane_columns
 from mbplugin.constraints.rows.row import Rows
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
-from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import JointValues, forward, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line
-from mbplugin.rendering import PAGES, Result
+from mbplugin.rendering import Result
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -69,20 +68,14 @@ class ConstraintMatrix(Result):
 
         return left_null_space(self, tolerance)
 
-    def save(self, path: str | Path) -> None:
-        """Write the matrix to ``.npz`` (all arrays), ``.csv`` (dense, labelled), ``.json``, ``.html`` or ``.txt``.
+    def _writers(self) -> Mapping[str, Callable[[Path], object]]:
+        return {".npz": self._write_arrays, ".csv": self._write_table}
 
-        Raises
-        ------
-        BadUsage
-            Another ending.
-        """
-        path = Path(path)
-        if path.suffix in PAGES:
-            super().save(path)
-        elif path.suffix == ".npz":
+    def _write_arrays(self, path: Path) -> None:
+        # a file that is open keeps its name, whatever its ending
+        with path.open("wb") as file:
             np.savez_compressed(
-                path,
+                file,
                 C=self.C.toarray(),
                 b=self.b,
                 Gamma=self.Gamma,
@@ -90,17 +83,15 @@ class ConstraintMatrix(Result):
                 rows=np.array(self.rows, dtype=str).reshape(-1, 2),
                 columns=np.array(self.columns, dtype=str).reshape(-1, 2),
             )
-        elif path.suffix == ".csv":
-            with path.open("w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file, lineterminator="\n")
-                labels = [f"{body} {component}" for body, component in self.columns]
-                writer.writerow(["constraint", "component", *labels, "b", "Gamma", "Phi"])
-                for k, row in enumerate(self.C.toarray()):
-                    writer.writerow([*self.rows[k], *row, self.b[k], self.Gamma[k], self.Phi[k]])
-        else:
-            raise BadUsage(
-                f"cannot save a matrix as {path.name!r}", expected=".npz, .csv, .json, .html or .txt"
-            )
+
+    def _write_table(self, path: Path) -> None:
+        """Write the dense matrix with labels."""
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            labels = [f"{body} {component}" for body, component in self.columns]
+            writer.writerow(["constraint", "component", *labels, "b", "Gamma", "Phi"])
+            for k, row in enumerate(self.C.toarray()):
+                writer.writerow([*self.rows[k], *row, self.b[k], self.Gamma[k], self.Phi[k]])
 
 
 def constraint_matrix(

@@ -54,7 +54,7 @@ def balances(system: System, missing: Array) -> list[Balance]:
     p well-chosen rows are dropped (wojtyra2013 §3.1), which changes only rows that are not unique; the
     rest is the least-squares solution, whose residual is a motion that all constraints allow.
     """
-    W = (missing * system.column_scale).reshape(len(missing), -1).T
+    W = (missing * system.column_scale).reshape(len(missing), 6 * missing.shape[1]).T
     kept = np.setdiff1d(np.arange(len(system.scale)), system.dropped)
     multipliers = np.zeros((len(system.scale), len(missing)))
     residual = W

@@ -56,4 +56,8 @@ class Written:
                 expected=f"a file with the ending {ending}",
             )
         with replacing(Path(path)) as temporary:
-            temporary.write_text(self.text, encoding="utf-8")
+            self.write(temporary)
+
+    def write(self, path: Path) -> None:
+        """Write the text to a file of any name."""
+        path.write_text(self.text, encoding="utf-8")

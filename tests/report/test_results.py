@@ -15,7 +15,7 @@ from lxml import html
 import mbplugin as mb
 from mbplugin.cli.app import run
 from mbplugin.errors import BadUsage, MissingDependency
-from mbplugin.report.results.presentation import presentation_of
+from mbplugin.report.results.presentation import name_of, presentation_of
 from public_values import ARM, FOUR_BAR, RESULTS, UNDRAWN, every_result, made, too_long
 
 
@@ -25,10 +25,8 @@ def test_every_result_of_the_public_functions_is_here() -> None:
 
     public = {name for name in mb.__all__ if isinstance(getattr(mb, name), type)}
     results = {name for name in public if issubclass(getattr(mb, name), Result)}
-    assert results <= set(RESULTS) | {"Swept", "Rule"}
-    assert {type(made(name)).__name__ for name in RESULTS if name != "Agreement"} == set(RESULTS) - {
-        "Agreement"
-    }
+    assert results <= set(RESULTS) | {"Swept"}
+    assert {name_of(made(name)) for name in RESULTS if name != "Agreement"} == set(RESULTS) - {"Agreement"}
 
 
 @every_result
@@ -166,7 +164,7 @@ def test_the_text_of_a_rule_is_that_of_the_command(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert run(["rule", "MB201"]) == 0
-    assert capsys.readouterr().out.rstrip("\n") == str(made("ModuleRule"))
+    assert capsys.readouterr().out.rstrip("\n") == str(made("Rule"))
 
 
 @every_result
@@ -189,18 +187,42 @@ def test_without_matplotlib_there_is_a_sentence(name: str, monkeypatch: pytest.M
             result.plot(path)
 
 
-def test_another_ending_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadUsage, match=r"r\.doc"):
-        made("Report").save(tmp_path / "r.doc")
+@every_result
+def test_each_ending_is_written_or_refused_with_those_that_are(name: str, tmp_path: Path) -> None:
+    result = made(name)
+    for ending in (".png", ".md", ".parquet", ""):
+        with pytest.raises(BadUsage, match=rf"the file of this {name} is .*, and .* is none") as caught:
+            result.save(tmp_path / f"refused{ending}")
+        assert not (tmp_path / f"refused{ending}").exists()
+    written = caught.value.expected.removeprefix("a file that ends in ").split(" or ")
+    assert {".json", ".html", ".csv", ".txt", ".xlsx"} <= {*written}
+    for ending in written:
+        result.save(tmp_path / f"r{ending.upper()}")
+        assert (tmp_path / f"r{ending.upper()}").stat().st_size
+
+
+def test_rows_of_several_lengths_are_one_table(tmp_path: Path) -> None:
+    """A welded joint has a component that a revolute one has not."""
+    mb.analyze(ARM).save(tmp_path / "arm.csv")
+    with (tmp_path / "arm.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["type"]: row["rz"] for row in rows} == {"revolute": "", "fixed": "True"}
 
 
 # Tables without rows
 
 
-@pytest.mark.parametrize("name", ["Report", "Closing", "ModelDiff", "MisfitResponse", "ActuatorForces"])
+@pytest.mark.parametrize(
+    "name",
+    ["Report", "Closing", "ModelDiff", "MisfitResponse", "ActuatorForces", "Reactions", "ReactionMask"],
+)
 def test_the_columns_of_a_table_without_rows_are_those_of_one_with_rows(name: str) -> None:
     how = presentation_of(made(name))
     assert list(how.columns) == list(how.rows(made(name))[0])
+
+
+def test_a_page_of_the_ground_alone_is_written() -> None:
+    assert "no redundant" in mb.lint("r.urdf", text="<robot name='r'><link name='world'/></robot>").to_html()
 
 
 def test_a_frame_without_rows_can_be_described(tmp_path: Path) -> None:
@@ -210,6 +232,7 @@ def test_a_frame_without_rows_can_be_described(tmp_path: Path) -> None:
         mb.lint("r.urdf", text=rigid, select=["MB101"]),
         mb.diff(ARM, ARM),
         mb.misfit_response(ARM),
+        *(look(mb.lint("r.urdf", text=rigid).scene) for look in (mb.analyze, mb.reactions, mb.reaction_mask)),
     ):
         frame = result.to_frame()
         assert not len(frame) and len(frame.columns) and (frame.describe().loc["count"] == 0).all()
@@ -231,7 +254,7 @@ def test_a_model_in_another_format_is_saved_as_model_or_as_report(tmp_path: Path
     assert (tmp_path / "m.xml").read_text() == closing.text
     closing.save(tmp_path / "m.json")
     for other in ("m.urdf", "m.sdf", "m"):
-        with pytest.raises(BadUsage, match=r"written as mjcf.*expected a file with the ending \.xml"):
+        with pytest.raises(BadUsage, match=r"expected a file that ends in \.xml or \.txt"):
             closing.save(tmp_path / other)
         assert not (tmp_path / other).exists()
     document = json.loads((tmp_path / "m.json").read_text())

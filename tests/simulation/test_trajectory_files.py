@@ -214,7 +214,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(UnknownName):
         motion.save(path, reactions=["hing"])
     with pytest.raises(BadUsage, match=r"expected \.npz or \.csv"):
-        motion.save(tmp_path / "motion.xlsx")
+        motion.save(tmp_path / "motion.xlsx", reactions=["hinge"])
     with pytest.raises(BadUsage, match="cannot be written"):
         motion.save(tmp_path / "nowhere" / "motion.csv")
     assert path.read_text(encoding="utf-8") == "old"

@@ -35,11 +35,11 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "Distance": lambda: mb.separation_distance(mb.estop(ARM, qd={"j1": 0.5}), K=1.6, t1=0.1, D_DS=0.1, Z=0.1),
     "Closing": lambda: mb.close(FOUR_BAR, "mjcf", measure_drift=False),
     "ModelDiff": lambda: mb.diff(FOUR_BAR, ARM),
-    "ModuleRule": lambda: mb.rule("MB201"),
+    "Rule": lambda: mb.rule("MB201"),
     "Agreement": lambda: mb.crosscheck(FOUR_BAR, 0.02),
 }
 #: Those that are no picture.
-UNDRAWN = ("Closing", "ModelDiff", "ModuleRule")
+UNDRAWN = ("Closing", "ModelDiff", "Rule")
 every_result = pytest.mark.parametrize(
     "name",
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,7 +14,8 @@ from mbplugin.files import replacing
 from mbplugin.output_formats import format_of
 from mbplugin.phrases import cut_short
 from mbplugin.report.documents.json import dumps, plain
-from mbplugin.report.results.presentation import presentation_of
+from mbplugin.report.formats import serialized
+from mbplugin.report.results.presentation import columns_of, name_of, presentation_of
 
 if TYPE_CHECKING:
     import pandas
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Width of the text of a result: that of a terminal nobody has widened.
 WIDTH = 80
-_FORMATS = ("text", "json", "html", "csv")
+_FORMATS = ("text", "json", "html", "csv", "xlsx")
 
 
 def text_of(result: object, kind: Literal["text", "json", "html"]) -> str:
@@ -96,7 +98,7 @@ def plot(result: object, path: str | Path | None) -> None:
 
     how = presentation_of(result)
     if how.draw is None:
-        raise BadUsage(f"a {type(result).__name__} has no picture", remedy="use .to_html()")
+        raise BadUsage(f"a {name_of(result)} has no picture", remedy="use .to_html()")
     draw(partial(_draw, how, result), (9.0, 6.0), path)
 
 
@@ -113,30 +115,50 @@ def _assumed(how: Presentation, result: object) -> str:
     return how.chapter(result).of_effort.heading if how.chapter is not None else ""
 
 
-def save(result: object, path: Path) -> None:
-    """Write a result in the format of the ending.
+def save(result: object, path: Path, own: Mapping[str, Callable[[Path], object]]) -> None:
+    """Write a result in the format of the ending, whole or not at all.
+
+    Parameters
+    ----------
+    own : mapping
+        What writes the formats that only this type of result has, by ending.
 
     Raises
     ------
     BadUsage
         Another ending, or a file that cannot be written.
+    MissingDependency
+        The package of a format is not installed.
     """
-    kind = format_of(path, _FORMATS, "the file of a result")
+    write = next((write for ending, write in own.items() if path.name.lower().endswith(ending)), None)
+    if write is None:
+        kind = format_of(path, _FORMATS, f"the file of this {name_of(result)}", tuple(own))
+        write = partial(_write, _content(result, kind))
+    with replacing(path) as temporary:
+        write(temporary)
+
+
+def _content(result: object, kind: str) -> bytes:
+    if kind == "xlsx":
+        return bytes(serialized(dict_of(result), kind))  # type: ignore[arg-type]
     if kind == "csv":
         how = presentation_of(result)
         content = _csv(how.rows(result), how.columns, _assumed(how, result))
     else:
         content = text_of(result, kind)  # type: ignore[arg-type]
         content += "" if content.endswith("\n") else "\n"
-    with replacing(path) as temporary:
-        temporary.write_text(content, encoding="utf-8", newline="\n")
+    return content.encode()
+
+
+def _write(content: bytes, path: Path) -> None:
+    path.write_bytes(content)
 
 
 def _csv(rows: Any, columns: tuple[str, ...], comment: str) -> str:
     out = io.StringIO()
     if comment:
         out.write(f"# {comment}\n")
-    if heads := list(rows[0]) if rows else columns:
+    if heads := columns_of(rows) or columns:
         writer = csv.DictWriter(out, heads, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)

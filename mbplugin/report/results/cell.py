@@ -8,7 +8,7 @@ from typing import Any
 from mbplugin.errors import BadUsage
 from mbplugin.report.documents.json import plain
 from mbplugin.report.html.markup import Html, element, joined
-from mbplugin.report.results.presentation import Presentation, presentation_of
+from mbplugin.report.results.presentation import Presentation, columns_of, name_of, presentation_of
 
 #: Rows and columns that fit on a screen.
 _ROWS, _COLUMNS = 12, 10
@@ -48,7 +48,7 @@ def page(result: object, how: Presentation) -> str:
         from mbplugin.report.html import html_page
 
         return html_page(how.chapter(result))
-    title = type(result).__name__
+    title = name_of(result)
     head = joined((element("meta", charset="utf-8"), element("title", title)))
     whole = element("html", element("head", head), element("body", cell(result, how)), lang="en")
     return f"<!doctype html>\n{whole}\n"
@@ -70,7 +70,7 @@ def page_of_all(results: Sequence[object]) -> str:
     for result in results:
         how = presentation_of(result)
         if how.chapter is None:
-            raise BadUsage(f"a {type(result).__name__} has no chapter", remedy="use its .to_html()")
+            raise BadUsage(f"a {name_of(result)} has no chapter", remedy="use its .to_html()")
         chapters.append(how.chapter(result))
     return html_page(*chapters)
 
@@ -78,7 +78,7 @@ def page_of_all(results: Sequence[object]) -> str:
 def _table(rows: Sequence[Mapping[str, Any]], shown: tuple[str, ...], most: int) -> Html | None:
     if not rows:
         return None
-    names = list(shown or dict.fromkeys(name for row in rows for name in row))
+    names = list(shown or columns_of(rows))
     left_out = len(names) - _COLUMNS
     names = names[:_COLUMNS]
     body = [element("tr", [element("td", _cell(row.get(name))) for name in names]) for row in rows[:most]]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mbplugin.phrases import number
+from mbplugin.report.results.presentation import columns_of
 from mbplugin.report.text.layout import Line, wrapped
 from mbplugin.report.text.table import table_lines
 
@@ -14,8 +15,8 @@ def fact_lines(line: str, rows: Sequence[Mapping[str, Any]], width: int) -> Iter
     """Yield the line of a result, and its table, the first column on the left."""
     yield from head_lines(line, width)
     if rows:
-        title, *heads = rows[0]
-        table = [(str(row[title]), [_cell(row[head]) for head in heads]) for row in rows]
+        title, *heads = columns_of(rows)
+        table = [(str(row[title]), [_cell(row.get(head)) for head in heads]) for row in rows]
         yield from table_lines(title, heads, table, width)
 
 

@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 _FORCES = 3
 
 
+_WRENCH = ("constraint", "kind", "type", "component", "unit", "value", "unique", "source", "sigma")
+
+
 def _wrenches(reactions: Reactions) -> list[dict[str, Any]]:
-    names = ("name", "unit", "value", "unique", "source", "sigma")
     return [
-        {"constraint": one.name, "kind": one.kind, "type": one.type}
-        | {"component" if name == "name" else name: getattr(component, name) for name in names}
+        {"constraint": one.name, "kind": one.kind, "type": one.type, "component": component.name}
+        | {name: getattr(component, name) for name in _WRENCH[4:]}
         for one in reactions.constraints
         for component in one.components
     ]
@@ -156,13 +158,14 @@ def _draw_engines(found: SideBySide, figure: Any) -> None:
 PRESENTATIONS = {
     "Reactions": Presentation(
         rows=_wrenches,
+        columns=_WRENCH,
         shown=("constraint", "type", "component", "value", "unit", "unique", "source"),
         document=_reactions_document,
         lines=_reactions_lines,
         chapter=_reactions_chapter,
         draw=_draw_reactions,
     ),
-    "ReactionMask": Presentation(rows=_mask_rows, draw=_draw_mask),
+    "ReactionMask": Presentation(rows=_mask_rows, columns=("joint", *COMPONENTS), draw=_draw_mask),
     "MisfitResponse": Presentation(
         rows=_misfit_rows, columns=_MISFIT, lines=_misfit_lines, draw=_draw_misfits
     ),

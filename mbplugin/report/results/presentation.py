@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from mbplugin.report.html.markup import Html
     from mbplugin.report.text.layout import Line
 
-    Row = Mapping[str, Any]
+#: A row of a table: its cells by column.
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +75,25 @@ _MODULES = {
 }
 
 
+def name_of(result: object) -> str:
+    """Return the name of the type of a result; a rule of any kind is a Rule.
+
+    Raises
+    ------
+    TypeError
+        The reports know no such result.
+    """
+    name = next((kind.__name__ for kind in type(result).__mro__ if kind.__name__ in _MODULES), "")
+    if not name:
+        raise TypeError(f"there is no report of a {type(result).__name__}")
+    return name
+
+
+def columns_of(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Return the columns of a table: those of all rows, as a row leaves out what it has not."""
+    return tuple(dict.fromkeys(name for row in rows for name in row))
+
+
 def presentation_of(result: object) -> Presentation:
     """Return how a result is presented.
 
@@ -82,10 +102,7 @@ def presentation_of(result: object) -> Presentation:
     TypeError
         The reports know no such result.
     """
-    # rules of others derive from Rule
-    name = next((kind.__name__ for kind in type(result).__mro__ if kind.__name__ in _MODULES), "")
-    if not name:
-        raise TypeError(f"there is no report of a {type(result).__name__}")
+    name = name_of(result)
     module = import_module(f"{__package__}.{_MODULES[name]}")
     found: Presentation = module.PRESENTATIONS[name]
     return found

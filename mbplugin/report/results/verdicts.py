@@ -52,9 +52,12 @@ def _findings(report: Report) -> list[dict[str, Any]]:
     return [{name: getattr(finding, name) for name in _FINDING} for finding in report.findings]
 
 
+_CONSTRAINT = ("constraint", "kind", "type", "reaction")
+
+
 def _components(analysis: Analysis) -> list[dict[str, Any]]:
     return [
-        {"constraint": one.name, "kind": one.kind, "type": one.type, "reaction": one.reaction}
+        dict(zip(_CONSTRAINT, (one.name, one.kind, one.type, one.reaction), strict=True))
         | {component.name: component.unique for component in one.components}
         for one in analysis.constraints
     ]
@@ -130,6 +133,7 @@ PRESENTATIONS = {
     ),
     "Analysis": Presentation(
         rows=_components,
+        columns=_CONSTRAINT,
         document=lambda analysis: _lint_document(_report(analysis)),
         lines=lambda analysis, width: _lint_lines(_report(analysis), width),
         chapter=lambda analysis: _lint_chapter(_report(analysis)),

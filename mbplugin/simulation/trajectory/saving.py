@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbplugin.errors import BadUsage
-from mbplugin.files import replacing
 from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.coordinate_units import coordinate_units, momentum_units, rate_units
 from mbplugin.model.spatial import COMPONENTS, AnyArray
@@ -40,31 +39,23 @@ class Column:
         return f"{self.what} {self.name}".strip() + (f" [{self.unit}]" if self.unit else "")
 
 
-def save(trajectory: Trajectory, path: str | Path, reactions: Sequence[str] = ()) -> None:
+def write(trajectory: Trajectory, path: Path, reactions: Sequence[str] = ()) -> None:
     """Write a trajectory to ``.npz`` (all arrays) or ``.csv`` (a table with units in its header).
 
     Parameters
     ----------
     reactions : sequence of str
         Pairs whose reactions are written too.
-
-    Raises
-    ------
-    BadUsage
-        Another ending, or a file that cannot be written.
     """
-    path = Path(path)
-    require_ending(path)
-    carried = {pair: trajectory.reactions(pair) for pair in reactions}
-    with replacing(path) as temporary:
-        if path.suffix == ".csv":
-            _write_table(list(columns(trajectory, reactions)), temporary)
-        else:
-            arrays: dict[str, Any] = _arrays(trajectory)
-            arrays["reaction_pairs"] = np.array(list(carried), dtype=str)
-            arrays["reactions"] = np.array(list(carried.values())).reshape(-1, len(trajectory.time), 6)
-            with temporary.open("wb") as file:
-                np.savez_compressed(file, **arrays)
+    if path.suffix.lower() == ".csv":
+        _write_table(list(columns(trajectory, reactions)), path)
+        return
+    arrays: dict[str, Any] = _arrays(trajectory)
+    carried = [trajectory.reactions(pair) for pair in reactions]
+    arrays["reaction_pairs"] = np.array(reactions, dtype=str)
+    arrays["reactions"] = np.array(carried).reshape(-1, len(trajectory.time), 6)
+    with path.open("wb") as file:
+        np.savez_compressed(file, **arrays)
 
 
 def require_ending(path: Path) -> None:
@@ -75,8 +66,8 @@ def require_ending(path: Path) -> None:
     BadUsage
         The name has another ending.
     """
-    if path.suffix not in ENDINGS:
-        raise BadUsage(f"cannot save a trajectory as {path.name!r}", expected=".npz or .csv")
+    if path.suffix.lower() not in ENDINGS:
+        raise BadUsage(f"cannot save a trajectory as {path.name!r}", expected=" or ".join(ENDINGS))
 
 
 def columns(trajectory: Trajectory, reactions: Sequence[str] = ()) -> Iterator[Column]:

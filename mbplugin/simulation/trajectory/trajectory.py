@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +12,13 @@ import numpy as np
 
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadNumber, UnknownName, suggestion
+from mbplugin.files import replacing
 from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array, make_read_only
 from mbplugin.phrases import counted, one_line
-from mbplugin.rendering import PAGES, Result
+from mbplugin.rendering import Result
 from mbplugin.simulation.events.event import Event
 from mbplugin.simulation.outcome import Outcome
 
@@ -271,14 +272,21 @@ class Trajectory(Result):
     def save(self, path: str | Path, *, reactions: Sequence[str] = ()) -> None:
         """Write to ``.npz`` (arrays) or ``.csv`` (a table with units), with the reactions of some pairs.
 
-        Without these also to ``.json``, ``.html`` or ``.txt``.
+        Without these also to the formats of all results, ``.json``, ``.html``, ``.txt`` and ``.xlsx``.
         """
-        from mbplugin.simulation.trajectory.saving import save
-
-        if not reactions and Path(path).suffix in PAGES:
+        if not reactions:
             super().save(path)
-        else:
-            save(self, path, reactions)
+            return
+        from mbplugin.simulation.trajectory.saving import require_ending, write
+
+        require_ending(Path(path))
+        with replacing(Path(path)) as temporary:
+            write(self, temporary, reactions)
+
+    def _writers(self) -> Mapping[str, Callable[[Path], object]]:
+        from mbplugin.simulation.trajectory.saving import ENDINGS, write
+
+        return {ending: partial(write, self) for ending in ENDINGS}
 
     def plot(self, path: str | Path | None = None) -> None:
         """Draw coordinates, rates, momenta and energies into a file, or in a window; needs matplotlib."""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from mbplugin.files import replacing
 from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.model.ramp import Ramp
 from mbplugin.model.scene import Brake
 from mbplugin.phrases import counted, one_line, one_line_repr
 from mbplugin.readers.hashed import Source
-from mbplugin.rendering import PAGES, Result
+from mbplugin.rendering import Result
 from mbplugin.stopping.calibration.compared import ComparedRow
 from mbplugin.stopping.calibration.cover import Margin
 from mbplugin.stopping.calibration.intervals import Parameter
@@ -174,16 +174,6 @@ class Calibration(Result):
         own = (joint.joint, joint.category)
         return [row for row in self.rows if (row.joint, row.category) == own]
 
-    def save(self, path: str | Path) -> None:
-        """Write the tables of a scene as ``.toml``, or the calibration to ``.json``, ``.html``, ``.csv`` or ``.txt``.
-
-        Raises
-        ------
-        BadUsage
-            A file that cannot be written.
-        """
-        if Path(path).suffix in (*PAGES, ".csv"):
-            super().save(path)
-            return
-        with replacing(Path(path)) as temporary:
-            temporary.write_text(self.toml, encoding="utf-8")
+    def _writers(self) -> Mapping[str, Callable[[Path], object]]:
+        """Return what writes the tables of a scene."""
+        return {".toml": partial(Path.write_text, data=self.toml, encoding="utf-8")}

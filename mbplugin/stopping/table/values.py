@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
-from mbplugin.files import replacing
-from mbplugin.output_formats import format_of
 from mbplugin.phrases import counted, one_line
 from mbplugin.rendering import Result, rendered
 from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits
@@ -21,9 +19,6 @@ if TYPE_CHECKING:
     from mbplugin.stopping.table.measured import MeasuredStops
     from mbplugin.stopping.worst.values import WorstStops
     from mbplugin.stopping.zones.motion import StopMotion
-
-#: What a table is saved as.
-FORMATS = ("text", "csv", "json", "html")
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,18 +71,8 @@ class StoppingTable(Result):
     def __repr__(self) -> str:
         return one_line(self, self.model, (counted(len(self.rows), "row"), f"axes {', '.join(self.axes)}"))
 
-    def save(self, path: str | Path) -> None:
-        """Write to ``.csv``, ``.json``, ``.html`` or ``.txt``.
-
-        Raises
-        ------
-        BadUsage
-            Another ending, or a file that cannot be written.
-        """
-        path = Path(path)
-        kind = format_of(path, FORMATS, "the file of a stopping table")
-        with replacing(path) as temporary:
-            temporary.write_text(self.text(kind), encoding="utf-8")
+    def _writers(self) -> Mapping[str, Callable[[Path], object]]:
+        return {".csv": lambda path: path.write_text(self._csv(), encoding="utf-8", newline="\n")}
 
     def text(self, kind: str) -> str:
         """Return the table as ``csv``, ``json``, ``html`` or ``text``."""

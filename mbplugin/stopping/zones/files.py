@@ -11,7 +11,6 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from mbplugin.errors import BadUsage
-from mbplugin.files import replacing
 from mbplugin.phrases import number
 from mbplugin.stopping.zones.libraries import ezdxf, shapely
 from mbplugin.visible import visible
@@ -34,38 +33,15 @@ def require_writable(paths: Iterable[Path]) -> None:
     MissingDependency
     """
     for path in paths:
-        _writer(path)
+        if path.suffix.lower() not in WRITERS:
+            raise BadUsage(
+                f"a zone cannot be written as {path.suffix or 'a file without ending'}",
+                where=str(path),
+                expected=" or ".join(WRITERS),
+            )
         shapely()
         if path.suffix.lower() == ".dxf":
             ezdxf()
-
-
-def save_zone(zone: StopZone, path: Path) -> None:
-    """Write a zone by the ending of its file.
-
-    Raises
-    ------
-    BadUsage
-        As for :meth:`StopZone.save`.
-    """
-    write = _writer(path)
-    if path.suffix.lower() == ".stl" and zone.triangles is None:
-        raise BadUsage("the zone has no solids", where=str(path), remedy="compute it with solid=True")
-    if path.suffix.lower() == ".dxf":
-        ezdxf()
-    with replacing(path) as temporary:
-        write(zone, temporary)
-
-
-def _writer(path: Path) -> Callable[[StopZone, Path], None]:
-    writer = _WRITERS.get(path.suffix.lower())
-    if writer is None:
-        raise BadUsage(
-            f"a zone cannot be written as {path.suffix or 'a file without ending'}",
-            where=str(path),
-            expected=" or ".join(_WRITERS),
-        )
-    return writer
 
 
 def zone_sentences(zone: StopZone) -> tuple[str, ...]:
@@ -120,7 +96,15 @@ def _svg(zone: StopZone, path: Path) -> None:
 
 
 def _stl(zone: StopZone, path: Path) -> None:
-    """Write the solids as binary STL, by trimesh."""
+    """Write the solids as binary STL, by trimesh.
+
+    Raises
+    ------
+    BadUsage
+        The zone has none.
+    """
+    if zone.triangles is None:
+        raise BadUsage("the zone has no solids", where=str(path), remedy="compute it with solid=True")
     import trimesh
 
     corners = np.asarray(zone.triangles).reshape(-1, 3)
@@ -128,7 +112,8 @@ def _stl(zone: StopZone, path: Path) -> None:
     mesh.export(path, file_type="stl")
 
 
-_WRITERS: dict[str, Callable[[StopZone, Path], None]] = {
+#: What writes a zone, by the ending of the file.
+WRITERS: dict[str, Callable[[StopZone, Path], None]] = {
     ".dxf": _dxf,
     ".svg": _svg,
     ".csv": _csv,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -60,16 +62,8 @@ class StopZone(Result):
             for x, y in (p.T for p in self.polygons)
         )
 
-    def save(self, path: str | Path) -> None:
-        """Write to ``.dxf``, ``.svg``, ``.csv`` (the floor) or ``.stl`` (the solids).
+    def _writers(self) -> Mapping[str, Callable[[Path], object]]:
+        """Return what writes the floor as DXF, SVG and CSV, and the solids as STL."""
+        from mbplugin.stopping.zones.files import WRITERS
 
-        Raises
-        ------
-        BadUsage
-            Another ending, no solids for ``.stl``, or a file that cannot be written.
-        MissingDependency
-            ``.dxf`` without ezdxf.
-        """
-        from mbplugin.stopping.zones.files import save_zone
-
-        save_zone(self, Path(path))
+        return {ending: partial(write, self) for ending, write in WRITERS.items()}
