@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil, floor, log10
 
 WIDTH, HEIGHT, LEFT, TOP, GAP = 330, 230, 58, 30, 70
-COLOURS = ("#1f6feb", "#0b3d91", "#d9480f", "#7a4fbf", "#b08800", "#2b8a3e", "#c2255c", "#495057")
+COLOURS = ("#1f6feb", "#0b3d91", "#d9480f", "#7a4fbf", "#b08800", "#2b8a3e", "#c2255c", "#495057", "#0c8599")
 #: Errors below this are rounding, and stand on the lower edge.
 LEAST = 1e-15
 
@@ -52,7 +52,7 @@ def _panel(title: str, own: dict[str, list[tuple[float, float]]], colour: dict[s
         out.append(f'<path d="M0 {b:.1f}H{WIDTH}" stroke="#ddd"/>')
         out.append(f'<text x="-6" y="{b + 4:.1f}" text-anchor="end">1e{y}</text>')
     for tool, points in own.items():
-        places = [at(log10(s), log10(max(e, LEAST))) for s, e in sorted(points, key=lambda point: -point[1])]
+        places = [at(log10(s), log10(max(e, LEAST))) for s, e in sorted(points)]
         line = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
         out.append(f'<polyline points="{line}" fill="none" stroke="{colour[tool]}" stroke-width="1.5"/>')
         out += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3.5" fill="{colour[tool]}"/>' for a, b in places]

@@ -13,7 +13,7 @@ from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, Pose, align_z
-from mbplugin.report.picture import JointGlyph, Mesh, Picture, solids
+from mbplugin.report.picture import BodyDrawing, JointGlyph, Mesh, Picture, solids
 from mbplugin.report.picture.arrows import ArrowLengths, DrawnArrow, drawn_arrows
 from mbplugin.report.picture.glyphs import glyph_mesh
 from mbplugin.report.picture.mesh import merged, moved
@@ -27,6 +27,8 @@ _THICK, _THIN, _ROD, _LINE = 0.011, 0.005, 0.01, 0.005
 #: Half the height of the glyph of a rod's end, beside the radius of the picture.
 _END = 0.03
 _SHRUNK = {"unique": 0.94, "undecided": 0.97}
+#: Extent of the ground beside the radius of the picture, above which it is a floor.
+_FLOOR = 4.0
 #: Poses of a replay that have to be in view.
 _WATCHED = 12
 
@@ -64,7 +66,7 @@ def robot_surfaces(seen: Picture) -> Iterator[Surface]:
     """Yield the bodies, then the glyphs of the joints; those of one body and colour are one surface."""
     for index, body in enumerate(seen.bodies, start=-1):
         if body.parts:
-            yield Surface(body.verdict, body.mesh, index)
+            yield Surface(_body_key(body, seen.radius), body.mesh, index)
     joined: dict[tuple[int, str], list[Mesh]] = {}
     for joint in seen.joints:
         key = (seen.mechanism.body_index[joint.body], joint.verdict)
@@ -75,6 +77,12 @@ def robot_surfaces(seen: Picture) -> Iterator[Surface]:
     for (body_index, verdict), meshes in joined.items():
         yield Surface(verdict, merged(meshes), body_index)
     yield from (_rod(seen, joint) for joint in seen.joints if joint.end_W is not None)
+
+
+def _body_key(body: BodyDrawing, radius: float) -> str:
+    """Return the colour of a body in a picture of a radius, m."""
+    wide = float(np.ptp(body.mesh.vertices, axis=0).max()) > _FLOOR * radius
+    return "floor" if wide and body.verdict == "ground" else body.verdict
 
 
 def ghost_surfaces(seen: Picture, key: str) -> Iterator[Surface]:

@@ -17,6 +17,7 @@ from command_line import ASSETS, FOUR_BAR, ORACLES, ROOT, call
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.readers import load
 from mbplugin.report.picture import picture
 from mbplugin.visualization.gui.show import seen_at_rest
 from mbplugin.visualization.recording import Replay, replay_of
@@ -54,6 +55,17 @@ def cured(scene: mb.Scene, folder: Path) -> Path:
     (folder / "four_bar.urdf").write_text((ASSETS / "four_bar.urdf").read_text())
     file.write_text(f"{SCENE.read_text()}\n{mb.analyze(scene).remedies[0].toml}\n")
     return file
+
+
+@pytest.mark.parametrize(("edge", "key"), [(1, "ground"), (30, "floor")])
+def test_a_floor_that_fills_the_picture_is_paler_than_the_ground(edge: float, key: str) -> None:
+    """The plane of PyBullet's scripts had the colour of the word that explains it."""
+    box, small = (f'<visual><geometry><box size="{k} {k} 0.1"/></geometry></visual>' for k in (edge, 0.8))
+    joint = '<joint name="j" type="continuous"><parent link="floor"/><child link="arm"/></joint>'
+    links = f'<link name="floor">{box}</link><link name="arm">{small}</link>'
+    scene = load("r.urdf", text=f'<robot name="r">{links}{joint}</robot>', base="fixed")
+    surfaces = [s for s in robot_surfaces(picture(scene)) if np.ptp(s.mesh.vertices[:, 0]) > 0.9]
+    assert [surface.key for surface in surfaces] == [key]
 
 
 @pytest.mark.bullet

@@ -43,6 +43,8 @@ PALETTE: dict[str, Colour] = {
     "rigid": Colour("#56b4e9"),
     "flexible": Colour("#e69f00"),
     "ground": Colour("#8c8c8c"),
+    # a floor fills the picture, and words stand before it
+    "floor": Colour("#f0f2f4"),
     "unjudged": Colour("#c3c9d1"),
     "unique": Colour("#009e73"),
     "non-unique": Colour("#d55e00"),

@@ -118,7 +118,8 @@ class Scenario:
                     f"joint {limit.name!r} is at {value:.6g}, {side} limit {limit.bound:.6g}",
                     remedy=f"write {value:g}deg if that is meant"
                     if degrees
-                    else f"state a pose within the limits, such as {limit.name} = … under [state.q] of a scene",
+                    else f"state a pose within the limits, such as {limit.name} = … under [state.q] of a scene; "
+                    "a single stop takes --q (q in Python) too",
                 )
 
     @property
