@@ -305,6 +305,30 @@ def test_a_file_that_is_not_there_is_named_once(body: str, said: str, tmp_path: 
     assert "Errno" not in sentence and "--xacro-arg" not in sentence
 
 
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("$(eval count + 1)", "3"),
+        ("$(eval hand and kind == 'long')", "True"),
+        ("$(eval not hand or half > 1)", "False"),
+        ("$(eval ${2 * 3} - count)", "4"),
+    ],
+)
+def test_an_expression_of_arguments_has_the_value_that_xacro_computes(
+    written: str, value: str, tmp_path: Path
+) -> None:
+    given = {"count": "2", "hand": "true", "kind": "long", "half": "0.5"}
+    arguments = "".join(f'<xacro:arg name="{name}" default="{text}"/>' for name, text in given.items())
+    file = arm(tmp_path, f'{arguments}<link name="a{written}"/>')
+    assert bodies(file) == bodies(file, xacro_unsafe=True) == [f"a{value}"]
+
+
+@pytest.mark.parametrize("inner", ["[].__class__", "9**9**9", "vars", "${'[].__' + 'class__'}"])
+def test_an_expression_of_arguments_is_of_the_same_language(inner: str, tmp_path: Path) -> None:
+    with pytest.raises(MbPluginError):
+        load(arm(tmp_path, f'<link name="a$(eval {inner})"/>'))
+
+
 def test_what_is_missing_in_a_macro_is_named_where_it_is_written(tmp_path: Path) -> None:
     foot = '<xacro:include filename="$(find feet)/x.xacro"/>'
     leg = arm(tmp_path, f'<xacro:macro name="leg" params="">\n{foot}</xacro:macro>', "leg.xacro")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import pi
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -149,8 +150,12 @@ class _Gate:
         raise MissingPackage(name)
 
     def eval(self, text: str, context: Any) -> str:
-        """Refuse ``$(eval …)``, however it came about."""
-        raise Refused("$(eval …)")
+        """Return the value of ``$(eval …)``: an expression of the arguments, without calls."""
+        convert = self.xacro.substitution_args.convert_value
+        given = context.get("arg", {})
+        # as xacro takes them: 'true' is a truth value, '2' a number
+        symbols = {name: convert(given[name], "auto") for name in given}
+        return str(value_of(text, symbols | {"true": True, "false": False, "pi": pi}, {}))
 
     def parse(self, text: Any, name: str, content: Callable[[str], str | bytes]) -> Any:
         """Return the document of a text, or of a file of macros with its lines."""
