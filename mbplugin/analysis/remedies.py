@@ -166,8 +166,15 @@ def _of_block(
     """Yield ways to release one block: three that differ in kind where possible, then all others."""
     options = sorted(options_of(mech, s, turns, kept, allowed), key=lambda option: option.order)
     starts = options[: max(OFFERED, _EFFORT // s.ranked.redundancy)]
-    found = [way for start in starts if (way := completed(s, start, options))]
-    found.sort(key=lambda way: (len(way), _of_tree(mech, way), sum(option.cost for option in way)))
+    different: dict[frozenset[tuple[str, str, str]], tuple[Replacement, ...]] = {}
+    for start in starts:
+        if way := completed(s, start, options):
+            # from two starts the same may follow, in another order
+            different.setdefault(frozenset((o.pair, o.type, str(o.axis)) for o in way), way)
+    found = sorted(
+        different.values(),
+        key=lambda way: (len(way), _of_tree(mech, way), sum(option.cost for option in way)),
+    )
     first = _varied(found)
     for way in (*first, *(way for way in found if all(way is not other for other in first))):
         yield tuple(_change(mech, option) for option in way)

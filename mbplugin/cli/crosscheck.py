@@ -22,7 +22,6 @@ from mbplugin.cli.shared.braking import (
 )
 from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
-from mbplugin.cli.shared.output import warn
 from mbplugin.cli.shared.progress import count_bar
 from mbplugin.cli.shared.report import CommandReport, emit_report
 from mbplugin.errors import BadUsage
@@ -123,7 +122,6 @@ def crosscheck_command(
         "max_seconds": max_seconds,
     }
     state = given.coordinates(q), given.rates(qd)
-    warn(given.implausible(state[1], payloads))
     with count_bar("motions of PyBullet") as progress:
         if stop is not None:
             from mbplugin.stopping.run import estop

@@ -19,7 +19,7 @@ from mbplugin.cli.shared.acting import (
 from mbplugin.cli.shared.braking import BrakeOption, HoldOption, LockOption
 from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
-from mbplugin.cli.shared.output import complain, warn
+from mbplugin.cli.shared.output import complain
 from mbplugin.cli.shared.profiles import ProfileOption, profile_files, read_profiles
 from mbplugin.cli.shared.progress import time_bar
 from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
@@ -149,7 +149,6 @@ def simulate_command(
         "max_seconds": max_seconds,
     }
     locks, rates, payloads = given.locks(lock), given.rates(qd), given.payloads(payload)
-    warn(given.implausible(rates, payloads))
     from mbplugin.simulation.run import simulate
 
     with time_bar() as progress:

@@ -16,16 +16,17 @@ from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.joint_reactions.actuator_forces import ActuatorForce, ActuatorForces
 from mbplugin.joint_reactions.holding import limited_joints, named_lock
 from mbplugin.joint_reactions.motion import JointMotion
-from mbplugin.joint_reactions.run import applied_to
+from mbplugin.joint_reactions.run import applied_to, without_rounding
 from mbplugin.joint_reactions.state import ClosedState, Model, closed_state
 from mbplugin.lapack import pivot_order
 from mbplugin.model.applied_forces import rate_values
 from mbplugin.model.component import units_of
 from mbplugin.model.enumerations import ReactionUnit
-from mbplugin.model.loads import LoadLike, PayloadLike
+from mbplugin.model.loads import LoadLike, PayloadLike, read_payloads
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.identity import freedom_name, freedom_of
 from mbplugin.model.mechanism.kinematics import JointValues
+from mbplugin.model.plausible import implausible, warn_of
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import listed, names_of
@@ -97,7 +98,8 @@ def inverse_dynamics(
     tree = _tree_forces(state, motion, model, loads, payload)
     tree += _resistance(state, motion, damping, friction)
     balanced = _balance(motion, actuators, free, free.T @ (motion.units * tree), state.tolerance)
-    values, shares = balanced.least(_weights(actuators, weights)), balanced.shares
+    warn_of(implausible(state.mech, state.qd, read_payloads(state.mech, payload)))
+    values, shares = without_rounding(balanced.least(_weights(actuators, weights))), balanced.shares
     basis, chosen = _echelon(balanced.N, shares)
     made = tuple(
         ActuatorForce(name, float(value), unit, not is_open)

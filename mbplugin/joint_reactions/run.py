@@ -16,7 +16,6 @@ from mbplugin.joint_reactions.misfit.stated import stated_tolerances, with_toler
 from mbplugin.joint_reactions.springs import spring_loads
 from mbplugin.joint_reactions.state import ClosedState, Model, closed_state
 from mbplugin.joint_reactions.statics import balance, require_balance
-from mbplugin.joint_reactions.stiffness.compliance import Resolution
 from mbplugin.joint_reactions.stiffness.elements import Applied
 from mbplugin.joint_reactions.stiffness.flexible import StiffnessRequest, flexible_model
 from mbplugin.joint_reactions.stiffness.pair_stiffness import StiffnessLike
@@ -24,8 +23,13 @@ from mbplugin.joint_reactions.system import build_system
 from mbplugin.joint_reactions.values import Reactions
 from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_misfit, read_payloads
 from mbplugin.model.mechanism.kinematics import JointValues
+from mbplugin.model.plausible import implausible, warn_of
 from mbplugin.model.scene import Load, Payload, Scene
+from mbplugin.model.spatial import Array
 from mbplugin.readers.source import ModelSource, model_of
+
+#: Beside the largest multiplier, what is smaller is 0; 1.570796327 rad in a file leaves up to 1e-11.
+_ROUNDING = 1e-11
 
 
 @checked
@@ -105,6 +109,7 @@ def reactions(
     asked = StiffnessRequest(stiffness, estimate, material)
     state = closed_state(model, q, qd, qdd, tolerance, planar)
     applied = applied_to(state, model, loads, payload)
+    warn_of(implausible(state.mech, state.qd, applied.payloads))
     held = held_joints(state.motion, hold, _actuated(model), state.tolerance)
     system = build_system(
         with_held(state.mech, held), state.q, state.motion.poses, state.motion.columns, state.tolerance
@@ -115,7 +120,9 @@ def reactions(
     gaps = system.scale * read_misfit(system.labels, tolerances.misfit)
     sigma = read_misfit(system.labels, tolerances.sigma, "standard deviation of the misfit")
     flexible = flexible_model(system, model, found.multipliers, applied, gaps, asked)
-    made = collect(state, system, held, found, replace(flexible, resolution=_clean(flexible.resolution)))
+    clean = without_rounding(flexible.resolution.multipliers)
+    resolution = replace(flexible.resolution, multipliers=clean)
+    made = collect(state, system, held, found, replace(flexible, resolution=resolution))
     return with_tolerances(made, response_of(state, system, flexible), tolerances, sigma)
 
 
@@ -137,8 +144,6 @@ def _actuated(model: Model) -> tuple[str, ...]:
     return tuple(a.joint for a in model.actuators) if isinstance(model, Scene) else ()
 
 
-def _clean(resolution: Resolution) -> Resolution:
-    """Return the multipliers without what is rounding beside the largest."""
-    values = resolution.multipliers.copy()
-    values[np.abs(values) < 1e-13 * np.abs(values).max(initial=0.0)] = 0.0
-    return replace(resolution, multipliers=values)
+def without_rounding(values: Array) -> Array:
+    """Return values (n,) without what is rounding beside the largest: that of angles with ten digits, too."""
+    return np.where(np.abs(values) < _ROUNDING * np.abs(values).max(initial=0.0), 0.0, values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite, pi
 
 from mbplugin.errors import ImplausibleValue
@@ -43,9 +43,20 @@ def stated_coordinates(mech: Mechanism, q: JointValues, base: Array | None = Non
     found = joint_vector(mech, q, base)
     if isinstance(q, Mapping):
         values = dict(zip(mech.q_names, found.tolist(), strict=True))
-        for sentence in _coordinates(mech, {name: values[name] for name in q}):
-            warnings.warn(sentence, ImplausibleValue, stacklevel=_outside())
+        warn_of(_coordinates(mech, {name: values[name] for name in q}))
     return found
+
+
+def warn_of(sentences: Iterable[str]) -> None:
+    """Warn the one who called the package of implausible values, one sentence each.
+
+    Warns
+    -----
+    ImplausibleValue
+        For each sentence; the command line prints each once.
+    """
+    for sentence in sentences:
+        warnings.warn(sentence, ImplausibleValue, stacklevel=_outside())
 
 
 def meant_in_degrees(pair: Pair | None, value: float) -> bool:

@@ -18,7 +18,7 @@ from mbplugin.model.mechanism.coupling import Lock, TimedConstraint
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.motion_profile import MotionProfile
-from mbplugin.model.plausible import stated_coordinates
+from mbplugin.model.plausible import implausible, stated_coordinates, warn_of
 from mbplugin.model.scene import Scene, mechanism_of, option_of
 from mbplugin.model.spring import JointSpring, Spring
 from mbplugin.readers.source import ModelSource, model_of
@@ -182,6 +182,8 @@ def simulate(
         friction=friction,
         brakes=brake_forces(mechanism, scene.brakes if scene else (), brakes, signal),
     )
+    rates = rate_vector(mechanism, qd, start[1])
+    warn_of(implausible(mechanism, rates, actions.payloads))
     planar = planar or option_of(mech, "planar", None)
     options = Options(
         duration,
@@ -210,7 +212,7 @@ def simulate(
         mechanism,
         actions,
         stated_coordinates(mechanism, q, start[0]),
-        rate_vector(mechanism, qd, start[1]),
+        rates,
         held_coordinates(scene or mechanism, q),
         checked_locks(mechanism, timed, duration),
         options,

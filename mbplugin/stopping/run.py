@@ -25,6 +25,7 @@ from mbplugin.model.brakes import (
 from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_payloads
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.plausible import warn_of
 from mbplugin.model.scene import Payload, Scene, mechanism_of
 from mbplugin.model.spatial import Array
 from mbplugin.readers.source import ModelSource, model_of
@@ -147,6 +148,7 @@ def estop(
     scenario = replace(
         scenario, limits=limits, duration=duration, rtol=rtol, atol=atol, max_seconds=max_seconds
     )
+    warn_of(scenario.warnings)
     if not scenario.qd.any():
         scenario = replace(scenario, notes=(_AT_REST, *scenario.notes))
     shapes, request = (scene.shapes, scene.request) if scene else (None, None)

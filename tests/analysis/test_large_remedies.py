@@ -77,7 +77,7 @@ def test_a_large_model_names_every_loop_and_its_remedies_are_true() -> None:
     assert analysis.blocks[0].elimination is not None
     assert len(analysis.self_stresses) == analysis.degree_of_redundancy == 210
     assert len({s.loop for s in analysis.self_stresses}) == 70
-    assert len(analysis.remedies) == 3
+    assert len({frozenset(remedy.changes) for remedy in analysis.remedies}) == len(analysis.remedies) > 0
     for remedy in analysis.remedies:
         assert (remedy.degree_of_redundancy, remedy.dof) == (0, analysis.dof)
     changed = apply_changes(mech, analysis.remedies[0].changes)

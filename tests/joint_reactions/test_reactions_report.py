@@ -278,3 +278,21 @@ def test_the_room_can_be_called() -> None:
 
     assert mb.reactions is mbplugin.reactions
     assert mb.reactions(mb.load(FOUR_BAR)).held == ("j0",)
+
+
+def test_the_rounding_of_angles_with_ten_digits_is_no_force(tmp_path: Path) -> None:
+    """Turned by 1.570796327 rad, a joint has 2e-10 of its load along another axis, and rounding has less."""
+    file = tmp_path / "r.urdf"
+    inertial = (
+        "<inertial><mass value='{}'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>"
+    )
+    file.write_text(
+        "<robot name='r'><link name='world'/>"
+        f"<link name='a'>{inertial.format(1000)}</link><link name='b'>{inertial.format(1)}</link>"
+        "<joint name='j' type='fixed'><parent link='world'/><child link='a'/></joint>"
+        "<joint name='k' type='fixed'><parent link='a'/><child link='b'/>"
+        "<origin xyz='0 0 1' rpy='1.570796327 0 0'/></joint></robot>"
+    )
+    found = mb.reactions(file)
+    values = [component.value for one in found.constraints for component in one.components]
+    assert all(abs(value) > 1.0 for value in values if value) and "e-" not in str(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import re
 import warnings
@@ -214,6 +215,30 @@ def test_degrees_by_mistake_are_a_warning_that_points_to_the_call(function: Call
     assert len({str(one.message) for one in caught}) == 1
     assert "j1 is 90 rad (5156.6 deg), beyond its limits; write 90deg if" in str(caught[0].message)
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        mb.estop,
+        mb.reactions,
+        mb.inverse_dynamics,
+        lambda m, **state: mb.simulate(m, 0.2, **state),
+        lambda m, **state: mb.sweep(m, "nowhere/at/all", 3, **state),
+        lambda m, qd, payload: mb.stop_table(
+            m, axes=["j1"], categories=[0], speeds=qd, payload=payload["mass"]
+        ),
+    ],
+)
+def test_rates_and_payloads_in_another_unit_are_the_warnings_of_the_command_line(
+    function: Callable[..., object],
+) -> None:
+    with pytest.warns(ImplausibleValue) as caught, contextlib.suppress(BadUsage):
+        function(ARM, qd={"j1": 60}, payload={"body": "hand", "mass": 5000})
+    said = {str(one.message) for one in caught if one.filename == __file__}
+    assert len(said) == 2
+    assert any("the rate of j1 is 60 rad/s" in one and "write 60deg/s" in one for one in said)
+    assert any("the payload is 5000 kg" in one and "write 5000g" in one for one in said)
 
 
 def test_a_stop_from_degrees_by_mistake_says_what_to_write() -> None:

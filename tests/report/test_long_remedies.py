@@ -1,17 +1,23 @@
-"""The text of a long remedy: what can be pasted, and what is left out and said to be."""
+"""The text of a long remedy and of many findings: what is shown, and what is left out and said to be."""
 
 from __future__ import annotations
+
+import re
+from dataclasses import replace
 
 import tomllib
 
 import mbplugin as mb
+from mbplugin.report.documents.json import dumps
+from mbplugin.report.documents.lint import lint_document
 from mbplugin.report.text.lint import lint_text
 from models import coupled_four_bars
+from places import ROOT
 
 
 def pasted(text: str) -> list[str]:
     """The names of the pairs that the first remedy of a report changes in TOML."""
-    lines = text.partition("What to change")[2].partition("  or make")[0].splitlines()
+    lines = re.split("  or make|How this was", text.partition("What to change")[2])[0].splitlines()
     return [pair["name"] for pair in tomllib.loads("\n".join(lines[1:]))["pair"]]
 
 
@@ -26,3 +32,20 @@ def test_a_long_remedy_is_shown_in_part_and_whole_with_verbose() -> None:
     assert pasted(lint_text([report], width=200, detail="verbose")) == changed
     short = mb.lint(coupled_four_bars(4)[0])
     assert len(pasted(lint_text([short], width=200))) == 4
+
+
+def test_many_findings_of_one_rule_are_shown_in_part_and_whole_with_verbose() -> None:
+    report = mb.lint(ROOT / "tests" / "cases" / "err" / "mb111.urdf", select=["MB111"])
+    (one,) = report.findings
+    many = replace(report, findings=tuple(replace(one, message=f"joint {k} is wrong") for k in range(100)))
+    brief = lint_text([many])
+    assert brief.count("is wrong") == 3 and brief.count("help: ") == 1 and f"100 {one.severity}s" in brief
+    assert "and 97 more of MB111: --verbose or --output-format json has all" in brief
+    assert lint_text([many], detail="verbose").count("is wrong") == 100
+    assert dumps(lint_document([many])).count("is wrong") == 100
+    assert lint_text([replace(many, findings=many.findings[:12])]).count("is wrong") == 12
+
+
+def test_no_two_remedies_are_the_same_in_another_order() -> None:
+    remedies = mb.analyze(coupled_four_bars(16)[0]).remedies
+    assert remedies and len({frozenset(remedy.changes) for remedy in remedies}) == len(remedies)

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from lxml import html
 import mbplugin as mb
 from mbplugin.cli.app import run
 from mbplugin.errors import BadUsage, MissingDependency
+from mbplugin.report.results.drawing import bars
 from mbplugin.report.results.presentation import name_of, presentation_of
 from public_values import ARM, FOUR_BAR, RESULTS, UNDRAWN, every_result, made, too_long
 
@@ -86,6 +88,17 @@ def test_it_can_be_drawn(name: str, tmp_path: Path) -> None:
         return
     made(name).plot(tmp_path / "r.png")
     assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_is_not_finite_is_drawn_as_a_word(tmp_path: Path) -> None:
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bars(figure, "loads", "N", ["a", "b", "c"], {"load": [1.0, np.inf, 2.0]})
+        figure.savefig(tmp_path / "r.png")
+    (axes,) = figure.axes
+    assert [bar.get_height() for bar in axes.patches] == [1.0, 0.0, 2.0]
+    assert [text.get_text() for text in axes.texts] == ["infinite"] and axes.texts[0].xy[0] == 1.0
 
 
 # What the tables hold

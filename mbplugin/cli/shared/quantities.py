@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -106,21 +106,6 @@ class Quantities:
         if len(texts) == 1 and ":" not in texts[0]:
             return self.units.value(texts[0], "mass", "--payload has")
         return self.payloads(texts)
-
-    def implausible(
-        self, rates: Mapping[str, float], payload: float | Sequence[Mapping[str, Any]] | None = None
-    ) -> tuple[str, ...]:
-        """Return sentences on rates (rad/s, m/s) and masses (kg) that are probably in another unit."""
-        from mbplugin.model.loads import read_payloads
-        from mbplugin.model.mechanism.kinematics import rate_vector
-        from mbplugin.model.plausible import implausible
-
-        if isinstance(payload, float):
-            payload = [{"body": body.name, "mass": payload} for body in self.mech.bodies[-1:]]
-        qd = rate_vector(
-            self.mech, {name: rate for name, rate in rates.items() if name in self.mech.qd_names}
-        )
-        return implausible(self.mech, qd, read_payloads(self.mech, payload or ()))
 
     def _brake(self, text: str) -> dict[str, Any]:
         joint, colon, values = text.rpartition(":")

@@ -22,7 +22,6 @@ from mbplugin.cli.shared.braking import (
 )
 from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
-from mbplugin.cli.shared.output import warn
 from mbplugin.cli.shared.progress import time_bar
 from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
 from mbplugin.cli.shared.zones import (
@@ -121,7 +120,6 @@ def estop_command(
             progress=progress,
         )
     requested.write(scene, report)
-    warn(report.scenario.warnings)
     written = _report(report, scene, file, given.units, trajectory)
     emit_report(written, output_format, output, earlier)
 

@@ -19,7 +19,6 @@ from mbplugin.cli.shared.braking import (
 )
 from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
-from mbplugin.cli.shared.output import warn
 from mbplugin.cli.shared.progress import total_bar
 from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
 from mbplugin.cli.shared.zones import (
@@ -122,7 +121,6 @@ def stop_table_command(
         measured=measured,
     )
     requested.write(scene, table)
-    warn(given.implausible(speeds, payload))
     if worst:
         from mbplugin.stopping.worst.of_table import with_worst_stops
 

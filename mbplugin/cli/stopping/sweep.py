@@ -27,7 +27,7 @@ from mbplugin.cli.shared.braking import (
 )
 from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
-from mbplugin.cli.shared.output import complain, warn
+from mbplugin.cli.shared.output import complain
 from mbplugin.cli.shared.progress import count_bar
 from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
 from mbplugin.cli.shared.termination import exit_code_of, termination_interrupts
@@ -164,7 +164,6 @@ def sweep_command(
         duration=duration,
         max_seconds=max_seconds,
     )
-    warn(plan.scenario.warnings)
     try:
         with (
             termination_interrupts(),

@@ -24,7 +24,6 @@ from mbplugin.cli.shared.braking import (
 )
 from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
-from mbplugin.cli.shared.output import warn
 from mbplugin.cli.shared.progress import total_bar
 from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
 from mbplugin.errors import BadUsage
@@ -106,7 +105,6 @@ def worst_stop_command(
     scene = read_scene(file, (output,), reading, also=(against,))
     given = quantities_of(scene, file, reading)
     speeds = given.rates(speed, "--speed")
-    warn(given.implausible(speeds, payload))
     from mbplugin.stopping.worst.run import worst_stop
 
     with total_bar("stops") as progress:

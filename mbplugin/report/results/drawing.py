@@ -32,12 +32,16 @@ def grid(figure: Any, title: str, names: Sequence[str], unique: Sequence[Mapping
 def bars(
     figure: Any, title: str, unit: str, names: Sequence[str], series: Mapping[str, Sequence[float]]
 ) -> None:
-    """Draw named values beside each other, one colour per series."""
+    """Draw named values beside each other, one colour per series; what is not finite is a word."""
     axes = figure.add_subplot()
     width = 0.8 / max(1, len(series))
     places = np.arange(len(names[:_MOST]))
     for k, (label, values) in enumerate(series.items()):
-        axes.bar(places + k * width, values[:_MOST], width, label=label)
+        shown = np.array(values[:_MOST], dtype=float)
+        finite = np.isfinite(shown)
+        axes.bar(places + k * width, np.where(finite, shown, 0.0), width, label=label)
+        for place in places[~finite] + k * width:
+            axes.annotate("infinite", (place, 0.0), rotation=90, ha="center", va="bottom", fontsize="small")
     axes.set_xticks(places + 0.4 - width / 2, [cut_short(name, _LONGEST) for name in names[:_MOST]])
     axes.tick_params(axis="x", rotation=60 if len(names) > 6 else 0)
     axes.set_ylabel(unit)

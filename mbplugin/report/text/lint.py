@@ -26,7 +26,7 @@ _UNUSED_WAIVER = "MB913"
 #: Restrained motions that are listed without --verbose.
 _STRESSES = 12
 _CODE = "green"
-#: Changes of a remedy that are pasted without --verbose, and of each kind where there are more.
+#: Changes of a remedy that are pasted without --verbose, and of each kind where there are more; findings of one rule.
 _PASTED, _OF_EACH_KIND = 12, 3
 
 
@@ -100,7 +100,7 @@ def _run(report: Report, width: int, detail: Detail) -> Iterator[Line]:
     if detail == "quiet":
         yield from _findings([finding for finding in report.findings if report.fails(finding)], width)
         return
-    yield from _findings(report.findings, width)
+    yield from _findings(report.findings, width, verbose=detail == "verbose")
     if report.analysis is not None:
         yield from _sections(report.analysis, width, verbose=detail == "verbose")
     if detail == "verbose":
@@ -142,10 +142,14 @@ def _help(text: str, width: int) -> Iterator[Line]:
     yield from (Line(f"          {line}") for line in to_paste)
 
 
-def _findings(findings: Sequence[Finding], width: int) -> Iterator[Line]:
-    """Yield the findings, those of one rule under one heading, with help that is the same only once."""
+def _findings(findings: Sequence[Finding], width: int, *, verbose: bool = False) -> Iterator[Line]:
+    """Yield the findings, those of one rule under one heading, with help that is the same only once.
+
+    Of many of one rule the first are shown, all if ``verbose``.
+    """
     for _, same in itertools.groupby(findings, key=lambda f: (f.severity, f.code)):
-        group = list(same)
+        every = list(same)
+        group = every if verbose or len(every) <= _PASTED else every[:_OF_EACH_KIND]
         first, helps = group[0], [f.help for f in group if f.help not in f.message]
         yield Line()
         yield Line(f"{first.severity} {first.code} {first.name}", _STYLES[first.severity])
@@ -153,6 +157,9 @@ def _findings(findings: Sequence[Finding], width: int) -> Iterator[Line]:
             yield from (Line(text) for text in wrapped(_placed(finding), width, "  ", "    "))
             if helps and finding.help in helps and finding.help not in helps[k + 1 :]:
                 yield from _help(finding.help, width)
+        if len(group) < len(every):
+            more = f"and {len(every) - len(group)} more of {first.code}: --verbose or --output-format json has all"
+            yield from (Line(text) for text in wrapped(more, width, "  ", "    "))
 
 
 def finding_text(finding: Finding) -> str:

@@ -11,6 +11,7 @@ from mbplugin.model.brakes import BrakeLike
 from mbplugin.model.enumerations import Backend, StopLimits
 from mbplugin.model.loads import LoadLike
 from mbplugin.model.mechanism.kinematics import JointValues
+from mbplugin.model.plausible import warn_of
 from mbplugin.readers.source import ModelSource
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.stopping.run import PayloadValue, make_scenario
@@ -157,6 +158,7 @@ def sweep_plan(
         loads=loads,
         tool=tool,
     )
+    warn_of(scenario.warnings)
     states = None
     if trajectory is not None:
         recorded = read_recording(Path(trajectory), scenario.mech.q_names)

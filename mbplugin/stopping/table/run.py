@@ -11,7 +11,7 @@ import numpy as np
 from mbplugin.arguments import checked
 from mbplugin.errors import BadUsage
 from mbplugin.model.brakes import BrakeLike, stated_brakes
-from mbplugin.model.plausible import implausible
+from mbplugin.model.plausible import implausible, warn_of
 from mbplugin.model.scene import Payload, Ramp, Scene
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.stopping.compiled.batch import CompiledStop, require_compiled_stop
@@ -104,6 +104,8 @@ def stopping_table(
     of_effort = EffortLimits(scenario.of_effort.brakes, tuple(stops.ramps_of_effort))
     if require_brakes:
         of_effort.require_none()
+    implausible_ones = _implausible(scenario, rated, stops.speeds)
+    warn_of(implausible_ones)
     return StoppingTable(
         scenario.mech.name,
         scenario.tool,
@@ -112,7 +114,7 @@ def stopping_table(
         (
             *_assumptions(scenario, stops, scene.ramps if scene else (), categories, beside),
             *points.sentences,
-            *_implausible(scenario, rated, stops.speeds),
+            *implausible_ones,
             *scenario.notes,
         ),
         of_effort,
