@@ -8,12 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite, pi
 
 from mbplugin.errors import ImplausibleValue
+from mbplugin.model.mechanism.body import WORLD
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Payload
+from mbplugin.model.mechanism.rigid import rigid_groups
+from mbplugin.model.scene import Payload, Scene
 from mbplugin.model.spatial import Array
 from mbplugin.model.units import in_both
+from mbplugin.phrases import listed
 
 #: Relative to a velocity limit; full speed is the limit itself.
 _ABOVE = 1.0 + 1e-6
@@ -30,6 +33,22 @@ def implausible(mech: Mechanism, qd: Array, payloads: Sequence[Payload] = ()) ->
     payloads : sequence of Payload
     """
     return (*_rates(mech, qd), *_masses(mech), *_payloads(mech, payloads))
+
+
+def weightless(scene: Scene) -> tuple[str, ...]:
+    """Return a sentence on the links that have a shape and no mass and move: they count as without mass."""
+    group = rigid_groups(scene.mechanism)
+    names = [
+        body.name
+        for body in scene.mechanism.bodies
+        if body.mass == 0 and scene.shapes.get(body.name) and WORLD not in group[body.name]
+    ]
+    if not names:
+        return ()
+    return (
+        f"links that have a shape and no mass count as without mass, so that forces and travels may be too small:"
+        f" {listed(names)}",
+    )
 
 
 def stated_coordinates(mech: Mechanism, q: JointValues, base: Array | None = None) -> Array:

@@ -18,7 +18,7 @@ from mbplugin.model.mechanism.coupling import Lock, TimedConstraint
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.motion_profile import MotionProfile
-from mbplugin.model.plausible import implausible, stated_coordinates, warn_of
+from mbplugin.model.plausible import implausible, stated_coordinates, warn_of, weightless
 from mbplugin.model.scene import Scene, mechanism_of, option_of
 from mbplugin.model.spring import JointSpring, Spring
 from mbplugin.readers.source import ModelSource, model_of
@@ -220,7 +220,8 @@ def simulate(
         holds=timed_holds(holds, held, options),
         given_rates=tuple(qd) if isinstance(qd, Mapping) else (),
     )
-    return replace(motion, stiffness=stated) if stated else motion
+    notes = (*motion.notes, *(weightless(scene) if scene else ()))
+    return replace(motion, stiffness=stated, notes=notes)
 
 
 def _stated(mech: Mechanism, of_scene: StiffnessLike, given: StiffnessLike) -> StatedStiffness | None:

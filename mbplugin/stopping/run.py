@@ -25,7 +25,7 @@ from mbplugin.model.brakes import (
 from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_payloads
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.plausible import warn_of
+from mbplugin.model.plausible import warn_of, weightless
 from mbplugin.model.scene import Payload, Scene, mechanism_of
 from mbplugin.model.spatial import Array
 from mbplugin.readers.source import ModelSource, model_of
@@ -200,6 +200,7 @@ def make_scenario(
     )
     fitted = fitted_brakes(mechanism, scene, brakes)
     notes += [*brakeless(mechanism, fitted), *unbraked_for_freedoms(mechanism)]
+    notes += weightless(scene) if scene else ()
     q0 = joint_vector(mechanism, q, scene.state.q if scene else None)
     qd0 = rate_vector(mechanism, qd, scene.state.qd if scene else None)
     qdd0: Array = np.zeros(len(qd0))

@@ -37,6 +37,7 @@ def worst_stop_assumptions(space: StopSpace, moving: Moving) -> Iterator[str]:
         yield from assumed_brakes(scenario.brakes)
     if scenario.category > 0:
         yield from _assumed_ramps(space)
+    yield from scenario.notes
 
 
 def _assumed_ramps(space: StopSpace) -> Iterator[str]:

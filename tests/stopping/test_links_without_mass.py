@@ -1,0 +1,47 @@
+"""A link that has a shape and states no mass counts as without mass, and every report says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from command_line import call
+
+LINK = "<inertial><mass value='1'/><inertia ixx='.1' iyy='.1' izz='.1' ixy='0' ixz='0' iyz='0'/></inertial>"
+SHAPE = "<visual><geometry><box size='1 .1 .1'/></geometry></visual>"
+
+
+def robot(folder: Path, upper: str) -> str:
+    """Return the file of an arm whose base has a shape alone, and whose upper arm has these elements."""
+    limit = "<limit lower='-3' upper='3' effort='10' velocity='2'/>"
+    file = folder / "arm.urdf"
+    file.write_text(
+        f"<robot name='arm'><link name='base'>{SHAPE}</link><link name='upper'>{upper}</link>"
+        f"<link name='lower'>{LINK}</link>"
+        "<joint name='j1' type='revolute'><parent link='base'/><child link='upper'/><axis xyz='0 0 1'/>"
+        f"{limit}</joint><joint name='j2' type='revolute'><parent link='upper'/><child link='lower'/>"
+        f"<origin xyz='.5 0 0'/><axis xyz='0 0 1'/>{limit}</joint></robot>",
+        encoding="utf-8",
+    )
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("estop", "--qd", "j1=1"),
+        ("simulate", "--qd", "j1=1", "--duration", "0.1"),
+        ("stop-table", "--category", "0"),
+        ("worst-stop", "--samples", "10"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_reports_name_the_links_that_count_as_without_mass(command: tuple[str, ...], tmp_path: Path) -> None:
+    for upper, named in ((SHAPE, True), (SHAPE + LINK, False), ("", False)):
+        done = call(command[0], robot(tmp_path, upper), "--base", "fixed", *command[1:])
+        assert done.code == 0
+        said = " ".join(done.out.split())
+        assert ("may be too small: upper" in said) is named
+        # the base stands
+        assert "upper, base" not in said and "base, upper" not in said
