@@ -26,6 +26,15 @@ def names_of(names: str | Iterable[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
+def joined_by_words(sentences: Iterable[str]) -> tuple[str, ...]:
+    """Return sentences of the form ``name: words``; names with the same words are one sentence, at the first."""
+    names: dict[str, list[str]] = {}
+    for sentence in sentences:
+        name, _, words = sentence.partition(": ")
+        names.setdefault(words or sentence, []).append(name)
+    return tuple(words if own[0] == words else f"{', '.join(own)}: {words}" for words, own in names.items())
+
+
 def listed(names: Sequence[str], most: int = 8, room: int | None = None) -> str:
     """Return names joined by commas, and how many more there are: at most ``most``.
 

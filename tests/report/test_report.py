@@ -20,7 +20,7 @@ import pytest
 
 import mbplugin as mb
 from command_line import ASSETS, DOOR_1, DOOR_2, FOUR_BAR, ORACLES, call
-from mbplugin.phrases import counted, listed
+from mbplugin.phrases import counted, joined_by_words, listed
 from mbplugin.report.documents.json import dumps, plain
 from mbplugin.report.documents.lint import lint_document
 from mbplugin.report.documents.schema import schema_of
@@ -243,3 +243,15 @@ def test_words() -> None:
     assert (counted(1, "row"), counted(2, "row")) == ("1 row", "2 rows")
     assert listed(["a", "b"]) == "a, b"
     assert listed([str(k) for k in range(30)], most=3) == "0, 1, 2 and 27 more"
+
+
+def test_names_with_the_same_words_are_one_sentence() -> None:
+    said = ["a: its torque is 3", "as it is", "b: its torque is 4", "c: its torque is 3", "or not"]
+    assert joined_by_words(said) == ("a, c: its torque is 3", "as it is", "b: its torque is 4", "or not")
+
+
+@pytest.mark.parametrize("kind", ["text", "html"])
+def test_assumed_brakes_with_the_same_numbers_are_one_sentence(kind: str) -> None:
+    text = call("estop", str(ASSETS / "arm_6r.scene.toml"), "--output-format", kind).out
+    assert "j1, j2: no brake is stated, its torque is the effort limit, 900" in text
+    assert text.count("no brake is stated") == 5

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mbplugin.model.units import SI, Units
-from mbplugin.phrases import counted
+from mbplugin.phrases import counted, joined_by_words
 from mbplugin.report.rounding import shown
 from mbplugin.report.text.blocks import note_lines, sentences_under, warning_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
@@ -39,7 +39,7 @@ def crosscheck_lines(
         yield from _moved(found, moved, width, units)
     if found.checks:
         yield from _checks(found.checks, width)
-    yield from sentences_under("Assumed", found.assumed, width)
+    yield from sentences_under("Assumed", joined_by_words(found.assumed), width)
     yield from note_lines(found.notes, width)
 
 

@@ -11,7 +11,7 @@ from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.coordinate_units import coordinate_units
 from mbplugin.model.spatial import COMPONENTS
 from mbplugin.model.units import SI, Units
-from mbplugin.phrases import counted
+from mbplugin.phrases import counted, joined_by_words
 from mbplugin.report.rounding import largest_of, shown
 from mbplugin.report.text.blocks import (
     MOST,
@@ -52,7 +52,7 @@ def simulate_lines(
     yield from event_lines(motion.events, width, 9)
     if pairs:
         yield from _reactions(motion, pairs, width)
-    yield from sentences_under("Assumed", assumed_brakes(motion.actions.brakes), width)
+    yield from sentences_under("Assumed", joined_by_words(assumed_brakes(motion.actions.brakes)), width)
     yield from note_lines(motion.notes, width)
 
 

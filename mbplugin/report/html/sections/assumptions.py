@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mbplugin.phrases import joined_by_words
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Html, element, section
 from mbplugin.stopping.scenario.effort_limits import assumed_brakes
@@ -21,7 +22,7 @@ def _sentences(chapter: Chapter) -> Iterator[str]:
     yield from chapter.notes
     if chapter.stop is not None:
         yield from chapter.stop.scenario.stated
-        yield from chapter.stop.assumed
+        yield from joined_by_words(chapter.stop.assumed)
         yield from chapter.stop.notes
     if chapter.table is not None:
         yield from chapter.table.assumptions
@@ -33,8 +34,8 @@ def _sentences(chapter: Chapter) -> Iterator[str]:
                 f" A {e.section.A:.3g} m²."
             )
     if chapter.motion is not None:
-        yield from assumed_brakes(chapter.motion.actions.brakes)
+        yield from joined_by_words(assumed_brakes(chapter.motion.actions.brakes))
     if chapter.agreement is not None:
-        yield from chapter.agreement.assumed
+        yield from joined_by_words(chapter.agreement.assumed)
     if chapter.moving is not None:
         yield from chapter.moving.notes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mbplugin.phrases import joined_by_words
 from mbplugin.report.text.blocks import sentences_under, warning_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 
@@ -25,7 +26,7 @@ def distance_lines(distance: Distance, width: int = PLAIN_WIDTH) -> Iterator[Lin
     for term in distance.terms:
         head = f"  {term.symbol:<6}{term.value:>9.4f} {term.unit:<5}"
         yield from (Line(text) for text in wrapped(f"{term.meaning} ({term.source})", width, head, " " * 22))
-    yield from sentences_under("Assumed in the stop", distance.stop.assumed, width)
+    yield from sentences_under("Assumed in the stop", joined_by_words(distance.stop.assumed), width)
     yield from sentences_under("Notes", distance.notes, width)
     if distance.stop.file:
         yield Line()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mbplugin.model.component import units_of
 from mbplugin.model.units import SI, Units
+from mbplugin.phrases import joined_by_words
 from mbplugin.report.rounding import largest_of, shown
 from mbplugin.report.text.blocks import event_lines, sentences_under, warning_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
@@ -38,7 +39,7 @@ def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI)
     yield from _energies(report, width)
     yield from event_lines([event for event in report.events if event.kind in _KINDS], width, 6)
     yield from sentences_under("Brakes and ramps", report.scenario.stated, width)
-    yield from sentences_under("Assumed", report.assumed, width)
+    yield from sentences_under("Assumed", joined_by_words(report.assumed), width)
     yield from sentences_under("Notes", report.notes, width)
 
 

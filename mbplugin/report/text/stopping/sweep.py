@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mbplugin.model.units import SI, Units
-from mbplugin.phrases import counted
+from mbplugin.phrases import counted, joined_by_words
 from mbplugin.report.documents.stopping.sweep import quantity_unit
 from mbplugin.report.rounding import ROUNDING, shown
 from mbplugin.report.text.blocks import sentences_under, warning_lines
@@ -47,7 +47,7 @@ def sweep_lines(swept: Swept, width: int = PLAIN_WIDTH, units: Units = SI) -> It
     yield Line()
     yield from (Line(text) for text in wrapped(f"all stops are in {swept.folder}", width, "  ", "    "))
     yield from sentences_under("Brakes and ramps", scenario.stated, width)
-    yield from sentences_under("Assumed", scenario.assumed, width)
+    yield from sentences_under("Assumed", joined_by_words(scenario.assumed), width)
     yield from sentences_under("Notes", scenario.notes, width)
 
 
