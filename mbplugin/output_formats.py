@@ -31,7 +31,9 @@ def endings_of(formats: Sequence[str]) -> list[str]:
     return [ending for ending, meant in ENDINGS.items() if meant in formats]
 
 
-def format_of(path: Path, formats: Sequence[str], what: str, own: Sequence[str] = ()) -> str:
+def format_of(
+    path: Path, formats: Sequence[str], what: str, own: Sequence[str] = (), remedy: str = ""
+) -> str:
     """Return the format that the ending of a file means.
 
     Parameters
@@ -43,6 +45,8 @@ def format_of(path: Path, formats: Sequence[str], what: str, own: Sequence[str] 
         Names the file in the error, such as ``--output``.
     own : sequence of str
         Endings of other formats that may stand there, for the error.
+    remedy : str
+        What else to do, for the error.
 
     Raises
     ------
@@ -55,6 +59,7 @@ def format_of(path: Path, formats: Sequence[str], what: str, own: Sequence[str] 
         raise BadUsage(
             f"{what} is {str(path)!r}, and {ending or 'a file without ending'} is none of the formats here",
             expected=f"a file that ends in {' or '.join(dict.fromkeys((*own, *endings_of(formats))))}",
+            remedy=remedy,
         )
     return meant
 

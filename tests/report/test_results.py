@@ -208,6 +208,9 @@ def test_each_ending_is_written_or_refused_with_those_that_are(name: str, tmp_pa
         with pytest.raises(BadUsage, match=rf"the file of this {name} is .*, and .* is none") as caught:
             result.save(tmp_path / f"refused{ending}")
         assert not (tmp_path / f"refused{ending}").exists()
+    with pytest.raises(BadUsage) as drawn:
+        result.save(tmp_path / "refused.png")
+    assert drawn.value.remedy == ("" if name in UNDRAWN else "draw it by .plot()")
     written = caught.value.expected.removeprefix("a file that ends in ").split(" or ")
     assert {".json", ".html", ".csv", ".txt", ".xlsx"} <= {*written}
     for ending in written:

@@ -13,6 +13,7 @@ from mbplugin.errors import BadUsage, MissingDependency
 from mbplugin.files import replacing
 from mbplugin.output_formats import format_of
 from mbplugin.phrases import cut_short
+from mbplugin.rendering import Result
 from mbplugin.report.documents.json import dumps, plain
 from mbplugin.report.formats import serialized
 from mbplugin.report.results.presentation import columns_of, name_of, presentation_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 #: Width of the text of a result: that of a terminal nobody has widened.
 WIDTH = 80
+_PICTURES = (".png", ".jpg", ".svg", ".pdf")
 _FORMATS = ("text", "json", "html", "csv", "xlsx")
 
 
@@ -115,7 +117,7 @@ def _assumed(how: Presentation, result: object) -> str:
     return how.chapter(result).of_effort.heading if how.chapter is not None else ""
 
 
-def save(result: object, path: Path, own: Mapping[str, Callable[[Path], object]]) -> None:
+def save(result: Result, path: Path, own: Mapping[str, Callable[[Path], object]]) -> None:
     """Write a result in the format of the ending, whole or not at all.
 
     Parameters
@@ -132,7 +134,10 @@ def save(result: object, path: Path, own: Mapping[str, Callable[[Path], object]]
     """
     write = next((write for ending, write in own.items() if path.name.lower().endswith(ending)), None)
     if write is None:
-        kind = format_of(path, _FORMATS, f"the file of this {name_of(result)}", tuple(own))
+        # some draw themselves
+        drawn = presentation_of(result).draw is not None or type(result).plot is not Result.plot
+        remedy = "draw it by .plot()" if drawn and path.suffix.lower() in _PICTURES else ""
+        kind = format_of(path, _FORMATS, f"the file of this {name_of(result)}", tuple(own), remedy)
         write = partial(_write, _content(result, kind))
     with replacing(path) as temporary:
         write(temporary)
