@@ -164,7 +164,8 @@ def _assumptions(
     shown = {*stops.axes, *(row.joint for row in rows)}
     led = {*stops.axes} if 1 in categories else set()
     led |= {row.joint for row in rows if row.category == 1}
-    carried = f"{rated.mass:g} kg at {rated.body}" if rated.mass else "none (no rated payload is stated)"
+    unloaded = "none (no rated payload is stated, so that rows of any load are equal)"
+    carried = f"{rated.mass:g} kg at {rated.body}" if rated.mass else unloaded
     speeds = ", ".join(f"{axis} {speed:.4g}" for axis, speed in stops.speeds.items())
     delays = ", ".join(
         f"{b.joint} {1e3 * b.delay:g} + {1e3 * b.engagement:g} ms"
