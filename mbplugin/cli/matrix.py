@@ -12,8 +12,6 @@ from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
-from mbplugin.errors import BadUsage
-from mbplugin.files import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,7 +44,7 @@ def matrix_command(
     given = quantities_of(scene, file, reading)
     matrix = constraint_matrix(scene, given.coordinates(q), planar=planar)
     if save is not None:
-        _save(matrix, save)
+        matrix.save(save)
     emit_report(_report(matrix, scene), output_format, output, earlier)
 
 
@@ -62,11 +60,3 @@ def _report(matrix: ConstraintMatrix, scene: Scene) -> CommandReport:
         return matrix_document(matrix, scene.files)
 
     return CommandReport(lines, document, partial(record_of_scene, scene))
-
-
-def _save(matrix: ConstraintMatrix, path: Path) -> None:
-    # asked here because save would name the temporary file
-    if path.suffix not in (".npz", ".csv"):
-        raise BadUsage(f"cannot save a matrix as {path.name!r}", expected=".npz or .csv")
-    with replacing(path) as temporary:
-        matrix.save(temporary)
