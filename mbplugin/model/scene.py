@@ -87,7 +87,7 @@ MADE = "made"
 class Defect:
     """Something a reader saw and could read past; a rule of the same code reports it.
 
-    ``severity`` is "note" where it weighs less than the rule says; empty: as the rule says.
+    ``severity`` is stated where it weighs less or more than the rule says; empty: as the rule says.
     """
 
     code: str
@@ -95,7 +95,7 @@ class Defect:
     message: str
     origin: Origin | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
-    severity: Literal["", "note", "warning"] = ""
+    severity: Literal["", "note", "warning", "error"] = ""
 
 
 @one_line_repr

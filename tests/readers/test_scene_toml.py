@@ -17,6 +17,7 @@ from places import ASSETS
 
 TWO = '[[body]]\nname = "a"\n[[body]]\nname = "b"\nxyz = [1, 0, 0]\n'
 HINGE = '[[pair]]\nname = "j"\ntype = "revolute"\nbody_a = "a"\nbody_b = "b"\nxyz_a = [1, 0, 0]\n'
+BALL = '<robot name="r"><link name="ball"><inertial><mass value="1"/></inertial></link></robot>'
 FOUR_BAR = f'[[model]]\nfile = "{ASSETS / "four_bar.urdf"}"\nbase = "fixed"\n'
 
 
@@ -139,6 +140,75 @@ def test_a_new_pair_keeps_the_written_poses_and_a_body_without_one_follows_its_f
     assert dict(zip(turned.mechanism.q_names, turned.state.q, strict=True))["j"] == pytest.approx(0.3)
     free = read('[[body]]\nname = "a"\n[[body]]\nname = "b"\n' + HINGE + "xyz_b = [0, 2, 0]\n")
     assert poses_of(free)["b"].p == pytest.approx([1, -2, 0])
+
+
+def off_its_frame(text: str) -> list[tuple[str, float, float]]:
+    found = [d for d in read(text).defects if d.code == "MB119"]
+    assert all(d.severity == "error" for d in found)
+    return [(d.element, d.evidence["distance_m"], d.evidence["angle_rad"]) for d in found]
+
+
+STATED = (
+    'body = [{{ name = "u", mass = 1, {pose} }}]\n'
+    'pair = [{{ name = "m", type = "{kind}", body_a = "world", body_b = "u", axis = [0, 1, 0],'
+    " xyz_a = [0, 0, 0], xyz_b = [0, 0, 0] }}]\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("pose", "kind", "distance", "angle"),
+    [
+        # a hinge about y at the origin: neither a place nor a turn about z is in its reach
+        ("xyz = [0.2, 0, 0], rpy = [0, 0, 0.7]", "revolute", 0.2, 0.7),
+        ("rpy = [0, 0, 0.002]", "revolute", 0, 0.002),
+        ("rpy = [0, 0.7, 0]", "fixed", 0, 0.7),
+        ("xyz = [0, 0.3, 0.4]", "prismatic", 0.4, 0),
+    ],
+)
+def test_a_pose_that_its_pair_does_not_reach_is_told(pose: str, kind: str, distance: float, angle: float):
+    ((body, far, turned),) = off_its_frame(STATED.format(pose=pose, kind=kind))
+    assert (body, far, turned) == ("u", pytest.approx(distance), pytest.approx(angle))
+
+
+@pytest.mark.parametrize(
+    ("pose", "kind"),
+    [
+        ("rpy = [0.0005, 0.7, 0]", "revolute"),
+        ("xyz = [0, 0.3, 0]", "prismatic"),
+        ("rpy = [0.1, 0.2, 0.3]", "spherical"),
+        ("com = [0.1, 0, 0]", "fixed"),
+    ],
+)
+def test_a_pose_in_the_reach_of_its_pair_or_rounded_is_no_finding(pose: str, kind: str):
+    assert off_its_frame(STATED.format(pose=pose, kind=kind)) == []
+    if kind == "revolute":
+        assert read(STATED.format(pose=pose, kind=kind)).state.q == pytest.approx([0.7])
+        # [state] turns the joint on, and hides no contradiction
+        turned = STATED.format(pose="rpy = [0.1, 0.7, 0]", kind=kind) + "state.q = { m = 0.3 }\n"
+        assert [angle for _, _, angle in off_its_frame(turned)] == [pytest.approx(0.1)]
+
+
+def test_a_pose_is_measured_from_where_the_body_before_it_stands():
+    hung = (
+        'body = [{ name = "a"%s }, { name = "b", xyz = [1, 0, 0.5] }]\n'
+        'pair = [{ name = "m", type = "fixed", body_a = "world", body_b = "a", xyz_a = [1, 0, 0], xyz_b = [0, 0, 0] },'
+        ' { name = "n", type = "revolute", body_a = "a", body_b = "b", xyz_a = [0, 0, 0.4], xyz_b = [0, 0, 0] }]\n'
+    )
+    assert off_its_frame(hung % "") == [("b", pytest.approx(0.1), 0)]
+    # of two that are moved together only the first contradicts its pair
+    moved = off_its_frame(hung % ", xyz = [1, 0, 0.1]")
+    assert moved == [("a", pytest.approx(0.1), 0)]
+
+
+def test_a_placed_model_that_a_pair_puts_elsewhere_is_told(tmp_path: Path):
+    (tmp_path / "ball.urdf").write_text(BALL)
+    text = (
+        f'model = [{{ file = "{tmp_path}/ball.urdf", base = "free"%s }}]\n'
+        'pair = [{ name = "m", type = "fixed", body_a = "world", body_b = "ball",'
+        " xyz_a = [1, 0, 0], xyz_b = [0, 0, 0] }]\n"
+    )
+    assert off_its_frame(text % "") == []
+    assert off_its_frame(text % ", xyz = [1, 0, 3]") == [("ball", pytest.approx(3), 0)]
 
 
 def test_the_axis_turns_the_joint_frame_and_defaults_to_z():

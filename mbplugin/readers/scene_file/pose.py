@@ -160,7 +160,7 @@ def add_pairs(stage: PoseSettlement, source: SceneSource, tables: SceneFile) -> 
     X_WL = {WORLD: Pose.identity(), **{b.name: poses.of(i) for i, b in enumerate(old.bodies)}}
     new: dict[str, Pair] = {}
     framed: list[Pair] = []
-    for kind, i, table in _declarations(tables):
+    for kind, i, table in declarations(tables):
         if table.name in old.pair_by_name or table.name in new:
             raise BadScene(
                 f"two pairs are called {table.name!r}", where=source.where(kind, i), remedy="rename one"
@@ -194,7 +194,8 @@ def _undecided(framed: Sequence[Pair], tables: SceneFile) -> dict[str, float]:
     return zeros
 
 
-def _declarations(tables: SceneFile) -> Iterator[tuple[str, int, PairTable | ClosureTable]]:
+def declarations(tables: SceneFile) -> Iterator[tuple[str, int, PairTable | ClosureTable]]:
+    """Yield the tables of the pairs and closures that the scene adds, each with its kind and index."""
     for i, pair in enumerate(tables.pair):
         if pair.body_a is not None and pair.body_b is not None:
             yield "pair", i, pair

@@ -21,7 +21,7 @@ from mbplugin.readers.scene_file.models import read_models
 from mbplugin.readers.scene_file.pose import PoseSettlement, add_pairs, held_names, place_bodies, retype_pairs
 from mbplugin.readers.scene_file.retyped import check_acting, settle_duties
 from mbplugin.readers.scene_file.schema import SceneFile
-from mbplugin.readers.scene_file.sides import sides_from_pose
+from mbplugin.readers.scene_file.sides import contradicted_poses, sides_from_pose
 from mbplugin.readers.scene_file.source import SceneSource, located, parse_scene
 from mbplugin.readers.scene_file.springs import carried_springs, springs
 from mbplugin.readers.scene_file.tables.analysis import LintTable
@@ -55,7 +55,8 @@ def read_scene(text: str, request: Request) -> Scene:
         )
     models = settle_duties(read_models(source, tables, request), source, tables)
     first = place_bodies(models, source, tables)
-    last = add_pairs(retype_pairs(first, source, tables), source, tables)
+    stated = retype_pairs(first, source, tables)
+    last = add_pairs(stated, source, tables)
     _check_state(first, last, source, tables)
     led, motions = drivers(source, tables, last.mechanism.pair_by_name, request)
     mech = _with_constraints(last.mechanism, source, tables, led)
@@ -66,7 +67,12 @@ def read_scene(text: str, request: Request) -> Scene:
         state=replace(last.state, given=models.state.given | held_names(models.mechanism, mech, tables)),
         origin={**models.origin, **_origins(mech.name, source, tables)},
         files=tuple(dict.fromkeys((request.path, *models.files, *motions))),
-        defects=(*_without_declared_loops(models, mech), *left_out, *sides_from_pose(source, tables, mech)),
+        defects=(
+            *_without_declared_loops(models, mech),
+            *left_out,
+            *sides_from_pose(source, tables, mech),
+            *contradicted_poses(source, tables, stated.poses, last),
+        ),
         springs=kept,
         options=_lint_options(tables.lint),
         request=request,

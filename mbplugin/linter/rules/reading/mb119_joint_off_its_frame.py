@@ -3,7 +3,8 @@
 What it does
 ------------
 Compares the position of each joint in SDF with that of the ``<frame>`` in its ``<parent>``, and the two local frames of
-each joint in USD, at the file's pose.
+each joint in USD, at the file's pose. In a scene it compares the pose of each body with the two joint frames of the
+pair that carries it: what the pair's own coordinates do not reach is an error, beyond the rounding of angles, 1e-3 rad.
 
 Why it matters
 --------------
@@ -13,11 +14,13 @@ joint's tree together. Another mechanism than the one that was meant is analyzed
 Example
 -------
 ``<parent>Wd</parent>`` with a frame 2 m away from the joint,
-or ``physics:localPos1`` in metres in a stage of centimetres.
+or ``physics:localPos1`` in metres in a stage of centimetres; a ``[[body]]`` with ``xyz = [0.2, 0, 0]`` whose hinge has
+``xyz_a = xyz_b = [0, 0, 0]``.
 
 Remedy
 ------
-Place the child link so that the frames meet, or name the link in ``<parent>``.
+Place the child link so that the frames meet, or name the link in ``<parent>``. In a scene correct the pose or the
+frames, or leave one of them out.
 
 References
 ----------
@@ -29,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
+from mbplugin.linter.checks.formats import format_of
 from mbplugin.linter.defects import reported_defects
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.model.scene import Scene
@@ -39,4 +43,6 @@ SEVERITY: Severity = "warning"
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     """Yield what the reader noted."""
     help = "place the child link so that the joint is at the frame, or name the link in <parent>"
+    if format_of(scene) == "scene":
+        help = "correct the pose or the joint frames; or leave out the pose, or the joint frame of one side"
     return reported_defects(__name__, SEVERITY, scene, help)
