@@ -193,7 +193,7 @@ def test_option(option: tuple[str, ...], parts: tuple[str, ...]) -> None:
         (("rule", "MB777"), ("MB777",)),
         (("schema", "robot"), ("robot", "lint")),
         (("matrix", "no.urdf"), ("no.urdf", "no such file")),
-        (("matrix", DOOR_1, "--save", "C.txt"), ("C.txt", ".npz")),
+        (("matrix", DOOR_1, "--save", "C.mat"), ("C.mat", ".npz")),
         (("matrix", DOOR_1, "--q", "jj=1"), ("'jj'",)),
         (("estop", DOOR_1, "--qd", "j0", "1.5"), ("(1.5); write --qd j0=1.5.",)),
         (("estop", DOOR_1, "--qd", "j0=1", "j1=2"), ("(j1=2); write --qd j0=1 --qd j1=2.",)),
@@ -209,7 +209,7 @@ def test_command(arguments: tuple[str, ...], parts: tuple[str, ...]) -> None:
 def test_refused_output_leaves_nothing_behind(tmp_path: Path) -> None:
     target = tmp_path / "report.json"
     assert_refused(call("lint", DOOR_1, "--tolerance", "2", "--output", str(target)))
-    assert_refused(call("matrix", DOOR_1, "--save", str(tmp_path / "C.txt")))
+    assert_refused(call("matrix", DOOR_1, "--save", str(tmp_path / "C.mat")))
     assert list(tmp_path.iterdir()) == []
 
 

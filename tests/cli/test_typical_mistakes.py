@@ -47,7 +47,7 @@ MISTAKES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("rule", "MB2011"), "did you mean 'MB201'?"),
     (("rule", "xyzzy"), "known names are MB101"),
     (("schema", "linter"), "'lint', 'scene'"),
-    (("matrix", BAR, "--save", "C.mat"), "expected .npz or .csv"),
+    (("matrix", BAR, "--save", "C.mat"), "expected a file that ends in .npz or .csv or "),
     (("reactions", BAR, "--load", "coupler"), "expected BODY:FX,FY,FZ"),
     (("reactions", BAR, "--load", "couple:1,2,3"), "did you mean 'coupler'?"),
     (("reactions", BAR, "--load", "coupler:1,2"), "expected three of a force, or six"),
