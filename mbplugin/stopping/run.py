@@ -41,6 +41,7 @@ from mbplugin.stopping.scenario.ramp_source import RampSource
 from mbplugin.stopping.scenario.scenario import Scenario, vector_of
 from mbplugin.stopping.scenario.start import Start
 from mbplugin.stopping.scenario.stated_ramps import with_reactions
+from mbplugin.stopping.scenario.tool_choice import ToolChoice, wide_axes_through
 from mbplugin.stopping.stop import run_stop
 from mbplugin.stopping.table.default_tool import default_tool
 
@@ -186,9 +187,9 @@ def make_scenario(
         names = ", ".join(hold.constraint for hold in scene.holds)
         notes.append(f"what the scene holds for a while holds during the whole stop: {names}")
     mechanism = replace(mechanism, drivers=())
-    if tool is None:
-        notes.append(default_tool(mechanism).sentence)
-    tool = tool_name(mechanism, tool)
+    reason = default_tool(mechanism).reason if tool is None else ""
+    tool, point = tool_name(mechanism, tool), point_of(tool_point)
+    choice = ToolChoice(tool, tuple(point.tolist()), reason)
     base = scene_actions(scene) if scene else AppliedForces()
     actions = replace(
         base,
@@ -217,6 +218,10 @@ def make_scenario(
         )
         q0, qd0 = posed.q, posed.qd
         notes += posed.notes
+    if tool_point is None:
+        choice = choice._replace(still_on=wide_axes_through(mechanism, tool, point, q0))
+        choice = choice.moved_by(mechanism, q0, moving_joints(mechanism, qd0))
+    notes += filter(None, (choice.sentence, choice.heading))
     ramps, source = Decelerations({}), RampSource(given=dict(decelerations or {}))
     if category in (1, 2):
         if scene:
@@ -235,7 +240,7 @@ def make_scenario(
         category,
         ramps.values,
         tool,
-        point_of(tool_point),
+        point,
         assumed=(*assumed_brakes(fitted), *ramps.assumed),
         notes=tuple(notes),
         tolerance=limit,
@@ -243,10 +248,20 @@ def make_scenario(
         ramp_source=source,
         named=held_coordinates(mech, q).named,
         named_rates=named_rates,
+        tool_choice=choice,
     )
     if require_brakes:
         scenario.of_effort.require_none()
     return replace(scenario, notes=(*scenario.warnings, *scenario.notes))
+
+
+def moving_joints(mech: Mechanism, qd: Array) -> tuple[str, ...]:
+    """Return the joints that move at rates qd (nv,), and the bodies whose free motion does."""
+    return tuple(
+        joint.outer if joint.pair is None else joint.pair.name
+        for joint in mech.tree.joints
+        if qd[joint.qd].any()
+    )
 
 
 def _scaled(payloads: tuple[Payload, ...], share: float) -> tuple[Payload, ...]:

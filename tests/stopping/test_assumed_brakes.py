@@ -77,7 +77,7 @@ def test_the_pages_are_amber_and_never_green() -> None:
         stop_chapter(scene, mb.estop(scene)),
         table_chapter(mb.stopping_table(scene, axes=["j1"], categories=[0])),
     ):
-        assert grade(chapter) == "fair" and "ASSUMED" in chapter.warning
+        assert grade(chapter) == "fair" and "ASSUMED" in " ".join(chapter.warnings)
     page = mb.stopping_table(scene, categories=[0]).text("html")
     assert page.index('class="alarm"') < page.index('class="verdict')
     assert 'class="verdict good"' not in page

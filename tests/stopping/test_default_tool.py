@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -15,6 +16,9 @@ from command_line import ASSETS, call
 from mbplugin import readers
 from mbplugin.model.mechanism import Body, Pair
 from mbplugin.model.spatial import Pose
+from mbplugin.report.documents.schema import schema_of
+from mbplugin.report.html.chapters import distance_chapter, table_chapter
+from mbplugin.report.html.sections.verdict import grade
 from mbplugin.stopping.table.default_tool import default_tool
 from rod_arms import arm
 
@@ -106,3 +110,78 @@ def test_the_tool_of_a_panda_is_no_finger() -> None:
     path = next(Path(str(f.locate())) for f in files if str(f).endswith("/panda.urdf"))
     found = default_tool(mb.load(path, base="fixed").mechanism)
     assert found.body in ("panda_hand", "panda_hand_tcp") and "panda_finger_joint1" in found.reason
+
+
+PENDULUM = """<robot name="pend"><link name="world"/><link name="arm"><inertial><origin xyz="0.4 0 0"/><mass value="5"/>
+<inertia ixx="0.01" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="j" type="revolute"><parent link="world"/><child link="arm"/><axis xyz="0 1 0"/>
+<limit lower="-3" upper="3" effort="60" velocity="2"/></joint></robot>"""
+STILL = "lies on the axis of j and does not move with it"
+BRAKE = ("--brake", "j:torque=60,delay=0.015")
+TERMS = {"v_h": 1.6, "T_r": 0.1, "C": 0.2, "Z_d": 0.05, "Z_r": 0.01}
+
+
+@pytest.fixture
+def pendulum(tmp_path: Path) -> str:
+    path = tmp_path / "pend.urdf"
+    path.write_text(PENDULUM, encoding="utf-8")
+    return str(path)
+
+
+def test_a_tool_point_on_the_axis_that_turns_the_arm_is_never_green(pendulum: str, tmp_path: Path) -> None:
+    """The distance of a point 0.8 m out, by hand: its speed 0.8 ω, its way 0.8 times the travel."""
+    run, stop = ("estop", pendulum, "--base", "fixed", "--qd", "j=1.5", *BRAKE), tmp_path / "stop.json"
+    text = call(*run).out
+    assert text.startswith("! NOT THE WAY OF THE ARM") and STILL in " ".join(
+        text.replace("\n! ", " ").split()
+    )
+    call(*run, "--output", str(stop))
+    document = json.loads(stop.read_text())
+    jsonschema.validate(document, schema_of("estop"))
+    assert any(STILL in note for note in document["notes"]) and document["tool_choice"]["still_on"] == ["j"]
+    scene = mb.load(pendulum, base="fixed")
+    brakes = [{"joint": "j", "torque": 60, "delay": 0.015}]
+    still = mb.estop(scene, qd={"j": 1.5}, brakes=brakes)
+    moved = mb.estop(scene, qd={"j": 1.5}, brakes=brakes, tool="arm", tool_point=np.array([0.8, 0, 0]))
+    for source in (str(stop), still):
+        made = mb.protective_distance(source, **TERMS)
+        assert made.term("v_r").value == 0 and grade(distance_chapter(made)) == "fair"
+        assert str(made).startswith("! NOT THE WAY OF THE ARM")
+        assert "arm at (0, 0, 0) m in its link frame (as none is named" in " ".join(str(made).split())
+    made = mb.protective_distance(moved, **TERMS)
+    assert made.value - mb.protective_distance(still, **TERMS).value == pytest.approx(
+        0.8 * 1.5 * 0.1 + 0.8 * moved.joint("j").travel
+    )
+    assert not moved.scenario.tool_choice.warning and grade(distance_chapter(made)) == "good"
+    unnamed = mb.estop(scene, qd={"j": 1.5}, brakes=brakes, tool_point=np.array([0.8, 0, 0]))
+    assert grade(distance_chapter(mb.protective_distance(unnamed, **TERMS))) == "fair"
+    pointed = json.loads(call(*run, "--tool-point", "0.8,0,0", "--output-format", "json").out)
+    assert pointed["tool"]["distance"] == pytest.approx(moved.tool.distance)
+    assert pointed["tool_choice"] == {
+        "body": "arm",
+        "point": [0.8, 0, 0],
+        "reason": "the body farthest out",
+        "still_on": [],
+    }
+
+
+def test_tables_searches_sweeps_and_zones_warn_of_it_too(pendulum: str) -> None:
+    scene = mb.load(pendulum, base="fixed")
+    table = mb.stopping_table(scene, categories=[0], brakes=[{"joint": "j", "torque": 60}])
+    worst = mb.worst_stop(scene, samples=1, brakes=[{"joint": "j", "torque": 60}])
+    for found in (table, worst):
+        assert str(found).startswith("! NOT THE WAY OF THE ARM") and any(
+            STILL in s for s in found.assumptions
+        )
+    assert grade(table_chapter(table)) == "fair" and table.text("csv").startswith("# NOT THE WAY")
+    assert any("NOT THE WAY" in said for said in mb.stop_zone(scene, table).assumptions)
+
+
+def test_a_flange_on_the_axis_of_its_wrist_is_a_tool_unless_nothing_else_moves() -> None:
+    """The hand of a wrist is narrow beside the reach; a forearm without a tool frame is not."""
+    scene = mb.load(ASSETS / "arm_6r.scene.toml")
+    assert not mb.estop(scene).scenario.tool_choice.still_on
+    alone = {name: float(name == "j6") for name in scene.mechanism.qd_names}
+    assert mb.estop(scene, qd=alone).scenario.tool_choice.still_on == ("j6",)
+    elbow = readers.load("r.urdf", text=robot(*ARM[:2]))
+    assert mb.estop(elbow, qd={"j0": 0.5}).scenario.tool_choice.still_on == ("j1",)

@@ -83,6 +83,10 @@ DelayToleranceOption = Annotated[
 ToolOption = Annotated[
     str | None, typer.Option(metavar="BODY", help="The tool; default: the outermost body, without a gripper.")
 ]
+ToolPointOption = Annotated[
+    str | None,
+    typer.Option(metavar="X,Y,Z", help="The point of the tool whose path is computed, in its link frame, m."),
+]
 
 
 _PROBABILITIES = "SHARE or SHARE,CONFIDENCE, such as 0.95,0.9: numbers between 0 and 1"

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mbplugin.cli.shared.options import split
 from mbplugin.errors import BadUsage
 from mbplugin.model.brake_law import dimension_of
+from mbplugin.model.spatial import Array
 from mbplugin.model.units import DIMENSION_OF, SI, Units
 from mbplugin.phrases import counted
 
@@ -107,6 +110,10 @@ class Quantities:
             return self.units.value(texts[0], "mass", "--payload has")
         return self.payloads(texts)
 
+    def point(self, text: str | None, option: str) -> Array | None:
+        """Return the point (3,), m, that ``X,Y,Z`` states."""
+        return None if text is None else np.array(self._point(option, text, text))
+
     def _brake(self, text: str) -> dict[str, Any]:
         joint, colon, values = text.rpartition(":")
         if not colon or not joint.strip():
@@ -149,10 +156,14 @@ class Quantities:
         values, at, place = rest.partition("@")
         if not colon or not body.strip():
             raise BadUsage(f"{option} has {text!r}", expected=expected)
-        point = self._numbers(option, text, place.split(","), "length") if at else [0.0] * 3
+        point = self._point(option, text, place) if at else [0.0] * 3
+        return body.strip(), values.split(","), point
+
+    def _point(self, option: str, text: str, place: str) -> list[float]:
+        point = self._numbers(option, text, place.split(","), "length")
         if len(point) != 3:
             raise BadUsage(f"{option} {text!r} has a point of {len(point)} numbers", expected="three")
-        return body.strip(), values.split(","), point
+        return point
 
     def _numbers(self, option: str, text: str, parts: list[str], dimension: str) -> list[float]:
         return [self.units.value(part, dimension, f"{option} {text!r} has") for part in parts]

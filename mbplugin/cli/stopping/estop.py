@@ -19,6 +19,7 @@ from mbplugin.cli.shared.braking import (
     StopLimitsOption,
     StopPayloadOption,
     ToolOption,
+    ToolPointOption,
 )
 from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
@@ -78,6 +79,7 @@ def estop_command(
     to: To = None,
     at: At = 0.0,
     tool: ToolOption = None,
+    tool_point: ToolPointOption = None,
     limits: StopLimitsOption = "stop",
     duration: StopDurationOption = 10.0,
     max_seconds: opt.MaxSecondsOption = MAX_SECONDS,
@@ -114,6 +116,7 @@ def estop_command(
             loads=given.loads(load),
             start=_start(trajectory, to, q, at, given),
             tool=tool,
+            tool_point=given.point(tool_point, "--tool-point"),
             limits=limits,
             duration=duration,
             max_seconds=max_seconds,

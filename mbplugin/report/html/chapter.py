@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mbplugin.model.units import SI, Units
 from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits, brakes_of_effort
+from mbplugin.stopping.scenario.tool_choice import NO_TOOL, ToolChoice
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
@@ -103,9 +104,21 @@ class Chapter:
         return NO_EFFORT_LIMITS if own is None else own.of_effort
 
     @property
-    def warning(self) -> str:
+    def tool_choice(self) -> ToolChoice:
+        """The point of which speed and way are computed."""
+        if self.stop is not None:
+            return self.stop.scenario.tool_choice
+        if self.sweep is not None:
+            return self.sweep.plan.scenario.tool_choice
+        if self.distance is not None:
+            return self.distance.tool_choice
+        own = self.table or self.worst
+        return NO_TOOL if own is None else own.tool_choice
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
         """What stands above the numbers where some of them are assumed."""
-        return self.of_effort.warning
+        return tuple(filter(None, (self.of_effort.warning, self.tool_choice.warning)))
 
     @property
     def moving(self) -> Trajectory | None:

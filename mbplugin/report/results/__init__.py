@@ -114,7 +114,8 @@ def _draw(how: Presentation, result: object, figure: Any) -> None:
 
 def _assumed(how: Presentation, result: object) -> str:
     """Return what is assumed of a result, in a few words."""
-    return how.chapter(result).of_effort.heading if how.chapter is not None else ""
+    chapter = how.chapter(result) if how.chapter is not None else None
+    return chapter.of_effort.heading or chapter.tool_choice.heading if chapter is not None else ""
 
 
 def save(result: Result, path: Path, own: Mapping[str, Callable[[Path], object]]) -> None:

@@ -30,11 +30,11 @@ def cell(result: object, how: Presentation) -> Html:
     drawn = list(how.pictures(result)) if how.pictures else []
     facts = repr(result).strip("<>")
     kind, _, rest = facts.partition(" ")
-    warning = how.chapter(result).warning if how.chapter else ""
+    warnings = how.chapter(result).warnings if how.chapter else ()
     return element(
         "div",
         element("style", Html(_STYLE)),
-        element("p", warning, class_="alarm", role="alert") if warning else None,
+        [element("p", one, class_="alarm", role="alert") for one in warnings],
         element("p", element("strong", kind), f" {rest}"),
         element("div", drawn, class_="charts") if drawn else None,
         _table(rows, how.shown, _ROWS if not drawn else _ROWS // 2),

@@ -24,6 +24,7 @@ from mbplugin.simulation.options import LONGEST, Options
 from mbplugin.stopping.scenario.decelerations import inertias_at
 from mbplugin.stopping.scenario.effort_limits import EffortLimits, brakes_of_effort
 from mbplugin.stopping.scenario.ramp_source import RampSource
+from mbplugin.stopping.scenario.tool_choice import NO_TOOL, ToolChoice
 
 #: IEC 60204-1: without power at once; led to rest, then without power; led to rest, power kept.
 CATEGORIES: tuple[StopCategory, ...] = get_args(StopCategory)
@@ -66,6 +67,8 @@ class Scenario:
         What the decelerations come from, for stops from other states.
     named, named_rates : tuple of str
         Coordinates and rates that are kept where loops do not admit all of q and qd.
+    tool_choice : ToolChoice
+        Why the tool is this point, and what does not move it.
     """
 
     mech: Mechanism
@@ -90,6 +93,7 @@ class Scenario:
     ramp_source: RampSource = field(default_factory=RampSource)
     named: tuple[str, ...] = ()
     named_rates: tuple[str, ...] = ()
+    tool_choice: ToolChoice = NO_TOOL
 
     def __post_init__(self) -> None:
         if self.category not in CATEGORIES:

@@ -17,11 +17,6 @@ class DefaultTool:
     body: str
     reason: str
 
-    @property
-    def sentence(self) -> str:
-        """What a report says of it."""
-        return f"the tool is {self.body}, as none is named: {self.reason}"
-
 
 def default_tool(mech: Mechanism) -> DefaultTool:
     """Return the body farthest out in front of a gripper.

@@ -86,6 +86,9 @@ def stopping_table(
     if not set(categories) <= {0, 1}:
         raise BadUsage(f"categories {tuple(categories)} were requested", expected="0 and 1")
     names = table_axes(scenario.mech, scenario.tool, axes)
+    choice = scenario.tool_choice
+    for name in names:
+        choice = choice.moved_by(scenario.mech, scenario.q, (name,))
     ramps = _stated_ramps(scenario, scene, decelerations)
     stated, joints = _stated_ramps(scenario, scene, None), [brake.joint for brake in scenario.brakes]
     rampless = [joint for joint in joints if joint not in stated and not has_ramp(scenario.mech, joint)]
@@ -116,6 +119,7 @@ def stopping_table(
             *points.sentences,
             *implausible_ones,
             *scenario.notes,
+            *([choice.heading] if choice.still_on != scenario.tool_choice.still_on else ()),
         ),
         of_effort,
         tuple(motions),
@@ -124,6 +128,7 @@ def stopping_table(
         tuple(brake.joint for brake in scenario.brakes if brake.freedom[0] == "t"),
         form=points.form,
         measured=beside,
+        tool_choice=choice,
     )
 
 

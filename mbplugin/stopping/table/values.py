@@ -13,6 +13,7 @@ from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.phrases import counted, one_line
 from mbplugin.rendering import Result, rendered
 from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits
+from mbplugin.stopping.scenario.tool_choice import NO_TOOL, ToolChoice
 
 if TYPE_CHECKING:
     from mbplugin.model.scene import Payload
@@ -52,6 +53,8 @@ class StoppingTable(Result):
         Measured stops beside computed ones, where a file of them was given.
     form : str or None
         The edition of the standard whose form the table has; None with another grid.
+    tool_choice : ToolChoice
+        Why the tool is this point, and which axes do not move it.
     """
 
     model: str
@@ -67,6 +70,7 @@ class StoppingTable(Result):
     worst: WorstStops | None = None
     measured: MeasuredStops | None = None
     form: str | None = None
+    tool_choice: ToolChoice = NO_TOOL
 
     def __repr__(self) -> str:
         return one_line(self, self.model, (counted(len(self.rows), "row"), f"axes {', '.join(self.axes)}"))
@@ -85,7 +89,7 @@ class StoppingTable(Result):
     def _csv(self) -> str:
         """Return the assumptions as comments, then one line per stop."""
         out = io.StringIO()
-        warning = filter(None, (self.of_effort.warning,))
+        warning = filter(None, (self.of_effort.warning, self.tool_choice.warning))
         title = f"stopping table of {self.model}, tool {self.tool}"
         found = self.worst.found if self.worst is not None else ()
         beside = self.measured

@@ -10,6 +10,7 @@ from mbplugin.phrases import counted, one_line, one_line_repr
 from mbplugin.rendering import Result
 from mbplugin.stopping.outcome.outcome import StopOutcome
 from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits
+from mbplugin.stopping.scenario.tool_choice import NO_TOOL, ToolChoice
 
 _MEASURES = {"time": "longest time", "travel": "longest travel", "tool_distance": "longest tool path"}
 
@@ -126,6 +127,8 @@ class WorstStops(Result):
         Coordinates that are lengths; the others are angles.
     category : int
         Of the stops.
+    tool_choice : ToolChoice
+        Why the tool is this point, and which axes do not move it.
     """
 
     model: str
@@ -140,6 +143,7 @@ class WorstStops(Result):
     of_effort: EffortLimits = NO_EFFORT_LIMITS
     lengths: tuple[str, ...] = ()
     category: int = 0
+    tool_choice: ToolChoice = NO_TOOL
 
     @property
     def count(self) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mbplugin.phrases import one_line
 from mbplugin.rendering import Result
+from mbplugin.stopping.scenario.tool_choice import NO_TOOL, ToolChoice
 from mbplugin.stopping.zones.figures import StopFigures
 from mbplugin.stopping.zones.term import Term
 
@@ -41,6 +42,11 @@ class Distance(Result):
 
     def __repr__(self) -> str:
         return one_line(self, self.stop.model, (f"{self.symbol} = {self.value:.4g} m", self.standard))
+
+    @property
+    def tool_choice(self) -> ToolChoice:
+        """The tool whose way is a term; no tool where the stopping time alone counts."""
+        return self.stop.tool_choice if any(term.symbol == "S_s" for term in self.terms) else NO_TOOL
 
     def term(self, symbol: str) -> Term:
         """Return a term by its symbol."""

@@ -14,6 +14,7 @@ from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import read_bounded
 from mbplugin.phrases import listed, one_line_repr
 from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits
+from mbplugin.stopping.scenario.tool_choice import NO_TOOL, ToolChoice
 
 if TYPE_CHECKING:
     from mbplugin.stopping.outcome.values import StopReport
@@ -50,6 +51,8 @@ class StopFigures:
         What the stops assume, one sentence each.
     of_effort : EffortLimits
         The joints whose brake or deceleration is not stated.
+    tool_choice : ToolChoice
+        Of which point travel and speed are, and whether somebody stated it.
     file, sha256 : str
         The document that was read; empty for values.
     """
@@ -63,6 +66,7 @@ class StopFigures:
     unrested: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
     of_effort: EffortLimits = NO_EFFORT_LIMITS
+    tool_choice: ToolChoice = NO_TOOL
     file: str = ""
     sha256: str = ""
 
@@ -85,18 +89,21 @@ def figures_of(stop: StopLike) -> StopFigures:
         return figures_of_document(read_bounded(Path(stop)), str(stop))
     if isinstance(stop, WorstStops):
         found = [_of_worst(vars(one), stop.model, stop.category) for one in stop.found]
-        return _of_several(stop.model, found, stop.assumptions, stop.of_effort)
+        several = _of_several(stop.model, found, stop.assumptions, stop.of_effort)
+        return replace(several, tool_choice=stop.tool_choice)
     if isinstance(stop, StoppingTable):
         rows = [_of_row(row, stop.model) for row in stop.rows]
         worst = stop.worst
         rows += [_of_worst(vars(one), stop.model, worst.category) for one in worst.found] if worst else []
         also = worst.only_here(stop.assumptions) if worst else ()
-        return _of_several(stop.model, rows, (*stop.assumptions, *also), stop.of_effort)
+        several = _of_several(stop.model, rows, (*stop.assumptions, *also), stop.of_effort)
+        return replace(several, tool_choice=stop.tool_choice)
     if isinstance(stop, StopReport):
         scenario = stop.scenario
         values = (stop.time, stop.tool.distance, stop.tool.speed)
         name = scenario.mech.name
-        return _of_stop(name, scenario.category, stop.outcome, values, scenario.assumed, scenario.of_effort)
+        one = _of_stop(name, scenario.category, stop.outcome, values, scenario.assumed, scenario.of_effort)
+        return replace(one, tool_choice=scenario.tool_choice)
     raise BadUsage(
         f"{stop!r} is no stop", expected="a StopReport, a StoppingTable, WorstStops, or a path of their JSON"
     )
@@ -111,14 +118,14 @@ def figures_of_document(data: bytes, name: str) -> StopFigures:
     """
     try:
         document = json.loads(data)
-        found = _of_document(document)
+        found, choice = _of_document(document), _tool_choice(document)
     except (ValueError, RecursionError):
         raise UnreadableFile("this is no JSON", where=name, expected=_EXPECTED, remedy=_REMEDY) from None
     except (KeyError, TypeError, AttributeError):
         raise UnreadableFile(
             "this document has no stopping times", where=name, expected=_EXPECTED, remedy=_REMEDY
         ) from None
-    return replace(found, file=name, sha256=hashlib.sha256(data).hexdigest())
+    return replace(found, tool_choice=choice, file=name, sha256=hashlib.sha256(data).hexdigest())
 
 
 def require_rest(figures: StopFigures) -> StopFigures:
@@ -164,6 +171,17 @@ def _of_document(document: Any) -> StopFigures:
 def _of_effort(document: Any) -> EffortLimits:
     brakes, ramps = (tuple(map(str, document.get(key, ()))) for key in EffortLimits._fields)
     return EffortLimits(brakes, ramps)
+
+
+def _tool_choice(document: Any) -> ToolChoice:
+    """Return the tool of a document; one of an earlier release does not say whether it was named."""
+    found = document.get("tool_choice")
+    if found is None:
+        tool = document["tool"]
+        body = str(tool if isinstance(tool, str) else tool["body"])
+        return ToolChoice(body, reason="the document does not say whether it was")
+    x, y, z = (float(value) for value in found["point"])
+    return ToolChoice(str(found["body"]), (x, y, z), str(found["reason"]), tuple(map(str, found["still_on"])))
 
 
 def _of_stop(

@@ -13,7 +13,6 @@ from mbplugin.phrases import listed
 from mbplugin.readers.common.paths import named_package
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.stopping.outcome.values import StopReport
-from mbplugin.stopping.scenario.effort_limits import EffortLimits
 from mbplugin.stopping.sweep.plan import SweepPlan
 from mbplugin.stopping.sweep.stops import stopper_of
 from mbplugin.stopping.table.values import StoppingTable
@@ -93,7 +92,7 @@ def stop_zone(
         resolution,
         robot.without_shape,
         (
-            *filter(None, (_of_effort(stops).warning,)),
+            *_warnings(stops),
             *_assumptions(robot, scene.mechanism, payloads, payload_radius, union.sagitta, resolution),
         ),
         union.triangles(),
@@ -118,8 +117,10 @@ def _motions_of(
     raise BadUsage(f"{stops!r} is no stop", expected="a StopReport, a StoppingTable or a SweepPlan")
 
 
-def _of_effort(stops: StopReport | StoppingTable | SweepPlan) -> EffortLimits:
-    return stops.of_effort if isinstance(stops, StoppingTable) else stops.scenario.of_effort
+def _warnings(stops: StopReport | StoppingTable | SweepPlan) -> Iterator[str]:
+    """Yield what is assumed in the stops."""
+    own = stops if isinstance(stops, StoppingTable) else stops.scenario
+    yield from filter(None, (own.of_effort.warning, own.tool_choice.warning))
 
 
 def _require_same(scene: Scene, name: str, q_names: tuple[str, ...] | None = None) -> None:

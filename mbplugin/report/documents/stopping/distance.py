@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from mbplugin.report.documents.part import Part, Recorded, Size, key
-from mbplugin.report.documents.stopping.stops import EffortLimits
+from mbplugin.report.documents.stopping.stops import EffortLimits, ToolChoice
 from mbplugin.stopping.zones.term import TermOrigin, TermUnit
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class _Stop(Part):
     farthest: str
     assumed: list[str]
     of_effort: EffortLimits = key("brakes and decelerations that are not stated", optional=True)
+    tool_choice: ToolChoice = key("of which point speed and way are computed, and why", optional=True)
     file: str
     sha256: str = key("of the file")
 

@@ -17,7 +17,7 @@ from mbplugin.report.documents.part import (
     by_name,
     key,
 )
-from mbplugin.report.documents.stopping.stops import EffortLimits, JointBrake, StopEvent
+from mbplugin.report.documents.stopping.stops import EffortLimits, JointBrake, StopEvent, ToolChoice
 from mbplugin.stopping.outcome.outcome import StopOutcome
 
 if TYPE_CHECKING:
@@ -150,6 +150,7 @@ class Output(Recorded):
     )
     assumed: list[str]
     of_effort: EffortLimits = key("brakes and decelerations that are not stated", optional=True)
+    tool_choice: ToolChoice = key("of which point speed and way are computed, and why", optional=True)
     notes: list[str]
 
 
@@ -168,4 +169,5 @@ def estop_document(report: StopReport, source: str, files: Sequence[str]) -> dic
         brakes=scenario.brakes,
         decelerations=scenario.decelerations,
         of_effort=scenario.of_effort,
+        tool_choice=scenario.tool_choice,
     )

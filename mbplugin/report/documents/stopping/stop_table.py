@@ -9,7 +9,7 @@ from pydantic import create_model
 from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.report.documents.part import ByName, Count, Part, Recorded, Size, Source, key
 from mbplugin.report.documents.stopping.compared import ComparedRow
-from mbplugin.report.documents.stopping.stops import EffortLimits
+from mbplugin.report.documents.stopping.stops import EffortLimits, ToolChoice
 from mbplugin.report.documents.stopping.worst_stop import WorstOfTable
 from mbplugin.stopping.outcome.outcome import StopOutcome
 from mbplugin.stopping.table.columns import COLUMNS
@@ -78,6 +78,7 @@ class Output(Recorded):
     axes: list[str]
     assumptions: list[str]
     of_effort: EffortLimits = key("brakes and decelerations that are not stated", optional=True)
+    tool_choice: ToolChoice = key("of which point speed and way are computed, and why", optional=True)
     rows: list[_TableRow]
     worst: WorstOfTable | None = key("the worst stops, where they were searched", optional=True)
     measured: _MeasuredStops | None = key("measured stops beside computed ones", optional=True)

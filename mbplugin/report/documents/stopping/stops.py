@@ -60,6 +60,17 @@ class EffortLimits(Part):
     ramps: list[str] = key("decelerations")
 
 
+class ToolChoice(Part):
+    """The point of which speed and way are computed."""
+
+    body: str
+    point: Three = key("link frame, m")
+    reason: str = key("why the body is the tool; empty where it is named")
+    still_on: list[str] = key(
+        "joints whose axis the point, which is not stated, lies on: it does not move with them"
+    )
+
+
 class Payload(Part):
     """What a body carries."""
 

@@ -9,7 +9,7 @@ from mbplugin.model.component import units_of
 from mbplugin.model.enumerations import CoordinateUnit, StopCategory
 from mbplugin.report.documents.part import ByName, Count, Model, Part, Recorded, Size, by_name, key
 from mbplugin.report.documents.stopping.bounds import Bound, bound_entries
-from mbplugin.report.documents.stopping.stops import EffortLimits, JointBrake, Payload
+from mbplugin.report.documents.stopping.stops import EffortLimits, JointBrake, Payload, ToolChoice
 from mbplugin.stopping.outcome.outcome import StopOutcome
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ class Output(Recorded):
     stated: list[str] = key("brakes and ramps, and where they come from", optional=True)
     assumed: list[str]
     of_effort: EffortLimits = key("brakes that are not stated", optional=True)
+    tool_choice: ToolChoice = key("of which point speed and way are computed, and why", optional=True)
     notes: list[str]
     replaced: list[_ReplacedFile] = key(
         "files of the folder that were not what they should be, and were made anew"
@@ -110,6 +111,7 @@ def sweep_document(swept: Swept, source: str, files: Sequence[str]) -> dict[str,
         stated=scenario.stated,
         assumed=scenario.assumed,
         of_effort=scenario.of_effort,
+        tool_choice=scenario.tool_choice,
         notes=scenario.notes,
         replaced=list(report.replaced.items()),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mbplugin.model.enumerations import FailureKind, Moving, StopCategory, StopMeasure
 from mbplugin.report.documents.part import ByName, Count, Model, Part, Recorded, Size, key
-from mbplugin.report.documents.stopping.stops import EffortLimits
+from mbplugin.report.documents.stopping.stops import EffortLimits, ToolChoice
 from mbplugin.stopping.outcome.outcome import StopOutcome
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ class Output(Recorded):
     failed: list[_FailedBrake] = key("the worst stops again, with one brake that fails")
     assumptions: list[str]
     of_effort: EffortLimits = key("brakes that nobody stated")
+    tool_choice: ToolChoice = key("of which point speed and way are computed, and why", optional=True)
 
 
 def worst_stop_document(worst: WorstStops, source: str, files: Sequence[str]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ def verdict_section(chapter: Chapter) -> Html:
     said = sentence(chapter)
     return joined(
         [
-            element("p", chapter.warning, class_="alarm", role="alert") if chapter.warning else None,
+            [element("p", one, class_="alarm", role="alert") for one in chapter.warnings],
             element("p", said, class_=f"verdict {grade(chapter)}") if said else None,
             element("dl", [_tile(*tile) for tile in _tiles(chapter)], class_="tiles"),
         ]
@@ -43,7 +43,8 @@ def grade(chapter: Chapter) -> str:
         return "bad"
     if chapter.side_by_side is not None and not chapter.side_by_side.compared:
         return "fair"
-    if chapter.warning or (chapter.distance is not None and chapter.distance.stop.assumed):
+    made = chapter.distance
+    if chapter.warnings or (made is not None and (made.stop.assumed or made.tool_choice.reason)):
         return "fair"
     if chapter.calibration is not None and any(row.unexplained for row in chapter.calibration.rows):
         return "fair"

@@ -32,6 +32,7 @@ _LEAST_ENERGY = 1e-9
 def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI) -> Iterator[Line]:
     """Yield the report of one stop, with angles and lengths in some units."""
     yield from warning_lines(report.scenario.of_effort.warning, width)
+    yield from warning_lines(report.scenario.tool_choice.warning, width)
     yield from (Line(text, "bold") for text in wrapped(_headline(report), width, "", "  "))
     yield from _joints(report, width, units)
     yield from _tool(report, width, units)

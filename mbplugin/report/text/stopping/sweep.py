@@ -29,6 +29,7 @@ def sweep_lines(swept: Swept, width: int = PLAIN_WIDTH, units: Units = SI) -> It
     """Yield the report of one sweep, with angles and lengths in some units."""
     scenario = swept.plan.scenario
     yield from warning_lines(scenario.of_effort.warning, width)
+    yield from warning_lines(scenario.tool_choice.warning, width)
     stops = counted(swept.report.count, "stop")
     title = (
         f"{scenario.mech.name}: {stops} of category {scenario.category}, seed {swept.plan.seed}, tool"
