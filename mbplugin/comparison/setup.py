@@ -11,7 +11,7 @@ from mbplugin.bullet.motion.task import Task
 from mbplugin.constraints.assembly.held_coordinates import HeldCoordinates
 from mbplugin.errors import BadUsage
 from mbplugin.model.applied_forces import AppliedForces
-from mbplugin.model.brakes import BrakeLike, brake_forces
+from mbplugin.model.brakes import BrakeLike, signalled_brakes
 from mbplugin.model.mechanism import Driver, Mechanism
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.scene import Scene, mechanism_of
@@ -72,7 +72,8 @@ def of_motion(
             expected="a scene without [[hold]]",
         )
     later = (*(scene.locks if scene else ()), *locks)
-    times = [b.closes for b in brake_forces(mech, scene.brakes if scene else (), given, signal)]
+    gripping, at = signalled_brakes(mech, scene.brakes if scene else (), given, signal)
+    times = [at + brake.engagement_time for brake in gripping]
     times += [lock.at or 0.0 for lock in later]
     duration = max([_DURATION, *(1.5 * time for time in times)]) if duration is None else duration
     if not (isfinite(duration) and duration > 0):

@@ -99,10 +99,10 @@ def read_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBrak
     return found
 
 
-def brake_forces(
+def signalled_brakes(
     mech: Mechanism, own: tuple[Brake, ...], brakes: Iterable[BrakeLike] | None, signal: float | None
-) -> tuple[BrakeForce, ...]:
-    """Return the brakes that grip during a motion: those given, or after a mere signal a scene's own.
+) -> tuple[tuple[JointBrake, ...], float]:
+    """Return the brakes that grip during a motion, those given or after a mere signal a scene's own, and its time, s.
 
     Raises
     ------
@@ -110,13 +110,13 @@ def brake_forces(
         The signal is before the start, or there is no brake for it.
     """
     if brakes is None and signal is None:
-        return ()
+        return (), 0.0
     signal = 0.0 if signal is None else signal
     if not (isfinite(signal) and signal >= 0):
         raise BadUsage(f"the brake signal is at {signal:g} s", expected="a time from 0 on")
     if brakes is None and not own:
         raise BadUsage("there is a signal to brake, and no brake", remedy="state brakes")
-    return tuple(brake.force(signal) for brake in read_brakes(mech, own if brakes is None else brakes))
+    return read_brakes(mech, own if brakes is None else brakes), signal
 
 
 def robot_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBrake, ...]:
@@ -178,13 +178,18 @@ def _effort(pair: Pair) -> float:
     return effort if isfinite(effort) else 0.0
 
 
-def _read(mech: Mechanism, brake: BrakeLike) -> JointBrake:
+def brake_in_si(mech: Mechanism, brake: BrakeLike) -> Brake:
+    """Return a brake with numbers in SI units where it states texts with units."""
     if isinstance(brake, Mapping):
         require_table("brake", brake, _KEYS, 50)
         brake = Brake(**brake)
     require_kind("brake", brake, Brake, _KEYS)
-    pair = _braked_pair(mech, brake.joint)
-    brake = _in_si(brake, pair)
+    return _in_si(brake, _braked_pair(mech, brake.joint))
+
+
+def _read(mech: Mechanism, brake: BrakeLike) -> JointBrake:
+    brake = brake_in_si(mech, brake)
+    pair = mech.pair_by_name[brake.joint]
     if wrong := bad_number(brake):
         key, expected = wrong
         value = getattr(brake, key)
@@ -202,7 +207,6 @@ def _read(mech: Mechanism, brake: BrakeLike) -> JointBrake:
 
 
 def _in_si(brake: Brake, pair: Pair) -> Brake:
-    """Return a brake with numbers where it states texts with units."""
     slides = pair.kind.free[0][0] == "t"
     numbers: dict[str, Any] = {
         part.name: getattr(brake, part.name) for part in fields(Brake) if part.metadata

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite, pi
 
 from mbplugin.errors import ImplausibleValue
+from mbplugin.model.brakes import JointBrake
 from mbplugin.model.mechanism.body import WORLD
-from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
+from mbplugin.model.mechanism.kinematics import JointValues, home, joint_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.mechanism.rigid import rigid_groups
@@ -20,10 +21,14 @@ from mbplugin.phrases import listed
 
 #: Relative to a velocity limit; full speed is the limit itself.
 _ABOVE = 1.0 + 1e-6
+#: No brake takes longer from the signal until power is off, or from there until it grips, s.
+_SLOWEST = 1.0
 
 
-def implausible(mech: Mechanism, qd: Array, payloads: Sequence[Payload] = ()) -> tuple[str, ...]:
-    """Return a sentence on every rate above its limit, on masses below zero, and on payloads above the robot's mass.
+def implausible(
+    mech: Mechanism, qd: Array, payloads: Sequence[Payload] = (), brakes: Sequence[JointBrake] = ()
+) -> tuple[str, ...]:
+    """Return a sentence on rates above their limit, masses below zero, payloads above the robot's mass, slow brakes.
 
     Parameters
     ----------
@@ -31,8 +36,10 @@ def implausible(mech: Mechanism, qd: Array, payloads: Sequence[Payload] = ()) ->
     qd : (nv,) array
         rad/s and m/s.
     payloads : sequence of Payload
+    brakes : sequence of JointBrake
+        Whose delays and engagements are milliseconds.
     """
-    return (*_rates(mech, qd), *_masses(mech), *_payloads(mech, payloads))
+    return (*_rates(mech, qd), *_masses(mech), *_payloads(mech, payloads), *_times(brakes))
 
 
 def weightless(scene: Scene) -> tuple[str, ...]:
@@ -54,15 +61,21 @@ def weightless(scene: Scene) -> tuple[str, ...]:
 def stated_coordinates(mech: Mechanism, q: JointValues, base: Array | None = None) -> Array:
     """Return q (nq,) as :func:`joint_vector` does, base (nq,) else, with a warning on each implausible coordinate.
 
+    Of a vector those count that are not as in ``base`` or, without one, at home.
+
     Warns
     -----
     ImplausibleValue
         A coordinate beyond the limits of its joint, or of so many whole radians that degrees are meant.
     """
     found = joint_vector(mech, q, base)
-    if isinstance(q, Mapping):
+    if q is not None:
         values = dict(zip(mech.q_names, found.tolist(), strict=True))
-        warn_of(_coordinates(mech, {name: values[name] for name in q}))
+        own = home(mech) if base is None else base
+        changed = [n for n, old in zip(mech.q_names, own.tolist(), strict=True) if values[n] != old]
+        warn_of(
+            _coordinates(mech, {name: values[name] for name in (q if isinstance(q, Mapping) else changed)})
+        )
     return found
 
 
@@ -148,3 +161,11 @@ def _payloads(mech: Mechanism, payloads: Sequence[Payload]) -> Iterator[str]:
             f"the payload is {in_both(carried, 'kg', 'g')}, more than the whole robot"
             f" ({in_both(own, 'kg', 'g')}){meant}"
         )
+
+
+def _times(brakes: Sequence[JointBrake]) -> Iterator[str]:
+    for brake in brakes:
+        for name, value in (("delay", brake.delay), ("engagement", brake.engagement)):
+            if value > _SLOWEST:
+                meant = f"; write {value:g}ms if that is meant" if value * 1e-3 <= _SLOWEST else ""
+                yield f"the {name} of the brake of {brake.joint} is {value:g} s{meant}"

@@ -12,7 +12,7 @@ from mbplugin.constraints.matrix import constraint_matrix
 from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.errors import BadUsage
 from mbplugin.model.applied_forces import AppliedForces, Controller, scene_actions, with_springs
-from mbplugin.model.brakes import BrakeLike, brake_forces
+from mbplugin.model.brakes import BrakeLike, signalled_brakes
 from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_payloads
 from mbplugin.model.mechanism.coupling import Lock, TimedConstraint
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector, rate_vector
@@ -171,6 +171,7 @@ def simulate(
     mechanism, held = without_constraints(mechanism, holds)
     start = scene_state(scene, mechanism)
     base = scene_actions(scene) if scene else AppliedForces()
+    gripping, at = signalled_brakes(mechanism, scene.brakes if scene else (), brakes, signal)
     actions = replace(
         with_springs(base, springs),
         loads=(*base.loads, *read_loads(mechanism, loads)),
@@ -180,10 +181,10 @@ def simulate(
         controller=controller,
         damping=damping,
         friction=friction,
-        brakes=brake_forces(mechanism, scene.brakes if scene else (), brakes, signal),
+        brakes=tuple(brake.force(at) for brake in gripping),
     )
     rates = rate_vector(mechanism, qd, start[1])
-    warn_of(implausible(mechanism, rates, actions.payloads))
+    warn_of(implausible(mechanism, rates, actions.payloads, gripping))
     planar = planar or option_of(mech, "planar", None)
     options = Options(
         duration,

@@ -7,6 +7,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -207,6 +208,9 @@ def test_a_value_may_have_its_unit() -> None:
         mb.reactions,
         lambda m, q: mb.simulate(m, 0.3, q=q),
         lambda m, q: mb.lint(m, q=q),
+        lambda m, q: mb.analyze(m, [90, 0, 0, 0, 0, 0]),
+        lambda m, q: mb.reactions(m, np.array([90, 0, 0, 0, 0, 0])),
+        lambda m, q: mb.simulate(m, 0.3, q=[90, 0, 0, 0, 0, 0]),
     ],
 )
 def test_degrees_by_mistake_are_a_warning_that_points_to_the_call(function: Callable[..., object]) -> None:
@@ -224,21 +228,43 @@ def test_degrees_by_mistake_are_a_warning_that_points_to_the_call(function: Call
         mb.reactions,
         mb.inverse_dynamics,
         lambda m, **state: mb.simulate(m, 0.2, **state),
-        lambda m, **state: mb.sweep(m, "nowhere/at/all", 3, **state),
+        lambda m, **state: mb.sweep(m, "stops", 3, **state),
         lambda m, qd, payload: mb.stop_table(
             m, axes=["j1"], categories=[0], speeds=qd, payload=payload["mass"]
         ),
     ],
 )
 def test_rates_and_payloads_in_another_unit_are_the_warnings_of_the_command_line(
-    function: Callable[..., object],
+    function: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     with pytest.warns(ImplausibleValue) as caught, contextlib.suppress(BadUsage):
         function(ARM, qd={"j1": 60}, payload={"body": "hand", "mass": 5000})
     said = {str(one.message) for one in caught if one.filename == __file__}
     assert len(said) == 2
     assert any("the rate of j1 is 60 rad/s" in one and "write 60deg/s" in one for one in said)
     assert any("the payload is 5000 kg" in one and "write 5000g" in one for one in said)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda **brake: mb.estop(ARM, qd={"j1": 1}, **brake),
+        lambda **brake: mb.simulate(ARM, 0.3, **brake),
+        lambda **brake: mb.stop_table(ARM, axes=["j1"], categories=[0], **brake),
+    ],
+)
+def test_milliseconds_by_mistake_are_a_warning(function: Callable[..., object]) -> None:
+    slow = {"joint": "j1", "torque": 200, "delay": "30", "engagement": 1500}
+    with pytest.warns(ImplausibleValue) as caught:
+        function(brakes=[slow])
+    assert {str(one.message) for one in caught if one.filename == __file__} == {
+        "the delay of the brake of j1 is 30 s; write 30ms if that is meant",
+        "the engagement of the brake of j1 is 1500 s",
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        function(brakes=[slow | {"delay": "30ms", "engagement": 0.05}])
 
 
 def test_a_stop_from_degrees_by_mistake_says_what_to_write() -> None:
@@ -260,3 +286,4 @@ def test_a_joint_without_limits_is_warned_about_at_whole_degrees() -> None:
         mb.matrix(FOUR_BAR, {"j0": 2 * np.pi * 14.3})
         mb.matrix(FOUR_BAR, {"j0": 6})
         mb.matrix(ARM, {"j1": "90deg"})
+        mb.matrix(ARM, [0.5, 0, 0, 0, 0, 0])

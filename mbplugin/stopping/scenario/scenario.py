@@ -135,7 +135,7 @@ class Scenario:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is probably in another unit, one sentence each."""
-        return implausible(self.mech, self.qd, self.actions.payloads)
+        return implausible(self.mech, self.qd, self.actions.payloads, self.brakes)
 
     def from_state(
         self, q: Array, qd: Array, brakes: tuple[JointBrake, ...], payloads: tuple[Payload, ...]

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 
-from mbplugin.model.brakes import BrakeLike
+from mbplugin.model.brakes import BrakeLike, brake_in_si
 from mbplugin.model.scene import Brake, Scene
 
 #: Where a model that was handed over as text stands on a command line.
@@ -85,8 +85,7 @@ def stop_command(
     if scene is None or scene.request is None or scene.request.snap_angles:
         return None
     request = scene.request
-    brakes = tuple(brakes)
-    given = tuple(brake if isinstance(brake, Brake) else Brake(**brake) for brake in brakes)
+    given = tuple(brake_in_si(scene.mechanism, brake) for brake in brakes)
     if not all(_writable(brake.joint) for brake in given):
         return None
     head = ["mbplugin", "estop", request.path if request.text is None else _STDIN]

@@ -151,11 +151,11 @@ def _stated_ramps(
 
 
 def _implausible(scenario: Scenario, rated: Payload, speeds: Mapping[str, float]) -> tuple[str, ...]:
-    """Return sentences on full speeds and a rated payload that are probably in another unit."""
+    """Return sentences on full speeds, a rated payload and brakes that are probably in another unit."""
     qd = np.zeros(len(scenario.qd))
     for axis, speed in speeds.items():
         qd[scenario.rate_of(axis)] = speed
-    return implausible(scenario.mech, qd, (rated,))
+    return implausible(scenario.mech, qd, (rated,), scenario.brakes)
 
 
 def _assumptions(
