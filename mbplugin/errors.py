@@ -151,11 +151,11 @@ class ImplausibleValue(UserWarning):
     """A value that is computed with and is probably in another unit."""
 
 
-def suggestion(name: str, known: list[str] | tuple[str, ...]) -> str:
-    """Return a "did you mean" remedy for a misspelt name, or the names that exist."""
+def suggestion(name: object, known: list[str] | tuple[str, ...]) -> str:
+    """Return a "did you mean" remedy for a misspelt name, or the names that exist; a number is like none of them."""
     import difflib
 
-    close = difflib.get_close_matches(name, known, n=1)
+    close = difflib.get_close_matches(name, known, n=1) if isinstance(name, str) else []
     if close:
         return f"did you mean {close[0]!r}?"
     return f"known names are {listed(sorted(known), 12)}" if known else "there are none"

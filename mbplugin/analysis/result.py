@@ -15,6 +15,7 @@ from mbplugin.analysis.self_stress import SelfStress
 from mbplugin.analysis.uniqueness import ConstraintVerdict
 from mbplugin.constraints.assembly import Assembly
 from mbplugin.constraints.rank import Plateau, RankedBlock
+from mbplugin.errors import UnknownName, suggestion
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted, one_line
@@ -90,6 +91,20 @@ class Analysis(Result):
         redundant = counted(self.degree_of_redundancy, "redundant constraint")
         facts = (redundant, f"mobility {self.dof}", f"tolerance {self.tolerance:g}")
         return one_line(self, self.mechanism.name, facts)
+
+    def __getitem__(self, name: str) -> ConstraintVerdict:
+        """Return the verdict on a constraint.
+
+        Raises
+        ------
+        UnknownName
+            There is no such constraint.
+        """
+        for verdict in self.constraints:
+            if verdict.name == name:
+                return verdict
+        names = tuple(verdict.name for verdict in self.constraints)
+        raise UnknownName(f"there is no constraint {name!r}", remedy=suggestion(name, names))
 
     @cached_property
     def self_stresses(self) -> tuple[SelfStress, ...]:

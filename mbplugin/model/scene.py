@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
-from mbplugin.errors import BadUsage
+from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.model.brake_law import Brake as Brake
 from mbplugin.model.enumerations import Base, Simulator
 from mbplugin.model.mechanism.coupling import Lock, TimedConstraint
@@ -263,6 +263,16 @@ class Scene:
             counted(len(self.mechanism.pairs), "pair"),
         )
         return one_line(self, self.mechanism.name, (*facts, counted(len(self.files), "file")))
+
+    def __getitem__(self, name: str) -> NoReturn:
+        """Refuse a name: a body and a pair may have the same."""
+        bodies, pairs = [body.name for body in self.mechanism.bodies], self.mechanism.pair_by_name
+        remedy = suggestion(name, (*bodies, *pairs))
+        if name in pairs:
+            remedy = f"write scene.mechanism.pair_by_name[{name!r}]"
+        elif name in bodies:
+            remedy = f"write scene.mechanism.bodies[{bodies.index(name)}]"
+        raise UnknownName(f"a scene has no parts by name, such as {name!r}", remedy=remedy)
 
 
 def mechanism_of(model: Scene | Mechanism) -> Mechanism:

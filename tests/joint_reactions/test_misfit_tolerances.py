@@ -186,3 +186,30 @@ def test_a_misfit_of_no_row_is_refused(tmp_path: Path) -> None:
     outcome = call("reactions", path)
     assert outcome.code == 2
     assert "the misfit names 'h1.rz', which is no row of a constraint" in outcome.err
+
+
+def test_a_misfit_without_effect_is_a_note() -> None:
+    """Two rigid hinges: nothing determines what h1 loads; one hinge alone is not redundant."""
+    rigid, q = from_world_frames(
+        "gate",
+        {"gate": Pose(np.eye(3), np.zeros(3))},
+        [(f"h{k}", "revolute", "world", "gate", pose_at([0, 0, z])) for k, z in enumerate((0, 1))],
+    )
+    (note,) = mb.reactions(rigid, q, hold=["h0"], misfit={"h1.tx": 1e-4, "h0.tx": 0.0}).notes
+    assert note.startswith(
+        "nothing determines what the misfit of h1.tx loads, since parts that it loads have no stiffness"
+    )
+    assert note.endswith("state a [[stiffness]] (stiffness=… in Python) for gate")
+    springs = dict.fromkeys(("h0", "h1"), [1e6] * 6)
+    stiff = mb.reactions(rigid, q, hold=["h0"], misfit={"h1.tx": 1e-4}, stiffness=springs)
+    # two springs of 1e6 N/m in series, and of 1e6 N·m/rad with a lever of 1 m between them
+    assert stiff["h1"]["tx"].value == pytest.approx(-1e-4 / (2e-6 + 0.5e-6))
+    assert not stiff.notes
+
+    single, q = from_world_frames(
+        "door",
+        {"door": Pose(np.eye(3), np.zeros(3))},
+        [("h", "revolute", "world", "door", pose_at([0, 0, 0]))],
+    )
+    (note,) = mb.reactions(single, q, hold=["h"], misfit={"h.tx": 1e-4}).notes
+    assert note.startswith("the misfit of h.tx loads nothing")

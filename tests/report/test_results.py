@@ -7,6 +7,7 @@ import json
 import re
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from lxml import html
 
 import mbplugin as mb
 from mbplugin.cli.app import run
-from mbplugin.errors import BadUsage, MissingDependency
+from mbplugin.errors import BadUsage, MbPluginError, MissingDependency
 from mbplugin.report.results.drawing import bars
 from mbplugin.report.results.presentation import name_of, presentation_of
 from public_values import ARM, FOUR_BAR, RESULTS, UNDRAWN, every_result, made, too_long
@@ -290,3 +291,42 @@ def test_a_sweep_is_one_call(tmp_path: Path) -> None:
     pytest.importorskip("pandas")
     assert list(unended.to_frame().columns) == list(swept.to_frame().columns)
     assert (unended.to_frame().describe().loc["count"] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("part", "sentence"),
+    [
+        (lambda: made("StopReport").joint(0), "no braked joint is called 0; known names are j1"),
+        (lambda: made("Reactions")[0], "there is no constraint 0; known names are"),
+        (lambda: made("ReactionMask")[0], "there is no joint 0; known names are"),
+        (lambda: made("Trajectory").reactions(0), "there is no pair 0; known names are"),
+        (lambda: made("Trajectory").point(0), "there is no body 0; known names are"),
+        (
+            lambda: made("Trajectory").point("rocker", ["a", 0, 0]),
+            r"\['a', 0, 0\]; expected three finite numbers",
+        ),
+        (lambda: made("Trajectory").resample([0.05, "a"]), r"\[0.05, 'a'\]; expected numbers in s"),
+        (lambda: made("Analysis")["j9"], "there is no constraint 'j9'; known names are j0, j1"),
+        (
+            lambda: made("StoppingTable")["j1"],
+            r"not by 'j1'; write \[row for row in table if row\['joint'\] == 'j1'",
+        ),
+        (
+            lambda: mb.load(ARM)["j1"],
+            r"no parts by name, such as 'j1'; write scene.mechanism.pair_by_name\['j1'\]",
+        ),
+        (lambda: mb.load(ARM)["hand"], r"write scene.mechanism.bodies\[\d\]"),
+    ],
+)
+def test_a_part_that_is_asked_for_in_another_way_is_one_sentence(
+    part: Callable[[], object], sentence: str
+) -> None:
+    with pytest.raises(MbPluginError, match=sentence):
+        part()
+
+
+def test_parts_are_asked_for_by_name_and_rows_by_number() -> None:
+    table, analysis = made("StoppingTable"), made("Analysis")
+    assert [table[k] for k in range(len(table))] == [*table] == [*table.rows]
+    assert table
+    assert [analysis[verdict.name] for verdict in analysis.constraints] == [*analysis.constraints]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from mbplugin.joint_reactions.state import Model
 from mbplugin.joint_reactions.values import ConstraintReaction, Reactions
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import listed
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def stated_tolerances(
 def with_tolerances(
     made: Reactions, response: MisfitResponse, tolerances: Tolerances, sigma: Array
 ) -> Reactions:
-    """Return reactions with the standard deviations and the budget of stated tolerances.
+    """Return reactions with the standard deviations and the budget of stated tolerances, and what a misfit lacks.
 
     Parameters
     ----------
@@ -75,7 +76,26 @@ def with_tolerances(
         limits=dict(tolerances.limits),
         budget=budget(response, tolerances.limits),
         response=response,
+        notes=(*made.notes, *_without_value(response, tolerances.misfit)),
     )
+
+
+def _without_value(response: MisfitResponse, misfit: Mapping[str, float]) -> Iterator[str]:
+    """Yield a sentence on every misfit whose loads have no value, or that loads nothing."""
+    for name, value in misfit.items():
+        row = response.row(name)
+        _, loads = response.entries(row)
+        if not value:
+            continue
+        if np.isinf(loads).any():
+            missing = response.missing[int(response.infinite_group[row])]
+            parts = listed([*missing.bodies, *missing.pairs])
+            yield (
+                f"nothing determines what the misfit of {name} loads, since parts that it loads have no stiffness:"
+                f" state a [[stiffness]] (stiffness=… in Python){f' for {parts}' if parts else ''}"
+            )
+        elif not loads.any():
+            yield f"the misfit of {name} loads nothing: no redundant constraint resists it, whatever the stiffness"
 
 
 def _with_sigma(constraint: ConstraintReaction, found: Mapping[str, float]) -> ConstraintReaction:

@@ -16,6 +16,7 @@ from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.mechanism.coordinate_units import rate_units
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import AnyArray, Array, make_read_only
+from mbplugin.phrases import cut_short
 from mbplugin.simulation.trajectory import so3
 
 if TYPE_CHECKING:
@@ -137,7 +138,12 @@ def _interpolated(trajectory: Trajectory, at: Array) -> dict[str, AnyArray]:
 
 def _checked(trajectory: Trajectory, times: Sequence[float] | Array) -> Array:
     """Return the times (n,), s, at which a motion is to be given; checked, and put within the motion."""
-    at = np.array(times, dtype=float).reshape(-1)
+    try:
+        at = np.array(times, dtype=float).reshape(-1)
+    except (TypeError, ValueError):
+        raise BadNumber(
+            f"the times to resample at are {cut_short(repr(times), 40)}", expected="numbers in s"
+        ) from None
     start, end = float(trajectory.time[0]), float(trajectory.time[-1])
     if not np.isfinite(at).all():
         raise BadNumber("a time to resample at is not finite", expected="numbers in s")

@@ -250,7 +250,10 @@ class Trajectory(Result):
         from mbplugin.simulation.trajectory.body_motions import PointMotion, body_motions
 
         self._require(body, tuple(self.mechanism.body_index), "body")
-        place = np.array(p_L, dtype=float)
+        try:
+            place = np.array(p_L, dtype=float)
+        except (TypeError, ValueError):
+            place = np.empty(0)
         if place.shape != (3,) or not np.isfinite(place).all():
             raise BadNumber(f"the point of {body!r} is {p_L}", expected="three finite numbers, m")
         found = body_motions(self.mechanism, self.q, self.qd).point(self.mechanism.body_index[body], place)

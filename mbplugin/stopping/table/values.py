@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.errors import UnknownName, suggestion
 from mbplugin.phrases import counted, one_line
 from mbplugin.rendering import Result, rendered
 from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits
@@ -74,6 +75,33 @@ class StoppingTable(Result):
 
     def __repr__(self) -> str:
         return one_line(self, self.model, (counted(len(self.rows), "row"), f"axes {', '.join(self.axes)}"))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows)
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        """Return a row by its number, from 0.
+
+        Raises
+        ------
+        UnknownName
+            By another name: a joint has several rows.
+        """
+        if isinstance(index, str):
+            raise UnknownName(
+                f"a stopping table has rows by their number, not by {index!r}",
+                remedy=f"write [row for row in table if row['joint'] == {index!r}]"
+                if index in self.axes
+                else suggestion(index, self.axes),
+            )
+        return self.rows[index]
+
+    def __bool__(self) -> bool:
+        """Return True: a table without rows is a table."""
+        return True
 
     def _writers(self) -> Mapping[str, Callable[[Path], object]]:
         return {".csv": lambda path: path.write_text(self._csv(), encoding="utf-8", newline="\n")}
