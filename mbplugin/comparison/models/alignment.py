@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Literal
 
 import numpy as np
 
 from mbplugin.comparison.models.matching import Matching
 from mbplugin.comparison.models.merging import Merged
-from mbplugin.comparison.models.sides import AXIAL, FLIP, angle_between, side_gap
+from mbplugin.comparison.models.rewriting import like
+from mbplugin.comparison.models.sides import AXIAL, FLIP, Tolerances, angle_between, side_gap, turn_about_z
 from mbplugin.model.mechanism import WORLD, Pair
-from mbplugin.model.spatial import Pose
-
-
-@dataclass(frozen=True)
-class Tolerances:
-    """What counts as equal: relative, of lengths m, of centres of mass m, of angles rad."""
-
-    relative: float
-    length: float
-    center: float
-    angle: float
+from mbplugin.model.spatial import Array, Pose
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +24,7 @@ class _Side:
     type: str
     X: Pose
     Y: Pose
+    other: str
 
 
 def size_of(model: Merged) -> float:
@@ -47,16 +41,78 @@ def aligned(a: Merged, b: Merged, found: Matching, limits: Tolerances) -> dict[s
         if name not in found.bodies:
             continue
         sides = _sides(a, b, found, name)
-        best: tuple[int, Pose] | None = None
+        best: tuple[tuple[int, int], Pose] | None = None
         for X in _candidates(a, b, found, name, sides, T):
-            count = _misfits(a, b, found, name, sides, X, limits)
-            if best is None or count < best[0]:
-                best = (count, X)
-            if count == 0:
+            count, moved = _across(a, b, found, name, T | {name: X}, limits)
+            if name != WORLD:
+                moved += sum(_is_aside(side, X, limits) for side in sides if side.other not in T)
+            score = _misfits(a, b, found, name, sides, X, limits) + count, moved
+            if best is None or score < best[0]:
+                best = (score, X)
+            if score == (0, 0):
                 break
         assert best is not None
         T[name] = best[1]
     return T
+
+
+def limits_apart(
+    a: Pair, b: Pair, limits: Tolerances
+) -> list[tuple[Literal["lower", "upper"], str, float, float]]:
+    """Return the limits that differ of two pairs in the same coordinates: side, component and both values."""
+    sides: tuple[Literal["lower"], Literal["upper"]] = ("lower", "upper")
+    apart = []
+    for component, one, other in zip(a.kind.free, a.freedoms, b.freedoms, strict=True):
+        bound = limits.angle if component[0] == "r" else limits.length
+        for side in sides:
+            x, y = getattr(one, side), getattr(other, side)
+            if x != y and not abs(x - y) <= max(bound, limits.relative * abs(x) if isfinite(x) else 0.0):
+                apart.append((side, component, x, y))
+    return apart
+
+
+def home_gap(a: Pair, b: Pair) -> tuple[float, float]:
+    """Return how far the bodies of two pairs lie from each other at zero, m and rad."""
+    one, other = a.X_AP @ a.X_SB, b.X_AP @ b.X_SB
+    return float(np.linalg.norm(one.p - other.p)), angle_between(one.R, other.R)
+
+
+def _across(
+    a: Merged, b: Merged, found: Matching, name: str, T: dict[str, Pose], limits: Tolerances
+) -> tuple[int, int]:
+    """Return what differs across the joints between a body and those with known frames, and what is moved there.
+
+    A body without a direction of its own has that in which its joints agree on both sides.
+    """
+    count = moved = 0
+    for pair, twin in _known(a, b, found, name, T):
+        if pair.type not in AXIAL or pair.kind.free != twin.kind.free:
+            continue
+        twin, sign, offset, _ = like(pair, twin, limits)
+        # a side that differs counts where it is, and moves the home too
+        gaps = np.array(
+            [side_gap(pair.type, pair.X_AP, twin.X_AP), side_gap(pair.type, pair.X_BS, twin.X_BS)]
+        )
+        if (gaps <= (limits.length, limits.angle)).all():
+            distance, angle = home_gap(pair, twin)
+            count += 2 * (distance > 2 * limits.length) + 3 * (angle > limits.angle)
+        count += bool(limits_apart(pair, twin, limits))
+        moved += (sign < 0) + bool(offset)
+    return count, moved
+
+
+def _known(
+    a: Merged, b: Merged, found: Matching, name: str, T: dict[str, Pose]
+) -> Iterator[tuple[Pair, Pair]]:
+    """Yield the pairs of a body whose frames are known on both sides, and their twins in the first's frames."""
+    first = {there: here for here, there in found.bodies.items() if here in T}
+    for one, other in found.pairs.items():
+        pair, twin = a.mechanism.pair_by_name[one], b.mechanism.pair_by_name[other]
+        if name not in pair.bodies or not first.keys() >= set(twin.bodies):
+            continue
+        A, B = (first[body] for body in twin.bodies)
+        if {A, B} == set(pair.bodies):
+            yield pair, replace(twin, body_a=A, body_b=B, X_AP=T[A] @ twin.X_AP, X_BS=T[B] @ twin.X_BS)
 
 
 def _sides(a: Merged, b: Merged, found: Matching, name: str) -> list[_Side]:
@@ -65,8 +121,17 @@ def _sides(a: Merged, b: Merged, found: Matching, name: str) -> list[_Side]:
         pair, twin = a.mechanism.pair_by_name[one], b.mechanism.pair_by_name[other]
         there = found.bodies[name]
         if name in pair.bodies and there in twin.bodies:
-            sides.append(_Side(_weaker(pair, twin), _on(pair, name), _on(twin, there)))
+            other_body = pair.body_b if pair.body_a == name else pair.body_a
+            sides.append(_Side(_weaker(pair, twin), _on(pair, name), _on(twin, there), other_body))
     return sides
+
+
+def _is_aside(side: _Side, T: Pose, limits: Tolerances) -> bool:
+    """Whether a slider is elsewhere across its axis: free, but files seldom move it."""
+    if side.type != "prismatic":
+        return False
+    between = side.X.R.T @ (T.apply(side.Y.p) - side.X.p)
+    return bool(np.linalg.norm(between[:2]) > limits.length)
 
 
 def _weaker(pair: Pair, twin: Pair) -> str:
@@ -90,17 +155,23 @@ def _candidates(
     for link in sorted(common, key=lambda link: link not in (name, there)):
         yield ours[link] @ theirs[link].inverse()
     yield Pose.identity()
-    joint = a.mechanism.tree.joint_of_body.get(name)
-    if joint is not None and joint.pair is not None and joint.pair.name in found.pairs and joint.inner in T:
-        pair = joint.pair
-        twin = b.mechanism.pair_by_name[found.pairs[pair.name]]
-        if set(twin.bodies) == {there, found.bodies[joint.inner]}:
-            X = _on(pair, joint.inner) @ _on(pair, name).inverse()
-            Y = _on(twin, found.bodies[joint.inner]) @ _on(twin, there).inverse()
-            yield X.inverse() @ T[joint.inner] @ Y
+    for pair, twin in _known(a, b, found, name, T | {name: Pose.identity()}):
+        inner = pair.body_b if pair.body_a == name else pair.body_a
+        X, Y = (_on(p, inner) for p in (pair, twin))
+        if pair.type in AXIAL:
+            C = FLIP if X.R[:, 2] @ Y.R[:, 2] < 0 else Pose.identity()
+            C = C @ turn_about_z((Y @ C).R.T @ X.R)
+            at_joint = _on(pair, name) @ (_on(twin, name) @ C).inverse()
+            yield at_joint
+            yield Pose(at_joint.R, _center(a, name) - at_joint.R @ _center(b, there))
+        yield _on(pair, name) @ X.inverse() @ Y @ _on(twin, name).inverse()
     for side in sides:
         yield side.X @ side.Y.inverse()
         yield side.X @ FLIP @ side.Y.inverse()
+
+
+def _center(model: Merged, name: str) -> Array:
+    return model.mechanism.bodies[model.mechanism.body_index[name]].p_LC
 
 
 def _misfits(
@@ -110,9 +181,7 @@ def _misfits(
     count = 0
     for side in sides:
         distance, angle = side_gap(side.type, side.X, T @ side.Y)
-        count += 2 * ((distance > limits.length) + (angle > limits.angle))
-        if side.type in AXIAL and side.X.R[:, 2] @ T.R @ side.Y.R[:, 2] < 0:
-            count += 1
+        count += 2 * (distance > limits.length) + 3 * (angle > limits.angle)
     if name == WORLD:
         gap = np.linalg.norm(a.mechanism.gravity - T.R @ b.mechanism.gravity)
         return count + 2 * bool(gap > limits.angle * max(1.0, float(np.linalg.norm(a.mechanism.gravity))))
@@ -122,7 +191,7 @@ def _misfits(
         count += 2 * bool(np.linalg.norm(ours.p_LC - T.apply(theirs.p_LC)) > limits.center)
         ours_C, theirs_C = ours.I_C / ours.mass, T.R @ (theirs.I_C / theirs.mass) @ T.R.T
         largest = max(float(np.abs(ours_C).max()), float(np.abs(theirs_C).max()), 1e-30)
-        count += bool(np.abs(ours_C - theirs_C).max() > 10 * limits.relative * largest)
+        count += 3 * bool(np.abs(ours_C - theirs_C).max() > 10 * limits.relative * largest)
     # a body without contents has the frame that its links have
     count += any(
         angle_between(X.R, (T @ b.frames[found.bodies[name]][link]).R) > limits.angle

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbplugin.comparison.models.alignment import Tolerances
 from mbplugin.comparison.models.causes import center_cause, inertia_cause, mass_cause, place_cause
 from mbplugin.comparison.models.matching import Matching
 from mbplugin.comparison.models.merging import Merged
-from mbplugin.comparison.models.sides import angle_between
+from mbplugin.comparison.models.sides import Tolerances, angle_between
 from mbplugin.comparison.models.values import Difference, Normalised
 from mbplugin.model.mechanism import WORLD, Body
 from mbplugin.model.spatial import Array, Pose
@@ -70,6 +69,10 @@ def _frames(a: Merged, b: Merged, name: str, there: str, T: Pose, limits: Tolera
     ours, theirs = a.frames[name], b.frames[there]
     for link, X in ours.items():
         if link == WORLD:
+            distance, angle = float(np.linalg.norm(T.p)), angle_between(np.eye(3), T.R)
+            if distance > limits.length or angle > limits.angle:
+                text = f"the whole robot stands {distance:.4g} m and {np.degrees(angle):.4g}° from where the first does"
+                yield Normalised("ground", link, text)
             continue
         if link not in theirs:
             if a.links[link].massless and name != link:

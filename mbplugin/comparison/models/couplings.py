@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import isclose
 
-from mbplugin.comparison.models.alignment import Tolerances
 from mbplugin.comparison.models.bodies import Found
 from mbplugin.comparison.models.causes import factor_cause
+from mbplugin.comparison.models.sides import Tolerances
 from mbplugin.comparison.models.values import Difference
 from mbplugin.model.mechanism import Coupling, Mechanism
 

@@ -24,6 +24,8 @@ _MOST_ROWS = 600
 _OPEN = 1e-6
 #: Loops with a smaller residual are closed, m and rad.
 _CLOSED = 1e-5
+#: Gravity forces below this share of the weights times the longest arm are rounding: gravity is balanced.
+_BALANCED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,8 @@ def compare_dynamics(a: Mechanism, b: Mechanism, q: Array) -> Dynamics:
     gaps = np.zeros((POSES, 2))
     for k in range(POSES):
         pose = random_pose(a, rng)
-        (M, g), (N, h) = _terms(a, pose), _terms(b, pose)
-        gaps[k] = _relative(M, N), _relative(g, h)
+        (M, g, small), (N, h, _) = _terms(a, pose), _terms(b, pose)
+        gaps[k] = _relative(M, N), _relative(g, h, small)
     wrenches = _wrench_gap(a, b, q)
     return Dynamics(POSES, float(gaps[:, 0].max()), float(gaps[:, 1].max()), wrenches)
 
@@ -81,19 +83,23 @@ def random_pose(mech: Mechanism, rng: np.random.Generator) -> Array:
     return displace(mech, home(mech), step)
 
 
-def _terms(mech: Mechanism, q: Array) -> tuple[Array, Array]:
-    """Return the mass matrix (nv, nv) and the gravity forces (nv,) at coordinates q (nq,)."""
+def _terms(mech: Mechanism, q: Array) -> tuple[Array, Array, float]:
+    """Return the mass matrix (nv, nv) and the gravity forces (nv,) at q (nq,), and what of them is small."""
     poses = forward(mech, q)
     S = velocity_transformation(mech, poses)
     weights = np.zeros(S.shape[0])
     for i, body in enumerate(mech.bodies):
         weights[6 * i : 6 * i + 3] = body.mass * mech.gravity
-    return S.T @ mass_matrix(mech, poses) @ S, S.T @ weights
+    small = _BALANCED * float(np.linalg.norm(weights) * np.abs(S).max(initial=0.0))
+    return S.T @ mass_matrix(mech, poses) @ S, S.T @ weights, small
 
 
-def _relative(x: Array, y: Array) -> float:
-    """Return the difference of two arrays, x (n,) and y (n,) or of more dimensions, beside the largest entry."""
-    largest = max(float(np.abs(x).max(initial=0.0)), float(np.abs(y).max(initial=0.0)))
+def _relative(x: Array, y: Array, small: float = 0.0) -> float:
+    """Return the difference of two arrays, x (n,) and y (n,) or of more dimensions, beside the largest entry.
+
+    Where all entries are less than ``small``, beside that.
+    """
+    largest = max(float(np.abs(x).max(initial=0.0)), float(np.abs(y).max(initial=0.0)), small)
     return float(np.abs(x - y).max(initial=0.0)) / largest if largest else 0.0
 
 

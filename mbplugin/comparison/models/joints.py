@@ -8,13 +8,13 @@ from math import isfinite
 
 import numpy as np
 
-from mbplugin.comparison.models.alignment import Tolerances
+from mbplugin.comparison.models.alignment import home_gap, limits_apart
 from mbplugin.comparison.models.bodies import Found
 from mbplugin.comparison.models.causes import axis_cause, limit_cause, place_cause
 from mbplugin.comparison.models.matching import Matching
 from mbplugin.comparison.models.merging import Merged
 from mbplugin.comparison.models.rewriting import Rewritten
-from mbplugin.comparison.models.sides import AXIAL, angle_between, side_gap
+from mbplugin.comparison.models.sides import AXIAL, Tolerances, side_gap
 from mbplugin.comparison.models.values import Difference, DifferenceKind, Normalised, NormalisedKind
 from mbplugin.model.mechanism import Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.pair import PAIR_TYPES
@@ -120,12 +120,11 @@ def _geometry(a: Pair, b: Pair, written: tuple[Pose, Pose], name: str, limits: T
         return
     # what neither side shows: how the child lies to its parent at zero
     home, there = a.X_AP @ a.X_SB, b.X_AP @ b.X_SB
-    gap = float(np.linalg.norm(home.p - there.p))
+    gap, turn = home_gap(a, b)
     if gap > 2 * limits.length:
         ours, theirs = (f"({_three(X.p)}) m in {a.body_a}" for X in (home, there))
         cause = place_cause(home.p, there.p) or "moved along the axis"
         yield Difference("origin", a.name, name, ours, theirs, cause)
-    turn = angle_between(home.R, there.R)
     if a.type == "prismatic" and turn > limits.angle:
         yield Difference(
             "axis", a.name, name, _turned(home.R), _turned(there.R), "child turned about the axis"
@@ -135,13 +134,7 @@ def _geometry(a: Pair, b: Pair, written: tuple[Pose, Pose], name: str, limits: T
 def _limits(a: Pair, b: Pair, r: Rewritten, name: str, limits: Tolerances) -> Iterator[Found]:
     """Yield limits that differ in the first model's coordinate, and axes that point the other way."""
     sign, offset = r.signs[a.name], r.offsets[a.name]
-    wrong = []
-    for component, one, other in zip(a.kind.free, a.freedoms, b.freedoms, strict=True):
-        bound = limits.angle if component[0] == "r" else limits.length
-        for side in ("lower", "upper"):
-            x, y = getattr(one, side), getattr(other, side)
-            if x != y and not abs(x - y) <= max(bound, limits.relative * abs(x) if isfinite(x) else 0.0):
-                wrong.append((side, component, x, y))
+    wrong = limits_apart(a, b, limits)
     if sign < 0 and (wrong or _symmetric(a.freedoms)):
         how = "the limits are not exchanged" if wrong else "nothing in its limits shows that it is meant"
         z = a.X_AP.R[:, 2]

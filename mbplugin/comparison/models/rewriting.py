@@ -8,7 +8,7 @@ import numpy as np
 
 from mbplugin.comparison.models.matching import Matching
 from mbplugin.comparison.models.merging import Merged
-from mbplugin.comparison.models.sides import AXIAL, FLIP
+from mbplugin.comparison.models.sides import AXIAL, FLIP, Tolerances, turn_about_z
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
 from mbplugin.model.spatial import Pose
 
@@ -41,15 +41,15 @@ class Rewritten:
     sides: dict[str, tuple[Pose, Pose]]
 
 
-def rewritten(a: Merged, b: Merged, found: Matching, T: dict[str, Pose], small: float) -> Rewritten:
+def rewritten(a: Merged, b: Merged, found: Matching, T: dict[str, Pose], limits: Tolerances) -> Rewritten:
     """Return the second model in the terms of the first; what has no twin keeps its name, with a mark.
 
     Parameters
     ----------
     T : dict of str to Pose
         The second frame of each body in its first.
-    small : float
-        Offsets below this are rounding, rad or m.
+    limits : Tolerances
+        Offsets below them are rounding.
     """
     body_name = {there: here for here, there in found.bodies.items()}
     pair_name = {there: here for here, there in found.pairs.items()}
@@ -68,7 +68,7 @@ def rewritten(a: Merged, b: Merged, found: Matching, T: dict[str, Pose], small: 
         if twin is not None:
             swap = moved.bodies != twin.bodies and moved.bodies == twin.bodies[::-1]
             sides[twin.name] = (moved.X_BS, moved.X_AP) if swap else (moved.X_AP, moved.X_BS)
-            moved, sign, offset, swapped = _like(twin, moved, small)
+            moved, sign, offset, swapped = like(twin, moved, limits)
             signs[twin.name], offsets[twin.name] = sign, offset
             if swapped:
                 turned.add(twin.name)
@@ -115,8 +115,11 @@ def _carried(pair: Pair, bodies: dict[str, str], pairs: dict[str, str], T: dict[
     )
 
 
-def _like(twin: Pair, pair: Pair, small: float) -> tuple[Pair, float, float, bool]:
-    """Return a pair with the bodies, axis and zero of its twin; also sign, offset and whether it was reversed."""
+def like(twin: Pair, pair: Pair, limits: Tolerances) -> tuple[Pair, float, float, bool]:
+    """Return a pair with the bodies, axis and zero of its twin; also sign, offset and whether it was reversed.
+
+    Offsets below ``limits`` are rounding.
+    """
     swapped = pair.bodies != twin.bodies and pair.bodies == twin.bodies[::-1]
     single = pair.type in AXIAL and pair.type != "cylindrical"
     if swapped:
@@ -128,8 +131,8 @@ def _like(twin: Pair, pair: Pair, small: float) -> tuple[Pair, float, float, boo
     sign = 1.0
     if pair.type in AXIAL and twin.type in AXIAL and pair.X_AP.R[:, 2] @ twin.X_AP.R[:, 2] < 0:
         sign = -1.0
-        limits = tuple(replace(f, lower=-f.upper, upper=-f.lower) for f in pair.freedoms)
-        pair = replace(pair, X_AP=pair.X_AP @ FLIP, X_BS=pair.X_BS @ FLIP, freedoms=limits)
+        freedoms = tuple(replace(f, lower=-f.upper, upper=-f.lower) for f in pair.freedoms)
+        pair = replace(pair, X_AP=pair.X_AP @ FLIP, X_BS=pair.X_BS @ FLIP, freedoms=freedoms)
     if pair.type == twin.type == "spherical":
         # any orientation is a zero position, and any axes are good for the forces
         return (
@@ -138,19 +141,17 @@ def _like(twin: Pair, pair: Pair, small: float) -> tuple[Pair, float, float, boo
             0.0,
             swapped,
         )
-    if not single or _axis(twin) != _axis(pair):
+    if not (pair.type in AXIAL and twin.type in AXIAL) or _axis(twin) != _axis(pair):
         return pair, sign, 0.0, swapped
-    offset = _offset(twin, pair)
-    if abs(offset) > small:
+    offset = _offset(twin, pair) if single else 0.0
+    if abs(offset) > (limits.length if pair.type == "prismatic" else limits.angle):
         freedoms = tuple(_shifted(f, offset) for f in pair.freedoms)
         pair = replace(pair, X_AP=pair.X_AP @ _along(pair, -offset), freedoms=freedoms)
     else:
         offset = 0.0
-    # axes across the joint's and the place along it are free: those of the twin
+    # axes across the joint's and the place along it are free, of a slider also that across: those of the twin
     D = pair.X_AP.inverse() @ twin.X_AP
-    turn = float(np.arctan2(D.R[1, 0] - D.R[0, 1], D.R[0, 0] + D.R[1, 1]))
-    c, s = np.cos(turn), np.sin(turn)
-    X = Pose(np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), np.array([0.0, 0.0, D.p[2]]))
+    X = Pose(turn_about_z(D.R).R, D.p if pair.type == "prismatic" else np.array([0.0, 0.0, D.p[2]]))
     return replace(pair, X_AP=pair.X_AP @ X, X_BS=pair.X_BS @ X), sign, offset, swapped
 
 

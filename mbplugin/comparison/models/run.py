@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mbplugin.arguments import checked
-from mbplugin.comparison.models.alignment import Tolerances, aligned, size_of
+from mbplugin.comparison.models.alignment import aligned, size_of
 from mbplugin.comparison.models.bodies import Found, compare_bodies
 from mbplugin.comparison.models.causes import factor_cause
 from mbplugin.comparison.models.couplings import compare_couplings
@@ -17,6 +17,7 @@ from mbplugin.comparison.models.joints import compare_joints
 from mbplugin.comparison.models.matching import matched
 from mbplugin.comparison.models.merging import Merged, merged
 from mbplugin.comparison.models.rewriting import Rewritten, rewritten
+from mbplugin.comparison.models.sides import Tolerances
 from mbplugin.comparison.models.values import Difference, ModelDiff, Normalised, Quantities
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.model.mechanism import WORLD, Mechanism
@@ -76,7 +77,7 @@ def diff(
     size = tolerance * size_of(one)
     limits = Tolerances(tolerance, _LENGTHS * size, size, tolerance)
     T = aligned(one, other, found, limits)
-    in_terms = rewritten(one, other, found, T, limits.angle)
+    in_terms = rewritten(one, other, found, T, limits)
     parts = [
         *base,
         *_settings(one, in_terms, first, second),

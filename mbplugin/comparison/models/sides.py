@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from mbplugin.model.spatial import Array, Pose
@@ -10,6 +12,16 @@ from mbplugin.model.spatial import Array, Pose
 AXIAL = ("revolute", "continuous", "screw", "cylindrical", "prismatic")
 #: Half a turn about x: the same axis, downwards.
 FLIP = Pose(np.diag([1.0, -1.0, -1.0]), np.zeros(3))
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """What counts as equal: relative, of lengths m, of centres of mass m, of angles rad."""
+
+    relative: float
+    length: float
+    center: float
+    angle: float
 
 
 def angle_between(R: Array, S: Array) -> float:
@@ -22,6 +34,13 @@ def angle_between(R: Array, S: Array) -> float:
 def axis_angle(z: Array, w: Array) -> float:
     """Return the angle between two axes z and w (3,) without their signs, rad."""
     return float(np.arctan2(np.linalg.norm(np.cross(z, w)), abs(z @ w)))
+
+
+def turn_about_z(R: Array) -> Pose:
+    """Return the turn about z that is nearest to a rotation R (3, 3)."""
+    angle = np.arctan2(R[1, 0] - R[0, 1], R[0, 0] + R[1, 1])
+    c, s = np.cos(angle), np.sin(angle)
+    return Pose(np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), np.zeros(3))
 
 
 def side_gap(type: str, X: Pose, Y: Pose) -> tuple[float, float]:
