@@ -171,6 +171,7 @@ def _candidates(
 
 
 def _center(model: Merged, name: str) -> Array:
+    """Return the centre of mass (3,) of a body in its link frame, m."""
     return model.mechanism.bodies[model.mechanism.body_index[name]].p_LC
 
 
