@@ -75,8 +75,13 @@ def close(
     CannotClose
         The loops cannot be closed.
     """
+    to = to.lower()
     if to not in FORMATS:
-        raise BadUsage(f"the format is {to!r}", expected=f"one of {', '.join(FORMATS)}")
+        raise BadUsage(
+            f"the format is {to!r}",
+            expected=f"one of {', '.join(FORMATS)}",
+            remedy=suggestion(to, tuple(FORMATS)),
+        )
     _require_reader(to)
     scene = as_scene(model_of(model))
     rank = rank_tolerance(scene, tolerance)

@@ -96,7 +96,12 @@ def require_balance(system: System, found: Balance, tolerance: float, at_rest: b
         said = f"the mechanism moves under the load: {what}"
     else:
         said = f"these accelerations need a force that nothing supplies along this motion: {what}"
-    remedy = f"hold a joint of that motion, such as {holdable[0]!r} (--hold {holdable[0]})" if moving else ""
+    remedy = ""
+    if moving:
+        first = holdable[0]
+        remedy = (
+            f"hold a joint of that motion, such as {first!r} (--hold {first}, in Python hold=[{first!r}])"
+        )
     raise BadUsage(
         said,
         expected="a load that the held joints can carry",

@@ -287,3 +287,23 @@ def test_a_joint_without_limits_is_warned_about_at_whole_degrees() -> None:
         mb.matrix(FOUR_BAR, {"j0": 6})
         mb.matrix(ARM, {"j1": "90deg"})
         mb.matrix(ARM, [0.5, 0, 0, 0, 0, 0])
+
+
+def test_a_function_with_two_names_answers_by_the_one_that_was_called() -> None:
+    for name in ("view", "show"):
+        with pytest.raises(BadUsage, match=rf"^{name}\(\): picture is 5; expected a text or a path"):
+            getattr(mb, name)(ARM, picture=5)
+    for name in ("stop_table", "stopping_table"):
+        with pytest.raises(BadUsage, match=rf"^{name}\(\): grid is 5"):
+            getattr(mb, name)(ARM, grid=5)
+
+
+def test_a_joint_to_hold_is_named_in_python_too() -> None:
+    with pytest.raises(BadUsage, match=r"such as 'j\d' \(--hold j\d, in Python hold=\['j\d'\]\)"):
+        mb.reactions(FOUR_BAR, hold=[])
+
+
+def test_a_format_is_known_in_any_case() -> None:
+    with pytest.raises(BadUsage, match=r"the format is 'mjfc'.*did you mean 'mjcf'"):
+        mb.close(FOUR_BAR, "mjfc")
+    assert mb.close(FOUR_BAR, "URDF", measure_drift=False).format == "urdf"

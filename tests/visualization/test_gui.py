@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import mbplugin as mb
 from command_line import ASSETS, ROOT, call_process
 from mbplugin.errors import MbPluginError
 from mbplugin.visualization.gui.process import BUG, CLOSED_SENTENCE, ENDED, ENDED_SENTENCE, OPENED, _sentence
@@ -255,8 +258,21 @@ def test_without_a_display_it_says_what_works() -> None:
     assert (done.code, done.out) == (2, "")
     assert done.err == (
         "mbplugin: PyBullet cannot open a window since no display is set;"
-        " expected a display with OpenGL 3; use --picture or --film, which need no window.\n"
+        " expected a display with OpenGL 3; use --picture or --film (picture=… or film=… in Python), which need no"
+        " window.\n"
     )
+
+
+@pytest.mark.bullet
+@pytest.mark.long
+def test_a_window_that_cannot_be_opened_leaves_no_pipe_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISPLAY", "")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        with pytest.raises(MbPluginError, match=r"picture=… or film=… in Python"):
+            mb.show(ROOT / "tests" / "oracles" / "door_1_hinge.sdf")
+        gc.collect()
+    assert [str(one.message) for one in said if one.category is ResourceWarning] == []
 
 
 def test_how_a_window_ended(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mbplugin.arguments import checked
+from mbplugin.arguments import checked, known_as
 from mbplugin.errors import BadUsage
 from mbplugin.model.brakes import BrakeLike, stated_brakes
 from mbplugin.model.plausible import implausible, warn_of
@@ -133,7 +133,7 @@ def stopping_table(
 
 
 #: By the name of the command.
-stop_table = stopping_table
+stop_table = known_as(stopping_table, "stop_table")
 
 
 def _stated_ramps(

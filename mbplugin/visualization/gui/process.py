@@ -33,6 +33,8 @@ ENDED_SENTENCE = "The replay has reached its end."
 BUG = 70
 #: What Xlib prints when its window is taken away.
 _GONE = (b"(explicit kill or server shutdown)", b"fatal IO error")
+#: What to do without a window.
+_WITHOUT = "use --picture or --film (picture=… or film=… in Python), which need no window"
 #: How long PyBullet may take to close its window, s.
 _PATIENCE = 20
 
@@ -86,6 +88,9 @@ def in_window(window: Window) -> str:
             process.kill()
             process.wait()
             raise
+        finally:
+            if process.stdout is not None:
+                process.stdout.close()
         return _sentence(status_lines, process.returncode, printed)
 
 
@@ -93,8 +98,8 @@ def _talk(process: subprocess.Popen[bytes], request: bytes) -> set[bytes]:
     """Hand over the request, and return the messages of the process after its last one."""
     assert process.stdin is not None and process.stdout is not None
     try:
-        process.stdin.write(request)
-        process.stdin.close()
+        with process.stdin:
+            process.stdin.write(request)
     except BrokenPipeError:
         return set()
     status_lines = set()
@@ -124,13 +129,13 @@ def _sentence(status_lines: set[bytes], code: int, printed: IO[bytes]) -> str:
         raise MbPluginError(
             f"PyBullet cannot open a window{_on_display()}",
             expected="a display with OpenGL 3",
-            remedy="use --picture or --film, which need no window",
+            remedy=_WITHOUT,
         )
     # closed by whoever looks at it, PyBullet's threads may still fall over each other on their way out
     if code < 0 and not any(words in _all_of(printed) for words in _GONE):
         raise MbPluginError(
             f"the process with the window ended by signal {signal.Signals(-code).name}",
-            remedy="use --picture or --film, which need no window",
+            remedy=_WITHOUT,
         )
     return CLOSED_SENTENCE
 

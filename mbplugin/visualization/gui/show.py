@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbplugin.arguments import checked
+from mbplugin.arguments import checked, known_as
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import counted
@@ -129,7 +129,7 @@ def replay(
 
 
 #: By the name of the command.
-view = show
+view = known_as(show, "view")
 
 
 @dataclass(frozen=True)
