@@ -355,3 +355,13 @@ def test_bad_input_is_one_sentence(text, error, words, capfd):
     assert "\n" not in str(caught.value)
     assert capfd.readouterr() == ("", "")
     assert not Path("MUJOCO_LOG.TXT").exists()
+
+
+@pytest.mark.parametrize(("x", "found"), [(0.2, [("w", pytest.approx(0.8))]), (1.0, [])])
+def test_an_equality_that_carries_a_body_off_its_pose_is_told(x: float, found: list[object]):
+    """The free ball stands 1 m beside the other one, to which it is welded at x m."""
+    text = f"""<mujoco><worldbody><body name="a"><freejoint/><geom size=".1"/></body>
+      <body name="b" pos="1 0 0"><joint axis="0 1 0"/><geom size=".1"/></body></worldbody>
+      <equality><weld name="w" body1="a" body2="b" relpose="{x} 0 0 1 0 0 0"/></equality></mujoco>"""
+    defects = [d for d in read_mjcf(text, Request("m.xml", text=text)).defects if d.code == "MB119"]
+    assert [(d.element, d.evidence["distance"]) for d in defects] == found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,13 @@ from mbplugin.model.mechanism.joint import advance, measure, motion_subspace, pa
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.mechanism.topology import TreeJoint
-from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation, rotation_from_quaternion
+from mbplugin.model.spatial import (
+    Array,
+    Pose,
+    quaternion_from_rotation,
+    rotation_from_quaternion,
+    vector_from_rotation,
+)
 from mbplugin.model.units import DIMENSION_OF, SI
 
 #: By name, in rad and m, or a text with its unit such as ``90deg``; or a vector.
@@ -164,6 +170,20 @@ def relative_pose(mech: Mechanism, pair: Pair, poses: BodyPoses) -> Pose:
     """Return X_PS of a pair, tree or cut."""
     X_WP = poses.of(mech.body_index[pair.body_a]) @ pair.X_AP
     return X_WP.inverse() @ poses.of(mech.body_index[pair.body_b]) @ pair.X_BS
+
+
+def frames_apart(mech: Mechanism, poses: BodyPoses) -> Iterator[tuple[TreeJoint, Pair, float, float]]:
+    """Yield the joints of the tree with what their pairs do not allow of given poses: distance, m, and angle, rad.
+
+    :func:`coordinates_of` moves the outer bodies by that.
+    """
+    for joint in mech.tree.joints:
+        if joint.pair is None:
+            continue
+        X_PS = relative_pose(mech, joint.pair, poses)
+        rest = pair_transform(joint.pair, measure(joint.pair, X_PS)).inverse() @ X_PS
+        angle = np.linalg.norm(vector_from_rotation(rest.R))
+        yield joint, joint.pair, float(np.linalg.norm(rest.p)), float(angle)
 
 
 def displace(mech: Mechanism, q: Array, step: Array) -> Array:

@@ -5,6 +5,7 @@ Contacts, actuators and tendons are no part of a mechanism; what a file says of 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ import numpy as np
 
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import WORLD, Mechanism
-from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of
-from mbplugin.model.scene import Request, Scene, State
+from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, frames_apart
+from mbplugin.model.scene import Defect, Origin, OriginKey, Request, Scene, State
 from mbplugin.model.spatial import Array
 from mbplugin.readers.common.grounding import require_free_root, with_fixed_roots
 from mbplugin.readers.common.unread import unread_defects
@@ -26,6 +27,9 @@ from mbplugin.readers.mjcf.springs import read_springs
 from mbplugin.readers.mjcf.stand_ins import missing_assets, missing_defects
 from mbplugin.readers.mjcf.tree import Tree, read_tree
 from mbplugin.readers.mjcf.vocabulary import MJCF
+
+#: The frames of an equality meet up to this, m and rad.
+_APART = 1e-3
 
 
 def read_mjcf(text: str, request: Request) -> Scene:
@@ -61,6 +65,8 @@ def read_mjcf(text: str, request: Request) -> Scene:
         gravity=_gravity(mujoco, model),
     )
     mech = _with_base(mech, tree, request)
+    poses = _poses(mech, tree)
+    names.defects += _moved_bodies(mech, poses, equalities.origin)
     springs = read_springs(mujoco, model, names, tree)
     names.defects += unread_defects(roots[0], MJCF, "mujoco")
     # what an included file holds stands where the include does, whatever its own root is called
@@ -68,7 +74,7 @@ def read_mjcf(text: str, request: Request) -> Scene:
     names.defects += missing_defects(missing_assets(roots, request))
     return Scene(
         mechanism=mech,
-        state=_state(mech, tree),
+        state=_state(mech, tree, poses),
         origin={**tree.origin, **equalities.origin},
         files=tuple(str(root.base) for root in roots),
         defects=tuple(names.defects),
@@ -102,12 +108,29 @@ def _with_base(mech: Mechanism, tree: Tree, request: Request) -> Mechanism:
     return mech
 
 
-def _state(mech: Mechanism, tree: Tree) -> State:
-    """Return the state at ``qpos0``, at rest."""
+def _moved_bodies(mech: Mechanism, poses: BodyPoses, places: Mapping[OriginKey, Origin]) -> Iterator[Defect]:
+    """Yield the equalities that carry a body and do not hold at the pose of the file."""
+    for joint, pair, distance, angle in frames_apart(mech, poses):
+        if pair.closure and max(distance, angle) > _APART:
+            message = (
+                f"equality {pair.name!r} does not hold at the pose of the file: its frames are {distance:.3g} m and "
+                f"{np.degrees(angle):.3g}° apart; body {joint.outer!r} is moved to where they meet"
+            )
+            evidence = {"body": joint.outer, "distance": distance, "angle": angle}
+            yield Defect("MB119", pair.name, message, places.get(("constraint", pair.name, "")), evidence)
+
+
+def _poses(mech: Mechanism, tree: Tree) -> BodyPoses:
+    """Return the poses of the file."""
     X_WL = [tree.poses[body.name] for body in mech.bodies]
     R, p = np.array([X.R for X in X_WL]), np.array([X.p for X in X_WL])
     p_WC = np.array([X.apply(body.p_LC) for X, body in zip(X_WL, mech.bodies, strict=True)])
-    q = coordinates_of(mech, BodyPoses(R, p, p_WC))
+    return BodyPoses(R, p, p_WC)
+
+
+def _state(mech: Mechanism, tree: Tree, poses: BodyPoses) -> State:
+    """Return the state at ``qpos0``, at rest."""
+    q = coordinates_of(mech, poses)
     for joint in mech.tree.joints:
         # an angle that is measured loses its full turns
         if joint.pair is not None and joint.pair.name in tree.start:

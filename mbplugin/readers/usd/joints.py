@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
@@ -11,8 +10,7 @@ import numpy as np
 from mbplugin.errors import BadNumber
 from mbplugin.model.bounds import LARGEST
 from mbplugin.model.mechanism import WORLD, Pair
-from mbplugin.model.mechanism.joint import measure, pair_transform
-from mbplugin.model.spatial import Array, Pose, rotation_from_quaternion
+from mbplugin.model.spatial import Pose, rotation_from_quaternion
 from mbplugin.readers.usd.bodies import Bodies, unique_names
 from mbplugin.readers.usd.chains import End, Joint, Joints, add_chain
 from mbplugin.readers.usd.freedoms import stated_freedoms, steps_of
@@ -118,16 +116,3 @@ def _distance(stage: Stage, prim: Any, name: str, sides: tuple[End, End]) -> Pai
     length = stage.metre * (low + high) / 2
     a, b = sides
     return Pair(name, "distance", a.body, b.body, a.X_LJ, b.X_LJ, length=length)
-
-
-def apart(pair: Pair, poses: Mapping[str, Pose]) -> Array:
-    """Return what a pair does not allow of the pose of its frames in the file: (locked translation m, rotation rad)."""
-    if not pair.kind.has_coordinates:
-        return np.zeros(2)
-    X_WP = (Pose.identity() if pair.body_a == WORLD else poses[pair.body_a]) @ pair.X_AP
-    X_WS = (Pose.identity() if pair.body_b == WORLD else poses[pair.body_b]) @ pair.X_BS
-    X_PS = X_WP.inverse() @ X_WS
-    rest = pair_transform(pair, measure(pair, X_PS)).inverse() @ X_PS if pair.kind.free else X_PS
-    sine = np.linalg.norm(rest.R - rest.R.T) / np.sqrt(8.0)
-    cosine = (np.trace(rest.R) - 1) / 2
-    return np.array([np.linalg.norm(rest.p), np.arctan2(sine, cosine)])

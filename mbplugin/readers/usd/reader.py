@@ -9,7 +9,7 @@ import numpy as np
 
 from mbplugin.errors import BrokenModel
 from mbplugin.model.mechanism import WORLD, Mechanism, Pair
-from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of
+from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, frames_apart
 from mbplugin.model.scene import Defect, Origin, OriginKey, Request, Scene, State
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.phrases import listed
@@ -18,7 +18,7 @@ from mbplugin.readers.common.grounding import require_free_root, to_world, with_
 from mbplugin.readers.common.limits import require_few_links
 from mbplugin.readers.usd.bodies import Bodies
 from mbplugin.readers.usd.chains import Joints
-from mbplugin.readers.usd.joints import apart, read_joints
+from mbplugin.readers.usd.joints import read_joints
 from mbplugin.readers.usd.mass.properties import body_of
 from mbplugin.readers.usd.mimics import read_mimics
 from mbplugin.readers.usd.package import pxr_modules
@@ -80,7 +80,7 @@ def read_usd(text: str, request: Request) -> Scene:
     stage.defects += unread_defects(stage)
     return Scene(
         mechanism=mech,
-        state=_state(mech, poses),
+        state=State(coordinates_of(mech, _body_poses(mech, poses)), np.zeros(len(mech.qd_names))),
         origin=_origins(stage, bodies, joints, mech) | coupled,
         files=tuple(stage.layers.files),
         defects=tuple(stage.defects),
@@ -129,27 +129,23 @@ def _gravity(stage: Stage) -> Array:
 def _note_apart(stage: Stage, mech: Mechanism, poses: dict[str, Pose], joints: Joints) -> None:
     """Note tree joints whose frames do not fit at the pose of the stage: their bodies are moved to fit."""
     prims = {pair.name: path for path, steps in joints.steps.items() for pair, _ in steps}
-    for joint in mech.tree.joints:
-        pair = joint.pair
-        if pair is None or pair.name not in prims:
-            continue
-        distance, angle = apart(pair, poses)
-        if max(distance, angle) > _APART:
+    for _, pair, distance, angle in frames_apart(mech, _body_poses(mech, poses)):
+        if pair.name in prims and max(distance, angle) > _APART:
             prim = stage.stage.GetPrimAtPath(prims[pair.name])
             message = (
                 f"the frames of joint {pair.name!r} are {distance:.3g} m and {np.degrees(angle):.3g}° apart "
                 "in the stage; the body is moved to where they meet"
             )
-            evidence = {"distance": float(distance), "angle": float(angle)}
+            evidence = {"distance": distance, "angle": angle}
             stage.defects.append(Defect("MB119", str(prim.GetPath()), message, stage.place(prim), evidence))
 
 
-def _state(mech: Mechanism, poses: dict[str, Pose]) -> State:
-    """Return the state at the pose of the stage, at rest."""
+def _body_poses(mech: Mechanism, poses: dict[str, Pose]) -> BodyPoses:
+    """Return the poses of the stage."""
     X_WL = [poses[body.name] for body in mech.bodies]
     R, p = np.array([X.R for X in X_WL]), np.array([X.p for X in X_WL])
     p_WC = np.array([X.apply(body.p_LC) for X, body in zip(X_WL, mech.bodies, strict=True)])
-    return State(coordinates_of(mech, BodyPoses(R, p, p_WC)), np.zeros(len(mech.qd_names)))
+    return BodyPoses(R, p, p_WC)
 
 
 def _origins(stage: Stage, bodies: Bodies, joints: Joints, mech: Mechanism) -> dict[OriginKey, Origin]:

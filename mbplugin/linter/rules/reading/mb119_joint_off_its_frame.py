@@ -3,8 +3,9 @@
 What it does
 ------------
 Compares the position of each joint in SDF with that of the ``<frame>`` in its ``<parent>``, and the two local frames of
-each joint in USD, at the file's pose. In a scene it compares the pose of each body with the two joint frames of the
-pair that carries it: what the pair's own coordinates do not reach is an error, beyond the rounding of angles, 1e-3 rad.
+each joint in USD, at the file's pose, and those of an equality of MJCF that alone carries a body. In a scene it
+compares the pose of each body with the two joint frames of the pair that carries it: what the pair's own coordinates do
+not reach is an error, beyond the rounding of angles, 1e-3 rad.
 
 Why it matters
 --------------
@@ -43,6 +44,8 @@ SEVERITY: Severity = "warning"
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     """Yield what the reader noted."""
     help = "place the child link so that the joint is at the frame, or name the link in <parent>"
+    if format_of(scene) == "mjcf":
+        help = "correct the pose of the body, or the frames of the equality"
     if format_of(scene) == "scene":
         help = "correct the pose or the joint frames; or leave out the pose, or the joint frame of one side"
     return reported_defects(__name__, SEVERITY, scene, help)
