@@ -50,7 +50,8 @@ def _moved(body: Body, X: Pose) -> Body:
 
 
 def _properties(name: str, there: str, a: Body, b: Body, limits: Tolerances) -> Iterator[Difference]:
-    """Yield the differences of mass, centre of mass and inertia."""
+    """Yield the differences of mass, centre of mass and inertia, the last two in the first model's frame."""
+    frame = f" in the frame of {name!r} of the first model"
     heaviest = max(a.mass, b.mass)
     if abs(a.mass - b.mass) > limits.relative * heaviest:
         yield Difference(
@@ -58,10 +59,11 @@ def _properties(name: str, there: str, a: Body, b: Body, limits: Tolerances) -> 
         )
     if a.mass and b.mass and np.linalg.norm(a.p_LC - b.p_LC) > limits.center:
         cause = center_cause(a.p_LC, b.p_LC)
-        yield Difference("center", name, there, _point(a.p_LC), _point(b.p_LC), cause)
+        yield Difference("center", name, there, _point(a.p_LC) + frame, _point(b.p_LC) + frame, cause)
     largest = max(float(np.abs(a.I_C).max()), float(np.abs(b.I_C).max()))
     if np.abs(a.I_C - b.I_C).max() > 10 * limits.relative * largest:
-        yield Difference("inertia", name, there, _matrix(a.I_C), _matrix(b.I_C), inertia_cause(a, b))
+        ours, theirs = (_matrix(body.I_C) + frame for body in (a, b))
+        yield Difference("inertia", name, there, ours, theirs, inertia_cause(a, b))
 
 
 def _frames(a: Merged, b: Merged, name: str, there: str, T: Pose, limits: Tolerances) -> Iterator[Found]:

@@ -334,6 +334,25 @@ def test_a_planted_fault_is_found_and_named(
         assert difference.value_a or difference.value_b
 
 
+def test_values_say_in_which_frame_they_are() -> None:
+    """An inertia is written in axes of its own, and is compared in those of the link."""
+
+    def arm(moments: tuple[float, ...], rpy: str) -> Scene:
+        entries = " ".join(f'{key}="{x}"' for key, x in zip(("ixx", "iyy", "izz"), moments, strict=True))
+        inertial = f'<origin xyz="0 0 0.1" rpy="{rpy}"/><mass value="1"/><inertia {entries} ixy="0" ixz="0" iyz="0"/>'
+        joined = (
+            '<joint name="j" type="continuous"><parent link="w"/><child link="l"/><axis xyz="0 0 1"/></joint>'
+        )
+        text = f'<robot name="r"><link name="w"/><link name="l"><inertial>{inertial}</inertial></link>{joined}</robot>'
+        return load("r.urdf", text=text)
+
+    one, other = arm((0.1, 0.2, 0.25), "1.5707963267948966 0 0"), arm((0.1, 0.2, 0.25), "0 0 0")
+    (found,) = mb.diff(one, other).differences
+    where = "kg·m² in the frame of 'l' of the first model"
+    assert found.value_a.startswith("(0.1, 0.25, 0.2;") and found.value_a.endswith(where)
+    assert found.value_b.startswith("(0.1, 0.2, 0.25;") and found.value_b.endswith(where)
+
+
 #: Faults that say so of nothing but their element, and of what follows from it.
 ALONE = [
     f for f in FAULTS if f[2] in ("mass", "center", "inertia", "axis", "limit", "origin", "coupling", "frame")
