@@ -22,7 +22,7 @@ from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.stopping.calibration.bench import Bench
 from mbplugin.stopping.calibration.choice import Choice, choose_brake, choose_ramp, requested
 from mbplugin.stopping.calibration.compared import known
-from mbplugin.stopping.calibration.cover import Margin, covering_margin
+from mbplugin.stopping.calibration.cover import Margin, as_written, covering_margin, written_up
 from mbplugin.stopping.calibration.explain import (
     shape_notes,
     undetermined_note,
@@ -238,7 +238,9 @@ class _Group:
             choice, gravity = choose_brake(brake, names, of.where), brake.gravity > _GRAVITY
             model, every = brake, BrakeModel(bench, of.joint, of.all, self._fixed)
         values = choice.fit.values
-        margin = covering_margin(model, values, self._late, self._fixed.delay) if cover else None
+        # what covers is what a scene reads again: numbers as they are written
+        written = {name: as_written(value) for name, value in values.items()}
+        margin = covering_margin(model, written, self._late, self._fixed.delay) if cover else None
         return choice, margin, every.predict(self._later(values, margin)), gravity
 
     @property
@@ -247,10 +249,14 @@ class _Group:
         return "reaction" if self._of.category == 1 else "delay"
 
     def _later(self, values: Mapping[str, float], margin: Margin | None) -> Mapping[str, float]:
-        """Return fitted values with the margin."""
-        if not margin or not margin.time:
+        """Return fitted values; with a margin as they are written, and the late one rounded up."""
+        if margin is None:
             return values
-        return {**values, self._late: values.get(self._late, self._fixed.delay) + margin.time}
+        written = {name: as_written(value) for name, value in values.items()}
+        if margin.time:
+            late = written.get(self._late, self._fixed.delay) + margin.time
+            written[self._late] = written_up(late)
+        return written
 
     def _stated(self, values: Mapping[str, float]) -> Brake | Ramp:
         if self._of.category == 1:

@@ -9,6 +9,7 @@ from dataclasses import fields
 from mbplugin.model.ramp import Ramp
 from mbplugin.phrases import counted, listed, number
 from mbplugin.readers.hashed import Source
+from mbplugin.stopping.calibration.cover import as_written
 from mbplugin.stopping.calibration.values import CalibratedRow, FittedJoint
 from mbplugin.version import __version__
 from mbplugin.visible import visible
@@ -70,7 +71,7 @@ def _table(joint: FittedJoint, rows: Sequence[CalibratedRow]) -> Iterator[str]:
 
 
 def _number(value: float) -> str:
-    return repr(float(f"{value:.6g}"))
+    return repr(as_written(value))
 
 
 def _comment(joint: FittedJoint, name: str) -> str:

@@ -7,18 +7,20 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+import tomllib
 
 import mbplugin as mb
 from command_line import call
 from mbplugin.errors import BadUsage
 from mbplugin.report.documents.schema import schema_of
-from mbplugin.stopping.calibration.cover import covering_margin
+from mbplugin.stopping.calibration.cover import as_written, covering_margin, written_up
 from mbplugin.stopping.calibration.laws import RampModel
 from mbplugin.stopping.calibration.measured.measurement import Measurement
 from measured_stops import boom, friction, ramp, table, written
 
 SPEEDS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 NOISE = (0.02, 0.02)
+FULL = {"speed": [100], "extension": [100], "payload": [100]}
 SCENE = """
 gravity = [0.0, 0.0, -9.81]
 body = [{ name = "boom", mass = 3.0, com = [0.6, 0, 0], inertia = [0.001, 0.36, 0.36] }]
@@ -52,7 +54,8 @@ def test_the_margin_is_the_largest_gap_where_nothing_pulls(
     assert joint.parameters == plain.joints[0].parameters
     name = "delay" if category == 0 else "reaction"
     late, before = getattr(joint.stated, name), getattr(plain.joints[0].stated, name)
-    assert late - before == pytest.approx(joint.margin.time)
+    # written with six digits
+    assert late - before == pytest.approx(joint.margin.time, rel=1e-4)
 
 
 @pytest.mark.long
@@ -91,6 +94,33 @@ def test_a_fit_that_covers_needs_no_margin(tmp_path: Path) -> None:
     file = written(tmp_path, table(friction(0.03, 5.0, 1.0), SPEEDS))
     (joint,) = mb.calibrate(boom(), file, cover=True).joints
     assert joint.margin is not None and joint.margin.time < 1e-4
+
+
+@pytest.mark.parametrize("seed", [1, 2, 4])
+def test_the_tables_that_are_written_cover_every_row_when_they_are_read_again(
+    tmp_path: Path, seed: int
+) -> None:
+    """The numbers of the table are those that were found to cover: a delay rounded to the nearest was too short."""
+    robot = tmp_path / "boom.scene.toml"
+    robot.write_text(SCENE.replace("axis = [0, 1, 0]", "axis = [0, 0, 1]"))
+    file = written(tmp_path, table(friction(0.03, 5.0, 1.0), SPEEDS, noise=NOISE, seed=seed))
+    found = mb.calibrate(mb.load(robot), file, cover=True)
+    (stated,) = tomllib.loads(found.toml)["brake"]
+    brake = found.joints[0].stated
+    assert [stated[name] for name in ("delay", "torque", "viscous")] == [
+        brake.delay,
+        brake.torque,
+        brake.viscous,
+    ]
+    robot.write_text(robot.read_text() + found.toml)
+    again = mb.stopping_table(mb.load(robot), categories=[0], speeds={"j0": 3.0}, measured=file, grid=FULL)
+    assert again.measured is not None and again.measured.sentence.startswith("none of 6 measured stops")
+
+
+def test_a_number_is_written_no_smaller_than_it_is() -> None:
+    for value in (0.0410371234, 0.9999999, 123456.5, 7.0, 3e-9):
+        up = written_up(value)
+        assert value <= up <= value * (1 + 1.1e-5) and as_written(up) == up
 
 
 @pytest.mark.long
