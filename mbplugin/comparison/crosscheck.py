@@ -18,6 +18,7 @@ from mbplugin.model.loads import LoadLike, PayloadLike
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import Scene
+from mbplugin.phrases import listed
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.stopping.outcome.values import StopReport
@@ -92,6 +93,17 @@ def crosscheck(
     if iterations < 1:
         raise BadUsage(f"{iterations} iterations were requested", expected="at least one")
     if isinstance(mech, StopReport):
+        motion: dict[str, object] = {
+            "duration": duration,
+            "q": q,
+            "qd": qd,
+            "locks": locks,
+            "brakes": brakes,
+            "signal": signal,
+        }
+        motion |= {"loads": loads, "payload": payload, "torques": torques}
+        motion |= {"damping": None if damping else damping, "friction": None if friction else friction}
+        _require_none_given(motion)
         scene, setup = None, of_stop(mech, max_seconds)
     else:
         model = model_of(mech)
@@ -113,3 +125,23 @@ def crosscheck(
         )
     compared = models(scene, setup.task.mech, against)
     return check(setup, compared, Solver(iterations), step, progress, allowance=Allowance(max_seconds))
+
+
+def _require_none_given(motion: Mapping[str, object]) -> None:
+    """Refuse arguments of a motion beside a stop, which has its own.
+
+    Raises
+    ------
+    BadUsage
+    """
+    given = [
+        name
+        for name, value in motion.items()
+        if not (value is None or (isinstance(value, tuple) and not value))
+    ]
+    if given:
+        raise BadUsage(
+            f"a stop has its own motion, and {listed(given)} was given too",
+            expected="a stop with against, step and iterations alone",
+            remedy="compute the stop with it, or give the model instead of the stop",
+        )

@@ -14,6 +14,7 @@ import pytest
 import mbplugin as mb
 from command_line import ASSETS, call
 from mbplugin import readers
+from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import Body, Pair
 from mbplugin.model.spatial import Pose
 from mbplugin.report.documents.schema import schema_of
@@ -185,3 +186,23 @@ def test_a_flange_on_the_axis_of_its_wrist_is_a_tool_unless_nothing_else_moves()
     assert mb.estop(scene, qd=alone).scenario.tool_choice.still_on == ("j6",)
     elbow = readers.load("r.urdf", text=robot(*ARM[:2]))
     assert mb.estop(elbow, qd={"j0": 0.5}).scenario.tool_choice.still_on == ("j1",)
+
+
+def test_a_free_base_is_the_cause_that_a_calibration_and_a_table_name(pendulum: str, tmp_path: Path) -> None:
+    Path(pendulum).write_text(PENDULUM.replace('"world"', '"base"'), encoding="utf-8")
+    measured = tmp_path / "measured.csv"
+    measured.write_text("joint,category,speed,time,distance\nj,0,1.0,0.1,0.06\nj,0,2.0,0.2,0.2\n")
+    for run in (("calibrate", pendulum, str(measured)), ("stop-table", pendulum)):
+        refused = call(*run)
+        assert refused.code == 2 and "its base is free" in refused.err and "--base fixed" in refused.err
+    assert call("calibrate", pendulum, str(measured), "--base", "fixed").code == 0
+
+
+def test_a_motion_beside_a_stop_is_refused_and_rounding_is_a_zero_in_notebooks(pendulum: str) -> None:
+    stop = mb.estop(mb.load(pendulum, base="fixed"), qd={"j": 1.5}, brakes=[{"joint": "j", "torque": 60}])
+    for wrong in ({"duration": 0.2}, {"q": {"j": 0.1}}, {"damping": False}):
+        with pytest.raises(BadUsage, match=f"a stop has its own motion, and {next(iter(wrong))} was given"):
+            mb.crosscheck(stop, **wrong)
+    joint = replace(stop.joints[0], rate=-1.9224e-22)
+    cells = replace(stop, joints=(joint,))._repr_html_()
+    assert "e-22" not in cells and "<td>0</td>" in cells

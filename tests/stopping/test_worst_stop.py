@@ -17,6 +17,7 @@ from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.mechanism import Freedom
 from mbplugin.model.scene import Brake
 from mbplugin.model.units import Units
+from mbplugin.report.text.stopping.worst_stop import worst_cells
 from mbplugin.stopping.compiled.batch import CompiledStop
 from mbplugin.stopping.compiled.stopper import CompiledStopper
 from mbplugin.stopping.run import make_scenario
@@ -275,3 +276,21 @@ def test_the_worst_start_of_a_ur5_is_worse_than_the_row_of_its_table() -> None:
     worst = worst_stop(mb.load(str(urdf), base="fixed"), axes=["shoulder_lift_joint"], payload=5.0)
     assert of(worst, "travel", "shoulder_lift_joint").value >= 0.922
     assert of(worst, "time", "shoulder_lift_joint").value >= 0.570
+
+
+def test_where_every_stop_ends_at_a_limit_no_value_is_printed() -> None:
+    """A range of a tenth of the travel: no stop comes to rest by its brake, and 0 s would be the best of all."""
+    tight = arm((1.0,), limits=Freedom(lower=-0.01, upper=0.01, velocity=2.0))
+    found = worst_stop(tight, samples=1, brakes=[BRAKE], tool="b0")
+    assert set(found.outcomes) == {"limit_hit"}
+    for one in found.found:
+        assert worst_cells(one, "m") == ["–", worst_cells(one, "m")[1], "–", "–", "–", "0 kg"]
+    assert "longest time 0" not in str(found)
+
+
+def test_axes_and_categories_that_are_empty_are_refused() -> None:
+    for wrong in ({"axes": []}, {"categories": []}):
+        with pytest.raises(BadUsage):
+            mb.stopping_table(ROD, brakes=[BRAKE], **wrong)
+    with pytest.raises(BadUsage, match="no axis is named"):
+        worst_stop(ROD, axes=[], brakes=[BRAKE])

@@ -9,6 +9,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.report.documents.json import plain
 from mbplugin.report.html.markup import Html, element, joined
 from mbplugin.report.results.presentation import Presentation, columns_of, name_of, presentation_of
+from mbplugin.report.rounding import shown
 
 #: Rows and columns that fit on a screen.
 _ROWS, _COLUMNS = 12, 10
@@ -105,4 +106,4 @@ def _cell(value: object) -> str:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.5g}" if isinstance(value, float) else str(value)
+    return shown(value, digits=5) if isinstance(value, float) else str(value)

@@ -15,7 +15,7 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Brake, Payload, Scene, mechanism_of
 from mbplugin.model.spatial import Array
 from mbplugin.stopping.calibration.measured.measurement import Measurement
-from mbplugin.stopping.compiled.batch import CompiledStop, supports_compiled_stop
+from mbplugin.stopping.compiled.batch import CompiledStop, require_compiled_stop
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.table.axes import moving_chain, table_axes
 from mbplugin.stopping.table.extension import ExtensionPoses
@@ -80,11 +80,7 @@ class Bench:
         self.rated = rated_payload(scenario, payload)
         actions = replace(scenario.actions, payloads=())
         scenario = replace(scenario, actions=actions, limits="ignore", qd=np.zeros(len(scenario.qd)))
-        if not supports_compiled_stop(scenario):
-            raise BadUsage(
-                f"{scenario.mech.name!r} is no arm of joints with one freedom each",
-                expected="a tree without loops, couplings and drivers",
-            )
+        require_compiled_stop(scenario, "calibrate the joints of an arm alone")
         self.compiled = CompiledStop(scenario, rtol=scenario.rtol, atol=scenario.atol)
         self.scenario = scenario
         self._poses: dict[str, ExtensionPoses] = {}

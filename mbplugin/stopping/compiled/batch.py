@@ -305,7 +305,7 @@ def supports_compiled_stop(scenario: Scenario) -> bool:
     return single and not bound and free <= controlled and plain
 
 
-def require_compiled_stop(scenario: Scenario) -> None:
+def require_compiled_stop(scenario: Scenario, instead: str = "use estop for single stops") -> None:
     """Refuse a scenario that is no arm whose joints all have brakes.
 
     Raises
@@ -317,10 +317,11 @@ def require_compiled_stop(scenario: Scenario) -> None:
         return
     free = any(joint.pair is None for joint in scenario.mech.tree.joints)
     raise BadUsage(
-        f"{scenario.mech.name!r} is no arm of joints with one freedom, each with a brake",
+        f"{scenario.mech.name!r} is no arm of joints with one freedom, each with a brake"
+        + (": its base is free" if free else ""),
         remedy="fix its base with --base fixed, in Python with mb.load(FILE, base='fixed')"
         if free
-        else "use estop for single stops",
+        else instead,
     )
 
 

@@ -41,8 +41,12 @@ def table_axes(mech: Mechanism, tool: str, names: Sequence[str] | None = None) -
     known = [joint.pair.name for joint in chain if joint.pair is not None]
     if not known:
         raise BadUsage(f"no joint moves the tool {tool!r}", remedy="name another tool")
-    if names:
+    if names is not None:
         names = names_of(names)
+        if not names:
+            raise BadUsage(
+                "no axis is named", expected="a joint at least", remedy="leave axes out for the usual ones"
+            )
         for name in names:
             if name not in known:
                 raise UnknownName(

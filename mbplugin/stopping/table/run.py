@@ -83,8 +83,8 @@ def stopping_table(
     rated = rated_payload(scenario, payload)
     scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
     require_compiled_stop(scenario)
-    if not set(categories) <= {0, 1}:
-        raise BadUsage(f"categories {tuple(categories)} were requested", expected="0 and 1")
+    if not categories or not set(categories) <= {0, 1}:
+        raise BadUsage(f"categories {tuple(categories)} were requested", expected="0, 1 or both")
     names = table_axes(scenario.mech, scenario.tool, axes)
     choice = scenario.tool_choice
     for name in names:

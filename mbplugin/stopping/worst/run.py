@@ -91,7 +91,7 @@ def worst_stop(
     duration : float
         Longest time to rest, s.
     samples, seed : int
-        Random stops at the beginning of each search, and their seed.
+        Random stops at the beginning of each search, no fewer than the population of its evolution; their seed.
     progress : callable, optional
         Gets the number of stops that were computed.
 
@@ -206,7 +206,7 @@ def _axes(
     scenario: Scenario, axes: Sequence[str] | None, speeds: Mapping[str, float] | None
 ) -> tuple[str, ...]:
     """Return the axes that move: the stated ones, else all to the tool of which the full speed is known."""
-    if axes:
+    if axes is not None:
         return table_axes(scenario.mech, scenario.tool, axes)
     chain = [joint.pair for joint in moving_chain(scenario.mech, scenario.tool) if joint.pair is not None]
     limited = {pair.name for pair in chain if 0 < pair.freedoms[0].velocity < np.inf}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mbplugin.model.units import SI, Units
 from mbplugin.phrases import counted, number
+from mbplugin.report.rounding import shown
 from mbplugin.report.text.blocks import warning_lines
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, wrapped
 from mbplugin.report.text.stopping.estop import OUTCOME_WORDS
@@ -61,17 +62,20 @@ def found_lines(worst: WorstStops, width: int, *, commands: bool, units: Units) 
 
 def worst_cells(worst: WorstStop, length: str) -> list[str]:
     """Return the cells under the heads, with the unit of lengths."""
-    grid = "–" if worst.grid is None else f"{worst.grid:.4g} {worst.unit}"
+    grid = "–" if not worst.grid else f"{shown(worst.grid)} {worst.unit}"
+    if worst.outcome == "limit_hit":
+        # every stop that was searched ends at a limit: none came to rest by its brakes
+        return ["–", grid, "–", "–", "–", f"{worst.payload:.4g} kg"]
     # a stop that does not end goes on after what was computed
     more = "> " if worst.outcome in ("not_stopped", "budget_spent") else ""
     factor = "–" if worst.factor is None else f"{more}{worst.factor:.3g}"
-    own = f"{more}{worst.value:.4g} {worst.unit}"
+    own = f"{more}{shown(worst.value)} {worst.unit}"
     return [
         own,
         grid,
         factor,
         f"{worst.time:.4g} s",
-        f"{worst.tool_distance:.4g} {length}",
+        f"{shown(worst.tool_distance)} {length}",
         f"{worst.payload:.4g} kg",
     ]
 
