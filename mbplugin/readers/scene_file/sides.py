@@ -101,7 +101,7 @@ def contradicted_poses(
         far = float(np.linalg.norm(rest.p)) if "xyz" in stated[joint.outer] else 0.0
         turned = float(np.linalg.norm(vector_from_rotation(rest.R))) if "rpy" in stated[joint.outer] else 0.0
         lever = sum(float(np.linalg.norm(X.p)) for X in (X_IO, pair.X_AP, pair.X_BS))
-        if far > _ROUNDED * lever or turned > _ROUNDED:
+        if far > max(_ROUNDED * lever, _AT_LINK) or turned > _ROUNDED:
             yield _contradiction(source, places[pair.name], joint.outer, pair, (far, turned))
 
 
