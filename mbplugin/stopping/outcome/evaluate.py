@@ -68,6 +68,8 @@ def _why_not_stopped(
         return ()
     free = any(joint.pair is None for joint in scenario.mech.tree.joints)
     body = "the robot falls, because its base is free (base='fixed' or --base fixed bolts it down)"
+    if scenario.mech.pfaffians:
+        body = "the robot tips or falls, because its wheels alone do not hold it: add the castor or wheel that does"
     moving = ", ".join(joint.name for joint in joints if not joint.stopped)
     moving = moving or (body if free else "a body that no joint holds")
     return (f"still moving when the longest time, {scenario.duration:g} s, was over: {moving}",)

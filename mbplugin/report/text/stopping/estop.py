@@ -84,12 +84,20 @@ def tool_sentences(report: StopReport, units: Units = SI) -> tuple[str, str, str
     distances = (tool.speed, tool.distance, tool.reaction_distance, tool.braking_distance, tool.displacement)
     speed, way, before, braking, straight = (f"{shown(value, size=size)} {m}" for value in distances)
     return (
-        f"tool {tool.body}: {speed}/s at the signal, {way} along its path to rest"
+        f"tool {tool.body}: {speed}/s at the signal, {way} along its path {_end(report)}"
         f" ({before} before braking, {braking} braking), {straight} straight",
         f"swept corridor: a box of {' × '.join(edges)} {m}",
         f"with rates set to zero: {naive.time:.4g} s, tool error {shown(naive.tool_error, size=size)} {m},"
         f" {shown(naive.energy_ignored, energy_scale(report))} J neglected",
     )
+
+
+def _end(report: StopReport) -> str:
+    if report.outcome == "stopped":
+        return "to rest"
+    if report.outcome == "limit_hit":
+        return "to the end stop"
+    return f"until {report.trajectory.time[-1]:.4g} s, not at rest"
 
 
 def impact_sentence(report: StopReport, units: Units = SI) -> str:

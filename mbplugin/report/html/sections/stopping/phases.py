@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from mbplugin.report.html.chart import ticks
 from mbplugin.report.html.markup import Html, element
+from mbplugin.report.rounding import ROUNDING
 from mbplugin.stopping.outcome.values import JointStop, StopReport
 
 _WIDTH, _LEFT, _RIGHT, _ROW, _BAR, _FOOT = 460, 130, 24, 22, 14, 40
@@ -17,7 +18,7 @@ _NAME, _ENDING = 14, 9
 
 def phases_figure(stop: StopReport) -> Html | None:
     """Return a bar for each joint that moves, over the time from the signal on."""
-    moving = [joint for joint in stop.joints if joint.rate or joint.travel]
+    moving = [joint for joint in stop.joints if max(abs(joint.rate), abs(joint.travel)) > ROUNDING]
     if not moving or stop.time <= 0.0:
         return None
     kept = sorted(moving, key=lambda joint: -joint.time)[:_MOST]
