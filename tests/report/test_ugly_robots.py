@@ -36,7 +36,8 @@ def arm_of_long_names(folder: Path) -> str:
 
 def commands(robot: str) -> dict[str, tuple[str, ...]]:
     fixed = (robot, "--base", "fixed")
-    rates = ("--qd", "left_front_upper_leg_actuator_gearbox_output_joint_1_deg=1.5")
+    name = "left_front_upper_leg_actuator_gearbox_output_joint_{}_deg={}"
+    rates = ("--qd", ",".join(name.format(k, rate) for k, rate in enumerate((0.5, 1.5, 1))))
     return {
         "lint": ("lint", *fixed),
         "reactions": ("reactions", *fixed),
