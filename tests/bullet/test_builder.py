@@ -260,7 +260,8 @@ def test_payloads_move_with_their_body() -> None:
         pairs=(*mech.pairs, Pair("w", "fixed", "b1", "weight", same, same)),
     )
     matrices = []
-    for model in (Scene(mech, mb.load(ORACLES[0]).state, payloads=(load,)), apart):
+    state = replace(mb.load(ORACLES[0]).state, q=q, qd=qd)
+    for model in (Scene(mech, state, payloads=(load,)), apart):
         with session() as (bullet, client):
             built = build(model, client, q, qd)
             matrices.append(bullet.calculateMassMatrix(built.ids[0], q.tolist(), physicsClientId=client))

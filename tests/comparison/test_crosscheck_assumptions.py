@@ -109,7 +109,7 @@ def test_a_motion_names_the_brakes_that_state_no_torque(robot: str) -> None:
 def test_files_of_a_stop_carry_the_warning(robot: str, tmp_path: Path) -> None:
     arm = mb.load(robot, base="fixed")
     for brakes, warned in (((), True), (({"joint": "j", "torque": 9},), False)):
-        stop = mb.estop(arm, qd={"j": 1}, brakes=brakes)
+        stop = mb.estop(arm, qd={"j": 1}, brakes=brakes, tool_point=(0.4, 0.0, 0.0))
         stop.save(tmp_path / "stop.csv")
         assert (tmp_path / "stop.csv").read_text(encoding="utf-8").startswith("# ASSUMED") is warned
         assert ("assumed" in stop.to_frame().attrs) is warned
