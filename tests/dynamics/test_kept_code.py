@@ -233,10 +233,9 @@ def test_a_simulation_with_damaged_code_prints_the_same(tmp_path: Path) -> None:
     own = cache_folder()
     assert own is not None
     shutil.copytree(own, tmp_path / "cache" / "mbplugin" / own.name)
-    (cut,) = (tmp_path / "cache").rglob(
-        "mbplugin.simulation.integrators.explicit_loop.advance_explicit-*.entry.code"
-    )
-    cut.write_bytes(b"")
+    # a folder that several Pythons use has one for each
+    for cut in (tmp_path / "cache").rglob("*explicit_loop.advance_explicit-*.entry.code"):
+        cut.write_bytes(b"")
     again = python(*command, folder=tmp_path, XDG_CACHE_HOME=str(tmp_path / "cache"))
     assert again.code == 0 and without_clock(again.out) == without_clock(undisturbed.out)
     assert again.err.count("\n") == 1 and "damaged" in again.err

@@ -198,6 +198,7 @@ def test_a_free_base_is_the_cause_that_a_calibration_and_a_table_name(pendulum: 
     assert call("calibrate", pendulum, str(measured), "--base", "fixed").code == 0
 
 
+@pytest.mark.bullet
 def test_a_motion_beside_a_stop_is_refused_and_rounding_is_a_zero_in_notebooks(pendulum: str) -> None:
     stop = mb.estop(mb.load(pendulum, base="fixed"), qd={"j": 1.5}, brakes=[{"joint": "j", "torque": 60}])
     for wrong in ({"duration": 0.2}, {"q": {"j": 0.1}}, {"damping": False}):

@@ -132,6 +132,13 @@ def test_stretched_and_drawn_in() -> None:
 
 
 @pytest.mark.bullet
+def test_a_flange_above_the_first_axis_of_an_upright_arm_is_no_wrong_tool(table: StoppingTable) -> None:
+    """The stops are at poses in which that axis moves it."""
+    assert not table.tool_choice.still_on and not any("lies on the ax" in one for one in table.assumptions)
+    assert all(row["tool_distance"] > 0.01 for row in table.rows if row["axis"] == 1)
+
+
+@pytest.mark.bullet
 def test_the_grid(table: StoppingTable) -> None:
     assert len(table.rows) == 66
     zero = [row for row in table.rows if row["category"] == 0]

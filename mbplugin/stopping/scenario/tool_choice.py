@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -77,6 +77,22 @@ class ToolChoice(NamedTuple):
         if not moving or not set(moving) <= set(turned):
             return self
         return self._replace(still_on=tuple(dict.fromkeys((*self.still_on, *moving))))
+
+    def over_poses(self, mech: Mechanism, q: Array, stops: Iterable[Sequence[str]]) -> ToolChoice:
+        """Return the choice for stops from many poses, of some joints each: an axis meets the point in all of them.
+
+        A pose at hand may be special: the flange of an arm that stands upright is on its first axis. So the
+        joints are turned from q (nq,) by angles that are drawn (seed 0).
+        """
+        drawn = q.copy()
+        angles = np.random.default_rng(0).uniform(0.3, 1.2, len(q))
+        for joint in mech.tree.joints:
+            if joint.pair is not None and len(joint.pair.kind.free) == 1:
+                drawn[joint.q] += angles[joint.q]
+        choice = self._replace(still_on=wide_axes_through(mech, self.body, np.array(self.point), drawn))
+        for moving in stops:
+            choice = choice.moved_by(mech, drawn, moving)
+        return choice
 
 
 #: Nothing is known of a tool.

@@ -86,9 +86,7 @@ def stopping_table(
     if not categories or not set(categories) <= {0, 1}:
         raise BadUsage(f"categories {tuple(categories)} were requested", expected="0, 1 or both")
     names = table_axes(scenario.mech, scenario.tool, axes)
-    choice = scenario.tool_choice
-    for name in names:
-        choice = choice.moved_by(scenario.mech, scenario.q, (name,))
+    choice = scenario.tool_choice.over_poses(scenario.mech, scenario.q, [(name,) for name in names])
     ramps = _stated_ramps(scenario, scene, decelerations)
     stated, joints = _stated_ramps(scenario, scene, None), [brake.joint for brake in scenario.brakes]
     rampless = [joint for joint in joints if joint not in stated and not has_ramp(scenario.mech, joint)]
@@ -118,8 +116,8 @@ def stopping_table(
             *_assumptions(scenario, stops, scene.ramps if scene else (), categories, beside),
             *points.sentences,
             *implausible_ones,
-            *scenario.notes,
-            *([choice.heading] if choice.still_on != scenario.tool_choice.still_on else ()),
+            *(note for note in scenario.notes if note != scenario.tool_choice.heading),
+            *filter(None, [choice.heading]),
         ),
         of_effort,
         tuple(motions),

@@ -37,7 +37,8 @@ def worst_stop_assumptions(space: StopSpace, moving: Moving) -> Iterator[str]:
         yield from assumed_brakes(scenario.brakes)
     if scenario.category > 0:
         yield from _assumed_ramps(space)
-    yield from scenario.notes
+    # at the pose of the file, which is none of those searched
+    yield from (note for note in scenario.notes if note != scenario.tool_choice.heading)
 
 
 def _assumed_ramps(space: StopSpace) -> Iterator[str]:

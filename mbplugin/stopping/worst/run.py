@@ -164,7 +164,7 @@ def worst_stop(
         EffortLimits(scenario.of_effort.brakes, tuple(j for j in scenario.ramps_of_effort if j in names)),
         tuple(brake.joint for brake in scenario.brakes if brake.freedom[0] == "t"),
         category,
-        scenario.tool_choice.moved_by(scenario.mech, scenario.q, names),
+        scenario.tool_choice.over_poses(scenario.mech, scenario.q, [names]),
     )
 
 
