@@ -151,6 +151,7 @@ def worst_stop(
         grid if category < 2 else (),
     )
     found = tuple(values.of(*one) for one in searched)
+    choice = scenario.tool_choice.over_poses(scenario.mech, scenario.q, [names])
     return WorstStops(
         scenario.mech.name,
         scenario.tool,
@@ -160,11 +161,11 @@ def worst_stop(
         dict(sorted(computer.outcomes.items())),
         found,
         tuple(failed_brakes(exact, [(space, start) for _, space, start in searched], failures)),
-        tuple(worst_stop_assumptions(nominal, moving)),
+        (*worst_stop_assumptions(nominal, moving), *filter(None, [choice.heading])),
         EffortLimits(scenario.of_effort.brakes, tuple(j for j in scenario.ramps_of_effort if j in names)),
         tuple(brake.joint for brake in scenario.brakes if brake.freedom[0] == "t"),
         category,
-        scenario.tool_choice.over_poses(scenario.mech, scenario.q, [names]),
+        choice,
     )
 
 
