@@ -79,7 +79,8 @@ def read_client(client_id: int, *, base: Base | None = None) -> Scene:
         shapes = shapes_of(bullet, client_id, links)
     name = models[0].name if len(models) == 1 else f"client {client_id}"
     mech = Mechanism(name, bodies, (*pairs, *closures), tuple(couplings), gravity=gravity)
-    return Scene(mech, state_of(mech, parts), shapes=shapes)
+    state, defects = state_of(mech, parts)
+    return Scene(mech, state, defects=defects, shapes=shapes)
 
 
 @dataclass(frozen=True)

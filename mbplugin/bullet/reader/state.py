@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,19 +10,21 @@ import numpy as np
 from mbplugin.bullet.reader.client import Part
 from mbplugin.model.mechanism import WORLD, Mechanism
 from mbplugin.model.mechanism.kinematics import (
+    FRAMES_MEET,
     BodyPoses,
     coordinates_of,
     forward,
+    frames_apart,
     free_pose,
     home,
     joint_axes,
 )
-from mbplugin.model.scene import State
+from mbplugin.model.scene import Defect, State
 from mbplugin.model.spatial import Array, shift_twists
 
 
-def state_of(mech: Mechanism, parts: Sequence[Part]) -> State:
-    """Return coordinates and rates of all joints.
+def state_of(mech: Mechanism, parts: Sequence[Part]) -> tuple[State, tuple[Defect, ...]]:
+    """Return coordinates and rates of all joints, and a defect per body that is moved to where it hangs.
 
     PyBullet tells those of its own joints and bases. Where a constraint of the client is what hangs
     a body in the tree, its coordinates follow from the poses and twists of the two bodies.
@@ -31,7 +33,7 @@ def state_of(mech: Mechanism, parts: Sequence[Part]) -> State:
     state = _state_without_closures(own, parts)
     hung = [joint for joint in mech.tree.joints if joint.pair is not None and joint.pair.closure]
     if not hung:
-        return state
+        return state, ()
     poses = forward(own, state.q)
     twists = _twists(own, poses, state.qd)
     known_q = dict(zip(own.q_names, state.q, strict=True))
@@ -45,7 +47,20 @@ def state_of(mech: Mechanism, parts: Sequence[Part]) -> State:
         else:
             q[joint.q] = [known_q[name] for name in mech.q_names[joint.q]]
             qd[joint.qd] = [known_qd[name] for name in mech.qd_names[joint.qd]]
-    return State(q, qd)
+    return State(q, qd), tuple(_moved_bodies(mech, poses))
+
+
+def _moved_bodies(mech: Mechanism, poses: BodyPoses) -> Iterator[Defect]:
+    """Yield the constraints that carry a body and do not hold at the poses of the client."""
+    for joint, pair, distance, angle in frames_apart(mech, poses):
+        if pair.closure and max(distance, angle) > FRAMES_MEET:
+            message = (
+                f"{pair.name} does not hold at the present pose: its frames are {distance:.3g} m and "
+                f"{np.degrees(angle):.3g}° apart; PyBullet pulls them together in its next steps, here body "
+                f"{joint.outer!r} is moved to where they meet"
+            )
+            evidence = {"body": joint.outer, "distance": distance, "angle": angle}
+            yield Defect("MB119", pair.name, message, None, evidence)
 
 
 def _state_without_closures(mech: Mechanism, parts: Sequence[Part]) -> State:

@@ -25,6 +25,9 @@ from mbplugin.model.units import DIMENSION_OF, SI
 #: By name, in rad and m, or a text with its unit such as ``90deg``; or a vector.
 JointValues = Mapping[str, float | str] | Array | None
 
+#: The frames of a constraint meet up to this, m and rad; below it are rounded files and the drift of simulators.
+FRAMES_MEET = 1e-3
+
 
 @dataclass(frozen=True, eq=False)
 class BodyPoses:

@@ -13,7 +13,7 @@ import numpy as np
 
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import WORLD, Mechanism
-from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, frames_apart
+from mbplugin.model.mechanism.kinematics import FRAMES_MEET, BodyPoses, coordinates_of, frames_apart
 from mbplugin.model.scene import Defect, Origin, OriginKey, Request, Scene, State
 from mbplugin.model.spatial import Array
 from mbplugin.readers.common.grounding import require_free_root, with_fixed_roots
@@ -27,9 +27,6 @@ from mbplugin.readers.mjcf.springs import read_springs
 from mbplugin.readers.mjcf.stand_ins import missing_assets, missing_defects
 from mbplugin.readers.mjcf.tree import Tree, read_tree
 from mbplugin.readers.mjcf.vocabulary import MJCF
-
-#: The frames of an equality meet up to this, m and rad.
-_APART = 1e-3
 
 
 def read_mjcf(text: str, request: Request) -> Scene:
@@ -111,7 +108,7 @@ def _with_base(mech: Mechanism, tree: Tree, request: Request) -> Mechanism:
 def _moved_bodies(mech: Mechanism, poses: BodyPoses, places: Mapping[OriginKey, Origin]) -> Iterator[Defect]:
     """Yield the equalities that carry a body and do not hold at the pose of the file."""
     for joint, pair, distance, angle in frames_apart(mech, poses):
-        if pair.closure and max(distance, angle) > _APART:
+        if pair.closure and max(distance, angle) > FRAMES_MEET:
             message = (
                 f"equality {pair.name!r} does not hold at the pose of the file: its frames are {distance:.3g} m and "
                 f"{np.degrees(angle):.3g}° apart; body {joint.outer!r} is moved to where they meet"
