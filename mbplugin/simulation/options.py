@@ -109,12 +109,12 @@ class Options:
     step_of_profiles: float = inf
 
     def __post_init__(self) -> None:
-        _require_positive("duration", self.duration, "s", LONGEST)
-        _require_positive("time to compute", self.max_seconds, "s", LONGEST)
-        _require_positive("rtol", self.rtol, "")
-        _require_positive("atol", self.atol, "")
+        require_positive("duration", self.duration, "s", LONGEST)
+        require_positive("time to compute", self.max_seconds, "s", LONGEST)
+        require_positive("rtol", self.rtol, "")
+        require_positive("atol", self.atol, "")
         if self.step is not None:
-            _require_positive("step", self.step, "s")
+            require_positive("step", self.step, "s")
             if self.step < SHORTEST_STEP:
                 raise BadUsage(f"the step is {self.step:g} s", expected=f"at least {SHORTEST_STEP:g} s")
         if self.samples is not None and not 1 <= self.samples <= MOST_SAMPLES:
@@ -170,7 +170,13 @@ class Options:
         )
 
 
-def _require_positive(what: str, value: float, unit: str, largest: float = inf) -> None:
+def require_positive(what: str, value: float, unit: str, largest: float = inf) -> None:
+    """Require a finite positive number.
+
+    Raises
+    ------
+    BadUsage
+    """
     if not (isfinite(value) and 0 < value <= largest):
         bound = "" if largest == inf else f" up to {largest:g}{' ' + unit if unit else ''}"
         raise BadUsage(

@@ -30,6 +30,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 from mbplugin.model.enumerations import FailureKind, Moving
 from mbplugin.model.units import SI
+from mbplugin.simulation.budget import MAX_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,6 +66,15 @@ FailureOption = Annotated[
 ]
 Samples = Annotated[int, typer.Option(metavar="N", help="Random stops with which each search begins.")]
 Seed = Annotated[int, typer.Option(metavar="S", help="Seed of the search.")]
+MaxSeconds = Annotated[
+    float,
+    typer.Option(
+        "--max-seconds",
+        metavar="S",
+        parser=opt.seconds("--max-seconds"),
+        help="Time limit of the search, s; beyond it the worst stops so far are reported.",
+    ),
+]
 Commands = Annotated[
     bool, typer.Option("--commands", help="In text output, print the estop command of each stop.")
 ]
@@ -90,6 +100,7 @@ def worst_stop_command(
     duration: StopDurationOption = 10.0,
     samples: Samples = 2000,
     seed: Seed = 0,
+    max_seconds: MaxSeconds = MAX_SECONDS,
     commands: Commands = False,
     output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
@@ -127,6 +138,7 @@ def worst_stop_command(
             duration=duration,
             samples=samples,
             seed=seed,
+            max_seconds=max_seconds,
             progress=progress,
         )
     emit_report(_report(worst, scene, file, given.units, commands), output_format, output, earlier)

@@ -118,7 +118,8 @@ class Chapter:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What stands above the numbers where some of them are assumed."""
-        return tuple(filter(None, (self.of_effort.warning, self.tool_choice.warning)))
+        searched = "" if self.worst is None else self.worst.searches.warning
+        return tuple(filter(None, (self.of_effort.warning, self.tool_choice.warning, searched)))
 
     @property
     def moving(self) -> Trajectory | None:

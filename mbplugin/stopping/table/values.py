@@ -103,6 +103,12 @@ class StoppingTable(Result):
         """Return True: a table without rows is a table."""
         return True
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What stands above the numbers where some of them are assumed or not searched to the end."""
+        searched = "" if self.worst is None else self.worst.searches.warning
+        return tuple(filter(None, (self.of_effort.warning, self.tool_choice.warning, searched)))
+
     def _writers(self) -> Mapping[str, Callable[[Path], object]]:
         return {".csv": lambda path: path.write_text(self._csv(), encoding="utf-8", newline="\n")}
 
@@ -117,13 +123,12 @@ class StoppingTable(Result):
     def _csv(self) -> str:
         """Return the assumptions as comments, then one line per stop."""
         out = io.StringIO()
-        warning = filter(None, (self.of_effort.warning, self.tool_choice.warning))
         title = f"stopping table of {self.model}, tool {self.tool}"
         found = self.worst.found if self.worst is not None else ()
         beside = self.measured
         compared = [] if beside is None else [f"measured: {beside.source}", beside.sentence]
         searched = [f"worst of a search, {one.name}: {one.value:.6g} {one.unit}" for one in found]
-        for sentence in (*warning, title, *self.assumptions, *compared, *searched):
+        for sentence in (*self.warnings, title, *self.assumptions, *compared, *searched):
             out.write(f"# {' '.join(sentence.split())}\n")
         rows = [flat(row) for row in self.rows]
         writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")

@@ -15,6 +15,7 @@ from mbplugin.model.enumerations import FailureKind, Moving
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
 from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.stopping.compiled.batch import require_compiled_stop
 from mbplugin.stopping.compiled.stopper import CompiledStopper
 from mbplugin.stopping.run import make_scenario
@@ -24,6 +25,7 @@ from mbplugin.stopping.table.axes import moving_chain, table_axes
 from mbplugin.stopping.table.rated import full_speeds, rated_payload
 from mbplugin.stopping.table.run import stopping_table
 from mbplugin.stopping.worst.assumptions import worst_stop_assumptions
+from mbplugin.stopping.worst.budget import SearchBudget, Searches
 from mbplugin.stopping.worst.failed import failed_brakes
 from mbplugin.stopping.worst.found import ValuesOf
 from mbplugin.stopping.worst.search import Count, Objective, StopComputer, worst_points
@@ -56,6 +58,7 @@ def worst_stop(
     duration: float = 10.0,
     samples: int = 2000,
     seed: int = 0,
+    max_seconds: float = MAX_SECONDS,
     progress: Count | None = None,
 ) -> WorstStops:
     """Search the worst stops of a category: the longest time, travel of each axis, and path of the tool.
@@ -92,6 +95,8 @@ def worst_stop(
         Longest time to rest, s.
     samples, seed : int
         Random stops at the beginning of each search, no fewer than the population of its evolution; their seed.
+    max_seconds : float
+        Time limit of the search; beyond it the worst stops so far are the result, which says how much was done.
     progress : callable, optional
         Gets the number of stops that were computed.
 
@@ -137,8 +142,9 @@ def worst_stop(
     )
     grid = [row for row in table.rows if row["joint"] in names]
     searched: list[tuple[Objective, StopSpace, StopStart]] = []
+    budget = SearchBudget(max_seconds)
     for space, objectives in _searches(nominal, moving):
-        points = worst_points(computer, space, objectives, _grid_points(space, grid), samples, rng)
+        points = worst_points(computer, space, objectives, _grid_points(space, grid), samples, rng, budget)
         searched += [(o, space, space.start(x)) for o, x in zip(objectives, points, strict=True)]
     # the values that are reported are as accurate as those of estop
     exact = StopComputer(CompiledStopper(scenario, scenario.rtol, scenario.atol), computer.count)
@@ -152,6 +158,7 @@ def worst_stop(
     )
     found = tuple(values.of(*one) for one in searched)
     choice = scenario.tool_choice.over_poses(scenario.mech, scenario.q, [names])
+    searches = Searches(budget.complete, len(searched), max_seconds)
     return WorstStops(
         scenario.mech.name,
         scenario.tool,
@@ -161,7 +168,8 @@ def worst_stop(
         dict(sorted(computer.outcomes.items())),
         found,
         tuple(failed_brakes(exact, [(space, start) for _, space, start in searched], failures)),
-        (*worst_stop_assumptions(nominal, moving), *filter(None, [choice.heading])),
+        (*worst_stop_assumptions(nominal, moving), *filter(None, [choice.heading, searches.heading])),
+        searches,
         EffortLimits(scenario.of_effort.brakes, tuple(j for j in scenario.ramps_of_effort if j in names)),
         tuple(brake.joint for brake in scenario.brakes if brake.freedom[0] == "t"),
         category,

@@ -14,6 +14,7 @@ from mbplugin.stopping.compiled.batch import StopSummary
 from mbplugin.stopping.compiled.stopper import CompiledStopper
 from mbplugin.stopping.outcome.outcome import StopOutcome
 from mbplugin.stopping.scenario.scenario import Scenario
+from mbplugin.stopping.worst.budget import SearchBudget
 from mbplugin.stopping.worst.space import StopSpace, StopStart
 
 #: Stops of a generation, generations, and weights and share of the mutations (Storn and Price 1997).
@@ -101,8 +102,9 @@ def worst_points(
     known: Array,
     samples: int,
     rng: np.random.Generator,
+    budget: SearchBudget,
 ) -> list[Array]:
-    """Return the point (d,) of the worst stop that was found for each objective.
+    """Return the point (d,) of the worst stop that was found for each objective, in the time that there is.
 
     Parameters
     ----------
@@ -110,20 +112,30 @@ def worst_points(
         Points to begin with: what is found is at least as bad.
     samples : int
         Random stops, which all objectives share.
+    budget : SearchBudget
+        When it is spent, the points to begin with, or one of the random stops, are computed all the same.
     """
     X = np.vstack((known, rng.random((max(samples, _POPULATION), space.dimension))))
-    stops = [computer.stop(space, space.start(x)) for x in X]
+    first = max(1, len(known))
+    stops = [
+        computer.stop(space, space.start(x)) for k, x in enumerate(X) if k < first or not budget.is_spent()
+    ]
     found = []
     for objective in objectives:
         n = computer.index_of(objective)
         values = np.array([objective.value(stop, n) for stop in stops])
-        first = np.argsort(-values, kind="stable")[:_POPULATION]
+        order = np.argsort(-values, kind="stable")[:_POPULATION]
 
         def value(x: Array, objective: Objective = objective) -> float:
-            return computer.value(space, objective, x)
+            # nothing is better than what there is when the time is over, so the search runs out
+            return -np.inf if budget.is_spent() else computer.value(space, objective, x)
 
-        x, best = _evolved(value, X[first], rng)
+        if budget.is_spent():
+            found.append(X[order[0]])
+            continue
+        x, best = _evolved(value, X[order], rng)
         found.append(_refined(value, x, best))
+        budget.end_search()
     return found
 
 

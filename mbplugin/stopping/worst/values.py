@@ -11,6 +11,7 @@ from mbplugin.rendering import Result
 from mbplugin.stopping.outcome.outcome import StopOutcome
 from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits
 from mbplugin.stopping.scenario.tool_choice import NO_TOOL, ToolChoice
+from mbplugin.stopping.worst.budget import Searches
 
 _MEASURES = {"time": "longest time", "travel": "longest travel", "tool_distance": "longest tool path"}
 
@@ -121,6 +122,8 @@ class WorstStops(Result):
     failed : tuple of FailedBrake
     assumptions : tuple of str
         One sentence each.
+    searches : Searches
+        How much of the search was done in its time.
     of_effort : EffortLimits
         Brakes that are effort limits.
     lengths : tuple of str
@@ -140,6 +143,7 @@ class WorstStops(Result):
     found: tuple[WorstStop, ...]
     failed: tuple[FailedBrake, ...]
     assumptions: tuple[str, ...]
+    searches: Searches
     of_effort: EffortLimits = NO_EFFORT_LIMITS
     lengths: tuple[str, ...] = ()
     category: int = 0

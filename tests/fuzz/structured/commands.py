@@ -173,7 +173,12 @@ COMMANDS: dict[str, Command] = {
             "--seed": one_of("1", "2", "-1"),
             "--commands": None,
         },
-        {"--payload": any_of(1.0, 2.0), "--samples": any_of(2, 1), "--duration": any_of(0.1, 0.02)},
+        {
+            "--payload": any_of(1.0, 2.0),
+            "--samples": any_of(2, 1),
+            "--duration": any_of(0.1, 0.02),
+            "--max-seconds": any_of(1e-6, 60),
+        },
     ),
     "sweep": Command(
         3,

@@ -52,12 +52,19 @@ class _OutcomeCount(Part):
     stops: Count
 
 
+class _Searches(Part):
+    complete: Count = key("that came to their end; the values of the others are the worst so far")
+    planned: Count = key("one for each value")
+    max_seconds: Size = key("of computing, s, that all together may take")
+
+
 class WorstOfTable(Part):
     """The worst stops of category 0 of the axes of a table, one at a time."""
 
     seed: Count
     stops: Count = key("that were computed", read="count")
     outcomes: list[_OutcomeCount] = key(read="outcome_counts")
+    searches: _Searches = key("how much of the search was done in its time", optional=True)
     found: list[_Worst]
     assumptions: list[str]
 
@@ -75,6 +82,7 @@ class Output(Recorded):
     seed: Count
     stops: Count = key("that were computed", read="count")
     outcomes: list[_OutcomeCount] = key(read="outcome_counts")
+    searches: _Searches = key("how much of the search was done in its time", optional=True)
     found: list[_Worst]
     failed: list[_FailedBrake] = key("the worst stops again, with one brake that fails")
     assumptions: list[str]

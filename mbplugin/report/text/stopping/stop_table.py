@@ -31,8 +31,8 @@ def stop_table_lines(
     table: StoppingTable, width: int = PLAIN_WIDTH, *, commands: bool = False, units: Units = SI
 ) -> Iterator[Line]:
     """Yield the table, by category and axis; optionally with the command that computes each row again."""
-    yield from warning_lines(table.of_effort.warning, width)
-    yield from warning_lines(table.tool_choice.warning, width)
+    for warning in table.warnings:
+        yield from warning_lines(warning, width)
     title = f"{table.model}: stopping table, tool {table.tool}; computed, not measured"
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
     for sentence in table.assumptions[1:]:

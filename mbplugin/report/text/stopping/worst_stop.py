@@ -27,6 +27,7 @@ def worst_stop_lines(
     """Yield the worst stops; optionally with the command that computes each again."""
     yield from warning_lines(worst.of_effort.warning, width)
     yield from warning_lines(worst.tool_choice.warning, width)
+    yield from warning_lines(worst.searches.warning, width)
     title = (
         f"{worst.model}: worst of {counted(worst.count, 'stop')} of category {worst.category}, seed"
         f" {worst.seed}, tool {worst.tool}; computed, not measured"
