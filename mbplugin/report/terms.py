@@ -195,7 +195,9 @@ TERMS: tuple[Term, ...] = (
         "swept volume",
     ),
     _term(
-        "tool", "The point whose path a stop reports; without a name, of the body farthest out.", "tool path"
+        "tool",
+        "The point whose path a stop reports; without a name, of the body farthest out, or of a base on wheels.",
+        "tool path",
     ),
     _term("payload", "A mass that the tool carries, kg.", "payloads"),
     _term(
