@@ -21,6 +21,8 @@ from mbplugin.phrases import listed
 
 #: Relative to a velocity limit; full speed is the limit itself.
 _ABOVE = 1.0 + 1e-6
+#: A coordinate beyond its limit by less is rounding: rad or m, and parts of the value.
+_ROUNDING = 1e-9
 #: No brake takes longer from the signal until power is off, or from there until it grips, s.
 _SLOWEST = 1.0
 
@@ -118,7 +120,8 @@ def _coordinates(mech: Mechanism, q: Mapping[str, float]) -> Iterator[str]:
         if pair is None or len(pair.freedoms) != 1:
             continue
         turns, limits = pair.kind.free[0][0] == "r", pair.freedoms[0]
-        inside = limits.lower <= value <= limits.upper
+        slack = _ROUNDING * max(1.0, abs(value))
+        inside = limits.lower - slack <= value <= limits.upper + slack
         in_degrees = meant_in_degrees(pair, value)
         if inside and not (in_degrees and abs(value) > 2 * pi and value == round(value)):
             continue

@@ -104,3 +104,25 @@ def test_couplings_close_with_their_offset():
     mech = Mechanism("m", (body_at("A"), body_at("B")), pairs, couplings=(gear,))
     closed = assemble(mech, np.array([3.0, 0.0]), given=("a",))
     assert closed.q == pytest.approx([3.0, 1.25])
+
+
+def test_a_coupling_of_turns_with_travels_may_have_any_factor():
+    """A rack of 50 mm per radian closes alike, with one gap, written in radians or in metres."""
+    identity = Pose.identity()
+    pairs = (
+        Pair("pinion", "revolute", "world", "A", identity, identity),
+        Pair("rack", "prismatic", "world", "B", identity, identity),
+    )
+
+    def closed(factor):
+        terms = (Term("pinion", "rz", 0.05 * factor), Term("rack", "tz", -factor))
+        gear = Coupling("gear", "gear", terms)
+        mech = Mechanism("m", (body_at("A"), body_at("B")), pairs, couplings=(gear,))
+        return assemble(mech, np.array([0.3, 0.0]))
+
+    reference = closed(1.0)
+    assert reference.worst_file == pytest.approx(0.015)
+    for factor in (1e-3, 20.0, 1e3):
+        other = closed(factor)
+        np.testing.assert_allclose(other.q, reference.q, atol=1e-12)
+        assert other.worst_file == pytest.approx(reference.worst_file, rel=1e-9)

@@ -75,6 +75,9 @@ def read(file: Path) -> ET.Element | None:
     plain = not any(e.get("quat_xyzw") for e in robot.iter()) and not robot.findall("gazebo/joint")
     # a reader replaces what stands in $(...), so that a name of the file is none of the model
     plain = plain and not any("$(" in value for e in robot.iter() for value in e.attrib.values())
+    # which of two joints into one link closes the loop is a matter of their order
+    children = [child.get("link") for child in robot.findall("joint/child")]
+    plain = plain and len(set(children)) == len(children)
     names = [[e.get("name") for e in robot.findall(tag)] for tag in ("link", "joint")]
     return robot if known and plain and all(len(set(n)) == len(n) for n in names) else None
 

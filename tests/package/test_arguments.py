@@ -221,6 +221,14 @@ def test_degrees_by_mistake_are_a_warning_that_points_to_the_call(function: Call
     assert caught[0].filename == __file__
 
 
+def test_a_coordinate_beyond_its_limit_by_rounding_is_no_warning(recwarn: pytest.WarningsRecorder) -> None:
+    upper = mb.load(ARM).mechanism.pair_by_name["j2"].freedoms[0].upper
+    mb.analyze(ARM, {"j2": upper * (1 + 1e-15)})
+    assert not [one for one in recwarn if one.category is ImplausibleValue]
+    with pytest.warns(ImplausibleValue, match="j2 is .* beyond its limits"):
+        mb.analyze(ARM, {"j2": upper + 1e-6})
+
+
 @pytest.mark.parametrize(
     "function",
     [

@@ -12,7 +12,9 @@ from mbplugin.constraints.assembly.loops import Group, Paths, connected
 from mbplugin.constraints.assembly.residuals import Residuals
 from mbplugin.constraints.reduction.scaling import characteristic_length, rate_scale
 from mbplugin.constraints.rows.build import rows_of
-from mbplugin.model.mechanism.coupling import Driver
+from mbplugin.constraints.rows.row import Rows
+from mbplugin.model.component import is_turn
+from mbplugin.model.mechanism.coupling import Coupling, Driver
 from mbplugin.model.mechanism.kinematics import BodyPoses, displace, forward
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.spatial import AnyArray, Array, make_read_only
@@ -46,10 +48,13 @@ class Closure:
         self._rows = rows_of(mech, self.constraints, self.poses, q)
         self.length = characteristic_length(self._rows, self.poses.p_WC, mech)
         self.units = rate_scale(mech, self.length)
-        metres = [np.where(rows.translation, 1.0, self.length) for rows in self._rows]
+        self._metres = [
+            _metres(constraint, rows, self.length)
+            for constraint, rows in zip(self.constraints, self._rows, strict=True)
+        ]
         self.initial = {
             rows.constraint: float(np.abs(unit * rows.Phi).max())
-            for rows, unit in zip(self._rows, metres, strict=True)
+            for rows, unit in zip(self._rows, self._metres, strict=True)
         }
 
     @cached_property
@@ -78,7 +83,8 @@ class Closure:
         chosen = [self.constraints[k] for k in group.constraints]
         rows = [self._rows[k] for k in group.constraints]
         residuals = Residuals(self.mech, chosen, rows, group.joints, poses)
-        return System(residuals, self.length, self.units)
+        metres = np.concatenate([np.zeros(0), *(self._metres[k] for k in group.constraints)])
+        return System(residuals, self.length, self.units, metres)
 
     def residuals(self, q: Array) -> dict[str, float]:
         """Return the largest residual of each constraint at q (nq,), m."""
@@ -121,6 +127,8 @@ class System(Equations):
         Characteristic length, m.
     units : (nv,) array
         Of all joint rates of the mechanism.
+    metres : (r,) array
+        Per unit of each residual.
 
     Attributes
     ----------
@@ -128,12 +136,11 @@ class System(Equations):
         The columns of qd.
     """
 
-    def __init__(self, residuals: Residuals, length: float, units: Array) -> None:
+    def __init__(self, residuals: Residuals, length: float, units: Array, metres: Array) -> None:
         self._residuals = residuals
         self.length = length
         self.rates = residuals.tree.rates
         self.units = units[self.rates]
-        metres = np.where(residuals.translation, 1.0, length)
         self._scale = np.where(residuals.holonomic, metres, 0.0)
         self._last: tuple[Array, Jacobians, Array] | None = None
 
@@ -164,6 +171,18 @@ class System(Equations):
         translation = self._residuals.translation
         slices = self._residuals.slices.items()
         return tuple(name for name, rows in slices if not translation[rows][np.abs(Phi[rows]).argmax()])
+
+
+def _metres(constraint: Constraint, rows: Rows, length: float) -> Array:
+    """Return the metres per unit of each residual (k,): turns count by the mechanism's length, m.
+
+    A coupling of turns with travels has no unit of its own: its factor is free, so that its largest term
+    counts as one length, whatever the factor.
+    """
+    if isinstance(constraint, Coupling) and len({is_turn(term.freedom) for term in constraint.terms}) == 2:
+        terms = [abs(t.coefficient) * (1.0 if is_turn(t.freedom) else length) for t in constraint.terms]
+        return np.array([length / (max(terms) or length)])
+    return np.where(rows.translation, 1.0, length)
 
 
 def constraints_to_close(mech: Mechanism) -> list[Constraint]:
