@@ -73,7 +73,8 @@ class Result:
     def save(self, path: str | Path) -> None:
         """Write to ``.json``, ``.html``, ``.csv`` (the table), ``.txt`` or ``.xlsx``, whole or not at all.
 
-        Some results also write formats of their own, such as a motion ``.npz``.
+        Results with a page of their own are printed to ``.pdf`` as well, and some write formats of their own,
+        such as a motion ``.npz``.
 
         Raises
         ------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from html import escape
 from importlib import import_module
@@ -43,6 +44,12 @@ def pdf_of_page(page: str, record: Record) -> bytes:
     MissingDependency
         There is no playwright, or no Chromium that starts.
     """
+    # playwright refuses a thread with a running event loop, which every notebook has
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(_printed, page, record).result()
+
+
+def _printed(page: str, record: Record) -> bytes:
     with _browser() as browser:
         tab = browser.new_page(java_script_enabled=True, offline=True)
         tab.emulate_media(media="print")

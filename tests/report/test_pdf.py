@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from unicodedata import normalize
 
 import pytest
 
+import mbplugin as mb
 from command_line import FOUR_BAR, ROOT, call
 from mbplugin.report import pdf
 from mbplugin.stopping.table.columns import HTML_CELLS
@@ -77,6 +79,18 @@ def test_every_word_of_the_page_is_on_paper(arguments: tuple[str, ...], tmp_path
             assert re.sub(r"\W+|&\w+;|&#x\w+;", "", cell) in printed, cell
         for command in re.findall(r"<code>([^<]+)</code>", table):
             assert re.sub(r"\W+|&\w+;|&#x\w+;", "", command) in printed, command
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_it_is_saved_from_a_notebook_too(tmp_path: Path) -> None:
+    """The cells of a notebook run in an event loop."""
+
+    async def cell() -> None:
+        mb.lint(FOUR_BAR).save(tmp_path / "report.pdf")
+
+    asyncio.run(cell())
+    assert "four_bar" in " ".join(text_of(tmp_path / "report.pdf"))
 
 
 @pytest.mark.slow

@@ -215,7 +215,8 @@ def test_each_ending_is_written_or_refused_with_those_that_are(name: str, tmp_pa
     assert drawn.value.remedy == ("" if name in UNDRAWN else "draw it by .plot()")
     written = caught.value.expected.removeprefix("a file that ends in ").split(" or ")
     assert {".json", ".html", ".csv", ".txt", ".xlsx"} <= {*written}
-    for ending in written:
+    # paper takes a browser some seconds: test_pdf prints a report
+    for ending in {*written} - {".pdf"}:
         result.save(tmp_path / f"r{ending.upper()}")
         assert (tmp_path / f"r{ending.upper()}").stat().st_size
 

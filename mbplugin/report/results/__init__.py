@@ -138,7 +138,8 @@ def save(result: Result, path: Path, own: Mapping[str, Callable[[Path], object]]
         # some draw themselves
         drawn = presentation_of(result).draw is not None or type(result).plot is not Result.plot
         remedy = "draw it by .plot()" if drawn and path.suffix.lower() in _PICTURES else ""
-        kind = format_of(path, _FORMATS, f"the file of this {name_of(result)}", tuple(own), remedy)
+        formats = _FORMATS if presentation_of(result).chapter is None else (*_FORMATS, "pdf")
+        kind = format_of(path, formats, f"the file of this {name_of(result)}", tuple(own), remedy)
         write = partial(_write, _content(result, kind))
     with replacing(path) as temporary:
         write(temporary)
@@ -147,6 +148,8 @@ def save(result: Result, path: Path, own: Mapping[str, Callable[[Path], object]]
 def _content(result: object, kind: str) -> bytes:
     if kind == "xlsx":
         return bytes(serialized(dict_of(result), kind))  # type: ignore[arg-type]
+    if kind == "pdf":
+        return _pdf(result)
     if kind == "csv":
         how = presentation_of(result)
         content = _csv(how.rows(result), how.columns, _assumed(how, result))
@@ -154,6 +157,15 @@ def _content(result: object, kind: str) -> bytes:
         content = text_of(result, kind)  # type: ignore[arg-type]
         content += "" if content.endswith("\n") else "\n"
     return content.encode()
+
+
+def _pdf(result: object) -> bytes:
+    from mbplugin.report.pdf import pdf_of_page
+    from mbplugin.report.record import record_of
+
+    chapter = presentation_of(result).chapter
+    assert chapter is not None
+    return pdf_of_page(text_of(result, "html"), record_of("", chapter(result).title, ()))
 
 
 def _write(content: bytes, path: Path) -> None:
