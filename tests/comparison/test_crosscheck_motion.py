@@ -110,9 +110,10 @@ def test_a_brake_that_is_a_thousandth_weaker_is_noticed(monkeypatch: pytest.Monk
     weaker = [{**brake, "torque": 0.999 * brake["torque"]} for brake in BRAKES]
     monkeypatch.setattr(crosscheck_setup, "simulate", lambda *a, **k: real(*a, **{**k, "brakes": weaker}))
     task_of = crosscheck_setup._task
-    stated = crosscheck_setup.brake_forces(mb.load(ARM).mechanism, (), BRAKES, 0.0)
+    arm = replace(mb.load(ARM), locks=())
+    stated = real(arm, 1e-3, brakes=BRAKES, signal=0.0).actions.brakes
     monkeypatch.setattr(crosscheck_setup, "_task", lambda *a: replace(task_of(*a), brakes=stated))
-    found = mb.crosscheck(replace(mb.load(ARM), locks=()), 0.03, brakes=BRAKES, signal=0.0)
+    found = mb.crosscheck(arm, 0.03, brakes=BRAKES, signal=0.0)
     assert found.verdict == "disagrees", found.reason
 
 
