@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Literal
@@ -36,23 +36,76 @@ def size_of(model: Merged) -> float:
 def aligned(a: Merged, b: Merged, found: Matching, limits: Tolerances) -> dict[str, Pose]:
     """Return X_AB of each matched body by its first name: the second model's link frame in the first one's."""
     T: dict[str, Pose] = {}
-    order = [WORLD, *(joint.outer for joint in a.mechanism.tree.joints)]
+    order = [n for n in (WORLD, *(joint.outer for joint in a.mechanism.tree.joints)) if n in found.bodies]
     for name in order:
-        if name not in found.bodies:
-            continue
-        sides = _sides(a, b, found, name)
-        best: tuple[tuple[int, int], Pose] | None = None
-        for X in _candidates(a, b, found, name, sides, T):
-            count, moved = _across(a, b, found, name, T | {name: X}, limits)
-            if name != WORLD:
-                moved += sum(_is_aside(side, X, limits) for side in sides if side.other not in T)
-            score = _misfits(a, b, found, name, sides, X, limits) + count, moved
-            if best is None or score < best[0]:
-                best = (score, X)
-            if score == (0, 0):
-                break
-        assert best is not None
-        T[name] = best[1]
+        T[name] = _frame(a, b, found, name, T, limits)
+    return _with_neighbours(a, b, found, T, limits)
+
+
+def _frame(a: Merged, b: Merged, found: Matching, name: str, T: dict[str, Pose], limits: Tolerances) -> Pose:
+    """Return the pose of a body's second frame in its first at which least differs beside the known frames."""
+    sides = _sides(a, b, found, name)
+    best: tuple[tuple[int, int], Pose] | None = None
+    for X in _candidates(a, b, found, name, sides, T):
+        score = _score(a, b, found, name, sides, T | {name: X}, limits)
+        if best is None or score < best[0]:
+            best = (score, X)
+        if score == (0, 0):
+            break
+    assert best is not None
+    return best[1]
+
+
+def _score(
+    a: Merged,
+    b: Merged,
+    found: Matching,
+    name: str,
+    sides: list[_Side],
+    T: dict[str, Pose],
+    limits: Tolerances,
+) -> tuple[int, int]:
+    """Return what differs of a body and of its joints to known ones, and what is moved."""
+    count, moved = _across(a, b, found, name, T, limits)
+    if name != WORLD:
+        unknown = [side for side in sides if side.other not in T]
+        moved += sum(_is_aside(side, T[name], limits) + _is_flipped(side, T[name]) for side in unknown)
+    return _misfits(a, b, found, name, sides, T[name], limits) + count, moved
+
+
+def _with_neighbours(
+    a: Merged, b: Merged, found: Matching, T: dict[str, Pose], limits: Tolerances
+) -> dict[str, Pose]:
+    """Return frames of which those of a body and its neighbour are chosen together, where one alone does not fit.
+
+    A neighbour that may turn about its joints can have been turned so that the body in its loop does not fit.
+    """
+    if not a.mechanism.tree.cut:
+        return T
+    sides = {name: _sides(a, b, found, name) for name in T}
+    near = {name: [side.other for side in sides[name] if side.other in T] for name in T}
+
+    def score(names: Iterable[str], T: dict[str, Pose]) -> tuple[int, int]:
+        # a joint counts on both of its bodies, so what one body alone has counts twice
+        alone = sum(_misfits(a, b, found, name, sides[name], T[name], limits) for name in names)
+        counts, moved = zip(*(_across(a, b, found, name, T, limits) for name in names), strict=True)
+        return 2 * alone + sum(counts), sum(moved)
+
+    def chosen_with_another(name: str) -> dict[str, Pose] | None:
+        for other in near[name] if name != WORLD and score([name], T)[0] else ():
+            if other == WORLD:
+                continue
+            trial = {body: X for body, X in T.items() if body not in (name, other)}
+            for body in (name, other):
+                trial[body] = _frame(a, b, found, body, trial, limits)
+            touched = {name, other, *near[name], *near[other]}
+            if score(touched, trial) < score(touched, T):
+                return trial
+        return None
+
+    # each better choice lowers the score, and may show that a further neighbour was turned
+    while (better := next(filter(None, map(chosen_with_another, sides)), None)) is not None:
+        T = better
     return T
 
 
@@ -122,7 +175,11 @@ def _sides(a: Merged, b: Merged, found: Matching, name: str) -> list[_Side]:
         there = found.bodies[name]
         if name in pair.bodies and there in twin.bodies:
             other_body = pair.body_b if pair.body_a == name else pair.body_a
-            sides.append(_Side(_weaker(pair, twin), _on(pair, name), _on(twin, there), other_body))
+            type, Y = _weaker(pair, twin), _on(twin, there)
+            if type in AXIAL and (pair.body_a == name) is not (twin.body_a == there):
+                # the same motion seen from the other body has the opposite axis
+                Y = Y @ FLIP
+            sides.append(_Side(type, _on(pair, name), Y, other_body))
     return sides
 
 
@@ -132,6 +189,11 @@ def _is_aside(side: _Side, T: Pose, limits: Tolerances) -> bool:
         return False
     between = side.X.R.T @ (T.apply(side.Y.p) - side.X.p)
     return bool(np.linalg.norm(between[:2]) > limits.length)
+
+
+def _is_flipped(side: _Side, T: Pose) -> bool:
+    """Whether an axis points the other way, which files seldom change."""
+    return side.type in AXIAL and bool(side.X.R[:, 2] @ (T.R @ side.Y.R[:, 2]) < 0)
 
 
 def _weaker(pair: Pair, twin: Pair) -> str:

@@ -24,7 +24,8 @@ _MOST_ROWS = 600
 _OPEN = 1e-6
 #: Loops with a smaller residual are closed, m and rad.
 _CLOSED = 1e-5
-#: Gravity forces below this share of the weights times the longest arm are rounding: gravity is balanced.
+#: Gravity forces below this share of the weights times the longest arm are rounding: gravity is balanced. So are
+#: joint forces below this share of the largest, determined or not: a linkage that lies flat has no others.
 _BALANCED = 1e-6
 
 
@@ -125,7 +126,7 @@ def _wrench_gap(a: Mechanism, b: Mechanism, q: Array) -> float | None:
     if rows_a != rows_b:
         return None
     known = ~(open_a | open_b)
-    return _relative(x[known], y[known])
+    return _relative(x[known], y[known], _BALANCED * float(np.abs([x, y]).max(initial=0.0)))
 
 
 def _grounded(mech: Mechanism, q: Array) -> Mechanism:
