@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 #: Loads of one misfit that a sentence lists, and misfits of one loop; the JSON has all.
 _LOADS = 6
 _MISFITS = 12
+#: Titles of what tolerances cause, and of what limits allow.
+DEVIATIONS_TITLE = "Standard deviations for the stated tolerances (? where nothing gives way)"
+BUDGET_TITLE = "Largest misfit within the limits, without other loads"
 _SMALL: Mapping[CoordinateUnit, str] = {"m": "mm", "rad": "mrad"}
 
 
 def misfit_words(value: float, unit: CoordinateUnit) -> str:
     """Return a misfit of ``value`` m or rad in mm or mrad."""
-    return f"{1e3 * value:.6g} {_SMALL[unit]}"
+    return f"{1e3 * value:.4g} {_SMALL[unit]}"
 
 
 def budget_words(one: MisfitBudget) -> str:
@@ -41,7 +44,7 @@ def budget_words(one: MisfitBudget) -> str:
 def deviation_rows(result: Reactions) -> list[tuple[str, str]]:
     """Return each component with the standard deviation of its load; without those that no misfit loads."""
     return [
-        (f"{c.name} {one.name}", "?" if one.sigma is None else f"{one.sigma:.6g} {one.unit}")
+        (f"{c.name} {one.name}", "?" if one.sigma is None else f"{one.sigma:.4g} {one.unit}")
         for c in result.constraints
         for one in c.components
         if one.sigma is None or one.sigma > 0

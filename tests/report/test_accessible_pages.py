@@ -92,7 +92,7 @@ def test_colours_mean_one_thing(visit: Any) -> None:
     assert shown.page.evaluate("getComputedStyle(document.querySelector('.alarm')).borderLeftColor") == amber
     # j2 hits its limit
     hit = page_of("estop", ARM, "--qd", "j2=6", "--q", "j2=1.9")
-    assert "limit hit" in hit
+    assert "j2 ran into a joint limit" in hit
     assert visit(hit, color_scheme="light").page.evaluate(verdict) == red
 
 

@@ -65,6 +65,8 @@ def test_the_worst_stops_with_a_dead_brake_are_red_where_the_arm_does_not_stop()
     rows = page.xpath("//table[.//th='worst outcome']//tr[td]")
     red = [bool(row.xpath("td/span[@class='badge bad']")) for row in rows]
     assert red == [one["outcome"] != "stopped" for one in found["failed"]] and any(red)
+    slowest = max(one["time"] for one in found["found"] if one["outcome"] == "stopped")
+    assert f"{slowest:.4g} s to rest" in page.xpath("//p[contains(@class,'verdict')]")[0].text_content()
 
 
 def test_a_sweep_has_its_quantiles_and_bounds(tmp_path: Path) -> None:
@@ -93,6 +95,21 @@ def test_reactions_are_drawn_and_listed(file: str) -> None:
     assert f"{found['degree_of_redundancy']} redundant" in text
 
 
+def test_a_page_of_reactions_leads_with_them_and_has_what_the_text_has() -> None:
+    four_bar = str(ROOT / "assets" / "four_bar.scene.toml")
+    arguments = ("reactions", four_bar, "--misfit-sigma", "j3.tz=0.0005", "--limit", "j1=500")
+    page, found = parsed(page_of(*arguments)), document(*arguments)
+    assert page.xpath("//h2/text()")[1] == "Joint reactions"
+    deviations = page.xpath("//table[.//th='deviation']//tr[td]")
+    sizes = [one["sigma"] for c in found["constraints"] for one in c["components"]]
+    assert len(deviations) == sum(size is None or size > 0 for size in sizes) > 0
+    listed = page.xpath("//h3[starts-with(., 'Largest misfit')]/following-sibling::ul[1]/li/text()")
+    assert [text.split(":")[0] for text in listed] == [
+        f"{one['constraint']} {one['component']}" for one in found["budget"]
+    ]
+    assert page.xpath("//details/summary[starts-with(., 'Undetermined in a rigid model')]")
+
+
 @pytest.mark.bullet
 def test_engines_stand_side_by_side_with_what_is_not_unique_marked() -> None:
     arguments = ("engines", str(ROOT / "tests" / "oracles" / "door_2_hinges.sdf"), "--engine", "pybullet")
@@ -113,11 +130,22 @@ def test_a_stopping_table_has_both_categories_in_its_charts() -> None:
     )
     rows = [row for row in found["rows"] if row["category"] == 0]
     titles = page.xpath("//figure//circle/title/text()")
-    assert len(titles) == 2 * len(rows) > 0
+    assert len(titles) >= 2 * len(rows) > 0
     for row in rows:
         share = row["extension_percent"]
-        wanted = f"category 0, {share} % extension: {row['distance']:.6g} at {row['speed']:.6g}"
-        assert wanted in titles
-        assert f"category 0, {share} % extension: {1e3 * row['time']:.6g} at {row['speed']:.6g}" in titles
+        name = f"category 0, {share} % extension" + (": limit hit" if row["outcome"] == "limit_hit" else "")
+        assert f"{name}: {row['distance']:.6g} at {row['speed']:.6g}" in titles
+        assert f"{name}: {1e3 * row['time']:.6g} at {row['speed']:.6g}" in titles
     names = page.xpath("//figure//span[@class='key']/text()")
     assert "category 0, 100 % extension" in names
+    # j2 runs into its limit at full speed, in both categories: no time to rest, no curve, but a red point
+    (chart,) = page.xpath("//figure[figcaption/strong[starts-with(., 'Axis 2, j2: time to rest')]]")
+    hit = [row for row in found["rows"] if row["axis"] == 2 and row["outcome"] == "limit_hit"]
+    full = [row for row in hit if row["payload_percent"] == 100]
+    assert len(chart.xpath(".//circle[@class='point bad']")) == len(full) > 0
+    (curve,) = chart.xpath(".//polyline/@points")
+    curved = [row for row in found["rows"] if row["axis"] == 2 and row["category"] == 1]
+    assert len(curve.split()) == len({row["speed"] for row in curved}) - 1
+    assert len(page.xpath("//table//tr[@class='bad']")) == len(
+        [row for row in found["rows"] if row["outcome"] != "stopped"]
+    )

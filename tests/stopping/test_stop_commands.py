@@ -90,7 +90,7 @@ def test_locks_that_close_later_are_left_out_and_told(tmp_path: Path) -> None:
     found = json.loads(out.out)
     # 2 kg·m² at 1 rad/s against 5 N·m
     assert found["time"] == pytest.approx(0.4) and found["joints"][0]["travel"] == pytest.approx(0.2)
-    assert "the locks that the scene closes at a time are left out: a stop has brakes" in found["notes"]
+    assert "locks that the scene closes at a stated time are left out: brakes end a stop" in found["notes"]
 
 
 @pytest.mark.bullet

@@ -40,7 +40,7 @@ def compare_bodies(
         yield from _properties(name, there, total_a, total_b, limits)
         if len(heavy_a) != len(heavy_b):
             links = sorted(heavy_a ^ heavy_b)
-            yield Normalised("fixed links", name, f"fixed links are merged: {', '.join(links)}")
+            yield Normalised("fixed links", name, f"merged: {', '.join(links)}")
     yield from _lost(a, b, found)
 
 

@@ -165,7 +165,7 @@ def _settings(a: Pair, b: Pair) -> Iterator[Found]:
         ours, theirs = ([getattr(f, name) for f in p.freedoms] for p in (a, b))
         if ours != theirs and not np.allclose(ours, theirs, rtol=1e-3):
             values = f"{', '.join(f'{x:.6g}' for x in ours)} and {', '.join(f'{x:.6g}' for x in theirs)}"
-            yield Normalised(name, a.name, f"{name} {values}")
+            yield Normalised(name, a.name, f"not compared, {values}")
 
 
 def _axis(z: Array, body: str) -> str:

@@ -36,6 +36,16 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class Point:
+    """A single value, and what it is; ``bad`` makes it red."""
+
+    x: float
+    y: float
+    name: str
+    bad: bool = False
+
+
+@dataclass(frozen=True)
 class Chart:
     """Some lines over one abscissa.
 
@@ -51,8 +61,8 @@ class Chart:
         Which values are exponents of ten.
     clock : bool
         The abscissa is the time of the film, s.
-    points : tuple of (float, float, str)
-        Single values, and what they are.
+    points : tuple of Point
+        Single values.
     """
 
     title: str
@@ -63,7 +73,7 @@ class Chart:
     steps: bool = False
     powers: Literal["", "x", "xy"] = ""
     clock: bool = False
-    points: tuple[tuple[float, float, str], ...] = ()
+    points: tuple[Point, ...] = ()
 
 
 def most_moving(curves: Sequence[Curve]) -> tuple[tuple[Curve, ...], str]:
@@ -78,7 +88,7 @@ def figure(chart: Chart, note: str = "") -> Html:
     """Return a chart with its names."""
     chart = without_rounding(chart)
     ends = [v for c in chart.curves for v in (c.y.min(), c.y.max())]
-    low, high = _counts(ends) if chart.steps else _range([*ends, *(y for _, y, _ in chart.points)])
+    low, high = _counts(ends) if chart.steps else _range([*ends, *(point.y for point in chart.points)])
     left, right = _span(chart)
     frame = _Frame(left, right, low, high)
     drawn = element(
@@ -88,7 +98,7 @@ def figure(chart: Chart, note: str = "") -> Html:
         list(_axes(chart, frame)),
         [_mark(frame, x, text) for x, text in chart.marks if left <= x <= right],
         [_line(frame, curve, k, chart.steps) for k, curve in enumerate(chart.curves)],
-        [_point(frame, *point) for point in chart.points],
+        [_point(frame, point) for point in chart.points],
         _now(frame) if chart.clock else None,
         viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
         role="img",
@@ -98,8 +108,8 @@ def figure(chart: Chart, note: str = "") -> Html:
         element("span", _swatch(curve, k), curve.name, class_="key") for k, curve in enumerate(chart.curves)
     ]
     names += [
-        element("span", element("span", class_="point", aria_hidden="true"), words, class_="key")
-        for words in dict.fromkeys(words for _, _, words in chart.points)
+        element("span", element("span", class_=_class(point), aria_hidden="true"), name, class_="key")
+        for name, point in {point.name: point for point in chart.points}.items()
     ]
     said = element("p", note, class_="fine") if note else None
     caption = element("figcaption", element("strong", chart.title), element("div", names), said)
@@ -143,7 +153,7 @@ def _counts(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _span(chart: Chart) -> tuple[float, float]:
-    single = [x for x, _, _ in chart.points]
+    single = [point.x for point in chart.points]
     left = min([*(float(c.x.min()) for c in chart.curves), *single])
     right = max([*(float(c.x.max()) for c in chart.curves), *single])
     return left, right if right > left else left + 1.0
@@ -236,15 +246,19 @@ def _mark(frame: _Frame, x: float, text: str) -> Html:
     return element("path", element("title", text), d=at, class_="event")
 
 
-def _point(frame: _Frame, x: float, y: float, words: str) -> Html:
+def _point(frame: _Frame, point: Point) -> Html:
     return element(
         "circle",
-        element("title", f"{words}: {y:.6g} at {x:.6g}"),
-        cx=f"{frame.x(x):.1f}",
-        cy=f"{frame.y(y):.1f}",
+        element("title", f"{point.name}: {point.y:.6g} at {point.x:.6g}"),
+        cx=f"{frame.x(point.x):.1f}",
+        cy=f"{frame.y(point.y):.1f}",
         r=4.5,
-        class_="point",
+        class_=_class(point),
     )
+
+
+def _class(point: Point) -> str:
+    return "point bad" if point.bad else "point"
 
 
 def _now(frame: _Frame) -> Html:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -131,12 +131,17 @@ def _index(chapters: tuple[Chapter, ...]) -> Html:
     return element("nav", summary, element("ol", lines), aria_label="models")
 
 
+def _in_order(chapter: Chapter) -> Sequence[Callable[[Chapter], Html | None]]:
+    """Return the sections as a reader wants them: where reactions are the question, they lead."""
+    return _SECTIONS if chapter.report else sorted(_SECTIONS, key=lambda make: make is not reactions_section)
+
+
 def _chapter(k: int, chapter: Chapter, count: int) -> Html:
     inner = joined(
         [
             verdict_section(chapter),
             _view(k, chapter),
-            [made for make in _SECTIONS if (made := make(chapter)) is not None],
+            [made for make in _in_order(chapter) if (made := make(chapter)) is not None],
         ]
     )
     if count == 1:

@@ -45,8 +45,8 @@ def engines_lines(found: SideBySide, width: int = PLAIN_WIDTH) -> Iterator[Line]
     yield from note_lines(found.notes, width)
 
 
-def engines_verdict(found: SideBySide) -> str:
-    """Return whether the engines agree, and to what, in what is determined and in what is not."""
+def engines_verdict(found: SideBySide, mark: str = "*") -> str:
+    """Return whether the engines agree, and to what, in what is determined and in what is not, which has a mark."""
     redundant = counted(found.degree_of_redundancy, "redundant constraint")
     every = all(joint.unique.all() for joint in found.joints)
     what = "every force, all determined" if every else "what is determined"
@@ -55,7 +55,7 @@ def engines_verdict(found: SideBySide) -> str:
         return f"{said}."
     left_open = found.largest_undetermined_difference
     differs = f"differs by {100 * left_open:.3g} % of it" if left_open > _ROUNDING else "is equal by chance"
-    return f"{said}; what a rigid model leaves open (marked *) {differs}."
+    return f"{said}; what a rigid model leaves open (marked {mark}) {differs}."
 
 
 def _unique_words(found: SideBySide, what: str) -> str:

@@ -10,7 +10,7 @@ from mbplugin.model.mechanism.identity import freedom_of
 from mbplugin.model.spatial import COMPONENTS
 from mbplugin.phrases import counted, listed
 from mbplugin.report import actuators
-from mbplugin.report.misfits import budget_words, deviation_rows
+from mbplugin.report.misfits import BUDGET_TITLE, DEVIATIONS_TITLE, budget_words, deviation_rows
 from mbplugin.report.text.blocks import MOST, more_lines, note_lines, sentences_under
 from mbplugin.report.text.frames import (
     COLUMN,
@@ -25,7 +25,7 @@ from mbplugin.report.text.layout import MOST_NAMES, PLAIN_WIDTH, TITLE, Line, wr
 from mbplugin.report.text.table import grid_lines
 
 if TYPE_CHECKING:
-    from mbplugin.joint_reactions.family import Relation, Weight
+    from mbplugin.joint_reactions.family import Family, Relation, Weight
     from mbplugin.joint_reactions.stiffness.coverage import MissingStiffness
     from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions
 
@@ -140,11 +140,9 @@ def _kinds(missing: MissingStiffness) -> tuple[tuple[str, tuple[str, ...]], ...]
 def _families(result: Reactions, width: int) -> Iterator[Line]:
     for family in result.families:
         yield Line()
-        free = listed([f"{name} {component}" for name, component, _ in family.parameters], MOST_NAMES)
-        title = f"Undetermined in a rigid model: any {free}; the others follow"
-        yield from (Line(text, TITLE) for text in wrapped(title, width))
+        yield from (Line(text, TITLE) for text in wrapped(family_title(family), width))
         for relation in family.relations[:MOST]:
-            yield from (Line(text) for text in wrapped(_equation(relation), width, "  ", "      "))
+            yield from (Line(text) for text in wrapped(relation_words(relation), width, "  ", "      "))
         yield from more_lines(len(family.relations), MOST)
 
 
@@ -170,8 +168,7 @@ def _deviations(result: Reactions, width: int) -> Iterator[Line]:
     if not result.misfit_sigma:
         return
     yield Line()
-    title = "Standard deviations for the stated tolerances (? where nothing gives way)"
-    yield from (Line(text, TITLE) for text in wrapped(title, width, "", "  "))
+    yield from (Line(text, TITLE) for text in wrapped(DEVIATIONS_TITLE, width, "", "  "))
     rows = deviation_rows(result)
     yield from grid_lines("", ("",), [(name, (value,)) for name, value in rows[:MOST]], width)
     if not rows:
@@ -184,13 +181,18 @@ def _budget(result: Reactions, width: int) -> Iterator[Line]:
         return
     sentences = [budget_words(one) for one in result.budget[:MOST]]
     none = ["no misfit loads a limited joint"]
-    yield from sentences_under(
-        "Largest misfit within the limits, without other loads", sentences or none, width
-    )
+    yield from sentences_under(BUDGET_TITLE, sentences or none, width)
     yield from more_lines(len(result.budget), MOST)
 
 
-def _equation(relation: Relation) -> str:
+def family_title(family: Family) -> str:
+    """Return which components may have any value in a rigid model."""
+    free = listed([f"{name} {component}" for name, component, _ in family.parameters], MOST_NAMES)
+    return f"Undetermined in a rigid model: any {free}; the others follow"
+
+
+def relation_words(relation: Relation) -> str:
+    """Return how a component follows from those that may have any value."""
     terms = " ".join(_term(term, first=k == 0) for k, term in enumerate(relation.terms))
     constant = ""
     if relation.constant:

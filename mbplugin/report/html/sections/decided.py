@@ -31,7 +31,8 @@ def decided_section(chapter: Chapter) -> Html | None:
 
 def _plateaus(analysis: Analysis) -> Chart | None:
     plateaus = analysis.plateaus
-    if not plateaus:
+    # a count that is the same at every tolerance is a sentence, not a curve
+    if len({p.degree_of_redundancy for p in plateaus}) < 2:
         return None
     edges = [max(p.start, _LEAST) for p in plateaus] + [max(plateaus[-1].stop, _LEAST)]
     counts = [p.degree_of_redundancy for p in plateaus]

@@ -36,7 +36,7 @@ def motion_section(chapter: Chapter) -> Html | None:
         element("div", [figure(*one) for one in motion_charts(motion, chapter.pairs)], class_="charts"),
         _events(motion),
         [element("p", f"Note: {note}", class_="fine") for note in motion.notes],
-        lead=f"{motion.time[-1]:.6g} s, {len(motion.time)} samples, {outcome}.{residual}",
+        lead=f"{motion.time[-1]:.4g} s, {len(motion.time)} samples, {outcome}.{residual}",
     )
 
 

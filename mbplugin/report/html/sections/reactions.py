@@ -14,7 +14,8 @@ from mbplugin.report import actuators
 from mbplugin.report.directions import open_words
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.markup import Child, Html, choice, element, section, table, unshown
-from mbplugin.report.text.reactions import undetermined
+from mbplugin.report.misfits import BUDGET_TITLE, DEVIATIONS_TITLE, budget_words, deviation_rows
+from mbplugin.report.text.reactions import family_title, relation_words, undetermined
 
 #: Rows that somebody reads; all are in the JSON.
 _MOST = 500
@@ -68,7 +69,9 @@ def reactions_section(chapter: Chapter) -> Html | None:
         table(heads, [_row(c) for c in pairs[:_MOST]], numbers=range(2, 8)),
         unshown(len(pairs), _MOST),
         table(("drive, wheel or coupling", "component", "value"), others[:_MOST]) if others else None,
+        list(_tolerances(result)),
         list(_actuation(result)),
+        list(_families(result)),
         [element("p", line, class_="fine") for line in _legend(result)],
         [element("p", f"Note: {note}", class_="fine") for note in result.notes],
         lead=f"{result.mode.capitalize()}{plane}: the wrench on the successor, at the origin of its joint"
@@ -93,6 +96,25 @@ def _actuation(result: Reactions) -> Iterator[Html]:
     words = list(actuators.share_words(found))
     if words:
         yield element("p", f"The motion stays the same with any more of: {'; '.join(words)}.", class_="fine")
+
+
+def _tolerances(result: Reactions) -> Iterator[Html]:
+    """Yield the deviations that stated tolerances cause, and the misfits that stated limits allow."""
+    if result.misfit_sigma:
+        yield table(("component", "deviation"), deviation_rows(result)[:_MOST], caption=DEVIATIONS_TITLE)
+    if result.limits:
+        sentences = [budget_words(one) for one in result.budget[:_MOST]] or [
+            "No misfit loads a limited joint."
+        ]
+        yield element("h3", BUDGET_TITLE)
+        yield element("ul", [element("li", one) for one in sentences])
+
+
+def _families(result: Reactions) -> Iterator[Html]:
+    """Yield what may have any value in a rigid model, and how the rest follows from it, folded up."""
+    for family in result.families:
+        follow = [element("li", relation_words(one)) for one in family.relations[:_MOST]]
+        yield element("details", element("summary", family_title(family)), element("ul", follow))
 
 
 def _row(constraint: ConstraintReaction) -> Html:

@@ -12,6 +12,14 @@ from mbplugin.report.rounding import shown
 from mbplugin.report.summary import findings_summary
 from mbplugin.report.text.engines import engines_verdict
 from mbplugin.report.text.lint import analysis_verdict, verdict
+from mbplugin.report.text.stopping.estop import OUTCOME_WORDS
+
+_AGREEMENTS: Mapping[str, str] = {
+    "agrees": "PyBullet agrees",
+    "disagrees": "PyBullet disagrees",
+    "not asymptotic": "Undecided: PyBullet's error does not shrink in proportion to its step",
+    "not comparable": "Undecided: the two motions cannot be compared",
+}
 
 
 def verdict_section(chapter: Chapter) -> Html:
@@ -72,9 +80,10 @@ def sentence(chapter: Chapter) -> str:
     """Return the verdict in one line."""
     if chapter.stop is not None:
         stop = chapter.stop
+        joint = f"{stop.impact.joint} " if stop.impact is not None else ""
         return (
             f"{stop.scenario.mech.name}: stop of category {stop.scenario.category},"
-            f" {stop.outcome.replace('_', ' ')} after {stop.time:.4g} s; computed, not measured"
+            f" {joint}{OUTCOME_WORDS[stop.outcome]} after {stop.time:.4g} s; computed, not measured"
         )
     if chapter.motion is not None:
         motion = chapter.motion
@@ -87,15 +96,14 @@ def sentence(chapter: Chapter) -> str:
             " computed, not measured"
         )
     if chapter.worst is not None:
-        return (
-            f"{chapter.worst.model}: worst of {counted(chapter.worst.count, 'stop')}; computed, not measured"
-        )
+        worst = chapter.worst
+        return f"{worst.model}: worst of {counted(worst.count, 'stop')}{_longest(chapter)}; computed, not measured"
     if chapter.distance is not None:
         made = chapter.distance
         return f"{made.stop.model}: {made.symbol} = {made.value:.4f} m by {made.standard}; computed, not measured"
     if chapter.sweep is not None:
         swept = chapter.sweep.report
-        stops = f"{counted(swept.count, 'stop')}{_missed(swept.outcomes)}"
+        stops = f"{counted(swept.count, 'stop')}{_largest(chapter)}{_missed(swept.outcomes)}"
         return f"{chapter.sweep.plan.scenario.mech.name}: {stops}; computed, not measured"
     if chapter.calibration is not None:
         missed = sum(bool(row.unexplained) for row in chapter.calibration.rows)
@@ -104,9 +112,9 @@ def sentence(chapter: Chapter) -> str:
     if chapter.difference is not None:
         return f"{chapter.difference.a.name} and {chapter.difference.b.name}: {chapter.difference.verdict}"
     if chapter.side_by_side is not None:
-        return f"{chapter.side_by_side.mechanism.name}: {engines_verdict(chapter.side_by_side)}"
+        return f"{chapter.side_by_side.mechanism.name}: {engines_verdict(chapter.side_by_side, 'non-unique')}"
     if chapter.agreement is not None:
-        return f"PyBullet {chapter.agreement.verdict}"
+        return _AGREEMENTS[chapter.agreement.verdict]
     if chapter.report is not None:
         return verdict(chapter.report)
     return "" if chapter.verdicts is None else analysis_verdict(chapter.verdicts)
@@ -120,6 +128,30 @@ def _missed(outcomes: Mapping[str, int]) -> str:
         if count < number
         else ""
     )
+
+
+def _longest(chapter: Chapter) -> str:
+    """Return the longest time to rest and the longest tool path that a search found, with their axes."""
+    rested = [one for one in chapter.worst.found if one.outcome == "stopped"] if chapter.worst else []
+    if not rested:
+        return ""
+    size, m = chapter.units.shown("m")
+    slow = max(rested, key=lambda one: one.time)
+    far = max(rested, key=lambda one: one.tool_distance)
+    return (
+        f": {slow.time:.4g} s to rest ({slow.axis or 'robot'}),"
+        f" {shown(far.tool_distance, size=size)} {m} of tool path ({far.axis or 'robot'})"
+    )
+
+
+def _largest(chapter: Chapter) -> str:
+    """Return the longest time to rest and the longest tool path of a sweep."""
+    found = chapter.sweep.report.quantiles if chapter.sweep else {}
+    if not {"time", "tool_distance"} <= set(found):
+        return ""
+    size, m = chapter.units.shown("m")
+    slow, far = (max(found[name].values()) for name in ("time", "tool_distance"))
+    return f": at most {slow:.4g} s to rest, {shown(far, size=size)} {m} of tool path"
 
 
 def _tile(value: str, words: str) -> Html:

@@ -151,8 +151,8 @@ def axis_cells(peak: PeakWrench, scales: Mapping[str, float]) -> list[str]:
     cells = [shown(peak.structural_force, scales["N"]), shown(peak.structural_moment, scales["N·m"])]
     if peak.axis is not None:
         axis, largest = peak.axis, scales[peak.axis.unit]
-        cells.append(f"{shown(axis.total.value, largest)} {axis.unit}")
-        cells += [shown(one.value, largest) for one in (axis.drive, axis.brake, axis.friction)]
+        parts = (axis.total, axis.drive, axis.brake, axis.friction)
+        cells += [f"{shown(one.value, largest)} {axis.unit}" for one in parts]
     return cells
 
 

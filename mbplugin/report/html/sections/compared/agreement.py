@@ -98,7 +98,7 @@ def _row(row: Row) -> Html:
         ", ".join(shown(error, digits=3) for error in row.errors),
         ", ".join(f"{order:.2f}" for order in row.orders),
         "" if row.time is None else f"{row.time:.4g}",
-        "agrees" if row.agrees else "disagrees",
+        "agrees" if row.agrees else element("span", "disagrees", class_="badge bad"),
     )
     sides = [None, None, "n", "n", None, None, None, "n", None]
     return element(

@@ -38,7 +38,7 @@ def diff_section(chapter: Chapter) -> Html | None:
         element("ul", [element("li", text) for text in (*models, *decided_texts(found))]),
         table(heads, rows) if rows else None,
         unshown(len(found.differences), _MOST),
-        element("h3", "Normalised, so no difference") if found.normalised else None,
+        element("h3", "Normalised before the comparison") if found.normalised else None,
         element("ul", [element("li", text) for text in normalised_texts(found.normalised)]),
         lead=f"A and B: {found.verdict}.",
     )

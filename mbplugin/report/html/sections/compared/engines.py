@@ -46,6 +46,6 @@ def _rows(joint: JointWrench, names: list[str]) -> Iterator[Html]:
                 element("td", wrench_cell(joint.wrenches[name][k], joint.size[k]), class_="n")
                 for name in names
             ],
-            element("td", element("span", said, class_=f"badge {badge}")),
-            class_="warn" if unique and not agrees else None,
+            element("td", element("span", said, class_=f"badge {badge if agrees or not unique else 'bad'}")),
+            class_="bad" if unique and not agrees else None,
         )

@@ -76,10 +76,10 @@ def _axis(end: float, height: int) -> Iterator[Html]:
 def _bars(joint: JointStop, k: int, end: float) -> Html:
     y = k * _ROW + (_ROW - _BAR) / 2
     grip, rest = _x(joint.reaction_time, end), _x(joint.time, end)
-    still = "" if joint.stopped else ", still moves"
+    end_words = "at rest after" if joint.stopped else "still moves after"
     return element(
         "g",
-        element("title", f"{joint.name}: at rest after {joint.time:.4g} s{still}"),
+        element("title", f"{joint.name}: {end_words} {joint.time:.4g} s"),
         element("text", _shortened(joint.name), x=_LEFT - 8, y=y + 11, class_="label end"),
         element("rect", x=_LEFT, y=y, width=f"{grip - _LEFT:.1f}", height=_BAR, class_="phase-0"),
         element("rect", x=f"{grip:.1f}", y=y, width=f"{rest - grip:.1f}", height=_BAR, class_="phase-1"),

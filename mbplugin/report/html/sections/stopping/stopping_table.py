@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbplugin.report.html.chapter import Chapter
-from mbplugin.report.html.chart import Chart, Curve, figure
+from mbplugin.report.html.chart import Chart, Curve, Point, figure
 from mbplugin.report.html.markup import Html, data_cell, element, joined, section, table
 from mbplugin.report.text.stopping.calibrate import ROW_HEADS, row_cells
 from mbplugin.report.text.stopping.stop_table import MEASURED_TITLE, measured_name
@@ -42,8 +42,8 @@ def stopping_table_section(chapter: Chapter) -> Html | None:
         table(heads, [_row(row) for row in rows], numbers=_NUMBERS),
         _measured(made.measured, chapter.units) if made.measured is not None else None,
         table(POSE_HEADS, _poses(rows), caption="Poses at the signal"),
-        lead=f"Tool: {made.tool}. Computed, not measured. Rows in which the arm does not stop, or another"
-        " joint slips, are marked.",
+        lead=f"Tool: {made.tool}. Computed, not measured. Rows in which the arm does not stop are red,"
+        " those in which another joint slips amber.",
     )
 
 
@@ -70,7 +70,8 @@ def _measured(beside: MeasuredStops, units: Units) -> Html:
 def _charts(made: StoppingTable, all_rows: list[dict[str, Any]]) -> Iterator[Chart]:
     """Yield curves over the speed, one line per extension, at the largest payload.
 
-    A category of one speed only, as category 0 is by the standard, is points in the curves of the others.
+    A category of one speed only, as category 0 is by the standard, is points in the curves of the others. A stop
+    that does not end at rest has no stopping time: it is in no curve, but a red point.
     """
     full = max((row["payload_percent"] for row in all_rows), default=0)
     for k, joint in enumerate(made.axes, 1):
@@ -103,15 +104,24 @@ def _of_axis(rows: list[dict[str, Any]], axis: str, at: str, single: list[dict[s
     for key, factor, words, of in (("distance", 1.0, "distance", unit), ("time", 1e3, "time to rest", "ms")):
         curves = []
         for share in sorted({row["extension_percent"] for row in rows}):
-            own = sorted((r["speed"], factor * r[key]) for r in rows if r["extension_percent"] == share)
-            speed, value = np.array(own).T
-            curves.append(Curve(f"{share} % extension", speed, value))
-        points = tuple(
-            (r["speed"], factor * r[key], f"category {r['category']}, {r['extension_percent']} % extension")
-            for r in single
-        )
+            rested = [r for r in rows if r["extension_percent"] == share and _rests(r)]
+            own = np.array(sorted((r["speed"], factor * r[key]) for r in rested)).reshape(-1, 2)
+            if len(own):
+                curves.append(Curve(f"{share} % extension", *own.T))
+        missed = [r for r in rows if not _rests(r)]
+        points = tuple(Point(r["speed"], factor * r[key], *_named(r)) for r in (*single, *missed))
         title = f"{axis}: {words}, {at}"
         yield Chart(title, f"speed [{unit}/s]", f"[{of}]", tuple(curves), points=points)
+
+
+def _named(row: dict[str, Any]) -> tuple[str, bool]:
+    """Return what the point of a row is, and whether the stop is not at rest there."""
+    name = f"category {row['category']}, {row['extension_percent']} % extension"
+    return (name, False) if _rests(row) else (f"{name}: {row['outcome'].replace('_', ' ')}", True)
+
+
+def _rests(row: dict[str, Any]) -> bool:
+    return bool(row["outcome"] == "stopped")
 
 
 def _poses(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:
@@ -135,7 +145,7 @@ def _row(row: dict[str, Any]) -> Html:
     return element(
         "tr",
         [data_cell(cell, "n" if k in _NUMBERS else None) for k, cell in enumerate(cells)],
-        class_=None if row["outcome"] == "stopped" and not row["slips"] else "warn",
+        class_="bad" if not _rests(row) else "warn" if row["slips"] else None,
     )
 
 

@@ -60,5 +60,5 @@ def _row(one: WorstStop, length: str) -> Html:
     return element(
         "tr",
         [data_cell(cell) for cell in cells],
-        class_=None if one.outcome == "stopped" else "warn",
+        class_=None if one.outcome == "stopped" else "bad",
     )
