@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -272,7 +273,12 @@ def test_an_agreement_is_told_row_by_row() -> None:
     assert [row[1] for row in told] == ["<j1>", "<j2>", "<link>"]
     # what is only rounding is 0
     assert told[2][2] == "0"
-    assert [row.get("class") for row in page.xpath("//tbody/tr")] == ["warn", None, None]
+    assert [row.get("class") for row in page.xpath("//tbody/tr")] == ["bad", None, None]
+    assert [row[-1].text_content() for row in page.xpath("//tbody/tr")] == ["disagrees", "agrees", "agrees"]
+    # where PyBullet does not converge, a deviation within its wide bound is no agreement
+    open_ = parsed(html_page(Chapter(title="check", agreement=replace(found, verdict="not asymptotic"))))
+    assert [row[-1].text for row in open_.xpath("//tbody/tr")][1:] == ["undecided", "agrees"]
+    assert "Undecided: " in open_.xpath("//p[contains(@class,'verdict')]")[0].text
     by_step, along = page.xpath("//figure")
     # both coordinates are angles
     for figure_ in (by_step, along):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -48,12 +49,13 @@ def test_a_stop_that_took_longer_is_named_with_its_line(robot: Path, tmp_path: P
     lines = BRAKED.splitlines()
     joint, category, speed, time, way = lines[2].split(",")
     lines[2] = ",".join((joint, category, speed, repr(1.25 * float(time)), way))
-    longer = mb.stopping_table(
-        robot, axes=["j0"], tool="boom", measured=written(tmp_path, "\n".join(lines))
-    ).measured
+    table = mb.stopping_table(robot, axes=["j0"], tool="boom", measured=written(tmp_path, "\n".join(lines)))
+    longer = table.measured
     assert longer is not None
     assert "line 3" in longer.sentence and "20.0 % (time, line 3)" in longer.sentence
     assert longer.sentence.startswith("TOO SHORT: of 3 measured stops, ")
+    (verdict,) = re.findall(r'<p class="verdict (\w+)">([^<]*)', table.to_html())
+    assert verdict[0] == "bad" and "TOO SHORT for 1 of 3 measured stops" in verdict[1]
     # with half the torque every stop takes longer than measured
     weak = mb.stopping_table(
         robot.read_text() and _with(robot, "torque = 5.0", "torque = 2.0"),

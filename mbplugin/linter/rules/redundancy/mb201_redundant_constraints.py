@@ -9,7 +9,7 @@ exactly this value is not reported.
 Why it matters
 --------------
 A rigid model does not determine how the load divides among redundant constraints: reactions are
-arbitrary, some solvers lock the mechanism, and a real mechanism of this design needs exact tolerances or
+arbitrary, some solvers jam the mechanism, and a real mechanism of this design needs exact tolerances or
 flexibility.
 
 Example

@@ -38,7 +38,7 @@ def grade(chapter: Chapter) -> str:
     """Return good (agrees), fair (assumed or undetermined) or bad (dangerous), which colours the verdict."""
     if chapter.report is not None and chapter.report.exit_code:
         return "bad"
-    if set(_outcomes(chapter)) - {"stopped"}:
+    if set(_outcomes(chapter)) - {"stopped"} or _too_short(chapter):
         return "bad"
     if chapter.difference is not None:
         return "good" if chapter.difference.same else "bad"
@@ -55,9 +55,6 @@ def grade(chapter: Chapter) -> str:
     if chapter.warnings or (made is not None and (made.stop.assumed or made.tool_choice.reason)):
         return "fair"
     if chapter.calibration is not None and any(row.unexplained for row in chapter.calibration.rows):
-        return "fair"
-    beside = chapter.table.measured if chapter.table is not None else None
-    if beside is not None and not all(row.covered for row in beside.rows):
         return "fair"
     redundant = chapter.verdicts is not None and chapter.verdicts.degree_of_redundancy
     found = chapter.report is not None and chapter.report.findings
@@ -92,7 +89,7 @@ def sentence(chapter: Chapter) -> str:
     if chapter.table is not None:
         outcomes = Counter(row["outcome"] for row in chapter.table.rows)
         return (
-            f"{chapter.table.model}: stopping table, tool {chapter.table.tool}{_missed(outcomes)};"
+            f"{chapter.table.model}: stopping table, tool {chapter.table.tool}{_missed(outcomes)}{_too_short(chapter)};"
             " computed, not measured"
         )
     if chapter.worst is not None:
@@ -118,6 +115,14 @@ def sentence(chapter: Chapter) -> str:
     if chapter.report is not None:
         return verdict(chapter.report)
     return "" if chapter.verdicts is None else analysis_verdict(chapter.verdicts)
+
+
+def _too_short(chapter: Chapter) -> str:
+    """Return how many measured stops took longer or went farther than computed, nothing where none did."""
+    beside = chapter.table.measured if chapter.table is not None else None
+    rows = [] if beside is None else beside.rows
+    uncovered = sum(not row.covered for row in rows)
+    return f", TOO SHORT for {uncovered} of {counted(len(rows), 'measured stop')}" if uncovered else ""
 
 
 def _missed(outcomes: Mapping[str, int]) -> str:

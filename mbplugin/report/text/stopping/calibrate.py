@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: Heads of the tables of parameters and of rows.
 PARAMETER_HEADS = ("value", "unit", "95 % from", "to")
-ROW_HEADS = ("speed", "sigma", "measured [ms]", "computed [ms]", "measured", "computed", "deviation")
+ROW_HEADS = ("speed", "2d/(vT)", "measured [ms]", "computed [ms]", "measured", "computed", "deviation")
 #: What was fitted, in words.
 LAWS = {
     "friction": "delay, dry and viscous friction",

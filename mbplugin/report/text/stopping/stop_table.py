@@ -58,7 +58,7 @@ def _measured(beside: MeasuredStops, width: int, units: Units) -> Iterator[Line]
     yield from (Line(text) for text in wrapped(str(beside.source), width, "  ", "    "))
     missed = any(not row.covered for row in beside.rows)
     yield from (
-        Line(text, "yellow" if missed else "") for text in wrapped(beside.sentence, width, "  ", "    ")
+        Line(text, "bold red" if missed else "") for text in wrapped(beside.sentence, width, "  ", "    ")
     )
     rows = [(measured_name(row), row_cells(row, units)) for row in beside.rows]
     yield from table_lines("line", ROW_HEADS, rows, width, 14)

@@ -34,7 +34,7 @@ def agreement_section(chapter: Chapter) -> Html | None:
         "PyBullet's answer",
         element("ul", [element("li", sentence) for sentence in _settings(found)]),
         element("div", [figure(chart) for chart in _charts(found)], class_="charts"),
-        _table(parted) if parted else None,
+        _table(parted, decided=found.verdict != "not asymptotic") if parted else None,
         _folded(still) if still else None,
         _checks(found) if found.checks else None,
         [element("p", f"Note: {note}", class_="fine") for note in found.notes],
@@ -83,12 +83,14 @@ def _settings(found: Agreement) -> Iterator[str]:
         yield f"Solver: {', '.join(settings)}."
 
 
-def _table(rows: Sequence[Row]) -> Html:
-    first = table(_HEADS, [_row(row) for row in rows[:_MOST]], numbers=(2, 3, 7))
+def _table(rows: Sequence[Row], decided: bool = True) -> Html:
+    first = table(_HEADS, [_row(row, decided) for row in rows[:_MOST]], numbers=(2, 3, 7))
     return joined([first, unshown(len(rows), _MOST)])
 
 
-def _row(row: Row) -> Html:
+def _row(row: Row, decided: bool) -> Html:
+    """Return a row; where nothing can be extrapolated, a deviation within its wide bound is no agreement."""
+    within = "agrees" if decided or not row.errors else "undecided"
     cells = (
         row.quantity,
         row.element,
@@ -98,13 +100,13 @@ def _row(row: Row) -> Html:
         ", ".join(shown(error, digits=3) for error in row.errors),
         ", ".join(f"{order:.2f}" for order in row.orders),
         "" if row.time is None else f"{row.time:.4g}",
-        "agrees" if row.agrees else element("span", "disagrees", class_="badge bad"),
+        within if row.agrees else element("span", "disagrees", class_="badge bad"),
     )
     sides = [None, None, "n", "n", None, None, None, "n", None]
     return element(
         "tr",
         [data_cell(cell, side) for cell, side in zip(cells, sides, strict=True)],
-        class_=None if row.agrees else "warn",
+        class_=None if row.agrees else "bad",
     )
 
 

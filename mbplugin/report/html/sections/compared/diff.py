@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbplugin.report.html.chapter import Chapter
@@ -17,6 +19,7 @@ from mbplugin.report.text.diff import (
 
 if TYPE_CHECKING:
     from mbplugin.comparison.models.values import Difference
+    from mbplugin.model.scene import Origin
 
 #: Differences that somebody reads; all are in the JSON.
 _MOST = 200
@@ -44,9 +47,14 @@ def diff_section(chapter: Chapter) -> Html | None:
     )
 
 
+def _short(place: Origin) -> str:
+    """Return a place without the folders of its file, which the record has."""
+    return str(replace(place, file=Path(place.file).name))
+
+
 def _rows(found: Difference) -> Iterator[Html]:
     places = [
-        f"{value or 'none'}{f' ({place})' if place is not None and place.file else ''}"
+        f"{value or 'none'}{f' ({_short(place)})' if place is not None and place.file else ''}"
         for value, place in ((found.value_a, found.place_a), (found.value_b, found.place_b))
     ]
     cells = (DIFFERENCE_NAMES[found.kind], element_text(found), *places, found.cause)

@@ -53,7 +53,7 @@ def _measured(beside: MeasuredStops, units: Units) -> Html:
         element(
             "tr",
             [element("td", cell, class_="n") for cell in (measured_name(row), *row_cells(row, units))],
-            class_=None if row.covered else "warn",
+            class_=None if row.covered else "bad",
         )
         for row in beside.rows
     ]
