@@ -43,6 +43,15 @@ def test_the_door_on_three_hinges() -> None:
     assert {load.source for load in middle.loads} == {"stated"}
 
 
+@pytest.mark.parametrize("name", ["h1.foo", "h9.tx", "h1", "nonsense"])
+def test_an_unknown_row_is_refused_as_misfit_and_as_load(name: str) -> None:
+    """A row without an effect has the load 0: a misspelt one must not look like it."""
+    response = door_response()
+    for look in (response, response["h1.tx"], response["h1.ty"]):
+        with pytest.raises(mb.MbPluginError, match=f"'{name}' is no row of a constraint"):
+            look[name]
+
+
 def test_the_most_expensive_misfit_comes_first() -> None:
     response = door_response()
     # equal ones stay in the order of the file

@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
-from mbplugin.errors import UnknownName, suggestion
-from mbplugin.joint_reactions.misfit.values import MisfitEffect, MisfitLoad, MisfitStep
+from mbplugin.joint_reactions.misfit.values import MisfitEffect, MisfitLoad, MisfitStep, row_of
 from mbplugin.joint_reactions.stiffness.coverage import MissingStiffness
 from mbplugin.joint_reactions.stiffness.estimate import Estimate
 from mbplugin.model.enumerations import ReactionSource, ReactionUnit
@@ -169,17 +168,11 @@ class MisfitResponse(Result):
         UnknownName
             No row has that name.
         """
-        index = self._index
-        if name not in index:
-            raise UnknownName(
-                f"{name!r} is no row of a constraint",
-                expected="CONSTRAINT.COMPONENT",
-                remedy=suggestion(name, list(index)),
-            )
-        return index[name]
+        return row_of(name, self.rows_by_name)
 
     @cached_property
-    def _index(self) -> dict[str, int]:
+    def rows_by_name(self) -> dict[str, int]:
+        """The number of each row, by its ``CONSTRAINT.COMPONENT``."""
         return {label.dotted: k for k, label in enumerate(self.labels)}
 
     def value(self, misfit: str, load: str) -> float:
@@ -195,10 +188,10 @@ class MisfitResponse(Result):
         step, group = STEPS[self.units[row]], int(self.infinite_group[row])
         own = slice(self.finite.indptr[row], self.finite.indptr[row + 1])
         if group >= 0 and (self.infinite_group[self.finite.indices[own]] == group).all():
-            return MisfitEffect(*self.labels[row], step, *self._infinite_loads[group])
+            return MisfitEffect(*self.labels[row], step, *self._infinite_loads[group], self.rows_by_name)
         rows, values = self.entries(row)
         loads = np.where(np.isinf(values), np.inf, 0.0 - step.size * values)
-        return MisfitEffect(*self.labels[row], step, *self._listed(rows, loads, {group}))
+        return MisfitEffect(*self.labels[row], step, *self._listed(rows, loads, {group}), self.rows_by_name)
 
     @cached_property
     def _members(self) -> tuple[AnyArray, ...]:

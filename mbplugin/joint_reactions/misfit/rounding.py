@@ -44,4 +44,4 @@ def rounding_effect(
         return None
     k = int(sizes.argmax())
     step = MisfitStep(float(abs(misfit[k])), "m" if response.units[k] == "N" else "rad")
-    return MisfitEffect(*response.labels[k], step, *response.loads_of(misfit))
+    return MisfitEffect(*response.labels[k], step, *response.loads_of(misfit), response.rows_by_name)

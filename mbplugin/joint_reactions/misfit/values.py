@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from mbplugin.joint_reactions.stiffness.coverage import NOTHING_MISSING, MissingStiffness
+from mbplugin.errors import UnknownName, suggestion
+from mbplugin.joint_reactions.stiffness.coverage import MissingStiffness
 from mbplugin.model.enumerations import CoordinateUnit, ReactionSource, ReactionUnit
 
 
@@ -54,13 +56,16 @@ class MisfitEffect:
         That it causes, the largest first; empty where nothing is overconstrained.
     missing : MissingStiffness
         Bodies and joints that need a stiffness before an infinite load has a value.
+    rows : mapping of str to int
+        The rows that there are, loaded or not, by their ``CONSTRAINT.COMPONENT``.
     """
 
     constraint: str
     component: str
     step: MisfitStep
     loads: tuple[MisfitLoad, ...]
-    missing: MissingStiffness = NOTHING_MISSING
+    missing: MissingStiffness
+    rows: Mapping[str, int] = field(repr=False, compare=False)
 
     @property
     def infinite(self) -> bool:
@@ -73,6 +78,30 @@ class MisfitEffect:
         return self.loads[0] if self.loads else None
 
     def __getitem__(self, name: str) -> float:
-        """Return the load of ``CONSTRAINT.COMPONENT``, N or N·m; zero where there is none."""
+        """Return the load of ``CONSTRAINT.COMPONENT``, N or N·m; zero where there is none.
+
+        Raises
+        ------
+        UnknownName
+            No row has that name.
+        """
+        row_of(name, self.rows)
         found = (one.value for one in self.loads if f"{one.constraint}.{one.component}" == name)
         return next(found, 0.0)
+
+
+def row_of(name: str, rows: Mapping[str, int]) -> int:
+    """Return the number of a row ``CONSTRAINT.COMPONENT``.
+
+    Raises
+    ------
+    UnknownName
+        No row has that name.
+    """
+    if name not in rows:
+        raise UnknownName(
+            f"{name!r} is no row of a constraint",
+            expected="CONSTRAINT.COMPONENT",
+            remedy=suggestion(name, list(rows)),
+        )
+    return rows[name]
