@@ -106,6 +106,18 @@ def test_what_is_not_finite_is_drawn_as_a_word(tmp_path: Path) -> None:
 # What the tables hold
 
 
+def test_the_table_of_a_calibration_holds_what_was_measured_and_computed() -> None:
+    """Columns of the names time and distance, which no row has, were empty."""
+    calibration = made("Calibration")
+    rows = presentation_of(calibration).rows(calibration)
+    names = [
+        f"{what}_{how}" for what in ("time", "distance") for how in ("measured", "computed", "deviation")
+    ]
+    for row, own in zip(rows, calibration.rows, strict=True):
+        assert [row[name] for name in names] == [getattr(own, name) for name in names]
+    assert all(row["time_computed"] > 0 for row in rows)
+
+
 def test_the_findings_of_a_report_are_its_items() -> None:
     report = made("Report")
     assert list(report) == list(report.findings) and len(report) == len(report.findings)

@@ -27,13 +27,13 @@ _JOINT = (
 )
 _WORST = ("name", "value", "unit", "grid", "outcome", "time", "tool_distance", "payload", "command")
 _FITTED = (
-    *("joint", "category", "unit", "speed", "time", "distance", "time_deviation", "distance_deviation"),
-    "held_out",
+    *("line", "joint", "category", "unit", "speed", "time_measured", "time_computed", "time_deviation"),
+    *("distance_measured", "distance_computed", "distance_deviation", "held_out"),
 )
 
 
 def _with(names: tuple[str, ...], values: Any) -> list[dict[str, Any]]:
-    return [{name: getattr(value, name, None) for name in names} for value in values]
+    return [{name: getattr(value, name) for name in names} for value in values]
 
 
 def _lines(module: str) -> Callable[[Any, int], Iterator[Line]]:
