@@ -94,8 +94,11 @@ def warn_of(sentences: Iterable[str]) -> None:
 
 
 def meant_in_degrees(pair: Pair | None, value: float) -> bool:
-    """Whether a coordinate of more than half a turn, rad, is within the limits of its joint as degrees."""
-    if pair is None or len(pair.freedoms) != 1:
+    """Whether a coordinate of more than half a turn, rad, is within the limits of its joint as degrees.
+
+    One that was written in degrees is not.
+    """
+    if pair is None or len(pair.freedoms) != 1 or not _is_short(value):
         return False
     turns, limits = pair.kind.free[0][0] == "r", pair.freedoms[0]
     return turns and abs(value) > pi and limits.lower <= value * pi / 180 <= limits.upper
@@ -111,6 +114,11 @@ def _outside() -> int:
 
 def _is_own(module: str) -> bool:
     return module.startswith("mbplugin.") or module == "contextlib"
+
+
+def _is_short(value: float) -> bool:
+    """Whether six digits write a number: whoever wrote it with a unit of angles, such as 300deg, left more."""
+    return float(f"{value:g}") == value
 
 
 def _coordinates(mech: Mechanism, q: Mapping[str, float]) -> Iterator[str]:
@@ -143,12 +151,13 @@ def _rates(mech: Mechanism, qd: Array) -> Iterator[str]:
         joint = mech.tree.joint_of_pair.get(pair.name)
         if joint is None or len(pair.freedoms) != 1:
             continue
-        limit, rate = pair.freedoms[0].velocity, abs(float(qd[joint.qd.start]))
-        if not (isfinite(limit) and 0 < limit * _ABOVE < rate):
+        limit, rate = pair.freedoms[0].velocity, float(qd[joint.qd.start])
+        if not (isfinite(limit) and 0 < limit * _ABOVE < abs(rate)):
             continue
         turns = pair.kind.free[0][0] == "r"
         unit, other, size = ("rad/s", "deg/s", pi / 180) if turns else ("m/s", "mm/s", 1e-3)
-        meant = f"; write {rate:g}{other} if that is meant" if rate * size <= limit * _ABOVE else ""
+        fits = abs(rate) * size <= limit * _ABOVE and _is_short(rate)
+        meant = f"; write {rate:g}{other} if that is meant" if fits else ""
         yield (
             f"the rate of {pair.name} is {in_both(rate, unit, other)}, above its velocity limit of"
             f" {in_both(limit, unit, other)}{meant}"

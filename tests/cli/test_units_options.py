@@ -198,6 +198,18 @@ def test_numbers_that_are_probably_in_another_unit_are_warnings(
     assert call(*given, "--qd", "rail=900").err.rstrip().endswith("(500 mm/s).")
 
 
+def test_a_number_with_its_unit_is_not_proposed_in_another(slider: str) -> None:
+    """The hint is for 60 rad/s where 60 deg/s are meant; it keeps the sign."""
+    given = ("estop", slider, "--base", "fixed", "--qd")
+    assert RATE.replace("is 60 rad/s (3437.7", "is -60 rad/s (-3437.7") in call(*given, "turn=-60").err
+    assert "; write -60deg/s if" in call(*given, "turn=-60").err
+    for text, rate in (("-1000deg/s", "-17.4533"), ("500deg/s", "8.72665")):
+        stated = call(*given, f"turn={text}")
+        assert f"the rate of turn is {rate} rad/s" in stated.err and "write" not in stated.err
+    turned = call("estop", ARM, "--q", "j1=-200deg")
+    assert turned.code == 2 and "'j1' is at -3.49066" in turned.err and "-3.49066deg" not in turned.err
+
+
 def test_the_warning_is_in_the_document_and_in_the_table() -> None:
     found = call("estop", ARM, "--qd", "j1=200", "--output-format", "json")
     assert any("200 rad/s (11459 deg/s)" in note for note in json.loads(found.out)["notes"])
