@@ -26,8 +26,8 @@ _DIMENSIONS = {
 }
 
 
-def _stated(default: float | None, unit: str, *, positive: bool = False) -> Any:
-    return field(default=default, metadata={"unit": unit, "positive": positive})
+def _stated(default: float | None, unit: str, *, positive: bool = False, most: float = inf) -> Any:
+    return field(default=default, metadata={"unit": unit, "positive": positive, "most": most})
 
 
 def _part(key: str, text: str, default: float = 0.0) -> Any:
@@ -48,7 +48,7 @@ class Brake:
     delay, engagement : float
         From the signal until the drive is without power, and from there until the brake engages, s.
     wear : float
-        Factor of the dry parts.
+        Share of the dry parts that is left, 0 to 1.
     short_circuit, short_circuit_rate : float, optional
         Of a motor whose windings are short-circuited: torque over rate near rest, N·m·s/rad or N·s/m, and
         the rate of the largest torque, rad/s or m/s.
@@ -62,7 +62,7 @@ class Brake:
     viscous: float = _stated(0.0, "N·m·s/rad")
     delay: float = _stated(0.0, "s")
     engagement: float = _stated(0.0, "s")
-    wear: float = _stated(1.0, "")
+    wear: float = _stated(1.0, "", most=1.0)
     short_circuit: float | None = _stated(None, "N·m·s/rad")
     short_circuit_rate: float | None = _stated(None, "rad/s", positive=True)
     origin: str = ""
@@ -197,6 +197,8 @@ def bad_number(brake: Brake) -> tuple[str, str] | None:
             return part.name, "a positive number"
         if not (is_finite and value >= 0):
             return part.name, "a number that is not negative"
+        if value > part.metadata["most"]:
+            return part.name, f"a share of the torque that is left, 0 to {part.metadata['most']:g}"
     return None
 
 

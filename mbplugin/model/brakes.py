@@ -45,6 +45,8 @@ class JointBrake:
         What was not stated, one phrase each.
     origin : str
         Where the numbers come from, as far as that is stated.
+    wear : float
+        Share of the dry parts that is left; the law has it already.
     """
 
     joint: str
@@ -54,12 +56,15 @@ class JointBrake:
     engagement: float
     assumed: tuple[str, ...] = ()
     origin: str = ""
+    wear: float = 1.0
 
     @property
     def sentence(self) -> str:
         """Its numbers, and where they come from."""
         units = units_of(self.freedom)
-        law = self.law.words(units.force, units.rate)
+        law = self.law.words(units.force, units.rate) + (
+            f" (wear {self.wear:g} included)" if self.wear != 1 else ""
+        )
         times = f"{1e3 * self.delay:g} ms until power off, {1e3 * self.engagement:g} ms more until it grips"
         return f"{self.joint}: the brake {law}; {times} ({self.origin or 'stated'})"
 
@@ -236,7 +241,8 @@ def _filled(pair: Pair, brake: Brake, assumed: tuple[str, ...] = ()) -> JointBra
     effort = _effort(pair)
     unit = units_of(pair.kind.free[0]).force
     if brake.torque is None:
-        assumed = (*assumed, f"its torque is the effort limit, {effort:g} {unit}")
+        share = f" times its wear {brake.wear:g}" if brake.wear != 1 else ""
+        assumed = (*assumed, f"its torque is the effort limit, {effort:g} {unit}{share}")
     if wrong := contradiction(brake, effort, unit):
         _, clause, expected = wrong
         raise BadUsage(f"the brake of {pair.name!r} {clause}", expected=expected)
@@ -250,4 +256,5 @@ def _filled(pair: Pair, brake: Brake, assumed: tuple[str, ...] = ()) -> JointBra
         brake.engagement,
         assumed,
         brake.origin,
+        brake.wear,
     )

@@ -9,6 +9,7 @@ from math import isfinite, pi
 
 from mbplugin.errors import ImplausibleValue
 from mbplugin.model.brakes import JointBrake
+from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.body import WORLD
 from mbplugin.model.mechanism.kinematics import JointValues, home, joint_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
@@ -25,12 +26,14 @@ _ABOVE = 1.0 + 1e-6
 _ROUNDING = 1e-9
 #: No brake takes longer from the signal until power is off, or from there until it grips, s.
 _SLOWEST = 1.0
+#: No brake is stronger, relative to the effort limit of its joint.
+_STRONGEST = 20.0
 
 
 def implausible(
     mech: Mechanism, qd: Array, payloads: Sequence[Payload] = (), brakes: Sequence[JointBrake] = ()
 ) -> tuple[str, ...]:
-    """Return a sentence on rates above their limit, masses below zero, payloads above the robot's mass, slow brakes.
+    """Return a sentence on rates above their limit, masses below zero, payloads above the robot's mass, strange brakes.
 
     Parameters
     ----------
@@ -39,9 +42,15 @@ def implausible(
         rad/s and m/s.
     payloads : sequence of Payload
     brakes : sequence of JointBrake
-        Whose delays and engagements are milliseconds.
+        Whose delays and engagements are milliseconds, and whose torques are near the effort limits.
     """
-    return (*_rates(mech, qd), *_masses(mech), *_payloads(mech, payloads), *_times(brakes))
+    return (
+        *_rates(mech, qd),
+        *_masses(mech),
+        *_payloads(mech, payloads),
+        *_times(brakes),
+        *_torques(mech, brakes),
+    )
 
 
 def weightless(scene: Scene) -> tuple[str, ...]:
@@ -181,3 +190,14 @@ def _times(brakes: Sequence[JointBrake]) -> Iterator[str]:
             if value > _SLOWEST:
                 meant = f"; write {value:g}ms if that is meant" if value * 1e-3 <= _SLOWEST else ""
                 yield f"the {name} of the brake of {brake.joint} is {value:g} s{meant}"
+
+
+def _torques(mech: Mechanism, brakes: Sequence[JointBrake]) -> Iterator[str]:
+    for brake in brakes:
+        effort = mech.pair_by_name[brake.joint].freedoms[0].effort
+        if isfinite(effort) and brake.law.static > _STRONGEST * effort > 0:
+            unit = units_of(brake.freedom).force
+            yield (
+                f"the brake of {brake.joint} holds {brake.law.static:g} {unit}, {brake.law.static / effort:.3g} times"
+                f" the effort limit of the joint, {effort:g} {unit}"
+            )

@@ -210,6 +210,25 @@ def test_a_number_with_its_unit_is_not_proposed_in_another(slider: str) -> None:
     assert turned.code == 2 and "'j1' is at -3.49066" in turned.err and "-3.49066deg" not in turned.err
 
 
+def test_a_brake_far_stronger_than_its_joint_is_a_warning(slider: str) -> None:
+    given = ("estop", slider, "--base", "fixed", "--qd", "turn=2", "--brake")
+    strong = "the brake of turn holds 50000 N·m, 1e+03 times the effort limit of the joint, 50 N·m"
+    assert strong in call(*given, "turn:torque=50kNm").err
+    assert call(*given, "turn:torque=1kNm").err == ""
+
+
+def test_wear_is_a_share_and_is_named(slider: str) -> None:
+    given = ("estop", slider, "--base", "fixed", "--brake")
+    worn = call(*given, "turn:torque=50,wear=0.6,delay=0.01").out
+    assert "turn: the brake slides with 30 N·m (wear 0.6 included);" in worn
+    assert "the effort limit, 50 N·m times its wear 0.6" in call(*given, "turn:wear=0.6").out.replace(
+        "\n  ", " "
+    )
+    more = call(*given, "turn:wear=2")
+    assert more.code == 2 and "the wear of the brake of 'turn' is 2" in more.err
+    assert "expected a share of the torque that is left, 0 to 1" in more.err
+
+
 def test_the_warning_is_in_the_document_and_in_the_table() -> None:
     found = call("estop", ARM, "--qd", "j1=200", "--output-format", "json")
     assert any("200 rad/s (11459 deg/s)" in note for note in json.loads(found.out)["notes"])

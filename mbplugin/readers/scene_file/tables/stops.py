@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from mbplugin.readers.scene_file.tables.table import Name, NonNegative, Number, Origin, Positive, Table
+from mbplugin.readers.scene_file.tables.table import Name, NonNegative, Number, Origin, Positive, Share, Table
 
 _VALUES = "the numbers that the origin speaks of, by key; reports name those that were changed since"
 
 
 class BrakeTable(Table):
-    """``[[brake]]``: torques (N·m or N), viscous part (N·m·s/rad), delays (s), wear factor, short circuit."""
+    """``[[brake]]``: torques (N·m or N), viscous part (N·m·s/rad), delays (s), wear, short circuit."""
 
     joint: Name = Field(description="a joint with one freedom")
     torque: NonNegative | None = Field(
@@ -23,7 +23,7 @@ class BrakeTable(Table):
     viscous: NonNegative = Field(default=0.0, description="N·m·s/rad or N·s/m")
     delay: NonNegative = Field(default=0.0, description="from the signal until the drive is without power, s")
     engagement: NonNegative = Field(default=0.0, description="from there until the brake grips, s")
-    wear: NonNegative = Field(default=1.0, description="factor of both torques")
+    wear: Share = Field(default=1.0, description="share of both torques that is left, 0 to 1")
     short_circuit: NonNegative | None = Field(
         default=None,
         description="k of k·ω/(1 + (ω/ω₀)²), a motor with short-circuited windings, N·m·s/rad or N·s/m",

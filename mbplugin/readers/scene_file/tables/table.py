@@ -15,6 +15,7 @@ Name = Annotated[str, Field(min_length=1)]
 Origin = Annotated[str, Field(max_length=500)]
 Positive = Annotated[float, Field(gt=0, le=LARGEST)]
 NonNegative = Annotated[float, Field(ge=0, le=LARGEST)]
+Share = Annotated[float, Field(ge=0, le=1)]
 #: inf is rigid.
 StiffnessNumber = Annotated[float, Field(allow_inf_nan=True)]
 #: ixx iyy izz, or ixx ixy ixz iyy iyz izz as in a URDF.
