@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, get_args
 _NAMED = {
     "ModelSource": "str | Path | Client | Scene | Mechanism",
     "JointValues": "Mapping[str, float | str] | Array | None",
+    "NamedNumbers": "Mapping[str, float | str]",
     "LoadLike": "Load | Mapping[str, Any]",
     "PayloadLike": "Payload | Mapping[str, Any]",
     "PayloadValue": "float | PayloadLike | Iterable[PayloadLike] | None",
@@ -29,6 +30,7 @@ _NAMED = {
 _WORDS = {
     "ModelSource": ("a path, a PyBullet client, a Scene or a Mechanism", "models"),
     "JointValues": ("a mapping of joint names to numbers, or a vector", "vectors"),
+    "NamedNumbers": ("a mapping of names to numbers", "mappings of names to numbers"),
     "StopLike": ("a StopReport, a StoppingTable, WorstStops, or the JSON file of one", "stops"),
     "Any": ("anything", "anything"),
     "float": ("a number", "numbers"),

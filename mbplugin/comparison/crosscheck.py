@@ -17,6 +17,7 @@ from mbplugin.model.brakes import BrakeLike
 from mbplugin.model.loads import LoadLike, PayloadLike
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import JointValues
+from mbplugin.model.mechanism.named_numbers import NamedNumbers
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import listed
 from mbplugin.readers.source import ModelSource, model_of
@@ -36,7 +37,7 @@ def crosscheck(
     signal: float | None = None,
     loads: Iterable[LoadLike] = (),
     payload: Iterable[PayloadLike] = (),
-    torques: Mapping[str, float] | None = None,
+    torques: NamedNumbers | None = None,
     damping: bool = True,
     friction: bool = True,
     against: int | str | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +23,7 @@ from mbplugin.joint_reactions.system import build_system
 from mbplugin.joint_reactions.values import Reactions
 from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_misfit, read_payloads
 from mbplugin.model.mechanism.kinematics import JointValues
+from mbplugin.model.mechanism.named_numbers import NamedNumbers, limits_of, misfit_dimension, numbers
 from mbplugin.model.plausible import implausible, warn_of
 from mbplugin.model.scene import Load, Payload, Scene
 from mbplugin.model.spatial import Array
@@ -43,9 +44,9 @@ def reactions(
     stiffness: StiffnessLike = (),
     payload: Iterable[PayloadLike] = (),
     hold: Iterable[str] | None = None,
-    misfit: Mapping[str, float] | None = None,
-    misfit_sigma: Mapping[str, float] | None = None,
-    limits: Mapping[str, float] | None = None,
+    misfit: NamedNumbers | None = None,
+    misfit_sigma: NamedNumbers | None = None,
+    limits: NamedNumbers | None = None,
     estimate: bool | None = None,
     material: str = "steel",
     tolerance: float | None = None,
@@ -116,7 +117,8 @@ def reactions(
     )
     found = balance(system, applied.equations.missing(applied.accelerations))
     require_balance(system, found, state.tolerance, state.at_rest)
-    tolerances = stated_tolerances(model, misfit, misfit_sigma, limits)
+    gap_of, sigma_of = numbers(misfit, misfit_dimension), numbers(misfit_sigma, misfit_dimension)
+    tolerances = stated_tolerances(model, gap_of, sigma_of, numbers(limits, limits_of(state.mech)))
     gaps = system.scale * read_misfit(system.labels, tolerances.misfit)
     sigma = read_misfit(system.labels, tolerances.sigma, "standard deviation of the misfit")
     flexible = flexible_model(system, model, found.multipliers, applied, gaps, asked)

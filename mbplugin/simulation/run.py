@@ -18,6 +18,7 @@ from mbplugin.model.mechanism.coupling import Lock, TimedConstraint
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.motion_profile import MotionProfile
+from mbplugin.model.mechanism.named_numbers import NamedNumbers, forces_of, numbers
 from mbplugin.model.plausible import implausible, stated_coordinates, warn_of, weightless
 from mbplugin.model.scene import Scene, mechanism_of, option_of
 from mbplugin.model.spring import JointSpring, Spring
@@ -53,7 +54,7 @@ def simulate(
     payload: Iterable[PayloadLike] = (),
     springs: Iterable[Spring | JointSpring] = (),
     stiffness: StiffnessLike = (),
-    torques: Mapping[str, float] | None = None,
+    torques: NamedNumbers | None = None,
     armature: Mapping[str, float] | None = None,
     controller: Controller | None = None,
     profiles: Mapping[str, Profile | MotionProfile] | None = None,
@@ -176,7 +177,7 @@ def simulate(
         with_springs(base, springs),
         loads=(*base.loads, *read_loads(mechanism, loads)),
         payloads=(*base.payloads, *read_payloads(mechanism, payload)),
-        torques={**base.torques, **(torques or {})},
+        torques={**base.torques, **numbers(torques, forces_of(mechanism))},
         armature={**base.armature, **(armature or {})},
         controller=controller,
         damping=damping,

@@ -25,6 +25,7 @@ from mbplugin.model.brakes import (
 from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_payloads
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.named_numbers import NamedNumbers, accelerations_of, numbers
 from mbplugin.model.plausible import warn_of, weightless
 from mbplugin.model.scene import Payload, Scene, mechanism_of
 from mbplugin.model.spatial import Array
@@ -60,7 +61,7 @@ def estop(
     payload: PayloadValue = None,
     payload_share: float = 1.0,
     brakes: Iterable[BrakeLike] | None = None,
-    decelerations: Mapping[str, float] | None = None,
+    decelerations: NamedNumbers | None = None,
     armature: Mapping[str, float] | None = None,
     loads: Iterable[LoadLike] = (),
     start: Start | None = None,
@@ -165,7 +166,7 @@ def make_scenario(
     payload: PayloadValue = None,
     payload_share: float = 1.0,
     brakes: Iterable[BrakeLike] | None = None,
-    decelerations: Mapping[str, float] | None = None,
+    decelerations: NamedNumbers | None = None,
     armature: Mapping[str, float] | None = None,
     loads: Iterable[LoadLike] = (),
     start: Start | None = None,
@@ -222,7 +223,7 @@ def make_scenario(
         choice = choice._replace(still_on=wide_axes_through(mechanism, tool, point, q0))
         choice = choice.moved_by(mechanism, q0, moving_joints(mechanism, qd0))
     notes += filter(None, (choice.sentence, choice.heading))
-    ramps, source = Decelerations({}), RampSource(given=dict(decelerations or {}))
+    ramps, source = Decelerations({}), RampSource(given=numbers(decelerations, accelerations_of(mechanism)))
     if category in (1, 2):
         if scene:
             source = replace(source, stated=scene.ramps, actuators=scene.actuators)

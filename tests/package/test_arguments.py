@@ -83,7 +83,10 @@ TYPED: tuple[tuple[Callable[[], object], str], ...] = (
     ),
     (lambda: mb.simulate(FOUR_BAR, "2s"), "duration is '2s'; expected a number; write 2 (SI units)"),
     (lambda: mb.rule([101]), "code is [101]; expected a text or a whole number"),
-    (lambda: mb.simulate(ARM, 0.1, torques={"j1": "5"}), "torques['j1'] is '5'; expected a number; write 5"),
+    (
+        lambda: mb.simulate(ARM, 0.1, armature={"j1": "5"}),
+        "armature['j1'] is '5'; expected a number; write 5",
+    ),
     (lambda: mb.estop(ARM, payload_share="5%"), "payload_share is '5%'; expected a number."),
     (lambda: mb.view(FOUR_BAR, size=640), "size is 640; expected 2 whole numbers"),
     (lambda: mb.view(FOUR_BAR, size=(640,)), "size is (640,); expected 2 whole numbers"),
@@ -198,6 +201,48 @@ def test_a_value_may_have_its_unit() -> None:
     np.testing.assert_allclose(torque, mb.inverse_dynamics(ARM, qdd={"j1": np.pi / 2}).values, rtol=1e-12)
     with pytest.raises(BadUsage, match="which is an angular rate; expected an angular acceleration"):
         mb.inverse_dynamics(ARM, qdd={"j1": "90deg/s"})
+
+
+def test_what_joints_are_named_for_may_have_units() -> None:
+    """Full speeds, decelerations, torques, misfits and limits: the same results as of the numbers."""
+    one_axis = {"axes": ["j1"], "categories": [1]}
+    table = mb.stopping_table(ARM, **one_axis, speeds={"j1": "60deg/s"}, decelerations={"j1": "180 deg/s^2"})
+    same = mb.stopping_table(ARM, **one_axis, speeds={"j1": np.pi / 3}, decelerations={"j1": np.pi})
+    assert [row["time"] for row in table.rows] == pytest.approx([row["time"] for row in same.rows], rel=1e-9)
+    stop = {"qd": {"j1": 1.0}, "category": 1}
+    ramp = mb.estop(ARM, **stop, decelerations={"j1": "90deg/s²"}).scenario.decelerations["j1"]
+    assert ramp == pytest.approx(np.pi / 2)
+    pushed = mb.simulate(FOUR_BAR, 0.01, torques={"j0": "0.01kNm"}, samples=1)
+    assert pushed.actions.torques == {"j0": 10.0}
+    worst = mb.worst_stop(ARM, axes=["j4"], speeds={"j4": "120deg/s"}, samples=1, max_seconds=1e-6)
+    assert any("full speed (rad/s, m/s): j4 2.094" in said for said in worst.assumptions)
+    given = {"misfit": {"j3.ry": "1mrad"}, "misfit_sigma": {"j3.tz": "0.1mm"}, "limits": {"j0": "2kN"}}
+    read = mb.reactions(FOUR_BAR, **given)
+    number = {"misfit": {"j3.ry": 1e-3}, "misfit_sigma": {"j3.tz": 1e-4}, "limits": {"j0": 2e3}}
+    assert read.to_dict() == mb.reactions(FOUR_BAR, **number).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda: mb.stopping_table(ARM, speeds={"j1": "60deg"}),
+            r"'j1' has the value '60deg', which is an angle; expected an angular rate",
+        ),
+        (
+            lambda: mb.worst_stop(ARM, decelerations={"j1": "2m/s²"}),
+            "which is an acceleration; expected an angular",
+        ),
+        (lambda: mb.estop(ARM, category=1, decelerations={"j1": "fast"}), "'j1' has the value 'fast'"),
+        (lambda: mb.reactions(FOUR_BAR, misfit={"j3.ry": "1mm"}), "which is a length; expected an angle"),
+        (lambda: mb.simulate(ARM, 0.1, torques={"j1": "10N"}), "which is a force; expected a torque"),
+        (lambda: mb.stopping_table(ARM, speeds={"elbow": "60deg/s"}), "'elbow', which is no joint"),
+        (lambda: mb.stopping_table(ARM, speeds="60deg/s"), "expected a mapping of names to numbers"),
+    ],
+)
+def test_a_unit_of_another_dimension_is_refused(call: Callable[[], object], words: str) -> None:
+    with pytest.raises(mb.MbPluginError, match=words):
+        call()
 
 
 @pytest.mark.parametrize(

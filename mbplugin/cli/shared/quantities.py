@@ -12,6 +12,13 @@ import numpy as np
 from mbplugin.cli.shared.options import split
 from mbplugin.errors import BadUsage
 from mbplugin.model.brake_law import dimension_of
+from mbplugin.model.mechanism.named_numbers import (
+    accelerations_of,
+    forces_of,
+    limits_of,
+    misfit_dimension,
+    rates_of,
+)
 from mbplugin.model.spatial import Array
 from mbplugin.model.units import DIMENSION_OF, SI, Units
 from mbplugin.phrases import counted
@@ -44,36 +51,23 @@ class Quantities:
 
     def rates(self, texts: Sequence[str] | None, option: str = "--qd") -> dict[str, float]:
         """Return rates by name, rad/s and m/s."""
-        return named(texts, option, lambda name: self._rates.get(name, ""), self.units)
+        return named(texts, option, self._rates, self.units)
 
     def accelerations(self, texts: Sequence[str] | None, option: str) -> dict[str, float]:
         """Return accelerations by name, rad/s² and m/s²."""
-        of_rate = {"angular rate": "angular acceleration", "speed": "acceleration", "": ""}
-        return named(texts, option, lambda name: of_rate[self._rates.get(name, "")], self.units)
+        return named(texts, option, accelerations_of(self.mech), self.units)
 
     def torques(self, texts: Sequence[str] | None, option: str = "--torque") -> dict[str, float]:
         """Return torques and forces on rates, by name, N·m and N."""
-        of_rate = {"angular rate": "torque", "speed": "force", "": ""}
-        return named(texts, option, lambda name: of_rate[self._rates.get(name, "")], self.units)
+        return named(texts, option, forces_of(self.mech), self.units)
 
     def misfits(self, texts: Sequence[str] | None, option: str = "--misfit") -> dict[str, float]:
         """Return gaps by ``NAME.COMPONENT``, rad and m."""
-
-        def dimension(name: str) -> str:
-            return {"t": "length", "r": "angle"}.get(name.rpartition(".")[2][:1], "")
-
-        return named(texts, option, dimension, self.units)
+        return named(texts, option, misfit_dimension, self.units)
 
     def limits(self, texts: Sequence[str] | None) -> dict[str, float]:
         """Return the largest loads by ``JOINT`` or ``JOINT.COMPONENT``, N and N·m."""
-        joints = {constraint.name for constraint in self.mech.constraints()}
-
-        def dimension(name: str) -> str:
-            if name in joints:
-                return "force"
-            return {"t": "force", "r": "torque"}.get(name.rpartition(".")[2][:1], "")
-
-        return named(texts, "--limit", dimension, self.units)
+        return named(texts, "--limit", limits_of(self.mech), self.units)
 
     def brakes(self, texts: Sequence[str] | None) -> list[dict[str, Any]]:
         """Return the brakes that ``--brake`` describes."""
@@ -118,7 +112,7 @@ class Quantities:
         joint, colon, values = text.rpartition(":")
         if not colon or not joint.strip():
             raise BadUsage(f"--brake has {text!r}", expected="JOINT:KEY=VALUE,…")
-        slides = self._rates.get(joint.strip()) == "speed"
+        slides = self._rates(joint.strip()) == "speed"
         return {
             "joint": joint.strip(),
             **named([values], "--brake", lambda key: dimension_of(key, slides), self.units),
@@ -176,16 +170,8 @@ class Quantities:
         return dict(zip(self.mech.q_names, units, strict=True))
 
     @cached_property
-    def _rates(self) -> dict[str, str]:
-        from mbplugin.model.mechanism.coordinate_units import rate_units
-
-        found = {
-            pair.name: "speed" if pair.kind.free[0][0] == "t" else "angular rate"
-            for pair in self.mech.pairs
-            if len(pair.kind.free) == 1
-        }
-        units = (DIMENSION_OF[unit] for unit in rate_units(self.mech))
-        return {**found, **dict(zip(self.mech.qd_names, units, strict=True))}
+    def _rates(self) -> Callable[[str], str]:
+        return rates_of(self.mech)
 
 
 def named(

@@ -13,6 +13,7 @@ from mbplugin.arguments import checked
 from mbplugin.errors import BadUsage
 from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.named_numbers import NamedNumbers, numbers, rates_of
 from mbplugin.model.ramp import Ramp
 from mbplugin.model.scene import Brake, Scene, mechanism_of
 from mbplugin.model.spatial import Array
@@ -56,7 +57,7 @@ def calibrate(
     cover: bool = False,
     parameters: Sequence[str] | None = None,
     payload: float | None = None,
-    speeds: Mapping[str, float] | None = None,
+    speeds: NamedNumbers | None = None,
     tool: str | None = None,
     date: str | None = None,
     share: float = SHARE,
@@ -105,7 +106,7 @@ def calibrate(
     mech = model_of(mech)
     mechanism = mechanism_of(mech)
     file = read_measured(Path(measured))
-    rows = measurements_of(file, mechanism, speeds)
+    rows = measurements_of(file, mechanism, numbers(speeds, rates_of(mechanism)))
     require_consistent(file, rows)
     require_bound(share, confidence)
     out = held_out(hold_out, file, rows)

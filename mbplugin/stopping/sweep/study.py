@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from mbplugin.model.brakes import BrakeLike
 from mbplugin.model.enumerations import Backend, StopLimits
 from mbplugin.model.loads import LoadLike
 from mbplugin.model.mechanism.kinematics import JointValues
+from mbplugin.model.mechanism.named_numbers import NamedNumbers
 from mbplugin.model.plausible import warn_of
 from mbplugin.readers.source import ModelSource
 from mbplugin.simulation.budget import MAX_SECONDS
@@ -37,7 +38,7 @@ def sweep(
     category: int = 0,
     brakes: Iterable[BrakeLike] | None = None,
     require_brakes: bool = False,
-    decelerations: Mapping[str, float] | None = None,
+    decelerations: NamedNumbers | None = None,
     torque_tolerance: float = 0.0,
     delay_tolerance: float = 0.0,
     payload: PayloadValue = None,
@@ -134,7 +135,7 @@ def sweep_plan(
     category: int = 0,
     brakes: Iterable[BrakeLike] | None = None,
     require_brakes: bool = False,
-    decelerations: Mapping[str, float] | None = None,
+    decelerations: NamedNumbers | None = None,
     torque_tolerance: float = 0.0,
     delay_tolerance: float = 0.0,
     payload: PayloadValue = None,

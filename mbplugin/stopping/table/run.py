@@ -11,6 +11,7 @@ import numpy as np
 from mbplugin.arguments import checked, known_as
 from mbplugin.errors import BadUsage
 from mbplugin.model.brakes import BrakeLike, stated_brakes
+from mbplugin.model.mechanism.named_numbers import NamedNumbers, accelerations_of, numbers, rates_of
 from mbplugin.model.plausible import implausible, warn_of
 from mbplugin.model.scene import Payload, Ramp, Scene
 from mbplugin.readers.source import ModelSource, model_of
@@ -34,10 +35,10 @@ def stopping_table(
     *,
     axes: Sequence[str] | None = None,
     payload: float | None = None,
-    speeds: Mapping[str, float] | None = None,
+    speeds: NamedNumbers | None = None,
     categories: Sequence[int] = (0, 1),
     brakes: Iterable[BrakeLike] | None = None,
-    decelerations: Mapping[str, float] | None = None,
+    decelerations: NamedNumbers | None = None,
     tool: str | None = None,
     require_brakes: bool = False,
     grid: Mapping[str, Sequence[int]] | None = None,
@@ -87,12 +88,13 @@ def stopping_table(
         raise BadUsage(f"categories {tuple(categories)} were requested", expected="0, 1 or both")
     names = table_axes(scenario.mech, scenario.tool, axes)
     choice = scenario.tool_choice.over_poses(scenario.mech, scenario.q, [(name,) for name in names])
-    ramps = _stated_ramps(scenario, scene, decelerations)
+    ramps = _stated_ramps(scenario, scene, numbers(decelerations, accelerations_of(scenario.mech)))
     stated, joints = _stated_ramps(scenario, scene, None), [brake.joint for brake in scenario.brakes]
     rampless = [joint for joint in joints if joint not in stated and not has_ramp(scenario.mech, joint)]
     command = stop_command(scene, scenario.tool, brakes, rampless, payload is not None)
     # as accurate as estop: a table has few rows
     compiled = CompiledStop(scenario, rtol=scenario.rtol, atol=scenario.atol)
+    speeds = numbers(speeds, rates_of(scenario.mech))
     full = full_speeds(scenario.mech, names, speeds)
     stops = TableStops(compiled, names, rated, full, points, ramps, payload is None, command)
     computed = [one for category in categories for one in stops.rows(category)]

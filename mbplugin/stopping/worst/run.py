@@ -12,6 +12,7 @@ from mbplugin.arguments import checked
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.brakes import BrakeLike
 from mbplugin.model.enumerations import FailureKind, Moving
+from mbplugin.model.mechanism.named_numbers import NamedNumbers, accelerations_of, numbers, rates_of
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
 from mbplugin.readers.source import ModelSource, model_of
@@ -46,9 +47,9 @@ def worst_stop(
     moving: Moving = "one",
     payload: float | None = None,
     payload_range: tuple[float, float] = (0.0, 1.0),
-    speeds: Mapping[str, float] | None = None,
+    speeds: NamedNumbers | None = None,
     brakes: Iterable[BrakeLike] | None = None,
-    decelerations: Mapping[str, float] | None = None,
+    decelerations: NamedNumbers | None = None,
     torque_tolerance: float = 0.0,
     delay_tolerance: float = 0.0,
     failures: Iterable[Failure] = (),
@@ -124,6 +125,8 @@ def worst_stop(
     _check(moving, payload_range, (torque_tolerance, delay_tolerance), failures, samples, seed)
     if category == 2 and (torque_tolerance or failures):
         raise BadUsage("tolerances of torques and failures need brakes", expected="category 0 or 1")
+    speeds = numbers(speeds, rates_of(scenario.mech))
+    decelerations = numbers(decelerations, accelerations_of(scenario.mech))
     names = _axes(scenario, axes, speeds)
     full = full_speeds(scenario.mech, names, speeds)
     nominal = StopSpace(scenario, rated, full, None, torque_tolerance, delay_tolerance, payload_range)
@@ -152,7 +155,7 @@ def worst_stop(
         mech if isinstance(mech, Scene) else None,
         exact,
         brakes,
-        decelerations or {},
+        decelerations,
         payload is None,
         grid if category < 2 else (),
     )
