@@ -175,7 +175,11 @@ def test_lines_and_names_of_a_robot_overlap_nothing(name: str) -> None:
     board = TextOverlay(recorder, 0, seen)  # type: ignore[arg-type]
     board.write(title=[(name, "")], legend=[(entry.text, entry.key) for entry in seen.legend])
     boxes = []
-    for words, at in recorder.items.values():
+    texts = [item for item in recorder.items.values() if isinstance(item[0], str)]
+    assert len(recorder.items) - len(texts) == len(seen.legend), (
+        "a stroke of colour for each line of the legend"
+    )
+    for words, at in texts:
         pixel = SCREEN.pixel(np.array(at))
         assert pixel is not None
         boxes.append(box_of(words, *pixel))

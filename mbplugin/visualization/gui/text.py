@@ -18,6 +18,8 @@ _INK = (0.1, 0.12, 0.15)
 #: From the left, from above, from below, pixels.
 _LEFT, _TOP, _BOTTOM = 24, 36, 24
 _SIZE = 1.1
+#: Length of the stroke of colour before a line of the legend and its room, and its width, pixels.
+_STROKE, _ROOM, _THICK = 16, 24, 8
 #: Title and status stand above, the legend below.
 _ABOVE_ALL, _BELOW_ALL = ("title", "status"), "legend"
 #: How long names wait while the robot moves, s: many texts take PyBullet long.
@@ -39,6 +41,7 @@ class TextOverlay:
         self.bullet, self.client, self.seen, self.poses = bullet, client, seen, seen.poses
         self._lines: dict[str, list[tuple[str, str]]] = {}
         self._ids: list[int] = []
+        self._strokes: list[int] = []
         self._shown: list[_Row] = []
         self._screen: Screen | None = None
         self._placed: Screen | None = None
@@ -66,6 +69,8 @@ class TextOverlay:
         turned = screen != self._placed
         self._placed, self._moved, self._written = screen, False, time.monotonic()
         edges = list(self._edges(screen))
+        if turned:
+            self._colour_legend(screen)
         rows = [*edges, *self._names(screen, [box_of(text, x, y) for x, y, text, _ in edges])]
         for k, row in enumerate(rows):
             if not turned and self._shown[k : k + 1] == [row]:
@@ -85,12 +90,29 @@ class TextOverlay:
             self.bullet.removeUserDebugItem(id, physicsClientId=self.client)
         self._ids, self._shown = self._ids[: len(rows)], rows
 
+    def _colour_legend(self, screen: Screen) -> None:
+        """Draw the colours of the legend before its lines, which are ink: light letters cannot be read on white."""
+        legend = list(enumerate(reversed(self._lines.get(_BELOW_ALL, []))))
+        for n, (k, key) in enumerate((k, key) for k, (_, key) in legend if key):
+            *colour, alpha = PALETTE[key].rgba
+            y = screen.height - _BOTTOM - k * LINE - 0.3 * LINE
+            replaced = {"replaceItemUniqueId": self._strokes[n]} if n < len(self._strokes) else {}
+            id = self.bullet.addUserDebugLine(
+                screen.point(_LEFT, y).tolist(),
+                screen.point(_LEFT + _STROKE, y).tolist(),
+                [1 - alpha + alpha * part for part in colour],
+                lineWidth=_THICK,
+                physicsClientId=self.client,
+                **replaced,
+            )
+            self._strokes[n : n + 1] = [int(id)]
+
     def _edges(self, screen: Screen) -> Iterator[_Row]:
         """Yield the lines at the edges."""
         below = self._lines.get(_BELOW_ALL, [])
         above = [line for name in _ABOVE_ALL for line in (*self._lines.get(name, []), ("", ""))]
         for k, (text, key) in enumerate(reversed(below)):
-            yield _LEFT, screen.height - _BOTTOM - k * LINE, text, key
+            yield _LEFT + _ROOM * bool(key), screen.height - _BOTTOM - k * LINE, text, ""
         for k, (text, key) in enumerate(above):
             if text:
                 yield _LEFT, _TOP + k * LINE, text, key
