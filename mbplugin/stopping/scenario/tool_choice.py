@@ -65,7 +65,7 @@ class ToolChoice(NamedTuple):
         if not self.still_on:
             return ""
         return (
-            f"NOT THE WAY OF THE ARM: {self.heading}. Speed, way and extension of the tool below leave that motion"
+            f"NOT THE WHOLE MOTION: {self.heading}. Speed, path and extension of the tool below leave that motion"
             " out, and a payload stated by its mass alone sits there too: state the point with --tool-point"
             " (tool_point) of estop, or name a link at the tip with --tool."
         )
