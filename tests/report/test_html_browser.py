@@ -189,6 +189,16 @@ def test_a_stop_has_ghosts_that_can_be_hidden(visit: Any) -> None:
     quiet(seen)
 
 
+def test_a_ghost_in_the_pose_of_the_robot_hides_no_colour(visit: Any) -> None:
+    """Brakes without a delay: at the signal both ghosts stand where the robot stands."""
+    brakes = [part for k in range(1, 7) for part in ("--brake", f"j{k}:torque=900")]
+    seen = visit(page_of("estop", str(ASSETS / "arm_6r.scene.toml"), *brakes), color_scheme="light")
+    shown = near(seen.pixels(), "#56b4e9")
+    seen.page.get_by_label("ghosts").uncheck()
+    seen.settle()
+    assert shown > 0.9 * near(seen.pixels(), "#56b4e9") > 1000
+
+
 def test_on_paper_the_view_is_an_image(visit: Any, minitaur: str) -> None:
     seen = visit(minitaur)
     paper = seen.page.pdf()

@@ -64,6 +64,8 @@ function putAt(bodies, poses) {
 
 function addGhost(layer, shapes, data, ghost) {
   const paint = material(data.palette, ghost.key);
+  // behind a body in the same pose, whose colour means something
+  Object.assign(paint, { polygonOffset: true, polygonOffsetFactor: 2, polygonOffsetUnits: 4 });
   const bodies = data.bodies.map((told) => body(shapes, told, paint));
   putAt(bodies, floats(ghost.poses));
   for (const one of bodies) if (one.userData.told.verdict !== "ground") layer.add(one);
