@@ -16,6 +16,11 @@ from mbplugin.stopping.calibration.values import TOLERANCE
 _BELOW = 0.98
 #: From this median shape index of its rows on, the times of category 1 are those of a ramp.
 _RAMP = 0.95
+#: What is said of a brake that brakes nothing by itself, and is no brake to be pasted unseen.
+WITHOUT_TORQUE = (
+    "the best torque is its bound, 0: such a brake holds nothing, so check the rows and their units"
+    " before a scene takes it"
+)
 
 
 def times_of_ramp(rows: Sequence[Measurement]) -> bool:

@@ -14,6 +14,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.named_numbers import NamedNumbers, numbers, rates_of
+from mbplugin.model.plausible import warn_of
 from mbplugin.model.ramp import Ramp
 from mbplugin.model.scene import Brake, Scene, mechanism_of
 from mbplugin.model.spatial import Array
@@ -25,6 +26,7 @@ from mbplugin.stopping.calibration.choice import Choice, choose_brake, choose_ra
 from mbplugin.stopping.calibration.compared import known
 from mbplugin.stopping.calibration.cover import Margin, as_written, covering_margin, written_up
 from mbplugin.stopping.calibration.explain import (
+    WITHOUT_TORQUE,
     shape_notes,
     undetermined_note,
     unexplained,
@@ -97,6 +99,11 @@ def calibrate(
     progress : callable, optional
         Gets the number of stops that were computed.
 
+    Warns
+    -----
+    ImplausibleValue
+        The best torque of a brake is 0.
+
     Raises
     ------
     MbPluginError
@@ -122,6 +129,7 @@ def calibrate(
     source, robot = Source(file.path, file.sha256), sources_of(mech) if isinstance(mech, Scene) else ()
     date = date or calendar.today().isoformat()
     joints = [_with_origin(joint, source, date) for joint in joints]
+    warn_of(f"{joint.joint}: {WITHOUT_TORQUE}" for joint in joints if WITHOUT_TORQUE in joint.notes)
     return Calibration(
         mechanism.name,
         date,
@@ -274,7 +282,7 @@ class _Group:
             notes.append(undetermined_note(group, of.fitted))
         for name in choice.fit.names:
             if choice.fit.values[name] == 0.0:
-                notes.append(f"the best {name} is its bound, 0")
+                notes.append(WITHOUT_TORQUE if name == "torque" else f"the best {name} is its bound, 0")
         return (*notes, *shape_notes(of.fitted, of.category, self._gravity))
 
     def _row(

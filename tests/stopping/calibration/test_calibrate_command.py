@@ -53,6 +53,36 @@ def test_json_text_and_toml_are_of_one_calibration(robot: str, tmp_path: Path) -
     assert "4 *" in text and document["measured"]["sha256"] in text
 
 
+LIMITED = SCENE.replace("xyz_a", "lower = -2.0, upper = 2.0, xyz_a")
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("j0,0,2,100,20", r"csv:2: the stop takes 100 s; expected 10 s at most; .* such as time \[ms\]"),
+        (
+            "j0,0,20,0.5,4.1",
+            r"csv:2: the stop goes 4.1 rad; expected the whole travel of the joint, 4 rad, at most",
+        ),
+    ],
+)
+def test_rows_of_which_all_columns_lack_their_units_are_refused(tmp_path: Path, row: str, says: str) -> None:
+    """100 ms and 20° as 100 and 20 fit together with 2 rad/s as well as a stop does."""
+    robot = tmp_path / "boom.scene.toml"
+    robot.write_text(LIMITED)
+    with pytest.raises(mb.MbPluginError, match=says):
+        mb.calibrate(robot, written(tmp_path, f"{HEAD}\n{row}\n"))
+
+
+def test_a_brake_without_torque_is_not_offered_without_a_warning(tmp_path: Path) -> None:
+    robot = tmp_path / "boom.scene.toml"
+    robot.write_text(SCENE.replace("xyz_a", "friction = 5.0, xyz_a"))
+    done = call("calibrate", str(robot), str(written(tmp_path, f"{HEAD}\nj0,0,2,2,2\n")))
+    says = "the best torque is its bound, 0: such a brake holds nothing, so check the rows and their units"
+    assert done.code == 0 and f"mbplugin: warning: j0: {says}" in done.err
+    assert f"# {says}" in done.out
+
+
 def test_a_scene_with_the_tables_stops_as_measured(robot: str, tmp_path: Path) -> None:
     output = tmp_path / "brakes.toml"
     done = call(

@@ -14,6 +14,10 @@ from mbplugin.stopping.table.rated import require_joints
 #: A stop within which a joint goes farther than this many times its way at undiminished speed, or less than
 #: this share of it, was written in mixed units.
 _FARTHEST, _NEAREST = 2.0, 0.05
+#: No stop takes longer, s: a separation distance admits no more either.
+_LONGEST = 10.0
+#: A stop over the whole travel is one: relative to it.
+_ROUNDING = 1 + 1e-6
 
 
 def measurements_of(
@@ -77,6 +81,17 @@ def _measurement(where: str, record: Record, mech: Mechanism, speeds: Mapping[st
         numbers,
     )
     _require_one_unit(row, where)
+    freedom = mech.pair_by_name[record.joint].freedoms[0]
+    travel, unit = freedom.upper - freedom.lower, "m" if length else "rad"
+    _require_below(_LONGEST, row.time, f"takes {row.time:g} s", where, f"{_LONGEST:g} s", "time [ms]")
+    _require_below(
+        travel * _ROUNDING,
+        row.distance,
+        f"goes {row.distance:g} {unit}",
+        where,
+        f"the whole travel of the joint, {travel:.4g} {unit},",
+        "distance [mm]" if length else "distance [deg]",
+    )
     return row
 
 
@@ -90,6 +105,17 @@ def _require_one_unit(row: Measurement, where: str) -> None:
             where=where,
             expected=f"{_NEAREST:g} to {_FARTHEST:g} times, with all columns in the units of the header",
             remedy="state units in the header, such as speed [deg/s]",
+        )
+
+
+def _require_below(most: float, value: float, what: str, where: str, limit: str, head: str) -> None:
+    """Require a time or a distance that a stop can have: where all columns lack their units, they fit together."""
+    if value > most:
+        raise BadUsage(
+            f"the stop {what}",
+            where=where,
+            expected=f"{limit} at most",
+            remedy=f"state the unit in the header, such as {head}",
         )
 
 
