@@ -42,6 +42,16 @@ def test_the_first_line_of_a_text_says_that_brakes_are_assumed(command: tuple[st
     assert "ASSUMED" not in call(*command, *STATED).out
 
 
+def test_the_factor_of_published_stops_is_that_of_brakes_alone() -> None:
+    """They are stops of category 0, in which no ramp takes part."""
+    ramps = " ".join(call("estop", ARM, "--category", "1", *STATED).out.replace("\n!", "").split())
+    assert ramps.startswith("! ASSUMED, NOT STATED: the decelerations of j1, ")
+    assert "1.2 to 7.1" not in ramps and "A ramp is a setting of the drive" in ramps
+    assert "state the ramps; stops with --require-brakes" in ramps
+    both = " ".join(call("estop", ARM, "--category", "1").out.replace("\n!", "").split())
+    assert "1.2 to 7.1 times" in both and "state the brakes and ramps;" in both
+
+
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_assumed_brakes_can_be_refused(command: tuple[str, ...]) -> None:
     done = call(*command, "--require-brakes")

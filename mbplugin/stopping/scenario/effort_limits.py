@@ -37,10 +37,18 @@ class EffortLimits(NamedTuple):
         if not self.joints:
             return ""
         low, high = PUBLISHED_OVER_DEFAULT
+        published = (
+            f" The stops that the maker of UR5 and UR3 publishes take {low:g} to {high:g} times as long as with"
+            " such brakes."
+        )
+        settings = " A ramp is a setting of the drive, and may be slower than what its effort limit allows."
+        names = " and ".join(
+            name for name, joints in (("brakes", self.brakes), ("ramps", self.ramps)) if joints
+        )
         return (
-            f"{self.heading} (effort limits of the file). The stops that the maker of"
-            f" UR5 and UR3 publishes take {low:g} to {high:g} times as long as with such brakes. No number below is"
-            " evidence for safety: state the brakes; stops with --require-brakes refuse assumed ones."
+            f"{self.heading} (effort limits of the file).{published if self.brakes else ''}"
+            f"{settings if self.ramps else ''} No number below is evidence for safety: state the {names};"
+            " stops with --require-brakes refuse assumed ones."
         )
 
     def require_none(self) -> None:
