@@ -12,7 +12,7 @@ from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, rank_tolerance
 from mbplugin.errors import BadUsage
 from mbplugin.model.duties import duties
 from mbplugin.model.mechanism.kinematics import JointValues
-from mbplugin.model.plausible import stated_coordinates
+from mbplugin.model.plausible import masses_below_zero, stated_coordinates, warn_of
 from mbplugin.model.scene import Scene, option_of, state_of
 from mbplugin.readers import reload
 from mbplugin.readers.source import ModelSource, model_of
@@ -57,6 +57,11 @@ def analyze(
         A coordinate or a constraint of a group that the mechanism does not have.
     CannotClose
         The loops cannot be closed.
+
+    Warns
+    -----
+    ImplausibleValue
+        A mass below zero of a mechanism, or a coordinate that is probably in another unit.
     """
     mech = model_of(mech)
     if snap_angles:
@@ -64,6 +69,8 @@ def analyze(
             raise BadUsage("snap_angles needs the angles as they were written", remedy="pass a scene")
         mech = reload(mech, snap_angles=True)
     mechanism, base_q, _ = state_of(mech)
+    if not isinstance(mech, Scene):  # of a file the rules say it, at its line
+        warn_of(masses_below_zero(mechanism))
     return analyze_mechanism(
         mechanism,
         stated_coordinates(mechanism, q, base_q),

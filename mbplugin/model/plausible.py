@@ -46,7 +46,7 @@ def implausible(
     """
     return (
         *_rates(mech, qd),
-        *_masses(mech),
+        *masses_below_zero(mech),
         *_payloads(mech, payloads),
         *_times(brakes),
         *_torques(mech, brakes),
@@ -148,7 +148,8 @@ def _coordinates(mech: Mechanism, q: Mapping[str, float]) -> Iterator[str]:
         yield f"the coordinate of {name} is {size}, {beyond}{meant}"
 
 
-def _masses(mech: Mechanism) -> Iterator[str]:
+def masses_below_zero(mech: Mechanism) -> Iterator[str]:
+    """Yield a sentence on every body of negative mass."""
     for body in mech.bodies:
         if body.mass < 0:
             yield f"the mass of {body.name} is {body.mass:g} kg, and what follows is no motion of a robot: correct it"

@@ -356,6 +356,27 @@ def test_a_joint_to_hold_is_named_in_python_too() -> None:
         mb.reactions(FOUR_BAR, hold=[])
 
 
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda at: mb.Pair("a", "hinge", "world", "b", at, at), "pair 'a': there is no pair type 'hinge'"),
+        (lambda at: mb.Pair("a", "revolut", "world", "b", at, at), "did you mean 'revolute'"),
+        (lambda at: mb.Lock(5), "a lock is of the joint 5; expected a name"),
+        (lambda at: mb.TimedConstraint(5), "an interval is of the constraint 5; expected a name"),
+    ],
+)
+def test_a_part_of_a_mechanism_that_cannot_be_is_one_sentence(make: Callable[..., object], says: str) -> None:
+    with pytest.raises(mb.MbPluginError, match=says):
+        make(mb.Pose.identity())
+
+
+def test_a_mass_below_zero_is_a_warning_of_an_analysis() -> None:
+    at = mb.Pose.identity()
+    mech = mb.Mechanism("m", (mb.Body("b", -1.0),), (mb.Pair("a", "revolute", "world", "b", at, at),))
+    with pytest.warns(ImplausibleValue, match="the mass of b is -1 kg"):
+        mb.analyze(mech)
+
+
 def test_a_format_is_known_in_any_case() -> None:
     with pytest.raises(BadUsage, match=r"the format is 'mjfc'.*did you mean 'mjcf'"):
         mb.close(FOUR_BAR, "mjfc")

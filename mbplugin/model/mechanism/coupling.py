@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism.identity import Holder
 from mbplugin.model.mechanism.motion_profile import MotionProfile
 from mbplugin.model.units import SI
@@ -115,6 +116,8 @@ class Lock:
     until: float | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.joint, str):
+            raise BadUsage(f"a lock is of the joint {self.joint!r}", expected="a name, such as 'elbow'")
         _read_times(self)
 
     @property
@@ -151,6 +154,10 @@ class TimedConstraint:
     until: float | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.constraint, str):
+            raise BadUsage(
+                f"an interval is of the constraint {self.constraint!r}", expected="a name, such as 'clutch'"
+            )
         _read_times(self)
 
     @property

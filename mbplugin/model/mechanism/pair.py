@@ -10,6 +10,7 @@ from math import inf
 
 import numpy as np
 
+from mbplugin.errors import UnknownName, suggestion
 from mbplugin.model.spatial import COMPONENTS, Array, Pose, align_z, cross, unit
 from mbplugin.phrases import one_line_repr
 
@@ -166,6 +167,12 @@ class Pair:
     freedoms: tuple[Freedom, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.type not in PAIR_TYPES:
+            raise UnknownName(
+                f"there is no pair type {self.type!r}",
+                where=f"pair {self.name!r}",
+                remedy=suggestion(self.type, list(PAIR_TYPES)),
+            )
         if not self.freedoms:
             object.__setattr__(self, "freedoms", tuple(Freedom() for _ in self.kind.free))
 
