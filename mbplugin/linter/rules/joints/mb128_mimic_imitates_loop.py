@@ -3,7 +3,8 @@
 What it does
 ------------
 Moves each linkage that is coupled by ``<mimic>`` and looks for two links of different branches that turn
-against each other about a point fixed in both, where no joint is. One finding lists them.
+against each other about a point fixed in both, where no joint is. One finding lists them,
+with the joint that is missing in the frames of both links.
 
 Why it matters
 --------------
@@ -17,9 +18,8 @@ A parallelogram gripper whose second crank and whose finger mimic the first cran
 
 Remedy
 ------
-State the joint as a ``[[closure]]`` in a scene file, at the point that the finding names, and remove the
-mimics of that loop. In a planar loop ``type = "point-on-line"``, with the line along the axis, adds no redundant
-constraint.
+Paste the ``[[closure]]`` of the finding into a scene file, one per loop, and remove the mimics that it replaces. In a
+planar loop its type is ``point-on-line``, with the line along the axis, which adds no redundant constraint.
 
 References
 ----------
@@ -42,17 +42,18 @@ SEVERITY: Severity = "note"
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     """Yield one finding per model."""
-    found = []
-    for loop in imitated_loops(scene):
+    loops, found = list(imitated_loops(scene)), []
+    for loop in loops:
         # without the rounding of our own rotations
-        shown = ", ".join(f"{round(value, 9) + 0.0:.4g}" for value in loop.point)
+        shown = ", ".join(f"{round(value, 9) + 0.0:.6g}" for value in loop.point)
         text = f"{loop.body_a!r} and {loop.body_b!r} stay together at ({shown}) m, led by {loop.leader!r}"
         found.append(Instance(loop.leader, constraint_place(scene, loop.leader), text))
+    toml = "\n\n".join(loop.toml for loop in loops)
     yield from joined_finding(
         __name__,
         SEVERITY,
         found,
         "mimic joints imitate a loop",
-        help='state the joint as a [[closure]] in a scene file, type = "point-on-line" along its axis if the loop '
-        "is planar, and remove the mimics of the loop",
+        help="state the missing joints in a scene file and remove the mimics that they replace:\n" + toml,
+        evidence={"toml": toml, "mimics": [list(loop.mimics) for loop in loops]},
     )
