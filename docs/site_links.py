@@ -1,9 +1,9 @@
-"""Links that the pages get by themselves: codes of rules to their pages, terms of the output to the glossary."""
+"""Links that the pages get by themselves: rules to their pages, terms to the glossary, papers to the sources."""
 
 from __future__ import annotations
 
 import re
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lxml import html as parser
@@ -27,6 +27,7 @@ def linked(html: str, url: str, *, terms: bool) -> str:
         if listed and (target := rules.target(link.text_content())):
             link.set("href", target[0])
     _link_texts(root, rules)
+    _link_texts(root, _SourceLinks(url))
     if terms:
         _link_texts(root, _TermLinks(url))
     return "".join([root.text or "", *(parser.tostring(child, encoding="unicode") for child in root)])
@@ -49,6 +50,24 @@ class _RuleLinks:
         return get_relative_url(f"rules/{word}.html", self.url), "rule"
 
 
+class _SourceLinks:
+    """Links of papers, in code too, to where their authors and titles are listed."""
+
+    left_out = NO_TEXT
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        listed = re.findall(
+            r"^- `(\w+)`", (Path(__file__).parent / "theory.md").read_text("utf-8"), re.MULTILINE
+        )
+        self.pattern = re.compile(rf"\b(?:{'|'.join(listed)})\b")
+
+    def target(self, word: str) -> tuple[str, str] | None:
+        """Return address and class of the link of a paper, None on the page that lists them."""
+        own = self.url == "theory.html"
+        return None if own else (f"{get_relative_url('theory.html', self.url)}#sources", "source")
+
+
 class _TermLinks:
     """Links of the first of each term of the glossary."""
 
@@ -68,7 +87,7 @@ class _TermLinks:
         return f"{get_relative_url('glossary.html', self.url)}#{term.anchor}", "term"
 
 
-def _link_texts(root: Any, links: _RuleLinks | _TermLinks) -> None:
+def _link_texts(root: Any, links: _RuleLinks | _SourceLinks | _TermLinks) -> None:
     """Put links into the texts of a page, outside of headings and links."""
     for node in list(root.iter()):
         if not isinstance(node.tag, str):
@@ -80,7 +99,7 @@ def _link_texts(root: Any, links: _RuleLinks | _TermLinks) -> None:
             _link_run(node.getparent(), node, links)
 
 
-def _link_run(parent: Any, before: Any, links: _RuleLinks | _TermLinks) -> None:
+def _link_run(parent: Any, before: Any, links: _RuleLinks | _SourceLinks | _TermLinks) -> None:
     """Put links into one run of text: the first of an element, or the one behind a child of it."""
     text = (parent.text if before is None else before.tail) or ""
     made, rest = [], 0

@@ -55,6 +55,8 @@ def test_the_site(site: Path) -> None:
     assert {f"mb{name.lower()}" for name in mb.__all__} <= names
     check_pictures(site, pages)
     check_glossary(site, pages)
+    # a paper is named with a link to its authors and title
+    assert pages[site / "rules" / "MB201.html"].xpath("//article//a[@href='../theory.html#sources']/text()")
     check_formulas(pages)
     check_examples(pages[site / "gallery.html"])
 
