@@ -193,3 +193,18 @@ def test_a_ratio_beyond_the_largest_number() -> None:
     arm = arm.replace("0.1 0.1 0.1", "0.001 0.001 0.001")
     (finding,) = mb.lint("far.urdf", text=f'{base}<link name="arm">{arm}', select=["MB105"]).findings
     assert "1e+30 kg·m², 1e336 times 1e-306" in finding.message
+
+
+STATIC = """<sdf version="1.9"><world name="w">
+<model name="table">STATIC<link name="top">
+<inertial><mass>20</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial></link>
+<link name="leg"><inertial><mass>2</mass><inertia><ixx>7</ixx><iyy>8</iyy><izz>9</izz></inertia></inertial>
+<collision name="c"><geometry><box><size>0.1 0.1 0.9</size></box></geometry></collision></link></model>
+</world></sdf>"""
+
+
+@pytest.mark.parametrize(("static", "codes"), [("<static>true</static>", []), ("", ["MB104", "MB105"])])
+def test_the_inertia_of_a_static_model_is_not_judged(static: str, codes: list[str]) -> None:
+    """The ground carries it: no inertia of it does anything."""
+    found = mb.lint("w.sdf", text=STATIC.replace("STATIC", static), select=["MB104", "MB105"])
+    assert [finding.code for finding in found] == codes

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mbplugin.linter.checks.carried import Carriages
 from mbplugin.linter.checks.extent import extents
 from mbplugin.linter.checks.masses.inertia import placeholder, possible, principal_moments
 from mbplugin.linter.checks.masses.repeated_inertia import repeated_inertias
@@ -36,11 +37,16 @@ class Comparison:
 
 @per_scene
 def compared_with_shapes(scene: Scene) -> tuple[Comparison, ...]:
-    """Return the comparisons of all links that have a shape."""
+    """Return the comparisons of all links that have a shape and can move: the ground carries any inertia."""
+    held = Carriages(scene)
     suspects = {odd.mesh.link for odd in meshes_in_another_unit(scene)}
     suspects |= {body.name for body in repeated_inertias(scene)} | set(impossible_densities(scene))
     whole = extents(scene).whole
-    found = (_comparison(scene, body, suspects, whole) for body in scene.mechanism.bodies)
+    found = (
+        _comparison(scene, body, suspects, whole)
+        for body in scene.mechanism.bodies
+        if held.of(body.name) != "grounded"
+    )
     return tuple(comparison for comparison in found if comparison is not None)
 
 

@@ -3,7 +3,7 @@
 What it does
 ------------
 Reports links whose moments of inertia are 1, 1, 1 kg·m², with products that are all zero or all one;
-one finding lists them all.
+one finding lists them all. Links that are fixed to the ground, such as those of a ``<static>`` model, do not count.
 
 Why it matters
 --------------
@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
+from mbplugin.linter.checks.carried import Carriages
 from mbplugin.linter.checks.listing import links_finding
 from mbplugin.linter.checks.masses.inertia import placeholder
 from mbplugin.linter.files.places import counted, listed
@@ -40,7 +41,10 @@ SEVERITY: Severity = "warning"
 
 def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
     """Yield one finding per model."""
-    links = [body.name for body in scene.mechanism.bodies if placeholder(body)]
+    held = Carriages(scene)
+    links = [
+        body.name for body in scene.mechanism.bodies if placeholder(body) and held.of(body.name) != "grounded"
+    ]
     if not links:
         return
     has = "has" if len(links) == 1 else "have"
