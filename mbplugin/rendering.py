@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.figure import Figure
 
 #: The package that knows the documents, texts, tables and pages of all results; nothing below may import it.
 _REPORTS = "mbplugin.report.results"
@@ -58,8 +59,13 @@ class Result:
         """Return the HTML page of the result, a single file."""
         return str(_reports().text_of(self, "html"))
 
-    def plot(self, path: str | Path | None = None) -> None:
+    def plot(self, path: str | Path | None = None) -> Figure:
         """Draw the result into a ``.png``, ``.svg``, ``.pdf`` or ``.jpg``, or in a window where none is named.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            What was drawn, with or without a display.
 
         Raises
         ------
@@ -68,7 +74,8 @@ class Result:
         BadUsage
             No picture by its ending, or a file that cannot be written.
         """
-        _reports().plot(self, path)
+        figure: Figure = _reports().plot(self, path)
+        return figure
 
     def save(self, path: str | Path) -> None:
         """Write to ``.json``, ``.html``, ``.csv`` (the table), ``.txt`` or ``.xlsx``, whole or not at all.

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line, one_line_repr
 from mbplugin.rendering import Result
 from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Verdict = Literal["agrees", "disagrees", "not asymptotic", "not comparable"]
 Program = Literal["mbplugin", "PyBullet"]
@@ -168,8 +171,8 @@ class Agreement(Result):
         """The order observed at the last halving; NaN if there is none."""
         return self.orders[-1] if self.orders else float("nan")
 
-    def plot(self, path: str | Path | None = None) -> None:
+    def plot(self, path: str | Path | None = None) -> Figure:
         """Draw the errors over the step and the coordinates of both motions into a file or a window."""
         from mbplugin.comparison.agreement_plot import plot
 
-        plot(self, path)
+        return plot(self, path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,9 +12,12 @@ from mbplugin.comparison.agreement import Agreement
 from mbplugin.phrases import cut_short
 from mbplugin.simulation.trajectory.plotting import draw, legend
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def plot(found: Agreement, path: str | Path | None = None) -> None:
-    """Draw an agreement into a file, or in a window where none is named.
+
+def plot(found: Agreement, path: str | Path | None = None) -> Figure:
+    """Draw an agreement into a file, or in a window where none is named, and return the figure.
 
     Raises
     ------
@@ -23,7 +26,7 @@ def plot(found: Agreement, path: str | Path | None = None) -> None:
     BadUsage
         No picture by its ending, or a file that cannot be written.
     """
-    draw(partial(_draw, found), (11.0, 5.0), path)
+    return draw(partial(_draw, found), (11.0, 5.0), path)
 
 
 def _draw(found: Agreement, figure: Any) -> None:

@@ -169,6 +169,16 @@ def test_the_names_of_other_functions_and_of_the_command_line_are_taken() -> Non
         mb.sweep(ARM, number=50)  # type: ignore[call-arg]
 
 
+def test_an_option_that_may_be_repeated_is_known_by_its_singular_too() -> None:
+    table = mb.stop_table(ARM, axes=["j1"], category=0, brake={"joint": "j1", "torque": 300})
+    assert {row["category"] for row in table.rows} == {0} and "j1" not in table.of_effort.brakes
+    down = {"body": "flange", "force": [0, 0, -10.0]}
+    assert mb.reactions(ARM, load=down).to_dict() == mb.reactions(ARM, loads=[down]).to_dict()
+    assert [one.engine for one in mb.engines(FOUR_BAR, engine="mujoco").engines] == ["mbplugin", "MuJoCo"]
+    with pytest.raises(BadUsage, match="'brakes' is given twice"):
+        mb.estop(ARM, brakes=[], brake=[])
+
+
 def test_a_misspelt_function_is_answered_by_the_one_that_is_meant() -> None:
     with pytest.raises(AttributeError, match=r"no attribute 'stoptable'; did you mean 'stop_table'\?"):
         mb.stoptable  # type: ignore[attr-defined] # noqa: B018

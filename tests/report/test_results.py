@@ -88,8 +88,21 @@ def test_it_can_be_drawn(name: str, tmp_path: Path) -> None:
         with pytest.raises(BadUsage, match=rf"a {name} has no picture; use \.to_html\(\)"):
             made(name).plot(tmp_path / "r.png")
         return
-    made(name).plot(tmp_path / "r.png")
+    assert made(name).plot(tmp_path / "r.png").axes
     assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_plot_is_a_figure_without_a_display_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    shown: list[object] = []
+    monkeypatch.setattr(pyplot, "show", lambda: shown.append(pyplot.gcf()))
+    for name in ("StopReport", "Trajectory"):
+        figure = made(name).plot()
+        assert figure.axes and shown.pop() is figure
+        pyplot.close(figure)
+    # a notebook shows what a cell returns, once
+    monkeypatch.setattr(pyplot, "get_backend", lambda: "module://matplotlib_inline.backend_inline")
+    assert made("StopReport").plot().axes and not shown and not pyplot.get_fignums()
 
 
 def test_what_is_not_finite_is_drawn_as_a_word(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from mbplugin.report.results.presentation import columns_of, name_of, presentati
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.figure import Figure
 
     from mbplugin.report.results.presentation import Presentation
 
@@ -86,8 +87,8 @@ def frame_of(result: object) -> pandas.DataFrame:
     return frame
 
 
-def plot(result: object, path: str | Path | None) -> None:
-    """Draw a result into a file, or in a window where none is named.
+def plot(result: object, path: str | Path | None) -> Figure:
+    """Draw a result into a file, or in a window where none is named, and return the figure.
 
     Raises
     ------
@@ -101,7 +102,7 @@ def plot(result: object, path: str | Path | None) -> None:
     how = presentation_of(result)
     if how.draw is None:
         raise BadUsage(f"a {name_of(result)} has no picture", remedy="use .to_html()")
-    draw(partial(_draw, how, result), (9.0, 6.0), path)
+    return draw(partial(_draw, how, result), (9.0, 6.0), path)
 
 
 def _draw(how: Presentation, result: object, figure: Any) -> None:

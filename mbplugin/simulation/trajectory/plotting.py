@@ -14,6 +14,8 @@ from mbplugin.phrases import cut_short
 from mbplugin.simulation.trajectory.saving import Column, columns
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 #: Endings of pictures.
@@ -24,8 +26,8 @@ _NAMED = 12
 _LONGEST, _TITLE = 32, 60
 
 
-def plot(trajectory: Trajectory, path: str | Path | None = None) -> None:
-    """Draw a trajectory into a file, or in a window where none is named.
+def plot(trajectory: Trajectory, path: str | Path | None = None) -> Figure:
+    """Draw a trajectory into a file, or in a window where none is named, and return the figure.
 
     Raises
     ------
@@ -34,21 +36,27 @@ def plot(trajectory: Trajectory, path: str | Path | None = None) -> None:
     BadUsage
         No picture by its ending, or a file that cannot be written.
     """
-    draw(partial(_draw, trajectory), (9.0, 12.0), path)
+    return draw(partial(_draw, trajectory), (9.0, 12.0), path)
 
 
-def draw(onto: Callable[[Any], None], size: tuple[float, float], path: str | Path | None) -> None:
-    """Let something be drawn onto a figure (inches) in a file, or in a window where none is named."""
+def draw(onto: Callable[[Any], None], size: tuple[float, float], path: str | Path | None) -> Figure:
+    """Return a figure (inches) onto which something was drawn, in a file, or in a window where none is named."""
     if path is None:
         pyplot = _matplotlib("pyplot")
-        onto(pyplot.figure(figsize=size, layout="constrained"))
-        pyplot.show()
-        return
+        shown: Figure = pyplot.figure(figsize=size, layout="constrained")
+        onto(shown)
+        if "inline" in pyplot.get_backend():
+            # a cell shows what it returns: once, not twice
+            pyplot.close(shown)
+        else:
+            pyplot.show()
+        return shown
     path = Path(path)
     require_picture(path)
-    figure = _matplotlib("figure").Figure(figsize=size, layout="constrained")
+    figure: Figure = _matplotlib("figure").Figure(figsize=size, layout="constrained")
     onto(figure)
     save(figure, path)
+    return figure
 
 
 def require_picture(path: Path) -> None:

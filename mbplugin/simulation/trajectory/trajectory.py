@@ -23,6 +23,8 @@ from mbplugin.simulation.events.event import Event
 from mbplugin.simulation.outcome import Outcome
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from mbplugin.simulation.steppers.leading import Leading
     from mbplugin.simulation.trajectory.axis import AxisForces
     from mbplugin.simulation.trajectory.body_motions import PointMotion
@@ -291,11 +293,11 @@ class Trajectory(Result):
 
         return {ending: partial(write, self) for ending in ENDINGS}
 
-    def plot(self, path: str | Path | None = None) -> None:
+    def plot(self, path: str | Path | None = None) -> Figure:
         """Draw coordinates, rates, momenta and energies into a file, or in a window; needs matplotlib."""
         from mbplugin.simulation.trajectory.plotting import plot
 
-        plot(self, path)
+        return plot(self, path)
 
     @property
     def pair_names(self) -> tuple[str, ...]:
