@@ -120,7 +120,8 @@ def _read(function: Callable[..., Any], name: str, kind: Kind, value: object) ->
     except Misfit as misfit:
         what = f"{misfit.place} is {cut_short(repr(misfit.value), _SHORT)}"
         examples = (f"such as {example}" for kind, example in EXAMPLES.items() if kind in misfit.expected)
-        remedy = _as_number(misfit) or next(examples, "")
+        row = "such as [0, 0, 0.1]" if misfit.expected == "numbers" else ""
+        remedy = _as_number(misfit) or next(examples, row)
         raise _bad(function, what, misfit.expected, remedy) from None
 
 

@@ -26,6 +26,7 @@ from mbplugin.linter.finding import Finding, Severity
 from mbplugin.linter.plugins import BrokenPlugin, plugin_rules
 from mbplugin.linter.rule import Rule
 from mbplugin.model.scene import Origin, Scene
+from mbplugin.phrases import listed
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
@@ -125,9 +126,10 @@ def find_rule(code: str | int) -> Rule:
     if found := rules_about(code):
         names = ", ".join(f"{rule.code} {rule.name}" for rule in found[:3])
         raise UnknownName(f"no rule is called {code!r}", expected=f"one of its kind: {names}")
-    raise UnknownName(
-        f"no rule is called {code!r}", remedy=suggestion(code.upper(), [rule.code for rule in rules()])
-    )
+    codes = [rule.code for rule in rules()]
+    if begun := [known for known in codes if known.startswith(code.upper())]:
+        raise UnknownName(f"no rule is called {code!r}", expected=f"one that it begins: {listed(begun, 12)}")
+    raise UnknownName(f"no rule is called {code!r}", remedy=suggestion(code.upper(), codes))
 
 
 def make_finding(

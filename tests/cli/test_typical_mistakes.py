@@ -87,6 +87,7 @@ MISTAKES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("reactions", BAR, "--load", "coupler:0;0;-100"), "has 1 number; expected three of a force, or six"),
     (("close", ARM, "--to", "mujoco"), "'mjcf', 'sdf', 'urdf'"),
     (("stop-table", ARM, "--units", "degrees"), "expected some of rad, mrad, deg"),
+    (("rule", "MB12"), "expected one that it begins: MB120, MB121, "),
     (("distance", URDF, "--term", "K=1.6"), "write one by mbplugin estop FILE --output-format json"),
 )
 #: Files of the mistakes.

@@ -169,6 +169,11 @@ def test_the_names_of_other_functions_and_of_the_command_line_are_taken() -> Non
         mb.sweep(ARM, number=50)  # type: ignore[call-arg]
 
 
+def test_a_row_of_numbers_has_an_example() -> None:
+    with pytest.raises(BadUsage, match=r"tool_point is '0,0,0.1'; expected numbers; such as \[0, 0, 0.1\]"):
+        mb.estop(ARM, tool_point="0,0,0.1")  # type: ignore[arg-type]
+
+
 def test_an_option_that_may_be_repeated_is_known_by_its_singular_too() -> None:
     table = mb.stop_table(ARM, axes=["j1"], category=0, brake={"joint": "j1", "torque": 300})
     assert {row["category"] for row in table.rows} == {0} and "j1" not in table.of_effort.brakes

@@ -23,3 +23,18 @@ def test_reading_warns_of_nothing(x: str, tmp_path: Path) -> None:
             assert abs(load_mesh(str(file)).vertices).max() <= 1.01e30
         except UnusableMesh as error:
             assert "read (RuntimeWarning)" not in str(error)
+
+
+def test_a_package_that_no_mesh_needs_is_not_asked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Of an STL file that is cut short a text is made, whose encoding trimesh guesses with another package."""
+    trimesh = pytest.importorskip("trimesh")
+
+    def load(*_: object, **__: object) -> None:
+        raise ImportError("No module named 'charset_normalizer'")
+
+    monkeypatch.setattr(trimesh, "load", load)
+    (tmp_path / "cut.stl").write_bytes(b"solid")
+    with pytest.raises(UnusableMesh, match="cannot be read, and may be cut short"):
+        load_mesh(str(tmp_path / "cut.stl"))

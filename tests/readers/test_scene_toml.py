@@ -435,6 +435,8 @@ def test_a_limit_of_a_pair_is_an_end_stop():
 @pytest.mark.parametrize(("text", "line", "words"), [
     ("[[closure]\n", 1, "TOML is broken"),
     ("a = 1\na = 2\n", 2, "TOML is broken"),
+    ("\nbase = fixed\n", 2, 'invalid value fixed; write a text in quotes: "fixed"'),
+    (TWO + HINGE + '[state.q]\nj = "90deg"\n', 12, "expected a number; write 1.57079632679, in SI units (rad"),
     ("gravty = [0, 0, 1]\n", 1, "unknown key 'gravty'; did you mean 'gravity'"),
     ('[[closures]]\nname = "x"\n', 1, "unknown table 'closures'; did you mean 'closure'"),
     ('[closure]\nname = "x"\n', 1, "[[closure]]"),

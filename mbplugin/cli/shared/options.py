@@ -27,7 +27,10 @@ QOption = Annotated[
     ),
 ]
 QdOption = Annotated[
-    list[str] | None, typer.Option("--qd", metavar="NAME=VALUE,…", help="Joint rates, such as 200deg/s.")
+    list[str] | None,
+    typer.Option(
+        "--qd", metavar="NAME=VALUE,…", help="Joint rates, such as 200deg/s; others as in the file."
+    ),
 ]
 BaseOption = Annotated[
     Base | None, typer.Option("--base", help="Fix or free the root links, whatever the file states.")

@@ -114,8 +114,10 @@ def _parsed(data: bytes, kind: str, resolver: Any) -> Any:
             )
     except UnusableMesh:
         raise
-    except ImportError as error:
-        raise UnusableMesh(f"needs {_READERS.get(kind, error)}") from None
+    except ImportError:
+        if kind not in _READERS:  # a package that a text is guessed with, which a whole file is not
+            raise UnusableMesh("cannot be read, and may be cut short") from None
+        raise UnusableMesh(f"needs {_READERS[kind]}") from None
     # mesh readers fail in as many ways as there are formats
     except Exception as error:
         raise UnusableMesh(f"cannot be read ({type(error).__name__})") from None

@@ -7,7 +7,8 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from mbplugin.errors import BadScene, suggestion
+from mbplugin.errors import BadScene, BadUsage, suggestion
+from mbplugin.model.units import SI
 from mbplugin.readers.scene_file.schema import SceneFile
 from mbplugin.readers.scene_file.source import SceneSource
 from mbplugin.readers.scene_file.tables.table import Table
@@ -94,7 +95,17 @@ def _about_key(
         choices = failure["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
         remedy = suggestion(failure["input"], choices)
         remedy = remedy if remedy.startswith("did") else ""
+    if failure["type"] == "float_type" and isinstance(failure["input"], str):
+        remedy = _as_number(failure["input"])
     return f"{owner}: {key} is {_shown(failure['input'])}", _expected(failure), remedy
+
+
+def _as_number(text: str) -> str:
+    """Return what to write for a text such as ``90deg``: numbers of a scene are in SI units."""
+    try:
+        return f"write {SI.value(text, '', ''):.12g}, in SI units (rad, m, s …)"
+    except BadUsage:
+        return ""
 
 
 def _expected(failure: Mapping[str, Any]) -> str:

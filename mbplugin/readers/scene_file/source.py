@@ -24,7 +24,9 @@ import numpy as np
 #: The line of a table: one bracket or two, and its name.
 TOML_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"^\s*(?:\"([^\"]*)\"|'([^']*)'|([A-Za-z0-9_-]+))[^=]*=")
-_LINE_OF_ERROR = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)")
+_LINE_OF_ERROR = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)")
+#: What stands where a value is expected, of a text without quotes.
+_WORD = re.compile(r"[A-Za-z_][\w./-]*")
 
 #: Dots in one word of a scene; the parser's time grows with their square.
 _DEEPEST = 1000
@@ -92,12 +94,19 @@ def parse_scene(text: str, file: str, *, snap: bool = False) -> SceneSource:
         place = _LINE_OF_ERROR.search(str(error))
         line = int(place.group(1)) if place and place.group(1) else text.rstrip().count("\n") + 1
         reason = _LINE_OF_ERROR.sub("", str(error)).rstrip(".")
+        remedy = "correct the file there"
+        if "immutable" in reason:
+            remedy = (
+                "write either [[pair]] for each pair or pair = […] for all, and the like for other tables"
+            )
+        elif (
+            place
+            and place.group(2)
+            and (word := _WORD.match(text.split("\n")[line - 1], int(place.group(2)) - 1))
+        ):
+            reason, remedy = f"{reason} {word[0]}", f'write a text in quotes: "{word[0]}"'
         raise BadScene(
-            f"the TOML is broken: {reason[:1].lower() + reason[1:]}",
-            where=f"{file}:{line}",
-            remedy="write either [[pair]] for each pair or pair = […] for all, and the like for other tables"
-            if "immutable" in reason
-            else "correct the file there",
+            f"the TOML is broken: {reason[:1].lower() + reason[1:]}", where=f"{file}:{line}", remedy=remedy
         ) from None
     except RecursionError:
         raise _too_deep(file) from None

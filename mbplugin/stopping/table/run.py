@@ -179,7 +179,7 @@ def _assumptions(
     )
     return (
         "computed, not measured",
-        "one axis moves, the others stand; the first axis in its place, the others down",
+        "one axis moves, downwards where gravity pulls on it, and the others stand",
         f"100 % payload: {carried}",
         f"100 % speed (rad/s, m/s): {speeds}",
         "extension: distance of the tool from the axis, 100 % stretched; the arm may meet itself",

@@ -14,7 +14,7 @@ Example
 
 Remedy
 ------
-Correct the given line; the message proposes the nearest key.
+Correct the given line; where a key is unknown, the message proposes the nearest one.
 
 References
 ----------

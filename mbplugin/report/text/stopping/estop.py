@@ -55,7 +55,7 @@ def _headline(report: StopReport) -> str:
 def _joints(report: StopReport, width: int, units: Units) -> Iterator[Line]:
     energy = energy_scale(report)
     rows = [(f"{j.name} [{units.shown(j.unit)[1]}]", joint_cells(j, energy, units)) for j in report.joints]
-    heads = ("rate [/s]", "time [s]", "travel", "reaction", "braking", "rests at", "brake [J]")
+    heads = ("rate [/s]", "time [s]", "travel", "in reaction", "in braking", "rests at", "brake [J]")
     yield from table_lines("joint", heads, rows, width)
 
 
