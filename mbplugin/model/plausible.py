@@ -199,6 +199,6 @@ def _torques(mech: Mechanism, brakes: Sequence[JointBrake]) -> Iterator[str]:
         if isfinite(effort) and brake.law.static > _STRONGEST * effort > 0:
             unit = units_of(brake.freedom).force
             yield (
-                f"the brake of {brake.joint} holds {brake.law.static:g} {unit}, {brake.law.static / effort:.3g} times"
+                f"the brake of {brake.joint} holds {brake.law.static:g} {unit}, {brake.law.static / effort:.0f} times"
                 f" the effort limit of the joint, {effort:g} {unit}"
             )

@@ -212,7 +212,7 @@ def test_a_number_with_its_unit_is_not_proposed_in_another(slider: str) -> None:
 
 def test_a_brake_far_stronger_than_its_joint_is_a_warning(slider: str) -> None:
     given = ("estop", slider, "--base", "fixed", "--qd", "turn=2", "--brake")
-    strong = "the brake of turn holds 50000 N·m, 1e+03 times the effort limit of the joint, 50 N·m"
+    strong = "the brake of turn holds 50000 N·m, 1000 times the effort limit of the joint, 50 N·m"
     assert strong in call(*given, "turn:torque=50kNm").err
     assert call(*given, "turn:torque=1kNm").err == ""
 
