@@ -97,19 +97,21 @@ class ModelItem(pytest.Item):
         LintFailed
             The exit code of the lint is not 0.
         """
-        from mbplugin.linter.files.batch import lint_target, passed_over, unused_ignores
+        from mbplugin.linter.files.batch import lint_target, skipped, unused_ignores
         from mbplugin.linter.files.targets import target_of
 
         target = target_of(_seen_from_here(self.path), _settings(self))
         report = lint_target(target, {})
         if not self.session.isinitpath(self.path):
-            report = passed_over(report)
+            report = skipped(report)
         unused = [[f"{f.file}:{f.line}", f.message] for f in unused_ignores(target, [report])]
         used = [f"{s.ignore.config}:{s.ignore.line}" for s in report.suppressed]
         if target.settings.ignores:
             self.user_properties += [(_USED, used), (_UNUSED, unused)]
         if report.exit_code:
             raise LintFailed(report)
+        if report.skipped:
+            pytest.skip(report.findings[0].message)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return the findings, or an error of the configuration in one sentence."""

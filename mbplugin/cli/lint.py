@@ -268,7 +268,7 @@ def _lint(
     config: Path | None,
 ) -> list[Report]:
     from mbplugin.linter.files.baseline import read_baseline, without_known
-    from mbplugin.linter.files.batch import included_passed_over, with_unused_ignores
+    from mbplugin.linter.files.batch import with_skipped, with_unused_ignores
     from mbplugin.linter.files.candidates import skipped_line
     from mbplugin.linter.files.jobs import lint_targets
     from mbplugin.linter.files.targets import targets
@@ -279,7 +279,7 @@ def _lint(
     if line := skipped_line(skipped):
         complain(f"mbplugin lint: {line}")
     reports = list(_with_progress(lint_targets(chosen, options, jobs), len(chosen)))
-    reports = with_unused_ignores(included_passed_over(reports, chosen), chosen)
+    reports = with_unused_ignores(with_skipped(reports, chosen), chosen)
     return reports if known is None else without_known(reports, known)
 
 

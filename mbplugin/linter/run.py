@@ -54,6 +54,8 @@ class Report(Result):
     fail_on : "error", "warning" or "note"
     suppressed : tuple of Suppressed
         Findings that the configuration ignores, each with its reason.
+    skipped : bool
+        Nobody named the file, and it is no model by itself or a part of another one: it has no verdict.
     """
 
     source: str
@@ -62,6 +64,7 @@ class Report(Result):
     scene: Scene | None
     fail_on: Severity = "error"
     suppressed: tuple[Suppressed, ...] = ()
+    skipped: bool = False
 
     def __repr__(self) -> str:
         counts = (

@@ -21,10 +21,11 @@ def findings_summary(reports: Sequence[Report]) -> str:
 
 
 def runs_summary(reports: Sequence[Report]) -> str:
-    """Return ``3 runs: 1 passed, 1 failed, 1 unusable; …``."""
-    codes = [report.exit_code for report in reports]
-    runs = f"{counted(len(codes), 'run')}: {codes.count(0)} passed, {codes.count(1)} failed"
-    return f"{runs}, {codes.count(2)} unusable; {findings_summary(reports)}"
+    """Return ``4 runs: 1 passed, 1 failed, 1 unusable, 1 skipped; …``."""
+    codes = [report.exit_code for report in reports if not report.skipped]
+    runs = f"{counted(len(reports), 'run')}: {codes.count(0)} passed, {codes.count(1)} failed"
+    skipped = f", {left} skipped" if (left := len(reports) - len(codes)) else ""
+    return f"{runs}, {codes.count(2)} unusable{skipped}; {findings_summary(reports)}"
 
 
 def ignored_lines(report: Report) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -53,11 +54,32 @@ def test_a_folder_run_takes_every_format_and_states_what_it_skips(folder: Path) 
         (finding,) = runs[name]["findings"]
         assert finding["severity"] == "note" and "skipped: " in finding["message"]
         assert runs[name]["exit_code"] == 0
+    assert {name for name, run in runs.items() if run["skipped"]} == notes
     assert "'side'" in runs["needs.xacro"]["findings"][0]["message"]
     # xacro itself does not expand it
     assert runs["broken.xacro"]["exit_code"] == 2 and done.code == 2
     assert "skipped: 1 xacro files that only define macros or properties" in done.err
     assert "leg.xacro" in done.err and "package.xml" not in done.err
+
+
+def test_what_is_skipped_has_not_passed(folder: Path) -> None:
+    (folder / "broken.xacro").unlink()
+    done = call("lint", str(folder), "--report", f"junit={folder / 'out.xml'}")
+    assert done.code == 0
+    assert "9 runs: 5 passed, 0 failed, 0 unusable, 4 skipped" in done.out
+    assert "part.urdf: skipped, nothing was analyzed" in " ".join(done.out.split())
+    suite = ET.parse(folder / "out.xml").getroot()[0]
+    assert suite.get("tests") == "9" and suite.get("skipped") == "4" == str(len(suite.findall(".//skipped")))
+
+
+def test_a_folder_of_which_nothing_was_linted_has_not_passed(tmp_path: Path) -> None:
+    """A job in CI would be green without a robot."""
+    for name in ("needs.xacro", "part.urdf"):
+        (tmp_path / name).write_text(FILES[name])
+    done = call("lint", str(tmp_path))
+    assert done.code == 2
+    assert "2 runs: 0 passed, 0 failed, 2 unusable" in done.out
+    assert "pass --xacro-arg side:=VALUE" in " ".join(done.out.split())
 
 
 @pytest.mark.parametrize("name", ["part.urdf", "needs.xacro", "leg.xacro", "empty.world"])

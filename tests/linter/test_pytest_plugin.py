@@ -89,6 +89,17 @@ def test_ignores_hold_and_unused_ones_are_told(workers: list[str], repository: P
     assert told == [("9", "thumb")]
 
 
+def test_what_is_no_model_by_itself_is_skipped(repository: Path) -> None:
+    (repository / "robots" / "part.urdf").write_text('<robot name="part"/>')
+    assert outcomes(session(repository, "--mbplugin", "--deselect", "robots/four_bar.sdf")) == {
+        "passed": 1,
+        "failed": 1,
+        "skipped": 1,
+        "deselected": 1,
+    }
+    assert outcomes(session(repository, "--mbplugin", "robots/part.urdf")) == {"failed": 1}
+
+
 def test_a_broken_configuration_is_one_sentence(repository: Path) -> None:
     (repository / "mbplugin.toml").write_text("fail_on = 1")
     text = session(repository, "--mbplugin")

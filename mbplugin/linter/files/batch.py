@@ -49,37 +49,40 @@ def lint_target(target: Target, options: Mapping[str, Any]) -> Report:
     except Exception as error:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return without_verdict(target, CRASHED, reason, {"traceback": traceback.format_exc()})
-    return suppress(passed_over(report) if target.searched else report, settings.ignores)
+    return suppress(report, settings.ignores)
 
 
-def included_passed_over(reports: Sequence[Report], targets: Sequence[Target]) -> list[Report]:
-    """Return the reports with notes for files that nobody named, are no models, and are included by others."""
+def with_skipped(reports: Sequence[Report], targets: Sequence[Target]) -> list[Report]:
+    """Return the reports with notes for files that nobody named, and that are no models or parts of others.
+
+    Where that leaves no verdict at all, each says why it has none: a run that linted nothing has not passed.
+    """
     models = {real_path(file): r.source for r in reports if r.scene for file in r.scene.files}
-    return [
-        _included(report, models[real_path(report.source)])
-        if target.searched and report.scene is None and real_path(report.source) in models
-        else report
+    seen = [
+        skipped(report, models.get(real_path(report.source), "")) if target.searched else report
         for report, target in zip(reports, targets, strict=True)
     ]
+    return list(reports) if all(report.skipped for report in seen) else seen
 
 
-def _included(report: Report, model: str) -> Report:
-    found = (
-        replace(f, severity="note", message=f"skipped, because {model} includes it: {f.message}")
-        if f.severity == "error" and f.code != CRASHED
-        else f
-        for f in report.findings
-    )
-    return replace(report, findings=tuple(found))
+def skipped(report: Report, model: str = "") -> Report:
+    """Return the report of a file that nobody named: skipped where it is no model by itself.
+
+    Parameters
+    ----------
+    model : str
+        The file that includes it, if one does: then any error is a reason to skip it.
+    """
+    included = bool(model) and report.scene is None
+    found = [f for f in report.findings if f.evidence.get(FRAGMENT) or (included and _unusable(f))]
+    why = f"skipped, because {model} includes it" if included else "skipped"
+    notes = {id(f): replace(f, severity="note", message=f"{why}: {f.message}") for f in found}
+    findings = tuple(notes.get(id(f), f) for f in report.findings)
+    return replace(report, findings=findings, skipped=bool(notes) and not any(map(_unusable, findings)))
 
 
-def passed_over(report: Report) -> Report:
-    """Return the report of a file that nobody named: a note where it is no model by itself."""
-    found = (
-        replace(f, severity="note", message=f"skipped: {f.message}") if f.evidence.get(FRAGMENT) else f
-        for f in report.findings
-    )
-    return replace(report, findings=tuple(found))
+def _unusable(finding: Finding) -> bool:
+    return finding.severity == "error" and finding.code != CRASHED
 
 
 def lint_one_of_many(target: Target, options: Mapping[str, Any]) -> Report:

@@ -22,6 +22,7 @@ def junit_text(reports: Sequence[Report]) -> str:
 
     codes = [report.exit_code for report in reports]
     counts = {"tests": len(codes), "failures": codes.count(1), "errors": codes.count(2)}
+    counts["skipped"] = sum(report.skipped for report in reports)
     root = etree.Element("testsuites")
     suite = etree.SubElement(root, "testsuite", name="mbplugin")
     for key, number in counts.items():
@@ -44,6 +45,8 @@ def _fill(case: Any, report: Report) -> None:
             case, _TAGS[report.exit_code], message=findings_summary([report]), type=codes
         )
         failure.text = _texts(failing)
+    if report.skipped:
+        etree.SubElement(case, "skipped", message=report.findings[0].message)
     if others:
         etree.SubElement(case, "system-out").text = _texts(others)
 

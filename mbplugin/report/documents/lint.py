@@ -264,6 +264,7 @@ class _Dca(Part):
 class _Run(Document):
     source: str = key("the FILE as it was given, or the scene that the configuration names for it")
     exit_code: Literal[0, 1, 2]
+    skipped: bool = key("nobody named the file, and it is no model by itself or a part of another: no verdict")
     model: _Model | None
     mobility: _Mobility | None
     constraints: list[_ConstraintVerdict]

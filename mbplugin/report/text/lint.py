@@ -78,7 +78,8 @@ def verdict(report: Report) -> str:
     if report.scene is None and all(finding.code == _UNUSED_WAIVER for finding in report.findings):
         return f"{_relative(report.source)}: configuration"
     if report.analysis is None:
-        return f"{report.source}: unusable input, nothing was analyzed"
+        why = "skipped" if report.skipped else "unusable input"
+        return f"{report.source}: {why}, nothing was analyzed"
     return analysis_verdict(report.analysis)
 
 
