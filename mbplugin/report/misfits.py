@@ -10,7 +10,7 @@ from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.phrases import listed
 
 if TYPE_CHECKING:
-    from mbplugin.joint_reactions.misfit.consequences import LoopStiffness, MisfitCost
+    from mbplugin.joint_reactions.misfit.consequences import LoopStiffness, MisfitCost, RemedyConsequences
     from mbplugin.joint_reactions.misfit.loops import LoopMisfits
     from mbplugin.joint_reactions.misfit.response import MisfitResponse
     from mbplugin.joint_reactions.misfit.tolerances import MisfitBudget
@@ -103,29 +103,31 @@ def consequence_words(report: Report) -> Iterator[str]:
         lost = listed([_stiffness_words(stiffness) for stiffness in one.given_up], _LOADS)
         gives = f"; the loop no longer opposes {lost}" if lost else ""
         yield f"remedy {k} ({names}): then {left}{gives}"
-    yield _kept_words(found.kept, report.scene, analysis.degree_of_redundancy)
+    yield _kept_words(found, report.scene, analysis.degree_of_redundancy)
 
 
-def _kept_words(kept: MisfitCost, scene: Scene | None, redundancy: int) -> str:
+def _kept_words(found: RemedyConsequences, scene: Scene | None, redundancy: int) -> str:
     """Return what it costs to keep all redundant constraints: an advice where that is limited and allowed."""
+    kept, turned = found.kept, found.kept_turned
     limit = scene.options.misfit_limit if scene is not None and kept.load.unit == "N" else None
-    if isinf(kept.load.value):
-        return f"kept as it is: {_cost_words(kept)}"
+    also = f"; {_cost_words(turned)}" if turned is not None else ""
+    if isinf(kept.load.value) or (turned is not None and isinf(turned.load.value)):
+        return f"kept as it is: {_cost_words(kept)}{also}"
     if limit is not None and abs(kept.load.value) > limit:
-        return f"kept as it is: {_cost_words(kept)}, ABOVE the limit of {limit:g} N"
+        return f"kept as it is: {_cost_words(kept)}, ABOVE the limit of {limit:g} N{also}"
     declared = f"[lint] degree_of_redundancy = {redundancy} declares it"
     if limit is None:
-        return f"keep it where that is allowed: {_cost_words(kept)}; {declared}"
-    return f"keep it: {_cost_words(kept)}, within the limit of {limit:g} N; {declared}"
+        return f"keep it where that is allowed: {_cost_words(kept)}{also}; {declared}"
+    return f"keep it: {_cost_words(kept)}, within the limit of {limit:g} N{also}; {declared}"
 
 
 def _cost_words(cost: MisfitCost) -> str:
     effect, load = cost.effect, cost.load
-    misfit = f"{effect.step} at {effect.constraint} {effect.component}"
+    place = f"at {effect.constraint} {effect.component}"
     if isinf(load.value):
-        return f"no compliance limits what {misfit} costs; state a stiffness of {lacking_words(effect)}"
+        return f"no compliance limits what {effect.step} {place} costs; state a stiffness of {lacking_words(effect)}"
     size = f"{abs(load.value):.4g} {load.unit} in {load.constraint}"
-    return f"a misfit costs at most {size} ({misfit}; {load.source} stiffness)"
+    return f"a misfit of {effect.step} costs at most {size} ({place}; {load.source} stiffness)"
 
 
 def _stiffness_words(one: LoopStiffness) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -145,6 +146,16 @@ def test_a_remedy_without_redundancy_makes_the_cost_vanish(tmp_path: Path) -> No
     assert any(load.source == "stated" for loop in report.misfits for load in loop.effects[0].loads)
     assert report.analysis is not None
     (remedy, *_) = [one for one in report.analysis.remedies if one.degree_of_redundancy == 0]
+    found = report.consequences
+    assert found is not None and found.kept_turned is not None
+    for cost, unit in ((found.kept, "m"), (found.kept_turned, "rad")):
+        effects = [e for loop in report.misfits for e in loop.effects if e.step.unit == unit]
+        most = max(abs(load.value) for e in effects for load in e.loads if load.unit == "N")
+        assert abs(cost.load.value) == pytest.approx(most)
+    said = " ".join(call("lint", str(file), "--verbose").out.split())
+    assert re.search(
+        r"a misfit of 0\.1 mm costs at most \S+ N in .* a misfit of 1 mrad costs at most \S+ N in", said
+    )
     file.write_text(f"{stated}\n{remedy.toml}\n")
     mended = lint(file)
     assert mended.analysis is not None
@@ -171,14 +182,14 @@ def test_what_a_remedy_does_to_the_door_by_hand(tmp_path: Path) -> None:
     joined = " ".join(said.split())
     assert "What the remedies do to that" in said and "then a misfit costs nothing" in joined
     assert (
-        "keep it: a misfit costs at most 66.67 N in a1 (0.1 mm at a1 tx; stated stiffness), within the limit of 70 N;"
-        f" [lint] degree_of_redundancy = {analysis.degree_of_redundancy} declares it"
+        "keep it: a misfit of 0.1 mm costs at most 66.67 N in a1 (at a1 tx; stated stiffness), within the "
+        f"limit of 70 N; [lint] degree_of_redundancy = {analysis.degree_of_redundancy} declares it"
     ) in joined
     document = json.loads(call("lint", report.source, "--verbose", "--output-format", "json").out)
     jsonschema.validate(document, schema_of("lint"))
     assert document["consequences"]["kept"]["load"]["value"] == pytest.approx(-200 / 3)
     assert len(document["consequences"]["remedies"]) == len(document["remedies"])
-    assert "keep it: a misfit costs" in html_page(lint_chapter(report))
+    assert "keep it: a misfit of 0.1 mm costs" in html_page(lint_chapter(report))
 
 
 def test_a_remedy_of_one_loop_leaves_the_cost_of_the_other(tmp_path: Path) -> None:
@@ -204,7 +215,10 @@ def test_a_remedy_of_one_loop_leaves_the_cost_of_the_other(tmp_path: Path) -> No
 def test_a_cost_above_the_limit_and_an_infinite_one_are_said(tmp_path: Path) -> None:
     above = scene(tmp_path, "[lint]\nmisfit_limit = 60\n" + door_text("a") + stated("a"))
     said = " ".join(call("lint", above, "--verbose").out.split())
-    assert "kept as it is: a misfit costs at most 66.67 N in a1" in said and "ABOVE the limit of 60 N" in said
+    assert (
+        "kept as it is: a misfit of 0.1 mm costs at most 66.67 N in a1" in said
+        and "ABOVE the limit of 60 N" in said
+    )
     # what costs more than is allowed, or without limit, is no advice
     assert "keep it" not in said and "declares it" not in said
     endless = scene(tmp_path, door_text("a"))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from math import isinf
 from typing import TYPE_CHECKING, NamedTuple
 
 from mbplugin.joint_reactions.misfit.loops import LoopMisfits
 from mbplugin.joint_reactions.misfit.values import MisfitEffect, MisfitLoad
-from mbplugin.model.enumerations import ReactionUnit
+from mbplugin.model.enumerations import CoordinateUnit, ReactionUnit
 
 if TYPE_CHECKING:
     from mbplugin.analysis.remedies import Remedy
@@ -73,11 +73,14 @@ class RemedyConsequences:
     ----------
     kept : MisfitCost
         Without any change.
+    kept_turned : MisfitCost or None
+        The same by 1 mrad, where 0.1 mm and 1 mrad both cost something.
     remedies : tuple of RemedyConsequence
         In the order of the analysis.
     """
 
     kept: MisfitCost
+    kept_turned: MisfitCost | None
     remedies: tuple[RemedyConsequence, ...]
 
 
@@ -101,12 +104,17 @@ def consequences_of(
         found.append(
             RemedyConsequence(remedy, _cost(left) if remedy.degree_of_redundancy else None, given_up)
         )
-    return RemedyConsequences(kept, tuple(found))
+    turned = _cost(loops, ("rad",)) if kept.effect.step.unit == "m" else None
+    return RemedyConsequences(kept, turned, tuple(found))
 
 
-def _cost(loops: Iterable[LoopMisfits]) -> MisfitCost | None:
+def _cost(
+    loops: Iterable[LoopMisfits], units: Collection[CoordinateUnit] = ("m", "rad")
+) -> MisfitCost | None:
     """Return the largest force by 0.1 mm, else the largest moment by that, else the largest load by 1 mrad."""
-    effects = [effect for loop in loops for effect in loop.effects if effect.loads]
+    effects = [
+        effect for loop in loops for effect in loop.effects if effect.loads and effect.step.unit in units
+    ]
     # misfits that nothing limits share their loads, all of them
     largest = {
         key: max(loads, key=lambda load: (load.unit == "N", _size(load.value)))

@@ -182,6 +182,7 @@ class _Consequence(Part):
 
 class _Consequences(Part):
     kept: _MisfitCost = key("without any change")
+    kept_turned: _MisfitCost | None = key("the same by 1 mrad, where 0.1 mm and 1 mrad both cost something")
     remedies: list[_Consequence] = key("in the order of remedies")
 
 
@@ -264,7 +265,9 @@ class _Dca(Part):
 class _Run(Document):
     source: str = key("the FILE as it was given, or the scene that the configuration names for it")
     exit_code: Literal[0, 1, 2]
-    skipped: bool = key("nobody named the file, and it is no model by itself or a part of another: no verdict")
+    skipped: bool = key(
+        "nobody named the file, and it is no model by itself or a part of another: no verdict"
+    )
     model: _Model | None
     mobility: _Mobility | None
     constraints: list[_ConstraintVerdict]
