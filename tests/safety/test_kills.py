@@ -18,7 +18,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("joblib")
 
 #: A run takes about this long, s; kills are drawn from its length.
-RUN, COMPILATION = 5.0, 40.0
+RUN, COMPILATION = 3.0, 15.0
 #: Sweeps of five kills each.
 SWEEPS = 8
 #: Where the program of a sweep imports this package.
@@ -43,9 +43,11 @@ def sweep(undisturbed: Sweep, tmp_path: Path) -> Sweep:
 def check_end(outcome: Outcome, number: int, history: list[str]) -> None:
     """Check how a run that was killed has ended: with its signal, and no part of what looks like a result."""
     codes = {signal.SIGKILL: {-9}, signal.SIGTERM: {-15, 143}, signal.SIGINT: {130, -2}}
+    if outcome.out:
+        # a signal between the report and the end comes too late: all of it is there
+        assert "computed_not_measured" in document(outcome), (history, outcome)
+        codes = {key: {*of_one, 0} for key, of_one in codes.items()}
     assert outcome.code in codes[signal.Signals(number)], (history, outcome)
-    # between its last word and its end it may have printed the whole report
-    assert outcome.out == "" or "computed_not_measured" in document(outcome), (history, outcome)
     # Python itself complains when it is interrupted before our first line
     if "Traceback" in outcome.err:
         assert number == signal.SIGINT and BEFORE_US in outcome.err, (history, outcome)
