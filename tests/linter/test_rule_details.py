@@ -194,6 +194,10 @@ def test_a_mesh_of_an_absent_package_is_a_note(tmp_path: Path) -> None:
     (tmp_path / "present").mkdir()
     (finding,) = lint_text(text.replace("mb131.stl", "package://present/mb131.stl"), "MB131", tmp_path)
     assert finding.severity == "warning"
+    # a clone may have another name than the package in it
+    (tmp_path / "package.xml").write_text("<package><name>absent</name></package>")
+    (finding,) = lint_text(text.replace("mb131.stl", "package://absent/mb131.stl"), "MB131", tmp_path)
+    assert finding.severity == "warning" and "is missing" in finding.message
 
 
 def test_a_mirrored_mesh_is_a_note(tmp_path: Path) -> None:

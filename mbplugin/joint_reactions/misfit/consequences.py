@@ -104,7 +104,7 @@ def consequences_of(
         found.append(
             RemedyConsequence(remedy, _cost(left) if remedy.degree_of_redundancy else None, given_up)
         )
-    turned = _cost(loops, ("rad",)) if kept.effect.step.unit == "m" else None
+    turned = _cost(loops, {"rad"}) if kept.effect.step.unit == "m" else None
     return RemedyConsequences(kept, turned, tuple(found))
 
 

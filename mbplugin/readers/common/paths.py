@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from mbplugin.readers.common.lookups import looked_up
 
 #: What lies at the root of a package.
 _PACKAGE_MARKS = ("package.xml", "model.config", "pyproject.toml")
+_TAG = re.compile(r"<name\b[^>]*>\s*([^<\s]+)\s*</name>")
 #: Variables that name the folders of Gazebo's models.
 _GAZEBO_PATHS = ("GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
 
@@ -143,7 +145,23 @@ def package_is_known(name: str, request: Request) -> bool:
     package = name.partition("://")[2].partition("/")[0]
     around = [folder for folder in request.folder.parents if folder != Path(folder.anchor)]
     own = package_of(request.folder)
-    return package == own.name or any(_is_folder(root / package) for root in (*_roots(request), *around))
+    mine = (request.folder, *around)
+    inside = [folder for folder in mine if folder.is_relative_to(own)]
+    if package == own.name or package in map(package_name, inside):
+        return True
+    return any(_is_folder(root / package) for root in (*_roots(request), *around))
+
+
+def package_name(folder: Path) -> str:
+    """Return the name of the package that a folder is, which need not be that of the folder, or nothing."""
+    try:
+        if (folder / "package.xml").is_file():
+            text = read_bounded(folder / "package.xml").decode("utf-8", "replace")
+            match = _TAG.search(text)
+            return match.group(1) if match else ""
+        return folder.name if (folder / "manifest.xml").is_file() else ""
+    except (OSError, UnreadableFile):
+        return ""
 
 
 def repository_of(folder: Path) -> Path | None:

@@ -8,14 +8,11 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from mbplugin.errors import UnreadableFile
-from mbplugin.files import read_bounded
 from mbplugin.model.scene import Request
-from mbplugin.readers.common.paths import may_read, repository_of
+from mbplugin.readers.common.paths import may_read, package_name, repository_of
 
 _PACKAGE_FILES = ("package.xml", "manifest.xml")
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
-_TAG = re.compile(r"<name\b[^>]*>\s*([^<\s]+)\s*</name>")
 #: Folders that are looked into below one that the user gave, or below a repository.
 _MOST = 20_000
 
@@ -76,14 +73,14 @@ class Packages:
     def _candidates(self, name: str) -> Iterator[Path]:
         folder = self._request.folder
         around = (folder, *folder.parents)
-        yield from (own for own in around if _package_name(own) == name)
+        yield from (own for own in around if package_name(own) == name)
         yield from self._in_roots(name, [Path(entry).absolute() for entry in self._request.package_dirs])
         if root := repository_of(folder):
             beside = [path for own, path in self._packages(root) if own == name]
             # of several with one name the nearest one
             yield from sorted(beside, key=lambda path: -len(_common(path, folder)))
         # packages of one workspace lie beside each other, in folders of their names
-        yield from (own / name for own in around[:-1] if _package_name(own / name) == name)
+        yield from (own / name for own in around[:-1] if package_name(own / name) == name)
         variables = (os.environ.get(key, "") for key in ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"))
         entries = (entry for value in variables for entry in value.split(os.pathsep))
         yield from self._in_roots(name, [Path(entry) for entry in entries if entry])
@@ -91,14 +88,14 @@ class Packages:
     def _in_roots(self, name: str, roots: list[Path]) -> Iterator[Path]:
         for root in roots:
             for candidate in (root / "share" / name, root / name):
-                if _package_name(candidate) == name:
+                if package_name(candidate) == name:
                     yield candidate
             yield from (path for own, path in self._packages(root) if own == name)
 
     def _packages(self, root: Path) -> list[tuple[str, Path]]:
         """Return name and folder of the packages below a folder, which is searched once."""
         if root not in self._below:
-            self._below[root] = [(_package_name(path), path) for path in _packages_below(root)]
+            self._below[root] = [(package_name(path), path) for path in _packages_below(root)]
         return self._below[root]
 
 
@@ -110,18 +107,6 @@ def _common(path: Path, folder: Path) -> tuple[str, ...]:
             break
         count += 1
     return path.parts[:count]
-
-
-def _package_name(folder: Path) -> str:
-    """Return the name of the package that a folder is, or nothing."""
-    try:
-        if (folder / "package.xml").is_file():
-            text = read_bounded(folder / "package.xml").decode("utf-8", "replace")
-            match = _TAG.search(text)
-            return match.group(1) if match else ""
-        return folder.name if (folder / "manifest.xml").is_file() else ""
-    except (OSError, UnreadableFile):
-        return ""
 
 
 def _packages_below(root: Path) -> Iterator[Path]:
