@@ -55,7 +55,7 @@ class Report(Result):
     suppressed : tuple of Suppressed
         Findings that the configuration ignores, each with its reason.
     skipped : bool
-        Nobody named the file, and it is no model by itself or a part of another one: it has no verdict.
+        The file was found, not named, and is no model by itself or a part of another one: it has no verdict.
     """
 
     source: str

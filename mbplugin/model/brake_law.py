@@ -46,7 +46,8 @@ class Brake:
     viscous : float
         N·m·s/rad or N·s/m.
     delay, engagement : float
-        From the signal until the drive is without power, and from there until the brake engages, s.
+        From the signal until the drive is without power, and from there until the brake engages, s. A delay that
+        is not stated is 0, and reports of stops say so.
     wear : float
         Share of the dry parts that is left, 0 to 1.
     short_circuit, short_circuit_rate : float, optional
@@ -60,7 +61,7 @@ class Brake:
     torque: float | None = _stated(None, "N·m, N")
     static_torque: float | None = _stated(None, "N·m, N")
     viscous: float = _stated(0.0, "N·m·s/rad")
-    delay: float = _stated(0.0, "s")
+    delay: float | None = _stated(None, "s")
     engagement: float = _stated(0.0, "s")
     wear: float = _stated(1.0, "", most=1.0)
     short_circuit: float | None = _stated(None, "N·m·s/rad")

@@ -47,6 +47,8 @@ class JointBrake:
         Where the numbers come from, as far as that is stated.
     wear : float
         Share of the dry parts that is left; the law has it already.
+    at_once : bool
+        It grips with the signal, as nothing is stated about its times.
     """
 
     joint: str
@@ -57,6 +59,7 @@ class JointBrake:
     assumed: tuple[str, ...] = ()
     origin: str = ""
     wear: float = 1.0
+    at_once: bool = False
 
     @property
     def sentence(self) -> str:
@@ -66,6 +69,8 @@ class JointBrake:
             f" (wear {self.wear:g} included)" if self.wear != 1 else ""
         )
         times = f"{1e3 * self.delay:g} ms until power off, {1e3 * self.engagement:g} ms more until it grips"
+        if self.at_once:
+            times = "it grips with the signal, as no delay is stated"
         return f"{self.joint}: the brake {law}; {times} ({self.origin or 'stated'})"
 
     @property
@@ -252,9 +257,10 @@ def _filled(pair: Pair, brake: Brake, assumed: tuple[str, ...] = ()) -> JointBra
         pair.name,
         pair.kind.free[0],
         brake.law(effort),
-        brake.delay,
+        brake.delay or 0.0,
         brake.engagement,
         assumed,
         brake.origin,
         brake.wear,
+        at_once=brake.delay is None and not brake.engagement,
     )

@@ -50,12 +50,16 @@ def test_a_stop_with_assumed_brakes_is_amber_and_the_same_one_with_stated_brakes
     assert ASSUMED in " ".join(text.split())
     assert page.index('class="alarm"') < page.index('class="verdict fair"') and ASSUMED in page
     assert document["verdict"] == "agrees"
-    assert document["assumed"] == [ASSUMED] and document["of_effort"] == {"brakes": ["j"], "ramps": []}
+    assert document["assumed"] == [ASSUMED] and document["of_effort"] == {
+        "brakes": ["j"],
+        "ramps": [],
+        "delays": [],
+    }
 
     text, page, document = documents(*command, "--brake", STATED)
     assert text.startswith("arm: agrees.") and "ASSUMED" not in text
     assert 'class="verdict good"' in page and 'class="alarm"' not in page
-    assert document["assumed"] == [] and document["of_effort"] == {"brakes": [], "ramps": []}
+    assert document["assumed"] == [] and document["of_effort"] == {"brakes": [], "ramps": [], "delays": []}
 
 
 @pytest.mark.bullet
@@ -108,7 +112,7 @@ def test_a_motion_names_the_brakes_that_state_no_torque(robot: str) -> None:
 
 def test_files_of_a_stop_carry_the_warning(robot: str, tmp_path: Path) -> None:
     arm = mb.load(robot, base="fixed")
-    for brakes, warned in (((), True), (({"joint": "j", "torque": 9},), False)):
+    for brakes, warned in (((), True), (({"joint": "j", "torque": 9, "delay": 0},), False)):
         stop = mb.estop(arm, qd={"j": 1}, brakes=brakes, tool_point=(0.4, 0.0, 0.0))
         stop.save(tmp_path / "stop.csv")
         assert (tmp_path / "stop.csv").read_text(encoding="utf-8").startswith("# ASSUMED") is warned

@@ -92,16 +92,19 @@ def test_the_pages_are_amber_and_never_green() -> None:
     assert page.index('class="alarm"') < page.index('class="verdict')
     assert 'class="verdict good"' not in page
     stated = mb.stopping_table(
-        scene, axes=["j1"], categories=[0], brakes=[{"joint": j, "torque": 900} for j in JOINTS]
+        scene,
+        axes=["j1"],
+        categories=[0],
+        brakes=[{"joint": j, "torque": 900, "delay": 0.01} for j in JOINTS],
     )
     assert 'class="alarm"' not in stated.text("html") and grade(table_chapter(stated)) == "good"
 
 
 def test_json_and_csv_name_the_joints() -> None:
     document = json.loads(call("estop", ARM, "--output-format", "json").out)
-    assert document["of_effort"] == {"brakes": JOINTS, "ramps": []}
+    assert document["of_effort"] == {"brakes": JOINTS, "ramps": [], "delays": []}
     table = json.loads(call("stop-table", ARM, *STATED, "--output-format", "json").out)
-    assert table["of_effort"] == {"brakes": [], "ramps": ["j1", "j2", "j3"]}
+    assert table["of_effort"] == {"brakes": [], "ramps": ["j1", "j2", "j3"], "delays": []}
     assert call("stop-table", ARM, "--category", "0", "--output-format", "csv").out.startswith("# ASSUMED")
 
 
@@ -110,8 +113,32 @@ def test_a_call_refuses_them() -> None:
         mb.estop(mb.load(ARM), require_brakes=True)
     with pytest.raises(BadUsage, match="the decelerations of j1"):
         mb.stopping_table(
-            mb.load(ARM), brakes=[{"joint": j, "torque": 300} for j in JOINTS], require_brakes=True
+            mb.load(ARM),
+            brakes=[{"joint": j, "torque": 300, "delay": 0.01} for j in JOINTS],
+            require_brakes=True,
         )
+
+
+def test_a_brake_without_a_delay_is_assumed_to_grip_at_once(tmp_path: Path) -> None:
+    """Who states a torque only stops sooner than who states nothing: the report must not be green over that."""
+    brakes = [{"joint": j, "torque": 900} for j in JOINTS]
+    arm = mb.load(ARM)
+    report = mb.estop(arm, brakes=brakes)
+    assert report.scenario.of_effort.delays == tuple(JOINTS) and not report.scenario.of_effort.brakes
+    assert report.assumed == tuple(f"{j}: its delay is 0 s, as none is stated" for j in JOINTS)
+    (warning,) = stop_chapter(arm, report).warnings
+    assert warning.startswith("ASSUMED, NOT STATED: the delays of the brakes of j1") and "UR5" not in warning
+    assert grade(stop_chapter(arm, report)) == "fair"
+    with pytest.raises(BadUsage, match=r"assumed are the delays of the brakes of j1.*; state delay in"):
+        mb.estop(mb.load(ARM), brakes=brakes, require_brakes=True)
+    scene = tmp_path / "arm.scene.toml"
+    text = "".join(f'[[brake]]\njoint = "{j}"\ntorque = 900\n' for j in JOINTS)
+    model = f'[[model]]\nfile = "{(ROOT / "assets" / "arm_6r.urdf").as_posix()}"\nbase = "fixed"\n'
+    scene.write_text(model + text, encoding="utf-8")
+    assert mb.estop(scene).scenario.of_effort.delays == tuple(JOINTS)
+    for times in ({"delay": 0}, {"engagement": 0.01}):
+        timed = [{**brake, **times} for brake in brakes]
+        assert mb.estop(mb.load(ARM), brakes=timed, require_brakes=True).assumed == ()
 
 
 def published() -> list[dict[str, str]]:

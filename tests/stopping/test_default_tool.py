@@ -166,8 +166,8 @@ def test_a_tool_point_on_the_axis_that_turns_the_arm_is_never_green(pendulum: st
 
 def test_tables_searches_sweeps_and_zones_warn_of_it_too(pendulum: str) -> None:
     scene = mb.load(pendulum, base="fixed")
-    table = mb.stopping_table(scene, categories=[0], brakes=[{"joint": "j", "torque": 60}])
-    worst = mb.worst_stop(scene, samples=1, brakes=[{"joint": "j", "torque": 60}])
+    table = mb.stopping_table(scene, categories=[0], brakes=[{"joint": "j", "torque": 60, "delay": 0.01}])
+    worst = mb.worst_stop(scene, samples=1, brakes=[{"joint": "j", "torque": 60, "delay": 0.01}])
     for found in (table, worst):
         assert str(found).startswith("! NOT THE WHOLE MOTION") and any(STILL in s for s in found.assumptions)
     assert grade(table_chapter(table)) == "fair" and table.text("csv").startswith("# NOT THE WHOLE MOTION")
@@ -196,7 +196,9 @@ def test_a_free_base_is_the_cause_that_a_calibration_and_a_table_name(pendulum: 
 
 @pytest.mark.bullet
 def test_a_motion_beside_a_stop_is_refused_and_rounding_is_a_zero_in_notebooks(pendulum: str) -> None:
-    stop = mb.estop(mb.load(pendulum, base="fixed"), qd={"j": 1.5}, brakes=[{"joint": "j", "torque": 60}])
+    stop = mb.estop(
+        mb.load(pendulum, base="fixed"), qd={"j": 1.5}, brakes=[{"joint": "j", "torque": 60, "delay": 0.01}]
+    )
     for wrong in ({"duration": 0.2}, {"q": {"j": 0.1}}, {"damping": False}):
         with pytest.raises(BadUsage, match=f"a stop has its own motion, and {next(iter(wrong))} was given"):
             mb.crosscheck(stop, **wrong)

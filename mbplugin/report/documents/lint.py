@@ -266,7 +266,7 @@ class _Run(Document):
     source: str = key("the FILE as it was given, or the scene that the configuration names for it")
     exit_code: Literal[0, 1, 2]
     skipped: bool = key(
-        "nobody named the file, and it is no model by itself or a part of another: no verdict"
+        "the file was found, not named, and is no model by itself or a part of another", optional=True
     )
     model: _Model | None
     mobility: _Mobility | None

@@ -169,7 +169,7 @@ def brake_with(fixed: Brake, values: Mapping[str, float]) -> Brake:
 
 def braked(brake: JointBrake, stated: Brake) -> JointBrake:
     """Return the brake of a joint with stated numbers."""
-    return replace(brake, law=stated.law(0.0), delay=stated.delay, engagement=stated.engagement)
+    return replace(brake, law=stated.law(0.0), delay=stated.delay or 0.0, engagement=stated.engagement)
 
 
 def ramp_with(joint: str, values: Mapping[str, float]) -> Ramp:

@@ -249,7 +249,7 @@ class _Group:
         values = choice.fit.values
         # what covers is what a scene reads again: numbers as they are written
         written = {name: as_written(value) for name, value in values.items()}
-        margin = covering_margin(model, written, self._late, self._fixed.delay) if cover else None
+        margin = covering_margin(model, written, self._late, self._fixed.delay or 0.0) if cover else None
         return choice, margin, every.predict(self._later(values, margin)), gravity
 
     @property
@@ -263,7 +263,7 @@ class _Group:
             return values
         written = {name: as_written(value) for name, value in values.items()}
         if margin.time:
-            late = written.get(self._late, self._fixed.delay) + margin.time
+            late = written.get(self._late, self._fixed.delay or 0.0) + margin.time
             written[self._late] = written_up(late)
         return written
 
@@ -321,7 +321,7 @@ def _fixed(mech: Scene | Mechanism, joint: str, names: Sequence[str]) -> Brake:
     """Return what a scene states of a brake that is fitted; without one, nothing but what is fitted."""
     stated = [brake for brake in (mech.brakes if isinstance(mech, Scene) else ()) if brake.joint == joint]
     if not stated:
-        return Brake(joint, 0.0)
+        return Brake(joint, 0.0, delay=0.0)
     effort = mechanism_of(mech).pair_by_name[joint].freedoms[0].effort
     torque = stated[0].torque if stated[0].torque is not None else (effort if np.isfinite(effort) else 0.0)
     # measured torques contain the wear

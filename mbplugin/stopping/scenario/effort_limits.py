@@ -16,15 +16,16 @@ PUBLISHED_OVER_DEFAULT = (1.2, 7.1)
 
 
 class EffortLimits(NamedTuple):
-    """The joints whose brake, and those whose deceleration, is taken from the effort limit."""
+    """The joints whose brake, or whose deceleration, is the effort limit, and those whose brake grips at once."""
 
     brakes: tuple[str, ...] = ()
     ramps: tuple[str, ...] = ()
+    delays: tuple[str, ...] = ()
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Both, each once."""
-        return tuple(dict.fromkeys((*self.brakes, *self.ramps)))
+        """All, each once."""
+        return tuple(dict.fromkeys((*self.brakes, *self.ramps, *self.delays)))
 
     @property
     def heading(self) -> str:
@@ -37,19 +38,26 @@ class EffortLimits(NamedTuple):
         if not self.joints:
             return ""
         low, high = PUBLISHED_OVER_DEFAULT
-        published = (
-            f" The stops that the maker of UR5 and UR3 publishes take {low:g} to {high:g} times as long as with"
-            " such brakes."
+        of_file = " (effort limits of the file)" if self.brakes or self.ramps else ""
+        parts = [f"{self.heading}{of_file}."]
+        if self.brakes:
+            parts.append(
+                f"The stops that the maker of UR5 and UR3 publishes take {low:g} to {high:g} times as long as with"
+                " such brakes."
+            )
+        if self.ramps:
+            parts.append(
+                "A ramp is a setting of the drive, and may be slower than what its effort limit allows."
+            )
+        if self.delays:
+            parts.append("A brake without a delay grips with the signal, which none does: a stop takes longer.")
+        names = (("brakes", self.brakes), ("ramps", self.ramps), ("delays", self.delays))
+        missing = " and ".join(name for name, joints in names if joints)
+        parts.append(
+            f"No number below is evidence for safety: state the {missing}; stops with --require-brakes refuse"
+            " assumed ones."
         )
-        settings = " A ramp is a setting of the drive, and may be slower than what its effort limit allows."
-        names = " and ".join(
-            name for name, joints in (("brakes", self.brakes), ("ramps", self.ramps)) if joints
-        )
-        return (
-            f"{self.heading} (effort limits of the file).{published if self.brakes else ''}"
-            f"{settings if self.ramps else ''} No number below is evidence for safety: state the {names};"
-            " stops with --require-brakes refuse assumed ones."
-        )
+        return " ".join(parts)
 
     def require_none(self) -> None:
         """Refuse a stop with such a brake or deceleration.
@@ -61,8 +69,9 @@ class EffortLimits(NamedTuple):
         """
         if self.joints:
             ramps = "[[ramp]] or --deceleration, or stop in category 0"
-            key = "torque in [[brake]] or --brake" if self.brakes else ramps
-            also = f" and {ramps}" if self.brakes and self.ramps else ""
+            keys = ("torque",) * bool(self.brakes) + ("delay",) * bool(self.delays)
+            key = f"{' and '.join(keys)} in [[brake]] or --brake" if keys else ramps
+            also = f" and {ramps}" if keys and self.ramps else ""
             raise BadUsage(
                 f"stated brakes are required, and assumed are {self._what()}",
                 expected="data of the manufacturer or of a calibration",
@@ -70,7 +79,11 @@ class EffortLimits(NamedTuple):
             )
 
     def _what(self) -> str:
-        parts = (("brakes", self.brakes), ("decelerations", self.ramps))
+        parts = (
+            ("delays of the brakes", self.delays),
+            ("brakes", self.brakes),
+            ("decelerations", self.ramps),
+        )
         return " and ".join(f"the {what} of {listed(joints)}" for what, joints in parts if joints)
 
 
@@ -79,10 +92,19 @@ NO_EFFORT_LIMITS = EffortLimits()
 
 
 def brakes_of_effort(brakes: Iterable[JointBrake | BrakeForce]) -> EffortLimits:
-    """Return the joints whose brake states no torque."""
-    return EffortLimits(tuple(brake.joint for brake in brakes if brake.assumed))
+    """Return the joints whose brake states no torque, and those whose brake grips at once."""
+    known = tuple(brakes)
+    at_once = (brake.joint for brake in known if isinstance(brake, JointBrake) and brake.at_once)
+    return EffortLimits(
+        tuple(brake.joint for brake in known if brake.assumed), delays=tuple(dict.fromkeys(at_once))
+    )
 
 
 def assumed_brakes(brakes: Iterable[JointBrake | BrakeForce]) -> tuple[str, ...]:
     """Return what brakes leave out, one sentence for each joint."""
-    return tuple(f"{brake.joint}: {', '.join(brake.assumed)}" for brake in brakes if brake.assumed)
+    return tuple(f"{brake.joint}: {', '.join(said)}" for brake in brakes if (said := _said(brake)))
+
+
+def _said(brake: JointBrake | BrakeForce) -> tuple[str, ...]:
+    at_once = isinstance(brake, JointBrake) and brake.at_once
+    return (*brake.assumed, *("its delay is 0 s, as none is stated",) * at_once)

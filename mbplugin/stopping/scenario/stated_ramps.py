@@ -14,7 +14,10 @@ from mbplugin.model.spatial import Array
 def with_reactions(brakes: Iterable[JointBrake], ramps: Iterable[Ramp]) -> tuple[JointBrake, ...]:
     """Return the brakes of a controlled stop, each with the reaction of its joint's ramp as delay, s."""
     reactions = {ramp.joint: ramp.reaction for ramp in ramps if ramp.reaction is not None}
-    return tuple(replace(brake, delay=reactions.get(brake.joint, brake.delay)) for brake in brakes)
+    return tuple(
+        replace(brake, delay=reactions[brake.joint], at_once=False) if brake.joint in reactions else brake
+        for brake in brakes
+    )
 
 
 def rates_at_ramps(mech: Mechanism, brakes: Iterable[JointBrake], qd: Array, qdd: Array) -> dict[str, float]:

@@ -108,7 +108,7 @@ def _brake(brake: Brake) -> str:
     """Return a brake as ``JOINT:KEY=VALUE,…`` with what is not the default."""
     own = [(f.name, getattr(brake, f.name), f.default) for f in fields(Brake) if f.metadata]
     stated = {name: float(value) for name, value, default in own if value is not None and value != default}
-    return f"{brake.joint}:{_listed(stated or {'delay': brake.delay})}"
+    return f"{brake.joint}:{_listed(stated or {'engagement': brake.engagement})}"
 
 
 def _exact(values: Mapping[str, float]) -> str:

@@ -18,7 +18,7 @@ from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.stopping.compiled.batch import CompiledStop, require_compiled_stop
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.scenario.decelerations import checked_decelerations, has_ramp
-from mbplugin.stopping.scenario.effort_limits import EffortLimits, assumed_brakes
+from mbplugin.stopping.scenario.effort_limits import assumed_brakes
 from mbplugin.stopping.scenario.scenario import Scenario
 from mbplugin.stopping.table.axes import table_axes
 from mbplugin.stopping.table.grid import grid_of
@@ -104,7 +104,7 @@ def stopping_table(
             mech, measured, stops.stop, compiled, payload=payload, speeds=speeds, tool=tool
         )
     rows, motions = [row for row, _ in computed], [motion for _, motion in computed]
-    of_effort = EffortLimits(scenario.of_effort.brakes, tuple(stops.ramps_of_effort))
+    of_effort = scenario.of_effort._replace(ramps=tuple(stops.ramps_of_effort))
     if require_brakes:
         of_effort.require_none()
     implausible_ones = _implausible(scenario, rated, stops.speeds)

@@ -20,7 +20,6 @@ from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.stopping.compiled.batch import require_compiled_stop
 from mbplugin.stopping.compiled.stopper import CompiledStopper
 from mbplugin.stopping.run import make_scenario
-from mbplugin.stopping.scenario.effort_limits import EffortLimits
 from mbplugin.stopping.scenario.scenario import Scenario
 from mbplugin.stopping.table.axes import moving_chain, table_axes
 from mbplugin.stopping.table.rated import full_speeds, rated_payload
@@ -173,7 +172,7 @@ def worst_stop(
         tuple(failed_brakes(exact, [(space, start) for _, space, start in searched], failures)),
         (*worst_stop_assumptions(nominal, moving), *filter(None, [choice.heading, searches.heading])),
         searches,
-        EffortLimits(scenario.of_effort.brakes, tuple(j for j in scenario.ramps_of_effort if j in names)),
+        scenario.of_effort._replace(ramps=tuple(j for j in scenario.ramps_of_effort if j in names)),
         tuple(brake.joint for brake in scenario.brakes if brake.freedom[0] == "t"),
         category,
         choice,

@@ -169,8 +169,7 @@ def _of_document(document: Any) -> StopFigures:
 
 
 def _of_effort(document: Any) -> EffortLimits:
-    brakes, ramps = (tuple(map(str, document.get(key, ()))) for key in EffortLimits._fields)
-    return EffortLimits(brakes, ramps)
+    return EffortLimits(*(tuple(map(str, document.get(key, ()))) for key in EffortLimits._fields))
 
 
 def _tool_choice(document: Any) -> ToolChoice:

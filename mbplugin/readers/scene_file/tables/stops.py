@@ -21,7 +21,10 @@ class BrakeTable(Table):
         default=None, description="the most it holds at rest, N·m or N; default: torque"
     )
     viscous: NonNegative = Field(default=0.0, description="N·m·s/rad or N·s/m")
-    delay: NonNegative = Field(default=0.0, description="from the signal until the drive is without power, s")
+    delay: NonNegative | None = Field(
+        default=None,
+        description="from the signal until the drive is without power, s; default: 0, which reports call assumed",
+    )
     engagement: NonNegative = Field(default=0.0, description="from there until the brake grips, s")
     wear: Share = Field(default=1.0, description="share of both torques that is left, 0 to 1")
     short_circuit: NonNegative | None = Field(

@@ -54,10 +54,11 @@ class JointBrake(_Law):
 
 
 class EffortLimits(Part):
-    """Joints whose effort limit stands for what is not stated."""
+    """Joints whose effort limit stands for what is not stated, and those whose brake grips at once."""
 
     brakes: list[str]
     ramps: list[str] = key("decelerations")
+    delays: list[str] = key("brakes of which no time is stated: they grip with the signal", optional=True)
 
 
 class ToolChoice(Part):
