@@ -50,7 +50,9 @@ class EffortLimits(NamedTuple):
                 "A ramp is a setting of the drive, and may be slower than what its effort limit allows."
             )
         if self.delays:
-            parts.append("A brake without a delay grips with the signal, which none does: a stop takes longer.")
+            parts.append(
+                "A brake without a delay grips with the signal, which none does: a stop takes longer."
+            )
         names = (("brakes", self.brakes), ("ramps", self.ramps), ("delays", self.delays))
         missing = " and ".join(name for name, joints in names if joints)
         parts.append(
