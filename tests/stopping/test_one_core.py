@@ -16,6 +16,16 @@ from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.stop import run_stop
 from rod_arms import arm
 
+#: Lower limit, coordinate and rate at the signal, gravity: out and in at both limits, driven and pulled.
+ENDS = [
+    (-1.0, 0.3, 2.0, 0.0),
+    (-0.3, -0.3, -2.0, 0.0),
+    (-1.0, 0.3, -1.0, 0.0),
+    (-0.3, -0.3, 0.2, 0.0),
+    (-0.3, -0.3, 0.0, 9.81),
+    (-0.3, 0.3, 0.0, 9.81),
+]
+
 
 def test_a_limit_within_the_reaction_time_ends_the_stop_there() -> None:
     """By hand: 0.3 rad at 2 rad/s are 0.15 s, and the brake would grip at 0.5 s."""
@@ -23,16 +33,25 @@ def test_a_limit_within_the_reaction_time_ends_the_stop_there() -> None:
     scenario = make_scenario(mech, np.zeros(1), np.array([2.0]), brakes=[Brake("j0", 5.0, delay=0.5)])
     quick, motion = CompiledStop(scenario).stop(scenario.q, scenario.qd), run_stop(scenario)
     assert quick.outcome == motion.outcome == "limit_hit"
-    assert quick.time == pytest.approx(0.15, rel=1e-12) and quick.travels == pytest.approx([0.3], rel=1e-12)
+    assert quick.time == pytest.approx(0.15, rel=1e-9) and quick.travels == pytest.approx([0.3], rel=1e-9)
     assert motion.time[-1] == pytest.approx(0.15, rel=1e-9)
 
 
-def test_a_joint_at_its_limit_may_move_away() -> None:
-    """Only the way out counts: a joint that starts at its limit and moves inwards stops by its brake, ω²I/2T."""
-    mech = arm((1.0,), gravity=0.0, limits=Freedom(lower=-1.0, upper=0.3))
-    scenario = make_scenario(mech, np.array([0.3]), np.array([-1.0]), brakes=[Brake("j0", 1.0)])
-    quick = CompiledStop(scenario).stop(scenario.q, scenario.qd)
-    assert quick.outcome == "stopped" and quick.travels == pytest.approx([-1.0 / 6.0], rel=1e-6)
+@pytest.mark.parametrize("delay", [0.0, 0.1])
+@pytest.mark.parametrize(("lower", "start", "rate", "gravity"), ENDS)
+def test_a_joint_at_its_very_limit_passes_it_on_the_way_out_only(
+    lower: float, start: float, rate: float, gravity: float, delay: float
+) -> None:
+    """Driven or pulled out, it is beyond its limit at once; the way in is that of any other stop."""
+    mech = arm((1.0,), gravity=gravity, limits=Freedom(lower=lower, upper=0.3))
+    brakes = [Brake("j0", 1.0, delay=delay)]
+    scenario = make_scenario(mech, np.array([start]), np.array([rate]), brakes=brakes)
+    quick, motion = CompiledStop(scenario).stop(scenario.q, scenario.qd), run_stop(scenario)
+    out = rate * start > 0 or (gravity > 0 and start < 0)
+    expected = "limit_hit" if out or gravity > 0 else "stopped"
+    assert quick.outcome == motion.outcome == expected
+    assert (quick.time < delay + 1e-4) is out and quick.time == pytest.approx(motion.time[-1], abs=1e-7)
+    assert quick.travels == pytest.approx(motion.q[-1] - start, abs=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -17,6 +17,7 @@ from mbplugin.model.brakes import JointBrake
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import AnyArray, Array, Pose
 from mbplugin.simulation.active_set.stick_slip import breaking_address
+from mbplugin.simulation.events.passing_marks import BEYOND
 from mbplugin.simulation.events.watch import EVENT_FUNCTION
 from mbplugin.simulation.integrators.methods.dopri5 import INTEGRATOR
 from mbplugin.simulation.steppers.evaluate import (
@@ -339,7 +340,9 @@ def _stopping(model: TreeModel, scenario: Scenario) -> AnyArray:
         joint["free"] = joint["braked"] = resistance
         freedom = bounds[int(joint["rate"])]
         watched = scenario.limits == "stop" and freedom.lower < freedom.upper
-        joint["lower"], joint["upper"] = (freedom.lower, freedom.upper) if watched else (-np.inf, np.inf)
+        # as the runner: at its very limit a joint has not passed it, and may do so with the first step
+        joint["lower"] = freedom.lower - BEYOND if watched else -np.inf
+        joint["upper"] = freedom.upper + BEYOND if watched else np.inf
     return s
 
 

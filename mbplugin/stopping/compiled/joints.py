@@ -10,7 +10,8 @@ from mbplugin.model.spatial import Array
 from mbplugin.simulation.active_set.stick_slip import AT_REST
 
 #: One resistance in a stop, as it is before (``free``) and after (``braked``) its brake grips. ``power_off``:
-#: when its drive gives up; ``engagement_time``: when its brake grips, s. ``direction``: the sense of its
+#: when its drive gives up; ``engagement_time``: when its brake grips, s. ``lower``, ``upper``: where it has passed
+#: its limits. ``direction``: the sense of its
 #: motion when braking starts; ``position_at_braking``: the coordinate there; ``max_travel``: the farthest
 #: along that sense; ``rest``: the last instant at which it moved, s.
 STOPPING = np.dtype(
