@@ -59,6 +59,32 @@ torque = 5
 """
 
 
+#: A second wheel on the first one.
+OTHER = WHEEL.replace("wheel", "disc").replace("axle", "hub").replace('"world"', '"wheel"')
+
+
+@pytest.mark.parametrize(
+    ("tables", "why"),
+    [
+        (
+            OTHER + '[[coupling]]\nname = "jaws"\ntype = "mimic"\njoint = "hub"\nof = "axle"\n',
+            "'jaws' couples the joints hub, axle",
+        ),
+        (OTHER.partition("[[brake]]")[0], "'hub' has no brake"),
+        ('[[lock]]\njoint = "axle"\n', "'axle' is locked"),
+    ],
+)
+@pytest.mark.parametrize("command", ["stop-table", "worst-stop"])
+def test_a_robot_without_a_table_is_told_which_joint_is_the_reason(
+    command: str, tables: str, why: str, tmp_path: Path
+) -> None:
+    """A gripper whose fingers follow each other is on many arms."""
+    scene = tmp_path / "wheel.scene.toml"
+    scene.write_text(WHEEL + tables, encoding="utf-8")
+    outcome = call(command, str(scene))
+    assert outcome.code == 2 and f"each with a brake: {why}; use estop for single stops" in outcome.err
+
+
 @pytest.mark.parametrize(
     ("tables", "options", "words"),
     [

@@ -14,7 +14,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import Freedom, Mechanism
 from mbplugin.model.ramp import Ramp
 from mbplugin.model.scene import Brake, Scene, state_at_home
-from mbplugin.stopping.compiled.batch import supports_compiled_stop
+from mbplugin.stopping.compiled.support import supports_compiled_stop
 from mbplugin.stopping.run import estop, make_scenario
 from mbplugin.stopping.scenario.recording import Recording
 from mbplugin.stopping.sweep.part import part_columns

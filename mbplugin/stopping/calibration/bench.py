@@ -15,7 +15,8 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Brake, Payload, Scene, mechanism_of
 from mbplugin.model.spatial import Array
 from mbplugin.stopping.calibration.measured.measurement import Measurement
-from mbplugin.stopping.compiled.batch import CompiledStop, require_compiled_stop
+from mbplugin.stopping.compiled.batch import CompiledStop
+from mbplugin.stopping.compiled.support import require_compiled_stop
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.table.axes import moving_chain, table_axes
 from mbplugin.stopping.table.extension import ExtensionPoses

@@ -12,7 +12,6 @@ from mbplugin.dynamics.kernels.motion import move
 from mbplugin.dynamics.kernels.resistance import law_of, store_laws
 from mbplugin.dynamics.kernels.tree import composite_records
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
-from mbplugin.errors import BadUsage
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import AnyArray, Array, Pose
@@ -90,7 +89,7 @@ class CompiledStop:
     Parameters
     ----------
     scenario : Scenario
-        Of a robot for which :func:`supports_compiled_stop` holds.
+        Of a robot for which :func:`~mbplugin.stopping.compiled.support.supports_compiled_stop` holds.
     """
 
     def __init__(self, scenario: Scenario, rtol: float = 1e-6, atol: float = 1e-8) -> None:
@@ -292,38 +291,6 @@ class CompiledStop:
         move(self.model.composites, self.model.rates, np.asarray(q, dtype=float), self._rest)
         k, X = self._tool
         return np.asarray(self.model.composites["p"][k] + self.model.composites["R"][k] @ X.p)
-
-
-def supports_compiled_stop(scenario: Scenario) -> bool:
-    """Return whether the compiled loop can do a stop: a tree of single freedoms, all of them led."""
-    mech, joints = scenario.mech, scenario.mech.tree.joints
-    single = all(j.pair is not None and len(j.pair.kind.free) <= 1 for j in joints)
-    bound = mech.tree.cut or mech.couplings or mech.pfaffians or mech.locks or mech.drivers
-    controlled = {brake.joint for brake in scenario.brakes}
-    free = {j.pair.name for j in joints if j.pair is not None and j.pair.kind.free}
-    by_load = any(f.load_friction for pair in mech.pairs for f in pair.freedoms)
-    plain = scenario.actions.controller is None and not scenario.qdd.any() and not by_load
-    return single and not bound and free <= controlled and plain
-
-
-def require_compiled_stop(scenario: Scenario, instead: str = "use estop for single stops") -> None:
-    """Refuse a scenario that is no arm whose joints all have brakes.
-
-    Raises
-    ------
-    BadUsage
-        With the remedy: a base that nothing holds, or single stops.
-    """
-    if supports_compiled_stop(scenario):
-        return
-    free = any(joint.pair is None for joint in scenario.mech.tree.joints)
-    raise BadUsage(
-        f"{scenario.mech.name!r} is no arm of joints with one freedom, each with a brake"
-        + (": its base is free" if free else ""),
-        remedy="fix its base with --base fixed, in Python with mb.load(FILE, base='fixed')"
-        if free
-        else instead,
-    )
 
 
 def _stopping(model: TreeModel, scenario: Scenario) -> AnyArray:

@@ -10,8 +10,9 @@ from mbplugin.model.brakes import JointBrake
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.stopping.compiled.batch import StopSummary, supports_compiled_stop
+from mbplugin.stopping.compiled.batch import StopSummary
 from mbplugin.stopping.compiled.stopper import CompiledStopper
+from mbplugin.stopping.compiled.support import supports_compiled_stop
 from mbplugin.stopping.outcome.evaluate import evaluate
 from mbplugin.stopping.scenario.scenario import Scenario
 from mbplugin.stopping.stop import run_stop

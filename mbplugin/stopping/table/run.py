@@ -15,7 +15,8 @@ from mbplugin.model.mechanism.named_numbers import NamedNumbers, accelerations_o
 from mbplugin.model.plausible import implausible, warn_of
 from mbplugin.model.scene import Payload, Ramp, Scene
 from mbplugin.readers.source import ModelSource, model_of
-from mbplugin.stopping.compiled.batch import CompiledStop, require_compiled_stop
+from mbplugin.stopping.compiled.batch import CompiledStop
+from mbplugin.stopping.compiled.support import require_compiled_stop
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.scenario.decelerations import checked_decelerations, has_ramp
 from mbplugin.stopping.scenario.effort_limits import assumed_brakes

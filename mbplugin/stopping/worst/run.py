@@ -17,8 +17,8 @@ from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.simulation.budget import MAX_SECONDS
-from mbplugin.stopping.compiled.batch import require_compiled_stop
 from mbplugin.stopping.compiled.stopper import CompiledStopper
+from mbplugin.stopping.compiled.support import require_compiled_stop
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.scenario.scenario import Scenario
 from mbplugin.stopping.table.axes import moving_chain, table_axes
