@@ -143,6 +143,9 @@ def test_programs_and_sensors_of_gazebo_may_be_many() -> None:
 
 # Poses
 
+#: Leader, multiplier and offset: least motion takes half of the first from either joint, of the second from one.
+MIMICS = (("a", 1, 0.3), ("c", 0.01, 0.25))
+
 
 def test_a_mimic_with_an_offset_is_a_note_in_the_unit_of_its_joint() -> None:
     mimic = '<mimic joint="base-a" multiplier="2" offset="0.25"/>'
@@ -151,6 +154,22 @@ def test_a_mimic_with_an_offset_is_a_note_in_the_unit_of_its_joint() -> None:
         (finding,) = findings(link("base", 1), link("a", 1), link("b", 1), *joints)
         assert (finding.code, finding.severity) == ("MB504", "note")
         assert f"open by {shown}" in finding.message
+    # a pinion that follows a rack: 0.25 rad, whatever the mechanism's length is
+    turning = joint("prismatic", "base", "a") + joint("revolute", "base", "b", mimic.replace('"2"', '"20"'))
+    (finding,) = findings(link("base", 1), link("a", 1), link("b", 1), turning)
+    assert "open by 0.25 rad" in finding.message
+
+
+def test_the_joint_that_moves_is_one_of_the_open_loop() -> None:
+    """Another mimic moves its joint farther, by a smaller gap."""
+    wide, near = (f'<mimic joint="base-{a}" multiplier="{m}" offset="{o}"/>' for a, m, o in MIMICS)
+    joints = joint("revolute", "base", "a") + joint("revolute", "base", "b", wide)
+    joints += joint("revolute", "base", "c") + joint("revolute", "base", "d", near)
+    (finding,) = findings(*(link(name, 1) for name in ("base", *"abcd")), joints)
+    assert finding.element == "mimic base-b" and "open by 0.3 rad" in finding.message
+    assert (
+        "when base-a moves by 0.15 rad" in finding.message or "when base-b moves by 0.15" in finding.message
+    )
 
 
 def test_a_loop_that_only_a_rotation_leaves_open_is_open_by_an_angle(tmp_path: Path) -> None:

@@ -174,15 +174,23 @@ class System(Equations):
 
 
 def _metres(constraint: Constraint, rows: Rows, length: float) -> Array:
-    """Return the metres per unit of each residual (k,): turns count by the mechanism's length, m.
+    """Return the metres per unit of each residual (k,): turns count by the mechanism's length, m."""
+    if isinstance(constraint, Coupling):
+        return np.array([coupling_metres(constraint, length)])
+    return np.where(rows.translation, 1.0, length)
+
+
+def coupling_metres(coupling: Coupling, length: float) -> float:
+    """Return the metres per unit of a coupling's residual in a mechanism of a length, m.
 
     A coupling of turns with travels has no unit of its own: its factor is free, so that its largest term
     counts as one length, whatever the factor.
     """
-    if isinstance(constraint, Coupling) and len({is_turn(term.freedom) for term in constraint.terms}) == 2:
-        terms = [abs(t.coefficient) * (1.0 if is_turn(t.freedom) else length) for t in constraint.terms]
-        return np.array([length / (max(terms) or length)])
-    return np.where(rows.translation, 1.0, length)
+    turns = [is_turn(term.freedom) for term in coupling.terms]
+    if all(turns) or not any(turns):
+        return length if all(turns) else 1.0
+    terms = [abs(t.coefficient) * (1.0 if is_turn(t.freedom) else length) for t in coupling.terms]
+    return length / (max(terms) or length)
 
 
 def constraints_to_close(mech: Mechanism) -> list[Constraint]:

@@ -33,12 +33,15 @@ from collections.abc import Iterable
 import numpy as np
 
 from mbplugin.analysis import Analysis
+from mbplugin.constraints.assembly import constraints_to_close
+from mbplugin.constraints.assembly.closure import coupling_metres
+from mbplugin.constraints.assembly.loops import Paths
 from mbplugin.constraints.assembly.result import Assembly
 from mbplugin.linter.checks.formats import WITHOUT_POSE, format_of
 from mbplugin.linter.files.places import constraint_place
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.linter.registry import make_finding
-from mbplugin.model.component import is_turn, units_of
+from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.coupling import Coupling
 from mbplugin.model.scene import Scene
 
@@ -69,7 +72,7 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         __name__,
         severity,
         f"{pose} leaves {name!r} open by {_opening(coupling, name, assembly)} when "
-        f"{_largest_move(scene, analysis)}",
+        f"{_largest_move(scene, analysis, name)}",
         element=name,
         origin=constraint_place(scene, name),
         evidence={
@@ -100,8 +103,7 @@ def _opening(coupling: Coupling | None, name: str, assembly: Assembly) -> str:
             return f"{gap / length:.3g} rad, and closes to {left / length:.1g} rad"
         return f"{gap:.3g} m, and closes to {left:.1g} m"
     follower = coupling.terms[0]
-    turns = all(is_turn(term.freedom) for term in coupling.terms)
-    value = gap / ((length if turns else 1.0) * abs(follower.coefficient))
+    value = gap / (coupling_metres(coupling, length) * abs(follower.coefficient))
     return f"{value:.3g} {units_of(follower.freedom).coordinate}, and closes"
 
 
@@ -112,11 +114,13 @@ def _asked_for(scene: Scene, analysis: Analysis) -> bool:
     return bool(given) and bool(np.allclose(analysis.q[given], scene.state.q[given], atol=1e-12))
 
 
-def _largest_move(scene: Scene, analysis: Analysis) -> str:
-    """Return which coordinate moves most, and by how much, with its unit where it has one."""
+def _largest_move(scene: Scene, analysis: Analysis, name: str) -> str:
+    """Return which coordinate that moves a constraint moves most, and by how much, with its unit where it has one."""
     mech = scene.mechanism
     move = np.abs(analysis.q - scene.state.q)
-    k = int(move.argmax())
+    constraint = next(c for c in constraints_to_close(mech) if c.name == name)
+    own = [mech.tree.joints[k].q for k in sorted(Paths(mech).of(constraint))]
+    k = max((k for q in own for k in range(q.start, q.stop)), key=lambda k: move[k])
     joint = next(j for j in mech.tree.joints if j.q.start <= k < j.q.stop)
     single = joint.pair is not None and len(joint.pair.kind.free) == 1
     unit = "" if not single or joint.pair is None else f" {units_of(joint.pair.kind.free[0]).coordinate}"
