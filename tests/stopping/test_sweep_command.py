@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import pytest
 import mbplugin as mb
 from command_line import ROOT, call
 from mbplugin.cli.shared.progress import count_bar
+from mbplugin.cli.shared.termination import exit_code_of, termination_interrupts
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.simulation.run import simulate
 from mbplugin.stopping.scenario.start import Recorded
@@ -270,6 +272,16 @@ def test_an_interrupt_that_a_library_swallows(
     )
     goes_on = f"mbplugin: interrupted; the same command goes on in {tmp_path / 'stops'}.\n"
     assert (done.returncode, done.stdout, done.stderr) == (code, "", goes_on)
+
+
+def test_a_signal_that_an_extension_module_turns_into_another_error() -> None:
+    assert threading.current_thread() is threading.main_thread()
+    with pytest.raises(KeyboardInterrupt) as caught, termination_interrupts():
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt as interrupt:
+            raise ImportError("no such module") from interrupt
+    assert exit_code_of(caught.value) == 143
 
 
 class Terminal(io.StringIO):

@@ -82,7 +82,11 @@ def test_a_planar_base_rolls_too() -> None:
 
 @pytest.mark.parametrize(
     ("file", "base"),
-    [("husky", "base_footprint"), ("racecar", "base_link"), ("four_wheel_robot", "1")],
+    [
+        pytest.param("husky", "base_footprint", marks=pytest.mark.bullet),
+        pytest.param("racecar", "base_link", marks=pytest.mark.bullet),
+        ("four_wheel_robot", "1"),
+    ],
 )
 def test_stated_wheels_carry_the_base(file: str, base: str) -> None:
     mech = mb.load(ASSETS / f"{file}.scene.toml").mechanism

@@ -195,9 +195,11 @@ def damage_some(sweep: Sweep, rng: random.Random) -> dict[str, str]:
     chosen = rng.sample(parts, min(len(parts), rng.randrange(3)))
     note = sweep.out / "sweep.json"
     chosen += [note] if note.is_file() and rng.random() < 0.3 else []
+    # with another bit a note may name another sweep, whose folder is refused
+    no_flip = [damage for damage in DAMAGES if damage is not flip]
     code = sweep.code_files()
     chosen += rng.sample(code, min(len(code), rng.randrange(3)))
-    return {file.name: rng.choice(DAMAGES)(rng, file) for file in chosen}
+    return {file.name: rng.choice(no_flip if file == note else DAMAGES)(rng, file) for file in chosen}
 
 
 def some_signal(rng: random.Random) -> tuple[int, str]:

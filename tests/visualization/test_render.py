@@ -156,7 +156,7 @@ def test_a_flat_linkage_is_seen_from_its_flat_side(four_bar: mb.Scene) -> None:
 def test_the_replay_of_a_stop_says_that_its_brakes_are_assumed(stop: Any) -> None:
     scene, report = stop
     assert replay_of(scene, report).title == "stop, category 0, ASSUMED brakes"
-    stated = mb.estop(scene, brakes=[{"joint": f"j{k}", "torque": 900} for k in range(1, 7)])
+    stated = mb.estop(scene, brakes=[{"joint": f"j{k}", "torque": 900, "delay": 0.01} for k in range(1, 7)])
     assert replay_of(scene, stated).title == "stop, category 0"
 
 

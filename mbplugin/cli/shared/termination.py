@@ -82,9 +82,12 @@ def termination_interrupts() -> Iterator[None]:
         yield
         if _received:
             raise KeyboardInterrupt
-    except KeyboardInterrupt:
+    # extension modules make other exceptions of an interrupt
+    except BaseException:
         if _received and _received[0] != signal.SIGINT:
             raise Terminated(_received[0]) from None
+        if _received:
+            raise KeyboardInterrupt from None
         raise
     finally:
         _received.clear()

@@ -37,8 +37,11 @@ def side_by_side(targets: Sequence[Target], options: Mapping[str, Any], workers:
                     done += 1
             except BrokenProcessPool:
                 pass
-            finally:
+            # who leaves early waits for nobody; at the end all are waited for, or Python's own exit may
+            # wake a thread of the pool that is closing its pipe
+            except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
+                raise
         # one file ended its process and the pool with it; most likely one of those that were under way
         yield from (_alone(target, options) for target in left[done : done + workers])
         left = left[done + workers :]
