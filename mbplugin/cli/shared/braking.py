@@ -54,7 +54,9 @@ StopDurationOption = Annotated[
 StopPayloadOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--payload", metavar="MASS|BODY:MASS[@X,Y,Z]", help="kg, at the tool or a point; repeatable."
+        "--payload",
+        metavar="MASS|BODY:MASS[@X,Y,Z]",
+        help="kg, at the tool or a point, beside the scene's; repeatable.",
     ),
 ]
 RatedPayloadOption = Annotated[

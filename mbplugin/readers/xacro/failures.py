@@ -74,7 +74,7 @@ def _missing_argument(name: str, files: Sequence[str], failed: str) -> MbPluginE
     return Fragment(
         f"the xacro argument {name!r} has no value",
         where=_place(files, f"$(arg {name})") or failed,
-        expected="a default in the file or a value from the caller",
+        expected="a default that stands above its use, or a value from the caller",
         remedy=f"pass --xacro-arg {name}:=VALUE, or state it below [xacro.arguments] in mbplugin.toml",
     )
 
