@@ -101,6 +101,12 @@ TERMS: tuple[Term, ...] = (
         "self-stresses",
     ),
     _term(
+        "norm of B_X",
+        "How much of the reaction of a joint X the self-stresses can change: zero where all of it is unique. The size"
+        " of the joint's part of an orthonormal basis of them, lengths in characteristic lengths.",
+        "norms of B_X",
+    ),
+    _term(
         "must be flexible",
         "Said of a body whose stiffness decides reactions that rigid bodies leave undetermined; the other bodies may"
         " stay rigid.",
