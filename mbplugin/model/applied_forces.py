@@ -33,6 +33,8 @@ class BrakeForce:
         s.
     assumed : tuple of str
         What was not stated, one phrase each.
+    at_once : bool
+        It grips with the signal, as nothing is stated about its times.
     """
 
     joint: str
@@ -40,6 +42,7 @@ class BrakeForce:
     law: BrakeLaw
     closes: float = 0.0
     assumed: tuple[str, ...] = ()
+    at_once: bool = False
 
 
 @one_line_repr

@@ -80,7 +80,8 @@ class JointBrake:
 
     def force(self, signal: float = 0.0) -> BrakeForce:
         """Return what it does after a signal at a time (s)."""
-        return BrakeForce(self.joint, self.freedom, self.law, signal + self.engagement_time, self.assumed)
+        closes = signal + self.engagement_time
+        return BrakeForce(self.joint, self.freedom, self.law, closes, self.assumed, self.at_once)
 
 
 def read_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBrake, ...]:

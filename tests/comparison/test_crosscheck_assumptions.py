@@ -106,6 +106,11 @@ def test_a_motion_names_the_brakes_that_state_no_torque(robot: str) -> None:
     assert text.startswith("! ASSUMED, NOT STATED: the brakes of j ") and "  j: its torque is the" in text
     assert page.index('class="alarm"') < page.index('class="verdict fair"')
     assert document["assumed"] == ["j: its torque is the effort limit, 9 N·m"]
+    text, page, document = documents(*command, "j:torque=9")
+    assert text.startswith("! ASSUMED, NOT STATED: the delays of the brakes of j.")
+    assert page.index('class="alarm"') < page.index('class="verdict fair"')
+    assert document["assumed"] == ["j: its delay is 0 s, as none is stated"]
+    assert "ASSUMED" not in documents(*command, "j:torque=9,delay=0")[0]
     text, page, document = documents(*command, STATED)
     assert "ASSUMED" not in text and 'class="verdict good"' in page and document["assumed"] == []
 

@@ -14,6 +14,7 @@ import pytest
 import mbplugin as mb
 from command_line import ASSETS, call
 from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.model.brakes import read_brakes
 from mbplugin.model.mechanism import Freedom
 from mbplugin.model.scene import Brake
 from mbplugin.model.units import Units
@@ -22,6 +23,7 @@ from mbplugin.stopping.compiled.batch import CompiledStop
 from mbplugin.stopping.compiled.stopper import CompiledStopper
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.worst import search
+from mbplugin.stopping.worst.found import _stated
 from mbplugin.stopping.worst.in_units import worst_in_units
 from mbplugin.stopping.worst.run import worst_stop
 from mbplugin.stopping.worst.search import Objective, StopComputer
@@ -135,6 +137,14 @@ def test_every_worst_stop_is_what_its_command_computes(options: dict[str, float]
         (joint,) = (j for j in stop["joints"] if j["name"] == "j2")
         value = {"time": joint["time"], "travel": abs(joint["travel"]), "tool_distance": found.value}
         assert found.value == pytest.approx(value[found.measure], rel=1e-5)
+
+
+@pytest.mark.parametrize("times", [{}, {"delay": 0}, {"delay": 0.01, "engagement": 0.02}])
+def test_a_command_states_no_time_that_nobody_stated(times: dict[str, float]) -> None:
+    """What is assumed in a search is assumed, in amber, in the stop that its command computes."""
+    mech = mb.load(ARM).mechanism
+    (brake,) = read_brakes(mech, [{"joint": "j1", "torque": 300, **times}])
+    assert read_brakes(mech, [_stated(brake)]) == (brake,)
 
 
 def test_failing_brakes_are_tried_one_by_one() -> None:

@@ -96,9 +96,9 @@ NO_EFFORT_LIMITS = EffortLimits()
 def brakes_of_effort(brakes: Iterable[JointBrake | BrakeForce]) -> EffortLimits:
     """Return the joints whose brake states no torque, and those whose brake grips at once."""
     known = tuple(brakes)
-    at_once = (brake.joint for brake in known if isinstance(brake, JointBrake) and brake.at_once)
     return EffortLimits(
-        tuple(brake.joint for brake in known if brake.assumed), delays=tuple(dict.fromkeys(at_once))
+        tuple(brake.joint for brake in known if brake.assumed),
+        delays=tuple(brake.joint for brake in known if brake.at_once),
     )
 
 
@@ -108,5 +108,4 @@ def assumed_brakes(brakes: Iterable[JointBrake | BrakeForce]) -> tuple[str, ...]
 
 
 def _said(brake: JointBrake | BrakeForce) -> tuple[str, ...]:
-    at_once = isinstance(brake, JointBrake) and brake.at_once
-    return (*brake.assumed, *("its delay is 0 s, as none is stated",) * at_once)
+    return (*brake.assumed, *("its delay is 0 s, as none is stated",) * brake.at_once)

@@ -106,7 +106,7 @@ def _stated(brake: JointBrake) -> Brake:
         law.sliding,
         law.static,
         law.viscous,
-        brake.delay,
+        None if brake.at_once else brake.delay,
         brake.engagement,
         short_circuit=law.short_circuit if short else None,
         short_circuit_rate=law.short_circuit_rate if short else None,
