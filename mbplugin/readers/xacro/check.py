@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from mbplugin.errors import MbPluginError
 from mbplugin.readers.common.environment import is_ros_variable
 from mbplugin.readers.common.xml import parse_xml
-from mbplugin.readers.xacro.expression import Refused, parsed
-from mbplugin.readers.xacro.value import refuse_constant
+from mbplugin.readers.xacro.expression import Refused, parsed, refuse_constant
 
 #: As xacro's own lexer: an escape, an expression, a substitution.
 _PARTS = re.compile(r"\$\$+[{(]|\$\{([^}]*)\}|\$\(([^)]*)\)")

@@ -1,19 +1,21 @@
 """The xacro package in a separate process, without access to the system.
 
 It runs the file's macros, and nothing else: expressions are computed by
-:mod:`mbplugin.readers.xacro.value`, files are opened only in the packages, of the environment only ROS's
-variables are read. A text that is put together while the macros run passes the same gate as one that stands
-in the file.
+:mod:`mbplugin.readers.xacro.expression`, files are opened only in the packages, and of the environment only
+ROS's variables are read. None of the package's functions is a value that a file could name. A text that is
+put together while the macros run passes the same gate as one that stands in the file.
 """
 
 from __future__ import annotations
 
-import io
+import glob
+import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import pi
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 from xml.dom import minidom
 
@@ -22,18 +24,30 @@ from mbplugin.model.scene import Request
 from mbplugin.readers.common.paths import is_file, read_text
 from mbplugin.readers.common.xml import parse_xml, refuse_entities, where
 from mbplugin.readers.xacro.check import check_text, check_variable, refused
-from mbplugin.readers.xacro.expression import Refused
+from mbplugin.readers.xacro.expression import Refused, value_of
 from mbplugin.readers.xacro.failures import MissingPackage, error_of
+from mbplugin.readers.xacro.functions import CONSTANTS, Data, Function, require_data
 from mbplugin.readers.xacro.packages import Packages
 from mbplugin.readers.xacro.places import Expansion, Marks
-from mbplugin.readers.xacro.value import value_of
 
 #: Characters of what a file may become.
 _LONGEST = 50_000_000
 #: Times that a file may be open at once: one that includes itself again and again is never expanded.
 _DEEPEST = 20
 #: What is replaced in the package; a version without it cannot be held.
-_NEEDED = ("safe_eval", "parse", "process_file", "_global_symbols", "filestack", "substitution_args")
+_NEEDED = (
+    *("safe_eval", "parse", "process_file", "_global_symbols", "filestack", "substitution_args"),
+    *("NameSpace", "glob", "root_dir", "substitution_args_context", "all_includes"),
+)
+#: Units of numbers in YAML files, and what they are of the unit of SI.
+_UNITS = {
+    "!radians": 1.0,
+    "!degrees": pi / 180.0,
+    "!meters": 1.0,
+    "!millimeters": 0.001,
+    "!foot": 0.3048,
+    "!inches": 0.0254,
+}
 
 
 def expand(request: Request, variables: frozenset[str]) -> Expansion:
@@ -123,12 +137,22 @@ class _Gate:
 
     def close(self) -> None:
         """Replace every way out of the package."""
-        self.xacro.substitution_args._eval_find = self.find
-        own = self.xacro._global_symbols
-        self.xacro.safe_eval = lambda text, symbols, local=None: value_of(text, symbols, own)
-        self.xacro.parse = lambda text, name="": self.parse(text, name, self.checked)
-        # the only other function of the package that opens a file is load_yaml
-        self.xacro.open = self.open_yaml
+        xacro = self.xacro
+        xacro.substitution_args._eval_find = self.find
+        spaces = {name: xacro.NameSpace() for name in ("math", "python", "xacro")}
+        for name in ("math", "python"):
+            dict.update(spaces[name], CONSTANTS)
+        xacro._global_symbols = {**CONSTANTS, **spaces}
+        files = {"load_yaml": Function(self.load_yaml), "abs_filename": Function(self.abs_filename)}
+        functions = {**files, **{f"xacro.{name}": function for name, function in files.items()}}
+        functions["xacro.arg"] = Function(lambda name: xacro.substitution_args_context["arg"][name])
+        xacro.safe_eval = lambda text, symbols, local=None: value_of(
+            text, symbols, functions, xacro.NameSpace
+        )
+        xacro.parse = lambda text, name="": self.parse(text, name, self.checked)
+        xacro.glob = SimpleNamespace(glob=self.glob)
+        # the folder that $(cwd) stands for is the model's, wherever the command was started
+        xacro.root_dir = str(self.packages.folder)
         arguments = self.xacro.substitution_args
         arguments._eval = self.eval
         read, read_optional = arguments._eval_env, arguments._eval_optenv
@@ -186,13 +210,43 @@ class _Gate:
         check_text(text, name, self.variables)
         return text
 
-    def open_yaml(self, name: str) -> io.StringIO:
-        """Return the text of a file of values."""
-        if Path(name).suffix.lower() not in (".yaml", ".yml"):
-            if self.packages.may_read(Path(name)) and Path(name).is_dir():
-                raise IsADirectoryError(21, "Is a directory", name)
+    def abs_filename(self, name: str) -> str:
+        """Return the path of a name beside the file that is being expanded."""
+        if not isinstance(name, str):
+            raise TypeError("a file's name is a text")
+        return os.path.join(os.path.dirname(self.xacro.filestack[-1] or ""), name)  # noqa: PTH118, PTH120
+
+    def load_yaml(self, name: str) -> Data:
+        """Return the content of a file of values, as data."""
+        import yaml
+
+        path = self.packages.installed(Path(self.abs_filename(name)))
+        if path.suffix.lower() not in (".yaml", ".yml"):
+            if self.packages.may_read(path) and path.is_dir():
+                raise IsADirectoryError(21, "Is a directory", str(path))
             raise Refused(f"{name!r}, which is no .yaml file,")
-        return io.StringIO(self.read(str(self.packages.installed(Path(name)))))
+
+        class Loader(yaml.SafeLoader):
+            """The loader of plain data, with the units of xacro."""
+
+        def number(loader: Any, node: Any) -> float:
+            text = str(loader.construct_scalar(node))
+            return float(value_of(text, CONSTANTS)) * _UNITS[node.tag]
+
+        # a date has no meaning for a robot; its text is what xacro would print
+        constructors: dict[str, Any] = {"tag:yaml.org,2002:timestamp": Loader.construct_yaml_str}
+        for tag, constructor in {**constructors, **dict.fromkeys(_UNITS, number)}.items():
+            Loader.add_constructor(tag, constructor)
+        text = self.read(str(path))
+        self.xacro.all_includes.append(str(path))
+        return require_data(yaml.load(text, Loader))
+
+    def glob(self, pattern: str) -> list[str]:
+        """Return the files that an include with wildcards names, of those that may be read."""
+        folder = Path(re.split(r"[*?[]", pattern, maxsplit=1)[0] + "x").parent
+        if not self.packages.may_read(folder) or ".." in Path(pattern).parts[len(folder.parts) :]:
+            raise Refused(f"{pattern!r}, which lies outside the packages,")
+        return [name for name in glob.glob(pattern) if self.packages.may_read(Path(name))]  # noqa: PTH207
 
     def read(self, name: str) -> str:
         """Return the text of a file that may be read."""

@@ -32,6 +32,11 @@ class Packages:
         self._below: dict[Path, list[tuple[str, Path]]] = {}
         self._folders: dict[Path, list[Path]] = {}
 
+    @property
+    def folder(self) -> Path:
+        """The folder of the file."""
+        return self._request.folder
+
     def find(self, name: str) -> Path | None:
         """Return the folder of a package, or None.
 
