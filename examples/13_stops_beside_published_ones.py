@@ -38,8 +38,8 @@ TM5 = (
     " joints are known, masses and ramps are not."
 )
 TM5_TIMES = (
-    "- The times are not explained: the shape indices of the fitted rows are 0.50 to 0.83, and no ramp gives less"
-    " than 1. The times contain the settling of the drives; the computed ones end with the ramps and are shorter."
+    "- The times are not explained: the shape indices of the fitted rows are {low:.2f} to {high:.2f}, and no ramp gives"
+    " less than 1. The times contain the settling of the drives; the computed ones end with the ramps and are shorter."
 )
 UR = (
     "Universal Robots, user manual of the CB3 series: full speed (183 °/s), extension and payload. The URDF is that"
@@ -96,7 +96,8 @@ def ramps() -> Iterator[str]:
         time = joint.parameters["time"].value
         yield f"- Joint {number}: a ramp of {1e3 * time:.1f} ms at every speed. Of nine predicted distances {within};"
         yield f"  the largest deviation is {100 * max(gaps):.1f} %."
-    yield fill(TM5_TIMES, 118, subsequent_indent="  ")
+    shapes = [row.shape_index for row in found.rows if not row.held_out and row.shape_index is not None]
+    yield fill(TM5_TIMES.format(low=min(shapes), high=max(shapes)), 118, subsequent_indent="  ")
     cells = published("tm5_700")
     rows = []
     for row in found.rows:

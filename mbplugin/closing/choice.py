@@ -18,6 +18,7 @@ from mbplugin.model.mechanism import WORLD, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
+from mbplugin.writers.others import states_freedom
 
 #: The cut of the file stays unless the criterion of another one is larger by this factor.
 _CLEARLY_BETTER = 1.25
@@ -82,17 +83,17 @@ def choose(
 ) -> Choice:
     """Return the mechanism of a scene with the closures that a format holds, at a closed pose q (nq,).
 
-    Each loop is cut where the format has the closure, else where the projective criterion is the largest, never
-    at a driven joint if another one is left. Then closures become weaker until nothing is redundant: of types that
-    the format has, then of any type, and last together with passive joints of the tree. Where that does not suffice,
-    loops are cut elsewhere.
+    Each loop is cut where nothing is lost that a joint states, then where the format has the closure, else where the
+    projective criterion is the largest, never at a driven joint if another one is left. Then closures become weaker
+    until nothing is redundant: of types that the format has, then of any type, and last together with passive joints
+    of the tree. Where that does not suffice, loops are cut elsewhere.
     """
     at = _Pose(forward(scene.mechanism, q), holding, tolerance, samples)
     found, mech, cuts = _closed_alone(scene, q, at, driven, moving=False)
     if found.left:
         # what is welded in the file cannot become one of the weak pairs of the catalogue that a hinge beside it can
         again = _closed_alone(scene, q, at, driven, moving=True)
-        found, mech, cuts = again if again[0].left < found.left else (found, mech, cuts)
+        found, mech, cuts = again if again[0].fault < found.fault else (found, mech, cuts)
     if found.left:
         with_joints = _weakened(scene, mech, at, driven, (_with_joints(holding),))
         found = with_joints if with_joints.left < found.left else replace(found, reason=with_joints.reason)
@@ -115,11 +116,17 @@ class _Pose:
 
 @dataclass(frozen=True)
 class _Weakened:
-    """Changes of types, the redundancy that they leave, and why."""
+    """Changes of types, the redundancy that they leave, how many pairs lose something, and why redundancy is left."""
 
     changes: tuple[Change, ...] = ()
     left: int = 0
+    lost: int = 0
     reason: str = ""
+
+    @property
+    def fault(self) -> tuple[int, int]:
+        """The redundancy that is left, then the pairs that lose limits, a drive, damping or friction."""
+        return self.left, self.lost
 
 
 def _cut_names(mech: Mechanism) -> list[str]:
@@ -129,20 +136,22 @@ def _cut_names(mech: Mechanism) -> list[str]:
 def _weakened(
     scene: Scene, mech: Mechanism, at: _Pose, driven: tuple[str, ...], stages: Sequence[Allowed]
 ) -> _Weakened:
-    """Return the weakest types with which least is redundant."""
+    """Return the weakest types with which least is redundant, of equal ones those that lose least."""
     view = View(mech, coordinates_of(mech, at.poses), _IN_SPACE, at.tolerance)
     structural, generic_q, _ = generic_pose(view, view.blocks, at.samples, 0)
+    best = _Weakened(left=structural, lost=len(at.holding.lost(scene.mechanism, mech)))
     if not structural:
-        return _Weakened()
-    kept, best, cures = _kept(scene, mech, driven), _Weakened(left=structural), Cures()
+        return best
+    kept, cures = _kept(scene, mech, driven), Cures()
     for allowed in stages:
         cures = proved_cures(view.at(generic_q), view, kept, allowed)
-        left = cures.remedies[0].degree_of_redundancy if cures.remedies else structural
-        if left < best.left:
-            best = _Weakened(cures.remedies[0].changes, left)
-        if not best.left:
+        for remedy in cures.remedies:
+            lost = len(at.holding.lost(scene.mechanism, apply_changes(mech, remedy.changes)))
+            found = _Weakened(remedy.changes, remedy.degree_of_redundancy, lost)
+            best = found if found.fault < best.fault else best
+        if not best.left and not best.lost:
             return best
-    return replace(best, reason=_reason(cures))
+    return replace(best, reason=_reason(cures)) if best.left else best
 
 
 def _closed_alone(
@@ -156,16 +165,20 @@ def _closed_alone(
 def _cut_elsewhere(
     scene: Scene, mech: Mechanism, cuts: tuple[Cut, ...], at: _Pose, driven: tuple[str, ...]
 ) -> tuple[_Weakened, Mechanism, tuple[Cut, ...]]:
-    """Return the weakest closures alone, and the cuts: while something is redundant, one loop more is cut elsewhere."""
+    """Return the weakest closures alone, and the cuts.
+
+    While something is redundant, or is lost that another cut keeps, one loop more is cut elsewhere.
+    """
     alone = tuple(_closures_alone(at.holding))
     found = _weakened(scene, mech, at, driven, alone)
     left = _OTHER_CUTS
-    while found.left and left > 0:
+    while (found.left or found.lost) and left > 0:
         better = None
-        for other, cut in islice(_other_cuts(mech, at, frozenset(driven)), left):
+        others = _other_cuts(mech, at, frozenset(driven), keeping=not found.left)
+        for other, cut in islice(others, left):
             left -= 1
             again = _weakened(scene, other, at, driven, alone)
-            if again.left < found.left:
+            if again.fault < found.fault:
                 better = again, other, cut
                 break
         if better is None:
@@ -175,13 +188,32 @@ def _cut_elsewhere(
     return found, mech, cuts
 
 
-def _other_cuts(mech: Mechanism, at: _Pose, driven: frozenset[str]) -> Iterator[tuple[Mechanism, Cut]]:
-    """Yield the mechanism with one loop cut elsewhere, and that cut."""
+def _other_cuts(
+    mech: Mechanism, at: _Pose, driven: frozenset[str], *, keeping: bool
+) -> Iterator[tuple[Mechanism, Cut]]:
+    """Yield the mechanism with one loop cut elsewhere, and that cut: first where nothing is lost.
+
+    With ``keeping``, only cuts that lose less than the present one and leave no end without mass.
+    """
     q = coordinates_of(mech, at.poses)
-    for present in mech.tree.cut:
-        for pair in loop_pairs(mech, present):
-            if pair.kind.free and pair.name not in driven:
-                yield cut_at(mech, present, pair), evaluated(mech, q, present, pair)
+    options = [
+        (_loss(pair, at.holding), present, pair)
+        for present in mech.tree.cut
+        for pair in loop_pairs(mech, present)
+        if pair.kind.free and pair.name not in driven
+    ]
+    for loss, present, pair in sorted(options, key=lambda option: option[0]):
+        other = cut_at(mech, present, pair)
+        if keeping and (loss >= _loss(present, at.holding) or _hangs_without_mass(other, pair)):
+            continue
+        yield other, evaluated(mech, q, present, pair)
+
+
+def _loss(pair: Pair, holding: Holding) -> int:
+    """Return 0 for a pair that states nothing, 1 where a closure of the format keeps what it states, 2 where not."""
+    if not states_freedom(pair):
+        return 0
+    return 1 if holding.states(replace(pair, closure=True)) else 2
 
 
 def _with_best_cuts(
@@ -209,11 +241,12 @@ def _with_best_cuts(
 
 def _merit(
     mech: Mechanism, pair: Pair, cut: Cut, present: Pair, holding: Holding, driven: frozenset[str]
-) -> tuple[bool, bool, bool, float]:
-    """Return how good a cut is: passive, no end without mass, of a type of the format, and by the criterion."""
+) -> tuple[bool, bool, int, bool, float]:
+    """Return how good a cut is: passive, no end without mass, nothing lost, of a type of the format, the criterion."""
     bonus = _CLEARLY_BETTER if pair is present else 1.0
     carried = not _hangs_without_mass(cut_at(mech, present, pair), pair)
-    return pair.name not in driven, carried, holding.holds(pair), bonus * cut.independence
+    kept = -_loss(pair, holding)
+    return pair.name not in driven, carried, kept, holding.holds(pair), bonus * cut.independence
 
 
 def _hangs_without_mass(mech: Mechanism, closure: Pair) -> bool:

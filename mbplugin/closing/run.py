@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
+from math import isclose, isfinite
 
 import numpy as np
 
@@ -19,18 +21,33 @@ from mbplugin.constraints.assembly.assemble import assemble
 from mbplugin.constraints.assembly.held_coordinates import held_coordinates
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, rank_tolerance
 from mbplugin.errors import BadUsage, MissingDependency, UnknownName, suggestion
-from mbplugin.model.mechanism import Mechanism
+from mbplugin.model.mechanism import Freedom, Mechanism
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.plausible import stated_coordinates
 from mbplugin.model.scene import Scene, State, as_scene, option_of, with_coordinates
 from mbplugin.model.spatial import Array
-from mbplugin.phrases import names_of
+from mbplugin.phrases import listed, names_of
 from mbplugin.readers import load
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.writers import FORMATS, write
-from mbplugin.writers.written import ENDINGS
+from mbplugin.writers.written import ENDINGS, Written
 
+#: Numbers of single precision, and of a few digits, are the same.
+_ROUNDED = 1e-5
+#: What files state of a freedom.
+_OF_FREEDOM = {
+    "lower": "limits",
+    "upper": "limits",
+    "effort": "effort limits",
+    "velocity": "velocity limits",
+    "damping": "damping",
+    "friction": "dry friction",
+    "acceleration": "acceleration limits",
+    "deceleration": "deceleration limits",
+    "jerk": "jerk limits",
+    "load_friction": "friction per load",
+}
 #: What is written is read again: the module that reads it, its package and its extra.
 _READERS = {"mjcf": ("mujoco", "mujoco", "mjcf"), "usd": ("pxr", "usd-core", "usd")}
 
@@ -97,6 +114,9 @@ def close(
         # it has no pose, and coordinates that mean the same
         known = dict(zip(choice.mechanism.q_names, choice.q.tolist(), strict=True))
         back = with_coordinates(back, {name: known[name] for name in back.mechanism.q_names})
+    written = replace(
+        written, left_out=(*written.left_out, *_unsaid(scene.mechanism, back.mechanism, written))
+    )
     before = (scene.mechanism, closed)
     return Closing(
         mechanism=choice.mechanism,
@@ -142,6 +162,38 @@ def _closures(mech: Mechanism, choice: Choice) -> Iterable[LoopClosure]:
         yield LoopClosure(
             pair.name, pair.type, *pair.bodies, mech.pair_by_name[pair.name].type, cuts[pair.name]
         )
+
+
+def _unsaid(mech: Mechanism, back: Mechanism, written: Written) -> Iterator[str]:
+    """Yield what joints of a model state and the written file, read again, does not, as far as no clause says so."""
+    found: dict[str, list[Freedom]] = {}
+    for pair in back.pairs:
+        # the freedoms of one joint may be written as several joints
+        for name in {pair.name, *(pair.name.rpartition(mark)[0] for mark in ".#")}:
+            found.setdefault(_identifier(name), []).extend(pair.freedoms)
+    lost: dict[str, list[str]] = {}
+    for pair in mech.pairs:
+        told = [clause for clause in written.left_out if clause.startswith("limits") and pair.name in clause]
+        if told or pair.type == "floating":
+            continue
+        there = found.get(_identifier(pair.name), [])
+        for key, word in _OF_FREEDOM.items():
+            values = [abs(v) for f in pair.freedoms if (v := getattr(f, key)) != getattr(Freedom(), key)]
+            again = [abs(getattr(f, key)) for f in there]
+            if key in ("lower", "upper"):
+                kept = sum(isfinite(f.lower) + isfinite(f.upper) for f in there) >= sum(
+                    isfinite(f.lower) + isfinite(f.upper) for f in pair.freedoms
+                )
+            else:
+                kept = all(any(isclose(v, x, rel_tol=_ROUNDED) for x in again) for v in values)
+            if not kept and pair.name not in lost.get(word, ()):
+                lost.setdefault(word, []).append(pair.name)
+    yield from (f"{word} of {listed(names)}" for word, names in lost.items())
+
+
+def _identifier(name: str) -> str:
+    """Return a name as USD writes it."""
+    return re.sub(r"\W", "_", name, flags=re.ASCII)
 
 
 def _verdict(mech: Mechanism, q: Array, tolerance: float, samples: int, driven: tuple[str, ...]) -> Verdict:

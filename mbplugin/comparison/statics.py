@@ -90,7 +90,9 @@ def statics_rows(task: Task, theirs: Statics) -> list[Row]:
         off = float((np.abs(theirs.mass - equations.M) / size).max())
         rows.append(Row("mass matrix", mech.name, "1", off, _EXACT))
         ours = equations.M @ accelerations(mech) - equations.F
-        off = float(np.abs(theirs.torque - ours).max() / max(np.abs(ours).max(), 1e-300))
+        # over the root of the inertia that they move, forces and moments have one unit
+        over = np.sqrt(np.diag(equations.M))
+        off = float(np.abs((theirs.torque - ours) / over).max() / max(np.abs(ours / over).max(), 1e-300))
         rows.append(Row("inverse dynamics", mech.name, "1", off, _EXACT))
     own = _reactions(task) if theirs.wrenches else {}
     for pair, wrench in (theirs.wrenches or {}).items():

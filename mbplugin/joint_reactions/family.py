@@ -110,8 +110,10 @@ def families(system: System, multipliers: Array) -> tuple[Family, ...]:
     order = np.argsort(pivots)
     T = side_by_side([(b.rows, T) for b, (_, T) in zip(system.bases, found, strict=True)], len(multipliers))
     T, pivots = T[:, order], pivots[order]
-    constant = (multipliers - T @ multipliers[pivots]) * system.scale
-    constant[np.abs(constant) < 1e-11 * np.abs(multipliers * system.scale).max(initial=0.0)] = 0.0
+    constant = multipliers - T @ multipliers[pivots]
+    # forces and moments are compared where they have one unit
+    constant[np.abs(constant) < 1e-11 * np.abs(multipliers).max(initial=0.0)] = 0.0
+    constant = constant * system.scale
     T.sort_indices()
     following = ~system.unique
     following[pivots] = False

@@ -12,6 +12,7 @@ from mbplugin.constraints.assembly.held_coordinates import held_coordinates
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.joint_reactions.motion import JointMotion
+from mbplugin.model.mechanism.coordinate_units import rate_units
 from mbplugin.model.mechanism.kinematics import JointValues, acceleration_vector, forward, rate_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.plausible import stated_coordinates
@@ -77,7 +78,8 @@ def closed_state(
         )
     v = motion.rates(rates, _named(qd))
     a, v_dot = motion.accelerations(wanted, v, _named(qdd))
-    notes += _corrections("rates", "s", rates, v) + _corrections("accelerations", "s²", wanted, a)
+    notes += _corrections(mech, "rates", "s", rates, v)
+    notes += _corrections(mech, "accelerations", "s²", wanted, a)
     return ClosedState(mech, closed.q, v, a, v_dot, False, planar, tolerance, motion, tuple(notes))
 
 
@@ -85,9 +87,15 @@ def _named(values: JointValues) -> Collection[str]:
     return set(values) if isinstance(values, Mapping) else ()
 
 
-def _corrections(what: str, per: str, before: Array, after: Array) -> list[str]:
+def _corrections(mech: Mechanism, what: str, per: str, before: Array, after: Array) -> list[str]:
     """Return a note where values, ``before`` (nv,) and ``after`` (nv,), had to change to agree with the constraints."""
-    change = float(np.abs(after - before).max(initial=0.0))
-    if change <= 1e-9 * max(1.0, float(np.abs(after).max(initial=0.0))):
+    units = np.array(rate_units(mech))
+    found = []
+    for unit in ("rad/s", "m/s"):
+        own = units == unit
+        change = float(np.abs(after - before)[own].max(initial=0.0))
+        if change > 1e-9 * max(1.0, float(np.abs(after[own]).max(initial=0.0))):
+            found.append(f"{change:.3g} {unit.removesuffix('s')}{per}")
+    if not found:
         return []
-    return [f"{what} made to agree with the constraints: changed by up to {change:.3g} (rad/{per}, m/{per})"]
+    return [f"{what} made to agree with the constraints: changed by up to {' and '.join(found)}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from mbplugin.errors import MissingDependency
-from mbplugin.report.record import Record
+from mbplugin.report.record import Record, time_of_report
 from mbplugin.visible import visible
 
 #: Programs that print pages as Chromium does, in the order in which they are looked for.
@@ -68,7 +69,13 @@ def _printed(page: str, record: Record) -> bytes:
             footer_template=_foot(record),
             margin=_MARGIN,
         )
-    return data
+    # the date of the report in place of the present one, as long as it: offsets in the file stay
+    made = time_of_report().strftime("D:%Y%m%d%H%M%S+00'00'").encode()
+    return re.sub(
+        rb"(/(?:CreationDate|ModDate) \()(D:[^)]*)(?=\))",
+        lambda found: found[1] + (made if len(found[2]) == len(made) else found[2]),
+        data,
+    )
 
 
 def _fit(tab: Any) -> tuple[bool, float]:

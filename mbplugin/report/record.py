@@ -48,7 +48,14 @@ def record_of(command: str, robot: str, files: Iterable[Source], standard: str |
     BadUsage
         ``SOURCE_DATE_EPOCH`` is set, and is no time.
     """
-    return Record(_now(), __version__, command, robot, tuple(dict.fromkeys(files)), standard)
+    return Record(
+        time_of_report().strftime("%Y-%m-%dT%H:%M:%SZ"),
+        __version__,
+        command,
+        robot,
+        tuple(dict.fromkeys(files)),
+        standard,
+    )
 
 
 def record_facts(record: Record) -> Iterator[str]:
@@ -62,13 +69,18 @@ def record_facts(record: Record) -> Iterator[str]:
         yield f"form: {record.standard}"
 
 
-def _now() -> str:
-    """Return the time of ``SOURCE_DATE_EPOCH``, else the present one."""
+def time_of_report() -> datetime:
+    """Return the time of ``SOURCE_DATE_EPOCH``, else the present one, in UTC; files that have a date have this one.
+
+    Raises
+    ------
+    BadUsage
+        ``SOURCE_DATE_EPOCH`` is set, and is no time.
+    """
     stated = os.environ.get("SOURCE_DATE_EPOCH")
     try:
-        time = datetime.now(timezone.utc) if not stated else datetime.fromtimestamp(int(stated), timezone.utc)
+        return datetime.now(timezone.utc) if not stated else datetime.fromtimestamp(int(stated), timezone.utc)
     except (ValueError, OverflowError, OSError):
         raise BadUsage(
             f"SOURCE_DATE_EPOCH is {stated!r}", expected="whole seconds since 1970, or no such variable"
         ) from None
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ")

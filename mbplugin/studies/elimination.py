@@ -60,24 +60,33 @@ class Variants:
         Of the rows.
     non_unique : tuple of str
         Constraints whose reaction the rigid model leaves open.
+    scale : (m,) array
+        Multipliers over it are all in N·m, whether their rows are of travels or of turns.
+    length : float
+        Characteristic length, m: angular accelerations times it compare with those of points.
     """
 
     labels: tuple[RowLabel, ...]
     degree_of_redundancy: int
     non_unique: tuple[str, ...]
     variants: tuple[Variant, ...]
+    scale: Array
+    length: float
 
     @property
     def motion_difference(self) -> float:
-        """Largest difference of an acceleration between variants, relative to the largest one."""
-        a = np.array([v.accelerations for v in self.variants])
+        """Largest difference of an acceleration between variants, relative to the largest one.
+
+        Angular accelerations count with the characteristic length, so that no unit matters.
+        """
+        a = np.array([v.accelerations for v in self.variants]) * np.repeat((1.0, self.length), 3)
         return float(np.ptp(a, axis=0).max() / max(float(np.abs(a).max()), 1e-300))
 
     @property
     def changed(self) -> tuple[str, ...]:
         """The constraints whose multipliers differ between the variants, in the order of the rows."""
-        values = np.array([v.multipliers for v in self.variants])
-        differs = np.ptp(values, axis=0) > _CHANGED * np.abs(values).max()
+        values = np.array([v.multipliers for v in self.variants]) / self.scale
+        differs = np.ptp(values, axis=0) > _CHANGED * np.abs(values).max(initial=0.0)
         return tuple(dict.fromkeys(n for (n, _), d in zip(self.labels, differs, strict=True) if d))
 
 
@@ -112,10 +121,13 @@ def elimination_variants(
     Raises
     ------
     BadUsage
-        A set without which the rest is still redundant, or no longer holds what the whole holds.
+        No set, something that is no set of rows, or a set without which the rest is still redundant, or no longer holds
+        what the whole holds.
     MbPluginError
         A massless body that can move.
     """
+    if sets is None and count < 1:
+        raise BadUsage(f"the count of sets is {count}", expected="at least 1")
     state = closed_state(model, q, qd, None, tolerance, planar)
     system = build_system(state.mech, state.q, state.motion.poses, state.motion.columns, state.tolerance)
     order = matrix_order(system)
@@ -138,7 +150,9 @@ def elimination_variants(
     non_unique = tuple(v.name for v in system.verdicts if not v.unique)
     labels = tuple(system.labels[k] for k in order)
     variants = tuple(_variant(system, equations, order, rows) for rows in chosen)
-    return Variants(labels, system.degree_of_redundancy, non_unique, variants)
+    scale = system.scale[order]
+    make_read_only(scale)
+    return Variants(labels, system.degree_of_redundancy, non_unique, variants, scale, system.length)
 
 
 def admissible_sets(Z: Array, count: int = 100, seed: int = 0) -> tuple[tuple[int, ...], ...]:
@@ -197,6 +211,10 @@ def _read(system: System, order: AnyArray, sets: Iterable[Sequence[Row]]) -> lis
     p = system.degree_of_redundancy
     chosen = []
     for given in sets:
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise BadUsage(
+                f"the set of rows {given!r} is none", expected=f"{p} rows in a tuple or a list each"
+            )
         rows = tuple(sorted(_row_index(labels, row) for row in given))
         if len(set(rows)) != p or not _regular(system.Z.toarray()[order], rows):
             names = ", ".join(str(labels[k]) for k in rows)
@@ -205,18 +223,26 @@ def _read(system: System, order: AnyArray, sets: Iterable[Sequence[Row]]) -> lis
                 expected=f"{p} rows, one for each self-stress",
             )
         chosen.append(rows)
+    if not chosen:
+        raise BadUsage(
+            "there is no set of rows to drop",
+            expected=f"at least one of {p} rows each" if p else "the empty set alone: nothing is redundant",
+            remedy="leave sets away for all that are admissible",
+        )
     return chosen
 
 
 def _row_index(labels: list[RowLabel], row: Row) -> int:
-    if isinstance(row, int):
+    if isinstance(row, int | np.integer) and not isinstance(row, bool):
         if not 1 <= row <= len(labels):
             raise BadUsage(f"there is no row {row}", expected=f"1 to {len(labels)}")
-        return row - 1
+        return int(row) - 1
+    if not isinstance(row, tuple | list) or len(row) != 2:
+        raise BadUsage(f"{row!r} is no row", expected="its number from 1, or (constraint, component)")
     label = (str(row[0]), str(row[1]))
     if label not in labels:
         raise UnknownName(
-            f"there is no row {row}", remedy=suggestion(".".join(row), [label.dotted for label in labels])
+            f"there is no row {row}", remedy=suggestion(".".join(label), [known.dotted for known in labels])
         )
     return labels.index(label)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unicodedata import normalize
@@ -122,3 +123,17 @@ def test_it_needs_a_file() -> None:
     outcome = call("reactions", FOUR_BAR, "--output-format", "pdf")
     assert outcome.code == 2
     assert "add --output report.pdf" in outcome.err
+
+
+@pytest.mark.long
+@pytest.mark.browser
+def test_equal_commands_print_equal_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "951782400")
+    file = tmp_path / "door.pdf"
+    found = []
+    for _ in range(2):
+        assert call("reactions", FOUR_BAR, "--output", str(file)).code == 0
+        found.append(file.read_bytes())
+        time.sleep(1.1)
+    assert found[0] == found[1]
+    assert b"/CreationDate (D:20000229000000+00'00')" in found[0]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import time
+import zipfile
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -124,3 +127,29 @@ def test_it_needs_a_file() -> None:
     outcome = call("reactions", FOUR_BAR, "--output-format", "xlsx")
     assert outcome.code == 2
     assert "add --output report.xlsx" in outcome.err
+
+
+def test_equal_commands_write_equal_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With ``SOURCE_DATE_EPOCH``: archives and properties have dates too, which advance by whole seconds."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "951782400")
+    monkeypatch.chdir(tmp_path)
+    first, *others = (
+        _written_at(monkeypatch, tmp_path / "door.xlsx", time) for time in (0.0, 86_400.0 * 400)
+    )
+    assert all(other == first for other in others)
+    properties = openpyxl.load_workbook(tmp_path / "door.xlsx").properties
+    assert properties.created == properties.modified == datetime(2000, 2, 29)
+    with zipfile.ZipFile(tmp_path / "door.xlsx") as archive:
+        assert {part.date_time for part in archive.infolist()} == {(2000, 2, 29, 0, 0, 0)}
+
+
+def _written_at(monkeypatch: pytest.MonkeyPatch, file: Path, later: float) -> bytes:
+    """Return the bytes of a workbook that is written some seconds later."""
+    with monkeypatch.context() as patch:
+        now = time.time
+        patch.setattr(time, "time", lambda: now() + later)
+        assert call("reactions", FOUR_BAR, "--output", str(file)).code == 0
+    if not later:
+        # properties count whole seconds
+        time.sleep(1.1)
+    return file.read_bytes()

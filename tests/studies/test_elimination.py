@@ -12,6 +12,7 @@ from mbplugin.errors import BadUsage, UnknownName
 from mbplugin.studies.elimination import Variants, admissible_sets, elimination_variants
 from models import four_bar
 from places import ASSETS
+from random_mechanisms import scaled
 
 ROBOT = ASSETS / "four_wheel_robot.scene.toml"
 SETS = [(6, 21), (18, 21), (19, 21), (18, 20)]
@@ -126,3 +127,69 @@ def test_samples_are_admissible_and_differ() -> None:
 def test_sets_that_cannot_be_dropped(robot: mb.Scene, rows: list, kind: type, said: str) -> None:
     with pytest.raises(kind, match=said):
         elimination_variants(robot, rows, **STATE)
+
+
+def test_rows_may_be_integers_of_any_kind(robot: mb.Scene, four: Variants) -> None:
+    """As ``np.flatnonzero`` and loops over an array give them."""
+    sets = np.array(SETS)
+    found = elimination_variants(robot, sets, **STATE)
+    assert [v.dropped for v in found.variants] == SETS
+    assert all(type(k) is int for v in found.variants for k in v.dropped)
+    assert found.motion_difference == four.motion_difference
+
+
+@pytest.mark.parametrize(
+    ("sets", "said"),
+    [
+        ([], "no set of rows"),
+        ([()], "2 rows"),
+        ([6, 21], "set of rows 6"),
+        (["6"], "set of rows '6'"),
+        ([(6.0, 21.0)], "6.0 is no row"),
+        ([(True, 21)], "True is no row"),
+        ([("C", "ty")], "'C' is no row"),
+    ],
+)
+def test_what_is_no_set_is_refused(robot: mb.Scene, sets: list, said: str) -> None:
+    with pytest.raises(BadUsage, match=said):
+        elimination_variants(robot, sets, **STATE)
+    with pytest.raises(BadUsage, match="count of sets is 0"):
+        elimination_variants(robot, count=0, **STATE)
+
+
+def test_the_empty_set_is_one_where_nothing_is_redundant() -> None:
+    mech, q = four_bar(types=("revolute", "spherical", "universal", "revolute"))
+    assert [v.dropped for v in elimination_variants(mech, [()], q).variants] == [()]
+    with pytest.raises(BadUsage, match="the empty set alone"):
+        elimination_variants(mech, [], q)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e-3, 1e3, 1e6])
+def test_the_unit_of_length_changes_no_statement(factor: float) -> None:
+    """Forces grow with the unit and moments with its square: the same robot in mm, with multipliers in N·mm."""
+    mech, q = four_bar()
+    mech = replace(mech, gravity=np.array([1.0, -9.81, 2.0]))
+    other = replace(scaled(mech, factor), gravity=factor * mech.gravity)
+    sets = [v.dropped for v in elimination_variants(mech, None, q, count=12, seed=4).variants]
+    one, two = (elimination_variants(m, sets, q) for m in (mech, other))
+    assert one.changed == two.changed == ("j0", "j1", "j2", "j3")
+    # a difference that is no rounding: one variant has other accelerations of points, another one of angles
+    for column in (0, 5):
+        changes = []
+        for found, size in ((one, factor**0), (two, factor)):
+            first = found.variants[0]
+            a = first.accelerations.copy()
+            a[1, column] += 0.01 * (size if column < 3 else 1.0)
+            changed = (replace(first, accelerations=a), *found.variants[1:])
+            changes.append(replace(found, variants=changed).motion_difference)
+        assert changes[0] == pytest.approx(changes[1], rel=1e-6)
+    # one force or one moment of a millionth, near the border of what counts as changed
+    rows = [one.labels.index(("j0", component)) for component in ("tx", "rx")]
+    for row, power in zip(rows, (1, 2), strict=True):
+        said = []
+        for found, size in ((one, 1.0), (two, factor)):
+            alone = found.variants[0]
+            values = alone.multipliers.copy()
+            values[row] += 1e-6 * size**power
+            said.append(replace(found, variants=(alone, replace(alone, multipliers=values))).changed)
+        assert said[0] == said[1]

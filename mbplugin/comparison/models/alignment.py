@@ -149,7 +149,9 @@ def _across(
         if (gaps <= (limits.length, limits.angle)).all():
             distance, angle = home_gap(pair, twin)
             count += 2 * (distance > 2 * limits.length) + 3 * (angle > limits.angle)
-        count += bool(limits_apart(pair, twin, limits))
+        # a moved zero counts as much as a centre of mass: one number that differs is not a frame, a zero, and limits
+        # that moved together
+        count += bool(limits_apart(pair, twin, limits)) + 2 * bool(offset)
         moved += (sign < 0) + bool(offset)
     return count, moved
 

@@ -37,7 +37,12 @@ def compare_bodies(
             continue
         total_a = a.mechanism.bodies[a.mechanism.body_index[name]]
         total_b = _moved(b.mechanism.bodies[b.mechanism.body_index[there]], T[name])
-        yield from _properties(name, there, total_a, total_b, limits)
+        for difference in _properties(name, there, total_a, total_b, limits):
+            several = difference.kind == "mass" and max(len(heavy_a), len(heavy_b)) > 1
+            sums = [
+                f"{v}, computed: the sum of fixed links" for v in (difference.value_a, difference.value_b)
+            ]
+            yield replace(difference, value_a=sums[0], value_b=sums[1]) if several else difference
         if len(heavy_a) != len(heavy_b):
             links = sorted(heavy_a ^ heavy_b)
             yield Normalised("fixed links", name, f"merged: {', '.join(links)}")
@@ -51,7 +56,7 @@ def _moved(body: Body, X: Pose) -> Body:
 
 def _properties(name: str, there: str, a: Body, b: Body, limits: Tolerances) -> Iterator[Difference]:
     """Yield the differences of mass, centre of mass and inertia, the last two in the first model's frame."""
-    frame = f" in the frame of {name!r} of the first model"
+    frame = f", computed in the frame of {name!r} of the first model"
     heaviest = max(a.mass, b.mass)
     if abs(a.mass - b.mass) > limits.relative * heaviest:
         yield Difference(
@@ -73,8 +78,8 @@ def _frames(a: Merged, b: Merged, name: str, there: str, T: Pose, limits: Tolera
         if link == WORLD:
             distance, angle = float(np.linalg.norm(T.p)), angle_between(np.eye(3), T.R)
             if distance > limits.length or angle > limits.angle:
-                text = f"the whole robot stands {distance:.4g} m and {np.degrees(angle):.4g}° from where the first does"
-                yield Normalised("ground", link, text)
+                apart = f"{distance:.4g} m and {np.degrees(angle):.4g}° (computed)"
+                yield Normalised("ground", link, f"the whole robot stands {apart} from where the first does")
             continue
         if link not in theirs:
             if a.links[link].massless and name != link:
@@ -88,8 +93,8 @@ def _frames(a: Merged, b: Merged, name: str, there: str, T: Pose, limits: Tolera
         if frame_only:
             yield Difference("frame", link, link, _pose(X), _pose(Y), place_cause(X.p, Y.p))
         else:
-            text = f"the link frame is moved by {distance:.4g} m and {np.degrees(angle):.4g}°, its contents are not"
-            yield Normalised("link frame", link, text)
+            by = f"{distance:.4g} m and {np.degrees(angle):.4g}° (computed)"
+            yield Normalised("link frame", link, f"the link frame is moved by {by}, its contents are not")
     for link in theirs:
         if link not in ours and link != WORLD and b.links[link].massless and there != link:
             yield Normalised("frame", link, f"the massless frame {link!r} is only in the second model")
@@ -137,7 +142,7 @@ def _pose(X: Pose) -> str:
     from mbplugin.model.spatial import vector_from_rotation
 
     turn = np.degrees(vector_from_rotation(X.R))
-    return f"{_point(X.p)}, turned by ({', '.join(f'{x:.4g}' for x in turn + 0.0)})°"
+    return f"{_point(X.p)}, turned by ({', '.join(f'{x:.4g}' for x in turn + 0.0)})°, computed"
 
 
 def _matrix(inertia: Array) -> str:

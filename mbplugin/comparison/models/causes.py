@@ -16,6 +16,8 @@ from mbplugin.model.spatial import Array
 _FACTORS = (
     (2.0, "doubled"),
     (0.5, "halved"),
+    (10.0, "10x"),
+    (0.1, "0.1x"),
     (1000.0, "units: 1000x"),
     (0.001, "units: 0.001x"),
     (100.0, "units: 100x (centimetres)"),

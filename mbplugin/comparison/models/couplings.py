@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from math import isclose
 
 from mbplugin.comparison.models.bodies import Found
 from mbplugin.comparison.models.causes import factor_cause
+from mbplugin.comparison.models.rewriting import Rewritten
 from mbplugin.comparison.models.sides import Tolerances
 from mbplugin.comparison.models.values import Difference
 from mbplugin.model.mechanism import Coupling, Mechanism
@@ -14,24 +16,62 @@ from mbplugin.model.mechanism import Coupling, Mechanism
 _Row = tuple[dict[tuple[str, str], float], float]
 
 
-def compare_couplings(a: Mechanism, b: Mechanism, limits: Tolerances) -> Iterator[Found]:
-    """Yield couplings that are lost, added, or have other factors."""
+def compare_couplings(
+    a: Mechanism, b: Rewritten, other: Mechanism, moved: Collection[str], limits: Tolerances
+) -> Iterator[Found]:
+    """Yield couplings that are lost, added, or have other factors.
+
+    Parameters
+    ----------
+    b : Rewritten
+        The second model in the terms of the first.
+    other : Mechanism
+        The second model as written: its numbers are shown.
+    moved : collection of str
+        Joints of the first model whose axis or zero position differs, which alone explains a coupling that is
+        written in the same way in both files.
+    """
     rows_a = [(c, _row(c)) for c in a.couplings]
-    rows_b = [(c, _row(c)) for c in b.couplings]
-    left = list(rows_b)
+    names = {there: here for here, there in b.pairs.items()}
+    left = [
+        _Twin(
+            c,
+            _row(c),
+            _row(replace(own, terms=tuple(replace(t, joint=names[t.joint]) for t in own.terms))),
+            own,
+        )
+        for c, own in zip(b.mechanism.couplings, other.couplings, strict=True)
+    ]
     for coupling, row in rows_a:
-        twin = next((other for other in left if set(other[1][0]) == set(row[0])), None)
+        twin = next((other for other in left if set(other.row[0]) == set(row[0])), None)
         if twin is None:
-            yield Difference("coupling", coupling.name, "", _shown(row), "", f"{coupling.type} lost")
+            yield Difference("coupling", coupling.name, "", _shown(coupling), "", f"{coupling.type} lost")
             continue
         left.remove(twin)
-        if not _same(row, twin[1], limits):
-            cause = _cause(row, twin[1])
-            yield Difference("coupling", coupling.name, twin[0].name, _shown(row), _shown(twin[1]), cause)
-    for coupling, row in left:
-        known = any(set(row[0]) == set(other[0]) for _, other in rows_a)
-        cause = f"doubled {coupling.type}" if known else f"{coupling.type} only in the second"
-        yield Difference("coupling", "", coupling.name, "", _shown(row), cause)
+        if _same(row, twin.row, limits):
+            continue
+        if _same(row, twin.written, limits) and any(t.joint in moved for t in coupling.terms):
+            continue
+        theirs = _shown(twin.own)
+        if not _same(twin.row, twin.written, limits):
+            theirs += f", computed in the coordinates of A: {_shown(twin.coupling)}"
+        cause = _cause(row, twin.written)
+        yield Difference("coupling", coupling.name, twin.coupling.name, _shown(coupling), theirs, cause)
+    for twin in left:
+        known = any(set(twin.row[0]) == set(other[0]) for _, other in rows_a)
+        kind = twin.coupling.type
+        cause = f"doubled {kind}" if known else f"{kind} only in the second"
+        yield Difference("coupling", "", twin.coupling.name, "", _shown(twin.own), cause)
+
+
+@dataclass(frozen=True, eq=False)
+class _Twin:
+    """A coupling of the second model: in the first one's coordinates, its row, the row as written, and as written."""
+
+    coupling: Coupling
+    row: _Row
+    written: _Row
+    own: Coupling
 
 
 def _row(coupling: Coupling) -> _Row:
@@ -68,8 +108,11 @@ def _cause(a: _Row, b: _Row) -> str:
     return f"multiplier: {said}" if said else "multiplier"
 
 
-def _shown(row: _Row) -> str:
+def _shown(coupling: Coupling) -> str:
+    """Return a coupling, solved for its first joint; what had to be divided for that is named as computed."""
+    row = _row(coupling)
     (first, _), *others = row[0].items()
     terms = " ".join(f"{'-' if v > 0 else '+'} {abs(v):.6g} · {k[0]}" for k, v in others)
     offset = f" + {row[1]:.6g}" if row[1] else ""
-    return f"{first[0]} = {terms.removeprefix('+ ')}{offset}"
+    divided = abs(coupling.terms[0].coefficient) != 1.0
+    return f"{first[0]} = {terms.removeprefix('+ ')}{offset}{' (computed)' if divided else ''}"

@@ -10,6 +10,8 @@ import numpy as np
 from mbplugin.constraints.matrix import constraint_matrix
 from mbplugin.constraints.reduction.velocity import mass_matrix, velocity_transformation
 from mbplugin.model.mechanism import Lock, Mechanism
+from mbplugin.model.mechanism.coordinate_units import rate_units
+from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import displace, forward, home
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.readers.common.grounding import with_fixed_roots
@@ -53,9 +55,11 @@ def compare_dynamics(a: Mechanism, b: Mechanism, q: Array) -> Dynamics:
         return NONE
     rng = np.random.default_rng(SEED)
     gaps = np.zeros((POSES, 2))
+    # turns over a length have the unit of travels: kg and kg·m², N and N·m are compared in one
+    over = np.array([1.0 / _length(a) if unit == "rad/s" else 1.0 for unit in rate_units(a)])
     for k in range(POSES):
         pose = random_pose(a, rng)
-        (M, g, small), (N, h, _) = _terms(a, pose), _terms(b, pose)
+        (M, g, small), (N, h, _) = _terms(a, pose, over), _terms(b, pose, over)
         gaps[k] = _relative(M, N), _relative(g, h, small)
     wrenches = _wrench_gap(a, b, q)
     return Dynamics(POSES, float(gaps[:, 0].max()), float(gaps[:, 1].max()), wrenches)
@@ -84,14 +88,20 @@ def random_pose(mech: Mechanism, rng: np.random.Generator) -> Array:
     return displace(mech, home(mech), step)
 
 
-def _terms(mech: Mechanism, q: Array) -> tuple[Array, Array, float]:
-    """Return the mass matrix (nv, nv) and the gravity forces (nv,) at q (nq,), and what of them is small."""
+def _length(mech: Mechanism) -> float:
+    """Return a length of the mechanism, m: turns times it compare with travels."""
+    return mech.largest_arm or 1.0
+
+
+def _terms(mech: Mechanism, q: Array, over: Array) -> tuple[Array, Array, float]:
+    """Return mass matrix (nv, nv) and gravity forces (nv,) at q (nq,) of rates over ``over`` (nv,), what is small."""
     poses = forward(mech, q)
-    S = velocity_transformation(mech, poses)
+    S = velocity_transformation(mech, poses) * over
     weights = np.zeros(S.shape[0])
     for i, body in enumerate(mech.bodies):
         weights[6 * i : 6 * i + 3] = body.mass * mech.gravity
-    small = _BALANCED * float(np.linalg.norm(weights) * np.abs(S).max(initial=0.0))
+    travels = S.reshape(len(mech.bodies), 6, -1)[:, :3]
+    small = _BALANCED * float(np.linalg.norm(weights) * np.abs(travels).max(initial=0.0))
     return S.T @ mass_matrix(mech, poses) @ S, S.T @ weights, small
 
 
@@ -126,6 +136,10 @@ def _wrench_gap(a: Mechanism, b: Mechanism, q: Array) -> float | None:
     if rows_a != rows_b:
         return None
     known = ~(open_a | open_b)
+    # moments over a length have the unit of forces
+    turns = np.array([row[1][0] == "r" for row in rows_a], dtype=bool)
+    over = np.where(turns, 1.0 / _length(a), 1.0)
+    x, y = x * over, y * over
     return _relative(x[known], y[known], _BALANCED * float(np.abs([x, y]).max(initial=0.0)))
 
 
@@ -154,7 +168,7 @@ def _holds(mech: Mechanism, C: Array, q: Array) -> tuple[Lock, ...]:
     return tuple(locks)
 
 
-def _wrenches(mech: Mechanism, q: Array) -> tuple[tuple[object, ...], Array, AnyArray]:
+def _wrenches(mech: Mechanism, q: Array) -> tuple[tuple[RowLabel, ...], Array, AnyArray]:
     """Return the rows of pairs, their multipliers (m,) under gravity at q (nq,), and which (m,) nothing determines."""
     from scipy.linalg import null_space
 

@@ -10,12 +10,14 @@ import numpy as np
 
 from mbplugin.comparison.models.alignment import home_gap, limits_apart
 from mbplugin.comparison.models.bodies import Found
-from mbplugin.comparison.models.causes import axis_cause, limit_cause, place_cause
+from mbplugin.comparison.models.causes import axis_cause, factor_cause, limit_cause, place_cause
 from mbplugin.comparison.models.matching import Matching
 from mbplugin.comparison.models.merging import Merged
-from mbplugin.comparison.models.rewriting import Rewritten
+from mbplugin.comparison.models.rewriting import Rewritten, along, shifted
 from mbplugin.comparison.models.sides import AXIAL, Tolerances, side_gap
-from mbplugin.comparison.models.values import Difference, DifferenceKind, Normalised, NormalisedKind
+from mbplugin.comparison.models.stated import Side
+from mbplugin.comparison.models.values import Difference, DifferenceKind, Normalised
+from mbplugin.model.component import units_of
 from mbplugin.model.mechanism import Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.pair import PAIR_TYPES
 from mbplugin.model.spatial import Array, Pose
@@ -25,13 +27,15 @@ _SAME = {"continuous": "revolute"}
 
 
 def compare_joints(
-    one: Merged, other: Merged, b: Rewritten, found: Matching, limits: Tolerances
+    one: Merged, other: Merged, b: Rewritten, found: Matching, sides: tuple[Side, Side], limits: Tolerances
 ) -> Iterator[Found]:
     """Yield what differs between the joints of a model and another one, which is also given in its terms."""
     theirs = b.mechanism.pair_by_name
     for pair in one.mechanism.pairs:
         if pair.name in found.pairs:
-            yield from _joint(pair, theirs[pair.name], b, found.pairs[pair.name], limits)
+            twin = theirs[pair.name]
+            limited = sides[0].states("limit", pair) and sides[1].states("limit", twin)
+            yield from _joint(pair, twin, b, found.pairs[pair.name], limits, limited=limited)
         else:
             lost = _single(pair, "lost", pair.name, "")
             yield replace(lost, cause="joint became fixed") if _is_fixed(one, other, pair) else lost
@@ -70,7 +74,10 @@ def _extra(pair: Pair, name: str, mech: Mechanism) -> Difference:
     return Difference("loop", "", name, "", found.value_b, f"doubled loop: beside {beside[0].name!r}")
 
 
-def _joint(a: Pair, b: Pair, r: Rewritten, name: str, limits: Tolerances) -> Iterator[Found]:
+def _joint(
+    a: Pair, b: Pair, r: Rewritten, name: str, limits: Tolerances, *, limited: bool
+) -> Iterator[Found]:
+    """Yield what differs of two joints; limits where both files have a place for them."""
     if a.closure != b.closure:
         yield Normalised("cut", a.name, "the loop is cut at another joint")
     if set(a.bodies) != set(b.bodies):
@@ -85,8 +92,8 @@ def _joint(a: Pair, b: Pair, r: Rewritten, name: str, limits: Tolerances) -> Ite
     if a.name in r.reversed:
         yield Normalised("order", a.name, "the bodies of the joint are in the other order")
     yield from _geometry(a, b, r.sides[a.name], name, limits)
-    yield from _limits(a, b, r, name, limits)
-    yield from _settings(a, b)
+    yield from _lengths(a, b, name, limits)
+    yield from _limits(a, b, r, name, limits, limited=limited)
 
 
 def _type_cause(a: Pair, b: Pair) -> str:
@@ -108,10 +115,12 @@ def _geometry(a: Pair, b: Pair, written: tuple[Pose, Pose], name: str, limits: T
             z, w = X.R[:, 2], Y.R[:, 2]
             axial = a.type in AXIAL
             cause = axis_cause(z, w) if axial else "joint frame turned"
-            ours, theirs = (_axis(z, body), _axis(w, body)) if axial else (_turned(X.R), _turned(Y.R))
+            ours, theirs = (
+                _axis(F.R[:, 2], body) if axial else f"{_turned(F.R)} in {body}, computed" for F in (X, Y)
+            )
             axes.append(Difference("axis", a.name, name, ours, theirs, cause))
         if distance > limits.length:
-            ours, theirs = (f"({_three(F.p)}) m in {body}" for F in (X, Z))
+            ours, theirs = (_in(F.p, body) for F in (X, Z))
             places.append(Difference("origin", a.name, name, ours, theirs, place_cause(X.p, Z.p)))
     # a joint that is wrong in both bodies is one fault: the body in which its cause is plain
     for same in (axes, places):
@@ -122,19 +131,30 @@ def _geometry(a: Pair, b: Pair, written: tuple[Pose, Pose], name: str, limits: T
     home, there = a.X_AP @ a.X_SB, b.X_AP @ b.X_SB
     gap, turn = home_gap(a, b)
     if gap > 2 * limits.length:
-        ours, theirs = (f"({_three(X.p)}) m in {a.body_a}" for X in (home, there))
+        ours, theirs = (_in(X.p, a.body_a) for X in (home, there))
         cause = place_cause(home.p, there.p) or "moved along the axis"
         yield Difference("origin", a.name, name, ours, theirs, cause)
     if a.type == "prismatic" and turn > limits.angle:
-        yield Difference(
-            "axis", a.name, name, _turned(home.R), _turned(there.R), "child turned about the axis"
-        )
+        ours, theirs = (f"{_turned(X.R)} in {a.body_a}, computed" for X in (home, there))
+        yield Difference("axis", a.name, name, ours, theirs, "child turned about the axis")
 
 
-def _limits(a: Pair, b: Pair, r: Rewritten, name: str, limits: Tolerances) -> Iterator[Found]:
-    """Yield limits that differ in the first model's coordinate, and axes that point the other way."""
+def _lengths(a: Pair, b: Pair, name: str, limits: Tolerances) -> Iterator[Difference]:
+    """Yield the lead of a screw and the length of a distance that differ."""
+    if a.type == "screw" and abs(a.lead - b.lead) > limits.relative * max(abs(a.lead), abs(b.lead)):
+        ours, theirs = (f"{x:.6g} m per turn" for x in (a.lead, b.lead))
+        yield Difference("lead", a.name, name, ours, theirs, factor_cause(a.lead, b.lead))
+    if a.type == "distance" and abs(a.length - b.length) > limits.length:
+        ours, theirs = (f"{x:.6g} m" for x in (a.length, b.length))
+        yield Difference("length", a.name, name, ours, theirs, factor_cause(a.length, b.length))
+
+
+def _limits(
+    a: Pair, b: Pair, r: Rewritten, name: str, limits: Tolerances, *, limited: bool
+) -> Iterator[Found]:
+    """Yield limits and zero positions that differ, and axes that point the other way; limits as they are written."""
     sign, offset = r.signs[a.name], r.offsets[a.name]
-    wrong = limits_apart(a, b, limits)
+    wrong = limits_apart(a, b, limits) if limited else []
     if sign < 0 and (wrong or _symmetric(a.freedoms)):
         how = "the limits are not exchanged" if wrong else "nothing in its limits shows that it is meant"
         z = a.X_AP.R[:, 2]
@@ -145,32 +165,38 @@ def _limits(a: Pair, b: Pair, r: Rewritten, name: str, limits: Tolerances) -> It
     if sign < 0:
         yield Normalised("axis", a.name, "the axis points the other way, and the limits are exchanged")
     if offset and not wrong:
-        yield Normalised("zero", a.name, f"the zero position is moved by {offset:.6g}")
+        unit = units_of(a.kind.free[0]).coordinate
+        yield Normalised("zero", a.name, f"the zero position is moved by {offset:.6g} {unit} (computed)")
+    written = replace(b, freedoms=tuple(shifted(f, -offset) for f in b.freedoms))
+    if offset and wrong and not limits_apart(a, written, limits):
+        homes = (a.X_AP @ a.X_SB, b.X_AP @ along(b, offset) @ b.X_SB)
+        ours, theirs = (
+            _in(X.p, a.body_a) if a.type == "prismatic" else f"{_turned(X.R)} in {a.body_a}, computed"
+            for X in homes
+        )
+        yield Difference("zero", a.name, name, ours, theirs, "zero position moved, limits not")
+        return
     for side, component, x, y in wrong:
-        unit = "rad" if component[0] == "r" else "m"
-        cause = limit_cause(x, y)
-        if offset and abs(abs(x - y) - abs(offset)) < 10 * limits.angle:
-            cause = "zero position moved, limits not"
-        yield Difference("limit", a.name, name, f"{side} {x:.6g} {unit}", f"{side} {y:.6g} {unit}", cause)
+        unit = units_of(component).coordinate
+        own = y - offset
+        theirs = f"{side} {own:.6g} {unit}"
+        if offset:
+            theirs += f", computed from the zero position of A: {y:.6g} {unit}"
+        yield Difference("limit", a.name, name, f"{side} {x:.6g} {unit}", theirs, limit_cause(x, own))
 
 
 def _symmetric(freedoms: tuple[Freedom, ...]) -> bool:
     return all(abs(f.lower + f.upper) <= 1e-9 or not isfinite(f.lower + f.upper) for f in freedoms)
 
 
-def _settings(a: Pair, b: Pair) -> Iterator[Found]:
-    """Yield what formats state of drives and friction, which is not part of the comparison."""
-    names: tuple[NormalisedKind, ...] = ("effort", "damping", "friction", "velocity")
-    for name in names:
-        ours, theirs = ([getattr(f, name) for f in p.freedoms] for p in (a, b))
-        if ours != theirs and not np.allclose(ours, theirs, rtol=1e-3):
-            values = f"{', '.join(f'{x:.6g}' for x in ours)} and {', '.join(f'{x:.6g}' for x in theirs)}"
-            yield Normalised(name, a.name, f"not compared, {values}")
-
-
 def _axis(z: Array, body: str) -> str:
     """Return an axis z (3,) as text."""
-    return f"({_three(z)}) in {body}"
+    return f"({_three(z)}) in {body}, computed"
+
+
+def _in(p: Array, body: str) -> str:
+    """Return a point p (3,) as text."""
+    return f"({_three(p)}) m in {body}, computed"
 
 
 def _turned(R: Array) -> str:

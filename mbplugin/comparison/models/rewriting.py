@@ -145,8 +145,8 @@ def like(twin: Pair, pair: Pair, limits: Tolerances) -> tuple[Pair, float, float
         return pair, sign, 0.0, swapped
     offset = _offset(twin, pair) if single else 0.0
     if abs(offset) > (limits.length if pair.type == "prismatic" else limits.angle):
-        freedoms = tuple(_shifted(f, offset) for f in pair.freedoms)
-        pair = replace(pair, X_AP=pair.X_AP @ _along(pair, -offset), freedoms=freedoms)
+        freedoms = tuple(shifted(f, offset) for f in pair.freedoms)
+        pair = replace(pair, X_AP=pair.X_AP @ along(pair, -offset), freedoms=freedoms)
     else:
         offset = 0.0
     # axes across the joint's and the place along it are free, of a slider also that across: those of the twin
@@ -159,7 +159,7 @@ def _axis(pair: Pair) -> str:
     return "t" if pair.type == "prismatic" else "r"
 
 
-def _along(pair: Pair, value: float) -> Pose:
+def along(pair: Pair, value: float) -> Pose:
     """Return the motion of a pair with one freedom by a value, rad or m."""
     if pair.type == "prismatic":
         return Pose(np.eye(3), np.array([0.0, 0.0, value]))
@@ -175,7 +175,8 @@ def _offset(twin: Pair, pair: Pair) -> float:
     return -float(np.arctan2(X.R[1, 0] - X.R[0, 1], X.R[0, 0] + X.R[1, 1]))
 
 
-def _shifted(freedom: Freedom, by: float) -> Freedom:
+def shifted(freedom: Freedom, by: float) -> Freedom:
+    """Return a freedom whose coordinate counts from elsewhere, rad or m."""
     return replace(freedom, lower=freedom.lower + by, upper=freedom.upper + by)
 
 

@@ -18,7 +18,8 @@ from mbplugin.comparison.models.matching import matched
 from mbplugin.comparison.models.merging import Merged, merged
 from mbplugin.comparison.models.rewriting import Rewritten, rewritten
 from mbplugin.comparison.models.sides import Tolerances
-from mbplugin.comparison.models.values import Difference, ModelDiff, Normalised, Quantities
+from mbplugin.comparison.models.stated import compare_stated, side_of
+from mbplugin.comparison.models.values import Difference, ModelDiff, Normalised, NotCompared, Quantities
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.model.mechanism import WORLD, Mechanism
 from mbplugin.model.mechanism.kinematics import coordinates_of, forward, home
@@ -71,6 +72,7 @@ def diff(
     if not 0 < tolerance < 1:
         raise BadUsage(f"the tolerance is {tolerance:g}", expected="a number between 0 and 1")
     first, second = _scene(a), _scene(b)
+    sides = side_of(a, first), side_of(b, second)
     first, second, base = _bases(first, second)
     one, other = merged(first.mechanism), merged(second.mechanism)
     found = matched(one, other, names or {})
@@ -80,14 +82,20 @@ def diff(
     in_terms = rewritten(one, other, found, T, limits)
     parts = [
         *base,
-        *_settings(one, in_terms, first, second),
+        *_gravity(one, in_terms, other),
         *compare_bodies(one, other, found, T, limits),
-        *compare_joints(one, other, in_terms, found, limits),
-        *compare_couplings(one.mechanism, in_terms.mechanism, limits),
+        *compare_joints(one, other, in_terms, found, sides, limits),
     ]
+    moved = {
+        p.element_a for p in parts if isinstance(p, Difference) and p.kind in ("zero", "axis", "ends", "type")
+    }
+    parts += compare_couplings(one.mechanism, in_terms, other.mechanism, moved, limits)
+    stated = list(compare_stated(one.mechanism, in_terms, sides, limits))
+    unlike = bool([p for p in parts if isinstance(p, Difference)])
+    parts += [p for p in stated if not isinstance(p, NotCompared)]
     numbers = [_quantities(scene, m) for scene, m in ((first, one), (second, other))]
     dynamics = _dynamics(one, in_terms, first)
-    parts += _of_whole(numbers, dynamics, tolerance, bool([p for p in parts if isinstance(p, Difference)]))
+    parts += _of_whole(numbers, dynamics, tolerance, unlike)
     differences = [_placed(p, first, second, other, in_terms) for p in parts if isinstance(p, Difference)]
     return ModelDiff(
         a=numbers[0],
@@ -101,6 +109,7 @@ def diff(
         gravity_forces=dynamics.gravity_forces,
         wrenches=dynamics.wrenches,
         tolerance=tolerance,
+        not_compared=tuple(p for p in stated if isinstance(p, NotCompared)),
     )
 
 
@@ -142,27 +151,18 @@ def _bases(a: Scene, b: Scene) -> tuple[Scene, Scene, list[Found]]:
     return (held, b, [what]) if free[0] else (a, held, [what])
 
 
-def _settings(one: Merged, in_terms: Rewritten, a: Scene, b: Scene) -> list[Found]:
-    """Return differences of gravity and of rotor inertias."""
-    found: list[Found] = []
+def _gravity(one: Merged, in_terms: Rewritten, other: Merged) -> list[Found]:
+    """Return the difference of gravity."""
     g, h = one.mechanism.gravity, in_terms.mechanism.gravity
+    turned = ", computed in the directions of A" if np.abs(h - other.mechanism.gravity).max() > 1e-12 else ""
     if np.linalg.norm(g - h) > 0.01 * max(float(np.linalg.norm(g)), 1.0):
-        x, y = (f"({', '.join(f'{entry:.5g}' for entry in v + 0.0)}) m/s²" for v in (g, h))
-        found.append(
-            Difference(
-                "gravity", "gravity", "gravity", x, y, factor_cause(*map(float, map(np.linalg.norm, (g, h))))
-            )
-        )
-    elif np.abs(g - h).max() > 1e-9:
-        found.append(
-            Normalised("gravity", "gravity", f"{np.linalg.norm(g):.5g} and {np.linalg.norm(h):.5g} m/s²")
-        )
-    rotors = [{x.joint: x.armature * x.gear_ratio**2 for x in s.actuators if x.armature} for s in (a, b)]
-    for name in one.mechanism.pair_by_name:
-        ours, theirs = rotors[0].get(name, 0.0), rotors[1].get(in_terms.pairs.get(name, ""), 0.0)
-        if abs(ours - theirs) > 1e-3 * max(ours, theirs):
-            found.append(Normalised("armature", name, f"armature {ours:.6g} and {theirs:.6g} kg·m² (kg)"))
-    return found
+        x, y = (f"({', '.join(f'{entry:.6g}' for entry in v + 0.0)}) m/s²" for v in (g, h))
+        cause = factor_cause(*map(float, map(np.linalg.norm, (g, h))))
+        return [Difference("gravity", "gravity", "gravity", x, y + turned, cause)]
+    if np.abs(g - h).max() > 1e-9:
+        sizes = " and ".join(f"{np.linalg.norm(v):.6g}" for v in (g, h))
+        return [Normalised("gravity", "gravity", f"{sizes} m/s² (computed)")]
+    return []
 
 
 def _quantities(scene: Scene, model: Merged) -> Quantities:
@@ -216,10 +216,10 @@ def _of_whole(
         return found
     gaps = [x for x in (dynamics.mass_matrix, dynamics.gravity_forces) if x is not None]
     if max(gaps, default=0.0) > _DYNAMICS * tolerance:
-        text = f"mass matrix or gravity forces differ by {max(gaps):.3g} of the largest"
+        text = f"mass matrix or gravity forces differ by {max(gaps):.3g} of the largest, computed"
         found.append(Difference("dynamics", a.name, b.name, "", text))
     if dynamics.wrenches is not None and dynamics.wrenches > _DYNAMICS * tolerance:
-        text = f"determined joint forces differ by {dynamics.wrenches:.3g} of the largest"
+        text = f"determined joint forces differ by {dynamics.wrenches:.3g} of the largest, computed"
         found.append(Difference("reactions", a.name, b.name, "", text))
     return found
 

@@ -20,6 +20,19 @@ DifferenceKind = Literal[
     "axis",
     "origin",
     "limit",
+    "zero",
+    "effort",
+    "velocity",
+    "damping",
+    "friction",
+    "acceleration",
+    "deceleration",
+    "jerk",
+    "load_friction",
+    "armature",
+    "spring",
+    "lead",
+    "length",
     "type",
     "ends",
     "joint",
@@ -52,6 +65,22 @@ NormalisedKind = Literal[
 ]
 
 
+#: What a file states of a joint besides its geometry.
+StatedKind = Literal[
+    "limit",
+    "effort",
+    "velocity",
+    "damping",
+    "friction",
+    "acceleration",
+    "deceleration",
+    "jerk",
+    "load_friction",
+    "armature",
+    "spring",
+]
+
+
 @one_line_repr
 @dataclass(frozen=True)
 class Difference:
@@ -63,7 +92,7 @@ class Difference:
     element_a, element_b : str
         Name in either model; empty where it has none.
     value_a, value_b : str
-        Both values with their unit.
+        Both values with their unit: those of the files, in SI units, or named as computed.
     cause : str
         What probably happened; empty where nothing is obvious.
     place_a, place_b : Origin, optional
@@ -95,6 +124,27 @@ class Normalised:
 
 
 @dataclass(frozen=True)
+class NotCompared:
+    """What at least one model states and is not compared.
+
+    Parameters
+    ----------
+    kind : str
+        ``scene`` for what a scene adds to a robot.
+    side : "A", "B" or ""
+        The model whose format has no place for it.
+    elements : tuple of str
+        Joints of the first model of which the other one states it.
+    text : str
+    """
+
+    kind: StatedKind | Literal["scene"]
+    side: Literal["A", "B", ""]
+    elements: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True)
 class Quantities:
     """Numbers of one model: bodies and joints after merging, redundancy and mobility, mass in kg."""
 
@@ -117,6 +167,8 @@ class ModelDiff(Result):
     a, b : Quantities
     differences : tuple of Difference
     normalised : tuple of Normalised
+    not_compared : tuple of NotCompared
+        What one format has no place for, and what scenes add to the robot.
     bodies, joints : mapping of str to str
         Which names of the first model are which of the second.
     poses : int
@@ -140,13 +192,20 @@ class ModelDiff(Result):
     wrenches: float | None
     tolerance: float
     notes: tuple[str, ...] = ()
+    not_compared: tuple[NotCompared, ...] = ()
 
     @property
     def verdict(self) -> str:
         """The answer in one sentence."""
         if self.same:
             after = f", after {counted(len(self.normalised), 'normalisation')}" if self.normalised else ""
-            return f"the same robot{after}"
+            left = len({one.kind for one in self.not_compared if one.kind != "scene"})
+            among = (
+                f", in what both files can state ({counted(left, 'quantity', 'quantities')} left)"
+                if left
+                else ""
+            )
+            return f"the same robot{after}{among}"
         elements = len({(d.element_a, d.element_b) for d in self.differences})
         return f"{counted(len(self.differences), 'difference')} in {counted(elements, 'element')}"
 

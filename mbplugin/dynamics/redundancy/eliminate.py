@@ -56,7 +56,7 @@ def _all_but(equations: Equations, dropped: Sequence[Row]) -> AnyArray:
 
 
 def _index(equations: Equations, row: Row) -> int:
-    if isinstance(row, int):
+    if isinstance(row, int | np.integer):
         if not 0 <= row < len(equations.C):
             raise BadUsage(f"there is no row {row}", expected=f"0 to {len(equations.C) - 1}")
         return row

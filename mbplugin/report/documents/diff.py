@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from mbplugin.comparison.models.values import DifferenceKind, NormalisedKind
+from mbplugin.comparison.models.values import DifferenceKind, NormalisedKind, StatedKind
 from mbplugin.report.documents.part import Count, Part, Recorded, Size, key
 
 if TYPE_CHECKING:
@@ -57,6 +57,13 @@ class _Normalised(Part):
     text: str
 
 
+class _NotCompared(Part):
+    kind: StatedKind | Literal["scene"] = key("scene: what a scene adds to the robot")
+    side: Literal["A", "B", ""] = key("the model whose format has no place for it")
+    elements: list[str] = key("joints of A of which the other one states it")
+    text: str
+
+
 class Output(Recorded):
     """Whether two models are the same robot."""
 
@@ -69,6 +76,10 @@ class Output(Recorded):
     b: _Model
     differences: list[_Difference]
     normalised: list[_Normalised] = key("legitimate differences, taken away before the comparison")
+    not_compared: list[_NotCompared] = key(
+        "what one format has no place for, and what scenes add to the robot; left out where there is nothing",
+        optional=True,
+    )
     bodies: dict[str, str] = key("names of A and of B")
     joints: dict[str, str] = key("names of A and of B")
     poses: Count = key(
@@ -83,4 +94,10 @@ class Output(Recorded):
 
 def diff_document(found: ModelDiff, sources: tuple[str, str], files: Sequence[str]) -> dict[str, Any]:
     """Return the document of one comparison."""
-    return Output.of(found, source_a=sources[0], source_b=sources[1], files=list(dict.fromkeys(files)))
+    return Output.of(
+        found,
+        source_a=sources[0],
+        source_b=sources[1],
+        files=list(dict.fromkeys(files)),
+        not_compared=found.not_compared or None,
+    )

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import io
 import re
+import zipfile
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mbplugin.errors import BadUsage, MissingDependency
 from mbplugin.report.documents.json import plain
 from mbplugin.report.documents.part import meaning_of
+from mbplugin.report.record import time_of_report
 from mbplugin.visible import visible
 
 #: What Excel can hold: rows of a sheet, characters of a cell, of a sheet's name.
@@ -48,7 +50,25 @@ def workbook(document: Mapping[str, Any]) -> bytes:
         _write(book.create_sheet(_sheet_name(title, names)), title, rows)
     stream = io.BytesIO()
     book.save(stream)
-    return stream.getvalue()
+    return _dated(stream)
+
+
+def _dated(stream: io.BytesIO) -> bytes:
+    """Return a workbook whose parts and properties have the time of the report: equal reports are equal files."""
+    time = time_of_report()
+    # an archive begins in 1980, and Excel refuses years of five digits
+    packed = min(max(time.timetuple()[:6], (1980, 1, 1, 0, 0, 0)), (2107, 12, 31, 23, 59, 58))
+    text = time.strftime("%Y-%m-%dT%H:%M:%SZ").encode()
+    dated = io.BytesIO()
+    with zipfile.ZipFile(stream) as old, zipfile.ZipFile(dated, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            part = old.read(name)
+            if name == "docProps/core.xml":
+                part = re.sub(rb"(<dcterms:(?:created|modified)\b[^>]*>)[^<]*", rb"\g<1>" + text, part)
+            info = zipfile.ZipInfo(name, packed)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            new.writestr(info, part)
+    return dated.getvalue()
 
 
 def openpyxl_module() -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mbplugin.phrases import counted, listed
-from mbplugin.report.text.blocks import MOST, more_lines
+from mbplugin.report.text.blocks import MOST, more_lines, sentences_under
 from mbplugin.report.text.layout import PLAIN_WIDTH, TITLE, Line, wrapped
 
 if TYPE_CHECKING:
@@ -22,6 +22,19 @@ DIFFERENCE_NAMES = {
     "axis": "joint axis",
     "origin": "joint position",
     "limit": "limit",
+    "zero": "zero position",
+    "effort": "effort limit",
+    "velocity": "velocity limit",
+    "damping": "damping",
+    "friction": "dry friction",
+    "acceleration": "acceleration limit",
+    "deceleration": "deceleration limit",
+    "jerk": "jerk limit",
+    "load_friction": "friction per load",
+    "armature": "rotor inertia",
+    "spring": "spring",
+    "lead": "lead",
+    "length": "length",
     "type": "joint type",
     "ends": "bodies of the joint",
     "joint": "joint",
@@ -59,6 +72,7 @@ def diff_lines(found: ModelDiff, files: tuple[str, str], width: int = PLAIN_WIDT
         yield Line("Normalised before the comparison", TITLE)
     for text in normalised_texts(found.normalised):
         yield from (Line(t) for t in wrapped(text, width, "  ", "    "))
+    yield from sentences_under("Not compared", [one.text for one in found.not_compared], width)
     yield Line()
     yield Line("How this was decided", TITLE)
     for text in decided_texts(found):
@@ -71,7 +85,7 @@ def quantities_text(numbers: Quantities) -> str:
         counted(numbers.bodies, "body", "bodies"),
         counted(numbers.joints, "joint"),
         counted(numbers.loops, "loop"),
-        f"{numbers.mass:.6g} kg",
+        f"{numbers.mass:.6g} kg in all",
     ]
     if numbers.dof is not None and numbers.degree_of_redundancy is not None:
         redundant = counted(numbers.degree_of_redundancy, "redundant constraint")

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def matrix_lines(matrix: ConstraintMatrix, width: int = PLAIN_WIDTH) -> Iterator[Line]:
     """Yield every row as its label and its terms, after a line that sums up; rounding is left out."""
     m, n = matrix.C.shape
-    gap = float(np.abs(matrix.Phi).max(initial=0.0))
+    gap = " and ".join(_gaps(matrix))
     title = (
         f"{matrix.mechanism.name}: {m} rows ({matrix.holonomic_rows} holonomic), {counted(n, 'column')},"
-        f" {matrix.C.nnz} nonzeros, largest position residual {gap:.3g} (m or rad)"
+        f" {matrix.C.nnz} nonzeros, largest position residual {gap}"
     )
     yield from map(Line, wrapped(title, width, "", "  "))
     labels = [visible(str(row)) for row in matrix.rows]
@@ -35,6 +35,15 @@ def matrix_lines(matrix: ConstraintMatrix, width: int = PLAIN_WIDTH) -> Iterator
         if not beside:
             yield Line(label)
         yield from map(Line, filled([*pieces, "= 0"], width, f"{label:<{wide}}  " if beside else rest, rest))
+
+
+def _gaps(matrix: ConstraintMatrix) -> Iterator[str]:
+    """Yield the largest position residual of the rows of travels and of those of turns."""
+    couplings = {c.name: c.terms[0].freedom for c in matrix.mechanism.couplings if c.terms}
+    turns = np.array([couplings.get(row[0], row[1])[0] == "r" for row in matrix.rows], dtype=bool)
+    for unit, own in (("m", ~turns), ("rad", turns)):
+        if own.any():
+            yield f"{float(np.abs(matrix.Phi[own]).max()):.3g} {unit}"
 
 
 def _terms(matrix: ConstraintMatrix, k: int) -> Iterator[str]:

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.comparison.models.dynamics import POSES, SEED, random_pose
+from mbplugin.comparison.models.dynamics import POSES, SEED, compare_dynamics, random_pose
+from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.spatial import Pose, align_z
 
 G = 9.81
 
@@ -66,3 +68,36 @@ def test_the_same_arm_does_not_differ(tmp_path: Path) -> None:
     a, b = Arm((3.0, 2.0)).save(tmp_path / "a.urdf"), Arm((3.0, 2.0)).save(tmp_path / "b.urdf")
     found = mb.diff(a, b)
     assert found.same and found.mass_matrix == found.gravity_forces == 0
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e3])
+def test_the_unit_of_length_changes_no_difference(factor: float) -> None:
+    """Masses and forces beside inertias and moments: a slide that carries a hinge, in mm."""
+    inertia = np.diag([0.02, 0.03, 0.04])
+
+    def robot(mass: float, unit: float) -> Mechanism:
+        along, about = (
+            Pose(align_z([1.0, 0, 0]), np.zeros(3)),
+            Pose(align_z([0, 1.0, 0]), np.array([unit * 0.3, 0, 0])),
+        )
+        return Mechanism(
+            "r",
+            (
+                Body("cart", 2.0, np.array([unit * 0.1, 0, 0]), unit**2 * inertia),
+                Body("arm", mass, np.array([unit * 0.2, 0, 0]), unit**2 * inertia),
+            ),
+            (
+                Pair("slide", "prismatic", WORLD, "cart", along, along),
+                Pair("hinge", "revolute", "cart", "arm", about, Pose(about.R, np.zeros(3))),
+            ),
+            gravity=unit * np.array([1.0, 0.0, -9.81]),
+        )
+
+    gaps = []
+    for unit in (1.0, factor):
+        a, b = robot(1.0, unit), robot(1.25, unit)
+        found = compare_dynamics(a, b, np.zeros(2))
+        gaps.append((found.mass_matrix, found.gravity_forces, found.wrenches))
+    # poses within ±0.3 m of a slide without limits are others in mm: its coordinate moves no inertia of this robot
+    assert gaps[0] == pytest.approx(gaps[1], rel=1e-9)
+    assert min(gaps[0]) > 0.01

@@ -245,7 +245,7 @@ FAULTS: list[tuple[str, Change, str, str, str]] = [
         "mirrored",
     ),
     ("joint frame turned", lambda r: joint(r, "lift", "origin").set("rpy", "0 0 0"), "axis", "lift", "axis"),
-    ("zero moved", moved_zero, "limit", "pan", "zero position moved, limits not"),
+    ("zero moved", moved_zero, "zero", "pan", "zero position moved, limits not"),
     (
         "joint became fixed",
         lambda r: joint(r, "roll").set("type", "fixed"),
@@ -300,6 +300,21 @@ FAULTS: list[tuple[str, Change, str, str, str]] = [
         "right",
         "body lost",
     ),
+    ("effort", lambda r: scaled(joint(r, "pan", "limit"), "effort", 10), "effort", "pan", "10x"),
+    (
+        "velocity in degrees",
+        lambda r: joint(r, "lift", "limit").set("velocity", str(degrees(2))),
+        "velocity",
+        "lift",
+        "in degrees",
+    ),
+    (
+        "damping added",
+        lambda r: r.find("joint[@name='elbow']").append(etree.fromstring('<dynamics damping="0.7"/>')),
+        "damping",
+        "elbow",
+        "only in the second",
+    ),
     ("lengths in millimetres", lambda r: all_lengths(r, 1000), "origin", "elbow", "units: 1000x"),
 ]
 
@@ -348,14 +363,16 @@ def test_values_say_in_which_frame_they_are() -> None:
 
     one, other = arm((0.1, 0.2, 0.25), "1.5707963267948966 0 0"), arm((0.1, 0.2, 0.25), "0 0 0")
     (found,) = mb.diff(one, other).differences
-    where = "kg·m² in the frame of 'l' of the first model"
+    where = "kg·m², computed in the frame of 'l' of the first model"
     assert found.value_a.startswith("(0.1, 0.25, 0.2;") and found.value_a.endswith(where)
     assert found.value_b.startswith("(0.1, 0.2, 0.25;") and found.value_b.endswith(where)
 
 
 #: Faults that say so of nothing but their element, and of what follows from it.
 ALONE = [
-    f for f in FAULTS if f[2] in ("mass", "center", "inertia", "axis", "limit", "origin", "coupling", "frame")
+    f
+    for f in FAULTS
+    if f[2] in ("mass", "center", "inertia", "axis", "limit", "zero", "origin", "coupling", "frame")
 ]
 
 

@@ -43,6 +43,8 @@ def diff_section(chapter: Chapter) -> Html | None:
         unshown(len(found.differences), _MOST),
         element("h3", "Normalised before the comparison") if found.normalised else None,
         element("ul", [element("li", text) for text in normalised_texts(found.normalised)]),
+        element("h3", "Not compared") if found.not_compared else None,
+        element("ul", [element("li", one.text) for one in found.not_compared]),
         lead=f"A and B: {found.verdict}.",
     )
 
