@@ -1,30 +1,31 @@
 """The xacro package in a separate process, without access to the system.
 
 It runs the file's macros, and nothing else: expressions are computed by
-:mod:`mbplugin.readers.xacro.value`, files are opened only in the packages, of the environment only ROS's
-variables are read. A text that is put together while the macros run passes the same gate as one that stands
-in the file.
+:mod:`mbplugin.readers.xacro.value`, files are asked of the process that started this one, which opens those of
+the packages, and of the environment only ROS's variables are read. A text that is put together while the macros
+run passes the same gate as one that stands in the file.
 """
 
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import pi
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 from xml.dom import minidom
 
 from mbplugin.errors import BrokenModel, MissingDependency
 from mbplugin.model.scene import Request
-from mbplugin.readers.common.paths import is_file, read_text
+from mbplugin.processes.foreign import PARENT
 from mbplugin.readers.common.xml import parse_xml, refuse_entities, where
 from mbplugin.readers.xacro.check import check_text, check_variable, refused
 from mbplugin.readers.xacro.expression import Refused
 from mbplugin.readers.xacro.failures import MissingPackage, error_of
-from mbplugin.readers.xacro.packages import Packages
+from mbplugin.readers.xacro.packages import Files
 from mbplugin.readers.xacro.places import Expansion, Marks
 from mbplugin.readers.xacro.value import value_of
 
@@ -33,10 +34,17 @@ _LONGEST = 50_000_000
 #: Times that a file may be open at once: one that includes itself again and again is never expanded.
 _DEEPEST = 20
 #: What is replaced in the package; a version without it cannot be held.
-_NEEDED = ("safe_eval", "parse", "process_file", "_global_symbols", "filestack", "substitution_args")
+_NEEDED = (
+    *("safe_eval", "parse", "process_file", "_global_symbols", "filestack", "substitution_args"),
+    *("eval_extension", "glob"),
+)
 
 
-def expand(request: Request, variables: frozenset[str]) -> Expansion:
+#: What the package imports, some of it late.
+IMPORTS = ("xacro", "xacro.substitution_args", "yaml")
+
+
+def expand(request: Request, variables: frozenset[str], folder: str = "") -> Expansion:
     """Return what a xacro file becomes; arguments that the request does not state have their defaults.
 
     Parameters
@@ -44,6 +52,8 @@ def expand(request: Request, variables: frozenset[str]) -> Expansion:
     request : Request
     variables : frozenset of str
         The names of the environment variables that are set for the user.
+    folder : str
+        The working folder of the parent, which then opens the files for this process.
 
     Raises
     ------
@@ -57,7 +67,7 @@ def expand(request: Request, variables: frozenset[str]) -> Expansion:
         A package is found nowhere.
     """
     xacro = _xacro(request)
-    gate = _Gate(xacro, Packages(request), variables)
+    gate = _Gate(xacro, _Asked() if folder else Files(request), variables, folder or str(Path.cwd()))
     if request.xacro_unsafe:
         gate.open()
     else:
@@ -99,6 +109,13 @@ def _xacro(request: Request) -> ModuleType:
     return module
 
 
+class _Asked:
+    """What the parent tells of files: its :class:`Files`, asked by the names of their methods."""
+
+    def __getattr__(self, name: str) -> Callable[[str], Any]:
+        return lambda text: PARENT.ask(name, text)
+
+
 @dataclass(eq=False)
 class _Gate:
     """What stands between the xacro package and the system.
@@ -106,14 +123,17 @@ class _Gate:
     Parameters
     ----------
     xacro : module
-    packages : Packages
+    files : Files
     variables : frozenset of str
+    folder : str
+        The working folder of the user.
     marks : Marks
     """
 
     xacro: Any
-    packages: Packages
+    files: Files | _Asked
     variables: frozenset[str]
+    folder: str
     marks: Marks = field(default_factory=Marks)
 
     def open(self) -> None:
@@ -128,9 +148,13 @@ class _Gate:
         self.xacro.safe_eval = lambda text, symbols, local=None: value_of(text, symbols, own)
         self.xacro.parse = lambda text, name="": self.parse(text, name, self.checked)
         # the only other function of the package that opens a file is load_yaml
-        self.xacro.open = self.open_yaml
+        self.xacro.open = lambda name: io.StringIO(self.files.values(name))
+        self.xacro.glob = SimpleNamespace(glob=self.files.matching)
+        own_extension = self.xacro.eval_extension
+        # the working folder of this process is nobody's
+        self.xacro.eval_extension = lambda text: self.folder if text == "$(cwd)" else own_extension(text)
         arguments = self.xacro.substitution_args
-        arguments._eval = self.eval
+        arguments._eval, arguments._eval_dirname = self.eval, self.dirname
         read, read_optional = arguments._eval_env, arguments._eval_optenv
 
         def env(name: str) -> Any:
@@ -145,9 +169,13 @@ class _Gate:
 
     def find(self, name: str) -> str:
         """Return the folder of a package as text."""
-        if found := self.packages.find(name):
-            return str(found)
+        if found := self.files.find(name):
+            return found
         raise MissingPackage(name)
+
+    def dirname(self, name: str) -> str:
+        """Return the folder of a file, absolute where the user stands."""
+        return os.path.normpath(os.path.join(self.folder, os.path.dirname(name)))  # noqa: PTH118, PTH120
 
     def eval(self, text: str, context: Any) -> str:
         """Return the value of ``$(eval …)``: an expression of the arguments, without calls."""
@@ -167,7 +195,7 @@ class _Gate:
                 where=name,
                 expected="an xacro:include of another file, or one in an xacro:if that ends it",
             )
-        name = str(self.packages.installed(Path(name)))
+        name = self.files.installed(name)
         try:
             return self.marks.document(content(name), name)
         except OSError as error:
@@ -181,29 +209,10 @@ class _Gate:
 
     def checked(self, name: str) -> str:
         """Return the text of a file of macros in which everything is allowed."""
-        text = self.read(name)
+        text = self.files.text(name)
         refuse_entities(text, name)
         check_text(text, name, self.variables)
         return text
-
-    def open_yaml(self, name: str) -> io.StringIO:
-        """Return the text of a file of values."""
-        if Path(name).suffix.lower() not in (".yaml", ".yml"):
-            if self.packages.may_read(Path(name)) and Path(name).is_dir():
-                raise IsADirectoryError(21, "Is a directory", name)
-            raise Refused(f"{name!r}, which is no .yaml file,")
-        return io.StringIO(self.read(str(self.packages.installed(Path(name)))))
-
-    def read(self, name: str) -> str:
-        """Return the text of a file that may be read."""
-        path = Path(name)
-        if not self.packages.may_read(path):
-            raise Refused(f"{name!r}, which lies outside the packages,")
-        if not path.exists():
-            raise FileNotFoundError(2, "No such file or directory", name)
-        if not path.is_file():
-            raise Refused(f"{name!r}, which is no file,")
-        return read_text(path)
 
     def check_known_includes(self, file: str, included_at: str, seen: set[str]) -> None:
         """Check a file and what it includes by names that are known before anything is expanded."""
@@ -218,8 +227,8 @@ class _Gate:
             name = str(element.get("filename", ""))
             if name.startswith("$(find ") and ")" in name:
                 package, _, inner = name.removeprefix("$(find ").partition(")")
-                found = self.packages.find(package.strip())
+                found = self.files.find(package.strip())
                 name = f"{found}{inner}" if found else "$"
-            path = self.packages.installed(Path(file).parent / name)
-            if not set("$*?[") & set(name) and is_file(path):
-                self.check_known_includes(str(path), where(element), seen)
+            path = self.files.installed(str(Path(file).parent / name))
+            if not set("$*?[") & set(name) and self.files.is_file(path):
+                self.check_known_includes(path, where(element), seen)
