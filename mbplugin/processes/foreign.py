@@ -37,6 +37,8 @@ ENGINE = Walls()
 _HEAD = 8
 #: Bytes of an answer beyond those of memory that the call may take.
 _ANSWER = 1 << 20
+#: Modules of engines that are imported before there are walls: MuJoCo's start a Python, xacro's come late.
+_IMPORTS = {"MuJoCo": ("mujoco",), "xacro": ("xacro", "xacro.substitution_args", "yaml")}
 #: Answers after which a process is not used again.
 LAST = ("failed", "memory")
 #: What an interpreter needs to start; the rest of the environment comes with each call.
@@ -235,7 +237,9 @@ class Child:
         try:
             # one that only computes stands in no folder
             folder = "" if walls is not None and not walls.reads else str(Path.cwd())
-            call = pickle.dumps((limits, folder, dict(environment), walls, function, args))
+            call = pickle.dumps(
+                (limits, folder, dict(environment), walls, _IMPORTS.get(self.engine, ()), function, args)
+            )
             with contextlib.suppress(BrokenPipeError):
                 send(self.process.stdin, call)
                 while (answer := self._answer(limits)) is not None and answer[0] == "ask":
@@ -316,7 +320,7 @@ _PLAIN_CLASSES = {
     *((module, name) for module in _ARRAYS for name in ("_reconstruct", "scalar")),
     *((module, "_frombuffer") for module in ("numpy.core.numeric", "numpy._core.numeric")),
     *(("numpy", name) for name in ("ndarray", "dtype")),
-    *(("builtins", name) for name in ("set", "frozenset", "complex", "bytearray")),
+    *(("builtins", name) for name in ("set", "frozenset", "complex", "bytearray", "slice", "range")),
     ("collections", "OrderedDict"),
     ("pathlib", "PosixPath"),
     ("pathlib", "WindowsPath"),

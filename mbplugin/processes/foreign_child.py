@@ -16,6 +16,7 @@ from typing import Any
 
 from mbplugin.errors import BrokenModel, MbPluginError
 from mbplugin.processes.foreign import LAST, PARENT, EngineFailed, Limits, fields_of, received, send
+from mbplugin.processes.isolation import LIBRARY
 from mbplugin.processes.local_settings import ignore_local_settings
 from mbplugin.processes.rlimits import addresses, set_soft
 from mbplugin.processes.walls import Raised, Walls, raise_walls
@@ -43,7 +44,8 @@ def main() -> None:
 
 def _answer(call: bytes) -> tuple[str, Any]:
     try:
-        limits, folder, environment, walls, function, args = pickle.loads(call)
+        limits, folder, environment, walls, imports, function, args = pickle.loads(call)
+        _import(imports)
         _stand_in(folder)
         os.environ.clear()
         os.environ.update(environment)
@@ -64,6 +66,16 @@ def _answer(call: bytes) -> tuple[str, Any]:
         _unlimit()
 
 
+def _import(names: tuple[str, ...]) -> None:
+    """Import modules where they are installed, away from any model: MuJoCo starts a Python where it stands."""
+    if all(name in sys.modules for name in names):
+        return
+    os.chdir(LIBRARY)
+    for name in names:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+
+
 def _stand_in(folder: str) -> None:
     """Make a folder the working folder; without a name, one that is empty for ever, because it is removed."""
     if folder:
@@ -81,9 +93,6 @@ def _raise(walls: Walls, limits: Limits) -> None:
     """Raise walls around this process; those of a process that is kept are the same for each call."""
     global _raised
     if _raised is None:
-        for name in walls.imports:
-            with contextlib.suppress(ImportError):
-                importlib.import_module(name)
         _raised = raise_walls(walls, limits.written, limits.cpu, limits.memory)
 
 

@@ -39,13 +39,10 @@ class Walls:
         Files may be opened for reading, and threads started; a process that may do neither only computes.
     writable : str
         The one folder in which files may be written; empty: there is none.
-    imports : tuple of str
-        Modules that are imported first, where they are installed.
     """
 
     reads: bool = True
     writable: str = ""
-    imports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -257,9 +254,9 @@ def _filtered(call: _Calls, machine: int, walls: Walls) -> bool:
 
 def _rules(walls: Walls) -> list[tuple[str, list[list[Test]], int]]:
     """Return system calls, any of what makes them allowed, and the error where nothing does."""
-    own = (_argument(0), _EQUAL, (os.getpid(),))
-    asks = [(_argument(2), _EQUAL, (0,)), (_argument(2) + 4, _EQUAL, (0,))]
-    sets = [(_argument(0), _EQUAL, (0,)), (_argument(1), _EQUAL, _LIMITS_OF_CALLS)]
+    own: Test = (_argument(0), _EQUAL, (os.getpid(),))
+    asks: list[Test] = [(_argument(2), _EQUAL, (0,)), (_argument(2) + 4, _EQUAL, (0,))]
+    sets: list[Test] = [(_argument(0), _EQUAL, (0,)), (_argument(1), _EQUAL, _LIMITS_OF_CALLS)]
     rules: list[tuple[str, list[list[Test]], int]] = [
         (_COMPUTING, [[]], 0),
         ("kill tgkill", [[own]], errno.EPERM),

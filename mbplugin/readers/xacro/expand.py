@@ -40,10 +40,6 @@ _NEEDED = (
 )
 
 
-#: What the package imports, some of it late.
-IMPORTS = ("xacro", "xacro.substitution_args", "yaml")
-
-
 def expand(request: Request, variables: frozenset[str], folder: str = "") -> Expansion:
     """Return what a xacro file becomes; arguments that the request does not state have their defaults.
 

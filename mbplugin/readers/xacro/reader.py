@@ -14,14 +14,14 @@ from mbplugin.readers.common.environment import is_ros_variable
 from mbplugin.readers.common.xml import refuse_entities, root_name
 from mbplugin.readers.sdf.reader import read_sdf
 from mbplugin.readers.urdf.reader import read_urdf
-from mbplugin.readers.xacro.expand import IMPORTS, expand
+from mbplugin.readers.xacro.expand import expand
 from mbplugin.readers.xacro.packages import Files
 from mbplugin.readers.xacro.places import Expansion, Written
 
 #: What the expansion of one file may take.
 LIMITS = Limits(seconds=60.0, cpu=10, memory=1 << 30)
 #: It computes, and asks for what it needs of files.
-_WALLS = Walls(reads=False, imports=IMPORTS)
+_WALLS = Walls(reads=False)
 
 
 def read_xacro(text: str, request: Request) -> Scene:
