@@ -327,16 +327,21 @@ _PLAIN_CLASSES = {
 }
 
 
-def _served(served: object, asked: tuple[str, tuple[str, ...]]) -> tuple[str, Any]:
+def _served(served: object, asked: Any) -> tuple[str, Any]:
     """Return what somebody answers to what a process asks; what it raises is raised there."""
-    method, args = asked
-    if served is None or method.startswith("_") or not all(isinstance(arg, str) for arg in args):
+    try:
+        method, args = asked
+        if method.startswith("_") or not all(isinstance(arg, str) for arg in args):
+            raise TypeError
+        answer = getattr(served, method)
+    # a process over which a file has won asks whatever it likes
+    except (AttributeError, TypeError, ValueError):
         return "raise", PermissionError(1, "nobody answers this")
     try:
-        return "value", getattr(served, method)(*args)
+        return "value", answer(*args)
     except MbPluginError as error:
         return "error", (type(error), fields_of(error))
-    except (OSError, LookupError, ValueError) as error:
+    except (OSError, LookupError, TypeError, ValueError) as error:
         return "raise", error
 
 

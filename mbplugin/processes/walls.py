@@ -224,7 +224,7 @@ _ALLOW, _KILL, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
 _NUMBER, _MACHINE = 0, 4
 #: Flags of open: for writing, made, emptied, without a name.
 _OPEN_CHANGES = 0o3 | 0o100 | 0o1000 | 0o20000000
-_CLONE_THREAD = 0x10000
+_CLONE_THREAD, _AT_EMPTY_PATH = 0x10000, 0x1000
 _PROT_EXEC = 4
 #: Of ioctl: is it a terminal, close on exec and not, how much there is to read, how wide is it.
 _IOCTLS = (0x5401, 0x5451, 0x5450, 0x541B, 0x5413)
@@ -268,8 +268,11 @@ def _rules(walls: Walls) -> list[tuple[str, list[list[Test]], int]]:
         ("openat2 clone3", [], errno.ENOSYS),
     ]
     if not walls.reads:
-        inexecutable: list[list[Test]] = [[(_argument(2), _CLEAR, (_PROT_EXEC,))]]
-        return [*rules, ("mmap mprotect", inexecutable, errno.EPERM), ("open openat", [], errno.EACCES)]
+        inexecutable: Test = (_argument(2), _CLEAR, (_PROT_EXEC,))
+        rules += [("mmap mprotect", [[inexecutable]], errno.EPERM), ("open openat", [], errno.EACCES)]
+        # how the library asks about a descriptor
+        rules.append(("newfstatat", [[(_argument(3), _SET, (_AT_EMPTY_PATH,))]], errno.EACCES))
+        return [*rules, ("statx", [[(_argument(2), _SET, (_AT_EMPTY_PATH,))]], errno.EACCES)]
     thread: list[Test] = [(_argument(0), _SET, (_CLONE_THREAD,))]
     rules += [(_READING, [[]], 0), ("clone", [thread], errno.EPERM)]
     if walls.writable:
