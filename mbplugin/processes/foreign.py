@@ -3,30 +3,42 @@
 An engine may end its process, never answer, or raise and leave itself unusable. What it reads is read in a
 child; the parent says what happened, and the next file gets a new child where the old one may be damaged.
 A call arrives pickled on the child's standard input, the answer leaves it pickled on what was its standard
-output; what the engine prints is lost.
+output; what the engine prints is lost. The child raises :mod:`walls <mbplugin.processes.walls>` around itself
+before it looks at a file. What comes out of it is not trusted either: an answer is data, of classes of this package.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import io
 import os
 import pickle
 import signal
 import subprocess
+import tempfile
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass, replace
+from enum import Enum
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from mbplugin.errors import BrokenModel, MbPluginError
 from mbplugin.processes.isolation import isolated_command
+from mbplugin.processes.walls import Raised, Walls
 
 T = TypeVar("T")
+#: What holds around an engine that reads files.
+ENGINE = Walls()
 
 #: Bytes of the number that says how long a message is.
 _HEAD = 8
+#: Bytes of an answer beyond those of memory that the call may take.
+_ANSWER = 1 << 20
+#: Modules of engines that are imported before there are walls: MuJoCo's start a Python, xacro's come late.
+_IMPORTS = {"MuJoCo": ("mujoco",), "xacro": ("xacro", "xacro.substitution_args", "yaml")}
 #: Answers after which a process is not used again.
 LAST = ("failed", "memory")
 #: What an interpreter needs to start; the rest of the environment comes with each call.
@@ -130,6 +142,8 @@ def in_own_child(
     function: Callable[..., T],
     /,
     *args: Any,
+    walls: Walls | None = ENGINE,
+    served: object = None,
 ) -> T:
     """Return what a function returns in a process that lives for this call only; see :func:`in_engine`.
 
@@ -137,10 +151,32 @@ def in_own_child(
     ----------
     environment : mapping
         All environment variables of the process.
+    walls : Walls, optional
+        None for what is trusted like a program. One that may write files has a folder for them, which is removed.
+    served : object, optional
+        Its public methods answer what the function asks of :data:`PARENT`.
     """
     child = Child(engine)
     try:
-        answer: T = _value(child.ask(limits, where, environment, function, args), engine)
+        with contextlib.ExitStack() as stack:
+            if walls is not None and limits.written:
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mbplugin-"))
+                walls = replace(walls, writable=os.path.realpath(folder))
+                environment = {**environment, "TMPDIR": walls.writable}
+            answer: T = _value(child.ask(limits, where, environment, function, args, walls, served), engine)
+            # before the folder goes that it writes into
+            child.end()
+    finally:
+        child.end()
+    return answer
+
+
+@lru_cache(maxsize=1)
+def walls_here() -> Raised:
+    """Return which walls hold on this system around a process that only computes, as for xacro files."""
+    child = Child("a test of walls")
+    try:
+        answer: Raised = _value(child.ask(Limits(), "", {}, Raised, (), Walls(reads=False)), child.engine)
     finally:
         child.end()
     return answer
@@ -177,6 +213,8 @@ class Child:
         environment: Mapping[str, str],
         function: Callable[..., Any],
         args: tuple[Any, ...],
+        walls: Walls | None = ENGINE,
+        served: object = None,
     ) -> tuple[str, Any]:
         """Return the pair of kind and value that answers a call.
 
@@ -197,22 +235,48 @@ class Child:
         clock.start()
         answer = None
         try:
-            call = pickle.dumps((limits, str(Path.cwd()), dict(environment), function, args))
+            # one that only computes stands in no folder
+            folder = "" if walls is not None and not walls.reads else str(Path.cwd())
+            call = pickle.dumps(
+                (limits, folder, dict(environment), walls, _IMPORTS.get(self.engine, ()), function, args)
+            )
             with contextlib.suppress(BrokenPipeError):
                 send(self.process.stdin, call)
-            answer = received(self.process.stdout)
+                while (answer := self._answer(limits)) is not None and answer[0] == "ask":
+                    asked, answer = answer[1], None
+                    send(self.process.stdin, pickle.dumps(_served(served, asked)))
         finally:
             clock.cancel()
             if answer is None:
                 self.end()
         if answer is None:
             raise _without_answer(self.engine, limits, where, late.is_set(), self.process.returncode)
-        kind, value = pickle.loads(answer)
-        if kind in LAST:
+        kind, value = answer
+        if kind in (*LAST, "odd"):
             self.end()
         if kind == "memory":
             raise _too_large(self.engine, limits, where)
+        if kind == "odd":
+            raise BrokenModel(
+                f"the process in which {self.engine} {limits.purpose.done} {limits.purpose.what} gave an answer that"
+                f" is none ({value})",
+                where=where,
+                remedy="do not trust the file",
+            )
         return kind, value
+
+    def _answer(self, limits: Limits) -> tuple[str, Any] | None:
+        """Return the next answer, or None where the process has ended."""
+        assert self.process.stdout is not None
+        message = received(self.process.stdout, limits.memory + _ANSWER)
+        if message is None:
+            return None
+        try:
+            kind, value = _Answer(io.BytesIO(message)).load()
+        # a process over which a file has won may send whatever bytes
+        except Exception as error:
+            return "odd", str(error)
+        return str(kind), value
 
     def end(self) -> None:
         """End the process."""
@@ -234,6 +298,88 @@ def _end_all() -> None:
     for child in _KEPT.values():
         if child.owner == os.getpid():
             child.end()
+
+
+class _Answer(pickle.Unpickler):
+    """Reads an answer: numbers, texts, arrays, and classes of this package that hold data; nothing that acts."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return a class that an answer may have."""
+        if (module, name) in _PLAIN_CLASSES:
+            return super().find_class(module, name)
+        if module.startswith("mbplugin."):
+            found = super().find_class(module, name)
+            own = isinstance(found, type) and found.__module__ == module
+            if own and (is_dataclass(found) or issubclass(found, (Enum, MbPluginError, tuple))):
+                return found
+        raise pickle.UnpicklingError(f"{module}.{name} is no data")
+
+
+_ARRAYS = ("numpy.core.multiarray", "numpy._core.multiarray")
+_PLAIN_CLASSES = {
+    *((module, name) for module in _ARRAYS for name in ("_reconstruct", "scalar")),
+    *((module, "_frombuffer") for module in ("numpy.core.numeric", "numpy._core.numeric")),
+    *(("numpy", name) for name in ("ndarray", "dtype")),
+    *(("builtins", name) for name in ("set", "frozenset", "complex", "bytearray", "slice", "range")),
+    ("collections", "OrderedDict"),
+    ("pathlib", "PosixPath"),
+    ("pathlib", "WindowsPath"),
+}
+
+
+def _served(served: object, asked: Any) -> tuple[str, Any]:
+    """Return what somebody answers to what a process asks; what it raises is raised there."""
+    try:
+        method, args = asked
+        if method.startswith("_") or not all(isinstance(arg, str) for arg in args):
+            raise TypeError
+        answer = getattr(served, method)
+    # a process over which a file has won asks whatever it likes
+    except (AttributeError, TypeError, ValueError):
+        return "raise", PermissionError(1, "nobody answers this")
+    try:
+        return "value", answer(*args)
+    except MbPluginError as error:
+        return "error", (type(error), fields_of(error))
+    except (OSError, LookupError, TypeError, ValueError) as error:
+        return "raise", error
+
+
+class Parent:
+    """Whoever started this process: what it serves is asked by the names of its methods."""
+
+    def __init__(self) -> None:
+        self.questions: IO[bytes] | None = None
+        self.answers: IO[bytes] | None = None
+
+    def ask(self, method: str, *args: str) -> Any:
+        """Return what the parent answers.
+
+        Raises
+        ------
+        Exception
+            What the method raised there.
+        """
+        assert self.questions is not None and self.answers is not None
+        send(self.questions, pickle.dumps(("ask", (method, args))))
+        answer = received(self.answers)
+        if answer is None:
+            os._exit(0)
+        # the parent is trusted, and what it serves comes from its own methods
+        kind, value = pickle.loads(answer)
+        if kind == "raise":
+            raise value
+        return _value((kind, value), "the parent")
+
+
+#: The parent of this process, where it is a child.
+PARENT = Parent()
+_FIELDS = ("what", "where", "expected", "remedy", "code")
+
+
+def fields_of(error: MbPluginError) -> dict[str, str]:
+    """Return what an error is made of."""
+    return {name: getattr(error, name) for name in _FIELDS}
 
 
 def _value(answer: tuple[str, Any], engine: str) -> Any:
@@ -282,11 +428,13 @@ def send(stream: IO[bytes], data: bytes) -> None:
     stream.flush()
 
 
-def received(stream: IO[bytes]) -> bytes | None:
-    """Return the next message, or None where the other side has ended."""
+def received(stream: IO[bytes], most: int | None = None) -> bytes | None:
+    """Return the next message, or None where the other side has ended or sends more bytes than it may."""
     head = stream.read(_HEAD)
     if len(head) < _HEAD:
         return None
     length = int.from_bytes(head, "little")
+    if most is not None and length > most:
+        return None
     data = stream.read(length)
     return data if len(data) == length else None

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import math
 import os
 import pickle
 import signal
 import sys
+import tempfile
 import traceback
+from pathlib import Path
 from typing import Any
 
 from mbplugin.errors import BrokenModel, MbPluginError
-from mbplugin.processes.foreign import LAST, EngineFailed, Limits, received, send
+from mbplugin.processes.foreign import LAST, PARENT, EngineFailed, Limits, fields_of, received, send
+from mbplugin.processes.isolation import LIBRARY
 from mbplugin.processes.local_settings import ignore_local_settings
 from mbplugin.processes.rlimits import addresses, set_soft
+from mbplugin.processes.walls import Raised, Walls, raise_walls
 
-_FIELDS = ("what", "where", "expected", "remedy", "code")
+#: The walls around this process, once a call has raised them.
+_raised: Raised | None = None
 
 
 def main() -> None:
@@ -26,6 +33,7 @@ def main() -> None:
     os.dup2(2, 1)
     # an interrupt is the parent's business
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    PARENT.questions, PARENT.answers = answers, sys.stdin.buffer
     while (call := received(sys.stdin.buffer)) is not None:
         answer = _answer(call)
         send(answers, pickle.dumps(answer))
@@ -36,16 +44,20 @@ def main() -> None:
 
 def _answer(call: bytes) -> tuple[str, Any]:
     try:
-        limits, folder, environment, function, args = pickle.loads(call)
-        os.chdir(folder)
+        limits, folder, environment, walls, imports, function, args = pickle.loads(call)
+        _import(imports)
+        _stand_in(folder)
         os.environ.clear()
         os.environ.update(environment)
         _limit(limits)
-        return "value", function(*args)
+        if walls is not None:
+            _raise(walls, limits)
+        # who asks for walls is told which ones there are
+        return "value", _raised if function is Raised else function(*args)
     except EngineFailed as error:
-        return "failed", (BrokenModel, _fields(error))
+        return "failed", (BrokenModel, fields_of(error))
     except MbPluginError as error:
-        return "error", (type(error), _fields(error))
+        return "error", (type(error), fields_of(error))
     except MemoryError:
         return "memory", None
     except Exception:
@@ -54,8 +66,34 @@ def _answer(call: bytes) -> tuple[str, Any]:
         _unlimit()
 
 
-def _fields(error: MbPluginError) -> dict[str, str]:
-    return {name: getattr(error, name) for name in _FIELDS}
+def _import(names: tuple[str, ...]) -> None:
+    """Import modules where they are installed, away from any model: MuJoCo starts a Python where it stands."""
+    if all(name in sys.modules for name in names):
+        return
+    os.chdir(LIBRARY)
+    for name in names:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+
+
+def _stand_in(folder: str) -> None:
+    """Make a folder the working folder; without a name, one that is empty for ever, because it is removed."""
+    if folder:
+        os.chdir(folder)
+        return
+    os.chdir(Path(sys.executable).anchor)
+    # where nothing can be made, that root is as good: nothing will be opened
+    with contextlib.suppress(OSError):
+        made = tempfile.mkdtemp()
+        os.chdir(made)
+        Path(made).rmdir()
+
+
+def _raise(walls: Walls, limits: Limits) -> None:
+    """Raise walls around this process; those of a process that is kept are the same for each call."""
+    global _raised
+    if _raised is None:
+        _raised = raise_walls(walls, limits.written, limits.cpu, limits.memory)
 
 
 def _limit(limits: Limits) -> None:

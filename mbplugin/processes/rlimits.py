@@ -57,3 +57,19 @@ def addresses() -> int:
             return int(file.read().split()[0]) * resource.getpagesize()
     except (OSError, ValueError):
         return _ADDRESSES
+
+
+def set_hard(kind: int, value: int) -> bool:
+    """Set a limit of this process that it cannot raise again, and return whether it holds."""
+    if sys.platform == "win32":
+        return False
+    import resource
+
+    soft, hard = resource.getrlimit(kind)
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    if soft == resource.RLIM_INFINITY or soft > value:
+        soft = value
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(kind, (soft, value))
+    return resource.getrlimit(kind)[1] == value

@@ -9,6 +9,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -91,6 +92,114 @@ def test_a_damaged_file_is_removed_and_compiled_anew(damage: Callable[[bytes], b
     assert {line.rpartition(": ")[2].rstrip(".") for line in lines} == set(map(str, files))
     assert computed(folder) == ""
     assert set(kept(folder)) == set(files)
+
+
+def planted(file: Path, mark: Path) -> bytes:
+    """Return the content of a file whose checksum fits, and which makes a folder where it is read."""
+    body = pickle.dumps(Payload(mark))
+    return b"mbplugin machine code 2\n" + hashlib.sha256(file.name.encode() + b"\0" + body).digest() + body
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("whose", "reason"),
+    [
+        ("foreign", "it belongs to somebody else"),
+        ("world-writable", "it can be written by others"),
+        ("group-writable", "it can be written by others"),
+        ("link", "it is a link"),
+        ("pipe", "it is no file"),
+    ],
+)
+def test_a_file_that_others_may_have_written_is_not_read(whose: str, reason: str, folder: Path) -> None:
+    """Its checksum fits, and its code would run: only whose it is speaks against it."""
+    if whose == "foreign" and os.getuid() != 0:
+        pytest.skip("only root can give a file away")
+    computed(folder)
+    files = [*kept(folder)]
+    assert len(files) == 2 and all(file.suffix == ".code" for file in files)
+    mark = folder / "mark"
+    for file in files:
+        file.write_bytes(planted(file, mark))
+        if whose == "foreign":
+            os.chown(file, 12345, 12345)
+        elif whose == "link":
+            file.rename(folder / file.name)
+            file.symlink_to(folder / file.name)
+        elif whose == "pipe":
+            file.unlink()
+            os.mkfifo(file)
+        else:
+            file.chmod(0o602 if whose == "world-writable" else 0o620)
+    lines = computed(folder).splitlines()
+    assert not mark.exists()
+    assert sorted(lines) == [
+        f"mbplugin: kept machine code is damaged ({reason}) and compiled anew: {file}." for file in files
+    ]
+    assert computed(folder) == ""
+    assert {*kept(folder)} == {*files} and all(file.stat().st_mode & 0o777 == 0o600 for file in files)
+
+
+#: A process that is killed where its first code is written and has no name yet, or where it has one.
+KILLED = """
+import os, signal
+named = os.replace
+def killed(*names):
+    if {after}:
+        named(*names)
+    os.kill(os.getpid(), signal.SIGKILL)
+os.replace = killed
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("after", [False, True], ids=["before its name", "after its name"])
+def test_a_kill_during_a_compilation_leaves_whole_files_or_none(after: bool, folder: Path) -> None:
+    (folder / "killed.py").write_text(KILLED.format(after=after) + PROGRAM)
+    cache = {"XDG_CACHE_HOME": str(folder / "cache")}
+    assert python("killed.py", folder=folder, **cache) == Outcome(-9, "", "")
+    codes = [file for file in kept(folder) if file.suffix == ".code"]
+    assert len(codes) == (1 if after else 0)
+    # what is there is whole: the same program goes on with it in silence, and compiles the rest
+    (folder / "killed.py").write_text(PROGRAM)
+    assert python("killed.py", folder=folder, **cache) == Outcome(0, "42 63\n", "")
+    assert {*codes} <= {*kept(folder)}
+
+
+#: Waits until all processes are there, so that they compile at once.
+AT_ONCE = """
+import os, time
+from pathlib import Path
+import mbplugin.dynamics.compiler.jit
+Path(f"ready-{os.getpid()}").touch()
+while not Path("go").exists():
+    time.sleep(0.001)
+"""
+
+
+@pytest.mark.long
+def test_processes_on_one_cache_disturb_each_other_nowhere(folder: Path) -> None:
+    (folder / "program.py").write_text(AT_ONCE + PROGRAM)
+    command = [sys.executable, "program.py"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder / "cache")}
+    both = [
+        subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
+    ]
+    until = time.monotonic() + 120
+    while len([*folder.glob("ready-*")]) < len(both) and time.monotonic() < until:
+        time.sleep(0.01)
+    (folder / "go").touch()
+    outcomes = [(*process.communicate(timeout=240), process.returncode) for process in both]
+    assert outcomes == [("42 63\n", "", 0)] * len(both)
+    files = kept(folder)
+    assert len(files) == 2 and all(file.suffix == ".code" for file in files)
+    times = {file: file.stat().st_mtime_ns for file in files}
+    # the next one takes what is there
+    assert computed(folder) == ""
+    assert {file: file.stat().st_mtime_ns for file in kept(folder)} == times
 
 
 @pytest.mark.long
@@ -188,9 +297,7 @@ def test_a_folder_that_others_may_write_into_is_not_used(other: str, folder: Pat
     computed(folder)
     mark = folder / "mark"
     for file in kept(folder):
-        body = pickle.dumps(Payload(mark))
-        fits = hashlib.sha256(file.name.encode() + b"\0" + body).digest()
-        file.write_bytes(b"mbplugin machine code 2\n" + fits + body)
+        file.write_bytes(planted(file, mark))
     (code,) = (folder / "cache" / "mbplugin").iterdir()
     if other == "writable":
         code.chmod(0o770)
@@ -213,9 +320,7 @@ def test_in_a_folder_of_ones_own_such_code_would_run(folder: Path) -> None:
     """Or the test before would show nothing."""
     computed(folder)
     first = next(iter(kept(folder)))
-    body = pickle.dumps(Payload(folder / "mark"))
-    fits = hashlib.sha256(first.name.encode() + b"\0" + body).digest()
-    first.write_bytes(b"mbplugin machine code 2\n" + fits + body)
+    first.write_bytes(planted(first, folder / "mark"))
     assert "damaged" in computed(folder)
     assert (folder / "mark").exists()
 

@@ -139,6 +139,54 @@ def test_an_empty_entry_of_pythonpath_is_not_the_working_folder(folder: Folder) 
     assert outcome.code == 0, outcome.err
 
 
+STARTS = [
+    # what the trust page says is not protected: Python runs it before the first line of a program
+    pytest.param((), {"PYTHONPATH": ":/nowhere"}, True, id="command"),
+    pytest.param(("-P", "-m", "mbplugin"), {"PYTHONPATH": ":/nowhere"}, True, id="-P"),
+    # and what it says helps
+    pytest.param(("-I", "-m", "mbplugin"), {"PYTHONPATH": ":/nowhere"}, False, id="-I"),
+    pytest.param((), {}, False, id="without the variable"),
+]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("start", "variable", "runs"), STARTS)
+def test_what_python_runs_before_the_command_is_as_the_trust_page_says(
+    start: tuple[str, ...], variable: dict[str, str], runs: bool, tmp_path: Path
+) -> None:
+    """And no process that the command starts runs it: one mark at most, by the command's own process."""
+    if "-P" in start and sys.version_info < (3, 11):
+        pytest.skip("there is no -P")
+    script = Path(sys.executable).parent / "mbplugin"
+    if not script.exists():
+        pytest.skip("mbplugin is not installed")
+    repository, marks = tmp_path / "repository", tmp_path / "marks"
+    repository.mkdir()
+    marks.mkdir()
+    for name in ("sitecustomize", "usercustomize", "ctypes"):
+        mark = f"import os; open({str(marks)!r} + f'/{name}-{{os.getpid()}}', 'w').close()\n"
+        (repository / f"{name}.py").write_text(mark if name != "ctypes" else f"{mark}raise ImportError\n")
+    (repository / "one.urdf").write_text(URDF.format("one"))
+    (repository / "two.urdf").write_text(URDF.format("two"))
+    shutil.copy(ROOT / "tests" / "attacks" / "mjcf" / "good.xml", repository / "three.xml")
+    (repository / "four.xacro").write_text(
+        '<robot name="f" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="${1 + 1}"/></robot>'
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    done = subprocess.run(
+        [*([sys.executable, *start] if start else [str(script)]), "lint", ".", "--jobs", "2"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+        cwd=repository,
+        env=environment | variable,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    names = [file.name.partition("-")[0] for file in marks.iterdir()]
+    assert names == (["sitecustomize"] if runs else [])
+
+
 def test_a_folder_that_pythonpath_names_is_looked_in(folder: Folder) -> None:
     """Who names it, trusts it: developers run so in their checkout."""
     folder.keep("numpy")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import ipaddress
 import json
 import os
 import signal
@@ -210,6 +211,45 @@ def test_a_cluster_of_this_machine_gives_the_same_files(
     there = call(*command, "--out", str(tmp_path / "two"), "--backend", backend, "--jobs", "2")
     assert there.code == 0, there.err
     assert table_in(tmp_path / "one") == table_in(tmp_path / "two")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("backend", "fewest"), [("dask", 2), ("ray", 4)])
+def test_nobody_else_reaches_a_cluster_of_this_machine(
+    backend: str, fewest: int, scene: str, tmp_path: Path
+) -> None:
+    """Its processes run whatever they are sent: all sockets that listen are looked at while a sweep runs."""
+    pytest.importorskip({"dask": "distributed", "ray": "ray"}[backend])
+    psutil = pytest.importorskip("psutil")
+    command = ("sweep", scene, "--out", str(tmp_path / "out"), "--number", "50", *STATE, *VARIED)
+    environment = {**os.environ, "RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
+    code = "from mbplugin.cli import main; main()"
+    sweep = subprocess.Popen(
+        [sys.executable, "-c", code, *command, "--backend", backend],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    listening = set()
+    until = time.monotonic() + 300
+    while sweep.poll() is None and time.monotonic() < until:
+        try:
+            mine = {sweep.pid, *(child.pid for child in psutil.Process(sweep.pid).children(recursive=True))}
+        except psutil.NoSuchProcess:
+            break
+        listening |= {
+            tuple(one.laddr)
+            for one in psutil.net_connections("inet")
+            if one.status == psutil.CONN_LISTEN and one.pid in mine
+        }
+        time.sleep(0.3)
+    _, err = sweep.communicate(timeout=60)
+    assert sweep.returncode == 0, err
+    assert len(listening) >= fewest
+    addresses = {ipaddress.ip_address(address) for address, _ in listening}
+    assert all((getattr(one, "ipv4_mapped", None) or one).is_loopback for one in addresses), addresses
 
 
 @pytest.mark.long

@@ -8,6 +8,7 @@ process.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import pickle
@@ -22,16 +23,18 @@ from numba.core.caching import FunctionCache
 from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps as _dumps
 
-from mbplugin.dynamics.compiler.code_folder import say
+from mbplugin.dynamics.compiler.code_folder import file_objection, say
 from mbplugin.dynamics.compiler.kept_form import CannotKeep, EntryForm, KernelForm, NotKept
 from mbplugin.dynamics.compiler.safe_points import safe_point
 
 _MAGIC = b"mbplugin machine code 2\n"
+#: What a link leads to is as little ours as a file of somebody else's, and nobody waits for a pipe.
+_READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 _DIGEST = hashlib.sha256().digest_size
 
 
 class DamagedFile(Exception):
-    """A file whose checksum does not fit."""
+    """A file whose checksum does not fit, or that others may have written."""
 
 
 class CodeCache(FunctionCache):
@@ -116,9 +119,17 @@ class _CodeFile:
 
     def _read(self) -> dict[Any, bytes]:
         try:
-            content = self.path.read_bytes()
+            handle = os.open(self.path, _READ)
         except FileNotFoundError:
             return {}
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise DamagedFile("it is a link") from None
+            raise
+        with os.fdopen(handle, "rb") as file:
+            if reason := file_objection(os.fstat(handle)):
+                raise DamagedFile(f"it {reason}")
+            content = file.read()
         start = len(_MAGIC) + _DIGEST
         if content[: len(_MAGIC)] != _MAGIC or len(content) < start:
             raise DamagedFile("it is cut, or no such file")

@@ -72,10 +72,17 @@ def say(sentence: str) -> None:
     print(f"mbplugin: {sentence}.", file=sys.stderr, flush=True)
 
 
+def file_objection(status: os.stat_result) -> str:
+    """Return why a file of machine code is not to be trusted; empty where it is."""
+    return _of_others(status) if stat.S_ISREG(status.st_mode) else "is no file"
+
+
 def _objection(status: os.stat_result) -> str:
     """Return why machine code in a folder is not to be trusted; empty where it is."""
-    if not stat.S_ISDIR(status.st_mode):
-        return "is no folder"
+    return _of_others(status) if stat.S_ISDIR(status.st_mode) else "is no folder"
+
+
+def _of_others(status: os.stat_result) -> str:
     # Windows has other means, and keeps a user's folder to the user
     if not hasattr(os, "getuid"):
         return ""

@@ -1,16 +1,15 @@
 """The xacro package in a separate process, without access to the system.
 
 It runs the file's macros, and nothing else: expressions are computed by
-:mod:`mbplugin.readers.xacro.expression`, files are opened only in the packages, and of the environment only
-ROS's variables are read. None of the package's functions is a value that a file could name. A text that is
-put together while the macros run passes the same gate as one that stands in the file.
+:mod:`mbplugin.readers.xacro.expression`, files are asked of the process that started this one, which opens those of
+the packages, and of the environment only ROS's variables are read. None of the package's functions is a value
+that a file could name. A text that is put together while the macros run passes the same gate as one that stands
+in the file.
 """
 
 from __future__ import annotations
 
-import glob
 import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import pi
@@ -21,13 +20,13 @@ from xml.dom import minidom
 
 from mbplugin.errors import BrokenModel, MissingDependency
 from mbplugin.model.scene import Request
-from mbplugin.readers.common.paths import is_file, read_text
+from mbplugin.processes.foreign import PARENT
 from mbplugin.readers.common.xml import parse_xml, refuse_entities, where
 from mbplugin.readers.xacro.check import check_text, check_variable, refused
 from mbplugin.readers.xacro.expression import Refused, value_of
 from mbplugin.readers.xacro.failures import MissingPackage, error_of
 from mbplugin.readers.xacro.functions import CONSTANTS, Data, Function, require_data
-from mbplugin.readers.xacro.packages import Packages
+from mbplugin.readers.xacro.packages import Files
 from mbplugin.readers.xacro.places import Expansion, Marks
 
 #: Characters of what a file may become.
@@ -37,7 +36,7 @@ _DEEPEST = 20
 #: What is replaced in the package; a version without it cannot be held.
 _NEEDED = (
     *("safe_eval", "parse", "process_file", "_global_symbols", "filestack", "substitution_args"),
-    *("NameSpace", "glob", "root_dir", "substitution_args_context", "all_includes"),
+    *("NameSpace", "glob", "eval_extension", "substitution_args_context", "all_includes"),
 )
 #: Units of numbers in YAML files, and what they are of the unit of SI.
 _UNITS = {
@@ -50,7 +49,7 @@ _UNITS = {
 }
 
 
-def expand(request: Request, variables: frozenset[str]) -> Expansion:
+def expand(request: Request, variables: frozenset[str], folder: str = "") -> Expansion:
     """Return what a xacro file becomes; arguments that the request does not state have their defaults.
 
     Parameters
@@ -58,6 +57,8 @@ def expand(request: Request, variables: frozenset[str]) -> Expansion:
     request : Request
     variables : frozenset of str
         The names of the environment variables that are set for the user.
+    folder : str
+        The working folder of the parent, which then opens the files for this process.
 
     Raises
     ------
@@ -71,7 +72,7 @@ def expand(request: Request, variables: frozenset[str]) -> Expansion:
         A package is found nowhere.
     """
     xacro = _xacro(request)
-    gate = _Gate(xacro, Packages(request), variables)
+    gate = _Gate(xacro, _Asked() if folder else Files(request), variables, folder or str(Path.cwd()))
     if request.xacro_unsafe:
         gate.open()
     else:
@@ -113,6 +114,13 @@ def _xacro(request: Request) -> ModuleType:
     return module
 
 
+class _Asked:
+    """What the parent tells of files: its :class:`Files`, asked by the names of their methods."""
+
+    def __getattr__(self, name: str) -> Callable[[str], Any]:
+        return lambda text: PARENT.ask(name, text)
+
+
 @dataclass(eq=False)
 class _Gate:
     """What stands between the xacro package and the system.
@@ -120,14 +128,17 @@ class _Gate:
     Parameters
     ----------
     xacro : module
-    packages : Packages
+    files : Files
     variables : frozenset of str
+    folder : str
+        The working folder of the user.
     marks : Marks
     """
 
     xacro: Any
-    packages: Packages
+    files: Files | _Asked
     variables: frozenset[str]
+    folder: str
     marks: Marks = field(default_factory=Marks)
 
     def open(self) -> None:
@@ -150,11 +161,12 @@ class _Gate:
             text, symbols, functions, xacro.NameSpace
         )
         xacro.parse = lambda text, name="": self.parse(text, name, self.checked)
-        xacro.glob = SimpleNamespace(glob=self.glob)
-        # the folder that $(cwd) stands for is the model's, wherever the command was started
-        xacro.root_dir = str(self.packages.folder)
+        xacro.glob = SimpleNamespace(glob=self.files.matching)
+        extension = xacro.eval_extension
+        # the working folder of this process is nobody's
+        xacro.eval_extension = lambda text: self.folder if text == "$(cwd)" else extension(text)
         arguments = self.xacro.substitution_args
-        arguments._eval = self.eval
+        arguments._eval, arguments._eval_dirname = self.eval, self.dirname
         read, read_optional = arguments._eval_env, arguments._eval_optenv
 
         def env(name: str) -> Any:
@@ -169,9 +181,13 @@ class _Gate:
 
     def find(self, name: str) -> str:
         """Return the folder of a package as text."""
-        if found := self.packages.find(name):
-            return str(found)
+        if found := self.files.find(name):
+            return found
         raise MissingPackage(name)
+
+    def dirname(self, name: str) -> str:
+        """Return the folder of a file, absolute where the user stands."""
+        return os.path.normpath(os.path.join(self.folder, os.path.dirname(name)))  # noqa: PTH118, PTH120
 
     def eval(self, text: str, context: Any) -> str:
         """Return the value of ``$(eval …)``: an expression of the arguments, without calls."""
@@ -191,7 +207,7 @@ class _Gate:
                 where=name,
                 expected="an xacro:include of another file, or one in an xacro:if that ends it",
             )
-        name = str(self.packages.installed(Path(name)))
+        name = self.files.installed(name)
         try:
             return self.marks.document(content(name), name)
         except OSError as error:
@@ -205,7 +221,7 @@ class _Gate:
 
     def checked(self, name: str) -> str:
         """Return the text of a file of macros in which everything is allowed."""
-        text = self.read(name)
+        text = self.files.text(name)
         refuse_entities(text, name)
         check_text(text, name, self.variables)
         return text
@@ -220,44 +236,21 @@ class _Gate:
         """Return the content of a file of values, as data."""
         import yaml
 
-        path = self.packages.installed(Path(self.abs_filename(name)))
-        if path.suffix.lower() not in (".yaml", ".yml"):
-            if self.packages.may_read(path) and path.is_dir():
-                raise IsADirectoryError(21, "Is a directory", str(path))
-            raise Refused(f"{name!r}, which is no .yaml file,")
+        path = self.abs_filename(name)
+        text = self.files.values(path)
 
         class Loader(yaml.SafeLoader):
             """The loader of plain data, with the units of xacro."""
 
         def number(loader: Any, node: Any) -> float:
-            text = str(loader.construct_scalar(node))
-            return float(value_of(text, CONSTANTS)) * _UNITS[node.tag]
+            return float(value_of(str(loader.construct_scalar(node)), CONSTANTS)) * _UNITS[node.tag]
 
         # a date has no meaning for a robot; its text is what xacro would print
         constructors: dict[str, Any] = {"tag:yaml.org,2002:timestamp": Loader.construct_yaml_str}
         for tag, constructor in {**constructors, **dict.fromkeys(_UNITS, number)}.items():
             Loader.add_constructor(tag, constructor)
-        text = self.read(str(path))
-        self.xacro.all_includes.append(str(path))
+        self.xacro.all_includes.append(path)
         return require_data(yaml.load(text, Loader))
-
-    def glob(self, pattern: str) -> list[str]:
-        """Return the files that an include with wildcards names, of those that may be read."""
-        folder = Path(re.split(r"[*?[]", pattern, maxsplit=1)[0] + "x").parent
-        if not self.packages.may_read(folder) or ".." in Path(pattern).parts[len(folder.parts) :]:
-            raise Refused(f"{pattern!r}, which lies outside the packages,")
-        return [name for name in glob.glob(pattern) if self.packages.may_read(Path(name))]  # noqa: PTH207
-
-    def read(self, name: str) -> str:
-        """Return the text of a file that may be read."""
-        path = Path(name)
-        if not self.packages.may_read(path):
-            raise Refused(f"{name!r}, which lies outside the packages,")
-        if not path.exists():
-            raise FileNotFoundError(2, "No such file or directory", name)
-        if not path.is_file():
-            raise Refused(f"{name!r}, which is no file,")
-        return read_text(path)
 
     def check_known_includes(self, file: str, included_at: str, seen: set[str]) -> None:
         """Check a file and what it includes by names that are known before anything is expanded."""
@@ -272,8 +265,8 @@ class _Gate:
             name = str(element.get("filename", ""))
             if name.startswith("$(find ") and ")" in name:
                 package, _, inner = name.removeprefix("$(find ").partition(")")
-                found = self.packages.find(package.strip())
+                found = self.files.find(package.strip())
                 name = f"{found}{inner}" if found else "$"
-            path = self.packages.installed(Path(file).parent / name)
-            if not set("$*?[") & set(name) and is_file(path):
-                self.check_known_includes(str(path), where(element), seen)
+            path = self.files.installed(str(Path(file).parent / name))
+            if not set("$*?[") & set(name) and self.files.is_file(path):
+                self.check_known_includes(path, where(element), seen)

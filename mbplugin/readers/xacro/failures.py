@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from mbplugin.errors import BrokenModel, Fragment, MbPluginError, UnresolvedPath
-from mbplugin.readers.common.paths import read_text
 from mbplugin.readers.xacro.check import refused, texts_of
 from mbplugin.readers.xacro.expression import Refused
 from mbplugin.readers.xacro.places import Marks
@@ -42,7 +41,9 @@ def error_of(error: BaseException, xacro: Any, file: str, marks: Marks) -> MbPlu
     if isinstance(cause, MemoryError):
         raise cause
     read = str((xacro.filestack or [file])[-1] or file)
-    searched, failed = (read, *marks.files), marks.where_failed(error) or read
+    failed = marks.where_failed(error) or read
+    # the file that was worked on comes first
+    searched = {file: marks.texts[file] for file in (read, *marks.files) if file in marks.texts}
     if isinstance(cause, Refused):
         return refused(str(cause), failed)
     if isinstance(cause, MissingPackage):
@@ -60,20 +61,20 @@ def error_of(error: BaseException, xacro: Any, file: str, marks: Marks) -> MbPlu
     )
 
 
-def _missing_package(name: str, files: Sequence[str], failed: str) -> MbPluginError:
+def _missing_package(name: str, texts: Mapping[str, str], failed: str) -> MbPluginError:
     return UnresolvedPath(
         f"package {name!r} is not found",
-        where=_place(files, f"$(find {name})") or failed,
+        where=_place(texts, f"$(find {name})") or failed,
         expected="a folder with a package.xml of this name in the repository, in a --package-dir or on a "
         "path of ROS",
         remedy="pass --package-dir DIR with a folder around it",
     )
 
 
-def _missing_argument(name: str, files: Sequence[str], failed: str) -> MbPluginError:
+def _missing_argument(name: str, texts: Mapping[str, str], failed: str) -> MbPluginError:
     return Fragment(
         f"the xacro argument {name!r} has no value",
-        where=_place(files, f"$(arg {name})") or failed,
+        where=_place(texts, f"$(arg {name})") or failed,
         expected="a default that stands above its use, or a value from the caller",
         remedy=f"pass --xacro-arg {name}:=VALUE, or state it below [xacro.arguments] in mbplugin.toml",
     )
@@ -97,13 +98,13 @@ def _expression(reason: str) -> str:
     return rest.partition("'")[0] if quoted else ""
 
 
-def _place(files: Sequence[str], written: str) -> str:
+def _place(texts: Mapping[str, str], written: str) -> str:
     """Return ``file:line`` of the first element with a text; empty where none has it."""
     # a macro is expanded where it is called, not where it is written
-    for file in files if written else ():
+    for file, content in texts.items() if written else ():
         try:
-            lines = [line for text, line in texts_of(read_text(file), file) if written in text]
-        except (MbPluginError, OSError, ValueError):
+            lines = [line for text, line in texts_of(content, file) if written in text]
+        except (MbPluginError, ValueError):
             continue
         if lines:
             return f"{file}:{lines[0]}"

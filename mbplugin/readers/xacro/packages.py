@@ -1,20 +1,98 @@
-"""The folders of packages that a xacro file names, and the files that it may read."""
+"""The folders of packages that a xacro file names, and the files that it may read.
+
+The process in which a file is expanded opens none: it asks the process that started it for :class:`Files`.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from itertools import islice
 from pathlib import Path
 
 from mbplugin.model.scene import Request
-from mbplugin.readers.common.paths import may_read, package_name, repository_of
+from mbplugin.readers.common.paths import is_file, may_read, package_name, read_text, repository_of
+from mbplugin.readers.xacro.expression import Refused
 
 _PACKAGE_FILES = ("package.xml", "manifest.xml")
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 #: Folders that are looked into below one that the user gave, or below a repository.
 _MOST = 20_000
+#: Files and folders that the pattern of an include is compared with.
+_COMPARED = 100_000
+_MAGIC = re.compile(r"[*?[]")
+
+
+class Files:
+    """What a xacro file may know of files, each method by texts alone.
+
+    Parameters
+    ----------
+    request : Request
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._packages = Packages(request)
+
+    def find(self, name: str) -> str:
+        """Return the folder of a package; empty where it is found nowhere."""
+        return str(self._packages.find(name) or "")
+
+    def installed(self, name: str) -> str:
+        """Return the file of a source package that is installed under a name."""
+        return str(self._packages.installed(Path(name)))
+
+    def is_file(self, name: str) -> bool:
+        """Return whether there is a file of this name, be it one that may not be read."""
+        return is_file(Path(name))
+
+    def text(self, name: str) -> str:
+        """Return the text of a file that may be read."""
+        path = Path(name)
+        if not self._packages.may_read(path):
+            raise Refused(f"{name!r}, which lies outside the packages,")
+        if not path.exists():
+            raise FileNotFoundError(2, "No such file or directory", name)
+        if not path.is_file():
+            raise Refused(f"{name!r}, which is no file,")
+        return read_text(path)
+
+    def values(self, name: str) -> str:
+        """Return the text of a file of values."""
+        if Path(name).suffix.lower() not in (".yaml", ".yml"):
+            if self._packages.may_read(Path(name)) and Path(name).is_dir():
+                raise IsADirectoryError(21, "Is a directory", name)
+            raise Refused(f"{name!r}, which is no .yaml file,")
+        return self.text(self.installed(name))
+
+    def matching(self, pattern: str) -> list[str]:
+        """Return what a pattern of names matches where files may be read, in the order of ``glob``."""
+        parts = pattern.replace(os.sep, "/").split("/")
+        first = next((k for k, part in enumerate(parts) if _MAGIC.search(part)), len(parts))
+        base = "/".join(parts[:first])
+        if ".." in parts[first:] or not self._packages.may_read(Path(base or ".")):
+            raise Refused(f"{pattern!r}, which may match what lies outside the packages,")
+        found, left = [base], _COMPARED
+        for part in parts[first:]:
+            inner = []
+            for folder in found:
+                names = sorted(islice(_names_in(folder), left + 1))
+                left -= len(names)
+                if left < 0:
+                    raise Refused(f"{pattern!r}, which is compared with more than {_COMPARED} names,")
+                wanted = (name for name in names if not name.startswith(".") or part.startswith("."))
+                inner += [f"{folder}/{name}" if folder else name for name in wanted if fnmatch(name, part)]
+            found = inner
+        return found
+
+
+def _names_in(folder: str) -> Iterator[str]:
+    try:
+        yield from (entry.name for entry in os.scandir(folder or "."))
+    except (OSError, ValueError):
+        return
 
 
 class Packages:

@@ -68,14 +68,16 @@ class Expansion:
 
 @dataclass(eq=False)
 class Marks:
-    """The files that were parsed while a xacro file is expanded."""
+    """The files that were parsed while a xacro file is expanded, and their texts."""
 
     files: list[str] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
 
     def document(self, text: str | bytes, file: str) -> Any:
         """Return the document of a file's text, whose elements carry where they stand."""
         if file not in self.files:
             self.files.append(file)
+            self.texts[file] = text if isinstance(text, str) else text.decode("utf-8", "replace")
         return _Builder(self.files.index(file)).parseString(text)
 
     def places(self, document: minidom.Document) -> tuple[Place | None, ...]:

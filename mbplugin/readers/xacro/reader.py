@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 
 from mbplugin.errors import MbPluginError, UnreadableFile
 from mbplugin.model.scene import Request, Scene
 from mbplugin.processes.foreign import Limits, in_own_child
+from mbplugin.processes.walls import Walls
 from mbplugin.readers.common.environment import is_ros_variable
 from mbplugin.readers.common.xml import refuse_entities, root_name
 from mbplugin.readers.sdf.reader import read_sdf
 from mbplugin.readers.urdf.reader import read_urdf
 from mbplugin.readers.xacro.expand import expand
+from mbplugin.readers.xacro.packages import Files
 from mbplugin.readers.xacro.places import Expansion, Written
 
 #: What the expansion of one file may take.
 LIMITS = Limits(seconds=60.0, cpu=10, memory=1 << 30)
+#: It computes, and asks for what it needs of files.
+_WALLS = Walls(reads=False)
 
 
 def read_xacro(text: str, request: Request) -> Scene:
@@ -61,4 +66,13 @@ def _expanded(request: Request) -> Expansion:
     environment = {
         name: value for name, value in os.environ.items() if request.xacro_unsafe or is_ros_variable(name)
     }
-    return in_own_child("xacro", LIMITS, request.path, environment, expand, request, frozenset(os.environ))
+    variables = frozenset(os.environ)
+    if request.xacro_unsafe:
+        # the user trusts it like a program, and may want it to start programs
+        return in_own_child(
+            "xacro", LIMITS, request.path, environment, expand, request, variables, walls=None
+        )
+    arguments, files = (request, variables, str(Path.cwd())), Files(request)
+    return in_own_child(
+        "xacro", LIMITS, request.path, environment, expand, *arguments, walls=_WALLS, served=files
+    )

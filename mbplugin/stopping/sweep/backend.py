@@ -14,6 +14,8 @@ from mbplugin.model.enumerations import Backend
 from mbplugin.processes.isolated_starts import interrupts_held, isolated_starts
 
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
+#: Where the processes of a cluster that is made here listen: on this machine alone.
+LOOPBACK = "127.0.0.1"
 #: The module that a cluster needs.
 _MODULE = {"dask": "distributed", "ray": "ray"}
 
@@ -126,7 +128,12 @@ def _dask(address: str | None, jobs: int) -> Iterator[None]:
     count = jobs if jobs > 0 else None
     with contextlib.ExitStack() as stack:
         if address is None:
-            options = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": None}
+            options = {
+                "n_workers": count,
+                "threads_per_worker": 1,
+                "dashboard_address": None,
+                "host": LOOPBACK,
+            }
             with isolated_starts(move=True):
                 cluster = LocalCluster(**options)  # type: ignore[no-untyped-call]
             address = stack.enter_context(cluster).scheduler_address
@@ -143,14 +150,45 @@ def _ray(address: str | None, jobs: int) -> Iterator[None]:
 
     count = jobs if jobs > 0 and address is None else None
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.WARNING}
-    quiet |= {} if address else {"include_dashboard": False}
-    try:
-        # ray lets its processes look for modules where this one stands
-        with isolated_starts(move=True):
-            ray.init(address=address or "local", num_cpus=count, **quiet)
-    except (ConnectionError, ValueError, RuntimeError):
-        raise BadUsage("no ray cluster answers", where=str(address)) from None
+    quiet |= {} if address else {"include_dashboard": False, "_node_ip_address": LOOPBACK}
+    with contextlib.nullcontext() if address else _ray_on_loopback():
+        try:
+            # ray lets its processes look for modules where this one stands
+            with isolated_starts(move=True):
+                ray.init(address=address or "local", num_cpus=count, **quiet)
+        except (ConnectionError, ValueError, RuntimeError):
+            raise BadUsage("no ray cluster answers", where=str(address)) from None
+        try:
+            if address is None:
+                _require_loopback(ray)
+            yield
+        finally:
+            ray.shutdown()
+
+
+@contextlib.contextmanager
+def _ray_on_loopback() -> Iterator[None]:
+    """Let ray take the loopback address where it is stated, as it does by itself on Windows and macOS.
+
+    On Linux it puts the address of the machine in its place, and its servers listen on every interface.
+    """
+    from ray._private import ray_constants
+
+    constants: Any = ray_constants
+    before = getattr(constants, "ENABLE_RAY_CLUSTER", None)
+    constants.ENABLE_RAY_CLUSTER = False
     try:
         yield
     finally:
-        ray.shutdown()
+        constants.ENABLE_RAY_CLUSTER = before
+
+
+def _require_loopback(ray: Any) -> None:
+    """Refuse a cluster of this machine that others can reach."""
+    addresses = {node["NodeManagerAddress"] for node in ray.nodes()}
+    if addresses != {LOOPBACK}:
+        raise BadUsage(
+            f"the installed ray {ray.__version__} listens at {', '.join(sorted(addresses))}",
+            expected=f"a cluster that listens at {LOOPBACK} alone",
+            remedy="start a cluster as its documentation says, and pass its --address",
+        )
