@@ -32,6 +32,42 @@ def memory_limited(more: int) -> Iterator[None]:
         set_soft(resource.RLIMIT_AS, before)
 
 
+@contextlib.contextmanager
+def no_more_files() -> Iterator[None]:
+    """Let this process open no file within a block, whatever library tries to; what is open can be read on.
+
+    This holds where the system limits descriptors, thus not on Windows.
+    """
+    with _descriptors(0):
+        yield
+
+
+@contextlib.contextmanager
+def files_allowed() -> Iterator[None]:
+    """Let this process open files again, within a block of :func:`no_more_files`."""
+    with _descriptors(_BEFORE[0] if _BEFORE else None):
+        yield
+
+
+#: The soft limits of descriptors that blocks have replaced, the outermost first.
+_BEFORE: list[int] = []
+
+
+@contextlib.contextmanager
+def _descriptors(most: int | None) -> Iterator[None]:
+    if sys.platform == "win32" or most is None:
+        yield
+        return
+    import resource
+
+    _BEFORE.append(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    set_soft(resource.RLIMIT_NOFILE, most)
+    try:
+        yield
+    finally:
+        set_soft(resource.RLIMIT_NOFILE, _BEFORE.pop())
+
+
 def set_soft(kind: int, value: int) -> None:
     """Set a soft limit of this process, as far as its hard limit allows; on Windows there are none."""
     if sys.platform == "win32":

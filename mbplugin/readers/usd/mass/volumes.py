@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbplugin.model.spatial import Array
+from mbplugin.processes.rlimits import files_allowed
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +98,8 @@ def closed_mesh(points: Array, triangles: NDArray[np.int64]) -> Moments | None:
 
 def hull(points: Array) -> Moments | None:
     """Return the moments of the convex hull of points (n, 3); None where they are in one plane."""
-    from scipy.spatial import ConvexHull, QhullError
+    with files_allowed():
+        from scipy.spatial import ConvexHull, QhullError
 
     try:
         found = ConvexHull(points)
