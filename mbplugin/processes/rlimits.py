@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 #: Where the system does not tell, bytes.
 _ADDRESSES = 1 << 30
@@ -36,10 +38,25 @@ def memory_limited(more: int) -> Iterator[None]:
 def no_more_files() -> Iterator[None]:
     """Let this process open no file within a block, whatever library tries to; what is open can be read on.
 
-    This holds where the system limits descriptors, thus not on Windows.
+    Modules can be imported: they are this program's, and numpy imports some when it first needs them. This holds
+    where the system limits descriptors, thus not on Windows.
     """
-    with _descriptors(0):
-        yield
+    import_before = builtins.__import__
+
+    def import_module(*args: Any, **kwargs: Any) -> Any:
+        builtins.__import__ = import_before
+        try:
+            with files_allowed():
+                return import_before(*args, **kwargs)
+        finally:
+            builtins.__import__ = import_module
+
+    builtins.__import__ = import_module
+    try:
+        with _descriptors(0):
+            yield
+    finally:
+        builtins.__import__ = import_before
 
 
 @contextlib.contextmanager

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbplugin.model.spatial import Array
-from mbplugin.processes.rlimits import files_allowed
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +97,7 @@ def closed_mesh(points: Array, triangles: NDArray[np.int64]) -> Moments | None:
 
 def hull(points: Array) -> Moments | None:
     """Return the moments of the convex hull of points (n, 3); None where they are in one plane."""
-    with files_allowed():
-        from scipy.spatial import ConvexHull, QhullError
+    from scipy.spatial import ConvexHull, QhullError
 
     try:
         found = ConvexHull(points)
