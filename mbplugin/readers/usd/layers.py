@@ -86,7 +86,7 @@ class Layers:
                 return stage
 
     def require_checked(self, stage: Any) -> None:
-        """Refuse a stage that has used a layer that was not checked.
+        """Refuse a stage that has used a layer outside of the model's package.
 
         Raises
         ------
@@ -94,8 +94,13 @@ class Layers:
         """
         for layer in stage.GetUsedLayers(True):
             file = _file_of(self.pxr, str(layer.realPath))
-            if not layer.anonymous and layer != self.root and file not in self._checked:
+            if layer.anonymous or layer == self.root or file in self._checked:
+                continue
+            # where the system cannot keep OpenUSD from opening files, it has opened those that it computed
+            if not may_read(Path(file), self.border):
                 raise _outside(file, self.request.path)
+            self._checked.add(file)
+            self.files.append(file)
 
     def shown(self, layer: Any) -> str:
         """Return the file of a layer for a message; that of the root as the request has it."""
