@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 #: Where the system does not tell, bytes.
 _ADDRESSES = 1 << 30
@@ -30,6 +32,57 @@ def memory_limited(more: int) -> Iterator[None]:
         yield
     finally:
         set_soft(resource.RLIMIT_AS, before)
+
+
+@contextlib.contextmanager
+def no_more_files() -> Iterator[None]:
+    """Let this process open no file within a block, whatever library tries to; what is open can be read on.
+
+    Modules can be imported: they are this program's, and numpy imports some when it first needs them. This holds
+    where the system limits descriptors, thus not on Windows.
+    """
+    import_before = builtins.__import__
+
+    def import_module(*args: Any, **kwargs: Any) -> Any:
+        builtins.__import__ = import_before
+        try:
+            with files_allowed():
+                return import_before(*args, **kwargs)
+        finally:
+            builtins.__import__ = import_module
+
+    builtins.__import__ = import_module
+    try:
+        with _descriptors(0):
+            yield
+    finally:
+        builtins.__import__ = import_before
+
+
+@contextlib.contextmanager
+def files_allowed() -> Iterator[None]:
+    """Let this process open files again, within a block of :func:`no_more_files`."""
+    with _descriptors(_BEFORE[0] if _BEFORE else None):
+        yield
+
+
+#: The soft limits of descriptors that blocks have replaced, the outermost first.
+_BEFORE: list[int] = []
+
+
+@contextlib.contextmanager
+def _descriptors(most: int | None) -> Iterator[None]:
+    if sys.platform == "win32" or most is None:
+        yield
+        return
+    import resource
+
+    _BEFORE.append(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    set_soft(resource.RLIMIT_NOFILE, most)
+    try:
+        yield
+    finally:
+        set_soft(resource.RLIMIT_NOFILE, _BEFORE.pop())
 
 
 def set_soft(kind: int, value: int) -> None:

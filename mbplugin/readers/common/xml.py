@@ -84,10 +84,15 @@ def refuse_entities(text: str, file: str) -> None:
 
 def _tolerated(text: str) -> str:
     """Blank out what PyBullet's parser reads past, keeping every line where it is."""
-    text = _without(text, "<!--", "-->")
+    text = without_comments(text)
     start = _declaration_end(text)
     text = _blanked(text[:start]) + text[start:]
     return _START_TAG.sub(_on_one_line, _declare_prefixes(text))
+
+
+def without_comments(text: str) -> str:
+    """Return a document with blanks for its comments, every line where it is."""
+    return _without(text, "<!--", "-->")
 
 
 def _without(text: str, opening: str, closing: str) -> str:

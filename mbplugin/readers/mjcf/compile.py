@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ import numpy as np
 from mbplugin.errors import (
     BadNumber,
     BrokenModel,
-    BrokenXml,
     MbPluginError,
     MissingDependency,
     UnresolvedPath,
@@ -21,10 +19,11 @@ from mbplugin.errors import (
 from mbplugin.model.bounds import LARGEST
 from mbplugin.model.scene import Request
 from mbplugin.processes.foreign import EngineFailed
-from mbplugin.readers.common.paths import may_read, read_text
-from mbplugin.readers.common.xml import Element, local_name, parse_xml, where
+from mbplugin.processes.rlimits import no_more_files
+from mbplugin.readers.common.xml import Element, local_name, where
+from mbplugin.readers.mjcf.files import ModelFiles
 from mbplugin.readers.mjcf.spelling import meant
-from mbplugin.readers.mjcf.stand_ins import SIZES, missing_assets, same_mechanics, stand_ins
+from mbplugin.readers.mjcf.stand_ins import SIZES, same_mechanics, stand_ins
 
 #: Compiled arrays that enter a mechanism.
 _ARRAYS = (
@@ -36,9 +35,6 @@ _ARRAYS = (
 
 #: Those of which none is zero.
 _DIRECTIONS = ("jnt_axis", "body_quat", "body_iquat", "geom_quat", "site_quat")
-
-#: Attributes of ``<compiler>`` that say where files lie.
-_FOLDERS = ("assetdir", "meshdir", "texturedir")
 
 _MISSING_FILE = re.compile(r"Error opening file '([^']*)'|(?:resource|file) not found[^']*'([^']*)'", re.I)
 _LINE = re.compile(r"\bline (?:number=)?(\d+)", re.I)
@@ -59,46 +55,15 @@ def mujoco_module() -> Any:
     return mujoco
 
 
-def documents(text: str, request: Request) -> list[Element]:
-    """Return the parsed file and everything it includes, for what the compiler forgets: the lines."""
-    roots = [parse_xml(text, request.path)]
-    files = {str(request.path)}
-    for root in roots:
-        _require_own_files(root, request)
-        for element in root.iter("include"):
-            file = str(request.folder / str(element.get("file", "")))
-            if file not in files and Path(file).is_file():
-                files.add(file)
-                roots.append(parse_xml(read_text(file), file))
-    return roots
-
-
-def _require_own_files(root: Element, request: Request) -> None:
-    """Refuse files that lie outside the model's package, before the compiler reads them."""
-    compiler = root.find("compiler")
-    folders = [str(compiler.get(key, "")) for key in _FOLDERS] if compiler is not None else []
-    for element in root.iter():
-        name = str(element.get("file", ""))
-        for path in (request.folder / folder / name for folder in ("", *folders) if name):
-            if not may_read(path, request):
-                raise UnresolvedPath(
-                    f"{name!r} lies outside the model's package",
-                    where=where(element),
-                    expected="every file that the model names in its own package",
-                    remedy="pass --package-dir DIR (package_dirs=[DIR]) with the folder that holds it",
-                )
-
-
-def compile_mjcf(roots: list[Element], text: str, request: Request) -> Any:
+def compile_mjcf(files: ModelFiles, request: Request) -> Any:
     """Return the compiled ``MjModel``.
 
     Parameters
     ----------
-    roots : list of Element
-        The same text and its includes, parsed: they have the line numbers.
-    text : str
+    files : ModelFiles
+        All that MuJoCo gets.
     request : Request
-        A file is compiled from its path, so that the files it names are found beside it.
+        Where the model comes from.
 
     Raises
     ------
@@ -111,16 +76,16 @@ def compile_mjcf(roots: list[Element], text: str, request: Request) -> Any:
     EngineFailed
         MuJoCo failed otherwise, and is of no more use in this process.
     """
-    root = roots[0]
+    root = files.roots[0]
     if local_name(root) != "mujoco":
         raise BrokenModel(f"the root element is <{local_name(root)}>", where=where(root), expected="<mujoco>")
     mujoco = mujoco_module()
-    _require_utf8(roots)
     with _quiet(mujoco) as warnings:
         try:
-            model = _compiled(mujoco, roots, text, request)
+            model = _compiled(mujoco, files)
         except ValueError as error:
-            raise _told(str(error), request, meant(mujoco, str(error))) from None
+            message = files.as_written(str(error))
+            raise _told(message, request, meant(mujoco, message)) from None
         except Exception as error:
             # what MuJoCo's own errors do not cover leaves it locked: the next model would wait for ever
             raise EngineFailed(
@@ -132,23 +97,21 @@ def compile_mjcf(roots: list[Element], text: str, request: Request) -> Any:
     if any("NaN" in warning for warning in warnings) or not _usable(model):
         raise BadNumber(
             "a number is not finite, or too large",
-            where=_unusable_number(roots) or request.path,
+            where=_unusable_number([*files.roots, *files.attached]) or request.path,
             expected=f"magnitudes up to {LARGEST:g}",
             remedy="correct the number or its unit",
         )
     return model
 
 
-def _compiled(mujoco: Any, roots: list[Element], text: str, request: Request) -> Any:
+def _compiled(mujoco: Any, files: ModelFiles) -> Any:
     """Return the compiled model; missing files have stand-ins where no mechanics depend on them."""
 
     def compiled(assets: dict[str, bytes]) -> Any:
-        if request.text is None:
-            return mujoco.MjModel.from_xml_path(request.path, assets=assets)
-        return mujoco.MjModel.from_xml_string(text, assets=assets)
+        with no_more_files():
+            return mujoco.MjModel.from_xml_string(files.text, assets={**files.contents, **assets})
 
-    missing = missing_assets(roots, request)
-    contents = [stand_ins(missing, size) for size in SIZES] if missing else []
+    contents = [stand_ins(files.missing, size) for size in SIZES] if files.missing else []
     if any(content is None for content in contents):
         contents = []
     models = [compiled(content) for content in contents if content is not None]
@@ -163,21 +126,6 @@ def _usable(model: Any) -> bool:
     small = all((np.abs(getattr(model, name)) <= LARGEST).all() for name in _ARRAYS)
     directions = (getattr(model, name).any(axis=1).all() for name in _DIRECTIONS)
     return bool(small and np.isfinite(model.jnt_range).all() and all(directions))
-
-
-def _require_utf8(roots: list[Element]) -> None:
-    """Refuse files of another encoding: their names cannot be read from the compiled model."""
-    for root in roots:
-        file = Path(str(root.base))
-        try:
-            if file.is_file():
-                file.read_bytes().decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise BrokenXml(
-                f"the text is not UTF-8: {error.reason}",
-                where=f"{file}:{file.read_bytes()[: error.start].count(10) + 1}",
-                remedy="save it as UTF-8",
-            ) from None
 
 
 @contextmanager

@@ -18,13 +18,15 @@ from mbplugin.model.scene import Defect, Origin, OriginKey, Request, Scene, Stat
 from mbplugin.model.spatial import Array
 from mbplugin.readers.common.grounding import require_free_root, with_fixed_roots
 from mbplugin.readers.common.unread import unread_defects
-from mbplugin.readers.mjcf.compile import compile_mjcf, documents, mujoco_module
+from mbplugin.readers.common.xml import local_name
+from mbplugin.readers.mjcf.compile import compile_mjcf, mujoco_module
 from mbplugin.readers.mjcf.drives import driven_joints
 from mbplugin.readers.mjcf.equality import read_equalities
+from mbplugin.readers.mjcf.files import model_files
 from mbplugin.readers.mjcf.names import Names
 from mbplugin.readers.mjcf.shapes import read_shapes
 from mbplugin.readers.mjcf.springs import read_springs
-from mbplugin.readers.mjcf.stand_ins import missing_assets, missing_defects
+from mbplugin.readers.mjcf.stand_ins import missing_defects
 from mbplugin.readers.mjcf.tree import Tree, read_tree
 from mbplugin.readers.mjcf.vocabulary import MJCF
 
@@ -48,8 +50,9 @@ def read_mjcf(text: str, request: Request) -> Scene:
     MbPluginError
         A model that MuJoCo does not compile.
     """
-    roots = documents(text, request)
-    model = compile_mjcf(roots, text, request)
+    files = model_files(text, request)
+    roots = files.roots
+    model = compile_mjcf(files, request)
     mujoco = mujoco_module()
     names = Names(mujoco, model, roots)
     tree = read_tree(mujoco, model, names)
@@ -68,14 +71,15 @@ def read_mjcf(text: str, request: Request) -> Scene:
     names.defects += unread_defects(roots[0], MJCF, "mujoco")
     # what an included file holds stands where the include does, whatever its own root is called
     names.defects += (d for root in roots[1:] for d in unread_defects(root, MJCF, "mujocoinclude"))
-    names.defects += missing_defects(missing_assets(roots, request))
+    names.defects += (d for root in files.attached for d in unread_defects(root, MJCF, local_name(root)))
+    names.defects += missing_defects(files.missing)
     return Scene(
         mechanism=mech,
         state=_state(mech, tree, poses),
         origin={**tree.origin, **equalities.origin},
-        files=tuple(str(root.base) for root in roots),
+        files=tuple(dict.fromkeys(str(root.base) for root in (*roots, *files.attached))),
         defects=tuple(names.defects),
-        shapes=read_shapes(mujoco, model, names),
+        shapes=read_shapes(mujoco, model, names, files),
         actuators=tuple(tree.actuators),
         springs=springs,
         request=request,

@@ -7,22 +7,23 @@ from typing import Any
 import numpy as np
 
 from mbplugin.model.scene import Shape
+from mbplugin.readers.mjcf.files import ModelFiles
 from mbplugin.readers.mjcf.names import Names
 from mbplugin.readers.mjcf.tree import pose_wxyz
 
 
-def read_shapes(mujoco: Any, model: Any, names: Names) -> dict[str, tuple[Shape, ...]]:
+def read_shapes(mujoco: Any, model: Any, names: Names, files: ModelFiles) -> dict[str, tuple[Shape, ...]]:
     """Return the shapes of every body; ellipsoids, height fields and signed distances have none."""
     found: dict[str, list[Shape]] = {}
     for g in range(model.ngeom):
         body = int(model.geom_bodyid[g])
-        shape = _shape(mujoco, model, g)
+        shape = _shape(mujoco, model, g, files)
         if body and shape is not None:
             found.setdefault(names.body(body), []).append(shape)
     return {name: tuple(shapes) for name, shapes in found.items()}
 
 
-def _shape(mujoco: Any, model: Any, g: int) -> Shape | None:
+def _shape(mujoco: Any, model: Any, g: int, files: ModelFiles) -> Shape | None:
     kinds = mujoco.mjtGeom
     kind = kinds(int(model.geom_type[g]))
     collides = bool(model.geom_contype[g] or model.geom_conaffinity[g])
@@ -42,7 +43,7 @@ def _shape(mujoco: Any, model: Any, g: int) -> Shape | None:
         # the compiler moves a mesh to its own principal frame
         X_MF = pose_wxyz(model.mesh_pos[mesh], model.mesh_quat[mesh])
         scale = tuple(float(s) for s in np.asarray(model.mesh_scale[mesh]))
-        return Shape(role, "mesh", scale, X_LS @ X_MF.inverse(), _mesh_file(model, mesh))
+        return Shape(role, "mesh", scale, X_LS @ X_MF.inverse(), files.path_of(_mesh_file(model, mesh)))
     return None
 
 

@@ -14,49 +14,32 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.model.scene import Defect, Request
-from mbplugin.readers.common.paths import is_file
+from mbplugin.model.scene import Defect
 from mbplugin.readers.common.xml import Element, local_name, origin
+from mbplugin.readers.mjcf.files import Missing
 
 #: Edges of the two stand-ins of a mesh, in its own units.
 SIZES = (1.0, 2.0)
 #: Side of each square of the picture that stands for a texture, pixels; and the most squares.
 _PIXELS = 12
-_FILES = ("file", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
 _MECHANICAL = ("body_mass", "body_inertia", "body_ipos", "body_iquat", "body_pos", "body_quat")
 
 
-def missing_assets(roots: Sequence[Element], request: Request) -> list[tuple[Element, str]]:
-    """Return the textures and meshes of a model whose files are not there, with the names of the files."""
-    folders = {
-        kind: _folder(roots, f"{kind}dir") or _folder(roots, "assetdir") for kind in ("mesh", "texture")
-    }
-    found = []
-    for element in (element for root in roots for element in root.iter("mesh", "texture")):
-        for attribute in _FILES:
-            name = str(element.get(attribute, ""))
-            places = (request.folder / name, request.folder / folders[local_name(element)] / name)
-            if name and not any(is_file(place) for place in places):
-                found.append((element, name))
-    return found
-
-
-def stand_ins(missing: Sequence[tuple[Element, str]], size: float) -> dict[str, bytes] | None:
+def stand_ins(missing: Sequence[Missing], size: float) -> dict[str, bytes] | None:
     """Return the content of a file for each missing one; None where a format has no stand-in.
 
     Parameters
     ----------
-    missing : sequence of (Element, str)
-        Of :func:`missing_assets`.
+    missing : sequence of Missing
     size : float
         Edge of the meshes.
     """
     contents: dict[str, bytes] = {}
-    for element, name in missing:
-        content = _content(element, Path(name).suffix.lower(), size)
+    for lost in missing:
+        content = _content(lost.element, Path(lost.name).suffix.lower(), size)
         if content is None:
             return None
-        contents[name] = content
+        contents[lost.key] = content
     return contents
 
 
@@ -65,21 +48,17 @@ def same_mechanics(model: Any, other: Any) -> bool:
     return all(np.array_equal(getattr(model, name), getattr(other, name)) for name in _MECHANICAL)
 
 
-def missing_defects(missing: Sequence[tuple[Element, str]]) -> Iterator[Defect]:
+def missing_defects(missing: Sequence[Missing]) -> Iterator[Defect]:
     """Yield a warning per file that a model was compiled without."""
-    for element, name in missing:
+    for element, name in ((lost.element, lost.name) for lost in missing):
         message = f"{name!r} cannot be opened; no mechanics depend on it, the model is analyzed without it"
         owner = str(element.get("name", "")) or name
         yield Defect("MB906", owner, message, origin(element), severity="warning")
 
 
-def _folder(roots: Sequence[Element], key: str) -> str:
-    compilers = (compiler for root in roots for compiler in root.iter("compiler"))
-    stated = [str(compiler.get(key)) for compiler in compilers if compiler.get(key) is not None]
-    return stated[-1] if stated else ""
-
-
 def _content(element: Element, kind: str, size: float) -> bytes | None:
+    if local_name(element) not in ("mesh", "texture"):
+        return None
     if kind == ".stl":
         return _stl(size)
     if kind == ".obj":

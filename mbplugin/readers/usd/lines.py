@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from mbplugin.processes.rlimits import files_allowed
+
 #: A prim opens with its specifier; the braces of its content may be many lines below.
 _PRIM = re.compile(r'\s*(?:def|over|class)\s+(?:[\w]+\s+)?"([^"]+)"')
 _MARK = re.compile(r"[(){}]")
@@ -46,7 +48,8 @@ class Lines:
     def line(self, file: str, path: str) -> int:
         """Return the line of a prim in a layer; 0 where the layer is no text or the line is not known."""
         if file not in self._of:
-            self._of[file] = _lines_of(Path(file))
+            with files_allowed():
+                self._of[file] = _lines_of(Path(file))
         return self._of[file].get(path, 0)
 
 

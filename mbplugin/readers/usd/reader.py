@@ -19,6 +19,7 @@ from mbplugin.readers.common.limits import require_few_links
 from mbplugin.readers.usd.bodies import Bodies
 from mbplugin.readers.usd.chains import Joints
 from mbplugin.readers.usd.joints import read_joints
+from mbplugin.readers.usd.layers import not_utf8, nothing_opens
 from mbplugin.readers.usd.mass.properties import body_of
 from mbplugin.readers.usd.mimics import read_mimics
 from mbplugin.readers.usd.package import pxr_modules
@@ -53,7 +54,20 @@ def read_usd(text: str, request: Request) -> Scene:
     MbPluginError
         A stage from which no mechanism can be built.
     """
-    stage = Stage(pxr_modules(), text, request)
+    pxr = pxr_modules()
+    try:
+        # the index of a package is read once; without this it would be opened for each layer in it
+        with pxr.Ar.ResolverScopedCache():
+            stage = Stage(pxr, text, request)
+            with nothing_opens():
+                scene = _scene_of(stage, request)
+            stage.layers.require_checked(stage.stage)
+            return scene
+    except UnicodeDecodeError as error:
+        raise not_utf8(request, error) from None
+
+
+def _scene_of(stage: Stage, request: Request) -> Scene:
     bodies = Bodies(stage)
     if not bodies.prims:
         raise _without_bodies(stage)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from math import isnan
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -14,11 +13,9 @@ from mbplugin.errors import BadNumber, BrokenModel
 from mbplugin.model.bounds import LARGEST
 from mbplugin.model.scene import Defect, Origin, Request
 from mbplugin.model.spatial import Array, Pose, unit
-from mbplugin.readers.usd.layers import open_layers
+from mbplugin.readers.usd.layers import MOST_PRIMS, did_not_open, open_root
 from mbplugin.readers.usd.lines import Lines
 
-#: Prims of a composed stage; instances of instances can have any number.
-_MOST_PRIMS = 200_000
 #: What of a composition error is shown.
 _SHOWN = 240
 
@@ -43,14 +40,14 @@ class Stage:
     def __init__(self, pxr: Any, text: str, request: Request) -> None:
         self.pxr, self.request = pxr, request
         self.defects: list[Defect] = []
-        self.layers = open_layers(pxr, text, request)
+        self.layers = open_root(pxr, text, request)
         try:
-            self.stage = pxr.Usd.Stage.Open(self.layers.root, pxr.Usd.Stage.LoadAll)
+            self.stage = self.layers.compose()
         except RuntimeError as error:
             raise BrokenModel(
                 f"OpenUSD cannot compose the stage: {str(error)[:_SHOWN]}", where=request.path
             ) from None
-        self._lines = Lines(self._file(self.layers.root), request.text)
+        self._lines = Lines(str(self.layers.root.realPath), request.text)
         self.time = pxr.Usd.TimeCode.EarliestTime()
         self.transforms = pxr.UsdGeom.XformCache(self.time)
         self._note_composition()
@@ -68,9 +65,9 @@ class Stage:
         everywhere = self.pxr.Usd.TraverseInstanceProxies(self.pxr.Usd.PrimDefaultPredicate)
         for prim in self.pxr.Usd.PrimRange(self.stage.GetPseudoRoot(), everywhere):
             found.append(prim)
-            if len(found) > _MOST_PRIMS:
+            if len(found) > MOST_PRIMS:
                 raise BrokenModel(
-                    f"the stage has more than {_MOST_PRIMS} prims",
+                    f"the stage has more than {MOST_PRIMS} prims",
                     where=self.request.path,
                     remedy="leave out what does not move",
                 )
@@ -96,9 +93,8 @@ class Stage:
     def place(self, prim: Any) -> Origin:
         """Return where a prim is written; in instances, where their prototype is."""
         for spec in prim.GetPrimStack():
-            file = self._file(spec.layer)
-            line = self._lines.line(file, str(spec.path.StripAllVariantSelections()))
-            return Origin(file, line, str(prim.GetPath()))
+            line = self._lines.line(str(spec.layer.realPath), str(spec.path.StripAllVariantSelections()))
+            return Origin(self.layers.shown(spec.layer), line, str(prim.GetPath()))
         return Origin(self.request.path, 0, str(prim.GetPath()))
 
     def where(self, prim: Any) -> str:
@@ -236,11 +232,6 @@ class Stage:
             yield prim
             prim = prim.GetParent()
 
-    def _file(self, layer: Any) -> str:
-        real = str(layer.realPath or "")
-        own = real and Path(real) == Path(self.request.path).absolute()
-        return real if real and not own else self.request.path
-
     def _note_composition(self) -> None:
         """Note missing layers, cycles, and whatever else did not compose."""
         for name, layer in self.layers.missing.items():
@@ -248,10 +239,10 @@ class Stage:
             remedy = {"named_in": layer}
             self.defects.append(Defect("MB906", name, message, Origin(layer, 0), remedy))
         for error in self.stage.GetCompositionErrors():
-            kind = type(error).__name__.removeprefix("Error")
-            if "AssetPath" in kind and self.layers.missing:
+            if did_not_open(error) in self.layers.missing:
                 continue
-            text = " ".join(str(error).split())[:_SHOWN]
+            text = str(error).replace(str(self.layers.root.identifier), self.request.path)
+            text = " ".join(text.split())[:_SHOWN]
             path = str(getattr(error, "rootSite", "") or "")
             self.defects.append(
                 Defect(

@@ -1,0 +1,264 @@
+"""The files of an MJCF model: read and checked here, and given to MuJoCo under names of this program.
+
+MuJoCo gets no name that a model states. Every ``file`` of the model, of what it includes and of the models that it
+attaches is looked up here by MuJoCo's rules, must lie in the model's package, and is replaced by a name that stands
+for its content. While MuJoCo compiles the model it can open no file.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from mbplugin.errors import BrokenModel, BrokenXml, UnresolvedPath
+from mbplugin.files import read_bounded, seen_from
+from mbplugin.model.scene import Request
+from mbplugin.readers.common.paths import is_file, may_read, read_text
+from mbplugin.readers.common.xml import Element, local_name, parse_xml, where, without_comments
+
+#: Attributes that name files; the others are the sides of a cube's texture.
+NAMING = ("file", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
+#: Elements that MuJoCo names after their file where they have no name.
+_NAMED_AFTER_FILE = ("mesh", "hfield", "skin", "texture")
+#: Documents of a model, those of attached models included; a robot has a few dozen.
+_MOST_DOCUMENTS = 10_000
+_KEY = re.compile(r"mbplugin-\d+(?:\.\w+)?", re.ASCII)
+_TAG = re.compile(r"<([A-Za-z_][\w.:-]*)(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*>")
+_ATTRIBUTE = re.compile(r"([^\s=<>/\"']+)(\s*=\s*)(\"[^\"]*\"|'[^']*')")
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A file that a model names and that is not there: the element, the name in the file, and that for MuJoCo."""
+
+    element: Element
+    name: str
+    key: str
+
+
+@dataclass(eq=False)
+class ModelFiles:
+    """What MuJoCo is given to compile a model.
+
+    Parameters
+    ----------
+    roots : list of Element
+        The parsed file and everything it includes, in the order in which MuJoCo reads it.
+    attached : list of Element
+        The same of the models that it attaches.
+    text : str
+        The file with the names for MuJoCo.
+    contents : dict of str to bytes
+        What stands for each name.
+    written : dict of str to str
+        The name in the file of each.
+    paths : dict of str to str
+        Where each file is, seen from the model.
+    missing : list of Missing
+    """
+
+    roots: list[Element] = field(default_factory=list)
+    attached: list[Element] = field(default_factory=list)
+    text: str = ""
+    contents: dict[str, bytes] = field(default_factory=dict)
+    written: dict[str, str] = field(default_factory=dict)
+    paths: dict[str, str] = field(default_factory=dict)
+    missing: list[Missing] = field(default_factory=list)
+
+    def as_written(self, message: str) -> str:
+        """Return a message of MuJoCo with the names in the files."""
+        return _KEY.sub(lambda match: self.written.get(match.group(), match.group()), message)
+
+    def path_of(self, name: str) -> str:
+        """Return where a file is of which MuJoCo tells the name; empty for another name."""
+        match = _KEY.search(name)
+        return self.paths.get(match.group(), "") if match else ""
+
+
+@dataclass(eq=False)
+class _Model:
+    """A model of which documents are read: its folder, and where its compiler looks for assets."""
+
+    folder: Path
+    attached: bool
+    documents: dict[str, str] = field(default_factory=dict)
+    texts: list[tuple[Element, str, str]] = field(default_factory=list)
+    meshdir: str = ""
+    texturedir: str = ""
+    strippath: bool = False
+
+
+def model_files(text: str, request: Request) -> ModelFiles:
+    """Return the files of a model.
+
+    Raises
+    ------
+    UnresolvedPath
+        A file outside the model's package.
+    BrokenXml
+        A document that is not XML, or not UTF-8.
+    BrokenModel
+        A model that attaches itself, or too many documents.
+    """
+    found = ModelFiles()
+    main = str(request.path) if request.text is None else ""
+    _Reading(request, found).read_model(text, str(request.path), main, request.folder)
+    return found
+
+
+class _Reading:
+    """The files of one model and of those it attaches while they are read."""
+
+    def __init__(self, request: Request, found: ModelFiles) -> None:
+        self.request, self.found = request, found
+        self._models: dict[str, str] = {}
+        self._assets: dict[str, str] = {}
+        self._count = 0
+
+    def read_model(self, text: str, path: str, key: str, folder: Path, above: tuple[str, ...] = ()) -> None:
+        """Read a model with its includes, then rewrite them with the names of their files."""
+        model = _Model(folder, attached=bool(above))
+        self._read_document(model, text, path, key)
+        for root, body, own in model.texts:
+            names = self._names_of(model, root, (*above, os.path.realpath(path)))
+            rewritten = _rewritten(body, names)
+            if own == key and not above:
+                self.found.text = rewritten
+            else:
+                self.found.contents[own] = rewritten.encode(errors="surrogateescape")
+
+    def _read_document(self, model: _Model, text: str, path: str, key: str) -> None:
+        """Read a document, and what it includes where it includes it: of settings the last one counts."""
+        root = parse_xml(text, path)
+        _require_utf8(path)
+        documents = self.found.attached if model.attached else self.found.roots
+        documents.append(root)
+        if len(self.found.roots) + len(self.found.attached) > _MOST_DOCUMENTS:
+            raise BrokenModel(f"the model has more than {_MOST_DOCUMENTS} documents", where=self.request.path)
+        model.texts.append((root, text, key))
+        for element in root.iter("include", "compiler"):
+            if local_name(element) == "compiler":
+                assets = str(element.get("assetdir", ""))
+                model.meshdir = str(element.get("meshdir", assets or model.meshdir))
+                model.texturedir = str(element.get("texturedir", assets or model.texturedir))
+                model.strippath = str(element.get("strippath", model.strippath)).lower() == "true"
+                continue
+            name = str(element.get("file", ""))
+            places = (model.folder / name, Path(path).parent / name)
+            file = self._checked(element, name, places) if name else None
+            if file is not None and str(file) not in model.documents:
+                model.documents[str(file)] = inner = self._key(name, file)
+                self._read_document(model, read_text(file), str(file), inner)
+
+    def _names_of(self, model: _Model, root: Element, above: tuple[str, ...]) -> dict[tuple[str, str], str]:
+        """Return the name for MuJoCo of each file that a document names, by the element's name and its own."""
+        names: dict[tuple[str, str], str] = {}
+        for element in root.iter():
+            kind = local_name(element)
+            for name in filter(None, (str(element.get(attribute, "")) for attribute in NAMING)):
+                if (kind, name) not in names:
+                    names[kind, name] = self._name_of(model, element, kind, name, above)
+                if kind != "include" and names[kind, name] not in self.found.paths:
+                    self.found.missing.append(Missing(element, name, names[kind, name]))
+        return names
+
+    def _name_of(self, model: _Model, element: Element, kind: str, name: str, above: tuple[str, ...]) -> str:
+        file = self._checked(element, name, _places(model, element, kind, name))
+        if kind == "include":
+            return model.documents[str(file)] if file is not None else self._key(name)
+        if file is None:
+            return self._key(name)
+        real = os.path.realpath(file)
+        if kind != "model":
+            if real not in self._assets:
+                self._assets[real] = self._key(name, file)
+                self.found.contents[self._assets[real]] = read_bounded(file)
+            return self._assets[real]
+        if real in above:
+            raise BrokenModel(
+                f"{name!r} attaches itself", where=where(element), remedy="attach another model"
+            )
+        if real not in self._models:
+            self._models[real] = self._key(name, file)
+            self.read_model(read_text(file), str(file), self._models[real], file.parent, above)
+        return self._models[real]
+
+    def _key(self, name: str, file: Path | None = None) -> str:
+        """Return a new name; MuJoCo tells the format of a file by its ending."""
+        self._count += 1
+        ending = Path(name).suffix
+        key = f"mbplugin-{self._count}" + (ending if re.fullmatch(r"\.\w+", ending, re.ASCII) else "")
+        self.found.written[key] = name
+        if file is not None:
+            self.found.paths[key] = seen_from(self.request.folder, str(file))
+        return key
+
+    def _checked(self, element: Element, name: str, places: tuple[Path, ...]) -> Path | None:
+        """Return the first of some places with a file; None where there is none."""
+        for place in places:
+            if not may_read(place, self.request):
+                raise UnresolvedPath(
+                    f"{name!r} lies outside the model's package",
+                    where=where(element),
+                    expected="every file that the model names in its own package",
+                    remedy="pass --package-dir DIR (package_dirs=[DIR]) with the folder that holds it",
+                )
+        return next((place for place in places if is_file(place)), None)
+
+
+def _places(model: _Model, element: Element, kind: str, name: str) -> tuple[Path, ...]:
+    """Return where MuJoCo looks for a file, but for the working folder, where it looks for attached models."""
+    folder = model.texturedir if kind == "texture" else model.meshdir
+    asset = model.folder / folder / (_last(name) if model.strippath else name)
+    if kind == "include":
+        return (model.folder / name, Path(str(element.base)).parent / name)
+    if kind == "model":
+        return (model.folder / name,)
+    return (model.folder / name, asset) if kind == "flexcomp" else (asset,)
+
+
+def _last(name: str) -> str:
+    """Return a name of a file without its folders, those of Windows too."""
+    return re.split(r"[/\\]", name)[-1]
+
+
+def _rewritten(text: str, names: dict[tuple[str, str], str]) -> str:
+    """Return a document without comments, on the same lines, in which files have the names for MuJoCo."""
+    return _TAG.sub(lambda match: _tag(match, names), without_comments(text))
+
+
+def _tag(match: re.Match[str], names: dict[tuple[str, str], str]) -> str:
+    kind, tag = match.group(1), match.group()
+    stated = {m.group(1): html.unescape(m.group(3)[1:-1]) for m in _ATTRIBUTE.finditer(tag)}
+    name = ""
+    if kind in _NAMED_AFTER_FILE and "file" in stated and not stated.get("name"):
+        name = f" name={quoteattr(Path(_last(stated['file'])).stem)}"
+
+    def replaced(m: re.Match[str]) -> str:
+        attribute, equals, value = m.groups()
+        key = names.get((kind, html.unescape(value[1:-1]))) if attribute in NAMING else None
+        if attribute == "name" and name:
+            return name.strip()
+        return m.group() if key is None else f'{attribute}{equals}"{key}"'
+
+    head = f"<{kind}"
+    inner = _ATTRIBUTE.sub(replaced, tag[len(head) :])
+    return head + (name if "name" not in stated else "") + inner
+
+
+def _require_utf8(path: str) -> None:
+    """Refuse a file of another encoding: its names cannot be read from the compiled model."""
+    file = Path(path)
+    data = file.read_bytes() if is_file(file) else b""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BrokenXml(
+            f"the text is not UTF-8: {error.reason}",
+            where=f"{file}:{data[: error.start].count(10) + 1}",
+            remedy="save it as UTF-8",
+        ) from None
