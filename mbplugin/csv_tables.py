@@ -25,7 +25,7 @@ _NUMBER = (
     rf"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?: [^{_SEPARATORS}\d=+@|'\"!()-]*)?(?=$|[{_SEPARATORS}])"
 )
 #: What a spreadsheet would compute; the wide forms are those of East Asian keyboards.
-_FORMULA = rf"(?=[ ']*[-=+@＝＋－＠])(?![ ']*{_NUMBER})"
+_FORMULA = rf"(?=[ '\"]*[-=+@＝＋－＠])(?![ '\"]*{_NUMBER})"
 _START = rf"(?<![^{_SEPARATORS}])"
 _COMPUTED = re.compile(_START + _FORMULA)
 _MADE_TEXT = re.compile(rf"{_START}'{_FORMULA}")
@@ -39,7 +39,7 @@ _DECIMAL_POINT = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?")
 #: One and a half, or fifteen hundred.
 _EITHER = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
 #: What may be the name of a column or of a unit, and is quoted in messages; other contents are not.
-_NAME = re.compile(r"[^\W\d][\w ./°%²·^*-]{0,38}(?: ?\[[\w ./°%²·^*-]{0,12}\])?|[\w/°%²·^*-]{1,12}")
+_NAME = re.compile(r"[^\W\d]\w{0,23}|[\w/°%²·^*]{1,12}")
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]], comments: Iterable[str] = ()) -> str:
@@ -155,7 +155,7 @@ def read_csv(path: Path, most: int = LONGEST_TABLE) -> CsvTable:
     try:
         for line, cells in _records(lines, separator, 1 if stated else 0):
             if any(map(str.strip, cells)):
-                numbered.append((line, [as_written(cell.strip()) for cell in cells]))
+                numbered.append((line, [as_written(cell.strip()).strip() for cell in cells]))
     except csv.Error as error:
         at = numbered[-1][0] + 1 if numbered else 1
         raise UnreadableFile(
@@ -225,9 +225,9 @@ def _has_decimal_commas(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
     return not points and any(not _EITHER.fullmatch(cell) for cell in commas)
 
 
-def quotable(cell: str) -> str:
-    """Return a cell as messages quote it, where it may be the name of a column or a unit; else that it is none.
+def quotable(cell: str, otherwise: str) -> str:
+    """Return a cell as messages quote it, where it may be the name of a column or a unit; else ``otherwise``.
 
     A table may be any file: what its other cells hold is nobody's business.
     """
-    return repr(cell) if _NAME.fullmatch(cell) else "what is no name"
+    return repr(cell) if _NAME.fullmatch(cell) else otherwise

@@ -63,7 +63,7 @@ def _heads(cells: Sequence[str], where: str) -> list[tuple[str, str]]:
             (k for k, (name, known) in enumerate(zip(names, _COLUMNS, strict=False)) if name != known), -1
         )
         raise BadUsage(
-            f"column {wrong + 1} of the motion is {quotable(cells[wrong])}"
+            f"column {wrong + 1} of the motion is {quotable(cells[wrong], 'no name')}"
             if wrong >= 0
             else f"the motion has {len(names)} {'column' if len(names) == 1 else 'columns'}",
             where=where,
@@ -80,7 +80,9 @@ def _factor(cell: str, name: str, turns: bool, where: str) -> float:
     known = UNITS[_COLUMNS[name][0 if turns else 1]]
     if symbol(unit) not in known:
         raise BadUsage(
-            f"column {name} is in {quotable(unit)}", where=where, expected=f"one of {', '.join(known)}"
+            f"column {name} is in {quotable(unit, 'no known unit')}",
+            where=where,
+            expected=f"one of {', '.join(known)}",
         )
     return known[symbol(unit)]
 
