@@ -25,7 +25,7 @@ _NUMBER = (
     rf"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?: [^{_SEPARATORS}\d=+@|'\"!()-]*)?(?=$|[{_SEPARATORS}])"
 )
 #: What a spreadsheet would compute; the wide forms are those of East Asian keyboards.
-_FORMULA = rf"(?=[ '\"]*[-=+@＝＋－＠])(?![ '\"]*{_NUMBER})"
+_FORMULA = rf"(?=[ '\"]*[-=+@＝＋－＠])(?! *{_NUMBER})"
 _START = rf"(?<![^{_SEPARATORS}])"
 _COMPUTED = re.compile(_START + _FORMULA)
 _MADE_TEXT = re.compile(rf"{_START}'{_FORMULA}")
