@@ -31,7 +31,7 @@ HEAD = ("joint", "category", "speed", "time", "distance")
 def is_computed(cell: str) -> bool:
     bare = cell.lstrip(" ")
     # numbers side by side, where another separator parts them, name neither a function nor a program
-    if re.fullmatch(r"[-+.,;|\d\se]*", bare) or not bare.startswith(("=", "+", "-", "@", "＝")):
+    if re.fullmatch(r'[-+.,;|"\d\se]*', bare) or not bare.startswith(("=", "+", "-", "@", "＝")):
         return False
     return not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?( [^\d=+@|'\"!()-]*)?", bare)
 
