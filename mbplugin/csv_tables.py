@@ -21,13 +21,15 @@ from mbplugin.model.bounds import decimal
 #: Bytes of a table.
 LONGEST_TABLE = 50_000_000
 _SEPARATORS = r",;|\t\r\n"
-_NUMBER = (
-    rf"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?: [^{_SEPARATORS}\d=+@|'\"!()-]*)?(?=$|[{_SEPARATORS}])"
+_NUMBER = rf" *[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?: [^{_SEPARATORS}\d=+@|'\"!()-]*)?"
+#: A whole number between two separators of one kind stays as it is.
+_KEPT = "|".join(
+    [rf"\A{_NUMBER}\Z", *(rf"(?<={mark}){_NUMBER}(?={mark}|\Z)" for mark in (",", ";", r"\|", r"\t"))]
 )
 #: What a spreadsheet would compute; the wide forms are those of East Asian keyboards.
-_FORMULA = rf"(?=[ '\"]*[-=+@＝＋－＠])(?! *{_NUMBER})"
+_FORMULA = r"(?=[ '\"]*[-=+@＝＋－＠])"  # noqa: RUF001
 _START = rf"(?<![^{_SEPARATORS}])"
-_COMPUTED = re.compile(_START + _FORMULA)
+_COMPUTED = re.compile(rf"{_START}(?!{_KEPT}){_FORMULA}")
 _MADE_TEXT = re.compile(rf"{_START}'{_FORMULA}")
 #: A cell with one of these is quoted; the semicolon and the tab part cells elsewhere.
 _QUOTED = re.compile(r"[,;\t\r\n\"]")
