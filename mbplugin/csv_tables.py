@@ -27,7 +27,7 @@ _KEPT = "|".join(
     [rf"\A{_NUMBER}\Z", *(rf"(?<={mark}){_NUMBER}(?={mark}|\Z)" for mark in (",", ";", r"\|", r"\t"))]
 )
 #: What a spreadsheet would compute; the wide forms are those of East Asian keyboards.
-_FORMULA = r"(?=[ '\"]*[-=+@＝＋－＠])"  # noqa: RUF001
+_FORMULA = r"(?=[ '\"]*[-=+@＝＋－＠])"
 _START = rf"(?<![^{_SEPARATORS}])"
 _COMPUTED = re.compile(rf"{_START}(?!{_KEPT}){_FORMULA}")
 _MADE_TEXT = re.compile(rf"{_START}'{_FORMULA}")
