@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import stat
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
 from mbplugin.errors import BadUsage, UnreadableFile
 
-#: Bytes of a text that is read.
-LONGEST = 500_000_000
+#: The one bound of what is read, bytes: of a file, of stdin, and of what a pipe sends. Some kinds have a smaller one.
+LONGEST = 200_000_000
+#: Values of a JSON document: each needs up to a hundred times its bytes.
+_MOST_VALUES = 5_000_000
 
 
 #: SHA-256 of what was read, by the real path of the file; None where nobody will ask.
@@ -113,9 +118,10 @@ def _umask() -> int:
 
 
 def read_bounded(path: Path, most: int = LONGEST) -> bytes:
-    """Return the content of a file that anybody may have written.
+    """Return the content of a file that anybody may have written: no other function of the package reads one.
 
-    A pipe or a socket in a folder is refused, as its writer may never come; those of the shell are in /dev.
+    A pipe, a socket or a device in a folder is refused before it is opened, as its writer may never come and
+    opening it may do something; those of the shell are in /dev.
 
     Raises
     ------
@@ -125,6 +131,9 @@ def read_bounded(path: Path, most: int = LONGEST) -> bytes:
     _refuse_pipe(path)
     try:
         with path.open("rb") as stream:
+            status = os.fstat(stream.fileno())
+            if stat.S_ISREG(status.st_mode) and status.st_size > most:
+                raise _too_large(most, str(path))
             data = stream.read(most + 1)
     except FileNotFoundError:
         raise UnreadableFile("no such file", where=str(path), remedy="check the path") from None
@@ -137,13 +146,60 @@ def read_bounded(path: Path, most: int = LONGEST) -> bytes:
         reason = (getattr(error, "strerror", None) or "cannot be read").lower()
         raise UnreadableFile(f"the file cannot be read ({reason})", where=str(path)) from None
     if len(data) > most:
-        raise UnreadableFile(f"the file is larger than {most // 10**6} MB", where=str(path))
+        raise _too_large(most, str(path))
     note_read(path, data)
     return data
 
 
+def read_stdin(expected: str) -> bytes:
+    """Return what comes on stdin, up to the bound of a file.
+
+    Parameters
+    ----------
+    expected : str
+        What should come, for the message.
+
+    Raises
+    ------
+    UnreadableFile
+        Stdin is closed, or sends more.
+    """
+    if sys.stdin is None:
+        raise UnreadableFile("stdin is closed", where="<stdin>", expected=expected)
+    try:
+        data = sys.stdin.buffer.read(LONGEST + 1)
+    except OSError as error:
+        reason = (error.strerror or "no reason given").lower()
+        raise UnreadableFile(f"stdin cannot be read ({reason})", where="<stdin>", expected=expected) from None
+    if len(data) > LONGEST:
+        raise _too_large(LONGEST, "<stdin>")
+    return data
+
+
+def parse_json(data: bytes) -> Any:
+    """Return the content of a JSON document that anybody may have written.
+
+    Raises
+    ------
+    ValueError
+        It is no JSON, nests too deeply, or has millions of values.
+    """
+    if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_VALUES:
+        raise ValueError(f"more than {_MOST_VALUES} values")
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _too_large(most: int, where: str) -> UnreadableFile:
+    return UnreadableFile(
+        f"the {'input' if where == '<stdin>' else 'file'} is larger than {most // 10**6} MB", where=where
+    )
+
+
 def _refuse_pipe(file: Path) -> None:
-    """Refuse a pipe or socket in a folder, whose writer may never come; those of the shell are in /dev.
+    """Refuse what is neither a file nor a directory in a folder; those of the shell are in /dev.
 
     Raises
     ------
@@ -157,9 +213,11 @@ def _refuse_pipe(file: Path) -> None:
         return
     named = Path(os.path.normpath(file.absolute()))
     handed_over = named.is_relative_to("/dev") or named.is_relative_to("/proc")
-    if (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)) and not handed_over:
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or handed_over):
         raise UnreadableFile(
-            "this is a pipe or a socket",
+            "this is a pipe or a socket"
+            if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+            else "this is a device",
             where=str(file),
             expected="a file",
             remedy="pass - and send the model to stdin",

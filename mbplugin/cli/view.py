@@ -150,8 +150,10 @@ def _camera(text: str | None) -> tuple[float, ...]:
     """Return the angles and the distance that ``--camera`` gives."""
     if text is None:
         return ()
+    from mbplugin.model.bounds import decimal
+
     try:
-        values = tuple(float(part) for part in text.split(","))
+        values = tuple(decimal(part) for part in text.split(","))
     except ValueError:
         values = ()
     usable = len(values) in (2, 3) and all(map(math.isfinite, values))

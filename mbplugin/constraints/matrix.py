@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from mbplugin.constraints.rows.build import all_rows
 from mbplugin.constraints.rows.planar import planar_rows, plane_columns
 from mbplugin.constraints.rows.row import Rows
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.csv_tables import write_csv
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import JointValues, forward, joint_vector, rate_vector
 from mbplugin.model.mechanism.mechanism import Mechanism
@@ -86,12 +86,11 @@ class ConstraintMatrix(Result):
 
     def _write_table(self, path: Path) -> None:
         """Write the dense matrix with labels."""
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            labels = [f"{body} {component}" for body, component in self.columns]
-            writer.writerow(["constraint", "component", *labels, "b", "Gamma", "Phi"])
-            for k, row in enumerate(self.C.toarray()):
-                writer.writerow([*self.rows[k], *row, self.b[k], self.Gamma[k], self.Phi[k]])
+        labels = [f"{body} {component}" for body, component in self.columns]
+        header = ["constraint", "component", *labels, "b", "Gamma", "Phi"]
+        numbers = np.column_stack([self.C.toarray(), self.b, self.Gamma, self.Phi]).tolist()
+        rows = ([*label, *row] for label, row in zip(self.rows, numbers, strict=True))
+        write_csv(path, header, rows)
 
 
 def constraint_matrix(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import isfinite, pi
 
 from mbplugin.errors import BadUsage, suggestion
-from mbplugin.model.bounds import LARGEST
+from mbplugin.model.bounds import LARGEST, decimal
 
 _ANGLE = {"rad": 1.0, "mrad": 1e-3, "deg": pi / 180, "rev": 2 * pi}
 _LENGTH = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6}
@@ -56,7 +56,7 @@ EXAMPLES = {
 DIMENSION_OF = {"rad": "angle", "m": "length", "rad/s": "angular rate", "m/s": "speed", "1": "number"}
 DIMENSION_OF |= {"rad/s²": "angular acceleration", "m/s²": "acceleration"}
 
-_QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([^\s\d.+-]\S*)\s*")
+_QUANTITY = re.compile(r"\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\s*([^\s\d.+-]\S*)\s*")
 _SPELLINGS = (("·", ""), ("⋅", ""), ("*", ""), ("°", "deg"), ("µ", "u"), ("μ", "u"))
 
 
@@ -177,6 +177,6 @@ def in_both(value: float, unit: str, other: str) -> str:
 
 def _float(text: str) -> float | None:
     try:
-        return float(text)
+        return decimal(text)
     except ValueError:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -93,9 +94,9 @@ MISTAKES: tuple[tuple[tuple[str, ...], str], ...] = (
 #: Files of the mistakes.
 FILES = {
     "select.toml": 'ignore = ["MB999"]\n',
-    "waived.scene.toml": f"[[model]]\nfile = '{URDF}'\nbase = 'fixed'\n[lint]\nignore = ['MB999']\n",
+    "waived.scene.toml": f"[[model]]\nfile = '{Path(URDF).name}'\nbase = 'fixed'\n[lint]\nignore = ['MB999']\n",
     "robot.step": "ISO-10303-21;\n",
-    "twins.scene.toml": f"[[model]]\nfile = '{URDF}'\nname = 'a'\n" * 2,
+    "twins.scene.toml": f"[[model]]\nfile = '{Path(URDF).name}'\nname = 'a'\n" * 2,
     "m.csv": "joint,category,speed,time\nj1,0,1,0.2\n",
 }
 #: Words of libraries that tell a user nothing.
@@ -118,6 +119,7 @@ def test_a_mistake_is_answered_by_what_to_type(
 ) -> None:
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
+    shutil.copy(URDF, tmp_path)
     monkeypatch.chdir(tmp_path)
     assert run(list(typed)) == 2
     written = capsys.readouterr()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -64,8 +65,9 @@ def test_what_the_file_states_is_held_where_it_can_be(tmp_path: Path) -> None:
     closure = '[[closure]]\nname = "{0}3"\ntype = "revolute"\nbody_a = "{0}/rocker"\nbody_b = "{0}/ground"\n'
     frames = "xyz_a = [0.75, 0, 0]\nxyz_b = [0.85, 0, 0]\naxis = [0, -1, 0]\n"
     state = [f'"{name}/j{k}" = {q}' for name in "ab" for k, q in enumerate(closed_by_hand(np.pi / 2))]
-    text = "".join(model.format(ASSETS / "four_bar.urdf", name, y) for name, y in (("a", 0), ("b", 2)))
+    text = "".join(model.format("four_bar.urdf", name, y) for name, y in (("a", 0), ("b", 2)))
     text += "[state.q]\n" + "\n".join(state) + "\n" + "".join(closure.format(name) + frames for name in "ab")
+    shutil.copy(ASSETS / "four_bar.urdf", tmp_path)
     file = tmp_path / "two.scene.toml"
     file.write_text(text)
     scene = mb.load(file)

@@ -200,8 +200,9 @@ def test_a_pose_is_measured_from_where_the_body_before_it_stands():
     assert moved == [("a", pytest.approx(0.1), 0)]
 
 
-def test_a_placed_model_that_a_pair_puts_elsewhere_is_told(tmp_path: Path):
+def test_a_placed_model_that_a_pair_puts_elsewhere_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "ball.urdf").write_text(BALL)
+    monkeypatch.chdir(tmp_path)
     text = (
         f'model = [{{ file = "{tmp_path}/ball.urdf", base = "free"%s }}]\n'
         'pair = [{ name = "m", type = "fixed", body_a = "world", body_b = "ball",'

@@ -7,6 +7,7 @@ import hashlib
 import importlib.metadata
 import json
 import re
+import shutil
 from itertools import groupby
 from math import radians
 from pathlib import Path
@@ -133,7 +134,8 @@ def test_a_brake_without_a_delay_is_assumed_to_grip_at_once(tmp_path: Path) -> N
         mb.estop(mb.load(ARM), brakes=brakes, require_brakes=True)
     scene = tmp_path / "arm.scene.toml"
     text = "".join(f'[[brake]]\njoint = "{j}"\ntorque = 900\n' for j in JOINTS)
-    model = f'[[model]]\nfile = "{(ROOT / "assets" / "arm_6r.urdf").as_posix()}"\nbase = "fixed"\n'
+    shutil.copy(ROOT / "assets" / "arm_6r.urdf", tmp_path)
+    model = '[[model]]\nfile = "arm_6r.urdf"\nbase = "fixed"\n'
     scene.write_text(model + text, encoding="utf-8")
     assert mb.estop(scene).scenario.of_effort.delays == tuple(JOINTS)
     for times in ({"delay": 0}, {"engagement": 0.01}):
@@ -188,8 +190,9 @@ def cells(stated: dict[str, str], computed: dict[str, Any]) -> tuple[str, ...]:
 
 def test_stated_brakes_and_ramps_are_printed_with_their_origin(tmp_path: Path) -> None:
     file = tmp_path / "arm.scene.toml"
+    shutil.copy(ROOT / "assets" / "arm_6r.urdf", tmp_path)
     file.write_text(
-        f'[[model]]\nfile = "{(ROOT / "assets" / "arm_6r.urdf").as_posix()}"\nbase = "fixed"\n'
+        '[[model]]\nfile = "arm_6r.urdf"\nbase = "fixed"\n'
         '[[brake]]\njoint = "j1"\ntorque = 300\nviscous = 20\ndelay = 0.01\norigin = "data sheet 7"\n'
         '[[ramp]]\njoint = "j2"\ntime = 0.4\norigin = "page 12"\n',
         encoding="utf-8",

@@ -7,7 +7,7 @@ ORDER = (
     ("visible", "phrases", "errors", "files", "version", "rendering", "output_formats", "lapack", "median"),
     ("processes",),
     ("model",),
-    ("argument_kinds", "arguments"),
+    ("argument_kinds", "arguments", "csv_tables"),
     ("readers",),
     ("writers",),
     ("constraints",),

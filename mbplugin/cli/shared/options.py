@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TextIO, get_args
@@ -13,6 +12,7 @@ import typer
 
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage, UnreadableFile
+from mbplugin.files import read_stdin
 from mbplugin.model.enumerations import Base, Plane
 from mbplugin.report.formats import OutputFormat, PageFormat
 
@@ -87,11 +87,12 @@ def kilograms(option: str) -> Callable[[str | float], float]:
 
 def _parser(option: str, dimension: str) -> Callable[[str | float], float]:
     def parsed(text: str | float) -> float:
+        from mbplugin.model.bounds import decimal
         from mbplugin.model.units import SI
 
         try:
             # its bounds are judged where it is used
-            return float(text)
+            return decimal(text) if isinstance(text, str) else text
         except ValueError:
             return SI.value(str(text), dimension, f"{option} is")
 
@@ -119,10 +120,10 @@ def number(text: str, what: str, expected: str = "a finite number", shown: str =
     BadUsage
         Begins with ``what``; shows the text, or what it is a part of.
     """
-    from mbplugin.model.bounds import LARGEST
+    from mbplugin.model.bounds import LARGEST, decimal
 
     try:
-        value = float(text)
+        value = decimal(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
@@ -194,13 +195,11 @@ def read_source(file: str) -> tuple[str, str | None]:
     Raises
     ------
     UnreadableFile
-        Stdin is closed or no text.
+        Stdin is closed, sends too much, or is no text.
     """
     if file != STDIN:
         return file, None
-    if sys.stdin is None:
-        raise UnreadableFile("stdin is closed", where="<stdin>", expected="a model")
-    data = sys.stdin.buffer.read()
+    data = read_stdin("a model")
     if b"\0" in data:
         raise UnreadableFile("stdin is binary", where="<stdin>", expected="a model as text")
     try:

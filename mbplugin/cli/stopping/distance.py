@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,8 +12,8 @@ from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.command_line import command_line
 from mbplugin.cli.shared.quantities import named
 from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
-from mbplugin.errors import BadUsage, UnreadableFile
-from mbplugin.files import is_same_file, read_bounded, require_folder
+from mbplugin.errors import BadUsage
+from mbplugin.files import is_same_file, read_bounded, read_stdin, require_folder
 from mbplugin.model.units import SI
 
 if TYPE_CHECKING:
@@ -110,6 +109,4 @@ def _read(file: str) -> tuple[bytes, str]:
     """Return the content of a file or of stdin, and its name."""
     if file != opt.STDIN:
         return read_bounded(Path(file)), file
-    if sys.stdin is None:
-        raise UnreadableFile("stdin is closed", where="<stdin>", expected="the JSON of a stop")
-    return sys.stdin.buffer.read(), "<stdin>"
+    return read_stdin("the JSON of a stop"), "<stdin>"

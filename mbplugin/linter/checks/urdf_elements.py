@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import isnan
 
+from mbplugin.model.bounds import decimal
 from mbplugin.model.document import Document, Node
 from mbplugin.model.scene import Scene
 
@@ -44,7 +45,7 @@ def numbers(node: Node | None, attribute: str) -> list[float]:
     if node is None:
         return []
     try:
-        found = [float(word) for word in node.get(attribute).replace(",", " ").split()]
+        found = [decimal(word) for word in node.get(attribute).replace(",", " ").split()]
     except ValueError:
         return []
     return [] if any(isnan(value) for value in found) else found

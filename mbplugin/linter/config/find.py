@@ -21,6 +21,8 @@ else:
     import tomli as tomllib
 
 NAME, SHARED_NAME = "mbplugin.toml", "pyproject.toml"
+#: Bytes of a configuration.
+_LONGEST = 2_000_000
 _TABLE = ("tool", "mbplugin")
 
 
@@ -79,7 +81,7 @@ def read_config(path: Path, *, named: bool = False) -> Settings | None:
         It cannot be read or does not follow the schema, with its line.
     """
     try:
-        text = read_bounded(path).decode("utf-8")
+        text = read_bounded(path, _LONGEST).decode("utf-8")
     except UnreadableFile as error:
         raise BadUsage(f"no configuration can be read: {error.what}", where=str(path)) from None
     except UnicodeDecodeError as error:

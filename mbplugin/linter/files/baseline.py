@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mbplugin.errors import BadUsage, UnreadableFile
-from mbplugin.files import read_bounded, seen_from
+from mbplugin.files import parse_json, read_bounded, seen_from
 from mbplugin.linter.finding import ELEMENTS, Finding
 from mbplugin.linter.run import Report
 
@@ -27,7 +26,7 @@ def read_baseline(path: Path) -> Known:
         The file is not what ``mbplugin lint --output-format json`` writes.
     """
     try:
-        document = json.loads(read_bounded(path))
+        document = parse_json(read_bounded(path))
         runs = document.get("runs", [document])
         return Counter(
             _key(run["source"], finding["code"], element)
@@ -37,7 +36,7 @@ def read_baseline(path: Path) -> Known:
         )
     except UnreadableFile as error:
         raise BadUsage(f"no baseline can be read: {error.what}", where=str(path)) from None
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         raise BadUsage(
             "this is no baseline",
             where=str(path),

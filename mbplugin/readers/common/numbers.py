@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.errors import BadNumber
-from mbplugin.model.bounds import LARGEST
+from mbplugin.model.bounds import LARGEST, decimal
 from mbplugin.model.spatial import Array
 
 #: From here on a limit means "no limit"; 1e16 was SDF's own default for long.
@@ -19,7 +19,7 @@ _UNLIMITED = 1e15
 #: Infinity is larger.
 _LARGEST_FLOAT = sys.float_info.max
 
-_DECIMAL = re.compile(r"^[+-]?(\d*)\.?(\d*)$")
+_DECIMAL = re.compile(r"^[+-]?(\d*)\.?(\d*)$", re.ASCII)
 
 
 def numbers(text: str, count: int, where: str, what: str, largest: float = LARGEST) -> Array:
@@ -36,7 +36,7 @@ def numbers(text: str, count: int, where: str, what: str, largest: float = LARGE
         return usual
     words = text.replace(",", " ").split()
     try:
-        values = np.array([float(word) for word in words])
+        values = np.array([decimal(word) for word in words])
     except ValueError:
         raise BadNumber(
             f"{what} is {_shown(text)}", where=where, expected=f"{count} numbers", remedy="correct the text"
@@ -65,6 +65,9 @@ def usual_numbers(text: str, count: int, largest: float = LARGEST) -> Array | No
 
     A large model has ten thousands, too many to check them as arrays, or to say where each one stands.
     """
+    # as decimal(), for all words at once
+    if "_" in text or not text.isascii():
+        return None
     try:
         values = [float(word) for word in text.replace(",", " ").split()]
     except ValueError:
@@ -89,7 +92,7 @@ def limit(value: float) -> float:
 def infinity(text: str) -> float | None:
     """Return ±inf where a text states it (``inf``, ``-Infinity``, ``1e999``), else None."""
     try:
-        value = float(text)
+        value = decimal(text)
     except ValueError:
         return None
     return value if math.isinf(value) else None

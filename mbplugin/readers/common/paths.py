@@ -9,26 +9,32 @@ from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 
 from mbplugin.errors import UnreadableFile, UnresolvedPath
-from mbplugin.files import read_bounded
+from mbplugin.files import LONGEST, read_bounded
 from mbplugin.model.scene import Request
 from mbplugin.readers.common.lookups import looked_up
 
 #: What lies at the root of a package.
 _PACKAGE_MARKS = ("package.xml", "model.config", "pyproject.toml")
 _TAG = re.compile(r"<name\b[^>]*>\s*([^<\s]+)\s*</name>")
+#: Characters of a name that a message quotes.
+_LONGEST_SHOWN = 200
+#: Where the system shows its own state as files, which no model needs: environments, descriptors, devices.
+_SYSTEM = tuple(map(Path, ("/proc", "/sys", "/dev")))
+#: A folder of ordinary files among them.
+_SHARED_MEMORY = Path("/dev/shm")
 #: Variables that name the folders of Gazebo's models.
 _GAZEBO_PATHS = ("GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
 
 
-def read_text(path: str | os.PathLike[str]) -> str:
-    """Return the text of a file (UTF-8, else Latin-1).
+def read_text(path: str | os.PathLike[str], most: int = LONGEST) -> str:
+    """Return the text of a file (UTF-8, else Latin-1) of up to ``most`` bytes.
 
     Raises
     ------
     UnreadableFile
         Missing, a directory, not permitted, empty, binary or without end.
     """
-    data = read_bounded(Path(path))
+    data = read_bounded(Path(path), most)
     # a C program may have written the end of its string with it; PyBullet's humanoid.urdf is one
     data = data.rstrip(b"\0 \t\r\n")
     if not data:
@@ -50,24 +56,48 @@ def real_path(path: str | os.PathLike[str]) -> Path:
         return Path(path)
 
 
-def resolve(name: str, request: Request, where: str) -> str:
-    """Return the path of a file that the user names in a scene, wherever it is.
+def resolve(name: str, request: Request, where: str) -> Path:
+    """Return the path of a file that a scene names: as :func:`find`, but a name without a file is an error.
+
+    Whether there is a file outside is not told.
 
     Raises
     ------
     UnresolvedPath
-        No folder holds it; the message lists how to say where it is.
+        It lies outside the repository and the folders of the user, is no ordinary file, or no folder holds it;
+        the message lists how to say where it is.
     """
-    for path, _ in _candidates(name, request):
-        if is_file(path):
-            return str(path)
+    candidates = list(_candidates(name, request))
+    allowed = [path for path, root in candidates if may_read(path, request, root)]
+    if found := next((path for path in allowed if is_file(path)), None):
+        return found
+    remedy = "pass --package-dir DIR (package_dirs=[DIR]) with the folder that holds "
+    own = package_of(_folder(request))
+    if candidates and all(_is_of_the_system(real_path(path)) for path, _ in candidates):
+        raise UnresolvedPath(
+            f"{_shown(name)} is one of the system", where=where, expected=f"an ordinary file in {own}"
+        )
+    # a link out of the repository has the name of a file that may be elsewhere
+    if candidates and candidates[0][0] not in allowed:
+        raise UnresolvedPath(
+            f"{_shown(name)} lies outside the scene's repository",
+            where=where,
+            expected=f"a file in {own} or in a package folder",
+            remedy=f"{remedy}it",
+        )
+    if any(_exists(path) for path in allowed):
+        raise UnresolvedPath(f"{_shown(name)} is no ordinary file", where=where, expected="a file")
     raise UnresolvedPath(
-        f"{name!r} cannot be found",
+        f"{_shown(name)} cannot be found",
         where=where,
         expected="a file beside the model or below a package folder",
-        remedy="pass --package-dir DIR (package_dirs=[DIR]) with the folder that holds the package"
-        + _bullet_hint(name),
+        remedy=f"{remedy}the package" + _bullet_hint(name),
     )
+
+
+def _shown(name: str) -> str:
+    """Return a name of a file as messages quote it."""
+    return repr(name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…")
 
 
 def _bullet_hint(name: str) -> str:
@@ -99,13 +129,22 @@ def _found(name: str, request: Request) -> str | None:
 
 
 def may_read(path: Path, request: Request, root: Path | None = None) -> bool:
-    """Return whether a model may name a file: in its package, in the user's folders, or below ``root``."""
+    """Return whether a model may name a file: in its package, in the user's folders, or below ``root``.
+
+    It may name none of the system's own, wherever the model is and whatever folders were given.
+    """
     lexical, real = os.path.abspath(path), real_path(path)  # noqa: PTH100
+    if _is_of_the_system(real):
+        return False
     named = looked_up(("named", request.package_dirs), lambda: _absolute(_named_roots(request)))
     if any(_is_below(lexical, folder) for folder in named):
         return True
     own = package_of(_folder(request)) if root is None or root == _folder(request) else root
     return real.is_relative_to(looked_up(("real", own), lambda: real_path(own)))
+
+
+def _is_of_the_system(real: Path) -> bool:
+    return any(real.is_relative_to(folder) for folder in _SYSTEM) and not real.is_relative_to(_SHARED_MEMORY)
 
 
 def _absolute(folders: Sequence[Path]) -> tuple[str, ...]:

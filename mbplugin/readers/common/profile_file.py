@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
-from mbplugin.errors import BadNumber, BadUsage, MbPluginError, UnreadableFile
-from mbplugin.files import read_bounded
+from mbplugin.csv_tables import CsvTable, quotable, read_csv
+from mbplugin.errors import BadNumber, BadUsage, MbPluginError
 from mbplugin.model.mechanism.motion_profile import Between, MotionProfile
 from mbplugin.model.units import UNITS, symbol
 
@@ -42,35 +42,30 @@ def read_profile(path: Path, turns: bool, between: Between = "spline") -> Motion
     UnreadableFile, BadUsage, BadNumber
         No such file, no table, or no motion; with the line.
     """
-    data = read_bounded(path, _LONGEST)
-    try:
-        lines = data.decode("utf-8-sig").splitlines()
-        kept = [
-            (k, line) for k, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")
-        ]
-        rows = list(csv.reader([line for _, line in kept]))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise UnreadableFile(f"the motion is no CSV text: {error}", where=str(path)) from None
-    if not rows:
-        raise BadUsage("the motion has no header", where=str(path), expected="time,value")
-    where = f"{path}:{kept[0][0]}"
-    factors = [_factor(cell, name, turns, where) for cell, name in _heads(rows[0], where)]
-    points = [
-        _numbers(row, factors, f"{path}:{line}") for (line, _), row in zip(kept[1:], rows[1:], strict=False)
+    table = read_csv(path, _LONGEST)
+    (line, header), *rows = table.rows
+    factors = [
+        _factor(cell, name, turns, table.where(line)) for cell, name in _heads(header, table.where(line))
     ]
+    points = [_numbers(table, row, factors, table.where(line)) for line, row in rows]
     try:
         return MotionProfile.from_points(points, between)
     except MbPluginError as error:
         raise type(error)(error.what, where=str(path), expected=error.expected, remedy=error.remedy) from None
 
 
-def _heads(cells: list[str], where: str) -> list[tuple[str, str]]:
+def _heads(cells: Sequence[str], where: str) -> list[tuple[str, str]]:
     """Return each cell of the header with the column that it must be."""
     named = [_HEAD.fullmatch(cell.lower()) for cell in cells]
     names = tuple(match[1] if match else cell for match, cell in zip(named, cells, strict=True))
     if names != tuple(_COLUMNS)[: len(names)] or len(names) < 2:
+        wrong = next(
+            (k for k, (name, known) in enumerate(zip(names, _COLUMNS, strict=False)) if name != known), -1
+        )
         raise BadUsage(
-            f"the columns of a motion are {', '.join(names)}",
+            f"column {wrong + 1} of the motion is {quotable(cells[wrong], 'no name')}"
+            if wrong >= 0
+            else f"the motion has {len(names)} {'column' if len(names) == 1 else 'columns'}",
             where=where,
             expected="time, value and, where they are stated, rate, acceleration",
         )
@@ -84,17 +79,21 @@ def _factor(cell: str, name: str, turns: bool, where: str) -> float:
         return 1.0
     known = UNITS[_COLUMNS[name][0 if turns else 1]]
     if symbol(unit) not in known:
-        raise BadUsage(f"column {name} is in {unit!r}", where=where, expected=f"one of {', '.join(known)}")
+        raise BadUsage(
+            f"column {name} is in {quotable(unit, 'no known unit')}",
+            where=where,
+            expected=f"one of {', '.join(known)}",
+        )
     return known[symbol(unit)]
 
 
-def _numbers(row: list[str], factors: list[float], where: str) -> list[float]:
+def _numbers(table: CsvTable, row: Sequence[str], factors: list[float], where: str) -> list[float]:
     if len(row) != len(factors):
         raise BadUsage(
             f"the row has {len(row)} cells", where=where, expected=f"{len(factors)}, as the header"
         )
     try:
-        return [float(cell) * factor for cell, factor in zip(row, factors, strict=True)]
+        return [table.number(cell) * factor for cell, factor in zip(row, factors, strict=True)]
     except ValueError:
         raise BadNumber(
             "a cell of the motion is no number", where=where, expected="decimal numbers"

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from lxml import etree
 
 from mbplugin.errors import suggestion
+from mbplugin.model.bounds import decimal
 from mbplugin.model.scene import Defect
 from mbplugin.phrases import listed
 from mbplugin.readers.common.parents import Parents
@@ -163,7 +164,7 @@ def _same(value: str, default: str) -> bool:
     truth = {"true": "1", "false": "0", "enable": "1", "disable": "0"}
     a, b = (truth.get(text.strip().lower(), text.strip().lower()) for text in (value, default))
     try:
-        return [float(word) for word in a.split()] == [float(word) for word in b.split()]
+        return [decimal(word) for word in a.split()] == [decimal(word) for word in b.split()]
     except ValueError:
         return a == b
 

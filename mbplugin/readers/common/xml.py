@@ -21,11 +21,13 @@ from mbplugin.readers.common.numbers import angles, infinity, limit, numbers, us
 _PREFIX = re.compile(r"[<\s/]([A-Za-z_][\w.-]*):[A-Za-z_][\w.-]*")
 _DECLARED = re.compile(r"\sxmlns:([\w.-]+)\s*=")
 _START_TAG = re.compile(r"<[A-Za-z_](?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*>")
-_NAME = re.compile(r"[A-Za-z_][\w.:-]*")
+_NAME = re.compile(r"[A-Za-z_][\w.:-]{,60}")
 _SUBSET = re.compile(r"<!DOCTYPE[^<>\[]*\[")
 
 Element = etree._Element
 
+#: Characters of what the parser says.
+_LONGEST_REASON = 200
 #: From here on reading attributes one by one takes time that grows with the square of their number.
 _MANY_ATTRIBUTES = 200
 
@@ -56,7 +58,8 @@ def parse_xml(text: str, file: str) -> Element:
         root = etree.fromstring(_tolerated(text).encode(), parser, base_url=file)
     except etree.XMLSyntaxError as error:
         line = error.lineno or 1
-        reason = (error.msg or "not well-formed").split(", line")[0]
+        # the parser names elements and attributes, which may be of any length
+        reason = (error.msg or "not well-formed").split(", line")[0][:_LONGEST_REASON]
         raise BrokenXml(
             f"the XML is broken: {reason[:1].lower() + reason[1:]}",
             where=f"{file}:{line}",

@@ -33,9 +33,9 @@ def read_triangles(path: str, largest: int = LARGEST_FILE) -> Triangles:
     kind = Path(path).suffix.lower().removeprefix(".")
     if kind in ("stl", "obj"):
         data = mesh_bytes(path, largest)
+        check_content(kind, data)
         found = _binary_stl(data) if kind == "stl" else _plain_obj(data)
         if found is not None:
-            check_content(kind, data)
             return _checked(*found)
     mesh: Any = load_mesh(path, largest)
     return np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces, dtype=np.int64)
@@ -100,7 +100,9 @@ def _fans(faces: list[bytes]) -> NDArray[np.int64]:
     found = []
     for size, same in by_size.items():
         corners = np.array(b" ".join(same).split(), dtype=np.int64).reshape(-1, size)
-        found += [corners[:, [0, k, k + 1]] for k in range(1, size - 1)]
+        first = np.broadcast_to(corners[:, :1], (len(corners), size - 2))
+        fans = np.stack([first, corners[:, 1:-1], corners[:, 2:]], axis=-1)
+        found.append(fans.transpose(1, 0, 2).reshape(-1, 3))
     return np.concatenate(found)
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from mbplugin.errors import BadScene, MbPluginError
 from mbplugin.model.component import is_turn
 from mbplugin.model.mechanism import Driver
 from mbplugin.model.mechanism.identity import Holder
 from mbplugin.model.mechanism.motion_profile import MotionProfile
 from mbplugin.model.scene import Request
-from mbplugin.readers.common.paths import resolve
 from mbplugin.readers.common.profile_file import read_profile
 from mbplugin.readers.scene_file.actions import Pairs, check_freedoms
 from mbplugin.readers.scene_file.schema import SceneFile
@@ -76,6 +73,7 @@ def _profile(
                 f"[[driver]] {table.joint!r}: {error.what}", where=where, expected=error.expected
             ) from None
     freedom = (*table.freedoms, *pairs[table.joint].kind.free)[0]
-    path = resolve(str(table.file), request, source.where("driver", index, "file"))
-    files.append(path)
-    return read_profile(Path(path), is_turn(freedom), table.between)
+    assert table.file is not None
+    path = table.file.path(request, source.where("driver", index, "file"))
+    files.append(str(path))
+    return read_profile(path, is_turn(freedom), table.between)

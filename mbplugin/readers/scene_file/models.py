@@ -11,7 +11,6 @@ from mbplugin.errors import BadScene
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.scene import Request, Scene, State
 from mbplugin.readers.common.merge import joined, placed
-from mbplugin.readers.common.paths import resolve
 from mbplugin.readers.scene_file.schema import SceneFile
 from mbplugin.readers.scene_file.source import SceneSource
 from mbplugin.readers.scene_file.tables.mechanism import ModelTable
@@ -56,11 +55,14 @@ def _read_model(source: SceneSource, index: int, table: ModelTable, request: Req
     from mbplugin.readers import load
 
     where = source.where("model", index, "file")
-    if table.file.lower().endswith(".toml"):
+    if table.file.written.lower().endswith(".toml"):
         raise BadScene(
-            f"model {table.file!r} is a scene", where=where, expected="a model file", remedy="name its models"
+            f"model {table.file.written!r} is a scene",
+            where=where,
+            expected="a model file",
+            remedy="name its models",
         )
-    file = resolve(table.file, request, where)
+    file = str(table.file.path(request, where))
     scene: Scene = load(
         file,
         package_dirs=request.package_dirs,

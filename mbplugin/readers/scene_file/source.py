@@ -26,8 +26,12 @@ TOML_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"^\s*(?:\"([^\"]*)\"|'([^']*)'|([A-Za-z0-9_-]+))[^=]*=")
 _LINE_OF_ERROR = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)")
 #: What stands where a value is expected, of a text without quotes.
-_WORD = re.compile(r"[A-Za-z_][\w./-]*")
+_WORD = re.compile(r"[A-Za-z_][\w./-]{,60}")
 
+#: Characters of a scene: the parser takes a second for three million.
+_LONGEST = 10_000_000
+#: Characters of what the parser says: it names keys.
+_LONGEST_REASON = 200
 #: Dots in one word of a scene; the parser's time grows with their square.
 _DEEPEST = 1000
 
@@ -86,6 +90,12 @@ def parse_scene(text: str, file: str, *, snap: bool = False) -> SceneSource:
         The text is not TOML; with the line.
     """
     text = text.lstrip("\ufeff")
+    if len(text) > _LONGEST:
+        raise BadScene(
+            f"the scene is longer than {_LONGEST // 10**6} million characters",
+            where=file,
+            remedy="put long motions into CSV files, and name them in [[driver]]",
+        )
     if any(word.count(".") > _DEEPEST for word in text.split()):
         raise _too_deep(file)
     try:
@@ -93,7 +103,7 @@ def parse_scene(text: str, file: str, *, snap: bool = False) -> SceneSource:
     except tomllib.TOMLDecodeError as error:
         place = _LINE_OF_ERROR.search(str(error))
         line = int(place.group(1)) if place and place.group(1) else text.rstrip().count("\n") + 1
-        reason = _LINE_OF_ERROR.sub("", str(error)).rstrip(".")
+        reason = _LINE_OF_ERROR.sub("", str(error)).rstrip(".")[:_LONGEST_REASON]
         remedy = "correct the file there"
         if "immutable" in reason:
             remedy = (

@@ -8,6 +8,7 @@ from math import inf, isinf
 import numpy as np
 
 from mbplugin.errors import BadNumber, BrokenModel
+from mbplugin.model.bounds import decimal
 from mbplugin.model.scene import Origin
 from mbplugin.model.spatial import Array, Pose, rotation_from_quaternion
 from mbplugin.readers.common.numbers import angles, limit, number, numbers
@@ -84,7 +85,7 @@ def bound_of(element: Element | None, tag: str, default: float) -> float:
         return default
     text = (found.text or "").strip()
     try:
-        value = float(text)
+        value = decimal(text)
     except ValueError:
         value = 0.0
     if isinf(limit(value)):

@@ -13,17 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbplugin.errors import BrokenModel, MissingDependency, UnknownName, suggestion
+from mbplugin.errors import BrokenModel, MissingDependency, UnknownName, UnresolvedPath, suggestion
 from mbplugin.model.mechanism import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.scene import Origin, Request
 from mbplugin.model.spatial import Array, Pose
-from mbplugin.readers.common.paths import read_text
+from mbplugin.readers.common.paths import is_file, may_read, read_text
 from mbplugin.readers.urdf.draft import Draft
 from mbplugin.visible import one_line
 
 if TYPE_CHECKING:
     import yaml
 
+#: Bytes of such a file, whose parser takes a second for some hundred thousand.
+_LONGEST = 2_000_000
+#: Characters of what the parser says: it names anchors.
+_LONGEST_REASON = 200
 #: Closure types in both spellings; a type that is not stated is a weld.
 LOOP_TYPES = {"6d": "fixed", "3d": "spherical"}
 #: Axes of the first and second turn of a universal joint, in the joint frame of the URDF.
@@ -69,12 +73,23 @@ def read_extension(request: Request) -> Extension | None:
         There is one, and PyYAML is not installed.
     BrokenModel
         It does not follow the convention.
+    UnresolvedPath
+        It leads out of the model's repository.
     """
     if request.text is not None:
         return None
     for ending in (".yaml", ".yml"):
         file = Path(request.path).with_suffix(ending)
-        if file.is_file() and re.search(r"^closed_loop\s*:", text := read_text(file), re.MULTILINE):
+        if not is_file(file):
+            continue
+        if not may_read(file, request):
+            raise UnresolvedPath(
+                "the YAML file beside this URDF leads out of its repository",
+                where=str(file),
+                remedy="pass --package-dir DIR (package_dirs=[DIR]) with the folder that holds it",
+            )
+        text = read_text(file, _LONGEST)
+        if re.search(r"^closed_loop\s*:", text, re.MULTILINE):
             return _extension(text, str(file))
     return None
 
@@ -125,11 +140,13 @@ def _table(text: str, file: str) -> dict[str, yaml.Node]:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise BrokenModel(
-            f"the YAML is broken: {error.problem}", where=f"{file}:{line}", remedy="correct it"
+            f"the YAML is broken: {str(error.problem)[:_LONGEST_REASON]}",
+            where=f"{file}:{line}",
+            remedy="correct it",
         ) from None
     except yaml.YAMLError as error:
         raise BrokenModel(
-            f"the YAML is broken: {one_line(error)}", where=f"{file}:1", remedy="correct it"
+            f"the YAML is broken: {one_line(error)[:_LONGEST_REASON]}", where=f"{file}:1", remedy="correct it"
         ) from None
     except RecursionError:
         raise BrokenModel("the YAML nests too deeply", where=file, expected="closed_loop: [[…]]") from None

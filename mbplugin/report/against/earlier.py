@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from mbplugin.errors import BadUsage, UnreadableFile
-from mbplugin.files import read_bounded
+from mbplugin.files import parse_json, read_bounded
 from mbplugin.report.documents import DOCUMENTS, DocumentName
 from mbplugin.report.documents.part import required_keys
 from mbplugin.report.documents.schema import output_of
@@ -48,8 +47,8 @@ def read_earlier(path: Path | None, document: DocumentName) -> EarlierReport | N
         return None
     data = read_bounded(path)
     try:
-        found = json.loads(data)
-    except (ValueError, RecursionError):
+        found = parse_json(data)
+    except ValueError:
         raise UnreadableFile(
             "the earlier report is no JSON", where=str(path), expected=f"what mbplugin {document} wrote"
         ) from None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from mbplugin.csv_tables import csv_text
 from mbplugin.errors import BadUsage, MissingDependency
 from mbplugin.files import replacing
 from mbplugin.output_formats import format_of
@@ -174,11 +173,6 @@ def _write(content: bytes, path: Path) -> None:
 
 
 def _csv(rows: Any, columns: tuple[str, ...], comment: str) -> str:
-    out = io.StringIO()
-    if comment:
-        out.write(f"# {comment}\n")
-    if heads := columns_of(rows) or columns:
-        writer = csv.DictWriter(out, heads, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    return out.getvalue()
+    heads = list(columns_of(rows) or columns)
+    cells = ([row.get(head) for head in heads] for row in rows)
+    return csv_text(heads, cells if heads else (), [comment] if comment else ())

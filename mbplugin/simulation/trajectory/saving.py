@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbplugin.csv_tables import write_csv
 from mbplugin.errors import BadUsage
 from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.coordinate_units import coordinate_units, momentum_units, rate_units
@@ -93,10 +93,8 @@ def columns(trajectory: Trajectory, reactions: Sequence[str] = ()) -> Iterator[C
 
 
 def _write_table(table: Sequence[Column], path: Path) -> None:
-    with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([column.header for column in table])
-        writer.writerows(zip(*(column.values.tolist() for column in table), strict=True))
+    rows = zip(*(column.values.tolist() for column in table), strict=True)
+    write_csv(path, [column.header for column in table], rows)
 
 
 def _arrays(trajectory: Trajectory) -> dict[str, AnyArray]:

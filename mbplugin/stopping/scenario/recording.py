@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +9,9 @@ from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
+from mbplugin.csv_tables import read_csv
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, UnreadableFile, suggestion
-from mbplugin.files import LONGEST, read_bounded
+from mbplugin.files import LONGEST
 from mbplugin.model.bounds import LARGEST
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
@@ -141,16 +140,17 @@ def _require_possible(path: Path, heads: Sequence[str], time: Array, values: Arr
 
 
 def _table(path: Path) -> tuple[list[str], Array]:
-    try:
-        lines = io.StringIO(read_bounded(path).decode("utf-8"), newline="")
-        header, *rows = [row for row in csv.reader(lines) if row and not row[0].startswith("#")]
-    except (UnicodeDecodeError, ValueError, csv.Error):
-        raise UnreadableFile("the table cannot be read", where=str(path), expected="CSV") from None
+    table = read_csv(path)
+    (_, header), *rows = table.rows
     heads = [head.partition("[")[0].strip() for head in header]
-    try:
-        values = np.array([[float(cell) for cell in row] for row in rows]).reshape(-1, len(heads))
-    except ValueError:
-        raise BadNumber("a cell is no number", where=str(path)) from None
+    values = np.empty((len(rows), len(heads)))
+    for k, (line, cells) in enumerate(rows):
+        try:
+            values[k] = [table.number(cell) for cell in cells]
+        except ValueError:
+            raise BadNumber(
+                "a cell is no number", where=table.where(line), expected="decimal numbers in every column"
+            ) from None
     return heads, values
 
 

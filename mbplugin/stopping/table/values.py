@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.csv_tables import csv_text
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.phrases import counted, one_line
 from mbplugin.rendering import Result, rendered
@@ -122,19 +121,17 @@ class StoppingTable(Result):
 
     def _csv(self) -> str:
         """Return the assumptions as comments, then one line per stop."""
-        out = io.StringIO()
         title = f"stopping table of {self.model}, tool {self.tool}"
         found = self.worst.found if self.worst is not None else ()
         beside = self.measured
         compared = [] if beside is None else [f"measured: {beside.source}", beside.sentence]
         searched = [f"worst of a search, {one.name}: {one.value:.6g} {one.unit}" for one in found]
-        for sentence in (*self.warnings, title, *self.assumptions, *compared, *searched):
-            out.write(f"# {' '.join(sentence.split())}\n")
         rows = [flat(row) for row in self.rows]
-        writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        return out.getvalue()
+        return csv_text(
+            list(rows[0]) if rows else [],
+            (list(row.values()) for row in rows),
+            (*self.warnings, title, *self.assumptions, *compared, *searched),
+        )
 
 
 def slip_words(row: Mapping[str, Any]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mbplugin.errors import BadUsage, UnreadableFile
-from mbplugin.files import read_bounded
+from mbplugin.files import parse_json, read_bounded
 from mbplugin.phrases import listed, one_line_repr
 from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits
 from mbplugin.stopping.scenario.tool_choice import NO_TOOL, ToolChoice
@@ -117,9 +116,9 @@ def figures_of_document(data: bytes, name: str) -> StopFigures:
     UnreadableFile
     """
     try:
-        document = json.loads(data)
+        document = parse_json(data)
         found, choice = _of_document(document), _tool_choice(document)
-    except (ValueError, RecursionError):
+    except ValueError:
         raise UnreadableFile("this is no JSON", where=name, expected=_EXPECTED, remedy=_REMEDY) from None
     except (KeyError, TypeError, AttributeError):
         raise UnreadableFile(

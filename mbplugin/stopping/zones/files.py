@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
+from mbplugin.csv_tables import write_csv
 from mbplugin.errors import BadUsage
 from mbplugin.phrases import number
 from mbplugin.stopping.zones.libraries import ezdxf, shapely
@@ -67,13 +67,13 @@ def _dxf(zone: StopZone, path: Path) -> None:
 
 
 def _csv(zone: StopZone, path: Path) -> None:
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        for sentence in zone_sentences(zone):
-            stream.write(f"# {visible(sentence)}\n")
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(("polygon", "x [m]", "y [m]"))
-        for k, polygon in enumerate(zone.polygons, start=1):
-            writer.writerows((k, number(x, ".6f"), number(y, ".6f")) for x, y in polygon)
+    corners = [(k, x, y) for k, polygon in enumerate(zone.polygons, start=1) for x, y in polygon]
+    write_csv(
+        path,
+        ("polygon", "x [m]", "y [m]"),
+        ((k, number(x, ".6f"), number(y, ".6f")) for k, x, y in corners),
+        map(visible, zone_sentences(zone)),
+    )
 
 
 def _svg(zone: StopZone, path: Path) -> None:

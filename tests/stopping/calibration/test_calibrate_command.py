@@ -186,8 +186,8 @@ BAD = {
         ("csv:2", "distance is '30deg'", "; write the number alone, and its unit in the header."),
     ),
     "decimal commas": (
-        HEAD.replace(",", ";") + "\nj0;0;2,0;0,5;0,6\n",
-        ("csv:2", "speed is '2,0'", "; write decimal points, not commas."),
+        HEAD.replace(",", ";") + "\nj0;0;2.0;0,5;0,6\n",
+        ("csv:2", "time is '0,5'", "; write decimal points, or decimal commas throughout."),
     ),
     "a category in words": (
         f"{HEAD}\nj0,STOP 0,2.0,0.5,0.6\n",

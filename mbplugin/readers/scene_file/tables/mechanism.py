@@ -10,6 +10,7 @@ from mbplugin.model.enumerations import Base, PairTypeName
 from mbplugin.model.mechanism.motion_profile import Between
 from mbplugin.readers.scene_file.tables.table import (
     RPY,
+    FileName,
     Inertia,
     Name,
     NonNegative,
@@ -32,7 +33,9 @@ class StateTable(Table):
 class ModelTable(Table):
     """``[[model]]``: a model file, where it stands and whether its root is fixed there."""
 
-    file: Name = Field(description="URDF, Xacro, SDF or MJCF file, relative to the scene")
+    file: FileName = Field(
+        description="URDF, Xacro, SDF or MJCF file, relative to the scene, in its repository or a package folder"
+    )
     name: Name | None = Field(
         default=None,
         description="prefix of its names where a scene has several models; default: the model's own",
@@ -200,9 +203,10 @@ class DriverTable(Table):
         description="instead of value, rate and acceleration: rows of time (s), value and, in all rows or in none, rate"
         " and acceleration; after the last row the motion goes on with its rate there",
     )
-    file: Name | None = Field(
+    file: FileName | None = Field(
         default=None,
-        description="the same as a CSV file with the columns time, value, rate, acceleration; units in brackets",
+        description="the same as a CSV file with the columns time, value, rate, acceleration; units in brackets;"
+        " in the scene's repository or a package folder",
     )
     between: Between = Field(
         default="spline",

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import CoreSchema, core_schema
 
 from mbplugin.model.bounds import LARGEST
+from mbplugin.model.scene import Request
+from mbplugin.readers.common.paths import resolve
 
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 Vector = Annotated[list[Number], Field(min_length=3, max_length=3)]
@@ -22,6 +27,44 @@ StiffnessNumber = Annotated[float, Field(allow_inf_nan=True)]
 Inertia = Annotated[list[Number], Field(min_length=3, max_length=6)]
 #: Description of an orientation.
 RPY = "roll, pitch, yaw about the fixed axes x, y, z as in a URDF, rad"
+
+
+@dataclass(frozen=True)
+class FileName:
+    """The name of a file that a scene states: the type of every key that names one.
+
+    It is no text, so that nothing opens it by accident: only :meth:`path` says where the file is, and that is
+    in the scene's repository or in a folder that the user gave.
+
+    Parameters
+    ----------
+    written : str
+        As in the scene.
+    """
+
+    written: str
+
+    def path(self, request: Request, where: str) -> Path:
+        """Return where the file is.
+
+        Parameters
+        ----------
+        request : Request
+            Of the scene.
+        where : str
+            The place of the key, for messages.
+
+        Raises
+        ------
+        UnresolvedPath
+            There is none, it is no ordinary file, or it lies outside.
+        """
+        return resolve(self.written, request, where)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> CoreSchema:
+        """Return the schema of a text that is not empty."""
+        return core_schema.no_info_after_validator_function(cls, core_schema.str_schema(min_length=1))
 
 
 class Table(BaseModel):

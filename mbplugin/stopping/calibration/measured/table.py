@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite, nan
 from pathlib import Path
 
-from mbplugin.errors import BadNumber, BadUsage, UnreadableFile
-from mbplugin.files import read_bounded
+from mbplugin.csv_tables import CsvTable, read_csv
+from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.bounds import LARGEST
 from mbplugin.stopping.calibration.measured.units import REQUIRED, Head, Quantity, read_head, require_one_unit
 
 #: Cells that are no numbers to a program, and what to do about them.
 _REMEDIES = (
-    (re.compile(r"[-+]?\d+,\d+(e[-+]?\d+)?", re.IGNORECASE), "write decimal points, not commas"),
+    (
+        re.compile(r"[-+]?\d+,\d+(e[-+]?\d+)?", re.IGNORECASE),
+        "write decimal points, or decimal commas throughout",
+    ),
     (re.compile(r"(stop|cat(egory)?\.?) ?\d", re.IGNORECASE), "write the number alone"),
     (re.compile(r"[-+]?[\d.]+ ?[^\d\s.,]+"), "write the number alone, and its unit in the header"),
 )
+#: Characters of a cell that a message quotes.
+_SHOWN = 40
 #: Bytes of a table.
 _LONGEST = 20_000_000
 
@@ -64,27 +67,13 @@ def read_measured(path: Path) -> MeasuredFile:
     UnreadableFile, BadNumber, BadUsage
         No such file, no table, a missing column, or a cell that is no number; names the line.
     """
-    data = read_bounded(path, _LONGEST)
-    try:
-        text = data.decode("utf-8-sig")
-        lines = text.splitlines()
-    except UnicodeDecodeError:
-        raise UnreadableFile("the table is not text", where=str(path), expected="CSV in UTF-8") from None
-    head = next((line for line in lines if line.strip() and not line.startswith("#")), "")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=";" if ";" in head else ",")
-    try:
-        rows = [(reader.line_num, row) for row in reader if any(map(str.strip, row))]
-    except csv.Error as error:
-        raise UnreadableFile(f"the table cannot be read ({error})", where=str(path), expected="CSV") from None
-    rows = [(line, row) for line, row in rows if not row[0].startswith("#")]
-    if not rows:
-        raise BadUsage("the table is empty", where=str(path), expected=f"the columns {', '.join(REQUIRED)}")
-    where = f"{path}:{rows[0][0]}"
-    heads = _heads(rows[0][1], where)
-    records = tuple(_record(heads, row, f"{path}:{line}", line) for line, row in rows[1:])
+    table = read_csv(path, _LONGEST)
+    (line, header), *rows = table.rows
+    heads = _heads(header, table.where(line))
+    records = tuple(_record(table, heads, row, line) for line, row in rows)
     if not records:
         raise BadUsage("the table has no row", where=str(path), expected="one row for each measured stop")
-    return MeasuredFile(str(path), hashlib.sha256(data).hexdigest(), heads, records)
+    return MeasuredFile(str(path), hashlib.sha256(table.data).hexdigest(), heads, records)
 
 
 def _heads(cells: Iterable[str], where: str) -> tuple[Head, ...]:
@@ -100,8 +89,8 @@ def _heads(cells: Iterable[str], where: str) -> tuple[Head, ...]:
     return heads
 
 
-def _record(heads: tuple[Head, ...], row: list[str], where: str, line: int) -> Record:
-    cells = [cell.strip() for cell in row]
+def _record(table: CsvTable, heads: tuple[Head, ...], cells: Sequence[str], line: int) -> Record:
+    where = table.where(line)
     if (len(cells) > len(heads) and any(cells[len(heads) :])) or len(cells) < len(heads):
         raise BadUsage(
             f"the row has {len(cells)} cells", where=where, expected=f"{len(heads)}, one for each column"
@@ -111,7 +100,7 @@ def _record(heads: tuple[Head, ...], row: list[str], where: str, line: int) -> R
         if head.name == "joint":
             joint = cell
         elif cell:
-            numbers[head.name] = Quantity(head.factor * _number(cell, head, where), head.kind)
+            numbers[head.name] = Quantity(head.factor * _number(table, cell, head, where), head.kind)
     for name in ("category", "speed"):
         if name not in numbers:
             raise BadNumber(f"{name} is empty", where=where, expected="a number")
@@ -121,15 +110,15 @@ def _record(heads: tuple[Head, ...], row: list[str], where: str, line: int) -> R
     return Record(line, joint, numbers)
 
 
-def _number(cell: str, head: Head, where: str) -> float:
+def _number(table: CsvTable, cell: str, head: Head, where: str) -> float:
     try:
-        value = float(cell)
+        value = table.number(cell)
     except ValueError:
         value = nan
     if not isfinite(value) or abs(value) > LARGEST:
         remedy = next((word for pattern, word in _REMEDIES if pattern.fullmatch(cell)), "")
         expected = "0 or 1" if head.name == "category" else "a number; its unit stands in the header"
-        raise BadNumber(f"{head.name} is {cell!r}", where=where, expected=expected, remedy=remedy)
+        raise BadNumber(f"{head.name} is {cell[:_SHOWN]!r}", where=where, expected=expected, remedy=remedy)
     return value
 
 

@@ -126,7 +126,7 @@ def read_quantity(text: str, column: str) -> tuple[float, str, float]:
     BadUsage
         No number, or a unit that the column does not have.
     """
-    match = re.fullmatch(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(\S*)\s*", text)
+    match = re.fullmatch(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(\S*)\s*", text)
     units = _COORDINATE if column.startswith("q ") else COLUMNS[column]
     sizes = {name: size for kind in units.values() for name, size in kind.items()}
     unit = symbol(match[2]) if match else ""

@@ -1,0 +1,235 @@
+"""Tables as CSV text: written so that no spreadsheet computes a cell, and read as spreadsheets write them.
+
+A spreadsheet computes what begins with ``=``, ``+``, ``-`` or ``@``, at the beginning of a cell and, where its
+separator is another one, in the middle of one. An apostrophe stands before such a text and makes it text; it is
+taken off again where the table is read. Numbers stay numbers.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mbplugin.errors import BadUsage, UnreadableFile
+from mbplugin.files import read_bounded
+from mbplugin.model.bounds import decimal
+
+#: Bytes of a table.
+LONGEST_TABLE = 50_000_000
+_SEPARATORS = r",;|\t\r\n"
+_NUMBER = rf" *[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?: [^{_SEPARATORS}\d=+@|'\"!()-]*)?"
+#: A whole number between two separators of one kind stays as it is.
+_KEPT = "|".join(
+    [rf"\A{_NUMBER}\Z", *(rf"(?<={mark}){_NUMBER}(?={mark}|\Z)" for mark in (",", ";", r"\|", r"\t"))]
+)
+#: What a spreadsheet would compute; the wide forms are those of East Asian keyboards.
+_FORMULA = r"(?=[ '\"]*[-=+@＝＋－＠])"
+_START = rf"(?<![^{_SEPARATORS}])"
+_COMPUTED = re.compile(rf"{_START}(?!{_KEPT}){_FORMULA}")
+_MADE_TEXT = re.compile(rf"{_START}'{_FORMULA}")
+#: A cell with one of these is quoted; the semicolon and the tab part cells elsewhere.
+_QUOTED = re.compile(r"[,;\t\r\n\"]")
+
+#: The first line with which some programs state the separator.
+_STATED = re.compile(r"sep=([,;\t])\s*")
+_DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?")
+_DECIMAL_POINT = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?")
+#: One and a half, or fifteen hundred.
+_EITHER = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
+#: What may be the name of a column or of a unit, and is quoted in messages; other contents are not.
+_NAME = re.compile(r"[^\W\d]\w{0,23}|[\w/°%²·^*]{1,12}")
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]], comments: Iterable[str] = ()) -> str:
+    """Return a table as CSV: comments behind ``#``, the header, and the rows.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Empty for a table without columns, which has no line.
+    rows : iterable of sequences
+        Texts and numbers; None is an empty cell.
+    comments : iterable of str
+    """
+    lines = [as_text(f"# {' '.join(comment.split())}") for comment in comments]
+    lines += [_line(header)] if header else []
+    lines += map(_line, rows)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def write_csv(
+    path: Path, header: Sequence[str], rows: Iterable[Sequence[object]], comments: Iterable[str] = ()
+) -> None:
+    """Write a table to a file, as :func:`csv_text` has it; names that are no Unicode are written as they were read."""
+    text = csv_text(header, rows, comments)
+    path.write_text(text, encoding="utf-8", errors="surrogateescape", newline="\n")
+
+
+def _line(cells: Iterable[object]) -> str:
+    line = ",".join(map(_cell, cells))
+    # a line without anything is no row
+    return line or '""'
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        return str(value)
+    text = as_text(value)
+    # what begins with # would be a comment
+    return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) or text.startswith("#") else text
+
+
+def as_text(text: str) -> str:
+    """Return a text in which a spreadsheet finds nothing to compute."""
+    return _COMPUTED.sub("'", text)
+
+
+def as_written(text: str) -> str:
+    """Return the text of which :func:`as_text` made this one; another text stays as it is."""
+    return _MADE_TEXT.sub("", text)
+
+
+@dataclass(frozen=True)
+class CsvTable:
+    """The cells of a file.
+
+    Parameters
+    ----------
+    file : str
+    data : bytes
+        What was read.
+    rows : tuple of (int, tuple of str)
+        Line, from 1, and cells without blanks around them; the header first. No comments, no empty lines.
+    decimal_commas : bool
+        Whether the numbers of the file are written with commas.
+    """
+
+    file: str
+    data: bytes
+    rows: tuple[tuple[int, tuple[str, ...]], ...]
+    decimal_commas: bool
+
+    def where(self, line: int) -> str:
+        """Return a place in the file."""
+        return f"{self.file}:{line}"
+
+    def number(self, cell: str) -> float:
+        """Return the number of a cell.
+
+        Raises
+        ------
+        ValueError
+            It is none.
+        """
+        if self.decimal_commas and _DECIMAL_COMMA.fullmatch(cell):
+            cell = cell.replace(",", ".")
+        return decimal(cell)
+
+
+def read_csv(path: Path, most: int = LONGEST_TABLE) -> CsvTable:
+    """Return the table of a CSV file, as spreadsheets and programs write them.
+
+    UTF-8, or UTF-16 with its byte order mark; cells parted by commas, semicolons or tabs, as the header has them;
+    decimal points or decimal commas, the same in the whole file. Lines that begin with # are comments. Cells at
+    the end that are empty in all rows are left out.
+
+    Raises
+    ------
+    UnreadableFile
+        No such file, no text, or quotes that do not end.
+    BadUsage
+        No header.
+    """
+    data = read_bounded(path, most)
+    text = _decoded(data, str(path))
+    # other marks that end a line for Python are characters of a cell
+    lines = list(io.StringIO(text, newline=""))
+    stated = _STATED.fullmatch(lines[0]) if lines else None
+    heads = (line for line in lines[1 if stated else 0 :] if not _is_passed_over(line))
+    separator = stated[1] if stated else _separator(next(heads, ""))
+    numbered: list[tuple[int, list[str]]] = []
+    try:
+        for line, cells in _records(lines, separator, 1 if stated else 0):
+            if any(map(str.strip, cells)):
+                numbered.append((line, [as_written(cell.strip()).strip() for cell in cells]))
+    except csv.Error as error:
+        at = numbered[-1][0] + 1 if numbered else 1
+        raise UnreadableFile(
+            f"the table cannot be read from line {at} on ({error})", where=str(path), expected="CSV"
+        ) from None
+    if not numbered:
+        raise BadUsage("the table is empty", where=str(path), expected="a header, and rows below it")
+    filled = max(k for _, cells in numbered for k, cell in enumerate(cells, 1) if cell)
+    rows = tuple((line, tuple(cells[:filled])) for line, cells in numbered)
+    return CsvTable(str(path), data, rows, _has_decimal_commas(rows))
+
+
+def _decoded(data: bytes, where: str) -> str:
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    expected = "CSV in UTF-8, or in UTF-16 with its byte order mark"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise UnreadableFile(
+            f"the table is not text in {encoding.removesuffix('-sig').upper()}, from byte {error.start + 1} on",
+            where=where,
+            expected=expected,
+            remedy="save it as CSV UTF-8",
+        ) from None
+    if "\0" in text:
+        raise UnreadableFile(
+            "the table holds null characters",
+            where=where,
+            expected=expected,
+            remedy="save it as CSV UTF-8",
+        )
+    return text
+
+
+def _is_passed_over(line: str) -> bool:
+    return not line.strip() or line.startswith("#")
+
+
+def _separator(head: str) -> str:
+    """Return what parts the cells of a header: quoted cells may hold any of these."""
+    bare = re.sub(r'"[^"]*"', "", head)
+    return next((mark for mark in "\t;" if mark in bare), ",")
+
+
+def _records(lines: Sequence[str], separator: str, start: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield the first line of each row, and its cells."""
+    first = 0
+
+    def feed() -> Iterator[str]:
+        nonlocal first
+        for number, line in enumerate(lines[start:], start + 1):
+            # within quotes, a cell goes on in the next line, whatever that begins with
+            if first or not _is_passed_over(line):
+                first = first or number
+                yield line
+
+    for cells in csv.reader(feed(), delimiter=separator, strict=True):
+        yield first, cells
+        first = 0
+
+
+def _has_decimal_commas(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
+    """Return whether commas are decimal ones: no number has a point, and one at least cannot be in thousands."""
+    cells = [cell for _, row in rows[1:] for cell in row if "," in cell or "." in cell]
+    commas = [cell for cell in cells if _DECIMAL_COMMA.fullmatch(cell)]
+    points = any(_DECIMAL_POINT.fullmatch(cell) for cell in cells)
+    return not points and any(not _EITHER.fullmatch(cell) for cell in commas)
+
+
+def quotable(cell: str, otherwise: str) -> str:
+    """Return a cell as messages quote it, where it may be the name of a column or a unit; else ``otherwise``.
+
+    A table may be any file: what its other cells hold is nobody's business.
+    """
+    return repr(cell) if _NAME.fullmatch(cell) else otherwise
