@@ -7,14 +7,18 @@ import hashlib
 import os
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
 
 from mbplugin.errors import BadUsage, UnreadableFile
+from mbplugin.stamps import stamp
 
 #: Bytes of a text that is read.
 LONGEST = 500_000_000
+#: How the names of temporary files begin, and after how long one was left behind, s.
+_TEMPORARY, _LEFT_BEHIND = ".mbplugin-", 3600.0
 
 
 #: SHA-256 of what was read, by the real path of the file; None where nobody will ask.
@@ -42,7 +46,8 @@ def hash_when_read(path: str | Path) -> str | None:
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary file beside ``path`` that takes its place when the block ends well.
 
-    What is no ordinary file (a pipe, ``/dev/null``) is written to directly.
+    It says that mbplugin wrote it, as :mod:`mbplugin.stamps` describes. What is no ordinary file (a pipe,
+    ``/dev/null``) is written to directly.
 
     Raises
     ------
@@ -54,11 +59,10 @@ def replacing(path: Path) -> Iterator[Path]:
         if target.exists() and not target.is_file():
             yield target
             return
-        handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
-        os.close(handle)
-        temporary = Path(name)
+        temporary = temporary_beside(target)
         try:
             yield temporary
+            stamp(temporary)
             temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
             temporary.replace(target)
         finally:
@@ -66,6 +70,31 @@ def replacing(path: Path) -> Iterator[Path]:
     except OSError as error:
         reason = (error.strerror or "no reason given").lower()
         raise BadUsage(f"the file cannot be written ({reason})", where=str(path)) from None
+
+
+def temporary_beside(target: Path) -> Path:
+    """Return a new, empty file in the folder of another one, for its content until that is complete.
+
+    A process that is killed leaves it there, and nobody else can tell when: so what such processes have left
+    in this folder more than an hour ago is removed.
+    """
+    _remove_leftovers(target.parent)
+    handle, name = tempfile.mkstemp(prefix=_TEMPORARY, suffix=target.suffix, dir=target.parent)
+    os.close(handle)
+    return Path(name)
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove temporary files of this user that nobody can still be writing."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if not entry.name.startswith(_TEMPORARY):
+                continue
+            with contextlib.suppress(OSError):
+                status = entry.stat(follow_symlinks=False)
+                own = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+                if stat.S_ISREG(status.st_mode) and own and time.time() - status.st_mtime > _LEFT_BEHIND:
+                    os.unlink(entry.path)  # noqa: PTH108
 
 
 def require_folder(path: Path | None) -> None:

@@ -14,7 +14,7 @@ import mbplugin
 from mbplugin.cli.shared.command_line import keep_arguments
 from mbplugin.cli.shared.help import EXAMPLES, Command, make_app, named_command
 from mbplugin.cli.shared.output import complain, emit, warnings_as_sentences
-from mbplugin.cli.shared.output_format import with_format
+from mbplugin.cli.shared.output_format import with_force, with_format
 from mbplugin.cli.shared.usage import usage_sentence
 from mbplugin.cli.shared.working import working
 from mbplugin.errors import MbPluginError
@@ -52,7 +52,7 @@ def application(names: Iterable[str]) -> typer.Typer:
     app = make_app(mbplugin.__doc__)
     app.callback()(_options)
     for name in names:
-        app.command(name, cls=Command)(with_format(_function(name)))
+        app.command(name, cls=Command)(with_format(with_force(_function(name))))
     return app
 
 

@@ -12,7 +12,7 @@ from mbplugin.report.documents.json import plain
 
 #: Keys that are compared as inputs, that say how a file is written, that follow from the others, or that
 #: another run of the same has otherwise: its processor time.
-_APART = ("record", "schema_version", "against", "command", "seconds")
+_APART = ("record", "schema_version", "generator", "against", "command", "seconds")
 #: Keys that tell the entries of a list from each other, in the order in which a place is named.
 _NAMES = (
     "category",

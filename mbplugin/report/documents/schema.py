@@ -28,9 +28,14 @@ def schema_of(document: DocumentName) -> dict[str, Any]:
     """Return the schema of the output of a command, of a ``scene`` file or of the ``settings`` of a lint."""
     if document in _INPUTS:
         module, name = _INPUTS[document]
-        return {"$schema": _DRAFT, **getattr(import_module(module), name).model_json_schema()}
-    schema = TypeAdapter(output_of(document)).json_schema(mode="serialization", schema_generator=_Untitled)
-    return {"$schema": _DRAFT, "title": f"mbplugin {document}", **schema}
+        schema = getattr(import_module(module), name).model_json_schema()
+    else:
+        schema = TypeAdapter(output_of(document)).json_schema(
+            mode="serialization", schema_generator=_Untitled
+        )
+    # the title comes first: by it a file of ours is recognized
+    title = {"title": f"mbplugin {document}"}
+    return {"$schema": _DRAFT, **title, **schema, **title}
 
 
 def output_of(document: DocumentName) -> type[Document]:
