@@ -111,7 +111,8 @@ def stamp(path: Path) -> None:
     """
     with path.open("rb") as stream:
         head = stream.read(_ENDS)
-    if not head or _OURS.match(head) or head.lstrip()[:1] in (b"{", b"["):
+    # a table of TOML begins with a bracket too
+    if not head or _OURS.match(head) or re.match(rb"\s*(?:\{|\[\s*[\]{])", head):
         return
     if head.startswith(_ZIP):
         if not _is_own_workbook(path, head):
