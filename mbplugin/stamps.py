@@ -24,7 +24,9 @@ _LONGEST = 500_000_000
 #: Bytes at both ends of a binary file in which the words are looked for, and of a text of keys.
 _ENDS = 65_536
 _WORDS = b"written by mbplugin"
-_STAMP = re.compile(rb"^(?:# |<!-- )written by mbplugin \S+, checksum ([0-9a-f]{16})(?: -->)?\n", re.MULTILINE)
+_STAMP = re.compile(
+    rb"^(?:# |<!-- )written by mbplugin \S+, checksum ([0-9a-f]{16})(?: -->)?\n", re.MULTILINE
+)
 _PNG, _JPG, _PDF = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"%PDF-"
 _ZIP, _DXF = b"PK\x03\x04", b"  0\nSECTION"
 #: How documents in JSON and reports of CI begin; an empty list has nothing that could be lost.
@@ -142,7 +144,15 @@ def _is_own_workbook(path: Path, head: bytes) -> bool:
         with zipfile.ZipFile(path) as archive, archive.open("docProps/core.xml") as properties:
             return b"<dc:creator>mbplugin</dc:creator>" in properties.read(_ENDS)
     # what is no archive, or none of a workbook
-    except (KeyError, ValueError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError):
+    except (
+        KeyError,
+        ValueError,
+        NotImplementedError,
+        RuntimeError,
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+    ):
         return False
 
 
@@ -154,7 +164,13 @@ def _stamped_binary(data: bytes, ending: str) -> bytes:
         chunk = b"tEXt" + b"Software\0" + words
         size = len(_PNG) + 12 + 13
         return b"".join(
-            (data[:size], struct.pack(">I", len(chunk) - 4), chunk, struct.pack(">I", zlib.crc32(chunk)), data[size:])
+            (
+                data[:size],
+                struct.pack(">I", len(chunk) - 4),
+                chunk,
+                struct.pack(">I", zlib.crc32(chunk)),
+                data[size:],
+            )
         )
     if data.startswith(_JPG):
         # after the first segment, which states the kind of file

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 #: The rule for files that the time of a run did not suffice for.
 _NOT_LINTED = "MB915"
 
+
 def findings_summary(reports: Sequence[Report]) -> str:
     """Return ``1 error, 4 warnings, 0 notes, 1 ignored``."""
     found = [finding.severity for report in reports for finding in report.findings]
@@ -27,7 +28,9 @@ def runs_summary(reports: Sequence[Report]) -> str:
     codes = [report.exit_code for report in reports if not report.skipped]
     runs = f"{counted(len(reports), 'run')}: {codes.count(0)} passed, {codes.count(1)} failed"
     skipped = f", {left} skipped" if (left := len(reports) - len(codes)) else ""
-    late = sum(any(f.code == _NOT_LINTED for f in report.findings) for report in reports if not report.skipped)
+    late = sum(
+        any(f.code == _NOT_LINTED for f in report.findings) for report in reports if not report.skipped
+    )
     unusable = f"{codes.count(2) - late} unusable" + (f", {late} not linted" if late else "")
     return f"{runs}, {unusable}{skipped}; {findings_summary(reports)}"
 

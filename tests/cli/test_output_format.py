@@ -38,7 +38,9 @@ def test_a_table_is_written_as_its_ending_says(tmp_path: Path, ending: str) -> N
     options = ("--output-format", ENDINGS[ending])
     stated = call(*STOP, *options).out
     # the record has the command line, and of a text only one in a file has a record
-    text = (file.read_text(encoding="utf-8") if ending == ".json" else unstamped(file)).partition("\nRecord\n")[0]
+    text = (file.read_text(encoding="utf-8") if ending == ".json" else unstamped(file)).partition(
+        "\nRecord\n"
+    )[0]
     assert text == stated.replace(" ".join(options), f"--output {file}")
     assert stated.startswith(BEGINS[ENDINGS[ending]])
 

@@ -26,7 +26,9 @@ ENDLESS = """<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">
 
 
 @pytest.mark.parametrize("number", [1, 4])
-def test_a_running_file_is_ended_and_the_rest_is_not_begun(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_running_file_is_ended_and_the_rest_is_not_begun(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     begun: list[str] = []
 
     def lint(source: str, **_: object) -> Report:

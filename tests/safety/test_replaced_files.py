@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import os
 import time
-import tomllib
 import xml.etree.ElementTree as ElementTree
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tomllib
 
 from command_line import ASSETS, DOOR_2, FOUR_BAR, call
 from mbplugin.cli.app import FILES, _function, application
@@ -46,7 +46,13 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
 #: Options with a path that is read.
 READ = {"config", "baseline", "against", "trajectory", "motion", "measured", "file", "out"}
 #: What somebody may have written, by the ending.
-ENDINGS = {"save": (".csv", ".npz"), "plot": (".svg",), "picture": (".png",), "film": (".gif",), "zone": (".svg",)}
+ENDINGS = {
+    "save": (".csv", ".npz"),
+    "plot": (".svg",),
+    "picture": (".png",),
+    "film": (".gif",),
+    "zone": (".svg",),
+}
 FOREIGN = b"# my own notes, a week of work\nwritten by mbplugin is what this is not\n"
 
 
@@ -63,7 +69,13 @@ def writing() -> list[tuple[str, str, str]]:
     found = []
     for command, parameter in parameters():
         if parameter.name in WRITTEN:
-            own = (".xml",) if parameter.name == "write" else (".scene.toml",) if parameter.name == "write_scene" else ()
+            own = (
+                (".xml",)
+                if parameter.name == "write"
+                else (".scene.toml",)
+                if parameter.name == "write_scene"
+                else ()
+            )
             for ending in own or ENDINGS.get(parameter.name, (".txt", ".json")):
                 if (command, ending) != ("warmup", ".json"):
                     found.append((command, parameter.opts[0], ending))
@@ -112,7 +124,9 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("given", TEXTS, ids=lambda given: f"{given[0]} {given[-1]}")
-def test_a_text_of_ours_is_written_again_until_somebody_edits_it(given: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_text_of_ours_is_written_again_until_somebody_edits_it(
+    given: tuple[str, ...], tmp_path: Path
+) -> None:
     *arguments, name = given
     file = _again(tmp_path, *arguments, name=name)
     if name == "no_ending":
@@ -146,7 +160,9 @@ def test_reports_of_ci_are_written_again(kind: str, tmp_path: Path) -> None:
         assert done.code in (0, 1), done.err
 
 
-@pytest.mark.parametrize(("to", "ending"), [("mjcf", "xml"), ("sdf", "sdf"), ("usd", "usda"), ("scene", "scene.toml")])
+@pytest.mark.parametrize(
+    ("to", "ending"), [("mjcf", "xml"), ("sdf", "sdf"), ("usd", "usda"), ("scene", "scene.toml")]
+)
 def test_models_are_written_again_and_read(to: str, ending: str, tmp_path: Path) -> None:
     if to == "usd":
         pytest.importorskip("pxr")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,8 +25,12 @@ def read_baseline(path: Path) -> Known:
     BadUsage
         The file is not what ``mbplugin lint --output-format json`` writes.
     """
+    from mbplugin.report.documents.schema import read_json, violation
+
     try:
-        document = json.loads(read_bounded(path))
+        document = read_json(read_bounded(path))
+        if wrong := violation(document, "lint"):
+            raise ValueError(wrong)
         runs = document.get("runs", [document])
         return Counter(
             _key(run["source"], finding["code"], element)
@@ -37,7 +40,7 @@ def read_baseline(path: Path) -> Known:
         )
     except UnreadableFile as error:
         raise BadUsage(f"no baseline can be read: {error.what}", where=str(path)) from None
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         raise BadUsage(
             "this is no baseline",
             where=str(path),

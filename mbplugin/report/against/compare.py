@@ -74,7 +74,9 @@ def _inputs(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[InputCha
         before, after = str(old.get(key) or "none"), str(new.get(key) or "none")
         if before != after:
             yield InputChange(key, before, after)
-    hashes = [{str(one["path"]): one["sha256"] for one in record.get("files", ())} for record in (old, new)]
+    hashes = [
+        {str(one["path"]): one.get("sha256") for one in record.get("files", ())} for record in (old, new)
+    ]
     for path in dict.fromkeys((*hashes[0], *hashes[1])):
         before, after = (_hash_words(path, own) for own in hashes)
         if before != after:

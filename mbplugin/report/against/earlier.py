@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -12,7 +11,8 @@ from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import read_bounded
 from mbplugin.report.documents import DOCUMENTS, DocumentName
 from mbplugin.report.documents.part import required_keys
-from mbplugin.report.documents.schema import output_of
+from mbplugin.report.documents.schema import output_of, read_json, violation
+from mbplugin.visible import visible
 
 #: Missing keys that a message names.
 _NAMED = 4
@@ -48,8 +48,8 @@ def read_earlier(path: Path | None, document: DocumentName) -> EarlierReport | N
         return None
     data = read_bounded(path)
     try:
-        found = json.loads(data)
-    except (ValueError, RecursionError):
+        found = read_json(data)
+    except ValueError:
         raise UnreadableFile(
             "the earlier report is no JSON", where=str(path), expected=f"what mbplugin {document} wrote"
         ) from None
@@ -62,6 +62,13 @@ def read_earlier(path: Path | None, document: DocumentName) -> EarlierReport | N
             else f"the earlier report has no {', '.join(missing[:_NAMED])}",
             where=str(path),
             expected=f"the JSON of mbplugin {document}",
+        )
+    if wrong := violation(found, document):
+        raise BadUsage(
+            f"the earlier report has another {visible(wrong)} than mbplugin {document} writes",
+            where=str(path),
+            expected=f"the JSON of mbplugin {document}",
+            remedy=f"write it once more with mbplugin {document} --output",
         )
     return EarlierReport(str(path), sha256(data).hexdigest(), found)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
@@ -17,6 +16,7 @@ from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLim
 from mbplugin.stopping.scenario.tool_choice import NO_TOOL, ToolChoice
 
 if TYPE_CHECKING:
+    from mbplugin.report.documents import DocumentName
     from mbplugin.stopping.outcome.values import StopReport
     from mbplugin.stopping.table.values import StoppingTable
     from mbplugin.stopping.worst.values import WorstStops
@@ -116,10 +116,14 @@ def figures_of_document(data: bytes, name: str) -> StopFigures:
     ------
     UnreadableFile
     """
+    from mbplugin.report.documents.schema import read_json, violation
+
     try:
-        document = json.loads(data)
+        document = read_json(data)
+        if wrong := violation(document, _kind_of(document)):
+            raise TypeError(wrong)
         found, choice = _of_document(document), _tool_choice(document)
-    except (ValueError, RecursionError):
+    except ValueError:
         raise UnreadableFile("this is no JSON", where=name, expected=_EXPECTED, remedy=_REMEDY) from None
     except (KeyError, TypeError, AttributeError):
         raise UnreadableFile(
@@ -150,6 +154,11 @@ def require_rest(figures: StopFigures) -> StopFigures:
             expected="the outcome stopped",
         )
     return figures
+
+
+def _kind_of(document: Any) -> DocumentName:
+    """Return which command's document of stops this is."""
+    return "stop-table" if "rows" in document else "worst-stop" if "found" in document else "estop"
 
 
 def _of_document(document: Any) -> StopFigures:
