@@ -103,7 +103,7 @@ def test_a_file_of_somebody_else_keeps_its_bytes(
     assert (done.code, done.out) == (2, "")
     assert done.err.count("\n") == 1 and "add --force to replace it" in done.err and str(file) in done.err
     assert file.read_bytes() == FOREIGN
-    assert os.listdir(tmp_path) == [file.name]
+    assert list(tmp_path.iterdir()) == [file]
 
 
 def _again(tmp_path: Path, *arguments: str, name: str, option: str = "--output") -> Path:
