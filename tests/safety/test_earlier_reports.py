@@ -6,6 +6,7 @@ import copy
 import json
 import random
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,10 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     for key, item in items:
         yield (*path, key)
         yield from places(item, (*path, key))
+
+
+def put(other: Any, parent: Any, key: Any) -> None:
+    parent[key] = other
 
 
 def mutated(document: Any, path: tuple[Any, ...], change: Callable[[Any, Any], None]) -> Any:
@@ -95,9 +100,7 @@ def test_baselines_and_stops_are_read_or_refused(name: str, tmp_path: Path) -> N
     rng = random.Random(name)
     for path in rng.sample(list(places(document)), 6):
         for other in ("x", -1, [None], 10**400):
-            file.write_text(
-                json.dumps(mutated(document, path, lambda parent, key: parent.__setitem__(key, other)))
-            )
+            file.write_text(json.dumps(mutated(document, path, partial(put, other))))
             lint = name.startswith("lint")
             arguments = (
                 ("lint", DOOR_2, "--baseline", str(file))
