@@ -9,17 +9,22 @@ import os
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextvars import ContextVar
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from mbplugin.errors import BadUsage, UnreadableFile
+from mbplugin.stamps import stamp
 
 #: The one bound of what is read, bytes: of a file, of stdin, and of what a pipe sends. Some kinds have a smaller one.
 LONGEST = 200_000_000
 #: Values of a JSON document: each needs up to a hundred times its bytes.
 _MOST_VALUES = 5_000_000
+#: How the names of temporary files begin, and after how long one was left behind, s.
+_TEMPORARY, _LEFT_BEHIND = ".mbplugin-", 3600.0
 
 
 #: SHA-256 of what was read, by the real path of the file; None where nobody will ask.
@@ -47,7 +52,8 @@ def hash_when_read(path: str | Path) -> str | None:
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary file beside ``path`` that takes its place when the block ends well.
 
-    What is no ordinary file (a pipe, ``/dev/null``) is written to directly.
+    It says that mbplugin wrote it, as :mod:`mbplugin.stamps` describes. What is no ordinary file (a pipe,
+    ``/dev/null``) is written to directly.
 
     Raises
     ------
@@ -59,11 +65,10 @@ def replacing(path: Path) -> Iterator[Path]:
         if target.exists() and not target.is_file():
             yield target
             return
-        handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
-        os.close(handle)
-        temporary = Path(name)
+        temporary = temporary_beside(target)
         try:
             yield temporary
+            stamp(temporary)
             temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
             temporary.replace(target)
         finally:
@@ -71,6 +76,31 @@ def replacing(path: Path) -> Iterator[Path]:
     except OSError as error:
         reason = (error.strerror or "no reason given").lower()
         raise BadUsage(f"the file cannot be written ({reason})", where=str(path)) from None
+
+
+def temporary_beside(target: Path) -> Path:
+    """Return a new, empty file in the folder of another one, for its content until that is complete.
+
+    A process that is killed leaves it there, and nobody else can tell when: so what such processes have left
+    in this folder more than an hour ago is removed.
+    """
+    _remove_leftovers(target.parent)
+    handle, name = tempfile.mkstemp(prefix=_TEMPORARY, suffix=target.suffix, dir=target.parent)
+    os.close(handle)
+    return Path(name)
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove temporary files of this user that nobody can still be writing."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if not entry.name.startswith(_TEMPORARY):
+                continue
+            with contextlib.suppress(OSError):
+                status = entry.stat(follow_symlinks=False)
+                own = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+                if stat.S_ISREG(status.st_mode) and own and time.time() - status.st_mtime > _LEFT_BEHIND:
+                    os.unlink(entry.path)  # noqa: PTH108
 
 
 def require_folder(path: Path | None) -> None:
@@ -177,17 +207,29 @@ def read_stdin(expected: str) -> bytes:
 
 
 def parse_json(data: bytes) -> Any:
-    """Return the content of a JSON document that anybody may have written.
+    """Return the content of a JSON document that anybody may have written; its numbers are finite.
 
     Raises
     ------
     ValueError
-        It is no JSON, nests too deeply, or has millions of values.
+        It is no JSON, nests too deeply, has millions of values, or a number that no machine holds.
     """
     if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_VALUES:
         raise ValueError(f"more than {_MOST_VALUES} values")
+
+    def refuse(text: str) -> Any:
+        raise ValueError(f"{text[:20]} is no number of JSON")
+
+    def finite(text: str) -> float:
+        number = float(text)
+        return number if isfinite(number) else refuse(text)
+
+    def whole(text: str) -> int:
+        finite(text)
+        return int(text)
+
     try:
-        return json.loads(data)
+        return json.loads(data, parse_constant=refuse, parse_float=finite, parse_int=whole)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 
 from mbplugin.processes.isolation import forget_working_folder
@@ -14,6 +15,9 @@ _WITH_RULES = ("lint", "rule", "config")
 
 def main() -> None:
     """Run ``mbplugin`` with the process's arguments and end the process with its exit code."""
+    # until interrupts are handled they end the process without a traceback, unless they are ignored
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     forget_working_folder()
     from mbplugin.cli.shared.termination import note_interrupts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import traceback
 from collections.abc import Callable, Iterable, Sequence
@@ -13,12 +14,13 @@ import typer
 import mbplugin
 from mbplugin.cli.shared.command_line import keep_arguments
 from mbplugin.cli.shared.help import EXAMPLES, Command, make_app, named_command
-from mbplugin.cli.shared.output import complain, emit, warnings_as_sentences
-from mbplugin.cli.shared.output_format import with_format
+from mbplugin.cli.shared.output import complain, emit, forget_stdout, warnings_as_sentences
+from mbplugin.cli.shared.output_format import with_force, with_format
 from mbplugin.cli.shared.usage import usage_sentence
 from mbplugin.cli.shared.working import working
 from mbplugin.errors import MbPluginError
 from mbplugin.processes.supervised import INTERRUPTED
+from mbplugin.visible import visible
 
 #: The usage errors of typer, whichever click they come from (newer typers carry their own).
 UsageError: Any = typer.BadParameter.__base__
@@ -47,12 +49,27 @@ FILES = {
 }
 
 
+#: What the system refuses for reasons of its own, and what to do about it.
+_ROOM = "free some space, also for temporary files, or name another folder for them by TMPDIR"
+_REMEDIES = {
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+    errno.EROFS: _ROOM,
+    errno.EFBIG: "raise the limit on the size of files (ulimit -f)",
+    errno.EMFILE: "raise the limit on open files (ulimit -n)",
+    errno.ENFILE: "close other programs",
+    errno.ENAMETOOLONG: "use a shorter name",
+    errno.EIO: "look at the disk, or at the terminal",
+}
+_LONGEST_NAME = 200
+
+
 def application(names: Iterable[str]) -> typer.Typer:
     """Return the application with some of the commands; only their files are imported."""
     app = make_app(mbplugin.__doc__)
     app.callback()(_options)
     for name in names:
-        app.command(name, cls=Command)(with_format(_function(name)))
+        app.command(name, cls=Command)(with_format(with_force(_function(name))))
     return app
 
 
@@ -96,6 +113,11 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if _interrupted(error):
             return INTERRUPTED
+        if sentence := _of_the_machine(error):
+            # what is left in the buffer would be refused once more at the end
+            forget_stdout()
+            complain(sentence)
+            return 2
         # 1 would mean findings; the traceback is what the report of a bug needs
         traceback.print_exc()
         # typer makes an Abort of EOFError too
@@ -110,6 +132,23 @@ def _shown_name(arguments: Sequence[str]) -> str:
     if "-" in arguments or "_MBPLUGIN_COMPLETE" in os.environ:
         return ""
     return f"mbplugin {arguments[0]}" if arguments and arguments[0] in EXAMPLES else "mbplugin"
+
+
+def _of_the_machine(error: BaseException | None) -> str:
+    """Return the sentence about a disk, a temporary folder or a limit that does not suffice; else nothing."""
+    while error is not None:
+        # a file that is missing is a bug, unless it is the folder for temporary files
+        if isinstance(error, OSError) and (
+            error.errno in _REMEDIES or (error.errno == errno.ENOENT and "temporary directory" in str(error))
+        ):
+            break
+        error = error.__cause__ or error.__context__
+    if not isinstance(error, OSError):
+        return ""
+    file = "" if error.filename is None else visible(os.fsdecode(error.filename))
+    where = "" if not file else f"{file[:_LONGEST_NAME]}{'…' * (len(file) > _LONGEST_NAME)}: "
+    reason = (error.strerror or "no reason given").lower()
+    return f"mbplugin: {where}{reason}; {_REMEDIES.get(error.errno or 0, _ROOM)}."
 
 
 def _interrupted(error: BaseException | None) -> bool:

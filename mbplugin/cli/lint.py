@@ -15,6 +15,7 @@ from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.command_line import command_line
 from mbplugin.cli.shared.output import complain, emit, emit_lines, refuse_overwriting
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES
+from mbplugin.linter.files.deadline import MAX_SECONDS
 from mbplugin.linter.finding import Severity
 from mbplugin.model.enumerations import SIMULATORS, Method, Simulator
 from mbplugin.processes.supervised import RULE_SECONDS, set_rule_seconds
@@ -105,6 +106,15 @@ Config = Annotated[
 RuleSeconds = Annotated[
     float, typer.Option("--rule-seconds", metavar="S", help="Time limit of each plug-in rule per file, s.")
 ]
+MaxSeconds = Annotated[
+    float,
+    typer.Option(
+        "--max-seconds",
+        metavar="S",
+        parser=opt.seconds("--max-seconds"),
+        help="Time limit of the whole run, s; files not linted by then are reported (MB915), exit code 2.",
+    ),
+]
 WriteScene = Annotated[
     Path | None,
     typer.Option(metavar="SCENE", help="Write a scene with FILE and the pose that closes its loops."),
@@ -119,7 +129,7 @@ NoMeshCache = Annotated[
 ]
 #: As in ``mbplugin.linter.checks.shapes.mesh_cache``, which the help must not import.
 NO_MESH_CACHE = "MBPLUGIN_NO_MESH_CACHE"
-#: The longest time for a rule, s.
+#: The longest time for a rule, and for a run, s.
 _DAY = 86400.0
 MisfitLimit = Annotated[
     float | None,
@@ -163,6 +173,7 @@ def lint_command(
     xacro_arg: opt.XacroArgOption = None,
     config: Config = None,
     rule_seconds: RuleSeconds = RULE_SECONDS,
+    max_seconds: MaxSeconds = MAX_SECONDS,
     write_scene: WriteScene = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -173,9 +184,12 @@ def lint_command(
     Each FILE is linted separately, with the nearest configuration above it, or with --config. Exit code:
     0 clean, 1 findings at or above --fail-on, 2 unusable input or wrong usage.
     """
+    from mbplugin.errors import BadUsage
     from mbplugin.linter.config.codes import known_codes
 
     _limit_rules(rule_seconds)
+    if not 0 < max_seconds <= _DAY:
+        raise BadUsage(f"--max-seconds is {max_seconds:g}", expected=f"a positive number up to {_DAY:g}")
     detail = _detail(quiet, verbose)
     if no_mesh_cache:
         os.environ[NO_MESH_CACHE] = "1"
@@ -207,7 +221,7 @@ def lint_command(
     outputs = (output, write_scene, *(path for _, path in also))
     for model in files:
         refuse_overwriting(outputs, model, None)
-    reports = _lint(files, settings, options, jobs, baseline, config)
+    reports = _lint(files, settings, options, jobs, baseline, config, max_seconds)
     for one in reports:
         refuse_overwriting(outputs, one.source, one.scene)
     for kind, file in also:
@@ -266,6 +280,7 @@ def _lint(
     jobs: int | None,
     baseline: Path | None,
     config: Path | None,
+    max_seconds: float,
 ) -> list[Report]:
     from mbplugin.linter.files.baseline import read_baseline, without_known
     from mbplugin.linter.files.batch import with_skipped, with_unused_ignores
@@ -273,12 +288,16 @@ def _lint(
     from mbplugin.linter.files.jobs import lint_targets
     from mbplugin.linter.files.targets import targets
 
-    known = None if baseline is None else read_baseline(baseline)
+    known = None
+    if baseline is not None:
+        from mbplugin.report.documents.schema import violation
+
+        known = read_baseline(baseline, lambda document: violation(document, "lint"))
     skipped: list[tuple[str, str]] = []
     chosen = [_with_text(target) for target in targets(files, settings, config, skipped)]
     if line := skipped_line(skipped):
         complain(f"mbplugin lint: {line}")
-    reports = list(_with_progress(lint_targets(chosen, options, jobs), len(chosen)))
+    reports = list(_with_progress(lint_targets(chosen, options, jobs, max_seconds), len(chosen)))
     reports = with_unused_ignores(with_skipped(reports, chosen), chosen)
     return reports if known is None else without_known(reports, known)
 

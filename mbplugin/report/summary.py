@@ -10,6 +10,9 @@ from mbplugin.phrases import counted
 if TYPE_CHECKING:
     from mbplugin.linter.run import Report
 
+#: The rule for files that the time of a run did not suffice for.
+_NOT_LINTED = "MB915"
+
 
 def findings_summary(reports: Sequence[Report]) -> str:
     """Return ``1 error, 4 warnings, 0 notes, 1 ignored``."""
@@ -25,7 +28,11 @@ def runs_summary(reports: Sequence[Report]) -> str:
     codes = [report.exit_code for report in reports if not report.skipped]
     runs = f"{counted(len(reports), 'run')}: {codes.count(0)} passed, {codes.count(1)} failed"
     skipped = f", {left} skipped" if (left := len(reports) - len(codes)) else ""
-    return f"{runs}, {codes.count(2)} unusable{skipped}; {findings_summary(reports)}"
+    late = sum(
+        any(f.code == _NOT_LINTED for f in report.findings) for report in reports if not report.skipped
+    )
+    unusable = f"{codes.count(2) - late} unusable" + (f", {late} not linted" if late else "")
+    return f"{runs}, {unusable}{skipped}; {findings_summary(reports)}"
 
 
 def ignored_lines(report: Report) -> Iterator[str]:

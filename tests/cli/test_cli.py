@@ -59,7 +59,7 @@ def test_exit_code_of_several_files_is_the_worst(tmp_path: Path) -> None:
 def test_each_file_is_its_own_run() -> None:
     both = json.loads(call("lint", DOOR_1, FOUR_BAR, "--output-format", "json").out)
     alone = [json.loads(call("lint", f, "--output-format", "json").out) for f in (DOOR_1, FOUR_BAR)]
-    assert both == {"schema_version": 1, "runs": alone}
+    assert both == {"schema_version": 1, "generator": "mbplugin", "runs": alone}
 
 
 def test_a_value_that_no_option_has_is_one_sentence_of_ours() -> None:
@@ -162,7 +162,7 @@ def test_output_file_appears_whole(tmp_path: Path) -> None:
     target = tmp_path / "report.json"
     target.write_text("old")
     target.chmod(0o640)
-    outcome = call("lint", FOUR_BAR, "--output-format", "json", "--output", str(target))
+    outcome = call("lint", FOUR_BAR, "--output-format", "json", "--output", str(target), "--force")
     assert (outcome.code, outcome.out) == (0, "")
     assert target.read_text() == call("lint", FOUR_BAR, "--output-format", "json").out
     assert target.stat().st_mode & 0o777 == 0o640

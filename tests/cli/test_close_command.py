@@ -32,7 +32,7 @@ def test_the_document_follows_its_schema_and_has_the_drift(capsys: pytest.Captur
     assert run(["close", FOUR_BAR, "--to", "mjcf", "--output-format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     jsonschema.validate(document, schema_of("close"))
-    assert list(document)[:3] == ["schema_version", "record", "assumptions"]
+    assert list(document)[:4] == ["schema_version", "generator", "record", "assumptions"]
     assert document["proved"] and document["written"] is None
     assert [drift["engine"] for drift in document["drift"]["after"]] == ["MuJoCo", "PyBullet"]
     assert all(0 < drift["gap"] < 0.01 for drift in document["drift"]["after"])

@@ -39,7 +39,7 @@ def test_a_full_disk_leaves_what_was_there(
     if before is not None:
         target.write_text(before)
     done = subprocess.run(
-        command(*(str(argument).format(target) for argument in arguments)),
+        command(*(str(argument).format(target) for argument in arguments), "--force"),
         # some Pythons would keep the first 1000 bytes of a module as its bytecode
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
         cwd=ROOT,

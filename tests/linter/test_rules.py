@@ -32,6 +32,7 @@ WITHOUT_CASE = {
     "MB911": "needs a rule that fails: tests/test_own_rules.py",
     "MB912": "needs a bug: tests/test_many_files.py",
     "MB913": "is about a configuration: tests/test_config.py",
+    "MB915": "is about the time of a run: tests/test_run_budget.py",
 }
 #: Where the file that offends says nothing about the line.
 WITHOUT_LINE = {"MB901": "the file is empty", "MB503": "the pose is nobody's line"}

@@ -159,4 +159,4 @@ def test_folders_that_cannot_be_written_to(sweep: Sweep, undisturbed: Sweep) -> 
             folder.chmod(0o700)
     assert (lacking.code, lacking.out) == (2, "")
     assert "stops: a part of the sweep cannot be written (permission denied)" in lacking.err
-    assert len(sweep.parts()) == PARTS - 1 and not list(sweep.out.glob(".part-*"))
+    assert len(sweep.parts()) == PARTS - 1 and not list(sweep.out.glob(".mbplugin-*"))

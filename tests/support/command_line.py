@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -22,6 +24,17 @@ FOUR_BAR = str(ORACLES / "four_bar_4R.sdf")
 SAMPLE = ROOT / "tests" / "sample_repository"
 DOOR_1 = str(ORACLES / "door_1_hinge.sdf")
 DOOR_2 = str(ORACLES / "door_2_hinges.sdf")
+
+
+#: The line of a text by which mbplugin recognizes its own files.
+STAMP = re.compile(r"^(?:# |<!-- )written by mbplugin \S+, checksum [0-9a-f]{16}(?: -->)?\n", re.MULTILINE)
+
+
+def unstamped(file: Path) -> str:
+    """Return the text of a file that a command wrote, without the one line that says so."""
+    text, stamps = STAMP.subn("", file.read_bytes().decode())
+    assert stamps == 1
+    return text
 
 
 @dataclass(frozen=True)

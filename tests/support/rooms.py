@@ -4,7 +4,18 @@ from __future__ import annotations
 
 #: From the ground up: a room imports itself and what stands before it.
 ORDER = (
-    ("visible", "phrases", "errors", "files", "version", "rendering", "output_formats", "lapack", "median"),
+    (
+        "visible",
+        "phrases",
+        "errors",
+        "files",
+        "stamps",
+        "version",
+        "rendering",
+        "output_formats",
+        "lapack",
+        "median",
+    ),
     ("processes",),
     ("model",),
     ("argument_kinds", "arguments", "csv_tables"),

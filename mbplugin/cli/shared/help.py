@@ -35,7 +35,17 @@ _OPTIONS = {
         *("--address", "--iterations", "--method", "--grid"),
     ),
     "Output": (
-        *("--output-format", "--output", "--against", "--report", "--save", "--plot", "--picture", "--film"),
+        *(
+            "--output-format",
+            "--output",
+            "--force",
+            "--against",
+            "--report",
+            "--save",
+            "--plot",
+            "--picture",
+            "--film",
+        ),
         *("--size", "--camera", "--labels", "--zone", "--zone-resolution", "--payload-radius", "--quiet"),
         *("--verbose", "--write-scene", "--write", "--commands", "--frames", "--reactions"),
     ),

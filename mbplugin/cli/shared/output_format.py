@@ -1,17 +1,28 @@
-"""``--output-format`` of every command: what is stated, else what the ending of ``--output`` means."""
+"""Options of every command that writes: ``--output-format``, by the ending of ``--output``, and ``--force``."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
+import typer
+
 from mbplugin.errors import BadUsage
 from mbplugin.output_formats import BINARY, format_of, require_agreement
 from mbplugin.report.formats import require_package
+from mbplugin.stamps import require_replaceable
+
+#: The parameters of commands that name files to write; those of ``report`` are FORMAT=FILE.
+WRITTEN = ("output", "save", "plot", "picture", "film", "write", "write_scene", "zone", "report")
+#: Of the command whose folder is judged by what it holds.
+_FOLDER = "out"
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Replace files that mbplugin did not write, or that were edited.")
+]
 
 
 def with_format(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,6 +50,45 @@ def with_format(command: Callable[..., Any]) -> Callable[..., Any]:
     run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     return run
+
+
+def with_force(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a command that writes refuse, before it does anything, to replace a file of somebody else.
+
+    The command has ``--force``, which lets it; one with a folder of its own is told.
+    """
+    own = inspect.signature(command, eval_str=True)
+    if not {*WRITTEN, _FOLDER} & {*own.parameters}:
+        return command
+
+    @wraps(command)
+    def run(**given: Any) -> Any:
+        force = given["force"] if "force" in own.parameters else given.pop("force")
+        require_replaceable(_files_of(given), force)
+        return command(**given)
+
+    if "force" in own.parameters:
+        return run
+    more = inspect.Parameter("force", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=ForceOption)
+    parameters = [
+        *(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()),
+        more,
+    ]
+    run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
+
+
+def _files_of(given: Mapping[str, Any]) -> Iterator[Path | None]:
+    """Yield the files that the options of a command name to be written."""
+    for name in WRITTEN:
+        value = given.get(name)
+        if name == "report":
+            yield from (Path(text.partition("=")[2]) for text in value or () if text.partition("=")[2])
+        elif isinstance(value, list | tuple):
+            yield from value
+        else:
+            yield value
 
 
 def chosen_format(stated: str | None, output: Path | None, offered: list[str], default: str) -> str:

@@ -35,7 +35,7 @@ def note_interrupts() -> None:
 
     They do so while they are imported, and what a destructor raises is lost as well.
     """
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, signal.SIG_DFL):
         signal.signal(signal.SIGINT, _interrupt)
 
 

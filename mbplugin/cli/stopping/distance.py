@@ -68,11 +68,12 @@ def distance_command(
     if output is not None and any(is_same_file(output, one) for one in (file, against) if one is not None):
         raise BadUsage("the output is a file that is read", where=str(output), expected="another file")
     earlier = earlier_report(against, "distance")
+    from mbplugin.report.documents.schema import violation
     from mbplugin.stopping.zones.figures import figures_of_document
     from mbplugin.stopping.zones.protective import protective_of
     from mbplugin.stopping.zones.separation import separation_of
 
-    figures = figures_of_document(*_read(file))
+    figures = figures_of_document(*_read(file), violation)
     compute = {"iso13855": separation_of, "iso15066": protective_of}[standard]
     distance = compute(figures, named(term, "--term", lambda name: _DIMENSIONS.get(name, ""), SI))
     emit_report(_report(distance), output_format, output, earlier)

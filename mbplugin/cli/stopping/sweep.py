@@ -28,6 +28,7 @@ from mbplugin.cli.shared.braking import (
 from mbplugin.cli.shared.command_line import record_of_scene
 from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
 from mbplugin.cli.shared.output import complain
+from mbplugin.cli.shared.output_format import ForceOption
 from mbplugin.cli.shared.progress import count_bar
 from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
 from mbplugin.cli.shared.termination import exit_code_of, termination_interrupts
@@ -119,6 +120,7 @@ def sweep_command(
     payload_radius: PayloadRadiusOption = None,
     output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
+    force: ForceOption = False,
     against: opt.AgainstOption = None,
     reading: Reading = AS_WRITTEN,
 ) -> None:
@@ -170,7 +172,7 @@ def sweep_command(
             count_bar("stops") as progress,
             connected(backend, address, jobs),
         ):
-            report = sweep(plan, out, jobs=jobs, backend=backend, progress=progress)
+            report = sweep(plan, out, jobs=jobs, backend=backend, progress=progress, force=force)
             if backend == "loky" and jobs != 1:
                 # all parts are in the folder
                 end_workers()

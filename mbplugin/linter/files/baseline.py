@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,14 @@ from mbplugin.linter.run import Report
 Known = Counter[tuple[str, str, str]]
 
 
-def read_baseline(path: Path) -> Known:
+def read_baseline(path: Path, violation: Callable[[Any], str]) -> Known:
     """Return how often each finding is in the JSON of a lint.
+
+    Parameters
+    ----------
+    path : Path
+    violation : callable
+        Returns the first place at which a document is not what its schema says; empty for none.
 
     Raises
     ------
@@ -27,6 +33,8 @@ def read_baseline(path: Path) -> Known:
     """
     try:
         document = parse_json(read_bounded(path))
+        if wrong := violation(document):
+            raise ValueError(wrong)
         runs = document.get("runs", [document])
         return Counter(
             _key(run["source"], finding["code"], element)

@@ -15,7 +15,7 @@ from mbplugin.linter.registry import find_rule
 from mbplugin.linter.run import FRAGMENT, Report, by_severity, lint
 from mbplugin.readers.common.paths import real_path
 
-UNUSABLE, CRASHED, UNUSED = "MB900", "MB912", "MB913"
+UNUSABLE, CRASHED, UNUSED, NOT_LINTED = "MB900", "MB912", "MB913", "MB915"
 
 
 def lint_target(target: Target, options: Mapping[str, Any]) -> Report:
@@ -100,6 +100,11 @@ def without_verdict(
     rule = find_rule(code)
     finding = replace(rule.finding(f"{target.file}: {reason}.", evidence=evidence), file=target.file)
     return Report(target.file, (finding,), None, None, target.settings.fail_on)
+
+
+def not_linted(target: Target, seconds: float) -> Report:
+    """Return the report of a file that was not linted within the time of its run, s."""
+    return without_verdict(target, NOT_LINTED, f"not linted, the time of this run is over ({seconds:g} s)")
 
 
 def with_unused_ignores(reports: Sequence[Report], targets: Sequence[Target]) -> list[Report]:

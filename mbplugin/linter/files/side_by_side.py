@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, TimeoutError, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from multiprocessing import get_context
@@ -19,12 +19,18 @@ from mbplugin.processes.local_settings import ignore_local_settings
 from mbplugin.processes.supervised import rule_seconds, set_rule_seconds
 
 if TYPE_CHECKING:
+    from mbplugin.linter.files.deadline import Deadline
     from mbplugin.linter.files.targets import Target
     from mbplugin.linter.run import Report
 
 
-def side_by_side(targets: Sequence[Target], options: Mapping[str, Any], workers: int) -> Iterator[Report]:
-    """Yield the reports of files in their order, from so many processes; options of ``lint``."""
+def side_by_side(
+    targets: Sequence[Target], options: Mapping[str, Any], workers: int, deadline: Deadline
+) -> Iterator[Report]:
+    """Yield the reports of files in their order, from so many processes; options of ``lint``.
+
+    At the deadline the processes are ended; what they have not linted by then is reported as such.
+    """
     left = list(targets)
     while left:
         done = 0
@@ -33,7 +39,10 @@ def side_by_side(targets: Sequence[Target], options: Mapping[str, Any], workers:
                 futures = [pool.submit(_work, target, options) for target in left]
             try:
                 for target, future in zip(left, futures, strict=True):
-                    yield _result(target, future)
+                    if not wait([future], deadline.left).done:
+                        # from now on only what is there already
+                        _end(pool)
+                    yield _result(target, future, deadline)
                     done += 1
             except BrokenProcessPool:
                 pass
@@ -43,14 +52,24 @@ def side_by_side(targets: Sequence[Target], options: Mapping[str, Any], workers:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
         # one file ended its process and the pool with it; most likely one of those that were under way
-        yield from (_alone(target, options) for target in left[done : done + workers])
+        yield from (_alone(target, options, deadline) for target in left[done : done + workers])
         left = left[done + workers :]
 
 
-def _result(target: Target, future: Future[Report]) -> Report:
+def _end(pool: ProcessPoolExecutor) -> None:
+    """End the processes of a pool, which would not end before their files are linted."""
+    for process in list((pool._processes or {}).values()):
+        process.kill()
+
+
+def _result(target: Target, future: Future[Report], deadline: Deadline) -> Report:
+    from mbplugin.linter.files.batch import not_linted
+
     try:
-        return future.result()
-    except BrokenProcessPool:
+        return future.result(deadline.left)
+    except (BrokenProcessPool, TimeoutError):
+        if deadline.passed:
+            return not_linted(target, deadline.seconds or 0.0)
         raise
     # a report that cannot be sent, made by somebody's rule
     except Exception as error:
@@ -59,14 +78,18 @@ def _result(target: Target, future: Future[Report]) -> Report:
         return without_verdict(target, CRASHED, f"{type(error).__name__}: {error}")
 
 
-def _alone(target: Target, options: Mapping[str, Any]) -> Report:
-    from mbplugin.linter.files.batch import CRASHED, without_verdict
+def _alone(target: Target, options: Mapping[str, Any], deadline: Deadline) -> Report:
+    from mbplugin.linter.files.batch import CRASHED, not_linted, without_verdict
 
+    if deadline.passed:
+        return not_linted(target, deadline.seconds or 0.0)
     with _pool(1) as pool:
         with _starting():
             future = pool.submit(_work, target, options)
+        if not wait([future], deadline.left).done:
+            _end(pool)
         try:
-            return future.result()
+            return _result(target, future, deadline)
         except BrokenProcessPool:
             return without_verdict(target, CRASHED, "the process that linted it was killed")
 

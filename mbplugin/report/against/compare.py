@@ -12,7 +12,7 @@ from mbplugin.report.documents.json import plain
 
 #: Keys that are compared as inputs, that say how a file is written, that follow from the others, or that
 #: another run of the same has otherwise: its processor time.
-_APART = ("record", "schema_version", "against", "command", "seconds")
+_APART = ("record", "schema_version", "generator", "against", "command", "seconds")
 #: Keys that tell the entries of a list from each other, in the order in which a place is named.
 _NAMES = (
     "category",
@@ -74,7 +74,9 @@ def _inputs(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[InputCha
         before, after = str(old.get(key) or "none"), str(new.get(key) or "none")
         if before != after:
             yield InputChange(key, before, after)
-    hashes = [{str(one["path"]): one["sha256"] for one in record.get("files", ())} for record in (old, new)]
+    hashes = [
+        {str(one["path"]): one.get("sha256") for one in record.get("files", ())} for record in (old, new)
+    ]
     for path in dict.fromkeys((*hashes[0], *hashes[1])):
         before, after = (_hash_words(path, own) for own in hashes)
         if before != after:

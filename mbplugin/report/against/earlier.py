@@ -11,7 +11,8 @@ from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import parse_json, read_bounded
 from mbplugin.report.documents import DOCUMENTS, DocumentName
 from mbplugin.report.documents.part import required_keys
-from mbplugin.report.documents.schema import output_of
+from mbplugin.report.documents.schema import output_of, violation
+from mbplugin.visible import visible
 
 #: Missing keys that a message names.
 _NAMED = 4
@@ -61,6 +62,13 @@ def read_earlier(path: Path | None, document: DocumentName) -> EarlierReport | N
             else f"the earlier report has no {', '.join(missing[:_NAMED])}",
             where=str(path),
             expected=f"the JSON of mbplugin {document}",
+        )
+    if wrong := violation(found, document):
+        raise BadUsage(
+            f"the earlier report has another {visible(wrong)} than mbplugin {document} writes",
+            where=str(path),
+            expected=f"the JSON of mbplugin {document}",
+            remedy=f"write it once more with mbplugin {document} --output",
         )
     return EarlierReport(str(path), sha256(data).hexdigest(), found)
 

@@ -127,6 +127,7 @@ class Document(Part):
     """What a command prints."""
 
     schema_version: Literal[1]
+    generator: Literal["mbplugin"] = key("the program that wrote the document", optional=True)
 
 
 class Source(Part):

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def with_record(document: dict[str, Any], record: RecordValue) -> dict[str, Any]:
-    """Return the document with its record after the version of its schema."""
-    return with_keys(document, "schema_version", record=Record.of(record))
+    """Return the document with its record after what wrote it."""
+    return with_keys(document, "generator", record=Record.of(record))
 
 
 def with_comparison(document: dict[str, Any], comparison: Comparison | None) -> dict[str, Any]:

@@ -45,6 +45,8 @@ def workbook(document: Mapping[str, Any]) -> bytes:
     tables.add_facts(document, "")
     book = openpyxl.Workbook()
     book.remove(book.active)
+    # by which a later run recognizes what it may replace
+    book.properties.creator = "mbplugin"
     names: set[str] = set()
     for title, rows in (*tables.rows.items(), (_MEANINGS, tables.meanings)):
         _write(book.create_sheet(_sheet_name(title, names)), title, rows)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import BadUsage
-from mbplugin.files import replacing
+from mbplugin.files import read_bounded, replacing
 from mbplugin.model.spatial import AnyArray
 from mbplugin.stopping.sweep.plan import SweepPlan
 from mbplugin.visible import one_line
@@ -93,13 +93,19 @@ def read_part(plan: SweepPlan, part: int, file: Path) -> Any:
     return table
 
 
-def claim(plan: SweepPlan, folder: Path) -> str:
+def claim(plan: SweepPlan, folder: Path, force: bool = False) -> str:
     """Let a folder belong to a plan, and return what is wrong with the note that says so; empty if nothing.
+
+    Parameters
+    ----------
+    force : bool
+        Whether files of somebody else with the names of a sweep's may be replaced.
 
     Raises
     ------
     BadUsage
-        The folder cannot be made, or holds another sweep.
+        The folder cannot be made, or holds another sweep, or somebody else's file with the name of one of a
+        sweep.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -112,6 +118,13 @@ def claim(plan: SweepPlan, folder: Path) -> str:
         return ""
     if claimed or _other_plans(plan, folder):
         raise BadUsage("the folder holds another sweep", where=str(folder), remedy="name an empty one")
+    if not force and (foreign := _foreign_file(plan, folder)) is not None:
+        raise BadUsage(
+            "this file exists, and mbplugin did not write it",
+            where=str(foreign),
+            expected="an empty folder, or that of this sweep",
+            remedy="name another folder, or add --force to replace it",
+        )
     with replacing(note) as temporary:
         status = {"plan": plan.fingerprint, "count": plan.count, "seed": plan.seed}
         temporary.write_text(json.dumps(status), encoding="utf-8")
@@ -149,6 +162,39 @@ def _other_plans(plan: SweepPlan, folder: Path) -> bool:
             if metadata.get(_PLAN, plan.fingerprint.encode()) != plan.fingerprint.encode():
                 return True
     return False
+
+
+def _foreign_file(plan: SweepPlan, folder: Path) -> Path | None:
+    """Return a file with the name of a sweep's that somebody else wrote; None where a part is of this plan.
+
+    What is damaged is no text, empty, or the beginning of a note.
+    """
+    candidates = [folder / _NOTE, *(part_file(folder, part) for part in range(plan.parts))]
+    foreign = None
+    for file in filter(Path.is_file, candidates):
+        if file.suffix == ".json":
+            content = read_bounded(file)
+            damaged = b'{"plan": "'.startswith(content[:10]) or not _is_text(content)
+        else:
+            try:
+                metadata = arrow().parquet.read_schema(file).metadata or {}
+                if metadata.get(_PLAN) == plan.fingerprint.encode():
+                    return None
+                damaged = _PLAN in metadata
+            # what is no Parquet file
+            except Exception:
+                damaged = not _is_text(read_bounded(file))
+        if not damaged:
+            foreign = foreign or file
+    return foreign
+
+
+def _is_text(content: bytes) -> bool:
+    """Return whether bytes are what somebody may have typed."""
+    try:
+        return bool(content) and "\0" not in content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
 
 
 def _check_identity(plan: SweepPlan, part: int, schema: Any, rows: int) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
+from mbplugin.files import temporary_beside
 from mbplugin.stopping.sweep.folder import arrow, part_file, part_schema, signed_table
 from mbplugin.stopping.sweep.orphans import end_with
 from mbplugin.stopping.sweep.plan import SweepPlan
@@ -28,13 +27,12 @@ def run_part(plan: SweepPlan, part: int, folder: str, parent: int | None = None)
     table = signed_table(plan, part, part_columns(plan, part))
     content = arrow().BufferOutputStream()
     arrow().parquet.write_table(table, content)
-    handle, name = tempfile.mkstemp(prefix=".part-", suffix=".tmp", dir=folder)
+    temporary = temporary_beside(part_file(Path(folder), part))
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content.getvalue())
-        os.replace(name, part_file(Path(folder), part))  # noqa: PTH105
+        temporary.write_bytes(content.getvalue())
+        temporary.replace(part_file(Path(folder), part))
     finally:
-        Path(name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
     return part
 
 

@@ -79,6 +79,7 @@ def sweep(
     jobs: int = -1,
     backend: str = "loky",
     progress: Progress | None = None,
+    force: bool = False,
 ) -> SweepReport:
     """Run a sweep, or what is left of it, and report.
 
@@ -93,11 +94,13 @@ def sweep(
         The machine's cores, or the cluster that a dask client or ray is connected to.
     progress : callable, optional
         Told (stops done, stops in all), first what the folder holds already.
+    force : bool
+        Replace files with the names of a sweep's that somebody else wrote.
 
     Raises
     ------
     BadUsage
-        A folder of another sweep, no processes, or a part that cannot be written.
+        A folder of another sweep or with files of somebody else, no processes, or a part that cannot be written.
     MissingDependency
         joblib, pyarrow, or what the backend needs is not installed.
     """
@@ -105,7 +108,7 @@ def sweep(
     joblib = joblib_with(backend)
     arrow()
     folder = Path(folder)
-    wrong_note = claim(plan, folder)
+    wrong_note = claim(plan, folder, force)
     unfit = _unfit_parts(plan, folder)
     done = plan.count - sum(plan.size_of(part) for part in unfit)
     if progress is not None:

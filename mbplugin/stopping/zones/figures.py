@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import parse_json, read_bounded
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Of what distances are computed: a stop, a table, worst stops, the path of the JSON of one, or its figures.
 StopLike: TypeAlias = "StopReport | StoppingTable | WorstStops | StopFigures | str | Path"
+#: The commands whose documents have stops.
+StopDocument: TypeAlias = Literal["estop", "stop-table", "worst-stop"]
 #: The meaning of the time of a stop, in both standards.
 STOPPING = "stopping time, from the stop signal to rest"
 _EXPECTED = "the JSON document of estop, stop-table or worst-stop"
@@ -108,8 +110,17 @@ def figures_of(stop: StopLike) -> StopFigures:
     )
 
 
-def figures_of_document(data: bytes, name: str) -> StopFigures:
+def figures_of_document(
+    data: bytes, name: str, violation: Callable[[Any, StopDocument], str] | None = None
+) -> StopFigures:
     """Return the figures of a JSON document of ``estop``, ``stop-table`` or ``worst-stop``.
+
+    Parameters
+    ----------
+    data : bytes
+    name : str
+    violation : callable, optional
+        Returns the first place at which a document is not what the schema of its command says; empty for none.
 
     Raises
     ------
@@ -117,6 +128,8 @@ def figures_of_document(data: bytes, name: str) -> StopFigures:
     """
     try:
         document = parse_json(data)
+        if violation and (wrong := violation(document, _kind_of(document))):
+            raise TypeError(wrong)
         found, choice = _of_document(document), _tool_choice(document)
     except ValueError:
         raise UnreadableFile("this is no JSON", where=name, expected=_EXPECTED, remedy=_REMEDY) from None
@@ -149,6 +162,11 @@ def require_rest(figures: StopFigures) -> StopFigures:
             expected="the outcome stopped",
         )
     return figures
+
+
+def _kind_of(document: Any) -> StopDocument:
+    """Return which command's document of stops this is."""
+    return "stop-table" if "rows" in document else "worst-stop" if "found" in document else "estop"
 
 
 def _of_document(document: Any) -> StopFigures:
