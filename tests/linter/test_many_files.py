@@ -20,6 +20,7 @@ from mbplugin.linter.config.settings import Settings
 from mbplugin.linter.files import batch, jobs
 from mbplugin.linter.files.targets import Target, targets
 from mbplugin.linter.run import Report
+from mbplugin.report.documents.schema import violation
 
 FILES = ["a.urdf", "b.sdf", "deep/c.scene.toml", "deep/d/e.URDF"]
 PASSED_OVER = ["notes.txt", "package.xml", "mbplugin.toml", ".hidden/f.urdf"]
@@ -293,7 +294,9 @@ def test_two_of_a_kind_are_not_one(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     call("lint", DOOR_2, "--output-format", "json", "--output", "old.json")
     (report,) = jobs.lint_targets(targets([DOOR_2]), {})
     twice = Report(report.source, (*report.findings, *report.findings), None, None)
-    (left,) = without_known([twice], read_baseline(Path("old.json")))
+    (left,) = without_known(
+        [twice], read_baseline(Path("old.json"), lambda document: violation(document, "lint"))
+    )
     assert left.findings == report.findings
 
 
