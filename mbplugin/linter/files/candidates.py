@@ -28,6 +28,7 @@ _SEMANTICS = (".srdf.xacro", ".ros2_control.xacro", ".gazebo.xacro", ".transmiss
 
 #: Why files of a folder are skipped.
 MACROS = "xacro files that only define macros or properties"
+OUTSIDE = "links that lead out of the repository"
 
 
 def is_candidate(name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -12,8 +13,8 @@ from typing import Any
 
 from mbplugin.linter.config.find import named_settings, settings_finder
 from mbplugin.linter.config.settings import Settings
-from mbplugin.linter.files.candidates import is_candidate, why_skipped
-from mbplugin.readers.common.paths import real_path
+from mbplugin.linter.files.candidates import OUTSIDE, is_candidate, why_skipped
+from mbplugin.readers.common.paths import package_of, real_path
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ def _expanded(
     name: str, settings_for: Callable[[Path], Settings], skipped: list[tuple[str, str]]
 ) -> list[str]:
     # pathlib raises for names that are too long, and its glob takes no absolute patterns
+    searched = name
     if os.path.isdir(name):  # noqa: PTH112
         found = list(_below(name))
     elif not os.path.exists(name) and glob.has_magic(name):  # noqa: PTH110
@@ -104,10 +106,15 @@ def _expanded(
         folders = [match for match in matches if Path(match).is_dir()]
         found = [match for match in matches if match not in folders]
         found += [file for folder in folders for file in _below(folder)]
+        searched = str(Path(re.split(r"[*?[]", name, maxsplit=1)[0] + "x").parent)
     else:
         return [name]
     linted = []
+    border = package_of(real_path(searched))
     for file in found:
+        if not real_path(file).is_relative_to(border):
+            skipped.append((file, OUTSIDE))
+            continue
         if excluded(Path(file), settings_for(Path(file))):
             continue
         reason = why_skipped(file) if is_candidate(file) else None
