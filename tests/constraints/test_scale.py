@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mbplugin.constraints.assembly.held_coordinates import held_coordinates
 
 import mbplugin as mb
 from command_line import ASSETS, ORACLES
 from mbplugin.analysis import analyze_mechanism
 from mbplugin.constraints.assembly import assemble
-from mbplugin.constraints.assembly.held_coordinates import held_coordinates
 from mbplugin.dynamics.explicit_closure.closing import closing_conditions
 from mbplugin.model.mechanism import WORLD, Body, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import home
