@@ -81,7 +81,7 @@ def analyze_mechanism(
         A tolerance outside (0, 1), a negative number of samples, an unknown method or plane.
     """
     _check(tolerance, samples, method)
-    assembly, _ = closed_pose(mech, stated or stated_state(mech, q, plausible=False), seed=seed)
+    assembly, _ = closed_pose(mech, stated or stated_state(mech, q, plausible=False, closing=True), seed=seed)
     view = View(mech, assembly.q, plane_columns(planar), tolerance)
     blocks, labels, p = view.blocks, view.row_labels, view.redundancy
     stressed = stress(blocks)

@@ -37,7 +37,8 @@ def analyze(
     mech : path, PyBullet client, Scene or Mechanism
     q : mapping or vector, optional
         Joint coordinates, rad and m; what is not named keeps the scene's value. What is named, or stated in the
-        scene, holds exactly while the loops are closed; values that contradict each other are an error.
+        scene, holds exactly while the loops are closed; values that contradict each other are an error. A vector
+        is where the search for a closed pose starts.
     tolerance : float, optional
         Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
     method : "qr", "svd", "rank", "nullspace", "dca" or "dca-extended"
@@ -75,7 +76,7 @@ def analyze(
         warn_of(masses_below_zero(mechanism))
     return analyze_mechanism(
         mechanism,
-        stated=stated_state(mech, q),
+        stated=stated_state(mech, q, closing=True),
         tolerance=rank_tolerance(mech if isinstance(mech, Scene) else None, tolerance),
         method=method,
         planar=planar or option_of(mech, "planar", None),

@@ -84,7 +84,7 @@ def close(
     scene = as_scene(model_of(model))
     rank = rank_tolerance(scene, tolerance)
     samples = option_of(scene, "samples", DEFAULT_SAMPLES) if samples is None else samples
-    closed = closed_pose(scene.mechanism, stated_state(scene, q))[0].q
+    closed = closed_pose(scene.mechanism, stated_state(scene, q, closing=True))[0].q
     choice = choose(scene, closed, HOLDINGS[to], rank, samples, _driven(scene, driven))
     state = State(choice.q, np.zeros(len(choice.mechanism.qd_names)))
     target = replace(scene, mechanism=choice.mechanism, state=state)

@@ -10,8 +10,8 @@ from mbplugin.phrases import listed
 
 #: Values that a program computed agree up to this, rad or lengths of the mechanism; of rates, a part of the largest.
 AGREED = 1e-8
-#: Decimals from which on a number may be a rounded one; with fewer it is meant as it is written.
-_DECIMALS = 4
+#: Significant digits from which on a number may be a rounded one; with fewer it is meant as it is written.
+_DIGITS = 5
 #: Names in a sentence.
 _NAMED = 4
 
@@ -20,10 +20,11 @@ Follows = Callable[[Collection[str]], Mapping[str, float] | None]
 
 
 def rounding_of(value: float) -> float:
-    """Return half a unit of the last decimal of a number as it is written; zero of a short one, which is exact."""
-    exponent = Decimal(repr(float(value))).as_tuple().exponent
-    decimals = -exponent if isinstance(exponent, int) else 0
-    return 0.5 * 10.0**-decimals if decimals >= _DECIMALS else 0.0
+    """Return half a unit of the last digit of a number as it is written; zero of a short one, which is exact."""
+    written = Decimal(repr(float(value))).normalize()
+    exponent = written.as_tuple().exponent
+    rounded = len(written.as_tuple().digits) >= _DIGITS and isinstance(exponent, int)
+    return float(Decimal("0.5").scaleb(int(exponent))) if rounded else 0.0
 
 
 def contradiction(
@@ -47,25 +48,22 @@ def contradiction(
     through = (
         f"{'constraint' if len(closing) == 1 else 'constraints'} {listed([repr(n) for n in closing], _NAMED)}"
     )
-    agreeing = []
+    least = AGREED * max(abs(stated[name]) for name in members)
+    agreeing: dict[str, float] = {}
     for name in members:
-        values = follows([other for other in members if other != name])
-        if values is not None:
-            agreeing.append(f"{name} = {values[name]:.10g}")
+        if (values := follows([other for other in members if other != name])) is not None:
+            agreeing[name] = values[name] if abs(values[name]) > least else 0.0
     if len(members) == 1:
         (name,) = members
         state = "pose" if what == "coordinate" else "motion at this pose"
-        text = (
-            f"no {state} that {through} allow{'s' if len(closing) == 1 else ''} has {name} = {stated[name]:g}"
-        )
-        still = what == "rate" and (follows([]) or {}).get(name, 1.0)
-        text += "" if still else ": it is led, locked or at a dead centre"
+        text = f"no {state} that {through} allow{'s' if len(closing) == 1 else ''} has {name} = {stated[name]:.8g}"
+        text += ": it is locked or at a dead centre" if what == "rate" and agreeing.get(name) == 0 else ""
         remedy = "state another value, or leave it out: what is not stated follows"
     else:
-        values_text = listed([f"{name} = {stated[name]:g}" for name in members], _NAMED)
+        values_text = listed([f"{name} = {stated[name]:.8g}" for name in members], _NAMED)
         text = f"the stated {what}s {values_text} contradict each other through {through}"
         remedy = "state fewer of them: what is not stated follows"
-    either = " or ".join(agreeing[:_NAMED])
+    either = " or ".join(f"{name} = {value:.10g}" for name, value in list(agreeing.items())[:_NAMED])
     expected = f"{either}, the others as stated" if len(members) > 1 and either else either
     error = ContradictedState(text, expected=expected, remedy=remedy)
     error.of_file = not any(name in caller for name in stated)

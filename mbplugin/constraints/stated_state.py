@@ -3,8 +3,9 @@
 One rule, for every file format, function and option:
 
 1. A coordinate or rate that somebody names holds exactly: in ``[state]`` of a scene, in a file that gives a joint
-   its position, in a mapping or a vector handed to a function (a vector names all its entries), in ``--q`` and
-   ``--qd``. It moves by no more than it was rounded (half a unit of its last decimal where it has four or more).
+   its position, in a mapping or a vector handed to a function (a vector names all its entries, but for functions
+   that look for a closed pose, such as ``analyze``, where it is the start of the search), in ``--q`` and ``--qd``. It
+   moves by no more than it was rounded (half a unit of its last digit where it has five or more).
 2. Everything that nobody names follows through loops, couplings, wheels, drivers and locks. What is led moves first:
    the followers of couplings, and of rates the bodies that carry wheels and free bases; then the other joints; the
    leaders of couplings (of coordinates free bases too) only where nothing else helps. Among equals the change is the
@@ -89,6 +90,7 @@ def stated_state(
     base: tuple[Array | None, Array | None] | None = None,
     *,
     plausible: bool = True,
+    closing: bool = False,
 ) -> State:
     """Return what is stated: the values of a call on top of those of a scene, and who names which.
 
@@ -101,6 +103,8 @@ def stated_state(
         The state of the scene in the coordinates of ``mech``; None where it states none.
     plausible : bool
         Warn of coordinates that are probably in another unit.
+    closing : bool
+        Whether a vector q is only where the search for a closed pose starts, and names nothing.
 
     Raises
     ------
@@ -112,17 +116,15 @@ def stated_state(
     if base is None:
         base = (own.q, own.qd) if own else (None, None)
     read = stated_coordinates if plausible else joint_vector
+    values = read(mech, q, base[0]), rate_vector(mech, qd, base[1])
     named, named_rates = _names(q, mech.q_names), _names(qd, mech.qd_names)
+    given, given_rates = named, named_rates
     if own is not None:
         named, named_rates = named | own.named, named_rates | own.named_rates
-    return State(
-        read(mech, q, base[0]),
-        rate_vector(mech, qd, base[1]),
-        named | (own.given if own else frozenset()),
-        named,
-        named_rates | (own.given_rates if own else frozenset()),
-        named_rates,
-    )
+        given, given_rates = named | own.given, named_rates | own.given_rates
+    if closing and q is not None and not isinstance(q, Mapping):
+        given = named = frozenset()
+    return State(*values, given, named, given_rates, named_rates)
 
 
 def _names(values: JointValues, names: Sequence[str]) -> frozenset[str]:
@@ -160,10 +162,12 @@ def closed_pose(mech: Mechanism, stated: State, *, seed: int = 0) -> tuple[Assem
     """Return the pose that follows from the stated coordinates, and notes about values that had to change."""
     assembly = assemble(mech, stated.q, stated.given, stated.named, seed=seed)
     change = np.abs(assembly.q - stated.q)
-    units, file = coordinate_units(mech), stated.given - stated.named
+    units = coordinate_units(mech)
     values = (stated.q, assembly.q, mech.q_names, [unit if unit != "1" else "" for unit in units])
     notes = [
-        _gave_way(n, *values) for n, name in enumerate(mech.q_names) if name in file and change[n] > AGREED
+        _gave_way(n, *values)
+        for n, name in enumerate(mech.q_names)
+        if name in stated.given and change[n] > AGREED
     ]
     if (moved := np.flatnonzero(change > _ALONE)).size:
         worst = max(moved.tolist(), key=lambda n: float(change[n]))
@@ -173,9 +177,10 @@ def closed_pose(mech: Mechanism, stated: State, *, seed: int = 0) -> tuple[Assem
 
 
 def _gave_way(n: int, before: Array, after: Array, names: Sequence[str], units: Sequence[str]) -> str:
-    """Return a note on the n-th of some values, (n,), that the file states and the caller's contradict."""
-    unit = f" {units[n]}" if units[n] else ""
-    change = f"{names[n]} is {after[n]:.6g} in place of {before[n]:.6g}{unit}"
+    """Return a note on the n-th of some stated values, (n,): it was rounded, or the caller's contradict the file's."""
+    change = f"{names[n]} is {after[n]:.8g} in place of {before[n]:.8g}{f' {units[n]}' if units[n] else ''}"
+    if abs(after[n] - before[n]) <= rounding_of(before[n]):
+        return f"stated values agree up to their last digits: {change}"
     return f"what is named in the call contradicts the file: {change}"
 
 
@@ -353,15 +358,13 @@ class _Group:
             return None
         if np.abs(step[held]).max(initial=0.0) <= _ALONE * max(size, float(np.abs(x).max(initial=0.0))):
             return np.asarray(found)
-        # a rate that is written with few decimals stands for all that round to it
+        # a rate that is written with some digits stands for all that round to it
         units = np.where(self.units > 0, self.units, 1.0)
         allowed = np.array([rounding_of(value) for value in wanted.tolist()]) / units
-        loose = held & (allowed > 0)
-        found = found + self._closing(gap, held & ~loose)
-        step = self._closing(self.J @ found + self.b, np.zeros_like(held))
         least = AGREED * max(size, float(np.abs(x).max(initial=0.0)))
-        alone = np.abs(step[held & ~loose]).max(initial=0.0) <= 1e-1 * least
-        return found if alone and (np.abs(found - x) <= np.maximum(allowed, least))[held].all() else None
+        found = found + self._closing(gap, held & (allowed <= least))
+        found = found + self._closing(self.J @ found + self.b, np.zeros_like(held))
+        return found if (np.abs(found - x) <= np.maximum(allowed, least))[held].all() else None
 
     def _closing(self, gap: Array, held: AnyArray) -> Array:
         """Return the step (n,) that closes a ``gap`` (k,) while some rates are ``held`` (n,), the led ones first."""

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mbplugin.constraints.assembly.held_coordinates import held_coordinates
 
 import mbplugin as mb
 from command_line import ASSETS, ORACLES
@@ -45,10 +44,10 @@ def verdict(mech: Mechanism, q: Any, **options: Any) -> dict[str, Any]:
 def test_a_model_in_other_units_has_the_same_verdict(path: Any) -> None:
     scene = mb.load(path)
     mech, q = scene.mechanism, scene.state.q
-    held = held_coordinates(scene)
-    expected = verdict(mech, q, held=held)
+    expected = verdict(mech, q, stated=scene.state)
     for s in SCALES:
-        assert verdict(scaled(mech, s), scaled_coordinates(mech, q, s), held=held) == expected, s
+        there = scaled_coordinates(mech, q, s)
+        assert verdict(scaled(mech, s), there, stated=replace(scene.state, q=there)) == expected, s
 
 
 #: Where the legs stand, where they carry the platform (in its axes), and where that is, m.

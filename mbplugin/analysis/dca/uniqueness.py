@@ -67,7 +67,7 @@ def dca_uniqueness(
     require_decidable(tolerance)
     columns = plane_columns(planar)
     require_pairs_only(mech)
-    closed_q = closed_pose(mech, stated_state(mech, q, plausible=False), seed=seed)[0].q
+    closed_q = closed_pose(mech, stated_state(mech, q, plausible=False, closing=True), seed=seed)[0].q
     model = dca_model(mech, closed_q, columns)
     connections = model.connections(tolerance)
     if any(c.supports for c in connections):

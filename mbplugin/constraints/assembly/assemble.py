@@ -150,10 +150,12 @@ def _within_rounding(
             turned = has_quaternion("floating" if joint.pair is None else joint.pair.type)
             own = np.array([rounding_of(value) for value in q[joint.q].tolist()])
             allowed[joint.qd] = [*own[:-4], *[2 * own[-4:].max()] * 3] if turned else own
-    loose = held & (allowed > 0)
-    end, gap = gauss_newton(system, start, ~(held & ~loose), CONVERGED)
-    if gap > CLOSED * closure.length or not settled(system, end, held & ~loose):
+    # what was written with fewer digits moves first
+    exact = held & (allowed <= AGREED * closure.units)
+    end, gap = gauss_newton(system, start, ~exact, CONVERGED)
+    if gap > CLOSED * closure.length or not settled(system, end, exact, AGREED):
         return None
+    end = gauss_newton(system, end, np.ones_like(held), CONVERGED)[0]
     for joint in mech.tree.joints:
         if held[joint.qd].any():
             turned = has_quaternion("floating" if joint.pair is None else joint.pair.type)

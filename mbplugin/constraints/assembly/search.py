@@ -73,15 +73,16 @@ def close_component(
     return best, False
 
 
-def settled(system: System, q: Array, fixed: AnyArray) -> bool:
+def settled(system: System, q: Array, fixed: AnyArray, alone: float = _ALONE) -> bool:
     """Return whether the smallest step that closes what is open at q (nq,) leaves the rates ``fixed`` (nv,) alone.
 
-    What stays open then is the misfit of rows that no pose closes, and none that the fixed rates keep open.
+    A step below ``alone`` does, rad or lengths of the mechanism. What stays open then is the misfit of rows that no
+    pose closes, and none that the fixed rates keep open.
     """
     J, Phi = system.linearised(q[None])
     if float(np.abs(Phi).max(initial=0.0)) <= CONVERGED * system.length:
         return True
-    return float(np.abs(shortest_step(J, -Phi[0])[fixed[system.rates]]).max(initial=0.0)) <= _ALONE
+    return float(np.abs(shortest_step(J, -Phi[0])[fixed[system.rates]]).max(initial=0.0)) <= alone
 
 
 def _unmoved(closure: Closure, found: Array, q: Array, movable: AnyArray) -> Array:
