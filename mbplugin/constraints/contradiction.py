@@ -13,7 +13,7 @@ AGREED = 1e-8
 #: Significant digits from which on a number may be a rounded one; with fewer it is meant as it is written.
 _DIGITS = 5
 #: Names in a sentence.
-_NAMED = 4
+_NAMED = 8
 
 #: The values of all names where those of some hold, None where these cannot hold together.
 Follows = Callable[[Collection[str]], Mapping[str, float] | None]
