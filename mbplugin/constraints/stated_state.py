@@ -323,7 +323,7 @@ class _Group:
         """Return rates (n,) that the constraints allow, ``given`` ones, else the caller's, as wanted; all (n,)."""
         x = np.divide(wanted, self.units, out=np.zeros_like(wanted), where=self.units > 0)
         gap = self.J @ x + self.b
-        if np.abs(gap).max(initial=0.0) <= _ROUNDING * float((np.abs(self.J) @ np.abs(x)).max(initial=0.0)):
+        if self._is_rounding(gap, x):
             return wanted
         for held in (given, caller) if (given & ~caller).any() and caller.any() else (given,):
             if (found := self._with(x, wanted, held)) is not None:
@@ -351,6 +351,8 @@ class _Group:
         """Return scaled rates near x, those ``wanted``, with some ``held``, all (n,); None where there are none."""
         found = x + self._closing(self.J @ x + self.b, held)
         gap = self.J @ found + self.b
+        if self._is_rounding(gap, found):
+            return np.asarray(found)
         size = float(np.abs(found).max(initial=0.0))
         step = self._closing(gap, np.zeros_like(held))
         left = np.abs(gap + self.J @ step).max(initial=0.0)
@@ -366,22 +368,29 @@ class _Group:
         found = found + self._closing(self.J @ found + self.b, np.zeros_like(held))
         return found if (np.abs(found - x) <= np.maximum(allowed, least))[held].all() else None
 
+    def _is_rounding(self, gap: Array, x: Array) -> bool:
+        """Return whether a ``gap`` (k,) at scaled rates x (n,) is rounding of the numbers."""
+        most = float((np.abs(self.J) @ np.abs(x)).max(initial=0.0))
+        return bool(np.abs(gap).max(initial=0.0) <= _ROUNDING * most)
+
     def _closing(self, gap: Array, held: AnyArray) -> Array:
         """Return the step (n,) that closes a ``gap`` (k,) while some rates are ``held`` (n,), the led ones first."""
         step = np.zeros(self.J.shape[1])
         free = ~held & (self.units > 0)
         if not free.any() or not len(gap):
             return step
-        size = float(np.linalg.norm(self.J[:, free], 2))
-        least = size * (_EXACT if self.exact else DEFAULT_TOLERANCE) * min(1.0, _WIDE / len(held))
-        for k in sorted(set(self.order[free].tolist()), reverse=True):
+        share = (_EXACT if self.exact else DEFAULT_TOLERANCE) * min(1.0, _WIDE / len(held))
+        orders = sorted(set(self.order[free].tolist()), reverse=True)
+        size = float(np.linalg.norm(self.J[:, free], 2)) if len(orders) > 1 else 0.0
+        for k in orders:
             own, before = free & (self.order == k), free & (self.order < k)
-            U, sigma, _ = np.linalg.svd(self.J[:, before], full_matrices=False)
-            U = U[:, sigma > least]
-            left = -(gap + self.J @ step)
-            # what those that follow earlier can close is left to them
-            A, rest = (part - U @ (U.T @ part) for part in (self.J[:, own], left))
+            A, rest = self.J[:, own], -(gap + self.J @ step)
+            if before.any():
+                # what those that follow earlier can close is left to them
+                U, sigma, _ = np.linalg.svd(self.J[:, before], full_matrices=False)
+                U = U[:, sigma > share * size]
+                A, rest = (part - U @ (U.T @ part) for part in (A, rest))
             V, sigma, Wt = np.linalg.svd(A, full_matrices=False)
-            kept = sigma > least
+            kept = sigma > share * (size or float(sigma.max(initial=0.0)))
             step[own] = Wt[kept].T @ ((V[:, kept].T @ rest) / sigma[kept])
         return step
