@@ -251,17 +251,14 @@ def _groups(
         spans = [mech.tree.joints[k].qd for k in group.joints]
         rates = np.concatenate([np.zeros(0, dtype=int), *(np.arange(s.start, s.stop) for s in spans)])
         scale = np.concatenate([np.zeros(0), *(row_scale(r, length) for r in own)])
-        groups.append(
-            _Group(
-                rates,
-                scale[:, None] * motion.reduce(own)[:, rates] * units[rates],
-                scale * np.concatenate([np.zeros(0), *(r.b for r in own)]),
-                units[rates],
-                order[rates],
-                all(isinstance(closing[k], Coupling | Driver | Lock) for k in group.constraints),
-                [r.constraint for r in own for _ in r.components],
-            )
-        )
+        J = scale[:, None] * motion.reduce(own)[:, rates] * units[rates]
+        b = scale * np.concatenate([np.zeros(0), *(r.b for r in own)])
+        owners = [r.constraint for r in own for _ in r.components]
+        # most rows of plane loops are zero
+        says = np.flatnonzero((np.abs(J).max(axis=1, initial=0.0) > _ROUNDING) | (b != 0)).tolist()
+        exact = all(isinstance(closing[k], Coupling | Driver | Lock) for k in group.constraints)
+        told = [owners[k] for k in says]
+        groups.append(_Group(rates, J[says], b[says], units[rates], order[rates], exact, told))
     return groups
 
 
