@@ -147,6 +147,13 @@ class BadUsage(MbPluginError):
     code = "MB920"
 
 
+class ContradictedState(BadUsage):
+    """Stated coordinates or rates that no state has together."""
+
+    #: Whether all that contradicts itself stands in the file, and none of it in the call.
+    of_file = False
+
+
 class ImplausibleValue(UserWarning):
     """A value that is computed with and is probably in another unit."""
 

@@ -17,15 +17,15 @@ from mbplugin.analysis.result import Analysis
 from mbplugin.analysis.self_stress import self_stresses
 from mbplugin.analysis.tools import TOOLS
 from mbplugin.analysis.uniqueness import ComponentVerdict, ConstraintVerdict, constraint_verdicts, stress
-from mbplugin.constraints.assembly import assemble
-from mbplugin.constraints.assembly.held_coordinates import HeldCoordinates
 from mbplugin.constraints.rank import pfaffian_rank, plateaus
 from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.constraints.stated_state import closed_pose, stated_state
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, DEFAULT_TOLERANCE, require_tolerance
 from mbplugin.constraints.view import View
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
+from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.scene import State
 from mbplugin.processes.collections import without_collections
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def analyze_mechanism(
     mech: Mechanism,
     q: JointValues = None,
     *,
-    held: HeldCoordinates | None = None,
+    stated: State | None = None,
     tolerance: float = DEFAULT_TOLERANCE,
     method: str = "qr",
     planar: str | None = None,
@@ -55,8 +55,8 @@ def analyze_mechanism(
     ----------
     q : mapping or vector, optional
         Joint coordinates to start from.
-    held : HeldCoordinates, optional
-        Coordinates to hold while the loops are closed.
+    stated : State, optional
+        In place of q: a pose, and which of its coordinates are stated.
     tolerance : float
         Rank tolerance relative to the largest singular value of a block's scaled closure Jacobian.
     method : "qr", "svd", "nullspace", "rank", "dca" or "dca-extended"
@@ -81,7 +81,7 @@ def analyze_mechanism(
         A tolerance outside (0, 1), a negative number of samples, an unknown method or plane.
     """
     _check(tolerance, samples, method)
-    assembly = assemble(mech, joint_vector(mech, q), *(held or ()), seed=seed)
+    assembly, _ = closed_pose(mech, stated or stated_state(mech, q, plausible=False, closing=True), seed=seed)
     view = View(mech, assembly.q, plane_columns(planar), tolerance)
     blocks, labels, p = view.blocks, view.row_labels, view.redundancy
     stressed = stress(blocks)

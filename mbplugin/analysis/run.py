@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from mbplugin.analysis.analysis import analyze_mechanism
 from mbplugin.analysis.result import Analysis
 from mbplugin.arguments import checked
-from mbplugin.constraints.assembly.held_coordinates import held_coordinates
+from mbplugin.constraints.stated_state import stated_state
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, rank_tolerance
 from mbplugin.errors import BadUsage
 from mbplugin.model.duties import duties
 from mbplugin.model.mechanism.kinematics import JointValues
-from mbplugin.model.plausible import masses_below_zero, stated_coordinates, warn_of
-from mbplugin.model.scene import Scene, option_of, state_of
+from mbplugin.model.plausible import masses_below_zero, warn_of
+from mbplugin.model.scene import Scene, mechanism_of, option_of
 from mbplugin.readers import reload
 from mbplugin.readers.source import ModelSource, model_of
 
@@ -36,8 +36,9 @@ def analyze(
     ----------
     mech : path, PyBullet client, Scene or Mechanism
     q : mapping or vector, optional
-        Joint coordinates, rad and m; what is not named keeps the scene's value. Named ones are held
-        while the loops are closed, where that is possible.
+        Joint coordinates, rad and m; what is not named keeps the scene's value. What is named, or stated in the
+        scene, holds exactly while the loops are closed; values that contradict each other are an error. A vector
+        is where the search for a closed pose starts.
     tolerance : float, optional
         Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
     method : "qr", "svd", "rank", "nullspace", "dca" or "dca-extended"
@@ -57,6 +58,8 @@ def analyze(
         A coordinate or a constraint of a group that the mechanism does not have.
     CannotClose
         The loops cannot be closed.
+    ContradictedState
+        Stated coordinates that no pose has together.
 
     Warns
     -----
@@ -68,13 +71,12 @@ def analyze(
         if not isinstance(mech, Scene):
             raise BadUsage("snap_angles needs the angles as they were written", remedy="pass a scene")
         mech = reload(mech, snap_angles=True)
-    mechanism, base_q, _ = state_of(mech)
+    mechanism = mechanism_of(mech)
     if not isinstance(mech, Scene):  # of a file the rules say it, at its line
         warn_of(masses_below_zero(mechanism))
     return analyze_mechanism(
         mechanism,
-        stated_coordinates(mechanism, q, base_q),
-        held=held_coordinates(mech, q),
+        stated=stated_state(mech, q, closing=True),
         tolerance=rank_tolerance(mech if isinstance(mech, Scene) else None, tolerance),
         method=method,
         planar=planar or option_of(mech, "planar", None),

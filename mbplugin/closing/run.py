@@ -17,14 +17,12 @@ from mbplugin.closing.choice import Choice, choose, driven_joints
 from mbplugin.closing.drift.run import Drifts, drifts
 from mbplugin.closing.holding import HOLDINGS
 from mbplugin.closing.values import Closing, LoopClosure, Verdict
-from mbplugin.constraints.assembly.assemble import assemble
-from mbplugin.constraints.assembly.held_coordinates import held_coordinates
+from mbplugin.constraints.stated_state import closed_pose, stated_state
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, rank_tolerance
 from mbplugin.errors import BadUsage, MissingDependency, UnknownName, suggestion
 from mbplugin.model.mechanism import Freedom, Mechanism
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.kinematics import JointValues
-from mbplugin.model.plausible import stated_coordinates
 from mbplugin.model.scene import Scene, State, as_scene, option_of, with_coordinates
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed, names_of
@@ -103,8 +101,7 @@ def close(
     scene = as_scene(model_of(model))
     rank = rank_tolerance(scene, tolerance)
     samples = option_of(scene, "samples", DEFAULT_SAMPLES) if samples is None else samples
-    start = stated_coordinates(scene.mechanism, q, scene.state.q)
-    closed = assemble(scene.mechanism, start, *held_coordinates(scene, q)).q
+    closed = closed_pose(scene.mechanism, stated_state(scene, q, closing=True))[0].q
     choice = choose(scene, closed, HOLDINGS[to], rank, samples, _driven(scene, driven))
     state = State(choice.q, np.zeros(len(choice.mechanism.qd_names)))
     target = replace(scene, mechanism=choice.mechanism, state=state)

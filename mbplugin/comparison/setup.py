@@ -8,13 +8,12 @@ from math import isfinite
 from typing import Any
 
 from mbplugin.bullet.motion.task import Task
-from mbplugin.constraints.assembly.held_coordinates import HeldCoordinates
 from mbplugin.errors import BadUsage
 from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.brakes import BrakeLike, signalled_brakes
 from mbplugin.model.mechanism import Driver, Mechanism
 from mbplugin.model.mechanism.coupling import Lock
-from mbplugin.model.scene import Scene, mechanism_of
+from mbplugin.model.scene import Scene, State, mechanism_of
 from mbplugin.phrases import listed
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.events.passing_marks import joint_limits
@@ -126,9 +125,7 @@ def of_stop(report: StopReport, max_seconds: float = MAX_SECONDS) -> Setup:
     ours = move(
         scenario.mech,
         rough.actions,
-        rough.q[0],
-        rough.qd[0],
-        HeldCoordinates(scenario.mech.q_names),
+        State(rough.q[0], rough.qd[0]),
         (),
         options,
         drives=drives,

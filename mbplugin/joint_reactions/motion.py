@@ -8,23 +8,23 @@ from functools import cached_property
 
 import numpy as np
 
-from mbplugin.constraints.reduction.scaling import characteristic_length, row_scale
+from mbplugin.constraints.reduction.scaling import characteristic_length, rate_scale, row_scale
 from mbplugin.constraints.reduction.velocity import body_twists, tree_motion
 from mbplugin.constraints.rows.build import rows_of
 from mbplugin.constraints.rows.planar import planar_rows
 from mbplugin.constraints.rows.row import Rows
+from mbplugin.constraints.stated_state import following_rates, seen_rates
 from mbplugin.dynamics.accelerations import body_accelerations
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism.kinematics import BodyPoses
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
-from mbplugin.model.spatial import ROTATION, Array
+from mbplugin.model.scene import State
+from mbplugin.model.spatial import Array
 
 #: Below this fraction of the largest motion, what a loop cannot follow is rounding of the file.
 _FOLLOWED = 1e-3
 #: And below this fraction of the motion itself it is rounding of the numbers.
 _ROUNDING = 1e-10
-#: A rate whose axis has less than this fraction of itself in the plane does not count there.
-_IN_PLANE = 2e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,14 +66,8 @@ class JointMotion:
 
         Zero where a rate does not move anything in the plane.
         """
-        axes = tree_motion(self.mech, self.poses).axes
-        turns = np.linalg.norm(axes[ROTATION], axis=0) > 0
-        # a turn shows in the plane only by its axis, wherever it is; a travel by its direction
-        seen = np.zeros(6)
-        seen[list(self.columns)] = 1.0
-        part = np.where(turns[None, :], axes * (np.arange(6) >= 3)[:, None], axes)
-        kept = np.linalg.norm(part * seen[:, None], axis=0) > _IN_PLANE * np.linalg.norm(part, axis=0)
-        return np.asarray(np.where(turns, 1.0, self.length) * kept)
+        seen = seen_rates(tree_motion(self.mech, self.poses).axes, self.columns)
+        return rate_scale(self.mech, self.length) * seen
 
     def jacobian(self, rows: list[Rows]) -> Array:
         """Return rows in joint rates, both in characteristic lengths, (k, nv)."""
@@ -91,16 +85,16 @@ class JointMotion:
         free[inside] = Vt[rank:].T
         return free
 
-    def follow(self, wanted: Array, gap: Array, named: Collection[str], what: str) -> Array:
-        """Return rates (nv,) near ``wanted`` (nv,) that close a ``gap`` (k,) of the k closing rows.
+    def _follow(self, wanted: Array, gap: Array, named: Collection[str]) -> Array:
+        """Return accelerations (nv,) near ``wanted`` (nv,) that close a ``gap`` (k,) of the k closing rows.
 
-        The gap is one of velocities or of accelerations. Named rates are kept where the others can close the
-        gap; the correction is the smallest in characteristic lengths.
+        Named ones are kept where the others can close the gap; the correction is the smallest in characteristic
+        lengths.
 
         Raises
         ------
         BadUsage
-            No rates close it: two drivers contradict each other, for example.
+            No accelerations close it: two drivers contradict each other, for example.
         """
         rows = self.rows()
         if not rows or not gap.any():
@@ -121,14 +115,21 @@ class JointMotion:
         worst = int(np.abs(left).argmax())
         owner = [r.constraint for r in rows for _ in r.components][worst]
         raise BadUsage(
-            f"no {what} satisfy constraint {owner!r} together with the others",
+            f"no accelerations satisfy constraint {owner!r} together with the others",
             remedy="change what its drivers prescribe, or give fewer values",
         )
 
     def rates(self, wanted: Array, named: Collection[str]) -> Array:
-        """Return joint rates (nv,) near ``wanted`` (nv,) with C v + b = 0 (wojtyra2013 (5))."""
-        rows = self.rows(body_twists(self.mech, self.poses, wanted))
-        return self.follow(wanted, self._gap(rows, wanted, "b"), named, "rates")
+        """Return joint rates (nv,) near ``wanted`` (nv,) with C v + b = 0 (wojtyra2013 (5)), the named ones as wanted.
+
+        Raises
+        ------
+        ContradictedState
+            Named rates that contradict each other.
+        """
+        names = frozenset(named)
+        stated = State(self.q, wanted, given_rates=names, named_rates=names)
+        return following_rates(self.mech, self.q, stated, self.columns, self.poses)[0]
 
     def accelerations(self, wanted: Array, qd: Array, named: Collection[str]) -> tuple[Array, Array]:
         """Return joint accelerations (nv,) with C v̇ = Γ (wojtyra2013 (8)), and v̇ of all bodies (N, 6).
@@ -137,19 +138,12 @@ class JointMotion:
         """
         twists = body_twists(self.mech, self.poses, qd)
         v_dot = body_accelerations(self.mech, self.poses, twists, wanted)
-        gap = self._gap(self.rows(twists), v_dot, "Gamma")
-        qdd = self.follow(wanted, gap, named, "accelerations")
+        qdd = self._follow(wanted, self._gap(self.rows(twists), v_dot), named)
         return qdd, body_accelerations(self.mech, self.poses, twists, qdd)
 
-    def _gap(self, rows: list[Rows], motion: Array, term: str) -> Array:
-        """Return C v + b, or C v̇ − Γ, of the closing rows, (k,).
-
-        That of the joints, ``motion`` (nv,), or of the bodies, (N, 6).
-        """
-        twists = motion if motion.ndim == 2 else body_twists(self.mech, self.poses, motion)
+    def _gap(self, rows: list[Rows], v_dot: Array) -> Array:
+        """Return C v̇ − Γ of the closing rows, (k,), for accelerations of the bodies v̇ (N, 6)."""
         sides = [
-            sum((e @ twists[i] for i, e in r.entries), np.zeros(len(r.components)))
-            + (r.b if term == "b" else -r.Gamma)
-            for r in rows
+            sum((e @ v_dot[i] for i, e in r.entries), np.zeros(len(r.components))) - r.Gamma for r in rows
         ]
         return np.concatenate(sides) if sides else np.zeros(0)

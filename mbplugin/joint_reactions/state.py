@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.constraints.assembly import assemble
-from mbplugin.constraints.assembly.held_coordinates import held_coordinates
 from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.constraints.stated_state import closed_pose, following_rates, stated_state
 from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.joint_reactions.motion import JointMotion
 from mbplugin.model.mechanism.coordinate_units import rate_units
-from mbplugin.model.mechanism.kinematics import JointValues, acceleration_vector, forward, rate_vector
+from mbplugin.model.mechanism.kinematics import JointValues, acceleration_vector, forward
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.plausible import stated_coordinates
 from mbplugin.model.scene import Scene, mechanism_of, option_of
 from mbplugin.model.spatial import Array
 
@@ -46,7 +44,7 @@ def closed_state(
     tolerance: float | None,
     planar: str | None,
 ) -> ClosedState:
-    """Close the loops and make rates and accelerations agree with the constraints.
+    """Close the loops and let rates and accelerations follow, see :mod:`mbplugin.constraints.stated_state`.
 
     Raises
     ------
@@ -54,40 +52,31 @@ def closed_state(
         The tolerance is not between 0 and 1; no rates or accelerations satisfy the constraints.
     CannotClose
         The loops cannot be closed.
+    ContradictedState
+        Stated coordinates or rates contradict each other.
     UnknownName, BadNumber
         As for :func:`mbplugin.model.mechanism.kinematics.joint_vector`.
     """
     scene = model if isinstance(model, Scene) else None
     mech = mechanism_of(model)
     tolerance, planar = rank_tolerance(scene, tolerance), planar or option_of(model, "planar", None)
-    start = stated_coordinates(mech, q, scene.state.q if scene else None)
-    closed = assemble(mech, start, *held_coordinates(model, q))
-    rates = rate_vector(mech, qd, scene.state.qd if scene else None)
+    stated = stated_state(model, q, qd)
+    closed, notes = closed_pose(mech, stated)
     wanted = acceleration_vector(mech, qdd)
     motion = JointMotion(mech, closed.q, forward(mech, closed.q), plane_columns(planar))
     still = np.zeros(len(mech.qd_names)), np.zeros((len(mech.bodies), 6))
-    at_rest = qd is None and qdd is None and not rates.any()
-    notes = (
-        [f"loops closed first: joints moved by up to {closed.moved:.3g} (rad, m)"]
-        if closed.moved > 1e-9
-        else []
-    )
-    if at_rest:
+    if qd is None and qdd is None and not stated.qd.any():
         return ClosedState(
-            mech, closed.q, still[0], still[0], still[1], True, planar, tolerance, motion, tuple(notes)
+            mech, closed.q, still[0], still[0], still[1], True, planar, tolerance, motion, notes
         )
-    v = motion.rates(rates, _named(qd))
-    a, v_dot = motion.accelerations(wanted, v, _named(qdd))
-    notes += _corrections(mech, "rates", "s", rates, v)
+    v, corrected = following_rates(mech, closed.q, stated, motion.columns, motion.poses)
+    a, v_dot = motion.accelerations(wanted, v, set(qdd) if isinstance(qdd, Mapping) else ())
+    notes += corrected or _corrections(mech, "rates", "s", stated.qd, v)
     notes += _corrections(mech, "accelerations", "s²", wanted, a)
-    return ClosedState(mech, closed.q, v, a, v_dot, False, planar, tolerance, motion, tuple(notes))
+    return ClosedState(mech, closed.q, v, a, v_dot, False, planar, tolerance, motion, notes)
 
 
-def _named(values: JointValues) -> Collection[str]:
-    return set(values) if isinstance(values, Mapping) else ()
-
-
-def _corrections(mech: Mechanism, what: str, per: str, before: Array, after: Array) -> list[str]:
+def _corrections(mech: Mechanism, what: str, per: str, before: Array, after: Array) -> tuple[str, ...]:
     """Return a note where values, ``before`` (nv,) and ``after`` (nv,), had to change to agree with the constraints."""
     units = np.array(rate_units(mech))
     found = []
@@ -97,5 +86,5 @@ def _corrections(mech: Mechanism, what: str, per: str, before: Array, after: Arr
         if change > 1e-9 * max(1.0, float(np.abs(after[own]).max(initial=0.0))):
             found.append(f"{change:.3g} {unit.removesuffix('s')}{per}")
     if not found:
-        return []
-    return [f"{what} made to agree with the constraints: changed by up to {' and '.join(found)}"]
+        return ()
+    return (f"{what} made to agree with the constraints: changed by up to {' and '.join(found)}",)

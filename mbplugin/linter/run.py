@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from mbplugin.analysis import Analysis
 from mbplugin.analysis.run import analyze
 from mbplugin.arguments import checked
-from mbplugin.errors import BadScene, BadUsage, Fragment, MbPluginError
+from mbplugin.errors import BadScene, BadUsage, ContradictedState, Fragment, MbPluginError
 from mbplugin.linter.apply import apply_rules
 from mbplugin.linter.config.codes import known_codes
 from mbplugin.linter.config.ignores import Suppressed
@@ -218,14 +218,17 @@ def lint(
         if q:
             scene = with_coordinates(scene, q)
         _require_known_codes(scene)
-        analysis = analyze(
-            _with_tolerance(scene, default_tolerance),
-            tolerance=tolerance,
-            method=method,
-            planar=planar,
-            samples=samples,
-            groups=groups,
+        request = partial(
+            analyze, tolerance=tolerance, method=method, planar=planar, samples=samples, groups=groups
         )
+        judged = _with_tolerance(scene, default_tolerance)
+        try:
+            analysis = request(judged)
+        except ContradictedState as error:
+            if not error.of_file:
+                raise
+            # that a file's own pose is none is a finding, about the nearest one
+            analysis = request(replace(judged, state=replace(judged.state, given=frozenset())))
     except BadUsage:
         raise
     except MbPluginError as error:

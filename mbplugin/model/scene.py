@@ -133,16 +133,26 @@ class Shape:
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class State:
-    """Joint coordinates and rates in the order of q_names and qd_names.
+    """Joint coordinates and rates in the order of q_names and qd_names, and which of them are stated by whom.
 
-    ``given`` are held when a loop is closed; where not all of them can be, those of ``named``, which the
-    caller asked for instead of the file's.
+    What is stated holds exactly and the rest follows, see :mod:`mbplugin.constraints.stated_state`.
+
+    Parameters
+    ----------
+    q : (nq,) array
+    qd : (nv,) array
+    given, given_rates : frozenset of str
+        The coordinates and rates that somebody states: the file or the caller.
+    named, named_rates : frozenset of str
+        Those among them that the caller states, who outranks the file.
     """
 
     q: Array
     qd: Array
     given: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
+    given_rates: frozenset[str] = frozenset()
+    named_rates: frozenset[str] = frozenset()
 
 
 @one_line_repr

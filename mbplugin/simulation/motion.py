@@ -9,13 +9,13 @@ from time import perf_counter
 
 import numpy as np
 
-from mbplugin.constraints.assembly.held_coordinates import HeldCoordinates
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.dynamics.compiler.first_run import announce_compilation
 from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism.coupling import Driver, Lock, TimedConstraint
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.model.scene import State
 from mbplugin.model.spatial import Array, make_read_only
 from mbplugin.phrases import listed
 from mbplugin.simulation.active_set.activation import Activation
@@ -41,18 +41,15 @@ _OF_A_PIECE = 1 / 8
 def move(
     mech: Mechanism,
     actions: AppliedForces,
-    q: Array,
-    qd: Array,
-    given: HeldCoordinates,
+    stated: State,
     locks: tuple[Lock, ...],
     options: Options,
     progress: Progress | None = None,
     drives: tuple[TimedDrive, ...] = (),
     to_rest: bool = False,
     holds: tuple[tuple[TimedConstraint, Constraint], ...] = (),
-    given_rates: tuple[str, ...] = (),
 ) -> Trajectory:
-    """Return the motion of a mechanism from q (nq,) and qd (nv,); arguments as :func:`simulate` has read them.
+    """Return the motion of a mechanism from what is stated; arguments as :func:`simulate` has read them.
 
     Parameters
     ----------
@@ -62,8 +59,6 @@ def move(
         Whether to end where everything stands still after the last change.
     holds : tuple of (TimedConstraint, Constraint)
         What holds for a while; it is not in the mechanism.
-    given_rates : tuple of str
-        Rates that stay as they are where the constraints allow that.
     """
     begun = perf_counter()
     drivers = (*mech.drivers, *(one for _, one in holds if isinstance(one, Driver)))
@@ -73,7 +68,7 @@ def move(
     later = tuple(lock for lock in locks if not lock.for_good)
     mech = replace(mech, locks=(*mech.locks, *(lock for lock in locks if lock not in later)))
     held = tuple(constraint for _, constraint in holds)
-    problem = pose_problem(mech, actions, q, qd, given, each_once(later), options, drives, held, given_rates)
+    problem = pose_problem(mech, actions, stated, each_once(later), options, drives, held)
     friction = bool(len(problem.model.resistances))
     dense = bool(
         options.samples or options.limits != "ignore" or options.events or friction or problem.own_rank

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.constraints.assembly import assemble, constraints_to_close
-from mbplugin.constraints.assembly.held_coordinates import HeldCoordinates
-from mbplugin.dynamics.kernels.solve import row_in_rates, row_rate
+from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.constraints.stated_state import consistent_state
+from mbplugin.dynamics.kernels.solve import row_rate
 from mbplugin.dynamics.moved_mass import without_mass
 from mbplugin.dynamics.tree_model import TreeModel, massless_joint, tree_model
 from mbplugin.errors import BadUsage
 from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.model.scene import State
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.active_set.choose import choose_rows, generic_redundancy
 from mbplugin.simulation.events.schedule import TimedDrive
@@ -69,39 +70,34 @@ class Problem:
 def pose_problem(
     mech: Mechanism,
     actions: AppliedForces,
-    q: Array,
-    qd: Array,
-    given: HeldCoordinates,
+    stated: State,
     locks: tuple[Lock, ...],
     options: Options,
     drives: tuple[TimedDrive, ...] = (),
     held: tuple[Constraint, ...] = (),
-    given_rates: tuple[str, ...] = (),
 ) -> Problem:
-    """Close the pose, choose rows, and make the rates agree with them, the given ones last; q (nq,), qd (nv,).
+    """Return the problem that starts from what is stated, see :mod:`mbplugin.constraints.stated_state`.
 
     Raises
     ------
     CannotClose
         A loop that cannot be closed.
+    ContradictedState
+        Stated values that contradict each other.
     BadUsage
         Rates that no motion follows: a driver that contradicts a closure.
     BrokenModel
         A joint that moves no mass.
     """
-    notes = []
-    if constraints_to_close(mech):
-        closed = assemble(mech, q, *given)
-        q = closed.q
-        if closed.moved > 1e-9:
-            notes.append(f"loops closed first: joints moved by up to {closed.moved:.3g} (rad, m)")
+    state = consistent_state(mech, stated, plane_columns(options.planar))
+    q = state.q
     model = tree_model(
         mech, actions, locks=(*locks, *held, *(d.driver for d in drives)), planar=options.planar, q=q
     )
     p = generic_redundancy(mech, q, options.planar, options.tolerance)
     motion_segments = motion_segments_of(model, drives)
     empty = kernel_state_of(model, motion_segments, np.zeros(0, dtype=np.int64))
-    start, rates = np.array(q), np.array(qd, dtype=float)
+    start, rates = np.array(q), np.array(state.qd, dtype=float)
     if not evaluate_at(empty, KINEMATICS, 0.0, start, rates):
         raise massless_joint(model)
     if (still := without_mass(model.composites, model.rates)).any():
@@ -112,47 +108,9 @@ def pose_problem(
     choice = choose_rows(model, own, len(own) - p, options.tolerance, dropped)
     kernel_state = kernel_state_of(model, motion_segments, choice.rows)
     project_state(kernel_state, 0.0, start, rates.copy())
-    evaluate_at(kernel_state, KINEMATICS, 0.0, start, rates)
-    _let_others_follow(model, kernel_state, rates, given_rates)
     project_state(kernel_state, 0.0, start, rates)
     _require_followed(model, kernel_state, rates)
-    notes += _changes(mech, qd, rates, given_rates)
-    return Problem(model, kernel_state, start, rates, p, dropped, locks, tuple(notes), drives, held)
-
-
-def _let_others_follow(
-    model: TreeModel, kernel_state: KernelState, rates: Array, given: tuple[str, ...]
-) -> None:
-    """Change the rates (nv,) that are not given, in place and as little as possible, so that the rows hold."""
-    names = model.mech.qd_names
-    free = np.array([name not in given for name in names], dtype=bool)
-    if not given or not len(kernel_state.independent_rows) or not free.any():
-        return
-    J, gap = (
-        np.zeros((len(kernel_state.independent_rows), len(names))),
-        np.zeros(len(kernel_state.independent_rows)),
-    )
-    table = model.table
-    for k, i in enumerate(kernel_state.independent_rows.tolist()):
-        unit = float(table.rows["unit"][i])
-        row_in_rates(model.composites, model.rates, table.rows, table.terms, i, unit, J[k])
-        gap[k] = -unit * (
-            row_rate(model.composites, table.rows, table.terms, i, rates) + table.rows["bias"][i]
-        )
-    rates[free] += np.linalg.lstsq(J[:, free], gap, rcond=1e-10)[0]
-
-
-def _changes(mech: Mechanism, requested: Array, rates: Array, given: tuple[str, ...]) -> list[str]:
-    """Return notes about rates that were corrected; requested and rates (nv,), rad/s and m/s."""
-    change, least = np.abs(rates - requested), 1e-9 * max(1.0, float(np.abs(rates).max(initial=0.0)))
-    moved = [n for n, name in enumerate(mech.qd_names) if change[n] > least and (name in given or not given)]
-    if not moved:
-        return []
-    worst = max(moved, key=lambda n: float(change[n]))
-    return [
-        f"rates made to agree with the constraints: {mech.qd_names[worst]} is {rates[worst]:.6g} "
-        f"in place of {requested[worst]:.6g} (rad/s, m/s)"
-    ]
+    return Problem(model, kernel_state, start, rates, p, dropped, locks, state.notes, drives, held)
 
 
 def motion_segments_of(model: TreeModel, drives: tuple[TimedDrive, ...]) -> AnyArray:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mbplugin.arguments import checked
-from mbplugin.constraints.assembly.held_coordinates import held_coordinates
 from mbplugin.constraints.matrix import constraint_matrix
+from mbplugin.constraints.stated_state import stated_state
 from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.errors import BadUsage
 from mbplugin.model.applied_forces import AppliedForces, Controller, scene_actions, with_springs
@@ -19,7 +19,7 @@ from mbplugin.model.mechanism.kinematics import JointValues, joint_vector, rate_
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.motion_profile import MotionProfile
 from mbplugin.model.mechanism.named_numbers import NamedNumbers, forces_of, numbers
-from mbplugin.model.plausible import implausible, stated_coordinates, warn_of, weightless
+from mbplugin.model.plausible import implausible, warn_of, weightless
 from mbplugin.model.scene import Scene, mechanism_of, option_of
 from mbplugin.model.spring import JointSpring, Spring
 from mbplugin.readers.source import ModelSource, model_of
@@ -91,8 +91,8 @@ def simulate(
         s.
     q, qd : mapping or vector, optional
         Joint coordinates and rates at the start, rad and m; what is not named keeps the scene's value.
-        Rates that are not named follow from the named ones; named ones that the constraints do not allow
-        are corrected, with a note.
+        What is named, or stated in the scene, holds exactly and the rest follows; values that contradict each
+        other are an error.
     locks : iterable of Lock
         Joints that lock at a time: their rates jump to zero, and the rates of the others jump with them;
         with ``until`` they are released again.
@@ -162,6 +162,8 @@ def simulate(
         Something in the request that cannot be.
     CannotClose
         A loop that cannot be closed.
+    ContradictedState
+        Stated coordinates or rates that no state has together.
     BrokenModel
         A joint that moves no mass.
     """
@@ -170,7 +172,7 @@ def simulate(
     mechanism, callables = led_by(mechanism_of(mech), profiles or {})
     holds = (*(scene.holds if scene else ()), *holds)
     mechanism, held = without_constraints(mechanism, holds)
-    start = scene_state(scene, mechanism)
+    start = stated_state(mech, q, qd, mechanism, scene_state(scene, mechanism))
     base = scene_actions(scene) if scene else AppliedForces()
     gripping, at = signalled_brakes(mechanism, scene.brakes if scene else (), brakes, signal)
     actions = replace(
@@ -184,8 +186,7 @@ def simulate(
         friction=friction,
         brakes=tuple(brake.force(at) for brake in gripping),
     )
-    rates = rate_vector(mechanism, qd, start[1])
-    warn_of(implausible(mechanism, rates, actions.payloads, gripping))
+    warn_of(implausible(mechanism, start.qd, actions.payloads, gripping))
     planar = planar or option_of(mech, "planar", None)
     options = Options(
         duration,
@@ -209,21 +210,18 @@ def simulate(
         max_seconds,
     )
     timed = (*(scene.locks if scene else ()), *locks)
-    stated = _stated(mechanism, scene.stiffness if scene else (), stiffness)
+    springy = _stated(mechanism, scene.stiffness if scene else (), stiffness)
     motion = move(
         mechanism,
         actions,
-        stated_coordinates(mechanism, q, start[0]),
-        rates,
-        held_coordinates(scene or mechanism, q),
+        start,
         checked_locks(mechanism, timed, duration),
         options,
         progress,
         holds=timed_holds(holds, held, options),
-        given_rates=tuple(qd) if isinstance(qd, Mapping) else (),
     )
     notes = (*motion.notes, *(weightless(scene) if scene else ()))
-    return replace(motion, stiffness=stated, notes=notes)
+    return replace(motion, stiffness=springy, notes=notes)
 
 
 def _stated(mech: Mechanism, of_scene: StiffnessLike, given: StiffnessLike) -> StatedStiffness | None:

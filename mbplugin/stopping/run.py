@@ -10,7 +10,7 @@ import numpy as np
 
 from mbplugin.arguments import checked
 from mbplugin.constraints.assembly.closure import constraints_to_close
-from mbplugin.constraints.assembly.held_coordinates import held_coordinates
+from mbplugin.constraints.stated_state import stated_state
 from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.errors import BadNumber, UnknownName, suggestion
 from mbplugin.model.applied_forces import AppliedForces, scene_actions
@@ -23,7 +23,7 @@ from mbplugin.model.brakes import (
     unbraked_for_freedoms,
 )
 from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_payloads
-from mbplugin.model.mechanism.kinematics import JointValues, joint_vector, rate_vector
+from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.named_numbers import NamedNumbers, accelerations_of, numbers
 from mbplugin.model.plausible import warn_of, weightless
@@ -88,7 +88,8 @@ def estop(
     ----------
     mech : path, PyBullet client, Scene or Mechanism
     q, qd : mapping or vector, optional
-        State at the signal; what is not named keeps the scene's value.
+        State at the signal; what is not named keeps the scene's value. What is named, or stated in the scene,
+        holds exactly and the rest follows; values that contradict each other are an error.
     category : 0, 1 or 2
     payload : float, Payload or mapping, or an iterable of these, optional
         In addition to the scene's; a number is a mass (kg) at the tool.
@@ -203,20 +204,15 @@ def make_scenario(
     fitted = fitted_brakes(mechanism, scene, brakes)
     notes += [*brakeless(mechanism, fitted), *unbraked_for_freedoms(mechanism)]
     notes += weightless(scene) if scene else ()
-    q0 = joint_vector(mechanism, q, scene.state.q if scene else None)
-    qd0 = rate_vector(mechanism, qd, scene.state.qd if scene else None)
+    stated = stated_state(mech, q, qd, mechanism, plausible=False)
+    q0, qd0 = stated.q, stated.qd
     qdd0: Array = np.zeros(len(qd0))
     if start is not None:
         q0, qd0, qdd0 = start.state(mechanism, q0)
-    named_rates = tuple(qd) if isinstance(qd, Mapping) else ()
     limit = rank_tolerance(scene, tolerance)
-    if start is None and constraints_to_close(mechanism):
-        # the drives go on, and are led to rest, from the state of the closed loops
-        posed = pose_problem(
-            *(mechanism, actions, q0, qd0, held_coordinates(mech, q), ()),
-            Options(1.0, tolerance=limit),
-            given_rates=named_rates,
-        )
+    if start is None and (constraints_to_close(mechanism) or mechanism.pfaffians):
+        # the drives go on, and are led to rest, from the state that the constraints allow
+        posed = pose_problem(mechanism, actions, stated, (), Options(1.0, tolerance=limit))
         q0, qd0 = posed.q, posed.qd
         notes += posed.notes
     if tool_point is None:
@@ -247,8 +243,8 @@ def make_scenario(
         tolerance=limit,
         ramps_of_effort=ramps.of_effort,
         ramp_source=source,
-        named=held_coordinates(mech, q).named,
-        named_rates=named_rates,
+        named=tuple(sorted(stated.named)) if start is None else (),
+        named_rates=tuple(sorted(stated.given_rates)) if start is None else (),
         tool_choice=choice,
     )
     if require_brakes:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mbplugin.constraints.assembly.held_coordinates import HeldCoordinates
 from mbplugin.model.applied_forces import BrakeForce
 from mbplugin.model.brakes import JointBrake
+from mbplugin.model.scene import State
 from mbplugin.simulation.motion import move
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.runner import Progress
@@ -30,15 +30,13 @@ def run_stop(scenario: Scenario, progress: Progress | None = None) -> Trajectory
     return move(
         scenario.mech,
         replace(scenario.actions, brakes=brakes),
-        scenario.q,
-        scenario.qd,
-        HeldCoordinates(scenario.mech.q_names, scenario.named),
+        # what was stated has been followed already: nothing leads
+        State(scenario.q, scenario.qd),
         (),
         options,
         progress,
         drives=timed_drives(scenario),
         to_rest=True,
-        given_rates=scenario.named_rates,
     )
 
 

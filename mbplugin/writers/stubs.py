@@ -84,4 +84,4 @@ def _state(mech: Mechanism, whole: Mechanism, state: State, shared: dict[str, st
     known = dict(zip(mech.q_names, state.q, strict=True))
     q = np.array([known.get(name, value) for name, value in zip(whole.q_names, q, strict=True)])
     rates = dict(zip(mech.qd_names, state.qd, strict=True))
-    return State(q, np.array([rates.get(name, 0.0) for name in whole.qd_names]), state.given)
+    return replace(state, q=q, qd=np.array([rates.get(name, 0.0) for name in whole.qd_names]))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mbplugin.constraints.assembly import assemble
-from mbplugin.errors import CannotClose
+from mbplugin.errors import CannotClose, ContradictedState
 from mbplugin.model.mechanism import Coupling, Freedom, Mechanism, Pair, Term
 from mbplugin.model.mechanism.kinematics import forward, relative_pose
 from mbplugin.model.spatial import Pose
@@ -34,13 +34,17 @@ def test_a_disturbed_four_bar_closes_and_holds_the_given_joint():
     assert closed.q[0] + closed.q[1] == pytest.approx(0, abs=1e-9)
 
 
-def test_a_given_joint_moves_when_nothing_else_can_close_the_loop():
-    """A crank that is told to point where the coupler cannot reach."""
+def test_a_given_joint_that_nothing_else_can_close_the_loop_with_is_refused():
+    """A crank that is told to point where the coupler cannot reach: the frame it makes with it stands upright only."""
     mech, _ = four_bar()
     fixed = tuple(p.retyped("fixed") if p.name == "j1" else p for p in mech.pairs)
     stiff = Mechanism("stiff", mech.bodies, fixed)
     q0 = np.array([0.5, 0.0])[: len(stiff.q_names)]
-    closed = assemble(stiff, q0, given=("j0",))
+    with pytest.raises(
+        ContradictedState, match=r"no pose that constraint 'j3' allows has j0 = 0\.5; expected j0 = 0"
+    ):
+        assemble(stiff, q0, given=("j0",))
+    closed = assemble(stiff, q0)
     assert closed.worst < 1e-10
     assert closed.q[0] == pytest.approx(0, abs=1e-9)
 

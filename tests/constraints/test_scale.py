@@ -12,7 +12,6 @@ import mbplugin as mb
 from command_line import ASSETS, ORACLES
 from mbplugin.analysis import analyze_mechanism
 from mbplugin.constraints.assembly import assemble
-from mbplugin.constraints.assembly.held_coordinates import held_coordinates
 from mbplugin.dynamics.explicit_closure.closing import closing_conditions
 from mbplugin.model.mechanism import WORLD, Body, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import home
@@ -45,10 +44,10 @@ def verdict(mech: Mechanism, q: Any, **options: Any) -> dict[str, Any]:
 def test_a_model_in_other_units_has_the_same_verdict(path: Any) -> None:
     scene = mb.load(path)
     mech, q = scene.mechanism, scene.state.q
-    held = held_coordinates(scene)
-    expected = verdict(mech, q, held=held)
+    expected = verdict(mech, q, stated=scene.state)
     for s in SCALES:
-        assert verdict(scaled(mech, s), scaled_coordinates(mech, q, s), held=held) == expected, s
+        there = scaled_coordinates(mech, q, s)
+        assert verdict(scaled(mech, s), there, stated=replace(scene.state, q=there)) == expected, s
 
 
 #: Where the legs stand, where they carry the platform (in its axes), and where that is, m.

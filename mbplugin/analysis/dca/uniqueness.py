@@ -11,11 +11,11 @@ from mbplugin.analysis.dca.propagation import Decision, propagate
 from mbplugin.analysis.dca.result import DcaResult
 from mbplugin.analysis.dca.verdicts import verdicts
 from mbplugin.analysis.generic import CLEAR
-from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.rows.planar import plane_columns
 from mbplugin.constraints.sampling import sample_poses
+from mbplugin.constraints.stated_state import closed_pose, stated_state
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
-from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
+from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 
@@ -67,7 +67,7 @@ def dca_uniqueness(
     require_decidable(tolerance)
     columns = plane_columns(planar)
     require_pairs_only(mech)
-    closed_q = assemble(mech, joint_vector(mech, q), seed=seed).q
+    closed_q = closed_pose(mech, stated_state(mech, q, plausible=False, closing=True), seed=seed)[0].q
     model = dca_model(mech, closed_q, columns)
     connections = model.connections(tolerance)
     if any(c.supports for c in connections):

@@ -23,13 +23,17 @@ FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="A model or sc
 QOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--q", metavar="NAME=VALUE,…", help="Joint coordinates, such as 90deg or 35mm; others as in the file."
+        "--q",
+        metavar="NAME=VALUE,…",
+        help="Joint coordinates, such as 90deg or 35mm; others follow, or are as in the file.",
     ),
 ]
 QdOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--qd", metavar="NAME=VALUE,…", help="Joint rates, such as 200deg/s; others as in the file."
+        "--qd",
+        metavar="NAME=VALUE,…",
+        help="Joint rates, such as 200deg/s; others follow, or are as in the file.",
     ),
 ]
 BaseOption = Annotated[

@@ -5,24 +5,27 @@ from __future__ import annotations
 import numpy as np
 
 from mbplugin.constraints.assembly.closure import CLOSED, Closure
-from mbplugin.model.spatial import Array
+from mbplugin.model.spatial import AnyArray, Array
 
 #: What is beyond a limit by less is rounding: rad or lengths of the mechanism, and parts of the value.
 _LIMIT_SLACK = 1e-9
 
 
-def respect_limits(closure: Closure, start: Array, q: Array) -> tuple[Array, tuple[str, ...]]:
+def respect_limits(
+    closure: Closure, start: Array, q: Array, movable: AnyArray
+) -> tuple[Array, tuple[str, ...]]:
     """Return a closed pose (nq,) inside the joint limits where one is found, and who is left outside.
 
     Parameters
     ----------
     start, q : (nq,) array
         The given pose, whose joints outside their limits do not count, and the closed one.
+    movable : (nv,) bool array
+        Rates that may change.
     """
     tolerated = beyond_limits(closure, start).keys()
     outside = beyond_limits(closure, q).keys() - tolerated
-    movable = np.ones(len(closure.mech.qd_names), dtype=bool)
-    trial = np.array(q)
+    movable, trial = np.array(movable), np.array(q)
     for _ in range(len(closure.mech.tree.joints)):
         now = {n: limit for n, limit in beyond_limits(closure, trial).items() if n not in tolerated}
         if not now:

@@ -10,6 +10,7 @@ import numpy as np
 from mbplugin.constraints.assembly.branch import generic_nearby
 from mbplugin.constraints.assembly.closure import CLOSED, CONVERGED, Closure, System
 from mbplugin.constraints.assembly.descent.newton import gauss_newton, levenberg_marquardt
+from mbplugin.constraints.assembly.descent.steps import shortest_step
 from mbplugin.constraints.assembly.group import Found, GroupSearch, better, gap_at
 from mbplugin.constraints.assembly.loops import Group
 from mbplugin.constraints.assembly.parting import parted
@@ -19,6 +20,8 @@ from mbplugin.model.spatial import AnyArray, Array
 #: How often a group starts from many poses at once before it counts as not closed.
 _ROUNDS = 4
 _ITERATIONS = 80
+#: A step below this leaves a rate alone, rad or lengths of the mechanism.
+_ALONE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,35 +33,68 @@ class _Part:
     q: Array
 
 
+@dataclass(frozen=True, eq=False)
+class Movable:
+    """Rates that may change, (nv,) of bool, and whether closed poses far away are searched as well."""
+
+    rates: AnyArray
+    searched: bool
+
+
 def close_component(
-    closure: Closure, component: Group, q: Array, movable_sets: Sequence[AnyArray], seed: int
-) -> Found:
-    """Return the closed pose of a component that is nearest to q, among those that are found.
+    closure: Closure, component: Group, q: Array, movable_sets: Sequence[Movable], seed: int
+) -> tuple[Found, bool]:
+    """Return the closed pose of a component that is nearest to q, and whether what may not move need not.
 
     Parameters
     ----------
     q : (nq,) array
-    movable_sets : sequence of (nv,) bool arrays
-        Rates that may change, tried in this order.
+    movable_sets : sequence of Movable
+        Tried in this order; the first ones are for poses that close without moving the others.
     """
     part = _Part(component, closure.system(component), q)
     best = Found(q, gap_at(part.system, q), 1, component.constraints)
     if best.gap <= CONVERGED * closure.length:
-        return replace(best, starts=0)
+        return replace(best, starts=0), True
     is_open = best.gap > CLOSED * closure.length
     rng = np.random.default_rng(seed)
     sets = _distinct(movable_sets, part.system.rates)
     for movable in sets:
         # what is held may be what keeps the loops open: that is not searched for long
-        search = GroupSearch(closure, movable, rng, _ROUNDS if movable is sets[-1] else 1)
-        found = _from_here(part, movable, search.nearly)
-        if found.gap > search.closed:
+        search = GroupSearch(closure, movable.rates, rng, _ROUNDS if movable is sets[-1] else 1)
+        found = _from_here(part, movable.rates, search.nearly)
+        if found.gap > search.closed and movable.searched:
             found = better(found, _by_groups(search, part))
+        found = replace(found, q=_unmoved(closure, found.q, q, movable.rates))
         best = better(best, found)
-        if best.gap <= search.closed:
+        if found.gap <= search.closed and settled(part.system, found.q, ~movable.rates):
             # a pose that was given closed is meant as it is
-            return _generic(search, part, best) if is_open else best
-    return best
+            return (_generic(search, part, found) if is_open else found), True
+    return best, False
+
+
+def settled(system: System, q: Array, fixed: AnyArray, alone: float = _ALONE) -> bool:
+    """Return whether the smallest step that closes what is open at q (nq,) leaves the rates ``fixed`` (nv,) alone.
+
+    A step below ``alone`` does, rad or lengths of the mechanism. What stays open then is the misfit of rows that no
+    pose closes, and none that the fixed rates keep open.
+    """
+    J, Phi = system.linearised(q[None])
+    if float(np.abs(Phi).max(initial=0.0)) <= CONVERGED * system.length:
+        return True
+    return float(np.abs(shortest_step(J, -Phi[0])[fixed[system.rates]]).max(initial=0.0)) <= alone
+
+
+def _unmoved(closure: Closure, found: Array, q: Array, movable: AnyArray) -> Array:
+    """Return a found pose (nq,) with the coordinates of q (nq,) where no rate of ``movable`` (nv,) changes them."""
+    out = np.array(found)
+    for joint in closure.mech.tree.joints:
+        moves = movable[joint.qd]
+        if not moves.any():
+            out[joint.q] = q[joint.q]
+        elif len(moves) == joint.q.stop - joint.q.start:
+            out[joint.q] = np.where(moves, found[joint.q], q[joint.q])
+    return out
 
 
 def open_alone(closure: Closure, found: Found, seed: int) -> list[tuple[str, float]]:
@@ -75,12 +111,13 @@ def open_alone(closure: Closure, found: Found, seed: int) -> list[tuple[str, flo
     return sorted(alone, key=lambda item: -item[1])
 
 
-def _distinct(movable_sets: Sequence[AnyArray], rates: AnyArray) -> list[AnyArray]:
-    """Return the sets that differ in the rates (C,) of the component."""
-    distinct: list[AnyArray] = []
-    for movable in movable_sets:
-        if not any((movable[rates] == other[rates]).all() for other in distinct):
-            distinct.append(movable)
+def _distinct(movable_sets: Sequence[Movable], rates: AnyArray) -> list[Movable]:
+    """Return the sets that differ in the rates (C,) of the component, and have some."""
+    distinct: list[Movable] = []
+    for movable in reversed(movable_sets):
+        same = any((movable.rates[rates] == other.rates[rates]).all() for other in distinct)
+        if not same and (not distinct or movable.rates[rates].any()):
+            distinct.insert(0, movable)
     return distinct
 
 

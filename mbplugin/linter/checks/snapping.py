@@ -8,7 +8,6 @@ from functools import lru_cache
 
 from mbplugin.analysis import Analysis
 from mbplugin.constraints.assembly import assemble
-from mbplugin.constraints.assembly.held_coordinates import held_coordinates
 from mbplugin.constraints.rank import RankedBlock
 from mbplugin.constraints.reduction.null_space import Spectrum, spectrum
 from mbplugin.constraints.reduction.reduce import reduce_block
@@ -102,7 +101,7 @@ def read_as_meant(scene: Scene, analysis: Analysis) -> tuple[Scene, Array] | Non
     """
     try:
         meant = reload(scene, snap_angles=True)
-        return meant, assemble(meant.mechanism, analysis.q, *held_coordinates(scene)).q
+        return meant, assemble(meant.mechanism, analysis.q).q
     except MbPluginError:
         return None
 

@@ -66,10 +66,14 @@ def joined(parts: Sequence[tuple[str, Scene]], name: str) -> Scene:
     for scene in scenes:
         q.update(zip(scene.mechanism.q_names, scene.state.q, strict=True))
         qd.update(zip(scene.mechanism.qd_names, scene.state.qd, strict=True))
-    given = frozenset(chain.from_iterable(scene.state.given for scene in scenes))
+    state = replace(
+        carried(mech, q, qd),
+        given=frozenset(chain.from_iterable(scene.state.given for scene in scenes)),
+        given_rates=frozenset(chain.from_iterable(scene.state.given_rates for scene in scenes)),
+    )
     return Scene(
         mech,
-        carried(mech, q, qd, given=given),
+        state,
         origin={key: value for scene in scenes for key, value in scene.origin.items()},
         files=tuple(dict.fromkeys(chain.from_iterable(scene.files for scene in scenes))),
         defects=tuple(chain.from_iterable(scene.defects for scene in scenes)),
@@ -95,7 +99,6 @@ def carried(
     qd: Mapping[str, float],
     *,
     poses: BodyPoses | None = None,
-    given: frozenset[str] = frozenset(),
 ) -> State:
     """Return the state of a mechanism from named values.
 
@@ -109,7 +112,7 @@ def carried(
             values[joint.q] = [q[name] for name in names]
         if all(name in qd for name in rate_names):
             rates[joint.qd] = [qd[name] for name in rate_names]
-    return State(values, rates, given)
+    return State(values, rates)
 
 
 def prefixed(scene: Scene, prefix: str) -> Scene:
@@ -128,7 +131,11 @@ def prefixed(scene: Scene, prefix: str) -> Scene:
     return replace(
         scene,
         mechanism=_prefixed_mechanism(scene.mechanism, prefix),
-        state=replace(scene.state, given=frozenset(named(name) for name in scene.state.given)),
+        state=replace(
+            scene.state,
+            given=frozenset(named(name) for name in scene.state.given),
+            given_rates=frozenset(named(name) for name in scene.state.given_rates),
+        ),
         origin={key(old): origin for old, origin in scene.origin.items()},
         defects=tuple(replace(defect, element=body(defect.element)) for defect in scene.defects),
         shapes={body(name): shapes for name, shapes in scene.shapes.items()},

@@ -7,7 +7,7 @@ read off at that pose.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -203,10 +203,10 @@ def declarations(tables: SceneFile) -> Iterator[tuple[str, int, PairTable | Clos
         yield "closure", i, closure
 
 
-def held_names(models: Mechanism, mech: Mechanism, tables: SceneFile) -> frozenset[str]:
-    """Return the coordinates that ``[state]`` gives, under the names that they have in the end."""
-    held = {name for name in tables.state.q if name in mech.q_names}
-    for name in tables.state.q:
-        if name not in held and name in models.pair_by_name:
-            held |= {f"{name}.{c}" for c in models.pair_by_name[name].kind.free} & set(mech.q_names)
-    return frozenset(held)
+def stated_names(stated: Iterable[str], models: Mechanism, names: Sequence[str]) -> frozenset[str]:
+    """Return the coordinates or rates that ``[state]`` states, under the names (n,) that they have in the end."""
+    found = {name for name in stated if name in names}
+    for name in stated:
+        if name not in found and name in models.pair_by_name:
+            found |= {f"{name}.{c}" for c in models.pair_by_name[name].kind.free} & set(names)
+    return frozenset(found)

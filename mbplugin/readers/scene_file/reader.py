@@ -18,7 +18,13 @@ from mbplugin.readers.scene_file.drivers import drivers
 from mbplugin.readers.scene_file.errors import validate
 from mbplugin.readers.scene_file.misfits import limits, misfits
 from mbplugin.readers.scene_file.models import read_models
-from mbplugin.readers.scene_file.pose import PoseSettlement, add_pairs, held_names, place_bodies, retype_pairs
+from mbplugin.readers.scene_file.pose import (
+    PoseSettlement,
+    add_pairs,
+    place_bodies,
+    retype_pairs,
+    stated_names,
+)
 from mbplugin.readers.scene_file.retyped import check_acting, settle_duties
 from mbplugin.readers.scene_file.schema import SceneFile
 from mbplugin.readers.scene_file.sides import contradicted_poses, sides_from_pose
@@ -64,7 +70,12 @@ def read_scene(text: str, request: Request) -> Scene:
     scene = replace(
         models,
         mechanism=mech,
-        state=replace(last.state, given=models.state.given | held_names(models.mechanism, mech, tables)),
+        state=replace(
+            last.state,
+            given=models.state.given | stated_names(tables.state.q, models.mechanism, mech.q_names),
+            given_rates=models.state.given_rates
+            | stated_names(tables.state.qd, models.mechanism, mech.qd_names),
+        ),
         origin={**models.origin, **_origins(mech.name, source, tables)},
         files=tuple(dict.fromkeys((request.path, *models.files, *motions))),
         defects=(

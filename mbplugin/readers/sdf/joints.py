@@ -62,11 +62,11 @@ class AxisSpring:
 
 @dataclass(frozen=True, eq=False)
 class ReadJoint:
-    """A pair, where its axes point in the world, and where it starts."""
+    """A pair, where its axes point in the world, and where it starts; None where that is not stated."""
 
     pair: Pair
     axes_W: tuple[Array, ...]
-    start: tuple[float, ...]
+    start: tuple[float | None, ...]
     origin: dict[OriginKey, Origin] = field(default_factory=dict)
     springs: tuple[AxisSpring, ...] = ()
 
@@ -154,7 +154,12 @@ def read_joint(node: Node, name: str, frames: Frames, reading: Reading) -> ReadJ
         lead=_lead(element) if kind == "screw" else 0.0,
         freedoms=freedoms if len(freedoms) == len(PAIR_TYPES[type].free) else (),
     )
-    start = tuple(0.0 if axis is None else number_of(axis, "initial_position", 0.0) for axis in elements)
+    start = tuple(
+        None
+        if axis is None or part(axis, "initial_position") is None
+        else number_of(axis, "initial_position", 0.0)
+        for axis in elements
+    )
     return ReadJoint(pair, axes, start, _origins(node, name), _springs(elements, pair))
 
 

@@ -110,7 +110,7 @@ class _Joints:
     pairs: list[Pair] = field(default_factory=list)
     couplings: list[Coupling] = field(default_factory=list)
     actuators: list[Actuator] = field(default_factory=list)
-    start: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    start: dict[str, tuple[float | None, ...]] = field(default_factory=dict)
     origin: dict[OriginKey, Origin] = field(default_factory=dict)
     springs: list[AxisSpring] = field(default_factory=list)
 
@@ -244,12 +244,16 @@ def _name(world: Scope, request: Request) -> str:
     return world.name or Path(request.path).stem
 
 
-def _state(mech: Mechanism, poses: Mapping[str, Pose], start: Mapping[str, Sequence[float]]) -> State:
-    """Return the file's pose: free roots where their links are, joints at their initial positions."""
+def _state(mech: Mechanism, poses: Mapping[str, Pose], start: Mapping[str, Sequence[float | None]]) -> State:
+    """Return the file's pose: free roots where their links are, joints at their initial positions, which are stated."""
     q = home(mech)
+    given: set[str] = set()
     for joint in mech.tree.joints:
         if joint.pair is None:
             q[joint.q] = free_pose(mech, joint.outer, poses[joint.outer])
-        elif start.get(joint.pair.name):
-            q[joint.q] = start[joint.pair.name]
-    return State(q, np.zeros(len(mech.qd_names)))
+            continue
+        for k, value in enumerate(start.get(joint.pair.name, ())):
+            if value is not None:
+                q[joint.q.start + k] = value
+                given.add(mech.q_names[joint.q.start + k])
+    return State(q, np.zeros(len(mech.qd_names)), frozenset(given))

@@ -66,7 +66,7 @@ class Scenario:
     ramp_source : RampSource
         What the decelerations come from, for stops from other states.
     named, named_rates : tuple of str
-        Coordinates and rates that are kept where loops do not admit all of q and qd.
+        Coordinates that the call names and rates that somebody states: they lead where a sweep draws others.
     tool_choice : ToolChoice
         Why the tool is this point, and what does not move it.
     """

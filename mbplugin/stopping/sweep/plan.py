@@ -8,13 +8,12 @@ from math import isfinite
 
 import numpy as np
 
-from mbplugin.constraints.assembly.assemble import assemble
-from mbplugin.errors import BadNumber, BadUsage, CannotClose
-from mbplugin.joint_reactions.motion import JointMotion
+from mbplugin.constraints.assembly import Assembly, assemble
+from mbplugin.constraints.stated_state import following_rates
+from mbplugin.errors import BadNumber, BadUsage, CannotClose, ContradictedState
 from mbplugin.model.bounds import LARGEST
 from mbplugin.model.brakes import JointBrake, no_brakes
-from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.scene import Payload
+from mbplugin.model.scene import Payload, State
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import one_line_repr
 from mbplugin.stopping.scenario.scenario import Scenario
@@ -151,22 +150,34 @@ class SweepPlan:
         if not (scenario.mech.tree.cut or scenario.mech.couplings):
             return self._within(q + change)
         for share in _SHARES:
+            drawn = self._within(q + share * change)
             try:
-                closed = assemble(
-                    scenario.mech, self._within(q + share * change), scenario.named, scenario.named
-                )
+                closed = self._led(drawn)
             except CannotClose:
                 continue
             if scenario.limits == "ignore" or not closed.beyond_limits:
                 return np.array(closed.q)
         return q
 
+    def _led(self, q: Array) -> Assembly:
+        """Return a drawn pose q (nq,) closed with what is named, or near it where that is more than the freedoms."""
+        named = self.scenario.named
+        try:
+            return assemble(self.scenario.mech, q, named, named)
+        except ContradictedState:
+            return assemble(self.scenario.mech, q)
+
     def _agreeing(self, q: Array, qd: Array) -> Array:
-        """Return rates qd (nv,) at q (nq,) that loops admit, those that are named as they are; per second."""
-        mech, named = self.scenario.mech, self.scenario.named_rates
-        if not named or not (mech.tree.cut or mech.couplings):
-            return qd
-        return JointMotion(mech, q, forward(mech, q), tuple(range(6))).rates(qd, named)
+        """Return rates qd (nv,) at q (nq,) that constraints allow, those that are stated as they are; per second.
+
+        At another pose than that of the scenario, rates of more joints than there are freedoms contradict each other.
+        """
+        mech, names = self.scenario.mech, frozenset(self.scenario.named_rates)
+        stated = State(q, qd, given_rates=names, named_rates=names)
+        try:
+            return following_rates(mech, q, stated)[0]
+        except ContradictedState:
+            return following_rates(mech, q, State(q, qd))[0]
 
     def _within(self, q: Array) -> Array:
         """Return coordinates q (nq,), rad and m, put within the limits in place."""

@@ -22,12 +22,15 @@ from mbplugin.readers.scene_file.tables.table import (
 
 
 class StateTable(Table):
-    """``[state]``: joint coordinates (rad, m) and rates by name; the rest keeps the file's value."""
+    """``[state]``: joint coordinates (rad, m) and rates by name; these hold, the rest follows or is as in the file."""
 
     q: dict[str, Number] = Field(
-        default={}, description="coordinates by name, rad, m; [state.q] holds them when a loop is closed"
+        default={},
+        description="coordinates by name, rad, m; they hold, and others follow through loops and couplings",
     )
-    qd: dict[str, Number] = Field(default={}, description="rates by name, rad/s, m/s")
+    qd: dict[str, Number] = Field(
+        default={}, description="rates by name, rad/s, m/s; they hold, and others follow"
+    )
 
 
 class ModelTable(Table):
