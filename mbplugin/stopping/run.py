@@ -37,6 +37,7 @@ from mbplugin.simulation.runner import Progress
 from mbplugin.stopping.outcome.evaluate import evaluate
 from mbplugin.stopping.outcome.values import StopReport
 from mbplugin.stopping.scenario.decelerations import Decelerations, inertias_at
+from mbplugin.stopping.scenario.drives import choose_drives
 from mbplugin.stopping.scenario.effort_limits import assumed_brakes
 from mbplugin.stopping.scenario.ramp_source import RampSource
 from mbplugin.stopping.scenario.scenario import Scenario, vector_of
@@ -229,7 +230,7 @@ def make_scenario(
             source = replace(source, stated=scene.ramps, actuators=scene.actuators)
         fitted = with_reactions(fitted, source.stated)
         ramps = source.decelerations(
-            mechanism, fitted, (qd0, qdd0), lambda: inertias_at(mechanism, q0, actions)
+            mechanism, fitted, (q0, qd0, qdd0), lambda: inertias_at(mechanism, q0, actions)
         )
     scenario = Scenario(
         mechanism,
@@ -253,7 +254,7 @@ def make_scenario(
     )
     if require_brakes:
         scenario.of_effort.require_none()
-    return replace(scenario, notes=(*scenario.warnings, *scenario.notes))
+    return replace(scenario, notes=(*scenario.warnings, *scenario.notes, *choose_drives(scenario).notes))
 
 
 def moving_joints(mech: Mechanism, qd: Array) -> tuple[str, ...]:
