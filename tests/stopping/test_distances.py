@@ -54,7 +54,9 @@ def test_the_protective_separation_distance_of_a_hand_computed_case() -> None:
 
 @pytest.mark.parametrize("v_r", [0.0, 0.25, 1.19])
 def test_a_robot_is_no_slower_than_its_stop_begins(v_r: float) -> None:
-    message = rf"v_r \(.*\) is {v_r:g} m/s, and the tool moves at 1.2 m/s when the stop begins; expected 1.2 m/s or more"
+    message = (
+        rf"v_r \(.*\) is {v_r:g} m/s, and the tool moves at 1.2 m/s when the stop begins; expected 1.2 m/s"
+    )
     with pytest.raises(BadNumber, match=message):
         mb.protective_distance(STOP, **S_P, v_r=v_r)
     assert mb.protective_distance(STOP, **S_P, v_r=1.2).value == mb.protective_distance(STOP, **S_P).value
@@ -123,7 +125,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_table_knows_how_fast_the_tool_of_its_fastest_row_is(documents: Path) -> None:
-    """The axis of a row moves alone: its stop from the same pose, all other joints at rest, says how fast the tool is."""
+    """The axis of a row moves alone: a stop from the same pose, all other joints at rest, says how fast the tool is."""
     document = json.loads((documents / "table.json").read_text(encoding="utf-8"))
     names = [f"j{k}" for k in range(1, 7)]
     speeds = []
