@@ -85,6 +85,10 @@ def estop(
     engagement time. Category 1: each drive decelerates its joint to rest at a constant deceleration, then
     the brakes engage, then the drives are powered off. Category 2: the same without brakes.
 
+    Of drives on one freedom, as joints share it by a mimic, a gear, a loop or wheels, each holds the stated motion of
+    its joint as long as it is powered: the longest delay or ramp counts, whichever joint has it, and a note names the
+    drives that follow in another motion than their own.
+
     Parameters
     ----------
     mech : path, PyBullet client, Scene or Mechanism

@@ -215,10 +215,10 @@ def test_a_stop_does_not_depend_on_how_its_machine_is_written(tmp_path: Path, fa
 @pytest.mark.long
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_stop_is_that_of_a_second_program(tmp_path: Path, family: str) -> None:
-    """Ten machines of each family; in steps of 0.1 ms, between which the second program sees no brake change."""
+    """Ten machines of each family; by steps of 0.2 and 0.1 ms, extrapolated to none."""
     for number in range(10):
         made = machine(family, number)
         time, moved = stop_by_steps(made)
         found = travels(tmp_path, made, Writing(order=number))
         assert found[0] == pytest.approx(time, abs=3e-4), (family, number)
-        require_equal(found[1:], moved, (family, number), rel=1e-4)
+        require_equal(found[1:], moved, (family, number), rel=2e-5)

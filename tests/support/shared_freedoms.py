@@ -15,8 +15,8 @@ import numpy as np
 
 from mbplugin.model.spatial import Array
 
-#: Seconds of a step, and after how many the second program gives up.
-STEP, LONGEST = 1e-4, 60_000
+#: Seconds of the second program's longer step, and after how many it gives up.
+STEP, LONGEST = 2e-4, 60_000
 #: The frame of a joint at the origin.
 HERE = "xyz_a = [0, 0, 0]"
 
@@ -97,7 +97,14 @@ class Machine:
 
 
 def stop_by_steps(machine: Machine) -> tuple[float, Array]:
-    """Return when a machine rests (s), and the travels (n,) of its joints, by steps of :data:`STEP`.
+    """Return when a machine rests (s), and the travels (n,) of its joints, from two steps extrapolated to none."""
+    _, coarse = _stop(machine, STEP)
+    time, fine = _stop(machine, STEP / 2)
+    return time, 2.0 * fine - coarse
+
+
+def _stop(machine: Machine, step: float) -> tuple[float, Array]:
+    """Return when a machine rests (s), and the travels (n,) of its joints, by steps of a length, s.
 
     A powered drive holds its rate by any force; a brake that has gripped gives up to its torque against the motion.
     Two drives that state two motions of one freedom have no such step: the machine may not have them.
@@ -106,20 +113,20 @@ def stop_by_steps(machine: Machine) -> tuple[float, Array]:
     stated, torques, delays = machine.ratios(y) @ v, np.array(machine.torques), np.array(machine.delays)
     forces, latest = np.zeros(len(torques)), delays.max()
     for k in range(LONGEST):
-        powered = k * STEP < delays - 0.5 * STEP
-        middle = y + 0.5 * STEP * v
+        powered = k * step < delays - 0.5 * step
+        middle = y + 0.5 * step * v
         T, M = machine.ratios(middle), machine.inertia(middle)
-        free = v + STEP * np.linalg.solve(M, machine.force(middle) - _turning(machine, middle, v))
-        reach = STEP * np.linalg.solve(M, T.T)
+        free = v + step * np.linalg.solve(M, machine.force(middle) - _turning(machine, middle, v))
+        reach = step * np.linalg.solve(M, T.T)
         after, forces = _with_forces(
             T, reach, free, np.where(powered, np.inf, torques), powered * stated, forces
         )
-        travels += 0.5 * STEP * (T @ (v + after))
-        y += 0.5 * STEP * (v + after)
+        travels += 0.5 * step * (T @ (v + after))
+        y += 0.5 * step * (v + after)
         v = after
         if np.abs(T @ v).max() > 1e-7:
-            last = (k + 1) * STEP
-        elif k * STEP > latest:
+            last = (k + 1) * step
+        elif k * step > latest:
             return last, travels
     raise AssertionError("the machine does not come to rest")
 
