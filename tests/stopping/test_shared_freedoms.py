@@ -100,6 +100,19 @@ def test_a_parallelogram_goes_on_until_the_last_of_its_drives_is_off(tmp_path: P
     assert contradictions(stop.notes) == []
 
 
+@pytest.mark.parametrize("late", [{"A": 0.02, "C": 0.05}, {"A": 0.05, "C": 0.02}, {"A": 0.05, "C": 0.05}])
+def test_a_folded_parallelogram_goes_on_along_its_motion(tmp_path: Path, late: dict[str, float]) -> None:
+    """The one above, started with all links in one line, where A and C could turn each by itself: they do not."""
+    folded = PARALLELOGRAM.replace("com = [0.1, 0, 0]", "com = [0, 0.1, 0]").replace(
+        "[0.2, 0, 0]", "[0, 0.2, 0]"
+    )
+    stop = mb.estop(loaded(tmp_path, folded), brakes=brakes({"A": 0.5, "B": 0.3, "C": 0.4}, late))
+    assert [stop.joint(joint).travel for joint in "ABC"] == pytest.approx(
+        [0.73125, -0.73125, 0.73125], rel=1e-7
+    )
+    assert contradictions(stop.notes) == []
+
+
 def test_the_delay_of_either_joint_is_varied_in_a_sweep(tmp_path: Path) -> None:
     """Of each stop by hand: 3 rad/s until the last drive is off, then 0.09375 rad; see the rack above."""
     torques = {"A": 1.0, "S": 4.0}

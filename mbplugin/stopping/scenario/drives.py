@@ -138,12 +138,15 @@ def choose_drives(scenario: Scenario) -> ChosenDrives:
     coupled = mech.tree.cut or mech.couplings or mech.pfaffians or mech.locks
     if not coupled or not motions:
         return ChosenDrives(motions)
-    p, brakes = generic_redundancy(mech, scenario.q, None, tolerance), [one.brake for one in motions]
+    p, brakes = redundancy(mech, scenario.q, None, tolerance), [one.brake for one in motions]
     equations, _ = drive_equations(mech, scenario.actions, brakes, (scenario.q, scenario.qd), p)
-    rows = len(equations.C) - len(motions)
-    freedoms = _freedoms(equations, rows, p, redundancy(mech, scenario.q, None, tolerance))
-    reach = equations.scaled_C[rows:] @ freedoms
-    leading = _independent(reach, _order(scenario, motions))
+    rows, order = len(equations.C) - len(motions), _order(scenario, motions)
+    reach = equations.scaled_C[rows:] @ _freedoms(equations, rows, p, p)
+    leading = _independent(reach, order)
+    # what is generic takes longer than a stop: it is looked at where several drives might share a freedom elsewhere
+    if len(leading) > 1 and (generic := generic_redundancy(mech, scenario.q, None, tolerance)) < p:
+        reach = equations.scaled_C[rows:] @ _freedoms(equations, rows, generic, p)
+        leading = _independent(reach, order)
     return ChosenDrives(
         tuple(motions[k] for k in leading), _contradictions(equations, motions, reach, leading)
     )
