@@ -37,6 +37,7 @@ from mbplugin.simulation.runner import Progress
 from mbplugin.stopping.outcome.evaluate import evaluate
 from mbplugin.stopping.outcome.values import StopReport
 from mbplugin.stopping.scenario.decelerations import Decelerations, inertias_at
+from mbplugin.stopping.scenario.drives import choose_drives
 from mbplugin.stopping.scenario.effort_limits import assumed_brakes
 from mbplugin.stopping.scenario.ramp_source import RampSource
 from mbplugin.stopping.scenario.scenario import Scenario, vector_of
@@ -83,6 +84,10 @@ def estop(
     Category 0: each drive continues for its delay and is then powered off; its brake engages after the
     engagement time. Category 1: each drive decelerates its joint to rest at a constant deceleration, then
     the brakes engage, then the drives are powered off. Category 2: the same without brakes.
+
+    Of drives on one freedom, as joints share it by a mimic, a gear, a loop or wheels, each holds the stated motion of
+    its joint as long as it is powered: the longest delay or ramp counts, whichever joint has it, and a note names the
+    drives that follow in another motion than their own.
 
     Parameters
     ----------
@@ -225,7 +230,7 @@ def make_scenario(
             source = replace(source, stated=scene.ramps, actuators=scene.actuators)
         fitted = with_reactions(fitted, source.stated)
         ramps = source.decelerations(
-            mechanism, fitted, (qd0, qdd0), lambda: inertias_at(mechanism, q0, actions)
+            mechanism, fitted, (q0, qd0, qdd0), lambda: inertias_at(mechanism, q0, actions)
         )
     scenario = Scenario(
         mechanism,
@@ -249,7 +254,7 @@ def make_scenario(
     )
     if require_brakes:
         scenario.of_effort.require_none()
-    return replace(scenario, notes=(*scenario.warnings, *scenario.notes))
+    return replace(scenario, notes=(*scenario.warnings, *scenario.notes, *choose_drives(scenario).notes))
 
 
 def moving_joints(mech: Mechanism, qd: Array) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import pytest
 
 import mbplugin as mb
 from command_line import ROOT, call
+from mbplugin.errors import BadNumber
 from mbplugin.stopping.zones.distance import Distance
 from mbplugin.stopping.zones.figures import StopFigures, figures_of
 
@@ -46,9 +47,19 @@ def test_the_protective_separation_distance_of_a_hand_computed_case() -> None:
     assert {symbol: found[symbol] for symbol in expected} == pytest.approx(expected)
     assert (found["T_s"], found["v_r"]) == (0.5, 1.2)
     assert distance.term("v_r").origin == "stop"
-    slower = mb.protective_distance(STOP, **S_P, v_r=0.25)
-    assert slower.value == pytest.approx(1.64 - 0.12 + 0.025)
-    assert slower.term("v_r").origin == "given"
+    faster = mb.protective_distance(STOP, **S_P, v_r=2.0)
+    assert faster.value == pytest.approx(1.64 - 0.12 + 0.2)
+    assert faster.term("v_r").origin == "given"
+
+
+@pytest.mark.parametrize("v_r", [0.0, 0.25, 1.19])
+def test_a_robot_is_no_slower_than_its_stop_begins(v_r: float) -> None:
+    message = (
+        rf"v_r \(.*\) is {v_r:g} m/s, and the tool moves at 1.2 m/s when the stop begins; expected 1.2 m/s"
+    )
+    with pytest.raises(BadNumber, match=message):
+        mb.protective_distance(STOP, **S_P, v_r=v_r)
+    assert mb.protective_distance(STOP, **S_P, v_r=1.2).value == mb.protective_distance(STOP, **S_P).value
 
 
 @pytest.mark.parametrize("missing", S)
@@ -113,6 +124,29 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_a_table_knows_how_fast_the_tool_of_its_fastest_row_is(documents: Path) -> None:
+    """The axis of a row moves alone: a stop from the same pose, all other joints at rest, says how fast the tool is."""
+    document = json.loads((documents / "table.json").read_text(encoding="utf-8"))
+    names = [f"j{k}" for k in range(1, 7)]
+    speeds = []
+    for row in document["rows"]:
+        qd = {**dict.fromkeys(names, 0.0), row["joint"]: row["sense"] * row["speed"]}
+        speeds.append(mb.estop(mb.load(ARM), q=row["q"], qd=qd).tool.speed)
+    assert figures_of(documents / "table.json").known_speed == pytest.approx(max(speeds), rel=1e-9)
+    slower = {**S_P, "v_r": 0.99 * max(speeds)}
+    with pytest.raises(BadNumber, match="compute the stop from"):
+        mb.protective_distance(documents / "table.json", **slower)
+    assert mb.protective_distance(documents / "table.json", **{**S_P, "v_r": 1.01 * max(speeds)}).value > 0
+
+
+def test_the_command_takes_no_speed_below_that_of_the_document(documents: Path) -> None:
+    terms = ",".join(f"{symbol}={value}" for symbol, value in S_P.items())
+    done = call(
+        "distance", str(documents / "stop.json"), "--standard", "iso15066", "--term", f"{terms},v_r=0.01"
+    )
+    assert done.code == 2 and "0.01 m/s" in done.err and "leave v_r out" in done.err
+
+
 def test_documents_and_values_give_the_same_figures(documents: Path) -> None:
     report = mb.estop(mb.load(ARM), qd={"j1": 1.0}, payload=5.0)
     read = figures_of(documents / "stop.json")
@@ -153,7 +187,7 @@ def test_a_distance_from_stated_brakes_has_no_warning() -> None:
 def test_the_document_of_the_command_follows_its_schema(documents: Path) -> None:
     import jsonschema
 
-    terms = ",".join(f"{symbol}={value}" for symbol, value in {**S_P, "v_r": 1.0}.items())
+    terms = ",".join(f"{symbol}={value}" for symbol, value in {**S_P, "v_r": 9.9}.items())
     where = str(documents / "table.json")
     done = call("distance", where, "--standard", "iso15066", "--term", terms, "--output-format", "json")
     document = json.loads(done.out)

@@ -149,14 +149,14 @@ def parse_xacro_args(texts: Sequence[str] | None) -> dict[str, str]:
     Raises
     ------
     BadUsage
-        No name, or no ``:=``.
+        No name, no ``:=``, or a name that is stated twice.
     """
     values: dict[str, str] = {}
     for text in texts or ():
         name, assigned, value = text.partition(":=")
         if not assigned or not name.strip():
             raise BadUsage(f"--xacro-arg is {text!r}", expected="NAME:=VALUE")
-        values[name.strip()] = value
+        put_once(values, name.strip(), value, "--xacro-arg")
     return values
 
 
@@ -166,15 +166,28 @@ def parse_names(texts: Sequence[str] | None) -> dict[str, str]:
     Raises
     ------
     BadUsage
-        A name on one side only.
+        A name on one side only, or two names for one of the first model.
     """
     names: dict[str, str] = {}
     for text in split(texts):
         first, _, second = (part.strip() for part in text.partition("="))
         if not first or not second:
             raise BadUsage(f"--map is {text!r}", expected="A=B with a name of each model")
-        names[first] = second
+        put_once(names, first, second, "--map")
     return names
+
+
+def put_once(values: dict[str, Any], name: str, value: Any, option: str) -> None:
+    """Put a value of a repeatable option under its name; of two that contradict each other none is the one meant.
+
+    Raises
+    ------
+    BadUsage
+        The name has one already, be it the same.
+    """
+    if name in values:
+        raise BadUsage(f"{option} states {name!r} twice", expected=f"one value of {name!r}")
+    values[name] = value
 
 
 def split(texts: Sequence[str] | None) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mbplugin.cli.shared.options import put_once
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 
 if TYPE_CHECKING:
@@ -38,9 +39,7 @@ def profile_files(texts: Sequence[str] | None) -> dict[str, Path]:
         name = name.strip()
         if not (equals and name and path.strip()):
             raise BadUsage(f"--profile has {text!r}", expected="NAME=FILE.csv")
-        if name in found:
-            raise BadUsage(f"--profile states {name!r} twice", expected="one motion of a joint")
-        found[name] = Path(path.strip())
+        put_once(found, name, Path(path.strip()), "--profile")
     return found
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbplugin.cli.shared.options import split
+from mbplugin.cli.shared.options import put_once, split
 from mbplugin.errors import BadUsage
 from mbplugin.model.brake_law import dimension_of
 from mbplugin.model.mechanism.named_numbers import (
@@ -187,7 +187,7 @@ def named(
     Raises
     ------
     BadUsage
-        No name, no value, or a value that is no finite number of the dimension.
+        No name, no value, a value that is no finite number of the dimension, or a name that is stated twice.
     """
     values: dict[str, float] = {}
     for part in split(texts):
@@ -195,5 +195,6 @@ def named(
         name = name.strip()
         if not equals or not name:
             raise BadUsage(f"{option} has {part!r}", expected="NAME=VALUE,…")
-        values[name] = units.value(text, dimension(name), f"{option} gives {name!r} the value")
+        value = units.value(text, dimension(name), f"{option} gives {name!r} the value")
+        put_once(values, name, value, option)
     return values

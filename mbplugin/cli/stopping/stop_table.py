@@ -167,11 +167,11 @@ def _categories(texts: list[str] | None) -> tuple[int, ...]:
 
 def _grid(texts: list[str] | None) -> dict[str, list[int]]:
     """Return the shares by quantity from ``NAME=PERCENT,…``, percent."""
-    grid = {}
+    grid: dict[str, list[int]] = {}
     for text in texts or ():
         name, equals, shares = text.partition("=")
         parts = opt.split([shares.replace("%", "")])
         if not equals or not all(part.isdecimal() for part in parts):
             raise BadUsage(f"--grid is {text!r}", expected="NAME=PERCENT,…, such as speed=25,50,100")
-        grid[name.strip()] = [int(part) for part in parts]
+        opt.put_once(grid, name.strip(), [int(part) for part in parts], "--grid")
     return grid

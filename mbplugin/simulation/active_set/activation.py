@@ -53,6 +53,8 @@ class Activation:
         #: Joint and freedom of every resistance.
         self._resisted = [freedom_held(label) for label in resisted]
         self.locked = tuple(i for i, (name, _) in enumerate(labels) if name in driven)
+        #: Rows of drives.
+        self._driven = self.locked
         self._drift = _DRIFT if options.stabilization == "projection" else _UNPROJECTED
         #: Which resistances stick, and which of these have a multiplier.
         self.sticking: AnyArray = np.zeros(len(self.model.resistances), dtype=bool)
@@ -233,7 +235,12 @@ class Activation:
         self.configure(state)
         leading = (*range(self.model.table.persistent), *self.locked)
         choice = choose_rows(
-            self.model, leading, self.problem.own_rank, self.options.tolerance, self.problem.dropped
+            self.model,
+            leading,
+            self.problem.own_rank,
+            self.options.tolerance,
+            self.problem.dropped,
+            self._driven,
         )
         self._leading, self.missing = choice.rows, choice.missing
         self._hold()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,7 +54,12 @@ def generic_redundancy(mech: Mechanism, q: Array, planar: str | None, tolerance:
 
 
 def choose_rows(
-    model: TreeModel, active: tuple[int, ...], own_rank: int, tolerance: float, dropped: tuple[int, ...] = ()
+    model: TreeModel,
+    active: tuple[int, ...],
+    own_rank: int,
+    tolerance: float,
+    dropped: tuple[int, ...] = (),
+    led: Collection[int] = (),
 ) -> Choice:
     """Return independent rows among the active ones, at the configured state of the model.
 
@@ -64,6 +70,9 @@ def choose_rows(
         here.
     dropped : tuple of int
         Rows that the user wants eliminated.
+    led : collection of int
+        Rows of drives, which are chosen to be independent. No tolerance decides on them again: the row of a rack is
+        that of its pinion but for a thousandth, in which the drive's force acts nevertheless.
 
     Raises
     ------
@@ -76,7 +85,8 @@ def choose_rows(
     if not dropped and _lead_one_rate_each(model, kept):
         return Choice(active, np.array(kept, dtype=np.int64))
     own = [i for i in kept if i < model.table.persistent]
-    rank = own_rank
+    own += [i for i in kept if i in led]
+    rank = own_rank + len([i for i in kept if i in led])
     if len(own) < len(kept):
         rank += rank_of(model, kept, tolerance) - rank_of(model, own, tolerance)
     G = np.zeros((len(kept), len(model.rates)))

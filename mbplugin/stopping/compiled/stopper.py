@@ -35,7 +35,7 @@ class CompiledStopper:
         if self.scenario.category == 0:
             with ctrl_c_waits():
                 return self.compiled.stop(q, qd)
-        ramps = self.scenario.decelerations_at(qd, brakes, lambda: self.compiled.inertias(q))
+        ramps = self.scenario.decelerations_at(q, qd, brakes, lambda: self.compiled.inertias(q))
         decelerations = np.array([ramps[brake.joint] for brake in brakes])
         with ctrl_c_waits():
             return self.compiled.controlled_stop(q, qd, decelerations, braked=self.scenario.category == 1)

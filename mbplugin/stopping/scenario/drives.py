@@ -1,57 +1,119 @@
-"""The drives after the signal: unchanged until they react, then deceleration, then power-off."""
+"""The drives after the signal: unchanged until they react, then deceleration, then power-off.
+
+One rule says what several drives do to a freedom that joints share, by a mimic, a gear, a loop or wheels. Every drive
+that is still powered holds the stated motion of its joint, until it is powered off (category 0) or has led its joint
+to rest (1 and 2). With the row r_j of the joint's rate in the freedoms, a set of drives holds the span of its rows;
+what has to be held at a time is the span of all drives that are powered then. Taken in the order in which their
+motions end, the last one first, and each only where its row is independent of those taken before, drives hold just
+these spans at all times (the greedy basis of a matroid): a drive that is left out ends no later than those on which
+it depends. So the longest delay, or the longest ramp, on a freedom counts. The order knows no sizes, so neither
+units nor the joint that carries a delay change the stop; where the ratio of two joints changes with the pose,
+constant rates of one and of the other are two motions, and a note names both.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-import scipy.linalg
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from mbplugin.dynamics.joint import joint_equations
-from mbplugin.lapack import pivots
+import numpy as np
+
+from mbplugin.dynamics.equations import Equations
+from mbplugin.dynamics.joint import redundancy
 from mbplugin.model.brakes import JointBrake
-from mbplugin.model.mechanism.coupling import Driver
-from mbplugin.model.mechanism.identity import Holder
+from mbplugin.model.component import units_of
+from mbplugin.model.spatial import Array
+from mbplugin.phrases import listed
+from mbplugin.simulation.active_set.choose import generic_redundancy
 from mbplugin.simulation.events.schedule import TimedDrive
 from mbplugin.stopping.scenario.scenario import Scenario
+from mbplugin.stopping.scenario.stated_ramps import drive_equations, drive_of, joint_states
+
+#: Share of the freedoms' unit motion below which a joint stands, and of a joint's row below which it depends on others.
+_STANDS, _DEPENDENT = 1e-6, 1e-7
+#: Motions that differ by less, relative, are one; of ends of motions the decimals, s.
+_SAME, _DECIMALS = 1e-4, 9
+#: Share of the fastest rate below which rates are rounding.
+_LEAST = 1e-5
+
+
+@dataclass(frozen=True)
+class DriveMotion:
+    """The motion of a joint that its drive holds.
+
+    Parameters
+    ----------
+    brake : JointBrake
+        Of the joint; its delay is the time until power-off, or until the ramp begins.
+    q, v, a : float
+        Coordinate, rate and acceleration at the signal, rad and m.
+    deceleration : float or None
+        Of the ramp, rad/s² or m/s²; None in category 0, where no ramp follows.
+    """
+
+    brake: JointBrake
+    q: float
+    v: float
+    a: float
+    deceleration: float | None
+
+    @property
+    def end(self) -> float:
+        """When the drive is powered off (category 0), or has led its joint to rest, s."""
+        v = self.v + self.a * self.brake.delay
+        if self.deceleration is None or not v:
+            return self.brake.delay
+        return self.brake.delay + abs(v) / self.deceleration
+
+    @property
+    def motion_segments(self) -> tuple[tuple[float, tuple[float, ...]], ...]:
+        """On as before; then at constant deceleration to rest, and at rest: see :class:`TimedDrive`."""
+        going_on = (0.0, (self.q, self.v, 0.5 * self.a))
+        if self.deceleration is None:
+            return (going_on,)
+        delay, end = self.brake.delay, self.end
+        q, v = self.q + self.v * delay + 0.5 * self.a * delay**2, self.v + self.a * delay
+        ramp = (delay, (q, v, -0.5 * float(np.sign(v)) * self.deceleration if v else 0.0))
+        rest = ((end, (q + 0.5 * v * (end - delay),)),) if v else ()
+        return (*((going_on,) if delay > 0 else ()), ramp, *rest)
+
+    def rate(self, time: float) -> float:
+        """Return the rate at a time (s), rad/s or m/s."""
+        start, (_, *rates) = [one for one in self.motion_segments if one[0] <= time][-1]
+        return sum((k + 1) * c * (time - start) ** k for k, c in enumerate(rates))
+
+    @property
+    def first_acceleration(self) -> float:
+        """The acceleration that follows the signal, rad/s² or m/s²."""
+        _, polynomial = self.motion_segments[0]
+        return 2.0 * polynomial[2]
+
+
+@dataclass(frozen=True)
+class ChosenDrives:
+    """The drives that lead, and what is to be said on those that follow.
+
+    Parameters
+    ----------
+    leading : tuple of DriveMotion
+        In the order of the brakes.
+    notes : tuple of str
+        One sentence for each drive whose stated motion the others do not admit.
+    """
+
+    leading: tuple[DriveMotion, ...]
+    notes: tuple[str, ...] = ()
 
 
 def timed_drives(scenario: Scenario) -> tuple[TimedDrive, ...]:
     """Return the drives of a stop; the polynomials are those of the joint coordinates."""
-    led = led_joints(scenario)
+    leading = choose_drives(scenario).leading
     if scenario.category == 0:
-        return tuple(_goes_on(scenario, brake) for brake in led if brake.delay > 0)
-    until = None if scenario.category == 2 else power_off(scenario)
-    return tuple(TimedDrive(_driver(brake), ramp(scenario, brake), until) for brake in led)
-
-
-def led_joints(scenario: Scenario) -> tuple[JointBrake, ...]:
-    """Return joints with drives that do not contradict each other: all of a tree, some of a loop."""
-    inside = [b for b in scenario.brakes if scenario.rate_of(b.joint) >= 0]
-    mech = scenario.mech
-    if not mech.tree.cut and not mech.couplings and not mech.pfaffians:
-        return tuple(inside)
-    free = scipy.linalg.null_space(joint_equations(mech, scenario.q, scenario.qd, scenario.actions).C)
-    if not free.size or not inside:
-        return ()
-    own = free[[scenario.rate_of(b.joint) for b in inside]]
-    sizes, order = pivots(own.T)
-    rank = int((sizes > 1e-9 * max(sizes[0], 1e-300)).sum())
-    return tuple(inside[k] for k in sorted(order[:rank]))
-
-
-def ramp_time(scenario: Scenario, brake: JointBrake) -> float:
-    """Return when a joint has been led to rest, s."""
-    _, v, _ = _at(scenario, brake, brake.delay)
-    return brake.delay + (abs(v) / scenario.decelerations[brake.joint] if v else 0.0)
-
-
-def rest_time(scenario: Scenario) -> float:
-    """Return when all led joints rest, s."""
-    return max((ramp_time(scenario, brake) for brake in led_joints(scenario)), default=0.0)
-
-
-def power_off(scenario: Scenario) -> float:
-    """Return when the drives give up after a led stop: when all brakes have gripped, s."""
-    return rest_time(scenario) + max((brake.engagement for brake in scenario.brakes), default=0.0)
+        return tuple(TimedDrive(drive_of(one.brake), one.motion_segments, one.end) for one in leading)
+    # after the ramps the drives give up when all brakes have gripped
+    grip = _rest(leading) + max((brake.engagement for brake in scenario.brakes), default=0.0)
+    until = None if scenario.category == 2 else grip
+    return tuple(TimedDrive(drive_of(one.brake), one.motion_segments, until) for one in leading)
 
 
 def grip_times(scenario: Scenario) -> dict[str, float]:
@@ -60,38 +122,158 @@ def grip_times(scenario: Scenario) -> dict[str, float]:
         return {}
     if scenario.category == 0:
         return {brake.joint: brake.engagement_time for brake in scenario.brakes}
-    rest = rest_time(scenario)
+    rest = _rest(choose_drives(scenario).leading)
     return {brake.joint: rest + brake.engagement for brake in scenario.brakes}
 
 
-def ramp(scenario: Scenario, brake: JointBrake) -> tuple[tuple[float, tuple[float, ...]], ...]:
-    """Return the stretches of a joint: on as before, at constant deceleration to rest, at rest."""
-    start, v0, a0 = _at(scenario, brake, 0.0)
-    q, v, _ = _at(scenario, brake, brake.delay)
-    deceleration = scenario.decelerations[brake.joint] if v else 0.0
-    end = ramp_time(scenario, brake)
-    motion_segments: list[tuple[float, tuple[float, ...]]] = [
-        (brake.delay, (q, v, -0.5 * np.sign(v) * deceleration))
-    ]
-    if v:
-        motion_segments.append((end, (q + 0.5 * v * (end - brake.delay),)))
-    if brake.delay > 0:
-        motion_segments.insert(0, (0.0, (start, v0, 0.5 * a0)))
-    return tuple((time, tuple(float(c) for c in polynomial)) for time, polynomial in motion_segments)
+def _rest(leading: Sequence[DriveMotion]) -> float:
+    """Return when all joints have been led to rest, s."""
+    return max((one.end for one in leading), default=0.0)
 
 
-def _goes_on(scenario: Scenario, brake: JointBrake) -> TimedDrive:
-    q, v, a = _at(scenario, brake, 0.0)
-    return TimedDrive(_driver(brake), ((0.0, (q, v, 0.5 * a)),), brake.delay)
+def choose_drives(scenario: Scenario) -> ChosenDrives:
+    """Return the drives that lead a robot after the signal: all of a tree, some of what moves together."""
+    mech, tolerance = scenario.mech, scenario.tolerance
+    motions = _motions(scenario)
+    coupled = mech.tree.cut or mech.couplings or mech.pfaffians or mech.locks
+    if not coupled or not motions:
+        return ChosenDrives(motions)
+    p, brakes = redundancy(mech, scenario.q, None, tolerance), [one.brake for one in motions]
+    equations, _ = drive_equations(mech, scenario.actions, brakes, (scenario.q, scenario.qd), p)
+    rows, order = len(equations.C) - len(motions), _order(scenario, motions)
+    reach = equations.scaled_C[rows:] @ _freedoms(equations, rows, p, p)
+    leading = _independent(reach, order)
+    # what is generic takes longer than a stop: it is looked at where several drives might share a freedom elsewhere
+    if len(leading) > 1 and (generic := generic_redundancy(mech, scenario.q, None, tolerance)) < p:
+        reach = equations.scaled_C[rows:] @ _freedoms(equations, rows, generic, p)
+        leading = _independent(reach, order)
+    return ChosenDrives(
+        tuple(motions[k] for k in leading), _contradictions(equations, motions, reach, leading)
+    )
 
 
-def _driver(brake: JointBrake) -> Driver:
-    return Driver(str(Holder("drive", brake.joint)), brake.joint, (brake.freedom,), 0.0)
+def _motions(scenario: Scenario) -> tuple[DriveMotion, ...]:
+    """Return the motions of all drives that hold one for a while."""
+    ramps = scenario.decelerations if scenario.category != 0 else {}
+    brakes = [brake for brake in scenario.brakes if scenario.category != 0 or brake.delay > 0]
+    states = joint_states(scenario.mech, brakes, (scenario.q, scenario.qd, scenario.qdd))
+    return tuple(
+        DriveMotion(brake, *state, ramps.get(brake.joint))
+        for brake, state in zip(brakes, states, strict=True)
+    )
 
 
-def _at(scenario: Scenario, brake: JointBrake, time: float) -> tuple[float, float, float]:
-    """Return coordinate, rate and acceleration of a joint that goes on as at the signal."""
-    joint = scenario.mech.tree.joint_of_pair[brake.joint]
-    q = float(scenario.q[joint.q.start])
-    v, a = float(scenario.qd[joint.qd.start]), float(scenario.qdd[joint.qd.start])
-    return q + v * time + 0.5 * a * time**2, v + a * time, a
+def _freedoms(equations: Equations, rows: int, p: int, p_here: int) -> Array:
+    """Return unit motions (n, d) of the freedoms: what the first rows admit, in rates scaled by lengths.
+
+    Where fewer rows than elsewhere are independent, the motion at hand says on which branch the mechanism goes on.
+    """
+    C, n = equations.scaled_C[:rows], len(equations.v)
+    right = np.linalg.svd(C)[2] if rows else np.eye(n)
+    count = n - (rows - p)
+    free = right[n - count - (p_here - p) :][::-1].T
+    if p_here > p and equations.v.any():
+        moves = equations.v / equations.column_scale
+        free = np.linalg.qr(np.column_stack((moves, free)))[0]
+    return np.asarray(free[:, :count])
+
+
+def _order(scenario: Scenario, motions: Sequence[DriveMotion]) -> list[int]:
+    """Return the motions in the order in which they end, the last one first.
+
+    Of those that end together, the ones whose rates are stated come first, then names decide: nothing else is the same
+    in every order of the joints, in every spanning tree and in all units.
+    """
+
+    def key(k: int) -> tuple[float, bool, str]:
+        joint = motions[k].brake.joint
+        return -round(motions[k].end, _DECIMALS), joint not in scenario.named_rates, joint
+
+    return sorted(range(len(motions)), key=key)
+
+
+def _independent(reach: Array, order: Sequence[int]) -> list[int]:
+    """Return which rows of ``reach`` (k, d) are independent of those that stand before them in the order."""
+    taken: list[int] = []
+    basis = np.zeros((0, reach.shape[1]))
+    for k in order:
+        size, rest = np.linalg.norm(reach[k]), reach[k]
+        for _ in range(2):
+            rest = rest - (rest @ basis.T) @ basis
+        if size > _STANDS and np.linalg.norm(rest) > _DEPENDENT * size:
+            taken.append(k)
+            basis = np.vstack((basis, rest / np.linalg.norm(rest)))
+    return sorted(taken)
+
+
+def _contradictions(
+    equations: Equations, motions: Sequence[DriveMotion], reach: Array, leading: Sequence[int]
+) -> tuple[str, ...]:
+    """Return a sentence on each drive that does not lead and whose joint moves otherwise than it holds.
+
+    Rates are compared at the ratios of the signal, wherever the motion of a drive changes; what the ratios
+    themselves change by shows in the acceleration.
+
+    Parameters
+    ----------
+    equations : Equations
+        Whose last rows are those of the drives.
+    reach : (k, d) array
+        The rates of the drives per freedom, scaled.
+    leading : sequence of int
+        Positions among the motions.
+    """
+    rows = len(equations.C) - len(motions)
+    led = [*range(rows), *(rows + k for k in leading)]
+    units, Gamma = equations.row_scale[rows:], equations.row_scale * equations.Gamma
+    goal = Gamma[led]
+    goal[rows:] += [units[k] * motions[k].first_acceleration for k in leading]
+    changes = (
+        equations.scaled_C[rows:] @ np.linalg.lstsq(equations.scaled_C[led], goal, rcond=1e-9)[0]
+        - Gamma[rows:]
+    )
+    least = _LEAST * float(np.abs(equations.v / equations.column_scale).max(initial=0.0))
+    notes = []
+    for k in sorted({*range(len(motions))} - {*leading}):
+        own, unit = motions[k], float(units[k])
+        ratios = (
+            np.linalg.lstsq(reach[leading].T, reach[k], rcond=None)[0] * units[leading] if leading else ()
+        )
+        parts = [
+            (float(r), motions[i]) for r, i in zip(ratios, leading, strict=True) if abs(r) > _STANDS * unit
+        ]
+        times = {own.end, *(time for _, one in parts for time, _ in one.motion_segments)}
+        times = {time for time in times if time <= own.end or own.deceleration is not None}
+        gap = max(abs(sum(r * one.rate(time) for r, one in parts) - unit * own.rate(time)) for time in times)
+        speed = max(least, unit * abs(own.v), *(abs(r * one.v) for r, one in parts))
+        spurt = max(
+            speed**2,
+            unit * abs(own.first_acceleration),
+            *(abs(r * one.first_acceleration) for r, one in parts),
+        )
+        if gap > _SAME * speed or abs(changes[k] - unit * own.first_acceleration) > _SAME * spurt:
+            notes.append(_sentence(own, [one for _, one in parts]))
+    return tuple(notes)
+
+
+def _sentence(own: DriveMotion, leaders: Sequence[DriveMotion]) -> str:
+    """Return what is said on a drive whose joint follows in another motion than its own."""
+    joint = own.brake.joint
+    if not leaders:
+        return (
+            f"the drive of {joint!r} leads nothing: at the signal its joint is at a dead centre of its loop"
+        )
+    names = listed([repr(one.brake.joint) for one in leaders])
+    if own.deceleration is None:
+        unit = units_of(own.brake.freedom).rate
+        ends = listed([f"{one.end:g} s" for one in leaders])
+        return (
+            f"the drives of {names} and {joint!r} cannot all keep their rates, as the ratio of these joints changes: "
+            f"{names}, powered until {ends}, keeps its own, and {joint!r} ({own.v:.4g} {unit}, powered until "
+            f"{own.end:g} s) follows"
+        )
+    ends = listed([f"{one.end:.4g} s" for one in leaders])
+    return (
+        f"the ramps of {names} (at rest after {ends}) and {joint!r} ({own.end:.4g} s) contradict each other, as these "
+        f"joints move together: the one that rests last counts, and {joint!r} follows {names}"
+    )

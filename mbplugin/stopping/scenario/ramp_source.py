@@ -36,7 +36,7 @@ class RampSource:
         self,
         mech: Mechanism,
         brakes: tuple[JointBrake, ...],
-        rates: tuple[Array, Array],
+        state: tuple[Array, Array, Array],
         inertias: Callable[[], Array],
     ) -> Decelerations:
         """Return the decelerations of the joints with brakes for one state at the signal.
@@ -45,8 +45,8 @@ class RampSource:
         ----------
         brakes : tuple of JointBrake
             Their delays are the reactions of the drives.
-        rates : (nv,), (nv,) array
-            Rates and accelerations, rad and m, per second.
+        state : (nq,), (nv,), (nv,) array
+            Coordinates, rates and accelerations at the signal, rad and m.
         inertias : callable
             Returns the diagonal of the mass matrix at the pose, (nv,), kg·m² and kg.
 
@@ -55,5 +55,5 @@ class RampSource:
         BadUsage, UnknownName, BadNumber
             As for :func:`decelerations_at`.
         """
-        given = {**ramp_decelerations(self.stated, rates_at_ramps(mech, brakes, *rates)), **self.given}
+        given = {**ramp_decelerations(self.stated, rates_at_ramps(mech, brakes, state)), **self.given}
         return decelerations_at(mech, [brake.joint for brake in brakes], inertias, self.actuators, given)

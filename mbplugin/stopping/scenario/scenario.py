@@ -152,13 +152,13 @@ class Scenario:
             What is carried instead.
         """
         actions = replace(self.actions, payloads=payloads)
-        decelerations = self.decelerations_at(qd, brakes, lambda: inertias_at(self.mech, q, actions))
+        decelerations = self.decelerations_at(q, qd, brakes, lambda: inertias_at(self.mech, q, actions))
         return replace(self, actions=actions, q=q, qd=qd, brakes=brakes, decelerations=decelerations)
 
     def decelerations_at(
-        self, qd: Array, brakes: tuple[JointBrake, ...], inertias: Callable[[], Array]
+        self, q: Array, qd: Array, brakes: tuple[JointBrake, ...], inertias: Callable[[], Array]
     ) -> Mapping[str, float]:
-        """Return the decelerations from other rates qd (nv,), rad/s² and m/s².
+        """Return the decelerations from another state q (nq,), qd (nv,), rad/s² and m/s².
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class Scenario:
         """
         if self.category == 0:
             return self.decelerations
-        return self.ramp_source.decelerations(self.mech, brakes, (qd, self.qdd), inertias).values
+        return self.ramp_source.decelerations(self.mech, brakes, (q, qd, self.qdd), inertias).values
 
     def rate_of(self, joint: str) -> int:
         """Index of a joint's rate, −1 for a joint that closes a loop."""

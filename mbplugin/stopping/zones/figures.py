@@ -56,6 +56,8 @@ class StopFigures:
         Of which point travel and speed are, and whether somebody stated it.
     file, sha256 : str
         The document that was read; empty for values.
+    row_speed : float
+        Of the tool at the signal, m/s, the largest of the rows of a table, whose axis moves alone; 0 without rows.
     """
 
     model: str
@@ -70,6 +72,12 @@ class StopFigures:
     tool_choice: ToolChoice = NO_TOOL
     file: str = ""
     sha256: str = ""
+    row_speed: float = 0.0
+
+    @property
+    def known_speed(self) -> float:
+        """Of the tool at the signal, as far as the stops tell: that of the one stop, or the largest of rows, m/s."""
+        return self.row_speed if self.speed is None else self.speed
 
 
 def figures_of(stop: StopLike) -> StopFigures:
@@ -221,6 +229,7 @@ class _Figure(NamedTuple):
     time: float
     travel: float
     outcome: str
+    speed: float = 0.0
 
 
 def _of_several(
@@ -234,15 +243,28 @@ def _of_several(
         f"{stop.name} ({stop.outcome.replace('_', ' ')})" for stop in stops if stop.outcome != "stopped"
     )
     said = tuple(map(str, assumptions))
+    fastest = max(stop.speed for stop in stops)
     return StopFigures(
-        model, slowest.time, farthest.travel, None, slowest.name, farthest.name, unrested, said, of_effort
+        model,
+        slowest.time,
+        farthest.travel,
+        None,
+        slowest.name,
+        farthest.name,
+        unrested,
+        said,
+        of_effort,
+        row_speed=fastest,
     )
 
 
 def _of_row(row: Mapping[str, Any], model: str) -> _Figure:
     shares = (f"{row[key]} % {what}" for key, what in _SHARES)
     name = f"stop of category {row['category']} of {model}, {row['joint']}, {', '.join(shares)}"
-    return _Figure(name, _number(row["rest_time"]), _number(row["tool_distance"]), str(row["outcome"]))
+    # the other joints stand: the tool turns about the axis, or slides with it; a document may have fewer columns
+    arm = 1.0 if row.get("unit") == "m" else _number(row.get("extension", 0.0))
+    values = (_number(row["rest_time"]), _number(row["tool_distance"]), str(row["outcome"]))
+    return _Figure(name, *values, arm * _number(row.get("speed", 0.0)))
 
 
 def _of_worst(found: Mapping[str, Any], model: str, category: int) -> _Figure:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil
 
 from mbplugin.arguments import checked
+from mbplugin.errors import BadNumber
 from mbplugin.stopping.zones.distance import Distance
 from mbplugin.stopping.zones.figures import STOPPING, StopFigures, StopLike, figures_of, require_rest
 from mbplugin.stopping.zones.term import Quantity, Term, given_terms, term
@@ -60,14 +62,14 @@ def protective_distance(
     C, Z_d, Z_r : float
         m.
     v_r : float, optional
-        Speed of the robot, m/s; of a single stop by default that of the tool at the signal.
+        Speed of the robot, m/s; of a single stop by default that of the tool at the signal, and never below it.
 
     Raises
     ------
     BadUsage
         A term is missing, or a stop does not come to rest.
     BadNumber
-        A term that cannot be.
+        A term that cannot be, or a speed of the robot below that at which its stops begin.
     UnreadableFile
         No JSON document of stops.
     """
@@ -86,7 +88,7 @@ def protective_of(figures: StopFigures, values: Mapping[str, float | None]) -> D
     require_rest(figures)
     computed = values.get("v_r") is None and figures.speed is not None
     given = given_terms(STANDARD, GIVEN if computed else (*GIVEN, _V_R), values)
-    speed = _computed_speed(figures) if computed else given["v_r"]
+    speed = _computed_speed(figures) if computed else _no_slower(given["v_r"], figures)
     v, T_r_value = given["v_h"], given["T_r"].value
     T_s = term(_T_S, figures.time, "stop", figures.slowest)
     parts = (
@@ -99,6 +101,20 @@ def protective_of(figures: StopFigures, values: Mapping[str, float | None]) -> D
     total = term(_S_P, value, "formula", FORMULA.partition(" = ")[2])
     terms = (v, given["T_r"], T_s, speed, *parts, total)
     return Distance("S_p", value, STANDARD, FORMULA, terms, figures, _NOTES)
+
+
+def _no_slower(speed: Term, figures: StopFigures) -> Term:
+    """Return a given speed of the robot, which is not below that of the tool at the signal."""
+    known = figures.known_speed
+    if speed.value < known * (1.0 - 1e-9):
+        remedy = f"compute the stop from {speed.value:g} m/s"
+        raise BadNumber(
+            f"v_r ({_V_R.meaning}) is {speed.value:g} m/s, and the tool moves at {known:.6g} m/s when the stop begins",
+            where=figures.file,
+            expected=f"{ceil(1e4 * known) / 1e4:g} m/s or more",
+            remedy=remedy if figures.speed is None else f"leave v_r out, or {remedy}",
+        )
+    return speed
 
 
 def _computed_speed(figures: StopFigures) -> Term:
