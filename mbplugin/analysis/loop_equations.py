@@ -16,6 +16,7 @@ from mbplugin.constraints.rank import RankedBlock
 from mbplugin.constraints.rows.build import rows_of
 from mbplugin.constraints.rows.planar import VANISHED
 from mbplugin.constraints.rows.rates import freedom_value
+from mbplugin.constraints.rows.row import Rows
 from mbplugin.constraints.view import View
 from mbplugin.model.component import is_turn
 from mbplugin.model.mechanism.coordinate_units import rate_units
@@ -88,8 +89,10 @@ class LoopEquations:
         rows = rows_of(view.mech, constraints, view.poses, view.q)
         moving = sorted(frozenset().union(*joints))
         self.residuals = Residuals(view.mech, constraints, rows, moving, view.poses)
+        counted = _rows_in_plane(blocks, rows) if len(view.columns) < _IN_SPACE else {}
         scales = [
             _row_scale(c, r.translation, blocks[k].reduced.length)
+            * counted.get(c.name, np.ones(len(r.components)))
             for (k, c), r in zip(equations, rows, strict=True)
         ]
         self._scale = np.where(self.residuals.holonomic, np.concatenate(scales), 0.0)
@@ -98,8 +101,6 @@ class LoopEquations:
         self._sort(view, blocks, owned, locked)
         pattern = self.residuals.pattern
         self._entries = self._scale[pattern.rows] * self.units[pattern.columns]
-        if len(view.columns) < _IN_SPACE:
-            self._drop_rows_of_space()
 
     def at(self, Q: Array) -> tuple[Array, Array]:
         """Return the entries (D, N) of the Jacobians and the residuals (D, r) at poses Q (D, nq)."""
@@ -139,20 +140,20 @@ class LoopEquations:
         column_place, width = np.zeros(pattern.shape[1], dtype=int), np.zeros(len(blocks), dtype=int)
         shapes: dict[tuple[int, ...], list[tuple[int, AnyArray, Array]]] = defaultdict(list)
         ranks: dict[int, int | None] = {}
-        for k, own in rows.items():
+        for k, own_rows in rows.items():
             slices = [view.mech.tree.joints[j].qd for j in sorted(joints[k])]
             rates = np.array([rate for at in slices for rate in range(at.start, at.stop)], dtype=int)
             columns = np.array([column_of[rate] for rate in rates.tolist()], dtype=int)
-            row_block[own], row_place[own] = k, np.arange(len(own))
+            row_block[own_rows], row_place[own_rows] = k, np.arange(len(own_rows))
             column_place[columns], width[k] = np.arange(len(columns)), len(columns)
             self.units[columns] = np.where(travels[rates], blocks[k].reduced.length, 1.0)
             free = np.array([rate not in locked for rate in rates.tolist()], dtype=bool)
             basis = np.eye(len(columns))[:, free]
             if in_plane is not None:
                 basis = _in_plane(slices, in_plane[columns], free)
-            ranks[k] = _rank(view, blocks[k], basis.shape[1], len(own))
+            ranks[k] = _rank(view, blocks[k], basis.shape[1], len(own_rows))
             rank = ranks[k]
-            shape = (len(own), *basis.shape, -1 - k if rank is None else rank)
+            shape = (len(own_rows), *basis.shape, -1 - k if rank is None else rank)
             shapes[shape].append((k, columns, basis))
         block_of_entry = row_block[pattern.rows]
         order = np.argsort(block_of_entry, kind="stable")
@@ -176,16 +177,6 @@ class LoopEquations:
                     )
                 )
 
-    def _drop_rows_of_space(self) -> None:
-        """Give no weight to rows that restrain nothing in the plane: they only repeat what a file rounds."""
-        values, _ = self.at(self.q[None])
-        pattern = self.residuals.pattern
-        size = np.sqrt(np.bincount(pattern.rows, values[0] ** 2, pattern.shape[0]))
-        for own in self.alike:
-            inside = np.linalg.norm(own.dense(values)[0], axis=2)
-            self._scale[own.rows] *= inside > VANISHED * size[own.rows]
-        self._entries = self._scale[pattern.rows] * self.units[pattern.columns]
-
 
 def _equations(view: View, owner: Mapping[str, int]) -> tuple[frozenset[int], list[tuple[int, Constraint]]]:
     """Return the rates that locks and drivers hold, and the position equations of some blocks with their numbers.
@@ -194,13 +185,15 @@ def _equations(view: View, owner: Mapping[str, int]) -> tuple[frozenset[int], li
     """
     mech = view.mech
     held: set[int] = set()
-    equations = [
+    equations: list[tuple[int, Constraint]] = [
         (owner[c.name], c)
         for c in constraints_to_close(mech)
         if not isinstance(c, Driver) and c.name in owner
     ]
-    drives: list[Driver | Lock] = [c for c in (*mech.drivers, *mech.locks) if c.name in owner]
+    drives: list[Driver | Lock] = [*mech.drivers, *mech.locks]
     for c in drives:
+        if c.name not in owner:
+            continue
         pair = mech.pair_by_name[c.joint]
         joint = mech.tree.joint_of_pair.get(c.joint)
         for freedom in c.freedoms or pair.kind.free:
@@ -210,6 +203,15 @@ def _equations(view: View, owner: Mapping[str, int]) -> tuple[frozenset[int], li
             value = freedom_value(mech, pair, freedom, view.poses, view.q)
             equations.append((owner[c.name], Driver(f"{c.name} {freedom}", c.joint, (freedom,), value)))
     return frozenset(held), equations
+
+
+def _rows_in_plane(blocks: Sequence[RankedBlock], rows: Sequence[Rows]) -> dict[str, Array]:
+    """Return of each constraint which rows restrain motion in the plane; the others only repeat what a file rounds."""
+    kept = {r.constraint: frozenset(r.components) for b in blocks for r in b.reduced.rows}
+    return {
+        r.constraint: np.array([float(c in kept.get(r.constraint, r.components)) for c in r.components])
+        for r in rows
+    }
 
 
 def _rank(view: View, ranked: RankedBlock, free: int, rows: int) -> int | None:
