@@ -36,7 +36,7 @@ from mbplugin.constraints.rank import RankedBlock
 from mbplugin.constraints.reduction.velocity import tree_motion
 from mbplugin.constraints.rows.build import rows_of
 from mbplugin.constraints.view import View
-from mbplugin.lapack import pivot_order
+from mbplugin.lapack import pivot_order, pivots
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line_repr
@@ -108,6 +108,8 @@ class BlockMobility:
         Freedoms that are infinitesimal only: no branch has them.
     shaky_rates : tuple of str
         Joint rates that are free to first order only.
+    held_rates : tuple of str
+        As few of them as take these freedoms when they are held; none where others move with them.
     """
 
     constraints: tuple[str, ...]
@@ -116,6 +118,7 @@ class BlockMobility:
     branches: tuple[Branch, ...] = ()
     shaky: int = 0
     shaky_rates: tuple[str, ...] = ()
+    held_rates: tuple[str, ...] = ()
 
     def shaky_joints(self, mech: Mechanism) -> tuple[str, ...]:
         """Return the joints of the rates that are free to first order only."""
@@ -345,7 +348,7 @@ def _searched(view: View, ranked: RankedBlock, rng: np.random.Generator) -> Bloc
         max((lost_of(T) for T in spaces), default=0),
         tuple(Branch(lost_of(T), _moving(T, rates)) for T in spaces),
         shaky,
-        _only_first_order(K, along, only, rates) if shaky else (),
+        *(_only_first_order(K, along, only, rates) if shaky else ()),
     )
 
 
@@ -550,13 +553,17 @@ def _moving(T: Array, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names[int(k)] for k in np.flatnonzero(size > 0.1 * size.max(initial=0.0))))
 
 
-def _only_first_order(K: Array, along: Array, only: Array, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the rates of freedoms K (k, f) that stay ``along`` (d, f) all branches.
+def _only_first_order(
+    K: Array, along: Array, only: Array, names: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the rates of freedoms K (k, f) that stay ``along`` (d, f) all branches, and those that hold them.
 
-    Where none does, as many as tell the directions ``only`` (k - d, f), which no branch has.
+    Where none stays, the first are as many as tell the directions ``only`` (k - d, f), which no branch has.
     """
     free, moving = np.linalg.norm(K, axis=0), np.linalg.norm(along, axis=0)
     fixed = np.flatnonzero((free > 0.05 * free.max()) & (moving < 0.15 * free))
     if not fixed.size:
-        fixed = np.sort(pivot_order(only)[: len(only)])
-    return tuple(dict.fromkeys(names[int(k)] for k in fixed))
+        return tuple(names[int(k)] for k in np.sort(pivot_order(only)[: len(only)])), ()
+    sizes, order = pivots(only[:, fixed])
+    held = fixed[order[: int((sizes > 0.05).sum())]]
+    return tuple(dict.fromkeys(names[int(k)] for k in fixed)), tuple(names[int(k)] for k in np.sort(held))

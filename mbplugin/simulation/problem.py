@@ -18,6 +18,7 @@ from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.active_set.choose import choose_rows, generic_redundancy
 from mbplugin.simulation.events.schedule import TimedDrive
+from mbplugin.simulation.loop_integrity import hold_shaky_joints
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.projection import project_state
 from mbplugin.simulation.steppers.evaluate import KINEMATICS, evaluate_at
@@ -47,6 +48,8 @@ class Problem:
         Those that act from the start and may be released.
     held : tuple of Constraint
         What else holds for a while.
+    rounded : float
+        What rounded numbers may leave open in dependent rows, scaled.
     """
 
     model: TreeModel
@@ -59,6 +62,7 @@ class Problem:
     notes: tuple[str, ...]
     drives: tuple[TimedDrive, ...] = ()
     held: tuple[Constraint, ...] = ()
+    rounded: float = 0.0
 
     @property
     def own_rank(self) -> int:
@@ -95,10 +99,17 @@ def pose_problem(
         q = closed.q
         if closed.moved > 1e-9:
             notes.append(f"loops closed first: joints moved by up to {closed.moved:.3g} (rad, m)")
+    rounded = 0.0
+    p = generic_redundancy(mech, q, options.planar, options.tolerance)
+    if p:
+        timed = {*(lock.joint for lock in locks), *(d.driver.joint for d in drives)}
+        mech, shaky, rounded = hold_shaky_joints(mech, q, qd, options, timed)
+        notes += shaky
+        if shaky:
+            p = generic_redundancy(mech, q, options.planar, options.tolerance)
     model = tree_model(
         mech, actions, locks=(*locks, *held, *(d.driver for d in drives)), planar=options.planar, q=q
     )
-    p = generic_redundancy(mech, q, options.planar, options.tolerance)
     motion_segments = motion_segments_of(model, drives)
     empty = kernel_state_of(model, motion_segments, np.zeros(0, dtype=np.int64))
     start, rates = np.array(q), np.array(qd, dtype=float)
@@ -117,7 +128,7 @@ def pose_problem(
     project_state(kernel_state, 0.0, start, rates)
     _require_followed(model, kernel_state, rates)
     notes += _changes(mech, qd, rates, given_rates)
-    return Problem(model, kernel_state, start, rates, p, dropped, locks, tuple(notes), drives, held)
+    return Problem(model, kernel_state, start, rates, p, dropped, locks, tuple(notes), drives, held, rounded)
 
 
 def _let_others_follow(
