@@ -42,11 +42,11 @@ from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line_repr
 
 #: What counts as closed after a step: multiples of what the start leaves open, and an absolute size.
-_GAPS, _EXACT = 3.0, 1e-9
+_GAPS, _EXACT = 3.0, 1e-10
 #: Of a model whose numbers are exact, gaps and singular values are below this.
 _ROUNDED = 1e-10
 #: Steps along all freedoms at once, the largest entry, rad and lengths ℓ: smaller ones only where numbers are exact.
-_STEPS = (0.1, 0.02, 0.004)
+_STEPS = (0.1, 0.03)
 #: Random directions that all have to succeed.
 _DIRECTIONS = 2
 #: Newton steps, and a step that ends them.
@@ -63,11 +63,13 @@ _CURVED = 1e-3
 #: Starts of the search for directions that satisfy the forms, and the residual at which one does.
 _STARTS, _SATISFIED = 24, 1e-7
 #: Steps along such directions; where one does not arrive, the next may.
-_BRANCH_STEPS = (0.05, 0.015, 0.004)
+_BRANCH_STEPS = (0.06, 0.02)
 #: The two steps of the chords.
 _CHORDS = (0.05, 0.0125)
-#: Closed poses near a branch that is singular throughout are only so near to it: its residuals are squares.
+#: What a pose may leave open near a branch that is singular throughout, where numbers are rounded.
 _ON_BRANCH = 1e-7
+#: Singular values of an exact model that count in a projection: there also small ones lead to the branch.
+_COUNTED = 1e-8
 #: Columns of a block up to which its branches are searched: beyond, the work grows with the cube.
 _SEARCHED = 400
 
@@ -250,6 +252,11 @@ class _Chart:
         self._open = np.abs(Phi).max(axis=1, initial=0.0)
         self._tolerance = tolerance
 
+    @property
+    def rounded(self) -> bool:
+        """Whether the numbers of a block contradict one another."""
+        return bool((np.maximum(self._zero, self._open) > _ROUNDED).any())
+
     def allowed(self, size: float) -> Array:
         """Return the gap (n,) after a step of a size that is none of the mechanism but of its numbers."""
         rounded = np.maximum(self._zero, self._open) > _ROUNDED
@@ -377,7 +384,7 @@ class _Local:
         """Return the residuals (K, r) at poses Q (K, nq)."""
         return np.asarray(self.loops.at(Q)[1][:, self.own.rows[0]])
 
-    def projected(self, q: Array, v: Array) -> tuple[Array, Array, float]:
+    def projected(self, q: Array, v: Array, rounded: bool) -> tuple[Array, Array, float]:
         """Return the closed pose (nq,) after a step v (f,) from q (nq,), the way there (f,), and what is left open."""
         at, way, best = self.stepped(q, v), np.array(v), np.inf
         found = at, way
@@ -391,7 +398,7 @@ class _Local:
                 best = min(best, gap)
                 break
             best = gap
-            y = -np.linalg.pinv(J, rcond=self.loops.tolerance) @ open_
+            y = -np.linalg.pinv(J, rcond=self.loops.tolerance if rounded else _COUNTED) @ open_
             y *= min(1.0, _LONGEST / max(float(np.abs(y).max(initial=0.0)), 1e-300))
             if float(np.abs(y).max(initial=0.0)) < _CONVERGED:
                 break
@@ -411,10 +418,8 @@ def _branches(local: _Local, chart: _Chart, rng: np.random.Generator) -> list[Ar
                 break
             for size in _BRANCH_STEPS:
                 start = sign * size * along
-                q, way, gap = local.projected(local.loops.q, start)
-                allowed = float(chart.allowed(size)[0]) + _ON_BRANCH * min(
-                    1.0, (size / _BRANCH_STEPS[0]) ** 3
-                )
+                q, way, gap = local.projected(local.loops.q, start, chart.rounded)
+                allowed = float(chart.allowed(size)[0]) + _ON_BRANCH * chart.rounded
                 if gap <= allowed and np.linalg.norm(way) >= 0.5 * size:
                     T = _tangent(local, q, rng)
                     if len(T) and not any(_same(T, other) for other in found):
@@ -491,7 +496,7 @@ def _tangent(local: _Local, q: Array, rng: np.random.Generator) -> Array:
     base = local.loops.q
     local.loops.q = q
     try:
-        for size in _STEPS[1:]:
+        for size in _STEPS:
             gaps = _closed_across(local.loops, [chart], [chart.random_steps(rng, size)])[0]
             if (gaps <= chart.allowed(size) + _EXACT).all():
                 return np.asarray(chart.freedoms[0])
@@ -506,8 +511,8 @@ def _chords(local: _Local, chart: _Chart, q: Array, rng: np.random.Generator) ->
     directions = rng.normal(size=(2 * chart.k + 2, chart.k)) @ chart.freedoms[0]
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     for size in _CHORDS:
-        ends = [local.projected(q, size * v) for v in directions]
-        limit = float(chart.allowed(size)[0]) + _ON_BRANCH
+        ends = [local.projected(q, size * v, chart.rounded) for v in directions]
+        limit = float(chart.allowed(size)[0]) + _ON_BRANCH * chart.rounded
         ways = np.array([way for _, way, gap in ends if gap <= limit]).reshape(-1, directions.shape[1])
         _, sigma, Vt = np.linalg.svd(ways / size)
         spreads.append((np.pad(sigma, (0, directions.shape[1] - len(sigma))), Vt))

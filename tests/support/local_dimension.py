@@ -34,7 +34,9 @@ class Poses:
         self.n = 6 * len(mech.bodies)
         ends = [[], []]
         for pair in mech.pairs:
-            for side, name, local in zip(ends, (pair.body_a, pair.body_b), (pair.X_AP, pair.X_BS), strict=True):
+            for side, name, local in zip(
+                ends, (pair.body_a, pair.body_b), (pair.X_AP, pair.X_BS), strict=True
+            ):
                 X = local if name == WORLD else placed.of(index[name]) @ local
                 side.append((index.get(name, len(mech.bodies)), X.p, X.R))
         self.ends = [tuple(np.array(part) for part in zip(*side, strict=True)) for side in ends]
@@ -81,7 +83,9 @@ class Poses:
         return Vt[int((sigma > tolerance * sigma[0]).sum()) :]
 
 
-def local_dimension(mech: Mechanism, q: Array, *, tolerance: float = 1e-7, size: float = 0.1) -> tuple[int, int]:
+def local_dimension(
+    mech: Mechanism, q: Array, *, tolerance: float = 1e-7, size: float = 0.1
+) -> tuple[int, int]:
     """Infinitesimal and finite mobility at a closed pose: the most random equations that poses near still satisfy.
 
     A set of d dimensions meets d random affine equations near the pose; d + 1 it misses by what it is curved.
