@@ -26,7 +26,7 @@ from mbplugin.simulation.steppers.kernel_state import KernelState
 from mbplugin.simulation.trajectory.measure import measure
 
 #: What a dependent row may open, in scaled rows: what the projection leaves, over the share of a weak row; …
-_EXACT = 1e7 * CLOSED
+_EXACT = 1e6 * CLOSED
 #: … so many times what rounded numbers leave open, or what the kept rows do where nothing projects.
 _ROUNDED, _DRIFTED = 10.0, 100.0
 

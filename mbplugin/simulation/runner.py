@@ -165,7 +165,7 @@ class Runner:
         return self._opened(before.t) or outcome or self._answer(status, end)
 
     def _opened(self, since: float) -> str:
-        """End the motion at the first new sample at which a row of a loop no longer holds."""
+        """End the motion before the first new sample at which a row of a loop no longer holds."""
         if self.gaps is None or not self._opens_at(self.record.last()):
             self._look_here()
             return ""
@@ -177,10 +177,11 @@ class Runner:
         first = next(state for state in reversed(new) if self._opens_at(state))
         opened = self._opens_at(first)
         assert opened is not None
-        self.record.back_to(first.t)
+        self.record.back_to(max(since, float(np.nextafter(first.t, since))))
+        last = self.record.last()
         if self.grid is not None:
-            self.grid.back_to(first.t, len(self.record.steps))
-        self.state, self.failure = first, opened.text
+            self.grid.back_to(last.t, len(self.record.steps))
+        self.state, self.failure = last, opened.text
         self._look_here()
         return "loop_opened"
 

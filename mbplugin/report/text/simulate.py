@@ -109,7 +109,7 @@ def _residuals(motion: Trajectory, width: int) -> Iterator[Line]:
         yield Line()
         said = f"constraints hold to {worst:.2g} (m, rad), the worst is {name}"
         if motion.outcome == "loop_opened":
-            said = f"constraints do not hold: {name} is open by {worst:.2g} (m, rad)"
+            said += "; then a loop opens"
         yield from (Line(text) for text in wrapped(said, width, "  ", "    "))
 
 

@@ -32,7 +32,7 @@ def motion_section(chapter: Chapter) -> Html | None:
         name, worst = max(motion.residuals.items(), key=lambda item: item[1])
         residual = f" Constraints hold to {worst:.2g} (m, rad), the worst is {name}."
         if motion.outcome == "loop_opened":
-            residual = f" Constraints do not hold: {name} is open by {worst:.2g} (m, rad)."
+            residual += " Then a loop opens."
     return section(
         "Motion",
         element("div", [figure(*one) for one in motion_charts(motion, chapter.pairs)], class_="charts"),
