@@ -7,7 +7,7 @@ and what opens for any other reason ends the motion.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -129,7 +129,9 @@ class GapWatch:
         What rounded numbers may leave open, scaled.
     """
 
-    def __init__(self, labels: list[tuple[str, str]], units: Array, rounded: float, projected: bool) -> None:
+    def __init__(
+        self, labels: Sequence[tuple[str, str]], units: Array, rounded: float, projected: bool
+    ) -> None:
         self._labels, self._units = labels, units
         self._rounded, self._projected = rounded, projected
         self._start: Array | None = None
